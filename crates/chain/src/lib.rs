@@ -1,0 +1,1 @@
+//! Transaction pool, block production, import

@@ -1,0 +1,1 @@
+//! Chain specification, block execution and simulation on revm

@@ -1,0 +1,1 @@
+//! Flat key-value state: latest, history, WAL, trie and commitments

@@ -1,0 +1,1 @@
+//! Blocks, receipts and their indexes

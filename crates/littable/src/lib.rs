@@ -1,0 +1,1 @@
+//! Append-only segment store for bulk data

@@ -1,0 +1,1 @@
+//! Opens a home and wires the rooms below it

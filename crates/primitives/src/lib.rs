@@ -1,0 +1,96 @@
+//! Data that crosses rooms: block and receipt types, accounts, changesets, the state-reading traits.
+//!
+//! Thin on purpose: alloy's types do the rest. Nothing here reads a disk, a clock or the environment.
+
+mod changes;
+mod state;
+
+pub use changes::{AccountChange, Changeset, SlotChange};
+pub use state::{BlockHashes, RootTracker, StateError, StateReader};
+
+use alloy_eips::eip7685::Requests;
+use alloy_primitives::{Address, B256, Bloom, U256};
+
+/// A block's number.
+pub type Height = u64;
+
+/// A signed transaction as blocks carry it (no blob sidecar).
+pub type Transaction = alloy_consensus::EthereumTxEnvelope<alloy_consensus::TxEip4844>;
+
+/// A signed transaction as clients send it: type 3 carries its blob sidecar.
+pub type PooledTransaction = alloy_consensus::TxEnvelope;
+
+/// A block header, [`alloy_consensus::Header`].
+pub type Header = alloy_consensus::Header;
+
+/// A block: header, transactions, ommers, withdrawals.
+pub type Block = alloy_consensus::Block<Transaction>;
+
+/// A receipt with its bloom; before Byzantium (EIP-658) it carries the state root after its transaction.
+pub type Receipt = alloy_consensus::ReceiptEnvelope;
+
+/// An account that exists. Absence is `Option::None`; an empty account is a value before EIP-161.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Account {
+    /// Number of transactions sent, or of contracts created.
+    pub nonce: u64,
+    /// Balance in wei.
+    pub balance: U256,
+    /// Keccak-256 of the code; [`alloy_primitives::KECCAK256_EMPTY`] without code.
+    pub code_hash: B256,
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        Self { nonce: 0, balance: U256::ZERO, code_hash: alloy_primitives::KECCAK256_EMPTY }
+    }
+}
+
+impl Account {
+    /// Whether EIP-161 calls the account empty: no nonce, no balance, no code.
+    pub fn is_empty(&self) -> bool {
+        self.nonce == 0 && self.balance.is_zero() && !self.has_code()
+    }
+
+    /// Whether the account has code.
+    pub fn has_code(&self) -> bool {
+        self.code_hash != alloy_primitives::KECCAK256_EMPTY
+    }
+}
+
+/// What the execution of one block gives back: everything that later rooms check, store or trace from.
+#[derive(Clone, Debug, Default)]
+pub struct BlockOutput {
+    /// One receipt a transaction, in order.
+    pub receipts: Vec<Receipt>,
+    /// Sender of each transaction, in order.
+    pub senders: Vec<Address>,
+    /// Gas used by all transactions.
+    pub gas_used: u64,
+    /// Blob gas used by all transactions (EIP-4844).
+    pub blob_gas_used: u64,
+    /// Union of the receipts' blooms.
+    pub logs_bloom: Bloom,
+    /// Execution-layer requests (EIP-7685), from Prague on.
+    pub requests: Option<Requests>,
+    /// Net change of the whole block, against the state of the parent.
+    pub changes: Changeset,
+    /// Write sets in order: system calls and fork transitions at the start, each transaction, rewards and the end.
+    /// Its length is the number of transactions plus two.
+    pub writes: Vec<Changeset>,
+    /// Values at the start of the block of everything that execution looked at.
+    pub reads: ReadSet,
+}
+
+/// Values at the start of a block of everything that its execution looked at; unsorted, without repetition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadSet {
+    /// Accounts asked for, with what was there.
+    pub accounts: Vec<(Address, Option<Account>)>,
+    /// Slots asked for, with what was there.
+    pub slots: Vec<(Address, U256, U256)>,
+    /// Hashes of code that was loaded.
+    pub codes: Vec<B256>,
+    /// Block hashes asked for (`BLOCKHASH`).
+    pub block_hashes: Vec<(Height, B256)>,
+}

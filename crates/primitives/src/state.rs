@@ -1,0 +1,68 @@
+//! The traits through which execution reads state, so that stores, capsules and recorded cases serve alike.
+
+use crate::{Account, Changeset, Height};
+use alloy_primitives::{Address, B256, Bytes, U256};
+
+/// A read of state that could not be answered. Absence is never an error.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StateError {
+    /// The height lies below the oldest that history reaches, or above the head.
+    #[error("state at height {height} is not available: this node has heights {oldest} to {newest}")]
+    NotRetained {
+        /// Height asked for.
+        height: Height,
+        /// Oldest height with state.
+        oldest: Height,
+        /// Newest height with state.
+        newest: Height,
+    },
+    /// The block whose state was read was unwound meanwhile.
+    #[error("block {height} was unwound while its state was read")]
+    Unwound {
+        /// Height of the view.
+        height: Height,
+    },
+    /// An account names code that the store does not hold.
+    #[error("code {0} is missing from the store")]
+    MissingCode(B256),
+    /// A trie node that is needed to compute a root is not there.
+    #[error("trie node {hash} is missing")]
+    MissingNode {
+        /// Hash of the node.
+        hash: B256,
+    },
+    /// The store failed or holds bytes that do not decode.
+    #[error("state store: {0}")]
+    Store(String),
+}
+
+/// State as of one point in time.
+pub trait StateReader: Send + Sync {
+    /// The account, or `None` where none exists.
+    fn account(&self, address: &Address) -> Result<Option<Account>, StateError>;
+
+    /// The value of a slot; zero where none is set.
+    fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError>;
+
+    /// The code with this Keccak-256 hash. Never asked for the empty hash.
+    fn code(&self, hash: &B256) -> Result<Bytes, StateError>;
+
+    /// Every non-zero slot of an account, for the changeset of its destruction; any order.
+    fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError>;
+}
+
+/// Hashes of ancestors, for `BLOCKHASH`.
+pub trait BlockHashes: Send + Sync {
+    /// Hash of the ancestor with this number; zero where it is not known.
+    fn block_hash(&self, number: Height) -> Result<B256, StateError>;
+}
+
+/// A Merkle Patricia trie over the state that follows a block's write sets, for the roots after each transaction
+/// (before Byzantium) and after the block.
+pub trait RootTracker {
+    /// Applies one write set on top of those before it.
+    fn apply(&mut self, changes: &Changeset) -> Result<(), StateError>;
+
+    /// State root over everything applied so far.
+    fn root(&mut self) -> Result<B256, StateError>;
+}

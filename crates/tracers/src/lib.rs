@@ -1,0 +1,1 @@
+//! Records an execution once and renders it as JSON bytes

@@ -1,0 +1,1 @@
+//! The N-API boundary: the only crate that names napi.
