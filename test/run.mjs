@@ -1,0 +1,89 @@
+// The one test command behind `npm test`, `npm run test:quick` and `npm run test:full`.
+//
+// Sets up and builds what is missing, runs the Rust and the TypeScript tests, and ends with what was skipped
+// and why, then one line `N passed, N failed` over everything that ran.
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+
+const ROOT = path.resolve(import.meta.dirname, '..')
+const MODES = ['quick', 'default', 'full']
+const mode = process.argv[2] ?? 'default'
+if (!MODES.includes(mode)) {
+  console.error(`unknown mode ${mode}: one of ${MODES.join(', ')}`)
+  process.exit(2)
+}
+
+const total = { passed: 0, failed: 0, skipped: [], steps: [] }
+
+/** Runs a command, shows its output, and gives exit status and the whole text back. */
+function run(command, args, env = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, HEARTH_TEST: mode, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    let text = ''
+    const take = (out) => (data) => { text += data; out.write(data) }
+    child.stdout.on('data', take(process.stdout))
+    child.stderr.on('data', take(process.stderr))
+    child.once('error', (e) => resolve({ code: 127, text: String(e) }))
+    child.once('exit', (code, signal) => resolve({ code: code ?? signal, text }))
+  })
+}
+
+/** Adds a step's counts; a step that fails without a failed test in it (it did not compile, say) counts as one failure. */
+function count(name, { code, text }, { passed, failed }, began) {
+  for (const line of text.split('\n')) {
+    const skip = /(skipped: .*)$/.exec(line.replace(/\x1b\[[0-9;]*m/g, ''))
+    if (skip && !total.skipped.includes(`${name}: ${skip[1]}`)) total.skipped.push(`${name}: ${skip[1]}`)
+  }
+  const broken = code !== 0 && failed === 0 ? 1 : 0
+  total.passed += passed
+  total.failed += failed + broken
+  total.steps.push(`${name}: ${passed} passed, ${failed + broken} failed, ${Math.round((Date.now() - began) / 1000)} s`)
+}
+
+const sum = (text, pattern) => [...text.matchAll(pattern)].reduce((n, m) => n + Number(m[1]), 0)
+
+async function rust() {
+  const began = Date.now()
+  const r = await run(process.execPath, ['native/setup/cargo.mjs', 'test', '--workspace', '--exclude', 'hearth-native', '--no-fail-fast', '--', '--nocapture'], { CARGO_TERM_COLOR: 'never' })
+  const results = /^test result: \w+\. (\d+) passed; \d+ failed/gm
+  const failures = /^test result: \w+\. \d+ passed; (\d+) failed/gm
+  const ignored = sum(r.text, /^test result: .* (\d+) ignored/gm)
+  if (ignored) total.skipped.push(`rust: skipped: ${ignored} tests marked ignore`)
+  count('rust', r, { passed: sum(r.text, results), failed: sum(r.text, failures) }, began)
+}
+
+async function vitest(name, dir) {
+  const began = Date.now()
+  const report = path.join(ROOT, 'dist', `.vitest-${name}.json`)
+  fs.mkdirSync(path.dirname(report), { recursive: true })
+  fs.rmSync(report, { force: true })
+  const r = await run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--dir', dir, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`])
+  const json = fs.existsSync(report) ? JSON.parse(fs.readFileSync(report, 'utf8')) : { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, testResults: [] }
+  for (const file of json.testResults) for (const t of file.assertionResults) {
+    if (t.status === 'skipped' || t.status === 'pending') total.skipped.push(`${name}: skipped: ${t.fullName}`)
+  }
+  // A file that fails to load has no failed test in it, yet must not pass.
+  const unloaded = json.testResults.filter((f) => f.status === 'failed' && f.assertionResults.every((t) => t.status !== 'failed')).length
+  count(name, r, { passed: json.numPassedTests, failed: json.numFailedTests + unloaded }, began)
+}
+
+const began = Date.now()
+const built = await run(process.execPath, ['native/setup/build.mjs'])
+if (built.code !== 0) {
+  console.log('0 passed, 1 failed')
+  process.exit(1)
+}
+total.steps.push(`build: ${Math.round((Date.now() - began) / 1000)} s`)
+await rust()
+await vitest('unit', 'test/unit')
+if (mode !== 'quick') {
+  await vitest('e2e', 'test/e2e')
+  await vitest('conformance', 'test/conformance')
+}
+
+console.log('')
+for (const step of total.steps) console.log(step)
+for (const skipped of total.skipped) console.log(skipped)
+console.log(`${total.passed} passed, ${total.failed} failed`)
+process.exit(total.failed ? 1 : 0)
