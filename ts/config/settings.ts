@@ -1,0 +1,75 @@
+// Every setting of the node, once. Flags, environment variables, node.toml, `--help` and docs/settings.md come from here.
+import { integer, integerOrAuto, list, type Setting, text } from './kinds.ts'
+
+const setting = <T>(s: Setting<T>): Setting<T> => s
+const port = integer(0, 65_535)
+const MIB = 1024 * 1024
+
+/** The namespaces that the node knows; `evm.namespaces` chooses from them. */
+export const DEFAULT_NAMESPACES = ['eth', 'net', 'web3', 'debug', 'txpool', 'rpc', 'chain'] as const
+
+/** The table: a key is `SECTION.NAME`; the section may hold dots. */
+export const SETTINGS = {
+  'evm.http_host': setting({
+    kind: text('a host name or an IP address', /^[^\s/]+$/),
+    default: '127.0.0.1',
+    doc: 'Address that both RPC listeners bind. JSON-RPC has no authentication: 0.0.0.0 opens it to everyone who reaches this machine.',
+  }),
+  'evm.http_port': setting({ kind: port, default: 8545, doc: 'Port of JSON-RPC over HTTP, and over WebSocket by upgrade. 0 takes a free port.' }),
+  'evm.ws_port': setting({ kind: port, default: 8546, doc: 'Port of JSON-RPC over WebSocket alone. 0 takes a free port.' }),
+  'evm.namespaces': setting({
+    kind: list('a comma-separated list of namespaces', /^[a-z0-9]+$/),
+    default: DEFAULT_NAMESPACES as readonly string[],
+    doc: 'Namespaces that are served; a method of another one does not exist.',
+  }),
+  'evm.cors_origins': setting({
+    kind: list('a comma-separated list of origins, or *', /^(\*|[a-z]+:\/\/[^\s,]+)$/),
+    default: ['*'] as readonly string[],
+    doc: 'Origins of web pages that may read answers, over HTTP and WebSocket; * is every page. Empty: none.',
+  }),
+  'evm.max_connections': setting({ kind: integer(1, 1_000_000), default: 2000, doc: 'Open connections for each listener; one more is closed at once.' }),
+  'evm.max_request_body_bytes': setting({ kind: integer(1024, 1024 * MIB), default: 5 * MIB, unit: 'bytes', doc: 'Largest body of an HTTP request; a larger one is answered with 413.' }),
+  'evm.batch_request_limit': setting({ kind: integer(1, 1_000_000), default: 1000, doc: 'Most requests in one batch.' }),
+  'evm.batch_response_max_bytes': setting({
+    kind: integer(1024, 1024 * MIB),
+    default: 25_000_000,
+    unit: 'bytes',
+    doc: 'Most bytes of results in the answer to one batch; the requests after that get "response too large".',
+  }),
+  'evm.batch_concurrency': setting({ kind: integer(1, 1024), default: 8, doc: 'Requests of one batch that run at the same time.' }),
+  'evm.ws_max_payload_bytes': setting({ kind: integer(1024, 1024 * MIB), default: 32 * MIB, unit: 'bytes', doc: 'Largest message that a WebSocket client may send; a larger one closes the connection with 1009.' }),
+  'evm.ws_max_in_flight': setting({ kind: integer(1, 100_000), default: 64, doc: 'Messages of one WebSocket connection that are served at the same time; the node reads on when one is answered and sent.' }),
+  'evm.gzip_threshold_bytes': setting({ kind: integer(0, 1024 * MIB), default: 16 * 1024, unit: 'bytes', doc: 'Answers over this size are compressed where the client accepts gzip.' }),
+  'evm.gzip_level': setting({ kind: integer(1, 9), default: 1, doc: 'Compression level of gzip: 1 is fastest.' }),
+  'evm.max_logs': setting({ kind: integer(1, 10_000_000), default: 10_000, doc: 'Most logs in one answer of eth_getLogs; more is an error.' }),
+  'evm.gas_cap': setting({ kind: integer(21_000, Number.MAX_SAFE_INTEGER), default: 50_000_000, unit: 'gas', doc: 'Most gas that eth_call and eth_estimateGas may use.' }),
+  'evm.call_timeout_ms': setting({ kind: integer(1, 3_600_000), default: 5000, unit: 'ms', doc: 'Longest run of eth_call and eth_estimateGas.' }),
+  'evm.trace_timeout_ms': setting({ kind: integer(1, 3_600_000), default: 5000, unit: 'ms', doc: 'Longest run of the trace of one transaction where the request names no timeout.' }),
+  'node.worker_threads': setting({ kind: integerOrAuto(1, 1024), default: 'auto' as number | 'auto', doc: 'Threads that execute and trace; auto is one a processor.' }),
+  'metrics.port': setting({ kind: port, default: 9101, doc: 'Port of the metrics page.' }),
+  'storage.fsync': setting({
+    kind: text('block, interval:<ms> or none', /^(block|none|interval:[1-9]\d{0,8})$/),
+    default: 'interval:200',
+    doc: 'When a commit is forced to the disk: with each block, every so many milliseconds, or when the system likes. An acknowledged commit survives the death of the process in every mode; a power cut may lose what is not forced yet.',
+  }),
+  'storage.cache_mib': setting({ kind: integer(8, 1_048_576), default: 256, unit: 'MiB', doc: 'Memory for cached blocks of the state database.' }),
+  'txpool.max_transactions': setting({ kind: integer(1, 10_000_000), default: 5000, doc: 'Transactions that the pool holds.' }),
+  'txpool.max_per_account': setting({ kind: integer(1, 1_000_000), default: 64, doc: 'Transactions that the pool holds of one sender.' }),
+  'txpool.max_transaction_bytes': setting({ kind: integer(1024, 16 * MIB), default: MIB, unit: 'bytes', doc: 'Largest transaction that the pool takes, blobs included.' }),
+  'dev.chain_id': setting({ kind: integer(1, Number.MAX_SAFE_INTEGER), default: 31_337, doc: 'Chain id of a new dev chain.' }),
+} as const
+
+/** A key of the table. */
+export type SettingKey = keyof typeof SETTINGS
+
+/** The value of each setting by its key. */
+export type Settings = { readonly [K in SettingKey]: (typeof SETTINGS)[K] extends Setting<infer T> ? T : never }
+
+/** All keys, in the order of the table. */
+export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[]
+
+/** Whether a text is a key of the table. */
+export const isSettingKey = (key: string): key is SettingKey => Object.hasOwn(SETTINGS, key)
+
+/** Name of the environment variable of a setting: `evm.http_port` is `HEARTH_EVM_HTTP_PORT`. */
+export const environmentName = (key: string): string => `HEARTH_${key.replace(/[^A-Za-z0-9]/g, '_').toUpperCase()}`

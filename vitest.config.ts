@@ -1,0 +1,8 @@
+import { defineConfig } from 'vitest/config'
+
+/** Milliseconds a test may take: whole-node tests start processes on a machine that may be busy. */
+const TEST_TIMEOUT_MS = 120_000
+
+export default defineConfig({
+  test: { testTimeout: TEST_TIMEOUT_MS, hookTimeout: TEST_TIMEOUT_MS, pool: 'forks', maxWorkers: 2 },
+})
