@@ -1,0 +1,175 @@
+//! What can go wrong in the store, with the data that a caller needs to act on it.
+
+use alloy_primitives::B256;
+use hearth_primitives::{Height, StateError};
+use std::{io, path::PathBuf};
+
+/// A failure of the state store. Nothing was written unless a variant says otherwise.
+#[derive(Debug, thiserror::Error)]
+pub enum FlatKvError {
+    /// Another process has the home open.
+    #[error("{path} is locked: another process has this home open")]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// The home was made with another commitment.
+    #[error("this home was made with commitment \"{home}\" and cannot be opened with \"{asked}\"")]
+    Commitment {
+        /// Commitment written in the home.
+        home: String,
+        /// Commitment asked for.
+        asked: String,
+    },
+    /// The home was written by a newer version.
+    #[error("the state store has format {found}; this version reads formats up to {supported}: use a newer hearth")]
+    NewerFormat {
+        /// Format written in the home.
+        found: u32,
+        /// Newest format that this version reads.
+        supported: u32,
+    },
+    /// The store is empty where a head is needed.
+    #[error("the state store is empty: it needs a genesis or a recorded pre-state first")]
+    Empty,
+    /// `init` on a store that has a head already.
+    #[error("the state store already has a head, at height {head}")]
+    NotEmpty {
+        /// Height of the head.
+        head: Height,
+    },
+    /// A commit whose height does not follow the head.
+    #[error("commit of height {got} does not follow the head: height {expected} comes next")]
+    Height {
+        /// Height that comes next.
+        expected: Height,
+        /// Height of the commit.
+        got: Height,
+    },
+    /// A commit whose parent is not the head.
+    #[error("commit of height {height} has parent {got}, but the head is {expected}")]
+    Parent {
+        /// Height of the commit.
+        height: Height,
+        /// Hash of the head.
+        expected: B256,
+        /// Parent that the commit names.
+        got: B256,
+    },
+    /// The state root is not the one that was expected.
+    #[error("state root of height {height}: expected {expected}, got {got}")]
+    StateRoot {
+        /// Height of the commit.
+        height: Height,
+        /// Root that the header names.
+        expected: B256,
+        /// Root that the state has.
+        got: B256,
+    },
+    /// A trie update that was not made on top of the head.
+    #[error("the trie update was made on root {got}, but the head has root {expected}")]
+    TrieBase {
+        /// Root of the head.
+        expected: B256,
+        /// Root that the update starts from.
+        got: B256,
+    },
+    /// An unwind to a height outside what the store has.
+    #[error("cannot unwind to height {to}: the store has heights {oldest} to {newest}")]
+    UnwindTarget {
+        /// Height asked for.
+        to: Height,
+        /// Oldest height with history.
+        oldest: Height,
+        /// Height of the head.
+        newest: Height,
+    },
+    /// One commit too large for a log record.
+    #[error("the commit of height {height} needs a log record of {bytes} bytes; at most {limit} are possible")]
+    RecordTooLarge {
+        /// Height of the commit.
+        height: Height,
+        /// Bytes needed.
+        bytes: u64,
+        /// Largest record in bytes.
+        limit: u64,
+    },
+    /// The changelog WAL is damaged where no crash could have damaged it.
+    #[error("{path}: bad record at byte {offset} ({what}); run `hearth db repair`")]
+    WalDamaged {
+        /// Segment file.
+        path: PathBuf,
+        /// Offset of the first bad byte in the segment.
+        offset: u64,
+        /// What is wrong there.
+        what: String,
+    },
+    /// Records that were synced to disk are gone from the end of the WAL, or their table positions do not verify.
+    #[error("the WAL in {path} ends at record {last}, but record {synced} was synced; run `hearth db repair`")]
+    WalTruncated {
+        /// Folder of the WAL.
+        path: PathBuf,
+        /// Last record that is there and whose table positions verify; 0 without any.
+        last: u64,
+        /// Last record known to be synced.
+        synced: u64,
+    },
+    /// RocksDB and the WAL have no common height: the stores do not belong together, or one is damaged.
+    #[error("the state store (height {store}) and its WAL (heights {base} to {head}) share no block; run `hearth db repair`")]
+    Diverged {
+        /// Height of RocksDB.
+        store: Height,
+        /// Oldest height that the WAL knows.
+        base: Height,
+        /// Newest height in the WAL.
+        head: Height,
+    },
+    /// The commitment computed from the store is not the one that was recorded.
+    #[error("commitment of height {height}: recorded {recorded}, computed {computed}; run `hearth db repair`")]
+    BadCommitment {
+        /// Height of the head.
+        height: Height,
+        /// Commitment in the record.
+        recorded: B256,
+        /// Commitment computed.
+        computed: B256,
+    },
+    /// An earlier failure of a write left the store and its log apart; opening again brings them together.
+    #[error("the state store failed earlier and must be opened again: {cause}")]
+    Failed {
+        /// The earlier failure.
+        cause: String,
+    },
+    /// The store was closed.
+    #[error("the state store is closed")]
+    Closed,
+    /// The file system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// File or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A read failed, a trie node is missing, or a joined table failed.
+    #[error(transparent)]
+    State(#[from] StateError),
+}
+
+impl FlatKvError {
+    /// Wraps an I/O error with the path that it concerns.
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { path, source }
+    }
+}
+
+/// A failure of RocksDB as the error of a read.
+pub(crate) fn rocks(error: rocksdb::Error) -> StateError {
+    StateError::Store(error.into_string())
+}
+
+/// Bytes in the store that do not decode.
+pub(crate) fn corrupt(what: &str) -> StateError {
+    StateError::Store(format!("damaged {what} row; run `hearth db repair`"))
+}

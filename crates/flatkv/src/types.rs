@@ -1,0 +1,167 @@
+//! What callers hand in and get back: options, commits, heads, the joined tables.
+
+use crate::trie::TrieUpdate;
+use alloy_primitives::B256;
+use hearth_primitives::{Changeset, Height, StateError};
+use std::{fmt, path::PathBuf, time::Duration};
+
+/// Default bound of RocksDB's block cache, in bytes.
+pub const DEFAULT_CACHE_BYTES: usize = 256 << 20;
+/// Default bound of the code cache, in bytes.
+pub const DEFAULT_CODE_CACHE_BYTES: usize = 64 << 20;
+/// Default bound of RocksDB's open table files.
+pub const DEFAULT_MAX_OPEN_FILES: i32 = 512;
+/// Default size at which a WAL segment is closed, in bytes.
+pub const DEFAULT_SEGMENT_BYTES: u64 = 64 << 20;
+
+/// How to open a store.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Folder of RocksDB and the lock file (`<home>/data/state`); made where missing.
+    pub dir: PathBuf,
+    /// Folder of the changelog WAL (`<home>/data/wal`); made where missing.
+    pub wal_dir: PathBuf,
+    /// Commitment of a new home; must equal that of an old one.
+    pub commitment: CommitmentKind,
+    /// When WAL and joined tables are synced.
+    pub fsync: Fsync,
+    /// Bound of RocksDB's block cache, in bytes.
+    pub cache_bytes: usize,
+    /// Bound of the code cache, in bytes.
+    pub code_cache_bytes: usize,
+    /// Bound of RocksDB's open table files.
+    pub max_open_files: i32,
+    /// Size at which a WAL segment is closed, in bytes.
+    pub segment_bytes: u64,
+}
+
+impl Options {
+    /// Options with the default bounds.
+    pub fn new(
+        dir: impl Into<PathBuf>,
+        wal_dir: impl Into<PathBuf>,
+        commitment: CommitmentKind,
+        fsync: Fsync,
+    ) -> Self {
+        Self {
+            dir: dir.into(),
+            wal_dir: wal_dir.into(),
+            commitment,
+            fsync,
+            cache_bytes: DEFAULT_CACHE_BYTES,
+            code_cache_bytes: DEFAULT_CODE_CACHE_BYTES,
+            max_open_files: DEFAULT_MAX_OPEN_FILES,
+            segment_bytes: DEFAULT_SEGMENT_BYTES,
+        }
+    }
+}
+
+/// What [`Head::commitment`] is. Fixed when the home is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitmentKind {
+    /// The Merkle Patricia state root of the header.
+    Mpt,
+    /// The BLAKE3 checksum of a lattice hash over the latest rows.
+    LtHash,
+    /// Zero: the state is partial, so nothing commits to it.
+    None,
+}
+
+impl fmt::Display for CommitmentKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mpt => "mpt",
+            Self::LtHash => "lthash",
+            Self::None => "none",
+        })
+    }
+}
+
+/// When WAL and joined tables reach the disk. In every mode a commit survives the death of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fsync {
+    /// Before each commit is acknowledged.
+    Block,
+    /// In the background, this often.
+    Interval(Duration),
+    /// Only before RocksDB is flushed.
+    None,
+}
+
+/// The block whose state is the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Height of the block.
+    pub height: Height,
+    /// Hash of the block.
+    pub hash: B256,
+    /// Commitment to the state after the block; see [`CommitmentKind`].
+    pub commitment: B256,
+}
+
+/// One row of the canonical index, written with the state and reverted by unwind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexWrite {
+    /// Key of the row.
+    pub key: Vec<u8>,
+    /// Its new value; `None` deletes the row.
+    pub value: Option<Vec<u8>>,
+}
+
+/// One block's worth of change.
+#[derive(Debug)]
+pub struct Commit<'a> {
+    /// Height of the block.
+    pub height: Height,
+    /// Hash of the block.
+    pub hash: B256,
+    /// Hash of its parent, which must be the head.
+    pub parent: B256,
+    /// What the block changed against its parent.
+    pub changes: &'a Changeset,
+    /// The trie after the block, for [`CommitmentKind::Mpt`]; computed from `changes` where it is missing.
+    pub trie: Option<TrieUpdate>,
+    /// State root that the header names; checked under [`CommitmentKind::Mpt`].
+    pub state_root: Option<B256>,
+    /// Index rows to write.
+    pub index: Vec<IndexWrite>,
+    /// End positions of the joined tables after the block's rows were appended, in bytes.
+    pub positions: Vec<u64>,
+}
+
+/// The append-only tables that are written before the WAL and cut with it (blocks, receipts).
+pub trait JoinedTables: Send + Sync {
+    /// Whether a whole record ends at each position. Position 0 verifies always.
+    fn verify(&self, positions: &[u64]) -> bool;
+
+    /// Drops everything behind the positions. Missing entries count as 0.
+    fn cut(&self, positions: &[u64]) -> Result<(), StateError>;
+
+    /// Brings everything that was appended to the disk.
+    fn sync(&self) -> Result<(), StateError>;
+
+    /// End positions of the tables, in bytes.
+    fn positions(&self) -> Vec<u64>;
+}
+
+/// A store that no table is joined to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoTables;
+
+impl JoinedTables for NoTables {
+    fn verify(&self, _: &[u64]) -> bool {
+        true
+    }
+
+    fn cut(&self, _: &[u64]) -> Result<(), StateError> {
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), StateError> {
+        Ok(())
+    }
+
+    fn positions(&self) -> Vec<u64> {
+        Vec::new()
+    }
+}
