@@ -1,1 +1,20 @@
-//! Blocks, receipts and their indexes
+//! Blocks and receipts of every branch, and the canonical chain's indexes.
+//!
+//! Blocks and receipts lie in two littable tables, keyed by `number ‖ hash` with the hash as a secondary key; they
+//! are never deleted by a reorganisation. Which of them are canonical is said by index rows that are committed
+//! with the state and reverted by its unwind ([`index`]).
+//!
+//! Opening goes in two steps, because the state store decides how much of the tables is kept:
+//! [`Ledger::open`] gives the tables, which are handed to the state store as its joined tables; with the opened
+//! store, [`Ledger::new`] gives the ledger.
+
+mod cache;
+mod error;
+pub mod index;
+mod ledger;
+mod receipts;
+mod tables;
+
+pub use error::LedgerError;
+pub use ledger::{Ledger, StoredBlock, StoredReceipts};
+pub use tables::LedgerTables;

@@ -418,3 +418,34 @@ fn load(name: &'static str, dir: &Path) -> Result<Index, LittError> {
     }
     Ok(index)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::OwnedFd;
+
+    /// What became of the bytes after a failed fsync is not known, so the table takes no more of them.
+    #[test]
+    fn a_failed_fsync_makes_the_table_read_only_until_reopened() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let spec = TableSpec::new("t");
+        let table = Table::open(dir.path(), &spec).unwrap();
+        table.put(b"a", b"1").unwrap();
+        // A pipe refuses fsync.
+        let (_reader, pipe) = std::io::pipe().unwrap();
+        let header = crate::format::SegmentHeader { index: 9, base: 0, salt: [0; 16] };
+        let path = dir.path().join("pipe");
+        let broken = Segment { header, path, file: OwnedFd::from(pipe).into() };
+        table.writer.lock().unsynced.push(Arc::new(broken));
+        assert!(matches!(table.flush(), Err(LittError::Io { .. })));
+        assert!(matches!(table.flush(), Err(LittError::ReadOnly { table: "t", .. })));
+        assert!(matches!(table.put(b"b", b"2"), Err(LittError::ReadOnly { .. })));
+        assert_eq!(table.get(b"a").unwrap().unwrap(), b"1");
+        assert!(!table.exists(b"b"));
+        drop(table);
+        let table = Table::open(dir.path(), &spec).unwrap();
+        table.put(b"b", b"2").unwrap();
+        table.flush().unwrap();
+        assert_eq!(table.get(b"b").unwrap().unwrap(), b"2");
+    }
+}

@@ -1,0 +1,287 @@
+//! The ledger: reading and writing blocks and receipts, and the canonical look-ups.
+
+use crate::cache::Cache;
+use crate::index::{TxPlace, decode_hash, decode_place, encode_place, number_key, transaction_key};
+use crate::{LedgerError, LedgerTables, receipts};
+use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
+use alloy_primitives::{Address, B256, U256};
+use alloy_rlp::{Decodable, Encodable};
+use hearth_flatkv::{FlatKv, IndexWrite, JoinedTables};
+use hearth_primitives::{Block, BlockHashes, Header, Height, Receipt, StateError};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Most blocks kept decoded.
+const CACHED_BLOCKS: usize = 512;
+/// Most bytes of block RLP kept decoded.
+const CACHED_BLOCK_BYTES: usize = 64 << 20;
+/// Most blocks whose receipts are kept decoded.
+const CACHED_RECEIPTS: usize = 512;
+/// Most bytes of receipt rows kept decoded.
+const CACHED_RECEIPT_BYTES: usize = 64 << 20;
+
+const TOTAL_DIFFICULTY_BYTES: usize = 32;
+
+/// A block as the ledger holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredBlock {
+    /// Its hash.
+    pub hash: B256,
+    /// Header, transactions, ommers, withdrawals.
+    pub block: Block,
+    /// Sum of the difficulties from genesis up to this block.
+    pub total_difficulty: U256,
+    /// Length of its RLP in bytes.
+    pub size: usize,
+    /// Hash of each transaction, in order.
+    pub tx_hashes: Vec<B256>,
+    /// Hash of each ommer, in order; known also where a recorded block came without the ommers themselves.
+    pub ommer_hashes: Vec<B256>,
+}
+
+impl StoredBlock {
+    /// The block's number.
+    pub fn number(&self) -> Height {
+        self.block.header.number
+    }
+
+    /// Whether the body has the ommers that the header commits to. A recorded block may lack them.
+    pub fn has_ommers(&self) -> bool {
+        !self.block.body.ommers.is_empty() || self.block.header.ommers_hash == EMPTY_OMMER_ROOT_HASH
+    }
+}
+
+/// A block's receipts and the senders of its transactions, both in the order of the transactions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoredReceipts {
+    /// Receipts with their blooms.
+    pub receipts: Vec<Receipt>,
+    /// Senders.
+    pub senders: Vec<Address>,
+}
+
+/// Blocks and receipts of all branches, and the canonical chain's indexes.
+pub struct Ledger {
+    tables: Arc<LedgerTables>,
+    kv: Arc<FlatKv>,
+    blocks: Cache<StoredBlock>,
+    receipts: Cache<StoredReceipts>,
+}
+
+impl Ledger {
+    /// Opens the tables in `dir`; they are handed to the state store before [`Ledger::new`].
+    ///
+    /// # Errors
+    /// [`LedgerError::Table`].
+    pub fn open(dir: &Path) -> Result<Arc<LedgerTables>, LedgerError> {
+        LedgerTables::open(dir).map(Arc::new)
+    }
+
+    /// The ledger over its tables and the state store that keeps its indexes.
+    pub fn new(tables: Arc<LedgerTables>, kv: Arc<FlatKv>) -> Self {
+        let blocks = Cache::new(CACHED_BLOCKS, CACHED_BLOCK_BYTES);
+        let receipts = Cache::new(CACHED_RECEIPTS, CACHED_RECEIPT_BYTES);
+        Self { tables, kv, blocks, receipts }
+    }
+
+    /// Appends a block of any branch with its receipts. The same again is fine.
+    ///
+    /// # Errors
+    /// [`LedgerError::Table`]: a conflict where the block is there with other receipts.
+    pub fn append(
+        &self,
+        block: &Block,
+        hash: B256,
+        total_difficulty: U256,
+        receipts: &[Receipt],
+        senders: &[Address],
+    ) -> Result<(), LedgerError> {
+        self.append_recorded(block, hash, total_difficulty, receipts, senders, &[])
+    }
+
+    /// As [`Ledger::append`], for a recorded block of whose ommers only the hashes are known.
+    ///
+    /// # Errors
+    /// As [`Ledger::append`].
+    pub fn append_recorded(
+        &self,
+        block: &Block,
+        hash: B256,
+        total_difficulty: U256,
+        receipts: &[Receipt],
+        senders: &[Address],
+        ommer_hashes: &[B256],
+    ) -> Result<(), LedgerError> {
+        let mut row = Vec::with_capacity(TOTAL_DIFFICULTY_BYTES + block.length() + 32 * ommer_hashes.len());
+        row.extend_from_slice(&total_difficulty.to_be_bytes::<TOTAL_DIFFICULTY_BYTES>());
+        block.encode(&mut row);
+        ommer_hashes.iter().for_each(|hash| row.extend_from_slice(hash.as_slice()));
+        put(&self.tables.blocks, block.header.number, hash, &row)?;
+        put(&self.tables.receipts, block.header.number, hash, &receipts::encode(receipts, senders))
+    }
+
+    /// The index rows that make a block canonical; they go into the commit of its state.
+    pub fn index_rows(&self, block: &Block, hash: B256) -> Vec<IndexWrite> {
+        let number = block.header.number;
+        let mut rows = Vec::with_capacity(1 + block.body.transactions.len());
+        rows.push(IndexWrite { key: number_key(number), value: Some(hash.to_vec()) });
+        for (index, tx) in block.body.transactions.iter().enumerate() {
+            let place = TxPlace { number, hash, index: index as u32 };
+            rows.push(IndexWrite { key: transaction_key(tx.tx_hash()), value: Some(encode_place(&place)) });
+        }
+        rows
+    }
+
+    /// End of each table's data in bytes, for the commit.
+    pub fn positions(&self) -> Vec<u64> {
+        self.tables.positions()
+    }
+
+    /// Makes all that was appended durable.
+    ///
+    /// # Errors
+    /// [`LedgerError::Index`] with the table's error.
+    pub fn sync(&self) -> Result<(), LedgerError> {
+        Ok(self.tables.sync()?)
+    }
+
+    /// Hash of the canonical block at a height; `None` above the head, and below the base of a home that does not
+    /// begin at genesis (where recorded block hashes are given instead, as far as they are known).
+    ///
+    /// # Errors
+    /// [`LedgerError::Index`], [`LedgerError::BadIndexRow`].
+    pub fn canonical_hash(&self, number: Height) -> Result<Option<B256>, LedgerError> {
+        let row = self.kv.index_get(&number_key(number)).map_err(index_error)?;
+        row.map(|row| decode_hash(&row)).transpose()
+    }
+
+    /// Number of a block of any branch.
+    ///
+    /// # Errors
+    /// As [`Ledger::block`].
+    pub fn number_of(&self, hash: &B256) -> Result<Option<Height>, LedgerError> {
+        Ok(self.block(hash)?.map(|b| b.number()))
+    }
+
+    /// Whether the block is in the canonical chain.
+    ///
+    /// # Errors
+    /// As [`Ledger::block`].
+    pub fn is_canonical(&self, hash: &B256) -> Result<bool, LedgerError> {
+        let Some(number) = self.number_of(hash)? else { return Ok(false) };
+        Ok(self.canonical_hash(number)? == Some(*hash))
+    }
+
+    /// Whether a block of any branch is there.
+    pub fn has_block(&self, hash: &B256) -> bool {
+        self.tables.blocks.exists(hash.as_slice())
+    }
+
+    /// A block of any branch.
+    ///
+    /// # Errors
+    /// [`LedgerError::Table`] where its bytes are damaged, [`LedgerError::Undecodable`].
+    pub fn block(&self, hash: &B256) -> Result<Option<Arc<StoredBlock>>, LedgerError> {
+        if let Some(block) = self.blocks.get(hash) {
+            return Ok(Some(block));
+        }
+        let Some(row) = self.tables.blocks.get(hash.as_slice())? else { return Ok(None) };
+        let block = Arc::new(decode_block(*hash, &row)?);
+        self.blocks.put(*hash, block.clone(), row.len());
+        Ok(Some(block))
+    }
+
+    /// The header of a block of any branch.
+    ///
+    /// # Errors
+    /// As [`Ledger::block`].
+    pub fn header(&self, hash: &B256) -> Result<Option<Header>, LedgerError> {
+        Ok(self.block(hash)?.map(|b| b.block.header.clone()))
+    }
+
+    /// The canonical block at a height.
+    ///
+    /// # Errors
+    /// As [`Ledger::block`] and [`Ledger::canonical_hash`].
+    pub fn canonical_block(&self, number: Height) -> Result<Option<Arc<StoredBlock>>, LedgerError> {
+        match self.canonical_hash(number)? {
+            Some(hash) => self.block(&hash),
+            None => Ok(None),
+        }
+    }
+
+    /// Receipts and senders of a block of any branch.
+    ///
+    /// # Errors
+    /// [`LedgerError::Table`] where its bytes are damaged, [`LedgerError::Undecodable`].
+    pub fn receipts(&self, hash: &B256) -> Result<Option<Arc<StoredReceipts>>, LedgerError> {
+        if let Some(receipts) = self.receipts.get(hash) {
+            return Ok(Some(receipts));
+        }
+        let Some(row) = self.tables.receipts.get(hash.as_slice())? else { return Ok(None) };
+        let receipts = receipts::decode(&row).map_err(|why| LedgerError::Undecodable {
+            what: "receipts",
+            hash: *hash,
+            why: why.to_owned(),
+        })?;
+        let receipts = Arc::new(receipts);
+        self.receipts.put(*hash, receipts.clone(), row.len());
+        Ok(Some(receipts))
+    }
+
+    /// Where a transaction of the canonical chain lies.
+    ///
+    /// # Errors
+    /// [`LedgerError::Index`], [`LedgerError::BadIndexRow`].
+    pub fn transaction_place(&self, tx: &B256) -> Result<Option<TxPlace>, LedgerError> {
+        let row = self.kv.index_get(&transaction_key(tx)).map_err(index_error)?;
+        row.map(|row| decode_place(&row)).transpose()
+    }
+
+    /// A transaction of the canonical chain: its block and its index there.
+    ///
+    /// # Errors
+    /// [`LedgerError::MissingBlock`] where the index names a block that is not there; as [`Ledger::block`].
+    pub fn transaction(&self, tx: &B256) -> Result<Option<(Arc<StoredBlock>, usize)>, LedgerError> {
+        let Some(place) = self.transaction_place(tx)? else { return Ok(None) };
+        let block = self.block(&place.hash)?.ok_or(LedgerError::MissingBlock(place.hash))?;
+        let index = place.index as usize;
+        if block.tx_hashes.get(index) != Some(tx) {
+            return Err(LedgerError::BadIndexRow("transaction"));
+        }
+        Ok(Some((block, index)))
+    }
+}
+
+impl BlockHashes for Ledger {
+    fn block_hash(&self, number: Height) -> Result<B256, StateError> {
+        let hash = self.canonical_hash(number).map_err(|e| StateError::Store(e.to_string()))?;
+        Ok(hash.unwrap_or_default())
+    }
+}
+
+fn index_error(error: impl Into<StateError>) -> LedgerError {
+    LedgerError::Index(error.into())
+}
+
+fn put(table: &hearth_littable::Table, number: Height, hash: B256, row: &[u8]) -> Result<(), LedgerError> {
+    let key = [&number.to_be_bytes()[..], hash.as_slice()].concat();
+    Ok(table.put_group(&key, row, &[(hash.as_slice(), 0..row.len() as u32)])?)
+}
+
+fn decode_block(hash: B256, row: &[u8]) -> Result<StoredBlock, LedgerError> {
+    let bad = |why: String| LedgerError::Undecodable { what: "block", hash, why };
+    let (difficulty, mut rest) =
+        row.split_first_chunk::<TOTAL_DIFFICULTY_BYTES>().ok_or_else(|| bad("cut short".to_owned()))?;
+    let before = rest.len();
+    let block = Block::decode(&mut rest).map_err(|error| bad(error.to_string()))?;
+    let size = before - rest.len();
+    if rest.len() % 32 != 0 {
+        return Err(bad("bytes behind the block".to_owned()));
+    }
+    let mut ommer_hashes: Vec<B256> = block.body.ommers.iter().map(Header::hash_slow).collect();
+    ommer_hashes.extend(rest.chunks_exact(32).map(B256::from_slice));
+    let tx_hashes = block.body.transactions.iter().map(|tx| *tx.tx_hash()).collect();
+    let total_difficulty = U256::from_be_bytes(*difficulty);
+    Ok(StoredBlock { hash, block, total_difficulty, size, tx_hashes, ommer_hashes })
+}
