@@ -14,7 +14,16 @@ import { digest, Stamp } from './stamp.mjs'
 import { checkCompilers, checkNode, checkNpm } from './tools.mjs'
 
 const PROFILES = ['release', 'dev']
-const NATIVE_SOURCES = ['Cargo.lock', 'Cargo.toml', '.cargo', 'crates', 'native/Cargo.toml', 'native/build.rs', 'native/src', 'native/setup']
+const NATIVE_SOURCES = [
+  'Cargo.lock',
+  'Cargo.toml',
+  '.cargo',
+  'crates',
+  'native/Cargo.toml',
+  'native/build.rs',
+  'native/src',
+  'native/setup',
+]
 const TS_SOURCES = ['ts', 'native/index.d.ts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']
 
 function profile() {
@@ -26,7 +35,8 @@ function profile() {
 /** Runs a command with its output on standard error, which is for progress; refuses with `failure` where it fails. */
 function run(command, args, failure, env = process.env) {
   const r = spawnSync(command, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2] })
-  if (r.status !== 0) throw new SetupError(`${failure} (${r.error?.message ?? r.signal ?? `exit code ${r.status}`}). What went wrong stands above.`)
+  if (r.status !== 0)
+    throw new SetupError(`${failure} (${r.error?.message ?? r.signal ?? `exit code ${r.status}`}). What went wrong stands above.`)
 }
 
 const seconds = (since) => Math.round((Date.now() - since) / 1000)
@@ -51,10 +61,24 @@ async function nativeCore(kind) {
   checkCompilers()
   const began = Date.now()
   const first = !fs.existsSync(path.join(TARGET, kind === 'dev' ? 'debug' : 'release'))
-  say(first ? 'building the core: about 6 minutes on 2 cores the first time, less on more; later only what has changed' : 'building the core: only what has changed')
+  say(
+    first
+      ? 'building the core: about 6 minutes on 2 cores the first time, less on more; later only what has changed'
+      : 'building the core: only what has changed',
+  )
   const env = { ...process.env, ...(await cargoEnv()) }
   const cli = path.join(ROOT, 'node_modules/@napi-rs/cli/dist/cli.js')
-  const args = ['build', '--platform', '--esm', '--manifest-path', 'native/Cargo.toml', '--package-json-path', 'package.json', '--output-dir', 'native']
+  const args = [
+    'build',
+    '--platform',
+    '--esm',
+    '--manifest-path',
+    'native/Cargo.toml',
+    '--package-json-path',
+    'package.json',
+    '--output-dir',
+    'native',
+  ]
   if (kind === 'release') args.push('--release')
   run(process.execPath, [cli, ...args, '--', '--locked'], 'The core did not build', env)
   stamp.write(sources)

@@ -1,7 +1,7 @@
 // Finds libclang, which the generator of RocksDB's bindings loads; fetches it without root where there is none.
 import fs from 'node:fs'
 import path from 'node:path'
-import { CACHE, SetupError, output, say } from './env.mjs'
+import { CACHE, output, SetupError, say } from './env.mjs'
 
 /** The wheel that carries libclang alone; 18.1.1 is the version tried with librocksdb-sys. */
 const WHEEL = 'libclang==18.1.1'
@@ -10,9 +10,23 @@ const NAMES = /^libclang(-\d+(\.\d+)*)?\.(so(\.\d+)*|dylib)$/
 const holdsLibclang = (dir) => fs.existsSync(dir) && fs.readdirSync(dir).some((name) => NAMES.test(name))
 
 function commonFolders() {
-  const llvm = fs.existsSync('/usr/lib') ? fs.readdirSync('/usr/lib').filter((n) => n.startsWith('llvm')).map((n) => `/usr/lib/${n}/lib`) : []
-  return [...llvm.sort().reverse(), '/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib', '/usr/local/lib',
-    '/opt/homebrew/opt/llvm/lib', '/usr/local/opt/llvm/lib', '/Library/Developer/CommandLineTools/usr/lib']
+  const llvm = fs.existsSync('/usr/lib')
+    ? fs
+        .readdirSync('/usr/lib')
+        .filter((n) => n.startsWith('llvm'))
+        .map((n) => `/usr/lib/${n}/lib`)
+    : []
+  return [
+    ...llvm.sort().reverse(),
+    '/usr/lib/x86_64-linux-gnu',
+    '/usr/lib/aarch64-linux-gnu',
+    '/usr/lib64',
+    '/usr/lib',
+    '/usr/local/lib',
+    '/opt/homebrew/opt/llvm/lib',
+    '/usr/local/opt/llvm/lib',
+    '/Library/Developer/CommandLineTools/usr/lib',
+  ]
 }
 
 function present() {
@@ -28,7 +42,10 @@ function present() {
 /** The folder of libclang inside an unpacked wheel; wheels place it at the top or under `*.data/platlib`. */
 function unpackedFolder(dir) {
   if (!fs.existsSync(dir)) return undefined
-  const data = fs.readdirSync(dir).filter((n) => n.endsWith('.data')).map((n) => path.join(dir, n, 'platlib/clang/native'))
+  const data = fs
+    .readdirSync(dir)
+    .filter((n) => n.endsWith('.data'))
+    .map((n) => path.join(dir, n, 'platlib/clang/native'))
   return [path.join(dir, 'clang/native'), ...data].find(holdsLibclang)
 }
 
@@ -40,15 +57,20 @@ function fetchWheel() {
   const partial = `${dir}.partial-${process.pid}`
   fs.mkdirSync(partial, { recursive: true })
   const python = ['python3', 'python'].find((p) => output(p, ['-m', 'pip', '--version']))
-  const fetched = python && output(python, ['-m', 'pip', 'download', '--quiet', '--no-deps', '--only-binary=:all:', '-d', partial, WHEEL]) !== undefined
+  const fetched =
+    python && output(python, ['-m', 'pip', 'download', '--quiet', '--no-deps', '--only-binary=:all:', '-d', partial, WHEEL]) !== undefined
   const wheel = fetched && fs.readdirSync(partial).find((n) => n.endsWith('.whl'))
   const unpacked = wheel && output(python, ['-m', 'zipfile', '-e', path.join(partial, wheel), partial]) !== undefined
   if (!unpacked || !unpackedFolder(partial)) {
     fs.rmSync(partial, { recursive: true, force: true })
-    throw new SetupError('libclang is missing and could not be fetched. Type: sudo apt-get install -y libclang-14-dev (or set LIBCLANG_PATH to the folder of libclang.so), then run the command again.')
+    throw new SetupError(
+      'libclang is missing and could not be fetched. Type: sudo apt-get install -y libclang-14-dev (or set LIBCLANG_PATH to the folder of libclang.so), then run the command again.',
+    )
   }
   fs.rmSync(path.join(partial, wheel))
-  try { fs.renameSync(partial, dir) } catch (e) {
+  try {
+    fs.renameSync(partial, dir)
+  } catch (e) {
     // Another process published the same wheel first: equally good.
     if (!unpackedFolder(dir)) throw e
     fs.rmSync(partial, { recursive: true, force: true })

@@ -20,7 +20,8 @@ export function checkNode() {
 
 /** Refuses a machine without npm. */
 export function checkNpm() {
-  if (output('npm', ['--version']) === undefined) throw new SetupError('npm is missing. Type: sudo apt-get install -y npm, then run the command again.')
+  if (output('npm', ['--version']) === undefined)
+    throw new SetupError('npm is missing. Type: sudo apt-get install -y npm, then run the command again.')
 }
 
 /** Refuses a machine without Rust, a C++ compiler or cmake. */
@@ -29,7 +30,9 @@ export function checkCompilers() {
   const rustup = 'Type: curl https://sh.rustup.rs -sSf | sh -s -- -y && . "$HOME/.cargo/env", then run the command again.'
   if (cargo === undefined) throw new SetupError(`Rust ${RUST.join('.')} or newer is needed, and cargo is missing. ${rustup}`)
   if (!atLeast(cargo, RUST)) {
-    throw new SetupError(`Rust ${RUST.join('.')} or newer is needed, this is ${cargo}. Type: rustup update stable, then run the command again.`)
+    throw new SetupError(
+      `Rust ${RUST.join('.')} or newer is needed, this is ${cargo}. Type: rustup update stable, then run the command again.`,
+    )
   }
   const compiler = process.env.CXX ?? 'g++'
   if (output(compiler, ['--version']) === undefined) throw new SetupError(`A C++ compiler is needed, and ${compiler} is missing. ${APT}`)

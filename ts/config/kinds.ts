@@ -40,7 +40,12 @@ export function integer(min: number, max: number): Kind<number> {
     const n = typeof value === 'bigint' ? Number(value) : value
     return typeof n === 'number' && Number.isSafeInteger(n) && n >= min && n <= max ? n : refuse(takes, String(value))
   }
-  return { takes, check, parse: (text) => (/^-?\d[\d_]*$/.test(text) ? check(Number(text.replaceAll('_', ''))) : refuse(takes, text)), print: String }
+  return {
+    takes,
+    check,
+    parse: (text) => (/^-?\d[\d_]*$/.test(text) ? check(Number(text.replaceAll('_', ''))) : refuse(takes, text)),
+    print: String,
+  }
 }
 
 /** An integer, or the word `auto` where the node chooses. */
@@ -68,6 +73,12 @@ export function list(takes: string, pattern: RegExp): Kind<readonly string[]> {
     for (const word of value) if (typeof word !== 'string' || !pattern.test(word)) refuse(takes, word)
     return [...new Set(value as string[])]
   }
-  const parse = (line: string) => check(line.split(',').map((word) => word.trim()).filter((word) => word !== ''))
+  const parse = (line: string) =>
+    check(
+      line
+        .split(',')
+        .map((word) => word.trim())
+        .filter((word) => word !== ''),
+    )
   return { takes, check, parse, print: (value) => value.join(',') }
 }

@@ -44,7 +44,8 @@ export function defaultFile(): string {
   const lines = ['# Settings of this node. Remove the # in front of a line to change it; `hearth config --home DIR` prints what holds.']
   for (const section of sections()) {
     lines.push('', `[${section}]`)
-    for (const key of SETTING_KEYS.filter((k) => sectionOf(k) === section)) lines.push(`# ${of(key).doc}`, `# ${nameOf(key)} = ${toToml(of(key).default)}`)
+    for (const key of SETTING_KEYS.filter((k) => sectionOf(k) === section))
+      lines.push(`# ${of(key).doc}`, `# ${nameOf(key)} = ${toToml(of(key).default)}`)
   }
   return `${lines.join('\n')}\n`
 }

@@ -28,7 +28,8 @@ const hint = (word: string, known: Iterable<string>): string => {
 function flatten(table: Record<string, unknown>, prefix: string, into: Map<string, unknown>): Map<string, unknown> {
   for (const [name, value] of Object.entries(table)) {
     const key = prefix === '' ? name : `${prefix}.${name}`
-    if (value !== null && typeof value === 'object' && !Array.isArray(value) && !(value instanceof Date)) flatten(value as Record<string, unknown>, key, into)
+    if (value !== null && typeof value === 'object' && !Array.isArray(value) && !(value instanceof Date))
+      flatten(value as Record<string, unknown>, key, into)
     else into.set(key, value)
   }
   return into
@@ -42,7 +43,8 @@ function readFile(file: NonNullable<Sources['file']>): Map<string, unknown> {
     throw new SettingError(`${file.path} is not TOML: ${e instanceof Error ? e.message : String(e)}`)
   }
   const values = flatten(document, '', new Map())
-  for (const key of values.keys()) if (!isSettingKey(key)) throw new SettingError(`${file.path}: unknown setting ${key}${hint(key, SETTING_KEYS)}`)
+  for (const key of values.keys())
+    if (!isSettingKey(key)) throw new SettingError(`${file.path}: unknown setting ${key}${hint(key, SETTING_KEYS)}`)
   return values
 }
 
@@ -88,5 +90,10 @@ export function resolveSettings(sources: Sources): Resolved {
 
 /** The error for a flag that nothing knows, with the nearest known one. `flags` are a command's own, without dashes. */
 export function unknownFlag(flag: string, flags: readonly string[] = []): SettingError {
-  return new SettingError(`unknown flag --${flag}${hint(`--${flag}`, [...flags, ...SETTING_KEYS].map((known) => `--${known}`))}`)
+  return new SettingError(
+    `unknown flag --${flag}${hint(
+      `--${flag}`,
+      [...flags, ...SETTING_KEYS].map((known) => `--${known}`),
+    )}`,
+  )
 }

@@ -1,0 +1,58 @@
+// The one error that comes out of the core.
+
+/** Kinds of failure, as the core names them. */
+export const CORE_ERROR_KINDS = [
+  'block_not_found',
+  'busy',
+  'closed',
+  'config',
+  'execution',
+  'execution_failed',
+  'execution_reverted',
+  'genesis',
+  'genesis_not_traceable',
+  'header_not_found',
+  'home_empty',
+  'home_in_use',
+  'home_incompatible',
+  'home_not_empty',
+  'import',
+  'internal',
+  'invalid_params',
+  'io',
+  'limit_exceeded',
+  'not_canonical',
+  'not_retained',
+  'store',
+  'trace',
+  'transaction_decode',
+  'transaction_not_found',
+  'transaction_rejected',
+  'unknown_block',
+  'unsupported',
+] as const
+
+/** A kind of failure. */
+export type CoreErrorKind = (typeof CORE_ERROR_KINDS)[number]
+
+/** A failure inside the core; `data` is hex bytes where a kind carries them (the output of a revert). */
+export class CoreError extends Error {
+  override name = 'CoreError'
+  readonly kind: CoreErrorKind
+  readonly data: string | undefined
+
+  constructor(kind: CoreErrorKind, message: string, data?: string) {
+    super(message)
+    this.kind = kind
+    this.data = data
+  }
+}
+
+const known = new Set<string>(CORE_ERROR_KINDS)
+const decoder = new TextDecoder()
+
+/** Reads the core's error value: `{"kind":…,"message":…,"data":…}`. */
+export function coreErrorFrom(bytes: Uint8Array): CoreError {
+  const { kind, message, data } = JSON.parse(decoder.decode(bytes)) as { kind: string; message: string; data?: string }
+  return new CoreError(known.has(kind) ? (kind as CoreErrorKind) : 'internal', message, data)
+}

@@ -1,0 +1,80 @@
+// What the Rust core offers to everything above it: one typed interface. Tests put a fake in its place.
+
+/** `0x` and hex digits. */
+export type Hex = string
+
+/** A block by tag or number: `latest`, `0x1b`. */
+export type BlockNumber = string
+
+/** A block by tag, number or hash (EIP-1898). */
+export type BlockRef = string | { blockHash: Hex; requireCanonical?: boolean } | { blockNumber: BlockNumber }
+
+/** A JSON object that goes to the core as it is, checked by a codec. */
+export type JsonObject = { readonly [key: string]: unknown }
+
+/** Operations that answer with the JSON bytes of one result, and their arguments. */
+export interface Operations {
+  blockNumber: undefined
+  chainId: undefined
+  netVersion: undefined
+  syncing: undefined
+  gasPrice: undefined
+  maxPriorityFeePerGas: undefined
+  baseFee: undefined
+  blobBaseFee: undefined
+  feeHistory: { blockCount: Hex; newestBlock: BlockNumber; rewardPercentiles: readonly number[] }
+  getBalance: { address: Hex; block: BlockRef }
+  getCode: { address: Hex; block: BlockRef }
+  getStorageAt: { address: Hex; slot: Hex; block: BlockRef }
+  getTransactionCount: { address: Hex; block: BlockRef }
+  getBlockByNumber: { block: BlockNumber; full: boolean }
+  getBlockByHash: { hash: Hex; full: boolean }
+  getBlockTransactionCountByNumber: { block: BlockNumber }
+  getBlockTransactionCountByHash: { hash: Hex }
+  getBlockReceipts: { block: BlockRef }
+  getTransactionByHash: { hash: Hex }
+  getTransactionByBlockNumberAndIndex: { block: BlockNumber; index: Hex }
+  getTransactionByBlockHashAndIndex: { hash: Hex; index: Hex }
+  getTransactionReceipt: { hash: Hex }
+  getLogs: { filter: JsonObject }
+  call: CallArguments
+  estimateGas: CallArguments
+  sendRawTransaction: { transaction: Hex }
+  getRawBlock: { block: BlockRef }
+  getRawHeader: { block: BlockRef }
+  getRawReceipts: { block: BlockRef }
+  getRawTransaction: { hash: Hex }
+}
+
+/** What `call` and `estimateGas` take. */
+export interface CallArguments {
+  transaction: JsonObject
+  block: BlockRef | undefined
+  stateOverrides: JsonObject | undefined
+  blockOverrides: JsonObject | undefined
+}
+
+/** Operations that answer with a stream of JSON bytes. */
+export interface StreamOperations {
+  traceTransaction: { hash: Hex; config: JsonObject | undefined }
+  traceBlockByNumber: { block: BlockNumber; config: JsonObject | undefined }
+  traceBlockByHash: { hash: Hex; config: JsonObject | undefined }
+}
+
+/** The JSON bytes of one result in chunks, made as fast as they are taken. */
+export interface ResultStream {
+  /** The next chunk, null at the end. Rejects with `CoreError` where the work fails; the stream is over then. One call at a time. */
+  next(): Promise<Uint8Array | null>
+  /** Tells the core that nobody wants the rest. Allowed at any time, also after the end. */
+  cancel(): void
+}
+
+/** A node that is open. */
+export interface Core {
+  /** JSON bytes of the result; rejects with `CoreError`. */
+  request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array>
+  /** Starts work whose result may be large. */
+  stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream
+  /** Ends the work that runs and closes every store. Later requests reject with the kind `closed`. */
+  close(): Promise<void>
+}

@@ -1,0 +1,49 @@
+// What a simulated transaction is, and what it may pretend about state and block.
+import { arrayOf, type Codec, fields, mapOf } from './codec.ts'
+import { address, data, hash, uint64, uint256 } from './hex.ts'
+
+/** Entries of one list or map inside a request; a body of 5 MiB cannot hold many more useful ones. */
+const ENTRIES_MAX = 100_000
+
+const accessList = arrayOf(fields({ address, storageKeys: arrayOf(hash, ENTRIES_MAX) }), ENTRIES_MAX)
+const authorization = fields({ chainId: uint256, address, nonce: uint64, yParity: uint64, r: uint256, s: uint256 })
+
+/** A transaction to simulate. */
+export const transaction: Codec<Record<string, unknown>> = fields({
+  from: address,
+  to: address,
+  gas: uint64,
+  gasPrice: uint256,
+  maxFeePerGas: uint256,
+  maxPriorityFeePerGas: uint256,
+  value: uint256,
+  nonce: uint64,
+  data,
+  input: data,
+  chainId: uint256,
+  accessList,
+  maxFeePerBlobGas: uint256,
+  blobVersionedHashes: arrayOf(hash, ENTRIES_MAX),
+  authorizationList: arrayOf(authorization, ENTRIES_MAX),
+})
+
+const slots = mapOf(hash, hash, ENTRIES_MAX)
+
+/** Accounts to pretend, by address. */
+export const stateOverrides: Codec<Record<string, unknown>> = mapOf(
+  address,
+  fields({ balance: uint256, nonce: uint64, code: data, state: slots, stateDiff: slots, movePrecompileToAddress: address }),
+  ENTRIES_MAX,
+)
+
+/** Fields of the block to pretend. */
+export const blockOverrides: Codec<Record<string, unknown>> = fields({
+  number: uint256,
+  difficulty: uint256,
+  time: uint64,
+  gasLimit: uint64,
+  feeRecipient: address,
+  prevRandao: hash,
+  baseFeePerGas: uint256,
+  blobBaseFee: uint256,
+})

@@ -1,0 +1,78 @@
+// What a codec is, and the ones that every method shares.
+
+/** Turns a parsed JSON value into an argument; throws `BadValue`. */
+export type Codec<T> = (value: unknown) => T
+
+/** A value that a codec refuses. `path` grows from the inside: `transaction.gas`. */
+export class BadValue extends Error {
+  override name = 'BadValue'
+  readonly path: string
+  readonly reason: string
+
+  constructor(reason: string, path = '') {
+    super(path === '' ? reason : `${path}: ${reason}`)
+    this.reason = reason
+    this.path = path
+  }
+
+  /** The same refusal one level further out. */
+  within(name: string): BadValue {
+    return new BadValue(this.reason, this.path === '' || this.path.startsWith('[') ? name + this.path : `${name}.${this.path}`)
+  }
+}
+
+/** Runs a codec on a part of a value, so that a refusal names the part. */
+export function part<T>(name: string, codec: Codec<T>, value: unknown): T {
+  try {
+    return codec(value)
+  } catch (e) {
+    throw e instanceof BadValue ? e.within(name) : e
+  }
+}
+
+/** What a JSON value is, for messages. */
+export const kindOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
+
+/** true or false. */
+export const boolean: Codec<boolean> = (value) => {
+  if (typeof value !== 'boolean') throw new BadValue(`cannot use ${kindOf(value)} as a boolean`)
+  return value
+}
+
+/** A JSON object; arrays and null are none. */
+export const object: Codec<Record<string, unknown>> = (value) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BadValue(`cannot use ${kindOf(value)} as an object`)
+  return value as Record<string, unknown>
+}
+
+/** An array of at most `max` values. */
+export function arrayOf<T>(codec: Codec<T>, max: number): Codec<T[]> {
+  return (value) => {
+    if (!Array.isArray(value)) throw new BadValue(`cannot use ${kindOf(value)} as an array`)
+    if (value.length > max) throw new BadValue(`too many values: ${value.length}, want at most ${max}`)
+    return value.map((entry, i) => part(`[${i}]`, codec, entry))
+  }
+}
+
+/** An object with these fields, each optional; null is absence, and a field that is not named here is ignored, as in go-ethereum. */
+export function fields(shape: Readonly<Record<string, Codec<unknown>>>): Codec<Record<string, unknown>> {
+  const entries = Object.entries(shape)
+  return (value) => {
+    const from = object(value)
+    const into: Record<string, unknown> = {}
+    for (const [name, codec] of entries) {
+      const entry = from[name]
+      if (entry !== undefined && entry !== null) into[name] = part(name, codec, entry)
+    }
+    return into
+  }
+}
+
+/** An object whose keys are data: each key and each value has its codec. */
+export function mapOf(key: Codec<string>, codec: Codec<unknown>, max: number): Codec<Record<string, unknown>> {
+  return (value) => {
+    const entries = Object.entries(object(value))
+    if (entries.length > max) throw new BadValue(`too many entries: ${entries.length}, want at most ${max}`)
+    return Object.fromEntries(entries.map(([name, entry]) => [part(name, key, name), part(name, codec, entry)]))
+  }
+}

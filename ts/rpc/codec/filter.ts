@@ -1,0 +1,37 @@
+// The filter of eth_getLogs.
+
+import { blockNumber } from './block.ts'
+import { arrayOf, BadValue, type Codec, fields, kindOf, part } from './codec.ts'
+import { address, hash } from './hex.ts'
+
+/** Topic positions: the EVM has LOG4. */
+const TOPICS_MAX = 4
+
+/** Alternatives of one position, and emitters; go-ethereum's limit. */
+const ALTERNATIVES_MAX = 1000
+
+const alternatives =
+  (codec: Codec<string>): Codec<unknown> =>
+  (value) => {
+    if (!Array.isArray(value)) return codec(value)
+    if (value.length > ALTERNATIVES_MAX) throw new BadValue('exceed max addresses or topics per search position')
+    return value.map((entry, i) => (entry === null ? null : part(`[${i}]`, codec, entry)))
+  }
+
+const topics: Codec<unknown> = (value) => {
+  if (!Array.isArray(value)) throw new BadValue(`cannot use ${kindOf(value)} as an array`)
+  if (value.length > TOPICS_MAX) throw new BadValue('exceed max topics')
+  return value.map((entry, i) => (entry === null ? null : part(`[${i}]`, alternatives(hash), entry)))
+}
+
+const addresses: Codec<unknown> = (value) => (Array.isArray(value) ? arrayOf(address, ALTERNATIVES_MAX)(value) : address(value))
+const shape = fields({ blockHash: hash, fromBlock: blockNumber, toBlock: blockNumber, address: addresses, topics })
+
+/** Emitters, topics, and either one block or a range. */
+export const filter: Codec<Record<string, unknown>> = (value) => {
+  const found = shape(value)
+  if (found.blockHash !== undefined && (found.fromBlock !== undefined || found.toBlock !== undefined)) {
+    throw new BadValue('cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other')
+  }
+  return found
+}

@@ -1,0 +1,72 @@
+// Hex: bytes of a known or any length, and quantities. The words of refusal are go-ethereum's.
+import { BadValue, type Codec, kindOf } from './codec.ts'
+
+function hexText(value: unknown): string {
+  if (typeof value !== 'string') throw new BadValue(`cannot use ${kindOf(value)} as a hex string`)
+  if (value === '') throw new BadValue('empty hex string')
+  if (!value.startsWith('0x') && !value.startsWith('0X')) throw new BadValue('hex string without 0x prefix')
+  return value
+}
+
+const DIGITS = /^0[xX][0-9a-fA-F]*$/
+
+/** Hex bytes of any length. */
+export const data: Codec<string> = (value) => {
+  const text = hexText(value)
+  if (text.length % 2 === 1) throw new BadValue('hex string of odd length')
+  if (!DIGITS.test(text)) throw new BadValue('invalid hex string')
+  return text
+}
+
+/** Hex bytes of exactly `length` bytes. */
+export const bytes =
+  (length: number): Codec<string> =>
+  (value) => {
+    const text = hexText(value)
+    if (text.length !== 2 + 2 * length) throw new BadValue(`hex string has length ${text.length - 2}, want ${2 * length}`)
+    if (!DIGITS.test(text)) throw new BadValue('invalid hex string')
+    return text
+  }
+
+/** 20 bytes. */
+export const address = bytes(20)
+
+/** 32 bytes. */
+export const hash = bytes(32)
+
+/** A number in hex without leading zeros, of at most `bits` bits. */
+export const quantity =
+  (bits: number): Codec<string> =>
+  (value) => {
+    const text = hexText(value)
+    if (text.length === 2) throw new BadValue('hex string "0x"')
+    if (!DIGITS.test(text)) throw new BadValue('invalid hex string')
+    if (text.length > 3 && text[2] === '0') throw new BadValue('hex number with leading zero digits')
+    if (text.length - 2 > bits / 4) throw new BadValue(`hex number > ${bits} bits`)
+    return text
+  }
+
+/** At most 64 bits. */
+export const uint64 = quantity(64)
+
+/** At most 256 bits. */
+export const uint256 = quantity(256)
+
+/** Bytes of a storage key: up to 32, the prefix optional, an odd number of digits allowed; as a whole word. */
+export const storageKey: Codec<string> = (value) => {
+  if (typeof value !== 'string') throw new BadValue(`cannot use ${kindOf(value)} as a storage key`)
+  const digits = /^0x/i.test(value) ? value.slice(2) : value
+  if (digits.length > 64) throw new BadValue('storage key too long (want at most 32 bytes)')
+  if (!/^[0-9a-fA-F]*$/.test(digits)) throw new BadValue(`invalid hex in storage key: ${JSON.stringify(value)}`)
+  return `0x${digits.padStart(64, '0')}`
+}
+
+/** 64 bits in hex or decimal, as a string or a JSON number; as hex. */
+export const hexOrDecimal: Codec<string> = (value) => {
+  const text = typeof value === 'number' ? String(value) : value
+  if (typeof text !== 'string' || !/^(0[xX][0-9a-fA-F]+|\d+)$/.test(text))
+    throw new BadValue(`invalid hex or decimal integer ${JSON.stringify(value)}`)
+  const n = BigInt(text)
+  if (n >= 1n << 64n) throw new BadValue('number > 64 bits')
+  return `0x${n.toString(16)}`
+}

@@ -1,0 +1,91 @@
+// What a method is: its name, its parameters with their codecs, and a handler that asks the core.
+import type { Core, ResultStream } from '../core/port.ts'
+import { BadValue, type Codec } from './codec/index.ts'
+import { invalidParams } from './errors.ts'
+
+/** How a method weighs: `read` is a short read, `heavy` executes or searches, `write` changes the node and keeps its place in a batch. */
+export type Cost = 'read' | 'heavy' | 'write'
+
+/** One positional parameter. */
+export interface Param<T> {
+  readonly name: string
+  readonly codec: Codec<T>
+  /** A required one that is absent or null is an error; an optional one is undefined then. */
+  readonly required: boolean
+}
+
+/** A parameter that must be there. */
+export const required = <T>(name: string, codec: Codec<T>): Param<T> & { readonly required: true } => ({ name, codec, required: true })
+
+/** A parameter that may be absent or null. */
+export const optional = <T>(name: string, codec: Codec<T>): Param<T | undefined> & { readonly required: false } => ({
+  name,
+  codec,
+  required: false,
+})
+
+/** What handlers work with. */
+export interface Context {
+  readonly core: Core
+  /** Namespaces that are served, for rpc_modules. */
+  readonly namespaces: readonly string[]
+  /** What web3_clientVersion answers. */
+  readonly clientVersion: string
+  /** Time limit of one transaction's trace where the request names none, in milliseconds. */
+  readonly traceTimeoutMs: number
+}
+
+/** The JSON bytes of a result, whole or as a stream. */
+export type Result = Uint8Array | ResultStream
+
+/** A method with its parameter types erased, as the table holds it. */
+export interface Method {
+  readonly name: string
+  readonly doc: string
+  readonly cost: Cost
+  readonly params: readonly Param<unknown>[]
+  /** Checks the parameters and runs the handler; throws `RpcError` -32602 where they do not fit. */
+  readonly call: (context: Context, params: unknown) => Promise<Result>
+}
+
+type Values<P extends readonly Param<unknown>[]> = { -readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never }
+
+/** Defines a method. */
+export function method<const P extends readonly Param<unknown>[]>(definition: {
+  readonly name: string
+  readonly doc: string
+  readonly cost: Cost
+  readonly params: P
+  readonly handle: (context: Context, ...args: Values<P>) => Promise<Result> | Result
+}): Method {
+  const { name, doc, cost, params, handle } = definition
+  return { name, doc, cost, params, call: async (context, values) => handle(context, ...(decodeParams(params, values) as Values<P>)) }
+}
+
+/** Positional parameters through their codecs; the texts of refusal are go-ethereum's, the parameter's name added. */
+export function decodeParams(params: readonly Param<unknown>[], values: unknown): unknown[] {
+  if (values !== undefined && values !== null && !Array.isArray(values)) throw invalidParams('non-array args')
+  const given: readonly unknown[] = values ?? []
+  const decoded = given.map((value, i) => {
+    const param = params[i]
+    if (param === undefined) throw invalidParams(`too many arguments, want at most ${params.length}`)
+    if (value === null) return absent(param, i)
+    try {
+      return param.codec(value)
+    } catch (e) {
+      throw e instanceof BadValue ? invalidParams(`invalid argument ${i}: ${e.within(param.name).message}`) : e
+    }
+  })
+  for (let i = given.length; i < params.length; i++) decoded.push(absent(params[i] as Param<unknown>, i))
+  return decoded
+}
+
+function absent(param: Param<unknown>, index: number): undefined {
+  if (param.required) throw invalidParams(`missing value for required argument ${index}`)
+  return undefined
+}
+
+const encoder = new TextEncoder()
+
+/** A value of this layer's own (a version, a list of names) as a result. */
+export const json = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value))

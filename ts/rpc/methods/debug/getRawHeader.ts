@@ -1,0 +1,11 @@
+// debug_getRawHeader: RLP of a header.
+import { blockRef } from '../../codec/index.ts'
+import { method, required } from '../../method.ts'
+
+export const getRawHeader = method({
+  name: 'debug_getRawHeader',
+  doc: 'RLP of a header.',
+  cost: 'read',
+  params: [required('block', blockRef)],
+  handle: ({ core }, block) => core.request('getRawHeader', { block }),
+})

@@ -1,0 +1,12 @@
+// debug_traceBlockByHash: Traces of all transactions of a block, canonical or not.
+import { hash, traceConfig, withTimeout } from '../../codec/index.ts'
+import { method, optional, required } from '../../method.ts'
+
+export const traceBlockByHash = method({
+  name: 'debug_traceBlockByHash',
+  doc: 'Traces of all transactions of a block, canonical or not.',
+  cost: 'heavy',
+  params: [required('hash', hash), optional('config', traceConfig)],
+  handle: ({ core, traceTimeoutMs }, hash, config) =>
+    core.stream('traceBlockByHash', { hash, config: withTimeout(config, traceTimeoutMs) }),
+})

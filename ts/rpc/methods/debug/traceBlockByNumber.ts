@@ -1,0 +1,12 @@
+// debug_traceBlockByNumber: Traces of all transactions of a block.
+import { blockNumber, traceConfig, withTimeout } from '../../codec/index.ts'
+import { method, optional, required } from '../../method.ts'
+
+export const traceBlockByNumber = method({
+  name: 'debug_traceBlockByNumber',
+  doc: 'Traces of all transactions of a block.',
+  cost: 'heavy',
+  params: [required('block', blockNumber), optional('config', traceConfig)],
+  handle: ({ core, traceTimeoutMs }, block, config) =>
+    core.stream('traceBlockByNumber', { block, config: withTimeout(config, traceTimeoutMs) }),
+})

@@ -1,0 +1,12 @@
+// debug_traceTransaction: Trace of one transaction of the canonical chain.
+import { hash, traceConfig, withTimeout } from '../../codec/index.ts'
+import { method, optional, required } from '../../method.ts'
+
+export const traceTransaction = method({
+  name: 'debug_traceTransaction',
+  doc: 'Trace of one transaction of the canonical chain.',
+  cost: 'heavy',
+  params: [required('hash', hash), optional('config', traceConfig)],
+  handle: ({ core, traceTimeoutMs }, hash, config) =>
+    core.stream('traceTransaction', { hash, config: withTimeout(config, traceTimeoutMs) }),
+})

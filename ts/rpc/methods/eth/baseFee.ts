@@ -1,0 +1,10 @@
+// eth_baseFee: Base fee of the next block, in wei.
+import { method } from '../../method.ts'
+
+export const baseFee = method({
+  name: 'eth_baseFee',
+  doc: 'Base fee of the next block, in wei.',
+  cost: 'read',
+  params: [],
+  handle: ({ core }) => core.request('baseFee', undefined),
+})

@@ -1,0 +1,17 @@
+// eth_call: Output of a call on the state after a block; nothing is kept.
+import { blockOverrides, blockRef, stateOverrides, transaction } from '../../codec/index.ts'
+import { method, optional, required } from '../../method.ts'
+
+export const call = method({
+  name: 'eth_call',
+  doc: 'Output of a call on the state after a block; nothing is kept.',
+  cost: 'heavy',
+  params: [
+    required('transaction', transaction),
+    optional('block', blockRef),
+    optional('stateOverrides', stateOverrides),
+    optional('blockOverrides', blockOverrides),
+  ],
+  handle: ({ core }, transaction, block, stateOverrides, blockOverrides) =>
+    core.request('call', { transaction, block, stateOverrides, blockOverrides }),
+})

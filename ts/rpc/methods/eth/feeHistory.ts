@@ -1,0 +1,21 @@
+// eth_feeHistory: Base fees, fullness and tips of past blocks.
+import { arrayOf, BadValue, blockNumber, type Codec, hexOrDecimal, kindOf } from '../../codec/index.ts'
+import { method, required } from '../../method.ts'
+
+/** Percentiles in one request; go-ethereum's limit. */
+const PERCENTILES_MAX = 100
+
+const percentile: Codec<number> = (value) => {
+  if (typeof value !== 'number') throw new BadValue(`cannot use ${kindOf(value)} as a number`)
+  return value
+}
+const percentiles = arrayOf(percentile, PERCENTILES_MAX)
+
+export const feeHistory = method({
+  name: 'eth_feeHistory',
+  doc: 'Base fees, fullness and tips of past blocks.',
+  cost: 'heavy',
+  params: [required('blockCount', hexOrDecimal), required('newestBlock', blockNumber), required('rewardPercentiles', percentiles)],
+  handle: ({ core }, blockCount, newestBlock, rewardPercentiles) =>
+    core.request('feeHistory', { blockCount, newestBlock, rewardPercentiles }),
+})

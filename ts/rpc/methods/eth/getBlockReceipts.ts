@@ -1,0 +1,11 @@
+// eth_getBlockReceipts: All receipts of a block, or null.
+import { blockRef } from '../../codec/index.ts'
+import { method, required } from '../../method.ts'
+
+export const getBlockReceipts = method({
+  name: 'eth_getBlockReceipts',
+  doc: 'All receipts of a block, or null.',
+  cost: 'read',
+  params: [required('block', blockRef)],
+  handle: ({ core }, block) => core.request('getBlockReceipts', { block }),
+})

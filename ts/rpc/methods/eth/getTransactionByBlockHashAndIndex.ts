@@ -1,0 +1,11 @@
+// eth_getTransactionByBlockHashAndIndex: A transaction by its place, or null.
+import { hash, uint64 } from '../../codec/index.ts'
+import { method, required } from '../../method.ts'
+
+export const getTransactionByBlockHashAndIndex = method({
+  name: 'eth_getTransactionByBlockHashAndIndex',
+  doc: 'A transaction by its place, or null.',
+  cost: 'read',
+  params: [required('hash', hash), required('index', uint64)],
+  handle: ({ core }, hash, index) => core.request('getTransactionByBlockHashAndIndex', { hash, index }),
+})

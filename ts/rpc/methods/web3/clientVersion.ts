@@ -1,0 +1,10 @@
+// web3_clientVersion: Name and version of this node.
+import { json, method } from '../../method.ts'
+
+export const clientVersion = method({
+  name: 'web3_clientVersion',
+  doc: 'Name and version of this node.',
+  cost: 'read',
+  params: [],
+  handle: ({ clientVersion }) => json(clientVersion),
+})

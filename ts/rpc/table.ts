@@ -1,0 +1,85 @@
+// Every method that this node has, listed by hand: nothing becomes an endpoint by accident.
+import type { Method } from './method.ts'
+import { getRawBlock } from './methods/debug/getRawBlock.ts'
+import { getRawHeader } from './methods/debug/getRawHeader.ts'
+import { getRawReceipts } from './methods/debug/getRawReceipts.ts'
+import { getRawTransaction } from './methods/debug/getRawTransaction.ts'
+import { traceBlockByHash } from './methods/debug/traceBlockByHash.ts'
+import { traceBlockByNumber } from './methods/debug/traceBlockByNumber.ts'
+import { traceTransaction } from './methods/debug/traceTransaction.ts'
+import { baseFee } from './methods/eth/baseFee.ts'
+import { blobBaseFee } from './methods/eth/blobBaseFee.ts'
+import { blockNumber } from './methods/eth/blockNumber.ts'
+import { call } from './methods/eth/call.ts'
+import { chainId } from './methods/eth/chainId.ts'
+import { estimateGas } from './methods/eth/estimateGas.ts'
+import { feeHistory } from './methods/eth/feeHistory.ts'
+import { gasPrice } from './methods/eth/gasPrice.ts'
+import { getBalance } from './methods/eth/getBalance.ts'
+import { getBlockByHash } from './methods/eth/getBlockByHash.ts'
+import { getBlockByNumber } from './methods/eth/getBlockByNumber.ts'
+import { getBlockReceipts } from './methods/eth/getBlockReceipts.ts'
+import { getBlockTransactionCountByHash } from './methods/eth/getBlockTransactionCountByHash.ts'
+import { getBlockTransactionCountByNumber } from './methods/eth/getBlockTransactionCountByNumber.ts'
+import { getCode } from './methods/eth/getCode.ts'
+import { getLogs } from './methods/eth/getLogs.ts'
+import { getStorageAt } from './methods/eth/getStorageAt.ts'
+import { getTransactionByBlockHashAndIndex } from './methods/eth/getTransactionByBlockHashAndIndex.ts'
+import { getTransactionByBlockNumberAndIndex } from './methods/eth/getTransactionByBlockNumberAndIndex.ts'
+import { getTransactionByHash } from './methods/eth/getTransactionByHash.ts'
+import { getTransactionCount } from './methods/eth/getTransactionCount.ts'
+import { getTransactionReceipt } from './methods/eth/getTransactionReceipt.ts'
+import { maxPriorityFeePerGas } from './methods/eth/maxPriorityFeePerGas.ts'
+import { sendRawTransaction } from './methods/eth/sendRawTransaction.ts'
+import { syncing } from './methods/eth/syncing.ts'
+import { version } from './methods/net/version.ts'
+import { modules } from './methods/rpc/modules.ts'
+import { clientVersion } from './methods/web3/clientVersion.ts'
+
+/** All methods, by namespace and name. */
+export const METHODS: readonly Method[] = [
+  baseFee,
+  blobBaseFee,
+  blockNumber,
+  call,
+  chainId,
+  estimateGas,
+  feeHistory,
+  gasPrice,
+  getBalance,
+  getBlockByHash,
+  getBlockByNumber,
+  getBlockReceipts,
+  getBlockTransactionCountByHash,
+  getBlockTransactionCountByNumber,
+  getCode,
+  getLogs,
+  getStorageAt,
+  getTransactionByBlockHashAndIndex,
+  getTransactionByBlockNumberAndIndex,
+  getTransactionByHash,
+  getTransactionCount,
+  getTransactionReceipt,
+  maxPriorityFeePerGas,
+  sendRawTransaction,
+  syncing,
+  version,
+  clientVersion,
+  getRawBlock,
+  getRawHeader,
+  getRawReceipts,
+  getRawTransaction,
+  traceBlockByHash,
+  traceBlockByNumber,
+  traceTransaction,
+  modules,
+]
+
+/** The namespace of a method's name: what stands before the first underscore. */
+export const namespaceOf = (name: string): string => name.slice(0, Math.max(0, name.indexOf('_')))
+
+/** The methods of the namespaces that are served, by name. */
+export function methodTable(namespaces: readonly string[]): ReadonlyMap<string, Method> {
+  const served = new Set(namespaces)
+  return new Map(METHODS.filter((m) => served.has(namespaceOf(m.name))).map((m) => [m.name, m]))
+}
