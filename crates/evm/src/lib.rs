@@ -1,1 +1,41 @@
-//! Chain specification, block execution and simulation on revm
+//! Chain specification, block execution and simulation on revm.
+//!
+//! State comes through [`hearth_primitives::StateReader`]; nothing here reads a disk, a clock or the environment.
+
+mod changes;
+mod code_cache;
+mod dao;
+mod env;
+mod error;
+mod executor;
+mod genesis;
+mod json;
+mod machine;
+mod overlay;
+mod receipt;
+mod requests;
+mod rewards;
+mod senders;
+mod spec;
+mod system;
+mod tx_check;
+mod tx_env;
+mod tx_error;
+
+pub use changes::merge as merge_changes;
+pub use code_cache::CODE_CACHE_BYTES;
+pub use env::BlockEnvironment;
+pub use error::{BlockError, Field, SpecError};
+pub use executor::{BlockExecutor, ExecuteError, TxOutcome, TxStatus, execute_block};
+pub use genesis::{Genesis, GenesisAccount, alloc_changes};
+pub use machine::EvmContext;
+pub use overlay::{BlockState, ReadError};
+pub use rewards::block_reward;
+pub use senders::{recover_sender, recover_senders};
+pub use spec::{BlobParams, BlobScheduleEntry, ChainSpec, Fork};
+pub use system::{
+    BEACON_ROOTS_ADDRESS, CONSOLIDATION_REQUESTS_ADDRESS, HISTORY_ADDRESS, SYSTEM_ADDRESS, WITHDRAWAL_REQUESTS_ADDRESS,
+};
+pub use tx_check::{MAX_INIT_CODE, MAX_TX_BLOBS, MAX_TX_GAS};
+pub use tx_env::{recover_authorization, tx_env};
+pub use tx_error::TxError;

@@ -1,0 +1,74 @@
+//! Analysed code, shared by all blocks and threads of the process.
+//!
+//! Finding the valid jump destinations of a contract costs more than calling it; a chain calls few contracts often.
+
+use alloy_primitives::{B256, Bytes, map::B256Map};
+use hearth_primitives::{StateError, StateReader};
+use revm::bytecode::Bytecode;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// Most bytes of code that the cache keeps.
+pub const CODE_CACHE_BYTES: usize = 64 << 20;
+/// Number of parts with a lock of their own.
+const SHARDS: usize = 16;
+
+/// Two generations: when the young one is full, it becomes the old one and the old one is dropped. What is asked for
+/// again moves to the young one, so code in use stays.
+#[derive(Default)]
+struct Shard {
+    young: B256Map<Bytecode>,
+    old: B256Map<Bytecode>,
+    young_bytes: usize,
+}
+
+static CACHE: LazyLock<[Mutex<Shard>; SHARDS]> = LazyLock::new(Default::default);
+
+impl Shard {
+    fn get(&mut self, hash: &B256) -> Option<Bytecode> {
+        if let Some(code) = self.young.get(hash) {
+            return Some(code.clone());
+        }
+        let code = self.old.remove(hash)?;
+        self.insert(*hash, code.clone());
+        Some(code)
+    }
+
+    fn insert(&mut self, hash: B256, code: Bytecode) {
+        let bytes = code.bytes_slice().len();
+        if self.young_bytes + bytes > CODE_CACHE_BYTES / SHARDS / 2 {
+            self.old = std::mem::take(&mut self.young);
+            self.young_bytes = 0;
+        }
+        self.young_bytes += bytes;
+        self.young.insert(hash, code);
+    }
+}
+
+/// Code by its hash, analysed. `delegations`: EIP-7702 is in force.
+pub(crate) fn get(state: &dyn StateReader, hash: &B256, delegations: bool) -> Result<Bytecode, StateError> {
+    let shard = &CACHE[usize::from(hash[0]) % SHARDS];
+    if let Some(code) = shard.lock().unwrap_or_else(PoisonError::into_inner).get(hash) {
+        return Ok(code);
+    }
+    let code = analyse(state.code(hash)?, delegations);
+    // What looks like a delegation means something else before EIP-7702, so it is not shared between forks.
+    if !looks_delegated(code.original_byte_slice()) {
+        shard.lock().unwrap_or_else(PoisonError::into_inner).insert(*hash, code.clone());
+    }
+    Ok(code)
+}
+
+/// Analyses code. `delegations`: EIP-7702 is in force.
+pub(crate) fn analyse(code: Bytes, delegations: bool) -> Bytecode {
+    if delegations && looks_delegated(&code) {
+        if let Ok(code) = Bytecode::new_raw_checked(code.clone()) {
+            return code;
+        }
+    }
+    Bytecode::new_legacy(code)
+}
+
+/// Whether code has the form of a delegation: `0xef0100` and an address (EIP-7702).
+pub(crate) fn looks_delegated(code: &[u8]) -> bool {
+    code.len() == 23 && code.starts_with(&[0xef, 0x01, 0x00])
+}

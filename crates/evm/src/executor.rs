@@ -1,0 +1,402 @@
+//! Executes one block: transactions one by one, what surrounds them, and what all of it changed.
+
+use crate::{
+    env::BlockEnvironment,
+    error::BlockError,
+    machine::{EvmContext, Machine, MachineError, discard},
+    overlay::{BlockState, ReadError, WriteSet},
+    receipt::{ReceiptStatus, build_receipt},
+    rewards, requests,
+    senders::recover_senders,
+    spec::{ChainSpec, Fork},
+    system,
+    tx_check::{Remaining, Sender, check_transaction},
+    tx_env::tx_env,
+    tx_error::TxError,
+};
+use alloy_consensus::{Header, Transaction as _, TxReceipt as _, Typed2718 as _};
+use alloy_eips::eip4895::Withdrawal;
+use alloy_primitives::{Address, B256, Bloom, Bytes};
+use hearth_primitives::{Block, BlockHashes, BlockOutput, Changeset, Receipt, RootTracker, StateReader, Transaction};
+use revm::{
+    Inspector, MainBuilder as _, MainnetEvm,
+    context::{BlockEnv, CfgEnv, Context, Journal, TxEnv},
+    context_interface::result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction},
+    context_interface::JournalTr as _,
+};
+
+/// How a transaction ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TxStatus {
+    /// It ran to its end.
+    Success,
+    /// `REVERT`; the output is the reason.
+    Revert,
+    /// It failed and used up its gas.
+    Halt(HaltReason),
+}
+
+/// What one transaction did.
+#[derive(Clone, Debug)]
+pub struct TxOutcome {
+    /// How it ended.
+    pub status: TxStatus,
+    /// Gas used, refunds deducted.
+    pub gas_used: u64,
+    /// Gas refunded.
+    pub gas_refunded: u64,
+    /// Return data, or the reason of a revert.
+    pub output: Bytes,
+    /// Address of the contract that it made.
+    pub created: Option<Address>,
+}
+
+/// Why [`BlockExecutor::transact`] gave no outcome.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ExecuteError {
+    /// The transaction cannot be part of this block.
+    #[error(transparent)]
+    Invalid(#[from] TxError),
+    /// State could not be read.
+    #[error(transparent)]
+    State(#[from] hearth_primitives::StateError),
+}
+
+/// Executes the transactions of one block on top of a state.
+///
+/// The order is [`Self::begin`], any number of [`Self::transact`] and [`Self::transact_inspected`], [`Self::finish`].
+/// To start in the middle of a block, apply the write sets before that point with [`Self::apply_writes`] instead of
+/// calling `begin`.
+pub struct BlockExecutor<'a> {
+    spec: &'a ChainSpec,
+    env: BlockEnvironment,
+    evm: MainnetEvm<EvmContext<'a>>,
+    receipts: Vec<Receipt>,
+    senders: Vec<Address>,
+    writes: Vec<Changeset>,
+    gas_used: u64,
+    blob_gas_used: u64,
+}
+
+impl<'a> BlockExecutor<'a> {
+    /// An executor for the block with this environment over the state of its parent.
+    pub fn new(
+        spec: &'a ChainSpec,
+        env: BlockEnvironment,
+        state: &'a dyn StateReader,
+        hashes: &'a dyn BlockHashes,
+    ) -> Self {
+        let database = BlockState::new(state, hashes, env.fork >= Fork::Prague);
+        let context: EvmContext<'a> = Context::<BlockEnv, TxEnv, CfgEnv, BlockState<'a>, Journal<BlockState<'a>>, ()>::new(
+            database,
+            env.fork.spec_id(),
+        )
+        .with_block(env.block_env())
+        .with_cfg(env.cfg_env(spec));
+        let evm = context.build_mainnet();
+        Self { spec, env, evm, receipts: Vec::new(), senders: Vec::new(), writes: Vec::new(), gas_used: 0, blob_gas_used: 0 }
+    }
+
+    /// The block's environment.
+    pub fn environment(&self) -> &BlockEnvironment {
+        &self.env
+    }
+
+    /// The chain's rules.
+    pub fn spec(&self) -> &'a ChainSpec {
+        self.spec
+    }
+
+    /// State as of now: after everything executed so far.
+    pub fn state(&mut self) -> &mut BlockState<'a> {
+        &mut self.evm.ctx.journaled_state.database
+    }
+
+    /// The interpreter's context, for tracers that set up something before a run.
+    pub fn context(&mut self) -> &mut EvmContext<'a> {
+        &mut self.evm.ctx
+    }
+
+    /// Receipts of the transactions executed so far.
+    pub fn receipts(&self) -> &[Receipt] {
+        &self.receipts
+    }
+
+    /// Write sets so far: the start, then one a transaction.
+    pub fn writes(&self) -> &[Changeset] {
+        &self.writes
+    }
+
+    /// Gas used so far.
+    pub fn gas_used(&self) -> u64 {
+        self.gas_used
+    }
+
+    /// Puts write sets of steps that are not executed again on top of the state. Gas that those steps used is not
+    /// counted.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn apply_writes<'c>(&mut self, writes: impl IntoIterator<Item = &'c Changeset>) -> Result<(), BlockError> {
+        for changes in writes {
+            self.state().apply(changes)?;
+        }
+        Ok(())
+    }
+
+    /// What happens before the first transaction: the DAO's move (EIP-779) and the system calls of EIP-4788 and
+    /// EIP-2935.
+    ///
+    /// # Errors
+    /// [`BlockError::State`] where state cannot be read.
+    pub fn begin(&mut self) -> Result<(), BlockError> {
+        let mut changes = Changeset::default();
+        for (address, input) in system::calls_at_start(&self.env) {
+            let (_, step) = self.system_call(address, input)?;
+            changes = merge(changes, step);
+        }
+        if self.spec.dao_fork_block() == Some(self.env.number) {
+            let mut writes = WriteSet::default();
+            rewards::move_dao_funds(self.state(), &mut writes)?;
+            writes.merge_into(&mut changes);
+        }
+        self.writes.push(changes);
+        Ok(())
+    }
+
+    /// Executes a transaction and keeps its changes.
+    ///
+    /// # Errors
+    /// [`ExecuteError::Invalid`] where the transaction cannot be part of the block; nothing is changed then.
+    pub fn transact(&mut self, tx: &Transaction, sender: Address) -> Result<TxOutcome, ExecuteError> {
+        self.prepare(tx, sender)?;
+        let result = Machine { evm: &mut self.evm, inspector: () }.run();
+        self.conclude(tx, sender, result)
+    }
+
+    /// Executes a transaction under a tracer's inspector and keeps its changes.
+    ///
+    /// # Errors
+    /// As [`Self::transact`].
+    pub fn transact_inspected<I: Inspector<EvmContext<'a>>>(
+        &mut self,
+        tx: &Transaction,
+        sender: Address,
+        inspector: &mut I,
+    ) -> Result<TxOutcome, ExecuteError> {
+        self.prepare(tx, sender)?;
+        let result = Machine { evm: &mut self.evm, inspector }.inspect();
+        self.conclude(tx, sender, result)
+    }
+
+    fn prepare(&mut self, tx: &Transaction, sender: Address) -> Result<(), ExecuteError> {
+        let account = self.state().account(sender)?.unwrap_or_default();
+        let mut foreign_code = None;
+        if account.has_code() {
+            let code = self.state().code(account.code_hash)?;
+            foreign_code = (!code.is_eip7702()).then(|| code.len());
+        }
+        let remaining = Remaining {
+            gas: self.env.gas_limit.saturating_sub(self.gas_used),
+            blob_gas: self.env.max_blob_gas.saturating_sub(self.blob_gas_used),
+        };
+        check_transaction(tx, &Sender { address: sender, account: &account, foreign_code }, &self.env, remaining)?;
+        self.evm.ctx.tx = tx_env(tx, sender);
+        Ok(())
+    }
+
+    fn conclude(
+        &mut self,
+        tx: &Transaction,
+        sender: Address,
+        result: Result<ExecutionResult<HaltReason>, MachineError>,
+    ) -> Result<TxOutcome, ExecuteError> {
+        let result = match result {
+            Ok(result) => result,
+            Err(error) => {
+                discard(&mut self.evm);
+                return Err(execute_error(error));
+            }
+        };
+        let changes = self.take_changes()?;
+        let gas_used = result.tx_gas_used();
+        self.gas_used += gas_used;
+        self.blob_gas_used += tx.blob_gas_used().unwrap_or(0);
+        let gas_refunded = result.gas().final_refunded();
+        let (status, output, created, logs) = match result {
+            ExecutionResult::Success { output, logs, .. } => {
+                let created = output.address().copied();
+                (TxStatus::Success, output.into_data(), created, logs)
+            }
+            ExecutionResult::Revert { output, .. } => (TxStatus::Revert, output, None, Vec::new()),
+            ExecutionResult::Halt { reason, .. } => (TxStatus::Halt(reason), Bytes::new(), None, Vec::new()),
+        };
+        let receipt_status = if self.env.fork >= Fork::Byzantium {
+            ReceiptStatus::Success(status == TxStatus::Success)
+        } else {
+            ReceiptStatus::Root(B256::ZERO)
+        };
+        self.receipts.push(build_receipt(tx.ty(), receipt_status, self.gas_used, logs));
+        self.senders.push(sender);
+        self.writes.push(changes);
+        Ok(TxOutcome { status, gas_used, gas_refunded, output, created })
+    }
+
+    /// Takes what the journal holds into the block's state.
+    fn take_changes(&mut self) -> Result<Changeset, hearth_primitives::StateError> {
+        let delete_empty = self.env.fork >= Fork::SpuriousDragon;
+        let journal = &mut self.evm.ctx.journaled_state;
+        let state = std::mem::take(&mut journal.inner.state);
+        let _ = journal.finalize();
+        journal.database.commit(state, delete_empty)
+    }
+
+    /// Runs a system call and keeps its changes. `None` where the address has no code.
+    fn system_call(&mut self, address: Address, input: Bytes) -> Result<(Option<ExecutionResult>, Changeset), BlockError> {
+        let account = self.state().account(address)?;
+        if !account.is_some_and(|account| account.has_code()) {
+            return Ok((None, Changeset::default()));
+        }
+        self.evm.ctx.tx = system::call_env(address, input);
+        match (Machine { evm: &mut self.evm, inspector: () }).run_system_call() {
+            Ok(result) => Ok((Some(result), self.take_changes()?)),
+            Err(error) => {
+                discard(&mut self.evm);
+                Err(match execute_error(error) {
+                    ExecuteError::State(error) => error.into(),
+                    ExecuteError::Invalid(error) => {
+                        BlockError::SystemContract { address, eip: "system call", reason: error.to_string() }
+                    }
+                })
+            }
+        }
+    }
+
+    /// Gives the last receipt the state root after its transaction (before Byzantium, EIP-658).
+    pub fn set_last_receipt_root(&mut self, root: B256) {
+        if let Some(last) = self.receipts.pop() {
+            let ty = last.ty();
+            let gas = last.cumulative_gas_used();
+            let logs = last.into_logs();
+            self.receipts.push(build_receipt(ty, ReceiptStatus::Root(root), gas, logs));
+        }
+    }
+
+    /// What happens after the last transaction: rewards before the merge, withdrawals, and the requests of EIP-6110,
+    /// EIP-7002 and EIP-7251. Gives everything back.
+    ///
+    /// # Errors
+    /// [`BlockError::SystemContract`] and [`BlockError::DepositLog`] where the requests cannot be made.
+    pub fn finish(mut self, ommers: &[Header], withdrawals: Option<&[Withdrawal]>) -> Result<BlockOutput, BlockError> {
+        let mut requests = None;
+        let mut changes = Changeset::default();
+        if self.env.fork >= Fork::Prague {
+            let mut list = requests::deposits(self.spec, &self.receipts)?;
+            for contract in &system::REQUEST_CONTRACTS {
+                let (result, step) = self.system_call(contract.address, Bytes::new())?;
+                requests::push_call(&mut list, contract, result)?;
+                changes = merge(changes, step);
+            }
+            requests = Some(list);
+        }
+        let mut writes = WriteSet::default();
+        let env = self.env.clone();
+        rewards::pay(self.state(), &env, ommers, withdrawals.unwrap_or_default(), &mut writes)?;
+        writes.merge_into(&mut changes);
+        self.writes.push(changes);
+        let logs_bloom = self.receipts.iter().fold(Bloom::ZERO, |bloom, receipt| bloom | receipt.bloom());
+        let state = self.evm.ctx.journaled_state.database;
+        Ok(BlockOutput {
+            receipts: self.receipts,
+            senders: self.senders,
+            gas_used: self.gas_used,
+            blob_gas_used: self.blob_gas_used,
+            logs_bloom,
+            requests,
+            changes: state.net_changes(),
+            writes: self.writes,
+            reads: state.into_reads(),
+        })
+    }
+}
+
+/// Two steps' changes as one, the second on top of the first.
+fn merge(first: Changeset, second: Changeset) -> Changeset {
+    if first.is_empty() {
+        return second;
+    }
+    crate::changes::merge(first, second)
+}
+
+fn execute_error(error: MachineError) -> ExecuteError {
+    match error {
+        EVMError::Database(ReadError(error)) => ExecuteError::State(error),
+        EVMError::Transaction(error) => ExecuteError::Invalid(invalid(error)),
+        EVMError::Header(error) => ExecuteError::Invalid(TxError::Other(error.to_string())),
+        other => ExecuteError::Invalid(TxError::Other(other.to_string())),
+    }
+}
+
+fn invalid(error: InvalidTransaction) -> TxError {
+    match error {
+        InvalidTransaction::CallGasCostMoreThanGasLimit { initial_gas, gas_limit } => {
+            TxError::IntrinsicGas { have: gas_limit, want: initial_gas }
+        }
+        InvalidTransaction::GasFloorMoreThanGasLimit { gas_floor, gas_limit } => {
+            TxError::FloorDataGas { have: gas_limit, want: gas_floor }
+        }
+        other => TxError::Other(other.to_string()),
+    }
+}
+
+/// Executes a whole block on the state of its parent. Senders are recovered in parallel.
+///
+/// With `roots`, a trie over the parent's state, receipts before Byzantium get the state root after their transaction,
+/// and after a success the trie holds all of the block's changes, so that `roots.root()` is the block's state root.
+/// Without, such receipts carry a zero root. Nothing of the header is checked but what execution needs: see
+/// [`crate::validate_header`], [`crate::validate_body`] and [`crate::check_output`].
+///
+/// # Errors
+/// The first transaction that is not valid, a system call that fails, or state that cannot be read.
+pub fn execute_block(
+    spec: &ChainSpec,
+    block: &Block,
+    state: &dyn StateReader,
+    hashes: &dyn BlockHashes,
+    mut roots: Option<&mut dyn RootTracker>,
+) -> Result<BlockOutput, BlockError> {
+    let env = BlockEnvironment::from_header(spec, &block.header);
+    let by_transaction = env.fork < Fork::Byzantium;
+    let senders = recover_senders(spec, &env, &block.body.transactions)?;
+    let mut executor = BlockExecutor::new(spec, env, state, hashes);
+    executor.begin()?;
+    if let Some(roots) = roots.as_deref_mut().filter(|_| by_transaction) {
+        apply_last(&executor, roots)?;
+    }
+    for (index, (tx, sender)) in block.body.transactions.iter().zip(&senders).enumerate() {
+        executor.transact(tx, *sender).map_err(|error| match error {
+            ExecuteError::Invalid(source) => BlockError::InvalidTransaction { index, hash: *tx.tx_hash(), source },
+            ExecuteError::State(error) => error.into(),
+        })?;
+        if let Some(roots) = roots.as_deref_mut().filter(|_| by_transaction) {
+            apply_last(&executor, roots)?;
+            executor.set_last_receipt_root(roots.root()?);
+        }
+    }
+    let withdrawals = block.body.withdrawals.as_ref().map(|list| list.as_slice());
+    let output = executor.finish(&block.body.ommers, withdrawals)?;
+    if let Some(roots) = roots {
+        match output.writes.last().filter(|_| by_transaction) {
+            Some(last) => roots.apply(last)?,
+            None => roots.apply(&output.changes)?,
+        }
+    }
+    Ok(output)
+}
+
+fn apply_last(executor: &BlockExecutor<'_>, roots: &mut dyn RootTracker) -> Result<(), BlockError> {
+    match executor.writes().last() {
+        Some(changes) => Ok(roots.apply(changes)?),
+        None => Ok(()),
+    }
+}

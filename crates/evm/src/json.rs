@@ -1,0 +1,149 @@
+//! Reading JSON objects field by field, so that an error names the field and says what would be right.
+//!
+//! Values keep their text: a number above 2^64, as mainnet's terminal total difficulty is, loses nothing.
+
+use crate::error::SpecError;
+use alloy_primitives::{Address, B256, Bytes, U256};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// Longest piece of a wrong value that an error repeats, in characters.
+const QUOTED_CHARS: usize = 40;
+
+/// The fields of one JSON object with the path that leads to it.
+pub(crate) struct Fields {
+    path: String,
+    fields: BTreeMap<String, Box<RawValue>>,
+}
+
+/// Parses a JSON object whose fields are read later.
+pub(crate) fn parse_object(path: &str, text: &str) -> Result<Fields, SpecError> {
+    let fields = serde_json::from_str(text).map_err(|source| SpecError::Json {
+        field: path.to_string(),
+        line: source.line(),
+        column: source.column(),
+        message: source.to_string(),
+    })?;
+    Ok(Fields { path: if path == "genesis" { String::new() } else { path.to_string() }, fields })
+}
+
+fn quoted(text: &str) -> String {
+    if text.chars().count() <= QUOTED_CHARS {
+        return text.to_string();
+    }
+    let head: String = text.chars().take(QUOTED_CHARS).collect();
+    format!("{head}…")
+}
+
+impl Fields {
+    /// Path of a field from the root of the document.
+    pub fn path(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_string() } else { format!("{}.{name}", self.path) }
+    }
+
+    /// Text of a field; `None` where absent or null.
+    pub fn raw(&self, name: &str) -> Option<&str> {
+        self.fields.get(name).map(|raw| raw.get()).filter(|text| *text != "null")
+    }
+
+    /// Names and texts of all fields.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.fields.iter().map(|(name, raw)| (name.as_str(), raw.get()))
+    }
+
+    /// A nested object.
+    pub fn object(&self, name: &str) -> Result<Option<Fields>, SpecError> {
+        let Some(text) = self.raw(name) else { return Ok(None) };
+        if !text.starts_with('{') {
+            return Err(self.wrong(name, text, "an object"));
+        }
+        Ok(Some(Fields { path: self.path(name), fields: parse_object(&self.path(name), text)?.fields }))
+    }
+
+    fn wrong(&self, name: &str, text: &str, expected: &str) -> SpecError {
+        SpecError::invalid(&self.path(name), &quoted(text), expected)
+    }
+
+    /// A string, or the text of a number.
+    pub fn text(&self, name: &str) -> Result<Option<String>, SpecError> {
+        let Some(text) = self.raw(name) else { return Ok(None) };
+        if text.starts_with('"') {
+            return serde_json::from_str(text).map(Some).map_err(|_| self.wrong(name, text, "a string"));
+        }
+        Ok(Some(text.to_string()))
+    }
+
+    /// A number, decimal or `0x` hexadecimal, as a number or in a string.
+    pub fn u256(&self, name: &str) -> Result<Option<U256>, SpecError> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        parse_u256(&text).map(Some).ok_or_else(|| self.wrong(name, &text, "a whole number, decimal or 0x hexadecimal, of at most 256 bits"))
+    }
+
+    /// A number that fits 64 bits.
+    pub fn u64(&self, name: &str) -> Result<Option<u64>, SpecError> {
+        let Some(value) = self.u256(name)? else { return Ok(None) };
+        let text = value.to_string();
+        u64::try_from(value).map(Some).map_err(|_| self.wrong(name, &text, "a whole number below 2^64"))
+    }
+
+    /// A boolean.
+    pub fn bool(&self, name: &str) -> Result<Option<bool>, SpecError> {
+        match self.raw(name) {
+            None => Ok(None),
+            Some("true") => Ok(Some(true)),
+            Some("false") => Ok(Some(false)),
+            Some(other) => Err(self.wrong(name, other, "true or false")),
+        }
+    }
+
+    /// A string of hexadecimal bytes with or without `0x`.
+    pub fn bytes(&self, name: &str) -> Result<Option<Bytes>, SpecError> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        parse_bytes(&text).map(Some).ok_or_else(|| self.wrong(name, &text, "hexadecimal bytes, 0x and an even number of digits"))
+    }
+
+    /// A 32-byte word; shorter texts are padded on the left, as go-ethereum does for storage.
+    pub fn b256(&self, name: &str) -> Result<Option<B256>, SpecError> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        parse_word(&text).map(Some).ok_or_else(|| self.wrong(name, &text, "0x and at most 64 hexadecimal digits"))
+    }
+
+    /// A 20-byte address.
+    pub fn address(&self, name: &str) -> Result<Option<Address>, SpecError> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        parse_address(&text).map(Some).ok_or_else(|| self.wrong(name, &text, "0x and 40 hexadecimal digits"))
+    }
+}
+
+/// Reads a decimal or `0x` hexadecimal number of at most 256 bits.
+pub(crate) fn parse_u256(text: &str) -> Option<U256> {
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        if hex.is_empty() {
+            return Some(U256::ZERO);
+        }
+        return hex.bytes().all(|c| c.is_ascii_hexdigit()).then(|| U256::from_str_radix(hex, 16).ok()).flatten();
+    }
+    (!text.is_empty() && text.bytes().all(|c| c.is_ascii_digit())).then(|| U256::from_str_radix(text, 10).ok()).flatten()
+}
+
+/// Reads hexadecimal bytes with or without `0x`.
+pub(crate) fn parse_bytes(text: &str) -> Option<Bytes> {
+    alloy_primitives::hex::decode(text).ok().map(Bytes::from)
+}
+
+/// Reads up to 32 bytes of hexadecimal, padded on the left.
+pub(crate) fn parse_word(text: &str) -> Option<B256> {
+    let hex = text.strip_prefix("0x").unwrap_or(text);
+    if hex.len() > 64 {
+        return None;
+    }
+    let padded = if hex.len() % 2 == 1 { format!("0{hex}") } else { hex.to_string() };
+    let bytes = alloy_primitives::hex::decode(padded).ok()?;
+    Some(B256::left_padding_from(&bytes))
+}
+
+/// Reads an address with or without `0x`.
+pub(crate) fn parse_address(text: &str) -> Option<Address> {
+    let bytes = alloy_primitives::hex::decode(text).ok()?;
+    (bytes.len() == 20).then(|| Address::from_slice(&bytes))
+}

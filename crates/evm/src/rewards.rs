@@ -1,0 +1,80 @@
+//! Changes of balances outside of transactions: block rewards, withdrawals, the DAO's move.
+
+use crate::{
+    dao,
+    env::BlockEnvironment,
+    overlay::{BlockState, WriteSet},
+    spec::Fork,
+};
+use alloy_consensus::Header;
+use alloy_eips::eip4895::Withdrawal;
+use alloy_primitives::{Address, U256};
+use hearth_primitives::StateError;
+
+/// Wei of one gwei, the unit of withdrawals (EIP-4895).
+const WEI_PER_GWEI: u64 = 1_000_000_000;
+/// Wei of one ether.
+const ETHER: u64 = 1_000_000_000_000_000_000;
+
+/// Block reward in wei before the merge: 5, 3 (EIP-649), then 2 ether (EIP-1234).
+pub fn block_reward(fork: Fork) -> U256 {
+    let ethers = match fork {
+        fork if fork < Fork::Byzantium => 5,
+        fork if fork < Fork::Constantinople => 3,
+        _ => 2,
+    };
+    U256::from(ethers) * U256::from(ETHER)
+}
+
+/// Pays rewards before the merge, withdrawals after it.
+pub(crate) fn pay(
+    state: &mut BlockState<'_>,
+    env: &BlockEnvironment,
+    ommers: &[Header],
+    withdrawals: &[Withdrawal],
+    writes: &mut WriteSet,
+) -> Result<(), StateError> {
+    if env.prev_randao.is_none() {
+        let reward = block_reward(env.fork);
+        let mut miner = reward;
+        for ommer in ommers {
+            let distance = env.number.saturating_sub(ommer.number).min(8);
+            credit(state, env, ommer.beneficiary, reward * U256::from(8 - distance) / U256::from(8), writes)?;
+            miner += reward / U256::from(32);
+        }
+        return credit(state, env, env.beneficiary, miner, writes);
+    }
+    if env.fork >= Fork::Shanghai {
+        for withdrawal in withdrawals {
+            let amount = U256::from(withdrawal.amount) * U256::from(WEI_PER_GWEI);
+            credit(state, env, withdrawal.address, amount, writes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds to a balance. Where that touches an account that stays empty, EIP-161 deletes it.
+fn credit(
+    state: &mut BlockState<'_>,
+    env: &BlockEnvironment,
+    address: Address,
+    amount: U256,
+    writes: &mut WriteSet,
+) -> Result<(), StateError> {
+    let mut account = state.account(address)?.unwrap_or_default();
+    account.balance = account.balance.saturating_add(amount);
+    let gone = account.is_empty() && env.fork >= Fork::SpuriousDragon;
+    state.set_account(address, (!gone).then_some(account), writes)
+}
+
+/// Moves the balances of the DAO and its children to the refund contract (EIP-779).
+pub(crate) fn move_dao_funds(state: &mut BlockState<'_>, writes: &mut WriteSet) -> Result<(), StateError> {
+    let mut refund = state.account(dao::REFUND_CONTRACT)?.unwrap_or_default();
+    for address in dao::DRAINED_ACCOUNTS {
+        let Some(mut account) = state.account(address)? else { continue };
+        refund.balance = refund.balance.saturating_add(account.balance);
+        account.balance = U256::ZERO;
+        state.set_account(address, Some(account), writes)?;
+    }
+    state.set_account(dao::REFUND_CONTRACT, Some(refund), writes)
+}

@@ -1,0 +1,63 @@
+//! Senders of transactions, recovered in parallel with libsecp256k1.
+
+use crate::{
+    env::BlockEnvironment,
+    error::BlockError,
+    spec::{ChainSpec, Fork},
+    tx_check::type_supported,
+    tx_error::TxError,
+};
+use alloy_consensus::Transaction as _;
+use alloy_primitives::{Address, B512, U256, uint};
+use hearth_primitives::Transaction;
+use rayon::prelude::*;
+
+/// Half of the order of secp256k1: the highest `s` from Homestead on (EIP-2).
+pub(crate) const HALF_ORDER: U256 = uint!(0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0_U256);
+
+/// Fewest transactions for which a second thread pays.
+const PARALLEL_FROM: usize = 8;
+
+/// Recovers the sender of a transaction under the rules of a block: transaction type, replay protection (EIP-155) and
+/// the range of `s` (EIP-2).
+///
+/// # Errors
+/// [`TxError`] in go-ethereum's words.
+pub fn recover_sender(spec: &ChainSpec, number: u64, fork: Fork, tx: &Transaction) -> Result<Address, TxError> {
+    if !type_supported(tx, fork) {
+        return Err(TxError::TypeNotSupported);
+    }
+    match tx.chain_id() {
+        Some(_) if tx.is_legacy() && !spec.is_eip155(number) => return Err(TxError::Signature),
+        Some(id) if id != spec.chain_id() => return Err(TxError::ChainId { have: id, want: spec.chain_id() }),
+        _ => {}
+    }
+    let signature = tx.signature();
+    if fork >= Fork::Homestead && signature.s() > HALF_ORDER {
+        return Err(TxError::Signature);
+    }
+    let mut bytes = [0u8; 64];
+    bytes[..32].copy_from_slice(&signature.r().to_be_bytes::<32>());
+    bytes[32..].copy_from_slice(&signature.s().to_be_bytes::<32>());
+    let word = recover_word(&B512::from(bytes), u8::from(signature.v()), &tx.signature_hash()).ok_or(TxError::Signature)?;
+    Ok(Address::from_word(word))
+}
+
+pub(crate) fn recover_word(signature: &B512, parity: u8, hash: &alloy_primitives::B256) -> Option<alloy_primitives::B256> {
+    revm::precompile::secp256k1::bitcoin_secp256k1::ecrecover(signature, parity, hash).ok()
+}
+
+/// Recovers the senders of a block's transactions in order, on all threads of the pool.
+///
+/// # Errors
+/// The first transaction whose sender cannot be recovered.
+pub fn recover_senders(spec: &ChainSpec, env: &BlockEnvironment, txs: &[Transaction]) -> Result<Vec<Address>, BlockError> {
+    let recover = |(index, tx): (usize, &Transaction)| {
+        recover_sender(spec, env.number, env.fork, tx)
+            .map_err(|source| BlockError::InvalidTransaction { index, hash: *tx.tx_hash(), source })
+    };
+    if txs.len() < PARALLEL_FROM {
+        return txs.iter().enumerate().map(recover).collect();
+    }
+    txs.par_iter().enumerate().map(recover).collect()
+}

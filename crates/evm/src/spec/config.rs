@@ -1,0 +1,194 @@
+//! Reading a geth-format genesis file: the `config` object.
+
+use super::{BlobParams, BlobScheduleEntry, BlockForks, ChainSpec, DaoFork, TimeForks};
+use crate::{
+    error::SpecError,
+    genesis::Genesis,
+    json::{Fields, parse_object},
+};
+use alloy_primitives::Address;
+
+/// Names of the block-number forks in their order, for the check that the schedule ascends.
+type Scheduled = (&'static str, Option<u64>);
+
+impl ChainSpec {
+    /// Reads a geth-format genesis file: its chain specification and its genesis block.
+    ///
+    /// # Errors
+    /// [`SpecError`] names the JSON field and what would be right.
+    pub fn from_genesis_json(text: &str) -> Result<(Self, Genesis), SpecError> {
+        let root = parse_object("genesis", text)?;
+        let spec = Self::from_config(&root.object("config")?.ok_or_else(|| SpecError::missing("config", "an object"))?)?;
+        let genesis = Genesis::from_fields(&root, &spec)?;
+        Ok((spec, genesis))
+    }
+
+    /// Reads the `config` object alone, as tracer tests and blob schedules carry it.
+    ///
+    /// # Errors
+    /// [`SpecError`] names the JSON field and what would be right.
+    pub fn from_config_json(text: &str) -> Result<Self, SpecError> {
+        Self::from_config(&parse_object("config", text)?)
+    }
+
+    pub(crate) fn from_config(config: &Fields) -> Result<Self, SpecError> {
+        let chain_id = config.u64("chainId")?.ok_or_else(|| SpecError::missing("config.chainId", "a number"))?;
+        let blocks = block_forks(config)?;
+        let times = TimeForks {
+            shanghai: config.u64("shanghaiTime")?,
+            cancun: config.u64("cancunTime")?,
+            prague: config.u64("pragueTime")?,
+            osaka: config.u64("osakaTime")?,
+        };
+        for unsupported in ["amsterdamTime", "verkleTime", "ubtTime"] {
+            if config.u64(unsupported)?.is_some() {
+                return Err(SpecError::Unsupported { field: config.path(unsupported), reason: "rules up to Osaka are known" });
+            }
+        }
+        check_order(config, &blocks, &times)?;
+        let mut terminal_total_difficulty = config.u256("terminalTotalDifficulty")?;
+        let passed = config.bool("terminalTotalDifficultyPassed")?.unwrap_or(false);
+        if terminal_total_difficulty.is_none() && passed {
+            terminal_total_difficulty = Some(alloy_primitives::U256::ZERO);
+        }
+        if terminal_total_difficulty.is_none() && times.shanghai.is_some() {
+            return Err(SpecError::missing(
+                &config.path("terminalTotalDifficulty"),
+                "a number, since forks by time need the merge",
+            ));
+        }
+        let dao = config.u64("daoForkBlock")?.map(|block| -> Result<DaoFork, SpecError> {
+            Ok(DaoFork { block, support: config.bool("daoForkSupport")?.unwrap_or(false) })
+        });
+        Ok(Self {
+            chain_id,
+            blocks,
+            times,
+            dao: dao.transpose()?,
+            terminal_total_difficulty,
+            blobs: blob_schedule(config, &times)?,
+            deposit_contract: config.address("depositContractAddress")?.unwrap_or(Address::ZERO),
+        })
+    }
+}
+
+fn block_forks(config: &Fields) -> Result<BlockForks, SpecError> {
+    Ok(BlockForks {
+        homestead: config.u64("homesteadBlock")?,
+        eip150: config.u64("eip150Block")?,
+        eip155: config.u64("eip155Block")?,
+        eip158: config.u64("eip158Block")?,
+        byzantium: config.u64("byzantiumBlock")?,
+        constantinople: config.u64("constantinopleBlock")?,
+        petersburg: config.u64("petersburgBlock")?,
+        istanbul: config.u64("istanbulBlock")?,
+        muir_glacier: config.u64("muirGlacierBlock")?,
+        berlin: config.u64("berlinBlock")?,
+        london: config.u64("londonBlock")?,
+        arrow_glacier: config.u64("arrowGlacierBlock")?,
+        gray_glacier: config.u64("grayGlacierBlock")?,
+        merge_netsplit: config.u64("mergeNetsplitBlock")?,
+    })
+}
+
+/// Forks must come in their order and none may be left out; the difficulty delays and Petersburg may.
+fn check_order(config: &Fields, b: &BlockForks, t: &TimeForks) -> Result<(), SpecError> {
+    let needed: [Scheduled; 9] = [
+        ("homesteadBlock", b.homestead),
+        ("eip150Block", b.eip150),
+        ("eip155Block", b.eip155),
+        ("eip158Block", b.eip158),
+        ("byzantiumBlock", b.byzantium),
+        ("constantinopleBlock", b.constantinople),
+        ("istanbulBlock", b.istanbul),
+        ("berlinBlock", b.berlin),
+        ("londonBlock", b.london),
+    ];
+    ascending(config, &needed)?;
+    let all: [Scheduled; 13] = [
+        needed[0],
+        needed[1],
+        needed[2],
+        needed[3],
+        needed[4],
+        needed[5],
+        ("petersburgBlock", b.petersburg),
+        needed[6],
+        ("muirGlacierBlock", b.muir_glacier),
+        needed[7],
+        needed[8],
+        ("arrowGlacierBlock", b.arrow_glacier),
+        ("grayGlacierBlock", b.gray_glacier),
+    ];
+    let present: Vec<Scheduled> = all.into_iter().filter(|(_, at)| at.is_some()).collect();
+    ascending(config, &present)?;
+    let times: [Scheduled; 4] =
+        [("shanghaiTime", t.shanghai), ("cancunTime", t.cancun), ("pragueTime", t.prague), ("osakaTime", t.osaka)];
+    ascending(config, &times)?;
+    if t.shanghai.is_some() && b.london.is_none() {
+        return Err(SpecError::missing(&config.path("londonBlock"), "a number, since forks by time need London"));
+    }
+    Ok(())
+}
+
+fn ascending(config: &Fields, forks: &[Scheduled]) -> Result<(), SpecError> {
+    for pair in forks.windows(2) {
+        let [(first, a), (second, b)] = pair else { continue };
+        match (a, b) {
+            (None, Some(_)) => {
+                return Err(SpecError::missing(&config.path(first), &format!("a number, since {second} is set")));
+            }
+            (Some(a), Some(b)) if a > b => {
+                return Err(SpecError::Order { first: config.path(first), at: *a, second: config.path(second), before: *b });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn blob_schedule(config: &Fields, times: &TimeForks) -> Result<Vec<BlobScheduleEntry>, SpecError> {
+    let mut forks: Vec<(&str, Option<u64>)> = vec![("cancun", times.cancun), ("prague", times.prague), ("osaka", times.osaka)];
+    for name in ["bpo1", "bpo2", "bpo3", "bpo4", "bpo5"] {
+        forks.push((name, config.u64(&format!("{name}Time"))?));
+    }
+    let schedule = config.object("blobSchedule")?;
+    let mut entries: Vec<BlobScheduleEntry> = Vec::new();
+    for (name, time) in forks {
+        let Some(time) = time else { continue };
+        let given = match &schedule {
+            Some(schedule) => schedule.object(name)?.map(|entry| blob_params(&entry)).transpose()?,
+            None => None,
+        };
+        let default = match name {
+            "cancun" => Some(BlobParams::CANCUN),
+            "prague" | "osaka" => Some(BlobParams::PRAGUE),
+            _ => None,
+        };
+        let params = given.or(default).ok_or_else(|| {
+            SpecError::missing(&config.path(&format!("blobSchedule.{name}")), "an object with target, max and baseFeeUpdateFraction")
+        })?;
+        if let Some(last) = entries.last().filter(|last| last.time > time) {
+            return Err(SpecError::Order {
+                first: config.path("blobSchedule"),
+                at: last.time,
+                second: config.path(&format!("{name}Time")),
+                before: time,
+            });
+        }
+        entries.push(BlobScheduleEntry { time, params });
+    }
+    Ok(entries)
+}
+
+fn blob_params(entry: &Fields) -> Result<BlobParams, SpecError> {
+    let need = |name: &str| entry.u64(name)?.ok_or_else(|| SpecError::missing(&entry.path(name), "a number"));
+    let params = BlobParams { target: need("target")?, max: need("max")?, update_fraction: need("baseFeeUpdateFraction")? };
+    if params.update_fraction == 0 {
+        return Err(SpecError::invalid(&entry.path("baseFeeUpdateFraction"), "0", "a number above 0"));
+    }
+    if params.target > params.max {
+        return Err(SpecError::invalid(&entry.path("target"), &params.target.to_string(), "at most max"));
+    }
+    Ok(params)
+}

@@ -1,0 +1,137 @@
+//! Validity of a transaction before it runs, in go-ethereum's order and words.
+
+use crate::{env::BlockEnvironment, spec::Fork, tx_error::TxError};
+use alloy_consensus::{Transaction as _, Typed2718 as _};
+use alloy_primitives::{Address, U256};
+use hearth_primitives::{Account, Transaction};
+
+/// Highest gas limit of one transaction from Osaka on (EIP-7825).
+pub const MAX_TX_GAS: u64 = 1 << 24;
+/// Most blobs of one transaction from Osaka on (EIP-7594).
+pub const MAX_TX_BLOBS: usize = 6;
+/// Longest init code in bytes (EIP-3860).
+pub const MAX_INIT_CODE: usize = 49_152;
+/// First byte of a blob's versioned hash (EIP-4844).
+pub const BLOB_HASH_VERSION: u8 = 1;
+
+/// What the block still has to give.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Remaining {
+    pub gas: u64,
+    pub blob_gas: u64,
+}
+
+/// Facts about the sender at this point of the block.
+pub(crate) struct Sender<'a> {
+    pub address: Address,
+    pub account: &'a Account,
+    /// Length of its code where that is not a delegation (EIP-7702).
+    pub foreign_code: Option<usize>,
+}
+
+/// Checks a transaction of a block. The signature was checked when the sender was recovered.
+pub(crate) fn check_transaction(
+    tx: &Transaction,
+    sender: &Sender<'_>,
+    env: &BlockEnvironment,
+    remaining: Remaining,
+) -> Result<(), TxError> {
+    check_nonce(tx, sender)?;
+    if env.fork >= Fork::Osaka && tx.gas_limit() > MAX_TX_GAS {
+        return Err(TxError::GasLimitTooHigh { cap: MAX_TX_GAS, limit: tx.gas_limit() });
+    }
+    if let Some(code_len) = sender.foreign_code {
+        return Err(TxError::SenderNotEoa { address: sender.address, code_len });
+    }
+    check_fees(tx, sender, env)?;
+    check_blobs(tx, sender, env)?;
+    if tx.is_eip7702() {
+        if tx.is_create() {
+            return Err(TxError::SetCodeCreate { address: sender.address });
+        }
+        if tx.authorization_list().is_none_or(<[_]>::is_empty) {
+            return Err(TxError::EmptyAuthorizations { address: sender.address });
+        }
+    }
+    check_funds(tx, sender)?;
+    if tx.gas_limit() > remaining.gas {
+        return Err(TxError::GasLimitReached);
+    }
+    if tx.blob_gas_used().unwrap_or(0) > remaining.blob_gas {
+        return Err(TxError::BlobGasLimitReached);
+    }
+    if env.fork >= Fork::Shanghai && tx.is_create() && tx.input().len() > MAX_INIT_CODE {
+        return Err(TxError::InitCodeTooLong { size: tx.input().len(), limit: MAX_INIT_CODE });
+    }
+    Ok(())
+}
+
+fn check_nonce(tx: &Transaction, sender: &Sender<'_>) -> Result<(), TxError> {
+    let (address, tx, state) = (sender.address, tx.nonce(), sender.account.nonce);
+    if state < tx {
+        return Err(TxError::NonceTooHigh { address, tx, state });
+    }
+    if state > tx {
+        return Err(TxError::NonceTooLow { address, tx, state });
+    }
+    if state == u64::MAX {
+        return Err(TxError::NonceMax { address, nonce: state });
+    }
+    Ok(())
+}
+
+fn check_fees(tx: &Transaction, sender: &Sender<'_>, env: &BlockEnvironment) -> Result<(), TxError> {
+    let Some(base_fee) = env.base_fee else { return Ok(()) };
+    let cap = tx.max_fee_per_gas();
+    let tip = tx.max_priority_fee_per_gas().unwrap_or(cap);
+    if cap < tip {
+        return Err(TxError::TipAboveFeeCap { address: sender.address, tip: U256::from(tip), cap: U256::from(cap) });
+    }
+    if cap < u128::from(base_fee) {
+        return Err(TxError::FeeCapTooLow { address: sender.address, cap: U256::from(cap), base_fee: U256::from(base_fee) });
+    }
+    Ok(())
+}
+
+fn check_blobs(tx: &Transaction, sender: &Sender<'_>, env: &BlockEnvironment) -> Result<(), TxError> {
+    let Some(hashes) = tx.blob_versioned_hashes() else { return Ok(()) };
+    if hashes.is_empty() {
+        return Err(TxError::MissingBlobHashes);
+    }
+    if env.fork >= Fork::Osaka && hashes.len() > MAX_TX_BLOBS {
+        return Err(TxError::TooManyBlobs);
+    }
+    if let Some(index) = hashes.iter().position(|hash| hash[0] != BLOB_HASH_VERSION) {
+        return Err(TxError::BlobHashVersion { index });
+    }
+    let cap = tx.max_fee_per_blob_gas().unwrap_or(0);
+    let base_fee = env.blob_base_fee.unwrap_or(0);
+    if cap < base_fee {
+        return Err(TxError::BlobFeeCapTooLow { address: sender.address, cap: U256::from(cap), base_fee: U256::from(base_fee) });
+    }
+    Ok(())
+}
+
+fn check_funds(tx: &Transaction, sender: &Sender<'_>) -> Result<(), TxError> {
+    let gas = U256::from(tx.gas_limit()).checked_mul(U256::from(tx.max_fee_per_gas()));
+    let blob = U256::from(tx.blob_gas_used().unwrap_or(0)).checked_mul(U256::from(tx.max_fee_per_blob_gas().unwrap_or(0)));
+    let want = gas.and_then(|gas| gas.checked_add(blob?)).and_then(|sum| sum.checked_add(tx.value()));
+    let Some(want) = want else { return Err(TxError::FundsOverflow { address: sender.address }) };
+    let have = sender.account.balance;
+    if have < want {
+        return Err(TxError::InsufficientFunds { address: sender.address, have, want });
+    }
+    Ok(())
+}
+
+/// Whether a fork knows a transaction type.
+pub(crate) fn type_supported(tx: &Transaction, fork: Fork) -> bool {
+    match tx.ty() {
+        0 => true,
+        1 => fork >= Fork::Berlin,
+        2 => fork >= Fork::London,
+        3 => fork >= Fork::Cancun,
+        4 => fork >= Fork::Prague,
+        _ => false,
+    }
+}
