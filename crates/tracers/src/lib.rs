@@ -1,1 +1,41 @@
-//! Records an execution once and renders it as JSON bytes
+//! Records an execution once and renders it as JSON bytes.
+//!
+//! Three steps that know nothing of each other:
+//! - [`TraceConfig`] is the second parameter of `debug_traceTransaction`; [`TracePlan`] is what it asks for, checked.
+//! - [`Recorder`] is a revm inspector: a neutral arena of call frames, logs and bytes, reused from transaction to transaction.
+//! - [`render`] turns a recording into the bytes that go to the client, through a bounded buffer into a [`Sink`].
+//!
+//! [`trace_block`] and [`trace_transaction`] drive them over anything that can run the transactions of a block
+//! ([`Replay`]); [`BlockReplay`] does so with the block executor.
+//! Nothing in here reads a disk, knows of HTTP, or writes state.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod call_tracer;
+mod config;
+mod directory;
+mod drive;
+mod duration;
+mod error;
+mod fault;
+mod json;
+mod limits;
+mod opcode;
+mod precompile;
+mod recorder;
+mod recorder_hooks;
+mod revert;
+mod sink;
+
+pub use call_tracer::{CallTracerConfig, render};
+pub use config::{LoggerConfig, TraceConfig, TracePlan, TracerPlan};
+pub use directory::{Availability, TRACERS, TracerName};
+pub use drive::{BlockStats, Replay, TxEnd, trace_block, trace_transaction};
+pub use duration::{DurationError, parse_go_duration};
+pub use error::{ConfigError, TraceError};
+pub use fault::{Fault, GasRefusal};
+pub use json::JsonWriter;
+pub use limits::{Cancel, DEFAULT_RECORDING_LIMIT_BYTES, DEFAULT_TRACE_TIMEOUT, Limits};
+pub use recorder::{Abort, Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span};
+pub use revert::unpack_revert;
+pub use sink::{Sink, SinkClosed};

@@ -1,0 +1,142 @@
+//! callTracer: the tree of call frames, as go-ethereum renders it.
+
+use crate::config::{TracePlan, TracerPlan};
+use crate::json::JsonWriter;
+use crate::recorder::{Frame, FrameKind, Recorder};
+use crate::revert::unpack_revert;
+
+/// Options of callTracer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallTracerConfig {
+    /// Only the top call, without what it called.
+    pub only_top_call: bool,
+    /// With the logs of frames that did not fail.
+    pub with_log: bool,
+}
+
+/// Writes the result that `plan` asks for from a finished recording.
+pub fn render(plan: &TracePlan, recording: &Recorder, json: &mut JsonWriter<'_>) {
+    match &plan.tracer {
+        TracerPlan::Call(config) => CallTree { recording, config: *config }.write(json),
+    }
+}
+
+struct CallTree<'a> {
+    recording: &'a Recorder,
+    config: CallTracerConfig,
+}
+
+impl CallTree<'_> {
+    /// Frames lie in the order in which they were entered, so the tree is written in one pass with the open frames
+    /// on a stack; nothing recurses.
+    fn write(&self, json: &mut JsonWriter<'_>) {
+        let frames = self.recording.frames();
+        let count = if self.config.only_top_call { frames.len().min(1) } else { frames.len() };
+        let mut open: Vec<Open> = Vec::new();
+        for (index, frame) in frames[..count].iter().enumerate() {
+            if json.is_closed() {
+                return;
+            }
+            while open.last().is_some_and(|o| o.end <= index) {
+                self.close(json, open.pop());
+            }
+            let parent_failed = open.last().is_some_and(|o| o.failed);
+            if let Some(parent) = open.last_mut() {
+                json.raw(if parent.has_children { b"," } else { b",\"calls\":[" });
+                parent.has_children = true;
+            }
+            let failed = parent_failed || frame.reverted;
+            self.open(json, frame, failed);
+            open.push(Open { end: frame.subtree_end as usize, failed, has_children: false });
+        }
+        while let Some(last) = open.pop() {
+            self.close(json, Some(last));
+        }
+    }
+
+    fn open(&self, json: &mut JsonWriter<'_>, frame: &Frame, failed: bool) {
+        json.raw(b"{\"type\":\"");
+        json.raw(frame.kind.name().as_bytes());
+        json.raw(b"\",\"from\":");
+        json.hex_bytes(frame.from.as_slice());
+        json.raw(b",\"gas\":");
+        // The first frame speaks for the transaction: its limit, and what its receipt says it used.
+        let top = frame.depth == 0;
+        json.hex_u64(if top { self.recording.gas_limit() } else { frame.gas });
+        json.raw(b",\"gasUsed\":");
+        json.hex_u64(if top { self.recording.gas_used() } else { frame.gas_used });
+        let create_failed = frame.kind.is_create() && frame.fault.is_some();
+        if !create_failed {
+            json.raw(b",\"to\":");
+            json.hex_bytes(frame.to.as_slice());
+        }
+        json.raw(b",\"input\":");
+        json.hex_bytes(self.recording.bytes(frame.input));
+        self.outcome(json, frame);
+        if frame.kind != FrameKind::StaticCall {
+            json.raw(b",\"value\":");
+            json.hex_u256(&frame.value);
+        }
+        if self.config.with_log && !failed {
+            self.logs(json, frame);
+        }
+    }
+
+    fn outcome(&self, json: &mut JsonWriter<'_>, frame: &Frame) {
+        let output = self.recording.bytes(frame.output);
+        let shown = frame.fault.as_ref().is_none_or(|f| f.is_revert());
+        if shown && !output.is_empty() {
+            json.raw(b",\"output\":");
+            json.hex_bytes(output);
+        }
+        if let Some(fault) = &frame.fault {
+            json.raw(b",\"error\":");
+            json.string(&fault.to_string());
+            if let Some(reason) =
+                fault.is_revert().then(|| unpack_revert(output)).flatten().filter(|r| !r.is_empty())
+            {
+                json.raw(b",\"revertReason\":");
+                json.string(&reason);
+            }
+        }
+    }
+
+    fn logs(&self, json: &mut JsonWriter<'_>, frame: &Frame) {
+        let mut first = true;
+        for log in self.recording.logs_of(frame) {
+            json.raw(if first { b",\"logs\":[{\"address\":" } else { b",{\"address\":" });
+            first = false;
+            json.hex_bytes(log.address.as_slice());
+            json.raw(b",\"topics\":[");
+            for (i, topic) in log.topics().iter().enumerate() {
+                if i > 0 {
+                    json.raw(b",");
+                }
+                json.hex_bytes(topic.as_slice());
+            }
+            json.raw(b"],\"data\":");
+            json.hex_bytes(self.recording.bytes(log.data));
+            json.raw(b",\"index\":");
+            json.hex_u64(self.recording.log_base() + u64::from(log.index));
+            json.raw(b",\"position\":");
+            json.hex_u64(if self.config.only_top_call { 0 } else { u64::from(log.position) });
+            json.raw(b"}");
+        }
+        if !first {
+            json.raw(b"]");
+        }
+    }
+
+    fn close(&self, json: &mut JsonWriter<'_>, frame: Option<Open>) {
+        json.raw(if frame.is_some_and(|f| f.has_children) { b"]}" } else { b"}" });
+    }
+}
+
+/// A frame whose closing brace is still to come.
+struct Open {
+    /// Index after its last descendant.
+    end: usize,
+    /// It or one above it failed: no logs below.
+    failed: bool,
+    has_children: bool,
+}

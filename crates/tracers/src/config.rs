@@ -1,0 +1,385 @@
+//! The trace configuration: the second parameter of `debug_traceTransaction`, read as go-ethereum reads it.
+
+use crate::call_tracer::CallTracerConfig;
+use crate::directory::{self, TracerName};
+use crate::duration::parse_go_duration;
+use crate::error::{ConfigError, TraceError};
+use crate::limits::DEFAULT_TRACE_TIMEOUT;
+use crate::recorder::RecorderOptions;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::time::Duration;
+
+/// Options of the struct logger, the default tracer. They stand at the top level of the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoggerConfig {
+    /// Capture memory.
+    pub enable_memory: bool,
+    /// Leave the stack out.
+    pub disable_stack: bool,
+    /// Leave storage out.
+    pub disable_storage: bool,
+    /// Capture return data.
+    pub enable_return_data: bool,
+    /// Number of steps kept; zero and below mean no limit.
+    pub limit: i64,
+    /// Chain configuration overrides, as JSON text.
+    pub overrides: Option<String>,
+}
+
+/// The configuration of a trace as the client sent it. Unknown keys are ignored, keys fold case as Go's decoder does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceConfig {
+    /// A tracer's name or JavaScript source; the struct logger without it.
+    pub tracer: Option<String>,
+    /// JSON text of the tracer's own configuration.
+    pub tracer_config: Option<String>,
+    /// Go duration for one transaction.
+    pub timeout: Option<String>,
+    /// Accepted for compatibility; state is never made again by executing blocks.
+    pub reexec: Option<u64>,
+    /// Options of the struct logger.
+    pub logger: LoggerConfig,
+}
+
+impl TraceConfig {
+    /// Reads a configuration from JSON text. `null` is the default.
+    pub fn parse(json: &str) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for (key, value) in entries(json, "tracers.TraceConfig")? {
+            config.set(&key, value.get())?;
+        }
+        Ok(config)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        match key.to_lowercase().as_str() {
+            "tracer" => self.tracer = string(value, "TraceConfig.Tracer")?,
+            "timeout" => self.timeout = string(value, "TraceConfig.Timeout")?,
+            "reexec" => self.reexec = number(value, "TraceConfig.Reexec", "uint64")?,
+            "tracerconfig" => self.tracer_config = (value != "null").then(|| value.to_owned()),
+            "enablememory" => {
+                boolean(value, "TraceConfig.Config.EnableMemory", &mut self.logger.enable_memory)?
+            }
+            "disablestack" => {
+                boolean(value, "TraceConfig.Config.DisableStack", &mut self.logger.disable_stack)?
+            }
+            "disablestorage" => {
+                boolean(value, "TraceConfig.Config.DisableStorage", &mut self.logger.disable_storage)?
+            }
+            "enablereturndata" => {
+                boolean(value, "TraceConfig.Config.EnableReturnData", &mut self.logger.enable_return_data)?
+            }
+            "limit" => {
+                if let Some(limit) = number(value, "TraceConfig.Config.Limit", "int")? {
+                    self.logger.limit = limit;
+                }
+            }
+            "overrides" => match value.as_bytes().first() {
+                Some(b'{') => self.logger.overrides = Some(value.to_owned()),
+                Some(b'n') => self.logger.overrides = None,
+                _ => return Err(wrong(value, "TraceConfig.Config.overrides", "params.ChainConfig")),
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The configuration as JSON text, without what is not set.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("strings, numbers and raw JSON always serialise")
+    }
+}
+
+impl Serialize for TraceConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        fn raw<E: serde::ser::Error>(text: &str) -> Result<Box<RawValue>, E> {
+            RawValue::from_string(text.to_owned()).map_err(E::custom)
+        }
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(tracer) = &self.tracer {
+            map.serialize_entry("tracer", tracer)?;
+        }
+        if let Some(config) = &self.tracer_config {
+            map.serialize_entry("tracerConfig", &raw::<S::Error>(config)?)?;
+        }
+        if let Some(timeout) = &self.timeout {
+            map.serialize_entry("timeout", timeout)?;
+        }
+        if let Some(reexec) = &self.reexec {
+            map.serialize_entry("reexec", reexec)?;
+        }
+        let logger = &self.logger;
+        for (key, value) in [
+            ("enableMemory", logger.enable_memory),
+            ("disableStack", logger.disable_stack),
+            ("disableStorage", logger.disable_storage),
+            ("enableReturnData", logger.enable_return_data),
+        ] {
+            if value {
+                map.serialize_entry(key, &true)?;
+            }
+        }
+        if logger.limit != 0 {
+            map.serialize_entry("limit", &logger.limit)?;
+        }
+        if let Some(overrides) = &logger.overrides {
+            map.serialize_entry("overrides", &raw::<S::Error>(overrides)?)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for TraceConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Self::parse(raw.get()).map_err(D::Error::custom)
+    }
+}
+
+/// A configuration that was checked: which tracer, with which options, for how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracePlan {
+    /// The tracer and its own options.
+    pub tracer: TracerPlan,
+    /// Time for one transaction.
+    pub timeout: Duration,
+}
+
+/// A tracer with its options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TracerPlan {
+    /// `callTracer`.
+    Call(CallTracerConfig),
+}
+
+impl TracePlan {
+    /// Checks a configuration: the tracer exists, its options and the timeout decode.
+    pub fn new(config: &TraceConfig) -> Result<Self, TraceError> {
+        let name = config.tracer.as_deref().ok_or_else(|| directory::not_built(directory::STRUCT_LOGGER))?;
+        let options = config.tracer_config.as_deref().unwrap_or("null");
+        let tracer = match TracerName::find(name)? {
+            TracerName::CallTracer => TracerPlan::Call(CallTracerConfig::parse(options)?),
+            _ => return Err(directory::not_built(name)),
+        };
+        let timeout = config.timeout.as_deref().map_or(Ok(DEFAULT_TRACE_TIMEOUT), parse_go_duration)?;
+        Ok(Self { tracer, timeout })
+    }
+
+    /// What a recording must hold so that this plan can be rendered from it.
+    pub fn recorder_options(&self) -> RecorderOptions {
+        match &self.tracer {
+            TracerPlan::Call(c) => RecorderOptions { nested: !c.only_top_call, logs: c.with_log },
+        }
+    }
+}
+
+impl CallTracerConfig {
+    /// Reads `tracerConfig` of callTracer. `null` is the default.
+    pub fn parse(json: &str) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for (key, value) in entries(json, "native.callTracerConfig")? {
+            match key.to_lowercase().as_str() {
+                "onlytopcall" => {
+                    boolean(value.get(), "callTracerConfig.onlyTopCall", &mut config.only_top_call)?
+                }
+                "withlog" => boolean(value.get(), "callTracerConfig.withLog", &mut config.with_log)?,
+                _ => {}
+            }
+        }
+        Ok(config)
+    }
+}
+
+/// The entries of a JSON object in order, repetitions included; none for `null`.
+fn entries(json: &str, go_type: &'static str) -> Result<Vec<(String, Box<RawValue>)>, ConfigError> {
+    struct Entries;
+    impl<'de> Visitor<'de> for Entries {
+        type Value = Vec<(String, Box<RawValue>)>;
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut out = Vec::new();
+            while let Some(entry) = map.next_entry()? {
+                out.push(entry);
+            }
+            Ok(out)
+        }
+    }
+    let text = json.trim_start_matches([' ', '\t', '\r', '\n']);
+    match text.as_bytes().first() {
+        Some(b'{') => {
+            let mut deserializer = serde_json::Deserializer::from_str(text);
+            let found =
+                deserializer.deserialize_map(Entries).and_then(|found| deserializer.end().map(|()| found));
+            found.map_err(|e| ConfigError::Syntax(e.to_string()))
+        }
+        Some(_) => {
+            let value: &RawValue =
+                serde_json::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?;
+            match value.get() {
+                "null" => Ok(Vec::new()),
+                other => Err(ConfigError::Value { got: kind(other, go_type), wanted: go_type }),
+            }
+        }
+        None => Err(ConfigError::Syntax("unexpected end of JSON input".to_owned())),
+    }
+}
+
+/// What Go's decoder calls a JSON value; integers name the value where the target is a number.
+fn kind(value: &str, wanted: &str) -> String {
+    match value.as_bytes().first() {
+        Some(b'"') => "string".to_owned(),
+        Some(b'{') => "object".to_owned(),
+        Some(b'[') => "array".to_owned(),
+        Some(b't' | b'f') => "bool".to_owned(),
+        _ if matches!(wanted, "int" | "uint64") => format!("number {value}"),
+        _ => "number".to_owned(),
+    }
+}
+
+fn wrong(value: &str, field: &'static str, wanted: &'static str) -> ConfigError {
+    ConfigError::Field { got: kind(value, wanted), field, wanted }
+}
+
+fn string(value: &str, field: &'static str) -> Result<Option<String>, ConfigError> {
+    serde_json::from_str(value).map_err(|_| wrong(value, field, "string"))
+}
+
+fn number<T: std::str::FromStr>(
+    value: &str,
+    field: &'static str,
+    wanted: &'static str,
+) -> Result<Option<T>, ConfigError> {
+    if value == "null" {
+        return Ok(None);
+    }
+    value.parse().map(Some).map_err(|_| wrong(value, field, wanted))
+}
+
+/// Sets a flag; `null` leaves it as it is.
+fn boolean(value: &str, field: &'static str, target: &mut bool) -> Result<(), ConfigError> {
+    match value {
+        "true" => *target = true,
+        "false" => *target = false,
+        "null" => {}
+        _ => return Err(wrong(value, field, "bool")),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folds_keys_and_lets_the_last_one_win() {
+        let config = TraceConfig::parse(
+            r#" {"x":1,"tracer":"a","TRACER":"callTracer","TracerConfig":{"WITHLOG":true},"Timeout":"1m","reexec":128,
+                "enablememory":true,"Limit":-3,"disableStorage":null,"Config":{"limit":9}} "#,
+        )
+        .unwrap();
+        assert_eq!(config.tracer.as_deref(), Some("callTracer"));
+        assert_eq!((config.reexec, config.logger.limit, config.logger.enable_memory), (Some(128), -3, true));
+        let plan = TracePlan::new(&config).unwrap();
+        assert_eq!(plan.tracer, TracerPlan::Call(CallTracerConfig { only_top_call: false, with_log: true }));
+        assert_eq!(plan.timeout, Duration::from_secs(60));
+        assert_eq!(plan.recorder_options(), RecorderOptions { nested: true, logs: true });
+    }
+
+    #[test]
+    fn null_and_empty_are_the_default() {
+        for text in
+            ["null", "{}", " null ", r#"{"tracer":null,"tracerConfig":null,"timeout":null,"limit":null}"#]
+        {
+            assert_eq!(TraceConfig::parse(text), Ok(TraceConfig::default()), "{text}");
+        }
+        for options in ["null", "{}", r#"{"withLog":null}"#] {
+            assert_eq!(CallTracerConfig::parse(options), Ok(CallTracerConfig::default()));
+        }
+    }
+
+    #[test]
+    fn refuses_with_the_texts_of_the_reference() {
+        for (text, message) in [
+            ("1", "json: cannot unmarshal number into Go value of type tracers.TraceConfig"),
+            ("\"x\"", "json: cannot unmarshal string into Go value of type tracers.TraceConfig"),
+            ("[]", "json: cannot unmarshal array into Go value of type tracers.TraceConfig"),
+            ("true", "json: cannot unmarshal bool into Go value of type tracers.TraceConfig"),
+            (
+                r#"{"tracer":1}"#,
+                "json: cannot unmarshal number into Go struct field TraceConfig.Tracer of type string",
+            ),
+            (
+                r#"{"timeout":5}"#,
+                "json: cannot unmarshal number into Go struct field TraceConfig.Timeout of type string",
+            ),
+            (
+                r#"{"reexec":-1}"#,
+                "json: cannot unmarshal number -1 into Go struct field TraceConfig.Reexec of type uint64",
+            ),
+            (
+                r#"{"reexec":"1"}"#,
+                "json: cannot unmarshal string into Go struct field TraceConfig.Reexec of type uint64",
+            ),
+            (
+                r#"{"reexec":1e3}"#,
+                "json: cannot unmarshal number 1e3 into Go struct field TraceConfig.Reexec of type uint64",
+            ),
+            (
+                r#"{"enableMemory":1}"#,
+                "json: cannot unmarshal number into Go struct field TraceConfig.Config.EnableMemory of type bool",
+            ),
+            (
+                r#"{"disableStack":{}}"#,
+                "json: cannot unmarshal object into Go struct field TraceConfig.Config.DisableStack of type bool",
+            ),
+            (
+                r#"{"limit":1.5}"#,
+                "json: cannot unmarshal number 1.5 into Go struct field TraceConfig.Config.Limit of type int",
+            ),
+            (
+                r#"{"overrides":1}"#,
+                "json: cannot unmarshal number into Go struct field TraceConfig.Config.overrides of type params.ChainConfig",
+            ),
+            ("", "unexpected end of JSON input"),
+        ] {
+            assert_eq!(TraceConfig::parse(text).unwrap_err().to_string(), message, "{text}");
+        }
+        for (text, message) in [
+            ("[]", "json: cannot unmarshal array into Go value of type native.callTracerConfig"),
+            (
+                r#"{"withLog":"yes"}"#,
+                "json: cannot unmarshal string into Go struct field callTracerConfig.withLog of type bool",
+            ),
+            (
+                r#"{"onlyTopCall":1}"#,
+                "json: cannot unmarshal number into Go struct field callTracerConfig.onlyTopCall of type bool",
+            ),
+        ] {
+            assert_eq!(CallTracerConfig::parse(text).unwrap_err().to_string(), message, "{text}");
+        }
+        assert!(matches!(TraceConfig::parse(r#"{"tracer":"#), Err(ConfigError::Syntax(_))));
+    }
+
+    #[test]
+    fn survives_a_round_trip() {
+        let text = r#"{"tracer":"callTracer","tracerConfig":{"withLog": true},"timeout":"3s","reexec":1,"enableMemory":true,"limit":5}"#;
+        let config = TraceConfig::parse(text).unwrap();
+        assert_eq!(TraceConfig::parse(&config.to_json()), Ok(config.clone()));
+        assert_eq!(serde_json::from_str::<TraceConfig>(&config.to_json()).unwrap(), config);
+        assert_eq!(TraceConfig::default().to_json(), "{}");
+    }
+
+    #[test]
+    fn plans_name_what_is_missing() {
+        let plan = |text: &str| TracePlan::new(&TraceConfig::parse(text).unwrap());
+        assert!(matches!(plan("{}"), Err(TraceError::NotBuilt { name, .. }) if name == "structLogger"));
+        assert!(matches!(plan(r#"{"tracer":"prestateTracer"}"#), Err(TraceError::NotBuilt { .. })));
+        let timeout = plan(r#"{"tracer":"callTracer","timeout":"5"}"#).unwrap_err();
+        assert_eq!(timeout.to_string(), r#"time: missing unit in duration "5""#);
+    }
+}

@@ -1,0 +1,104 @@
+//! The table of tracers by name: what exists, what is still to come.
+
+use crate::error::TraceError;
+
+/// Longest piece of an unknown tracer's text that an error repeats, in bytes.
+const MAX_NAME_BYTES: usize = 64;
+
+/// A built-in tracer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // The names are go-ethereum's own.
+pub enum TracerName {
+    CallTracer,
+    FlatCallTracer,
+    PrestateTracer,
+    FourByteTracer,
+    NoopTracer,
+    MuxTracer,
+    Erc7562Tracer,
+    Keccak256PreimageTracer,
+    OpcodeTracer,
+}
+
+/// Whether a tracer can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// It renders.
+    Built,
+    /// Known by name; asking for it is a clear error.
+    NotYet,
+}
+
+/// Every built-in tracer, by the name that users type.
+pub const TRACERS: &[(&str, TracerName, Availability)] = &[
+    ("callTracer", TracerName::CallTracer, Availability::Built),
+    ("flatCallTracer", TracerName::FlatCallTracer, Availability::NotYet),
+    ("prestateTracer", TracerName::PrestateTracer, Availability::NotYet),
+    ("4byteTracer", TracerName::FourByteTracer, Availability::NotYet),
+    ("noopTracer", TracerName::NoopTracer, Availability::NotYet),
+    ("muxTracer", TracerName::MuxTracer, Availability::NotYet),
+    ("erc7562Tracer", TracerName::Erc7562Tracer, Availability::NotYet),
+    ("keccak256PreimageTracer", TracerName::Keccak256PreimageTracer, Availability::NotYet),
+    ("opcodeTracer", TracerName::OpcodeTracer, Availability::NotYet),
+];
+
+/// The name under which errors speak of the default tracer.
+pub(crate) const STRUCT_LOGGER: &str = "structLogger";
+
+fn names(keep: impl Fn(Availability) -> bool) -> String {
+    let names: Vec<&str> = TRACERS.iter().filter(|t| keep(t.2)).map(|t| t.0).collect();
+    names.join(", ")
+}
+
+/// The error for a tracer that is known but not built.
+pub(crate) fn not_built(name: &str) -> TraceError {
+    TraceError::NotBuilt { name: name.to_owned(), available: names(|a| a == Availability::Built) }
+}
+
+impl TracerName {
+    /// Finds a usable tracer by its exact name.
+    pub fn find(text: &str) -> Result<Self, TraceError> {
+        if let Some((name, tracer, availability)) = TRACERS.iter().find(|t| t.0 == text) {
+            return match availability {
+                Availability::Built => Ok(*tracer),
+                Availability::NotYet => Err(not_built(name)),
+            };
+        }
+        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
+            let cut = text.get(..MAX_NAME_BYTES).unwrap_or(text);
+            return Err(TraceError::UnknownTracer { name: cut.to_owned(), known: names(|_| true) });
+        }
+        Err(TraceError::JavaScript { available: names(|a| a == Availability::Built) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_answers() {
+        for (name, tracer, availability) in TRACERS {
+            match (TracerName::find(name), availability) {
+                (Ok(found), Availability::Built) => assert_eq!(found, *tracer),
+                (Err(TraceError::NotBuilt { name: said, available }), Availability::NotYet) => {
+                    assert_eq!(&said, name);
+                    assert!(available.contains("callTracer"));
+                }
+                (other, _) => panic!("{name}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_names_list_the_known_and_source_is_told_apart() {
+        let unknown = TracerName::find("calltracer").unwrap_err().to_string();
+        assert!(unknown.starts_with("unknown tracer \"calltracer\"; known: callTracer, "), "{unknown}");
+        for source in ["{step:function(){}}", "", "function(){}"] {
+            let error = TracerName::find(source).unwrap_err();
+            assert!(matches!(error, TraceError::JavaScript { .. }), "{source}: {error}");
+        }
+        let long = TracerName::find(&"a".repeat(10_000)).unwrap_err().to_string();
+        assert!(long.len() < 400, "{}", long.len());
+    }
+}

@@ -1,0 +1,102 @@
+//! What can go wrong with a trace.
+
+use crate::duration::DurationError;
+use crate::sink::SinkClosed;
+
+/// A trace configuration that does not decode. The texts are those of go-ethereum's decoder.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The text is no JSON.
+    #[error("{0}")]
+    Syntax(String),
+    /// A value has the wrong type for the whole configuration.
+    #[error("json: cannot unmarshal {got} into Go value of type {wanted}")]
+    Value {
+        /// What came, in the words of Go's decoder: `string`, `array`, `number -1` …
+        got: String,
+        /// The Go type that go-ethereum names.
+        wanted: &'static str,
+    },
+    /// A value has the wrong type for its field.
+    #[error("json: cannot unmarshal {got} into Go struct field {field} of type {wanted}")]
+    Field {
+        /// What came, in the words of Go's decoder.
+        got: String,
+        /// Struct and path of the field, as go-ethereum names it.
+        field: &'static str,
+        /// The Go type that go-ethereum names.
+        wanted: &'static str,
+    },
+}
+
+/// A trace that could not be made.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The configuration does not decode.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// `timeout` is no duration.
+    #[error(transparent)]
+    Timeout(#[from] DurationError),
+    /// A built-in tracer that this version does not have yet.
+    #[error("tracer {name} is not available yet; available: {available}")]
+    NotBuilt {
+        /// Name asked for; `structLogger` where no tracer was named.
+        name: String,
+        /// Names that work, separated by commas.
+        available: String,
+    },
+    /// JavaScript source where only named tracers run.
+    #[error("JavaScript tracers are not available; available: {available}")]
+    JavaScript {
+        /// Names that work, separated by commas.
+        available: String,
+    },
+    /// A word that is neither a known tracer nor JavaScript source.
+    #[error("unknown tracer {name:?}; known: {known}")]
+    UnknownTracer {
+        /// Name asked for, cut where it is long.
+        name: String,
+        /// Names known, separated by commas.
+        known: String,
+    },
+    /// The transaction took longer than `timeout` allows.
+    #[error("execution timeout")]
+    ExecutionTimeout,
+    /// Whoever asked is gone.
+    #[error("trace cancelled")]
+    Cancelled,
+    /// The recording is larger than allowed.
+    #[error("trace is larger than {limit_bytes} bytes")]
+    TooLarge {
+        /// The limit in bytes.
+        limit_bytes: usize,
+    },
+    /// The block has no such transaction.
+    #[error("transaction index {index} is out of range: the block has {count}")]
+    IndexOutOfRange {
+        /// Index asked for.
+        index: usize,
+        /// Number of transactions.
+        count: usize,
+    },
+    /// The transaction could not be executed.
+    #[error("tracing failed: {0}")]
+    Execution(String),
+    /// The block around the transaction could not be executed, or its state not be read.
+    #[error("{0}")]
+    Replay(String),
+}
+
+impl From<SinkClosed> for TraceError {
+    fn from(_: SinkClosed) -> Self {
+        Self::Cancelled
+    }
+}
+
+impl TraceError {
+    /// Whether the next transaction of the block can still be traced after this error.
+    pub fn is_local(&self) -> bool {
+        matches!(self, Self::ExecutionTimeout | Self::TooLarge { .. } | Self::Execution(_))
+    }
+}

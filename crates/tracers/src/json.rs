@@ -1,0 +1,237 @@
+//! A small JSON byte writer: hex without allocation, bounded chunks into a sink.
+
+use crate::sink::{Sink, SinkClosed};
+use alloy_primitives::U256;
+
+/// Bytes collected before they are handed to the sink.
+pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Bytes of input that become hex at a time.
+const HEX_BLOCK_BYTES: usize = 4096;
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// Both hex digits of every byte.
+const HEX_PAIRS: [[u8; 2]; 256] = {
+    let mut table = [[0u8; 2]; 256];
+    let mut i = 0;
+    while i < 256 {
+        table[i] = [DIGITS[i >> 4], DIGITS[i & 15]];
+        i += 1;
+    }
+    table
+};
+
+/// Writes JSON tokens into chunks of 64 KiB. After the sink has closed, writing does nothing;
+/// [`JsonWriter::finish`] reports it, and loops ask [`JsonWriter::is_closed`].
+pub struct JsonWriter<'a> {
+    sink: &'a mut dyn Sink,
+    buffer: Vec<u8>,
+    written: u64,
+    closed: bool,
+}
+
+impl<'a> JsonWriter<'a> {
+    /// A writer into `sink`.
+    pub fn new(sink: &'a mut dyn Sink) -> Self {
+        Self { sink, buffer: Vec::with_capacity(CHUNK_BYTES), written: 0, closed: false }
+    }
+
+    /// Whether the sink has refused bytes.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Bytes written so far.
+    pub fn written(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    /// Hands the rest to the sink and returns the number of bytes written.
+    pub fn finish(mut self) -> Result<u64, SinkClosed> {
+        self.flush();
+        if self.closed { Err(SinkClosed) } else { Ok(self.written) }
+    }
+
+    /// Writes bytes as they are.
+    pub fn raw(&mut self, mut bytes: &[u8]) {
+        while self.buffer.len() + bytes.len() > CHUNK_BYTES {
+            let (head, tail) = bytes.split_at(CHUNK_BYTES - self.buffer.len());
+            self.buffer.extend_from_slice(head);
+            bytes = tail;
+            self.flush();
+            if self.closed {
+                return;
+            }
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Writes bytes as a quoted `0x` string, two digits a byte.
+    pub fn hex_bytes(&mut self, bytes: &[u8]) {
+        self.raw(b"\"0x");
+        for block in bytes.chunks(HEX_BLOCK_BYTES) {
+            if self.buffer.len() + block.len() * 2 > CHUNK_BYTES {
+                self.flush();
+            }
+            if self.closed {
+                return;
+            }
+            let start = self.buffer.len();
+            self.buffer.resize(start + block.len() * 2, 0);
+            for (pair, byte) in self.buffer[start..].chunks_exact_mut(2).zip(block) {
+                pair.copy_from_slice(&HEX_PAIRS[*byte as usize]);
+            }
+        }
+        self.raw(b"\"");
+    }
+
+    /// Writes a quoted hex quantity without leading zeros.
+    pub fn hex_u64(&mut self, value: u64) {
+        let mut text = [0u8; 20];
+        let digits = ((64 - value.leading_zeros()).div_ceil(4)).max(1) as usize;
+        text[..3].copy_from_slice(b"\"0x");
+        for i in 0..digits {
+            text[3 + i] = DIGITS[(value >> (4 * (digits - 1 - i))) as usize & 15];
+        }
+        text[3 + digits] = b'"';
+        self.raw(&text[..digits + 4]);
+    }
+
+    /// Writes a quoted hex quantity without leading zeros.
+    pub fn hex_u256(&mut self, value: &U256) {
+        if let Ok(small) = u64::try_from(*value) {
+            return self.hex_u64(small);
+        }
+        let mut digits = [0u8; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(value.to_be_bytes::<32>()) {
+            pair.copy_from_slice(&HEX_PAIRS[byte as usize]);
+        }
+        self.raw(b"\"0x");
+        self.raw(&digits[64 - value.bit_len().div_ceil(4)..]);
+        self.raw(b"\"");
+    }
+
+    /// Writes a string with the escapes that Go's encoder uses, HTML-sensitive characters included.
+    pub fn string(&mut self, text: &str) {
+        self.raw(b"\"");
+        for c in text.chars() {
+            match c {
+                '"' => self.raw(b"\\\""),
+                '\\' => self.raw(b"\\\\"),
+                '\n' => self.raw(b"\\n"),
+                '\r' => self.raw(b"\\r"),
+                '\t' => self.raw(b"\\t"),
+                '\u{8}' => self.raw(b"\\b"),
+                '\u{c}' => self.raw(b"\\f"),
+                c if (c as u32) < 0x20 || matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}') => {
+                    self.escape(c as u32)
+                }
+                c => self.raw(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        self.raw(b"\"");
+    }
+
+    fn escape(&mut self, code: u32) {
+        let mut text = *b"\\u0000";
+        for (i, digit) in text[2..].iter_mut().enumerate() {
+            *digit = DIGITS[(code >> (12 - 4 * i)) as usize & 15];
+        }
+        self.raw(&text);
+    }
+
+    fn flush(&mut self) {
+        if !self.closed && !self.buffer.is_empty() {
+            self.closed = self.sink.write(&self.buffer).is_err();
+            self.written += self.buffer.len() as u64;
+        }
+        self.buffer.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut JsonWriter<'_>)) -> String {
+        let mut out = Vec::new();
+        let mut json = JsonWriter::new(&mut out);
+        write(&mut json);
+        json.finish().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn quantities_have_no_leading_zeros() {
+        for (value, text) in [
+            (0, "0x0"),
+            (1, "0x1"),
+            (15, "0xf"),
+            (16, "0x10"),
+            (255, "0xff"),
+            (u64::MAX, "0xffffffffffffffff"),
+        ] {
+            assert_eq!(written(|j| j.hex_u64(value)), format!("\"{text}\""));
+            assert_eq!(written(|j| j.hex_u256(&U256::from(value))), format!("\"{text}\""));
+        }
+        for bit in 0..256 {
+            let value = U256::from(1) << bit;
+            assert_eq!(written(|j| j.hex_u256(&value)), format!("\"{value:#x}\""), "bit {bit}");
+        }
+        assert_eq!(written(|j| j.hex_u256(&U256::MAX)), format!("\"0x{}\"", "f".repeat(64)));
+    }
+
+    #[test]
+    fn bytes_keep_every_digit() {
+        assert_eq!(written(|j| j.hex_bytes(&[])), "\"0x\"");
+        assert_eq!(written(|j| j.hex_bytes(&[0, 1, 0xab])), "\"0x0001ab\"");
+        let long: Vec<u8> = (0..100_000u32).map(|i| i as u8).collect();
+        assert_eq!(
+            written(|j| j.hex_bytes(&long)),
+            format!("\"0x{}\"", alloy_primitives::hex::encode(&long))
+        );
+    }
+
+    #[test]
+    fn strings_are_escaped_as_go_does() {
+        assert_eq!(written(|j| j.string("a\"\\\n\u{1}<\u{2028}é")), "\"a\\\"\\\\\\n\\u0001\\u003c\\u2028é\"");
+    }
+
+    #[test]
+    fn chunks_are_bounded_and_in_order() {
+        struct Chunks(Vec<Vec<u8>>);
+        impl Sink for Chunks {
+            fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
+                self.0.push(chunk.to_vec());
+                Ok(())
+            }
+        }
+        let mut sink = Chunks(Vec::new());
+        let mut json = JsonWriter::new(&mut sink);
+        let data = vec![7u8; 3 * CHUNK_BYTES + 5];
+        json.raw(b"x");
+        json.raw(&data);
+        json.hex_bytes(&data);
+        assert_eq!(json.finish(), Ok(1 + data.len() as u64 * 3 + 4));
+        assert!(sink.0.iter().all(|c| c.len() <= CHUNK_BYTES));
+        assert_eq!(sink.0.concat().len(), 1 + data.len() * 3 + 4);
+    }
+
+    #[test]
+    fn a_closed_sink_ends_the_work() {
+        struct Closed(usize);
+        impl Sink for Closed {
+            fn write(&mut self, _: &[u8]) -> Result<(), SinkClosed> {
+                self.0 += 1;
+                Err(SinkClosed)
+            }
+        }
+        let mut sink = Closed(0);
+        let mut json = JsonWriter::new(&mut sink);
+        json.hex_bytes(&vec![1; 10 * CHUNK_BYTES]);
+        assert!(json.is_closed());
+        assert_eq!(json.finish(), Err(SinkClosed));
+        assert_eq!(sink.0, 1);
+    }
+}

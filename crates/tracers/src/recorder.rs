@@ -1,0 +1,335 @@
+//! The neutral recording of one transaction: frames, logs and bytes in arenas.
+
+use crate::fault::Fault;
+use alloy_primitives::{Address, B256, U256};
+use std::time::Instant;
+
+/// No index: the end of a list, or a frame without a parent.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A range of the recording's byte arena.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+}
+
+impl Span {
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the range is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// How a frame was entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // The opcodes' names.
+pub enum FrameKind {
+    Call,
+    CallCode,
+    DelegateCall,
+    StaticCall,
+    Create,
+    Create2,
+    SelfDestruct,
+}
+
+impl FrameKind {
+    /// The opcode's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Call => "CALL",
+            Self::CallCode => "CALLCODE",
+            Self::DelegateCall => "DELEGATECALL",
+            Self::StaticCall => "STATICCALL",
+            Self::Create => "CREATE",
+            Self::Create2 => "CREATE2",
+            Self::SelfDestruct => "SELFDESTRUCT",
+        }
+    }
+
+    /// Whether it deploys code.
+    pub const fn is_create(self) -> bool {
+        matches!(self, Self::Create | Self::Create2)
+    }
+}
+
+/// One call frame. Frames lie in the order in which they were entered, so a frame's descendants follow it directly.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// How it was entered.
+    pub kind: FrameKind,
+    /// Depth: 0 for the transaction's own frame.
+    pub depth: u32,
+    /// The account in whose context the opcode ran.
+    pub from: Address,
+    /// The account called, created, or paid by a self-destruct; zero where a creation failed before its address was known.
+    pub to: Address,
+    /// Wei sent along; of the parent for DELEGATECALL, zero for STATICCALL.
+    pub value: U256,
+    /// Gas handed to the frame, stipend included.
+    pub gas: u64,
+    /// Gas that the frame used, before refunds.
+    pub gas_used: u64,
+    /// Call data or init code.
+    pub input: Span,
+    /// Return data, revert data or deployed code.
+    pub output: Span,
+    /// Why it failed.
+    pub fault: Option<Fault>,
+    /// Its effects were undone. The only faultless way to be here is not to be: it equals `fault.is_some()` from Homestead on.
+    pub reverted: bool,
+    /// A precompiled contract ran instead of code.
+    pub precompile: bool,
+    /// Index of the parent; `u32::MAX` for the first frame.
+    pub parent: u32,
+    /// Index after the last descendant.
+    pub subtree_end: u32,
+    /// Number of children.
+    pub children: u32,
+    pub(crate) first_log: u32,
+    pub(crate) last_log: u32,
+}
+
+/// One log, whether its frame succeeded or not.
+#[derive(Clone, Debug)]
+pub struct LogRecord {
+    /// The account that emitted it.
+    pub address: Address,
+    topics: [B256; 4],
+    topic_count: u8,
+    /// Data.
+    pub data: Span,
+    /// Number of logs of the transaction that stood before it when it was emitted.
+    pub index: u32,
+    /// Number of calls that its frame had made before it.
+    pub position: u32,
+    next: u32,
+}
+
+impl LogRecord {
+    /// Topics, at most four.
+    pub fn topics(&self) -> &[B256] {
+        &self.topics[..usize::from(self.topic_count)]
+    }
+}
+
+/// What a recording must hold. Renderers that share one recording ask for the union.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecorderOptions {
+    /// Frames below the first one.
+    pub nested: bool,
+    /// Logs.
+    pub logs: bool,
+}
+
+/// Why a recording ended before its transaction did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abort {
+    /// The time for one transaction is over.
+    Timeout,
+    /// Whoever asked is gone.
+    Cancelled,
+    /// The recording outgrew its limit.
+    TooLarge {
+        /// The limit in bytes.
+        limit_bytes: usize,
+    },
+}
+
+/// Records the frames and logs of one transaction at a time; its memory is used again for the next.
+///
+/// A revm inspector: hand it to the executor between [`Recorder::begin`] and [`Recorder::finish`].
+#[derive(Debug, Default)]
+pub struct Recorder {
+    pub(crate) options: RecorderOptions,
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) logs: Vec<LogRecord>,
+    pub(crate) bytes: Vec<u8>,
+    /// Indexes of the open frames.
+    pub(crate) open: Vec<u32>,
+    /// Open frames that are not recorded, because only the first one is wanted.
+    pub(crate) skipped: u32,
+    /// Stack height before the current instruction.
+    pub(crate) stack_before: usize,
+    /// Instructions until the next look at clock and cancel flag.
+    pub(crate) steps_left: u32,
+    pub(crate) pending: crate::recorder_hooks::Pending,
+    pub(crate) watch: Watch,
+    log_base: u64,
+    gas_limit: u64,
+    gas_used: u64,
+}
+
+/// What may end a recording early.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) cancel: crate::limits::Cancel,
+    pub(crate) limit_bytes: usize,
+    pub(crate) abort: Option<Abort>,
+}
+
+impl Recorder {
+    /// An empty recorder.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets the last transaction, keeps its memory, and gets ready for one with `options` within `limits`.
+    /// `log_base` is the number of logs of the block before it.
+    pub fn begin(&mut self, options: RecorderOptions, limits: &crate::limits::Limits, log_base: u64) {
+        let Self {
+            options: own_options,
+            frames,
+            logs,
+            bytes,
+            open,
+            skipped,
+            stack_before,
+            steps_left,
+            pending,
+            watch,
+            log_base: own_log_base,
+            gas_limit,
+            gas_used,
+        } = self;
+        *own_options = options;
+        frames.clear();
+        logs.clear();
+        bytes.clear();
+        open.clear();
+        *skipped = 0;
+        *stack_before = 0;
+        *steps_left = crate::limits::STEPS_BETWEEN_CHECKS;
+        *pending = Default::default();
+        *watch = Watch {
+            deadline: Instant::now().checked_add(limits.timeout),
+            cancel: limits.cancel.clone(),
+            limit_bytes: limits.recording_bytes,
+            abort: None,
+        };
+        *own_log_base = log_base;
+        *gas_limit = 0;
+        *gas_used = 0;
+        if limits.timeout.is_zero() {
+            *steps_left = 1;
+        }
+    }
+
+    /// Completes the recording with what the transaction's receipt says.
+    pub fn finish(&mut self, gas_limit: u64, gas_used: u64) {
+        self.gas_limit = gas_limit;
+        self.gas_used = gas_used;
+    }
+
+    /// The frames, in the order in which they were entered.
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// Bytes of the arena.
+    pub fn bytes(&self, span: Span) -> &[u8] {
+        &self.bytes[span.start..span.start + span.len]
+    }
+
+    /// The logs of one frame, in order.
+    pub fn logs_of(&self, frame: &Frame) -> impl Iterator<Item = &LogRecord> {
+        let at = |index: u32| self.logs.get(index as usize);
+        std::iter::successors(at(frame.first_log), move |log| at(log.next))
+    }
+
+    /// Number of logs of the block before this transaction.
+    pub fn log_base(&self) -> u64 {
+        self.log_base
+    }
+
+    /// Gas limit of the transaction.
+    pub fn gas_limit(&self) -> u64 {
+        self.gas_limit
+    }
+
+    /// Gas used by the transaction, as its receipt says.
+    pub fn gas_used(&self) -> u64 {
+        self.gas_used
+    }
+
+    /// Why the recording ended early, if it did. The transaction was not executed to its end then.
+    pub fn aborted(&self) -> Option<Abort> {
+        self.watch.abort
+    }
+
+    /// Memory in use by the recording, in bytes.
+    pub fn size_bytes(&self) -> usize {
+        self.bytes.len() + self.frames.len() * size_of::<Frame>() + self.logs.len() * size_of::<LogRecord>()
+    }
+
+    /// Ends the recording at the next instruction if it has outgrown its limit.
+    pub(crate) fn check_size(&mut self) {
+        if self.size_bytes() > self.watch.limit_bytes && self.watch.abort.is_none() {
+            self.watch.abort = Some(Abort::TooLarge { limit_bytes: self.watch.limit_bytes });
+            self.steps_left = 1;
+        }
+    }
+
+    /// Copies bytes into the arena.
+    pub(crate) fn store(&mut self, bytes: &[u8]) -> Span {
+        let span = Span { start: self.bytes.len(), len: bytes.len() };
+        self.bytes.extend_from_slice(bytes);
+        span
+    }
+
+    /// Opens a frame below the innermost open one.
+    pub(crate) fn enter(&mut self, frame: Frame) {
+        let index = self.frames.len() as u32;
+        let parent = self.open.last().copied().unwrap_or(NONE);
+        if let Some(parent) = self.frames.get_mut(parent as usize) {
+            parent.children += 1;
+        }
+        self.frames.push(Frame { parent, depth: self.open.len() as u32, ..frame });
+        self.open.push(index);
+        self.check_size();
+    }
+
+    /// Closes the innermost open frame.
+    pub(crate) fn leave(&mut self) -> Option<&mut Frame> {
+        let index = self.open.pop()?;
+        let end = self.frames.len() as u32;
+        let frame = self.frames.get_mut(index as usize)?;
+        frame.subtree_end = end;
+        Some(frame)
+    }
+
+    /// Adds a log to the innermost open frame.
+    pub(crate) fn add_log(&mut self, address: Address, topics: &[B256], data: &[u8], index: u32) {
+        let Some(&frame) = self.open.last() else { return };
+        let data = self.store(data);
+        let number = self.logs.len() as u32;
+        let frame = &mut self.frames[frame as usize];
+        let mut record = LogRecord {
+            address,
+            topics: [B256::ZERO; 4],
+            topic_count: topics.len().min(4) as u8,
+            data,
+            index,
+            position: frame.children,
+            next: NONE,
+        };
+        for (to, from) in record.topics.iter_mut().zip(topics) {
+            *to = *from;
+        }
+        if frame.first_log == NONE {
+            frame.first_log = number;
+        } else {
+            self.logs[frame.last_log as usize].next = number;
+        }
+        frame.last_log = number;
+        self.logs.push(record);
+        self.check_size();
+    }
+}

@@ -1,0 +1,281 @@
+//! The recorder as a revm inspector.
+//!
+//! No instruction is looked at but the one that ends its frame: the hook before an instruction keeps the height of the
+//! stack (go-ethereum's errors name it) and counts down to the next look at the clock.
+
+use crate::fault::{Fault, FaultContext};
+use crate::limits::STEPS_BETWEEN_CHECKS;
+use crate::recorder::{Abort, Frame, FrameKind, NONE, Recorder, Span};
+use alloy_primitives::{Address, Bytes, Log, U256};
+use revm::context_interface::context::ContextError;
+use revm::context_interface::{ContextTr, CreateScheme, JournalTr};
+use revm::inspector::JournalExt;
+use revm::interpreter::interpreter::EthInterpreter;
+use revm::interpreter::interpreter_types::{InputsTr, LoopControl, StackTr};
+use revm::interpreter::{
+    CallInputs, CallOutcome, CallScheme, CreateInputs, CreateOutcome, Gas, InstructionResult, Interpreter,
+    InterpreterAction,
+};
+use revm::primitives::hardfork::SpecId;
+use revm::{Inspector, context_interface::Cfg};
+use std::time::Instant;
+
+/// What the last instruction of a frame leaves for the hook that closes the frame.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    /// Why the instruction failed.
+    fault: Option<Fault>,
+    /// Code that a creation returned, before it was checked and paid for.
+    deployed: Option<Bytes>,
+    /// A self-destruct of this contract that no journal entry has told of yet.
+    selfdestruct: Option<Address>,
+}
+
+impl Recorder {
+    /// Whether frames and logs at the current depth are recorded.
+    fn is_recording(&self) -> bool {
+        self.options.nested || self.open.is_empty()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn check_watch<CTX: ContextTr>(
+        &mut self,
+        interpreter: &mut Interpreter<EthInterpreter>,
+        context: &mut CTX,
+    ) {
+        self.steps_left = STEPS_BETWEEN_CHECKS;
+        if self.watch.abort.is_none() {
+            if self.watch.cancel.is_cancelled() {
+                self.watch.abort = Some(Abort::Cancelled);
+            } else if self.watch.deadline.is_some_and(|d| Instant::now() >= d) {
+                self.watch.abort = Some(Abort::Timeout);
+            }
+        }
+        if self.watch.abort.is_some() {
+            // A fatal error unwinds the whole transaction, so that nothing of it reaches the state.
+            self.steps_left = 1;
+            *context.error() = Err(ContextError::Custom("trace aborted".to_owned()));
+            interpreter.halt_fatal();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn frame_stops<CTX: ContextTr>(
+        &mut self,
+        interpreter: &mut Interpreter<EthInterpreter>,
+        context: &mut CTX,
+    ) {
+        let Some(InterpreterAction::Return(result)) = interpreter.bytecode.action() else { return };
+        let (result, output) = (result.result, result.output.clone());
+        self.pending = Pending::default();
+        match result {
+            InstructionResult::SelfDestruct => {
+                self.pending.selfdestruct = Some(interpreter.input.target_address())
+            }
+            InstructionResult::Stop | InstructionResult::Return => self.pending.deployed = Some(output),
+            InstructionResult::Revert => {}
+            other => {
+                self.pending.fault =
+                    Some(FaultContext::new(interpreter, self.stack_before).classify(other, context))
+            }
+        }
+    }
+
+    /// Records a self-destruct as a child of the innermost frame.
+    fn add_selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
+        if !self.options.nested {
+            return;
+        }
+        let input = self.store(&[]);
+        self.enter(frame(FrameKind::SelfDestruct, contract, target, value, 0, input));
+        self.leave();
+    }
+
+    /// A self-destruct that moved nothing has no journal entry: the beneficiary is the contract, which stays (EIP-6780).
+    fn settle_selfdestruct<CTX: ContextTr>(&mut self, context: &mut CTX) {
+        if let Some(contract) = self.pending.selfdestruct.take() {
+            let balance = context
+                .journal_mut()
+                .load_account(contract)
+                .map_or(U256::ZERO, |account| account.data.info.balance);
+            self.add_selfdestruct(contract, contract, balance);
+        }
+    }
+
+    fn close(&mut self, end: FrameEnd<'_>) {
+        let output = if end.fault.as_ref().is_none_or(Fault::is_revert) {
+            self.store(end.output)
+        } else {
+            Span::default()
+        };
+        let Some(frame) = self.leave() else { return };
+        frame.gas_used = end.gas_used;
+        frame.output = output;
+        frame.reverted = end.fault.is_some();
+        frame.fault = end.fault;
+        frame.precompile = end.precompile;
+        if let Some(address) = end.created {
+            frame.to = address;
+        }
+        self.check_size();
+    }
+}
+
+/// How a frame ended.
+struct FrameEnd<'a> {
+    gas_used: u64,
+    output: &'a [u8],
+    fault: Option<Fault>,
+    precompile: bool,
+    created: Option<Address>,
+}
+
+fn frame(kind: FrameKind, from: Address, to: Address, value: U256, gas: u64, input: Span) -> Frame {
+    Frame {
+        kind,
+        depth: 0,
+        from,
+        to,
+        value,
+        gas,
+        gas_used: 0,
+        input,
+        output: Span::default(),
+        fault: None,
+        reverted: false,
+        precompile: false,
+        parent: NONE,
+        subtree_end: 0,
+        children: 0,
+        first_log: NONE,
+        last_log: NONE,
+    }
+}
+
+/// Gas that a frame cost its parent: all of it unless it succeeded, reverted, or never started.
+fn gas_used(result: InstructionResult, gas: &Gas, limit: u64) -> u64 {
+    if result.is_ok_or_revert() { limit.saturating_sub(gas.remaining()) } else { limit }
+}
+
+impl<CTX> Inspector<CTX, EthInterpreter> for Recorder
+where
+    CTX: ContextTr<Journal: JournalExt>,
+{
+    #[inline]
+    fn step(&mut self, interpreter: &mut Interpreter<EthInterpreter>, context: &mut CTX) {
+        self.stack_before = interpreter.stack.len();
+        self.steps_left -= 1;
+        if self.steps_left == 0 {
+            self.check_watch(interpreter, context);
+        }
+    }
+
+    #[inline]
+    fn step_end(&mut self, interpreter: &mut Interpreter<EthInterpreter>, context: &mut CTX) {
+        if interpreter.bytecode.is_end() {
+            self.frame_stops(interpreter, context);
+        }
+    }
+
+    fn log(&mut self, context: &mut CTX, log: Log) {
+        if self.options.logs && self.skipped == 0 {
+            let index = context.journal().logs().len().saturating_sub(1) as u32;
+            self.add_log(log.address, log.topics(), &log.data.data, index);
+        }
+    }
+
+    fn call(&mut self, context: &mut CTX, inputs: &mut CallInputs) -> Option<CallOutcome> {
+        self.pending = Pending::default();
+        if !self.is_recording() {
+            self.skipped += 1;
+            return None;
+        }
+        let input = self.store(&inputs.input.as_bytes(context));
+        let (kind, from, to) = match inputs.scheme {
+            CallScheme::Call => (FrameKind::Call, inputs.caller, inputs.target_address),
+            CallScheme::StaticCall => (FrameKind::StaticCall, inputs.caller, inputs.target_address),
+            // Both run in the context of the account that called, which revm names as the target.
+            CallScheme::CallCode => (FrameKind::CallCode, inputs.target_address, inputs.bytecode_address),
+            CallScheme::DelegateCall => {
+                (FrameKind::DelegateCall, inputs.target_address, inputs.bytecode_address)
+            }
+        };
+        self.enter(frame(kind, from, to, inputs.value.get(), inputs.gas_limit, input));
+        None
+    }
+
+    fn call_end(&mut self, context: &mut CTX, inputs: &CallInputs, outcome: &mut CallOutcome) {
+        if self.skipped > 0 {
+            self.skipped -= 1;
+            return;
+        }
+        self.settle_selfdestruct(context);
+        let Pending { fault, .. } = std::mem::take(&mut self.pending);
+        let result = &outcome.result;
+        let fault = fault.or_else(|| {
+            let precompile = outcome.was_precompile_called.then_some(inputs.bytecode_address);
+            Fault::of_call(result.result, precompile, || inputs.input.bytes(context))
+        });
+        self.close(FrameEnd {
+            gas_used: gas_used(result.result, &result.gas, inputs.gas_limit),
+            output: &result.output,
+            fault,
+            precompile: outcome.was_precompile_called,
+            created: None,
+        });
+    }
+
+    fn create(&mut self, _: &mut CTX, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
+        self.pending = Pending::default();
+        if !self.is_recording() {
+            self.skipped += 1;
+            return None;
+        }
+        let kind = match inputs.scheme() {
+            CreateScheme::Create2 { .. } => FrameKind::Create2,
+            _ => FrameKind::Create,
+        };
+        let input = self.store(inputs.init_code());
+        self.enter(frame(kind, inputs.caller(), Address::ZERO, inputs.value(), inputs.gas_limit(), input));
+        None
+    }
+
+    fn create_end(&mut self, context: &mut CTX, inputs: &CreateInputs, outcome: &mut CreateOutcome) {
+        if self.skipped > 0 {
+            self.skipped -= 1;
+            return;
+        }
+        self.settle_selfdestruct(context);
+        let Pending { fault, deployed, .. } = std::mem::take(&mut self.pending);
+        let result = &outcome.result;
+        let ran = deployed.is_some();
+        let mut output: &[u8] = &result.output;
+        let frontier = !context.cfg().spec().into().is_enabled_in(SpecId::HOMESTEAD);
+        if let (true, Some(code)) = (frontier, &deployed) {
+            // Before Homestead a creation that cannot pay for its code leaves an account without it, and succeeds.
+            output = code;
+        }
+        let fault = fault.or_else(|| {
+            Fault::of_create(
+                result.result,
+                outcome.address,
+                ran,
+                deployed.as_ref().map_or(0, |code| code.len()),
+            )
+        });
+        let gas_used = match &fault {
+            Some(Fault::NonceOverflow) => 0,
+            _ => gas_used(result.result, &result.gas, inputs.gas_limit()),
+        };
+        self.close(FrameEnd { gas_used, output, fault, precompile: false, created: outcome.address });
+    }
+
+    fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
+        self.pending.selfdestruct = None;
+        if self.skipped == 0 {
+            self.add_selfdestruct(contract, target, value);
+        }
+    }
+}
