@@ -3,12 +3,14 @@
 //! State comes through [`hearth_primitives::StateReader`]; nothing here reads a disk, a clock or the environment.
 
 mod changes;
+mod check;
 mod code_cache;
 mod dao;
 mod env;
 mod error;
 mod executor;
 mod genesis;
+mod header;
 mod json;
 mod machine;
 mod overlay;
@@ -23,11 +25,16 @@ mod tx_env;
 mod tx_error;
 
 pub use changes::merge as merge_changes;
+pub use check::{check_output, check_without_receipts_root};
 pub use code_cache::CODE_CACHE_BYTES;
 pub use env::BlockEnvironment;
 pub use error::{BlockError, Field, SpecError};
 pub use executor::{BlockExecutor, ExecuteError, TxOutcome, TxStatus, execute_block};
 pub use genesis::{Genesis, GenesisAccount, alloc_changes};
+pub use header::{
+    Ancestors, ELASTICITY, INITIAL_BASE_FEE, MAX_BLOCK_SIZE, MAX_EXTRA_DATA, MAX_GAS_LIMIT, MIN_GAS_LIMIT, next_base_fee,
+    next_difficulty, next_excess_blob_gas, validate_body, validate_header, validate_merge, validate_roots,
+};
 pub use machine::EvmContext;
 pub use overlay::{BlockState, ReadError};
 pub use rewards::block_reward;

@@ -7,7 +7,7 @@ mod blob;
 mod builtin;
 mod config;
 
-pub use blob::{BlobParams, BlobScheduleEntry};
+pub use blob::{BlobParams, BlobScheduleEntry, GAS_PER_BLOB};
 
 use alloy_consensus::Header;
 use alloy_primitives::{Address, U256};
