@@ -1,0 +1,62 @@
+//! One waiting transaction, with what the pool asks of it again and again.
+
+use alloy_consensus::Transaction as _;
+use alloy_eips::eip2718::Encodable2718;
+use alloy_primitives::{Address, B256, U256};
+use hearth_primitives::{PooledTransaction, Transaction};
+
+/// A validated transaction.
+#[derive(Clone, Debug)]
+pub struct PoolEntry {
+    /// The transaction as blocks carry it.
+    pub transaction: Transaction,
+    /// The transaction as it was sent, with its blob sidecar; absent where there is none.
+    pub with_sidecar: Option<PooledTransaction>,
+    /// Its hash.
+    pub hash: B256,
+    /// Its sender.
+    pub sender: Address,
+    /// Its nonce.
+    pub nonce: u64,
+    /// Its gas limit.
+    pub gas_limit: u64,
+    /// The most it pays for a unit of gas, in wei.
+    pub max_fee: u128,
+    /// The most it can cost, in wei: gas, blob gas and value.
+    pub cost: U256,
+    /// Length of what was sent, in bytes.
+    pub bytes: usize,
+}
+
+impl PoolEntry {
+    /// Whether it can go into a block with these fees (wei per gas, wei per blob gas).
+    pub fn pays(&self, base_fee: u64, blob_fee: u128) -> bool {
+        self.max_fee >= u128::from(base_fee) && self.transaction.max_fee_per_blob_gas().is_none_or(|max| max >= blob_fee)
+    }
+
+    /// The bytes that were sent (EIP-2718; with the blob sidecar where there is one).
+    pub fn encoded(&self) -> Vec<u8> {
+        match &self.with_sidecar {
+            Some(transaction) => transaction.encoded_2718(),
+            None => self.transaction.encoded_2718(),
+        }
+    }
+
+    /// What it leaves to the block's producer for a unit of gas, in wei.
+    pub fn tip(&self, base_fee: u64) -> u128 {
+        self.transaction.effective_tip_per_gas(base_fee).unwrap_or_default()
+    }
+}
+
+/// The transaction as blocks carry it: without its blob sidecar.
+pub fn strip_sidecar(transaction: PooledTransaction) -> Transaction {
+    transaction.into()
+}
+
+/// The most a transaction can cost, in wei; saturates at 2^256 - 1, which nobody has.
+pub(super) fn highest_cost(transaction: &PooledTransaction) -> U256 {
+    let gas = U256::from(transaction.gas_limit()).saturating_mul(U256::from(transaction.max_fee_per_gas()));
+    let blob_price = U256::from(transaction.max_fee_per_blob_gas().unwrap_or_default());
+    let blobs = U256::from(transaction.blob_gas_used().unwrap_or_default()).saturating_mul(blob_price);
+    gas.saturating_add(blobs).saturating_add(transaction.value())
+}

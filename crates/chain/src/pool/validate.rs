@@ -1,0 +1,229 @@
+//! What a transaction must fulfil before the pool keeps it: first by itself, then against its sender's account.
+
+use super::{PoolError, PoolLimits, Queue, entry::highest_cost, expenditure};
+use crate::pool::PoolEntry;
+use alloy_consensus::{Transaction as _, TxEip4844Variant, Typed2718, transaction::SignerRecoverable};
+use alloy_eips::{
+    eip2718::Encodable2718,
+    eip4844::env_settings::EnvKzgSettings,
+    eip7594::BlobTransactionSidecarVariant,
+};
+use alloy_primitives::U256;
+use hearth_evm::{ChainSpec, Fork, MAX_INIT_CODE, MAX_TX_BLOBS, MAX_TX_GAS};
+use hearth_primitives::{Account, Header, PooledTransaction};
+use std::sync::Arc;
+
+/// Largest blob transaction with its sidecar, in bytes.
+pub const MAX_BLOB_TX_BYTES: usize = 1024 * 1024;
+
+/// Lowest blob fee there is, in wei per blob gas (EIP-4844).
+const MIN_BLOB_FEE: u128 = 1;
+
+/// Checks everything that needs no account, and recovers the sender.
+pub(super) fn stateless(
+    transaction: PooledTransaction,
+    head: &Header,
+    spec: &ChainSpec,
+    limits: &PoolLimits,
+) -> Result<PoolEntry, PoolError> {
+    let fork = spec.fork_of(head);
+    known_type(transaction.ty(), fork)?;
+    let bytes = transaction.encode_2718_len();
+    size(&transaction, bytes, limits)?;
+    if let Some(have) = transaction.chain_id().filter(|id| *id != spec.chain_id()) {
+        return Err(PoolError::WrongChainId { have, want: spec.chain_id() });
+    }
+    gas_and_fees(&transaction, head, fork, limits)?;
+    let transaction = match transaction {
+        PooledTransaction::Eip4844(signed) => {
+            let (variant, signature, hash) = signed.into_parts();
+            let variant = checked_blobs(variant, fork)?;
+            PooledTransaction::Eip4844(alloy_consensus::Signed::new_unchecked(variant, signature, hash))
+        }
+        other => other,
+    };
+    // Last, since it costs most: the sender.
+    let sender =
+        transaction.recover_signer().map_err(|e| PoolError::InvalidSender { reason: e.to_string() })?;
+    Ok(PoolEntry {
+        hash: *transaction.tx_hash(),
+        sender,
+        nonce: transaction.nonce(),
+        gas_limit: transaction.gas_limit(),
+        max_fee: transaction.max_fee_per_gas(),
+        cost: highest_cost(&transaction),
+        bytes,
+        with_sidecar: transaction.is_eip4844().then(|| transaction.clone()),
+        transaction: super::strip_sidecar(transaction),
+    })
+}
+
+fn known_type(ty: u8, fork: Fork) -> Result<(), PoolError> {
+    let first = match ty {
+        1 => Fork::Berlin,
+        2 => Fork::London,
+        3 => Fork::Cancun,
+        4 => Fork::Prague,
+        _ => Fork::Frontier,
+    };
+    if fork < first { Err(PoolError::TypeNotSupported { ty, fork: first.name() }) } else { Ok(()) }
+}
+
+fn size(transaction: &PooledTransaction, bytes: usize, limits: &PoolLimits) -> Result<(), PoolError> {
+    let limit = if transaction.is_eip4844() { MAX_BLOB_TX_BYTES } else { limits.max_transaction_bytes };
+    if bytes > limit { Err(PoolError::Oversized { size: bytes, limit }) } else { Ok(()) }
+}
+
+fn gas_and_fees(
+    tx: &PooledTransaction,
+    head: &Header,
+    fork: Fork,
+    limits: &PoolLimits,
+) -> Result<(), PoolError> {
+    let gas = tx.gas_limit();
+    let creates = tx.to().is_none();
+    if fork >= Fork::Shanghai && creates && tx.input().len() > MAX_INIT_CODE {
+        return Err(PoolError::InitCodeTooLarge { size: tx.input().len(), limit: MAX_INIT_CODE });
+    }
+    if fork >= Fork::Osaka && gas > MAX_TX_GAS {
+        return Err(PoolError::GasLimitTooHigh { cap: MAX_TX_GAS, gas });
+    }
+    if gas > head.gas_limit {
+        return Err(PoolError::ExceedsBlockGasLimit);
+    }
+    let tip = tx.max_priority_fee_per_gas().unwrap_or_else(|| tx.max_fee_per_gas());
+    if tip > tx.max_fee_per_gas() {
+        return Err(PoolError::TipAboveFeeCap);
+    }
+    if tx.nonce() == u64::MAX {
+        return Err(PoolError::NonceMax);
+    }
+    let needed = intrinsic_gas(tx, fork);
+    if gas < needed {
+        return Err(PoolError::IntrinsicGas { gas, needed });
+    }
+    if fork >= Fork::Prague {
+        let needed = floor_gas(tx.input());
+        if gas < needed {
+            return Err(PoolError::FloorGas { gas, needed });
+        }
+    }
+    if tip < limits.min_tip_wei {
+        return Err(PoolError::TipTooLow { have: tip, needed: limits.min_tip_wei });
+    }
+    if tx.authorization_list().is_some_and(|list| list.is_empty()) {
+        return Err(PoolError::Malformed("set code tx must have at least one authorization tuple"));
+    }
+    Ok(())
+}
+
+/// Gas that a transaction costs before its first instruction (yellow paper; EIP-2028, 2930, 3860, 7702).
+pub fn intrinsic_gas(tx: &PooledTransaction, fork: Fork) -> u64 {
+    let zeros = tx.input().iter().filter(|byte| **byte == 0).count() as u64;
+    let others = tx.input().len() as u64 - zeros;
+    let nonzero_price = if fork >= Fork::Istanbul { 16 } else { 68 };
+    let mut gas = 21_000 + zeros * 4 + others * nonzero_price;
+    if tx.to().is_none() {
+        if fork >= Fork::Homestead {
+            gas += 32_000;
+        }
+        if fork >= Fork::Shanghai {
+            gas += 2 * (tx.input().len() as u64).div_ceil(32);
+        }
+    }
+    if let Some(list) = tx.access_list() {
+        let keys: u64 = list.0.iter().map(|item| item.storage_keys.len() as u64).sum();
+        gas += list.0.len() as u64 * 2_400 + keys * 1_900;
+    }
+    gas + tx.authorization_list().map_or(0, |list| list.len() as u64 * 25_000)
+}
+
+/// The least gas that data costs (EIP-7623).
+fn floor_gas(input: &[u8]) -> u64 {
+    let zeros = input.iter().filter(|byte| **byte == 0).count() as u64;
+    let tokens = zeros + (input.len() as u64 - zeros) * 4;
+    21_000 + tokens * 10
+}
+
+/// Checks a blob transaction's sidecar; from Osaka on one of the older form is brought to cell proofs first.
+fn checked_blobs(variant: TxEip4844Variant, fork: Fork) -> Result<TxEip4844Variant, PoolError> {
+    let kzg = |e: &dyn std::fmt::Display| PoolError::Kzg { reason: e.to_string() };
+    let TxEip4844Variant::TxEip4844WithSidecar(mut with) = variant else {
+        return Err(PoolError::Malformed("missing sidecar in blob transaction"));
+    };
+    let hashes = with.tx.blob_versioned_hashes.len();
+    if hashes == 0 {
+        return Err(PoolError::Malformed("blobless blob transaction"));
+    }
+    if hashes > MAX_TX_BLOBS {
+        return Err(PoolError::TooManyBlobs { have: hashes, permitted: MAX_TX_BLOBS });
+    }
+    if with.tx.max_fee_per_blob_gas < MIN_BLOB_FEE {
+        return Err(PoolError::BlobFeeTooLow { have: with.tx.max_fee_per_blob_gas, needed: MIN_BLOB_FEE });
+    }
+    match (&with.sidecar, fork >= Fork::Osaka) {
+        (BlobTransactionSidecarVariant::Eip7594(_), false) => {
+            return Err(PoolError::SidecarVersion { want: 0, got: 1 });
+        }
+        (BlobTransactionSidecarVariant::Eip4844(old), true) => {
+            // Proofs of the older form are checked in their own right: the new ones are made from the blobs alone.
+            old.validate(&with.tx.blob_versioned_hashes, EnvKzgSettings::Default.get()).map_err(|e| kzg(&e))?;
+            with.sidecar = with.sidecar.try_convert_into_eip7594().map_err(|e| kzg(&format!("{e:?}")))?;
+        }
+        _ => {
+            with.sidecar
+                .validate(&with.tx.blob_versioned_hashes, EnvKzgSettings::Default.get())
+                .map_err(|e| kzg(&e))?;
+        }
+    }
+    Ok(TxEip4844Variant::TxEip4844WithSidecar(with))
+}
+
+/// Checks nonce and funds against the sender's account and what waits of it already.
+pub(super) fn with_account(
+    entry: &Arc<PoolEntry>,
+    account: &Account,
+    queue: Option<&Queue>,
+    limits: &PoolLimits,
+) -> Result<(), PoolError> {
+    if entry.nonce < account.nonce {
+        return Err(PoolError::NonceTooLow { next: account.nonce, nonce: entry.nonce });
+    }
+    if entry.cost > account.balance {
+        return Err(PoolError::InsufficientFunds { balance: account.balance, cost: entry.cost });
+    }
+    let Some(queue) = queue else { return Ok(()) };
+    let queued = expenditure(queue);
+    match queue.get(&entry.nonce) {
+        Some(old) => {
+            if !outbids(entry, old, limits.price_bump_percent) {
+                return Err(PoolError::ReplacementUnderpriced);
+            }
+            let queued = queued.saturating_sub(old.cost);
+            overdraft(account.balance, queued, entry.cost)
+        }
+        None if queue.len() >= limits.max_per_account => Err(PoolError::AccountLimit { pooled: queue.len() }),
+        None => overdraft(account.balance, queued, entry.cost),
+    }
+}
+
+fn overdraft(balance: U256, queued: U256, cost: U256) -> Result<(), PoolError> {
+    if queued.saturating_add(cost) > balance { Err(PoolError::Overdraft { balance, queued, cost }) } else { Ok(()) }
+}
+
+/// Whether fee cap, tip and (for blobs) blob fee cap are all higher by the percentage asked for.
+fn outbids(new: &PoolEntry, old: &PoolEntry, percent: u64) -> bool {
+    let enough = |new: u128, old: u128| {
+        let want = U256::from(old) * U256::from(100 + percent);
+        new > old && U256::from(new) * U256::from(100) >= want
+    };
+    let tip = |entry: &PoolEntry| entry.transaction.max_priority_fee_per_gas().unwrap_or(entry.max_fee);
+    let blob = |entry: &PoolEntry| entry.transaction.max_fee_per_blob_gas();
+    let blobs = match (blob(new), blob(old)) {
+        (Some(new), Some(old)) => enough(new, old),
+        // A transaction with blobs is not replaced by one without, nor the other way round.
+        (None, None) => true,
+        _ => false,
+    };
+    blobs && enough(new.max_fee, old.max_fee) && enough(tip(new), tip(old))
+}
