@@ -48,16 +48,25 @@ export function integer(min: number, max: number): Kind<number> {
   }
 }
 
-/** An integer, or the word `auto` where the node chooses. */
-export function integerOrAuto(min: number, max: number): Kind<number | 'auto'> {
+/** An integer, or a word of its own meaning (`auto`, `none`). */
+export function integerOr<const W extends string>(word: W, min: number, max: number): Kind<number | W> {
   const number = integer(min, max)
-  const takes = `auto or ${number.takes}`
+  const takes = `${word} or ${number.takes}`
+  const isWord = (value: unknown): value is W => value === word
   return {
     takes,
-    check: (value) => (value === 'auto' ? value : typeof value === 'string' ? refuse(takes, value) : number.check(value)),
-    parse: (text) => (text === 'auto' ? text : number.parse(text)),
+    check: (value) => (isWord(value) ? value : typeof value === 'string' ? refuse(takes, value) : number.check(value)),
+    parse: (text) => (isWord(text) ? text : number.parse(text)),
     print: String,
   }
+}
+
+/** true or false. */
+export const boolean: Kind<boolean> = {
+  takes: 'true or false',
+  check: (value) => (typeof value === 'boolean' ? value : refuse('true or false', value)),
+  parse: (text) => (text === 'true' || text === 'false' ? text === 'true' : refuse('true or false', text)),
+  print: String,
 }
 
 /** Text that matches a pattern; `takes` describes it. */

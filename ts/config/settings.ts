@@ -1,5 +1,5 @@
 // Every setting of the node, once. Flags, environment variables, node.toml, `--help` and docs/settings.md come from here.
-import { integer, integerOrAuto, list, type Setting, text } from './kinds.ts'
+import { boolean, integer, integerOr, list, type Setting, text } from './kinds.ts'
 
 const setting = <T>(s: Setting<T>): Setting<T> => s
 const port = integer(0, 65_535)
@@ -91,10 +91,48 @@ export const SETTINGS = {
     unit: 'ms',
     doc: 'Longest run of the trace of one transaction where the request names no timeout.',
   }),
-  'node.worker_threads': setting({
-    kind: integerOrAuto(1, 1024),
+  'evm.logs_max_block_range': setting({
+    kind: integerOr('none', 1, Number.MAX_SAFE_INTEGER),
+    default: 'none' as number | 'none',
+    unit: 'blocks',
+    doc: 'Most blocks in the range of one eth_getLogs; none is no limit.',
+  }),
+  'evm.fee_history_max_blocks': setting({
+    kind: integer(1, 1_000_000),
+    default: 1024,
+    unit: 'blocks',
+    doc: 'Most blocks in one eth_feeHistory; a longer request is shortened.',
+  }),
+  'evm.tx_fee_cap_gwei': setting({
+    kind: integerOr('none', 1, 100_000_000_000),
+    default: 1_000_000_000 as number | 'none',
+    unit: 'gwei',
+    doc: 'Highest fee (gas limit times price) of a transaction that eth_sendRawTransaction takes; none is no cap. The default is one ether.',
+  }),
+  'evm.allow_unprotected_txs': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether eth_sendRawTransaction takes legacy transactions without a chain id (EIP-155).',
+  }),
+  'workers.read_threads': setting({
+    kind: integerOr('auto', 1, 1024),
     default: 'auto' as number | 'auto',
-    doc: 'Threads that execute and trace; auto is one a processor.',
+    doc: 'Threads for short reads; auto is one a processor.',
+  }),
+  'workers.read_queue': setting({
+    kind: integer(1, 1_000_000),
+    default: 4096,
+    doc: 'Short reads that may wait for a thread; one more is refused as busy.',
+  }),
+  'workers.heavy_threads': setting({
+    kind: integerOr('auto', 1, 1024),
+    default: 'auto' as number | 'auto',
+    doc: 'Threads for calls, searches and traces; auto is one a processor.',
+  }),
+  'workers.heavy_queue': setting({
+    kind: integer(1, 1_000_000),
+    default: 1024,
+    doc: 'Calls, searches and traces that may wait for a thread; one more is refused as busy.',
   }),
   'metrics.port': setting({ kind: port, default: 9101, doc: 'Port of the metrics page.' }),
   'storage.fsync': setting({
@@ -116,7 +154,12 @@ export const SETTINGS = {
     unit: 'bytes',
     doc: 'Largest transaction that the pool takes, blobs included.',
   }),
-  'dev.chain_id': setting({ kind: integer(1, Number.MAX_SAFE_INTEGER), default: 31_337, doc: 'Chain id of a new dev chain.' }),
+  'dev.gas_limit': setting({
+    kind: integer(1_000_000, 1_000_000_000_000),
+    default: 30_000_000,
+    unit: 'gas',
+    doc: 'Gas limit of every block of the dev chain.',
+  }),
 } as const
 
 /** A key of the table. */

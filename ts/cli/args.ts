@@ -1,0 +1,75 @@
+// Reads a command line: a command, its own flags, its files, and any setting as --SECTION.KEY=VALUE.
+import { isSettingKey, nearest, unknownFlag } from '../config/index.ts'
+
+/** A command line that does not read; exit code 2. */
+export class UsageError extends Error {
+  override name = 'UsageError'
+}
+
+/** A flag of a command. */
+export interface Flag {
+  /** What it takes, for help: `DIR`; absent for a switch. */
+  readonly value?: string
+  readonly doc: string
+}
+
+/** What a command takes. */
+export interface CommandShape {
+  readonly flags: Readonly<Record<string, Flag>>
+  /** Name of the files for help, and how many; absent where it takes none. */
+  readonly files?: { readonly name: string; readonly min: number; readonly max: number }
+}
+
+/** A command line, read. */
+export interface Parsed {
+  /** The command's own flags; a switch has the value `true`. */
+  readonly flags: ReadonlyMap<string, string>
+  /** Settings by key, text as typed. */
+  readonly settings: ReadonlyMap<string, string>
+  readonly files: readonly string[]
+}
+
+/** Reads what follows the command's name; throws `UsageError` with the nearest known flag. */
+export function parseArgs(args: readonly string[], shape: CommandShape): Parsed {
+  const flags = new Map<string, string>()
+  const settings = new Map<string, string>()
+  const files: string[] = []
+  const queue = [...args]
+  let flagsEnded = false
+  for (let arg = queue.shift(); arg !== undefined; arg = queue.shift()) {
+    if (arg === '--' && !flagsEnded) {
+      flagsEnded = true
+    } else if (flagsEnded || !arg.startsWith('-') || arg === '-') {
+      files.push(arg)
+    } else {
+      readFlag(arg, queue, shape, flags, settings)
+    }
+  }
+  const { name, min, max } = shape.files ?? { name: 'FILE', min: 0, max: 0 }
+  if (files.length < min) throw new UsageError(`${name} is missing`)
+  if (files.length > max) throw new UsageError(`unexpected argument ${JSON.stringify(files[max])}`)
+  return { flags, settings, files }
+}
+
+function readFlag(arg: string, queue: string[], shape: CommandShape, flags: Map<string, string>, settings: Map<string, string>): void {
+  const equals = arg.indexOf('=')
+  const name = (equals < 0 ? arg : arg.slice(0, equals)).replace(/^--?/, '')
+  const inline = equals < 0 ? undefined : arg.slice(equals + 1)
+  const own = Object.hasOwn(shape.flags, name) ? shape.flags[name] : undefined
+  const into = own !== undefined ? flags : isSettingKey(name) ? settings : undefined
+  if (into === undefined || !arg.startsWith('--')) throw new UsageError(unknownFlag(name, Object.keys(shape.flags)).message)
+  if (into.has(name)) throw new UsageError(`--${name} is given twice`)
+  if (own !== undefined && own.value === undefined) {
+    if (inline !== undefined) throw new UsageError(`--${name} takes no value`)
+    into.set(name, 'true')
+    return
+  }
+  const value = inline ?? queue.shift()
+  if (value === undefined) throw new UsageError(`--${name} needs a value${own?.value === undefined ? '' : `: --${name} ${own.value}`}`)
+  into.set(name, value)
+}
+
+/** The error for a command that nothing knows. */
+export function unknownCommand(name: string, known: readonly string[]): UsageError {
+  return new UsageError(`unknown command ${JSON.stringify(name)}; did you mean ${nearest(name, known)}? Commands: ${known.join(', ')}`)
+}

@@ -1,0 +1,19 @@
+// What a command is.
+import type { CommandShape, Parsed } from './args.ts'
+
+/** Where a command writes. Standard output is for what was asked for, standard error for progress and errors. */
+export interface Terminal {
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
+  /** Whether standard error is a terminal: progress is a bar there, lines elsewhere. */
+  readonly interactive: boolean
+}
+
+/** A command of `hearth`. */
+export interface Command extends CommandShape {
+  readonly name: string
+  /** One line for the list of commands. */
+  readonly doc: string
+  /** Resolves to the exit code. */
+  readonly run: (parsed: Parsed, terminal: Terminal) => Promise<number>
+}

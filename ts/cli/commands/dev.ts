@@ -1,0 +1,26 @@
+// hearth dev: a development chain that makes a block for each transaction.
+import { devAccounts } from '../../core/native.ts'
+import type { Server } from '../../server/index.ts'
+import type { Command } from '../command.ts'
+import { HOME_FLAG } from '../home.ts'
+import { serve } from './node.ts'
+
+function banner({ httpUrl, wsUrl }: Server): string {
+  const accounts = devAccounts().map(({ address, privateKey }, i) => `  (${i}) ${address}  ${privateKey}`)
+  return [
+    'Hearth development chain, chain id 31337: a block for each transaction.',
+    '',
+    'Accounts with 10000 ETH each. Their keys are known to everyone: never send anything real to them.',
+    ...accounts,
+    '',
+    `JSON-RPC is ready on ${httpUrl} (HTTP and WebSocket) and ${wsUrl} (WebSocket). Press Ctrl-C to stop.`,
+    '',
+  ].join('\n')
+}
+
+export const dev: Command = {
+  name: 'dev',
+  doc: 'Run a development chain with funded accounts; made on first use.',
+  flags: HOME_FLAG,
+  run: (parsed, terminal) => serve('dev', parsed, terminal, banner),
+}

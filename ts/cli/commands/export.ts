@@ -1,0 +1,42 @@
+// hearth export: writes the canonical chain as RLP, byte for byte what was imported.
+import path from 'node:path'
+import { UsageError } from '../args.ts'
+import type { Command } from '../command.ts'
+import { HOME_FLAG, homeOf, settingsOf } from '../home.ts'
+import { runJob, storage } from './job.ts'
+
+/** Exit code of an export that a signal stopped. */
+const STOPPED_EXIT = 130
+
+function height(text: string | undefined, flag: string): number | undefined {
+  if (text === undefined) return undefined
+  const n = Number(text)
+  if (!/^(\d+|0x[0-9a-fA-F]+)$/.test(text) || !Number.isSafeInteger(n))
+    throw new UsageError(`--${flag} takes a height, not ${JSON.stringify(text)}`)
+  return n
+}
+
+export const exportCommand: Command = {
+  name: 'export',
+  doc: 'Write the canonical chain as RLP blocks.',
+  flags: {
+    ...HOME_FLAG,
+    from: { value: 'HEIGHT', doc: 'First block. Default: 1.' },
+    to: { value: 'HEIGHT', doc: 'Last block. Default: the head.' },
+    'with-genesis': { doc: 'Begin with block 0.' },
+  },
+  files: { name: 'FILE', min: 1, max: 1 },
+  async run(parsed, terminal) {
+    const home = homeOf(parsed)
+    const { settings } = settingsOf(parsed, home)
+    const from = height(parsed.flags.get('from'), 'from')
+    const to = height(parsed.flags.get('to'), 'to')
+    if (from !== undefined && to !== undefined && from > to) throw new UsageError(`--from ${from} is above --to ${to}`)
+    const file = path.resolve(parsed.files[0] as string)
+    const withGenesis = parsed.flags.has('with-genesis')
+    if (withGenesis && from !== undefined && from > 0) throw new UsageError('--with-genesis and --from exclude each other')
+    const { result, stopped } = await runJob({ job: 'export', file, from, to, withGenesis, ...storage(home, settings) }, terminal)
+    terminal.out(`exported ${result.blocks} blocks to ${file}\n`)
+    return stopped ? STOPPED_EXIT : 0
+  },
+}

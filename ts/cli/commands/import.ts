@@ -1,0 +1,57 @@
+// hearth import: executes and verifies block files, or one recorded block, into a home.
+import type { Job, JobResult } from '../../core/jobs.ts'
+import { type Parsed, UsageError } from '../args.ts'
+import type { Command } from '../command.ts'
+import { HOME_FLAG, homeOf, settingsOf } from '../home.ts'
+import { rates } from '../progress.ts'
+import { inputFile, runJob, storage } from './job.ts'
+
+/** Exit code of an import that a signal stopped: it can be continued. */
+const STOPPED_EXIT = 130
+
+function jobOf(parsed: Parsed, base: ReturnType<typeof storage>): Job {
+  const genesis = parsed.flags.get('genesis')
+  const genesisFile = genesis === undefined ? undefined : inputFile(genesis, 'the genesis file')
+  const recorded = parsed.flags.get('case')
+  const head = parsed.flags.get('head')
+  if (recorded !== undefined) {
+    if (parsed.files.length > 0) throw new UsageError('--case takes one recorded block and no block files')
+    if (head !== undefined) throw new UsageError('--head chooses among blocks of files; a recorded block is its own head')
+    return { job: 'importCase', genesis: genesisFile, case: inputFile(recorded, 'the recorded block'), ...base }
+  }
+  if (parsed.files.length === 0) throw new UsageError('a block file or --case is missing')
+  if (head !== undefined && !/^0x[0-9a-fA-F]{64}$/.test(head))
+    throw new UsageError(`--head takes a block hash (0x and 64 hex digits), not ${JSON.stringify(head)}`)
+  return { job: 'import', genesis: genesisFile, files: parsed.files.map((file) => inputFile(file, 'the block file')), head, ...base }
+}
+
+function summary(result: JobResult, ms: number): string {
+  const known = result.known > 0 ? `, ${result.known} were there already` : ''
+  const head = result.head === null ? '' : `; the head is block ${result.head.height} ${result.head.hash}`
+  return `imported ${result.blocks} blocks (${rates(result.blocks, result.gas, ms)})${known}${head}\n`
+}
+
+export const importCommand: Command = {
+  name: 'import',
+  doc: 'Execute and verify block files (RLP, as `geth export` writes them), or one recorded block.',
+  flags: {
+    ...HOME_FLAG,
+    genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format; needed for a new home, checked against one that has a chain.' },
+    head: {
+      value: 'HASH',
+      doc: 'Make this block the head. Default: highest total difficulty before the merge, then the last valid block.',
+    },
+    case: { value: 'FILE', doc: 'A recorded block with its pre-state, JSON or JSON.gz, in place of block files.' },
+  },
+  files: { name: 'FILE', min: 0, max: 100_000 },
+  async run(parsed, terminal) {
+    const home = homeOf(parsed)
+    const { settings } = settingsOf(parsed, home)
+    const { result, stopped, ms } = await runJob(jobOf(parsed, storage(home, settings)), terminal)
+    terminal.out(summary(result, ms))
+    for (const sentence of result.skipped) terminal.out(`skipped: ${sentence}\n`)
+    if (!stopped) return 0
+    terminal.err('stopped: the same command goes on from here\n')
+    return STOPPED_EXIT
+  },
+}

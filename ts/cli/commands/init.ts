@@ -1,0 +1,28 @@
+// hearth init: makes a home with its settings file, and with a chain of one block where a genesis is given.
+import fs from 'node:fs'
+import path from 'node:path'
+import { defaultFile } from '../../config/index.ts'
+import type { Command } from '../command.ts'
+import { HOME_FLAG, homeOf, settingsFile, settingsOf } from '../home.ts'
+import { inputFile, runJob, storage } from './job.ts'
+
+export const init: Command = {
+  name: 'init',
+  doc: 'Make a home: its settings file, and with --genesis its first block.',
+  flags: { ...HOME_FLAG, genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format.' } },
+  async run(parsed, terminal) {
+    const home = homeOf(parsed)
+    const { settings } = settingsOf(parsed, home)
+    const genesis = parsed.flags.get('genesis')
+    const genesisFile = genesis === undefined ? undefined : inputFile(genesis, 'the genesis file')
+    const file = settingsFile(home)
+    fs.mkdirSync(path.dirname(file), { recursive: true })
+    if (!fs.existsSync(file)) fs.writeFileSync(file, defaultFile())
+    terminal.out(`settings: ${file}\n`)
+    if (genesisFile !== undefined) {
+      const { result } = await runJob({ job: 'init', genesis: genesisFile, ...storage(home, settings) }, terminal)
+      terminal.out(`genesis: ${result.head?.hash}\n`)
+    }
+    return 0
+  },
+}

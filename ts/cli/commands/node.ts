@@ -1,0 +1,38 @@
+// What `start` and `dev` share: open the node, listen, serve until a signal, close in order.
+import { type Mode, nodeConfig } from '../../core/config.ts'
+import { openNode } from '../../core/native.ts'
+import { makeDispatch } from '../../rpc/dispatch.ts'
+import { type Server, startServer } from '../../server/index.ts'
+import type { Parsed } from '../args.ts'
+import type { Terminal } from '../command.ts'
+import { homeOf, settingsOf } from '../home.ts'
+import { onStop } from '../signals.ts'
+import { clientVersion } from '../version.ts'
+
+/** Serves a home until a signal asks to stop; resolves to the exit code. */
+export async function serve(mode: Mode, parsed: Parsed, terminal: Terminal, ready: (server: Server) => string): Promise<number> {
+  const home = homeOf(parsed)
+  const { settings } = settingsOf(parsed, home)
+  const stopped = new Promise<void>((resolve) => onStop(() => resolve()))
+  const report = (e: unknown): void => terminal.err(`error: ${e instanceof Error ? (e.stack ?? e.message) : String(e)}\n`)
+  const core = await openNode(nodeConfig(home, mode, settings))
+  try {
+    const namespaces = settings['evm.namespaces']
+    const dispatch = makeDispatch(
+      { core, namespaces, clientVersion: clientVersion(), traceTimeoutMs: settings['evm.trace_timeout_ms'] },
+      {
+        requests: settings['evm.batch_request_limit'],
+        responseBytes: settings['evm.batch_response_max_bytes'],
+        concurrency: settings['evm.batch_concurrency'],
+      },
+      report,
+    )
+    const server = await startServer(settings, dispatch, report)
+    terminal.out(ready(server))
+    await stopped
+    await server.stop()
+  } finally {
+    await core.close()
+  }
+  return 0
+}

@@ -1,0 +1,22 @@
+// The home directory and its settings file.
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { type Resolved, resolveSettings } from '../config/index.ts'
+import type { Flag, Parsed } from './args.ts'
+
+/** The flag that every command on a home has. */
+export const HOME_FLAG: Readonly<Record<string, Flag>> = { home: { value: 'DIR', doc: 'Home directory. Default: ~/.hearth.' } }
+
+/** Absolute path of the home. */
+export const homeOf = (parsed: Parsed): string => path.resolve(parsed.flags.get('home') ?? path.join(os.homedir(), '.hearth'))
+
+/** Where a home keeps its settings. */
+export const settingsFile = (home: string): string => path.join(home, 'config', 'node.toml')
+
+/** The settings of a command line on a home. */
+export function settingsOf(parsed: Parsed, home: string, environment: NodeJS.ProcessEnv = process.env): Resolved {
+  const file = settingsFile(home)
+  const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : undefined
+  return resolveSettings({ flags: parsed.settings, environment, file: text === undefined ? undefined : { path: file, text } })
+}

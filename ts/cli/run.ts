@@ -1,0 +1,65 @@
+// Finds the command, runs it, and turns failures into one clear paragraph and an exit code.
+import { SettingError } from '../config/index.ts'
+import { CoreError } from '../core/error.ts'
+import { ListenError } from '../server/index.ts'
+import { parseArgs, UsageError, unknownCommand } from './args.ts'
+import type { Command, Terminal } from './command.ts'
+import { config } from './commands/config.ts'
+import { dev } from './commands/dev.ts'
+import { exportCommand } from './commands/export.ts'
+import { importCommand } from './commands/import.ts'
+import { init } from './commands/init.ts'
+import { start } from './commands/start.ts'
+import { commandHelp, programHelp } from './help.ts'
+import { clientVersion } from './version.ts'
+
+/** Every command. */
+export const COMMANDS: readonly Command[] = [init, start, dev, importCommand, exportCommand, config]
+
+/** Exit codes: the work failed; the command line does not read. */
+const FAILED = 1
+const USAGE = 2
+
+const isHelp = (arg: string | undefined): boolean => arg === '--help' || arg === '-h' || arg === 'help'
+
+/** Runs a command line without the program's name; resolves to the exit code. */
+export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const [name, ...args] = argv
+  try {
+    if (name === undefined || isHelp(name)) {
+      terminal.out(programHelp(COMMANDS))
+      return name === undefined ? USAGE : 0
+    }
+    if (name === '--version' || name === '-v') {
+      terminal.out(`${clientVersion()}\n`)
+      return 0
+    }
+    const command = COMMANDS.find((c) => c.name === name)
+    if (command === undefined)
+      throw unknownCommand(
+        name,
+        COMMANDS.map((c) => c.name),
+      )
+    if (args.some(isHelp)) {
+      terminal.out(commandHelp(command))
+      return 0
+    }
+    return await command.run(parseArgs(args, command), terminal)
+  } catch (e) {
+    return fail(e, terminal)
+  }
+}
+
+function fail(e: unknown, terminal: Terminal): number {
+  if (e instanceof UsageError || e instanceof SettingError) {
+    terminal.err(`error: ${e.message}\n`)
+    return USAGE
+  }
+  if (e instanceof CoreError || e instanceof ListenError || (e instanceof Error && 'code' in e && 'syscall' in e)) {
+    terminal.err(`error: ${e.message}\n`)
+    return FAILED
+  }
+  // A defect of this program: the stack is what its author needs.
+  terminal.err(`error: ${e instanceof Error ? (e.stack ?? e.message) : String(e)}\n`)
+  return FAILED
+}

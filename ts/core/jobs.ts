@@ -1,0 +1,57 @@
+// Offline work on a home that no node has open: making it, import, export.
+
+/** What every job needs to know of storage. */
+interface JobBase {
+  readonly home: string
+  readonly fsync: string
+  /** Memory for cached blocks of the state database, in bytes. */
+  readonly cacheBytes: number
+}
+
+/** Work to do. Paths are absolute. */
+export type Job = JobBase &
+  (
+    | { readonly job: 'init'; readonly genesis: string }
+    | { readonly job: 'import'; readonly genesis: string | undefined; readonly files: readonly string[]; readonly head: string | undefined }
+    | { readonly job: 'importCase'; readonly genesis: string | undefined; readonly case: string }
+    | {
+        readonly job: 'export'
+        readonly file: string
+        readonly from: number | undefined
+        readonly to: number | undefined
+        readonly withGenesis: boolean
+      }
+  )
+
+/** How far a job is. */
+export interface JobProgress {
+  /** Blocks done, of those that are known to come. */
+  readonly blocks: number
+  readonly gas: number
+  /** Bytes done of all input; 0 of 0 where there is none. */
+  readonly bytes: number
+  readonly bytesTotal: number
+  /** Height of the last block done. */
+  readonly height: number | null
+}
+
+/** What a job did. */
+export interface JobResult {
+  /** Blocks executed or written. */
+  readonly blocks: number
+  /** Blocks that were there already. */
+  readonly known: number
+  readonly gas: number
+  readonly head: { readonly height: number; readonly hash: string } | null
+  /** Checks that the input made impossible, one sentence each. */
+  readonly skipped: readonly string[]
+}
+
+/** A job under way. */
+export interface RunningJob {
+  progress(): JobProgress
+  /** Rejects with `CoreError`; what was done until then stays done. */
+  wait(): Promise<JobResult>
+  /** Stops after the block under way. */
+  cancel(): void
+}

@@ -1,0 +1,82 @@
+// The port over the Rust core. The only file that names the native module; everything crosses as JSON text and bytes.
+import * as native from '../../native/index.js'
+import type { NodeConfig } from './config.ts'
+import { coreErrorFrom } from './error.ts'
+import type { Job, JobProgress, JobResult, RunningJob } from './jobs.ts'
+import type { Core, Operations, ResultStream, StreamOperations } from './port.ts'
+
+/** First byte of every answer: what follows is a result, or an error value. */
+const OK = 0
+
+/** The bytes behind the mark; an error value is thrown. */
+function unwrap(answer: Uint8Array): Uint8Array {
+  const body = answer.subarray(1)
+  if (answer[0] !== OK) throw coreErrorFrom(body)
+  return body
+}
+
+const decode = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')) as T
+
+class Stream implements ResultStream {
+  private readonly stream: native.NativeStream
+
+  constructor(stream: native.NativeStream) {
+    this.stream = stream
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    const answer = await this.stream.next()
+    return answer === null ? null : unwrap(answer)
+  }
+
+  cancel(): void {
+    this.stream.cancel()
+  }
+}
+
+class NativeCore implements Core {
+  private readonly node: native.NativeNode
+
+  constructor(node: native.NativeNode) {
+    this.node = node
+  }
+
+  async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
+    return unwrap(await this.node.request(JSON.stringify({ op, args })))
+  }
+
+  stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
+    return new Stream(this.node.stream(JSON.stringify({ op, args })))
+  }
+
+  async close(): Promise<void> {
+    unwrap(await this.node.close())
+  }
+}
+
+/** Opens the node of a home; rejects with `CoreError` (`home_in_use`, `home_empty`, …). */
+export async function openNode(config: NodeConfig): Promise<Core> {
+  const opened = await native.openNode(JSON.stringify(config))
+  if (opened instanceof native.NativeNode) return new NativeCore(opened)
+  unwrap(opened)
+  throw new Error('the core gave neither a node nor an error')
+}
+
+/** Starts offline work on a home: making it, import, export. */
+export function startJob(job: Job): RunningJob {
+  const running = native.startJob(JSON.stringify(job))
+  return {
+    progress: () => JSON.parse(running.progress()) as JobProgress,
+    wait: async () => decode<JobResult>(unwrap(await running.wait())),
+    cancel: () => running.cancel(),
+  }
+}
+
+/** An account of the dev chain; its key is published, so it is worth nothing on any other chain. */
+export interface DevAccount {
+  readonly address: string
+  readonly privateKey: string
+}
+
+/** The ten funded accounts of the dev chain. */
+export const devAccounts = (): readonly DevAccount[] => JSON.parse(native.devAccounts()) as DevAccount[]

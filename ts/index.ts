@@ -1,0 +1,7 @@
+// The package: the same core, typed, for scripts.
+export { resolveSettings, type Settings } from './config/index.ts'
+export { type Mode, type NodeConfig, nodeConfig } from './core/config.ts'
+export { CoreError, type CoreErrorKind } from './core/error.ts'
+export type { Job, JobProgress, JobResult, RunningJob } from './core/jobs.ts'
+export { type DevAccount, devAccounts, openNode, startJob } from './core/native.ts'
+export type { BlockNumber, BlockRef, Core, Hex, Operations, ResultStream, StreamOperations } from './core/port.ts'

@@ -1,0 +1,86 @@
+// The Hono app: every route of the node. JSON-RPC reads the raw request and writes the raw response, since bodies and answers are bytes.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { Hono } from 'hono'
+import type { Dispatch } from '../rpc/dispatch.ts'
+import { BodyAborted, BodyTooLarge, declaredLength, readBody } from './body.ts'
+import { applyCors } from './cors.ts'
+import { REFUSED_BODY_BYTES_MAX } from './limits.ts'
+import { type Compression, sendBytes, sendStream } from './respond.ts'
+
+/** What the HTTP side needs to know. */
+export interface AppOptions {
+  readonly dispatch: Dispatch
+  readonly corsOrigins: readonly string[]
+  readonly maxBodyBytes: number
+  readonly compression: Compression
+  /** Told of failures that no client can be told of. */
+  readonly report: (e: unknown) => void
+}
+
+const CONTENT_TYPES = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest'])
+
+/** A refusal in plain text, as go-ethereum's. What the client still sends is read and thrown away, up to a bound, and the connection ends. */
+function refuse(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  if (!request.complete) {
+    response.setHeader('connection', 'close')
+    let size = 0
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > REFUSED_BODY_BYTES_MAX) request.destroy()
+    })
+    request.resume()
+  }
+  if (status === 405) response.setHeader('allow', 'POST, GET, OPTIONS')
+  response.statusCode = status
+  response.setHeader('content-type', 'text/plain; charset=utf-8')
+  response.end(`${message}\n`)
+}
+
+async function serveRpc(options: AppOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? ''
+  const length = declaredLength(request)
+  if (length !== undefined && length > options.maxBodyBytes) {
+    return refuse(request, response, 413, `content length too large (${length}>${options.maxBodyBytes})`)
+  }
+  if (!CONTENT_TYPES.has(type)) return refuse(request, response, 415, 'invalid content type, only application/json is supported')
+  const answer = await options.dispatch(await readBody(request, options.maxBodyBytes))
+  response.setHeader('content-type', 'application/json')
+  const accept = request.headers['accept-encoding']
+  const accepted = Array.isArray(accept) ? accept.join(',') : accept
+  if (answer === undefined) response.end()
+  else if (answer instanceof Uint8Array) await sendBytes(response, answer, accepted, options.compression)
+  else await sendStream(response, answer, accepted, options.compression)
+}
+
+async function handle(options: AppOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    if (applyCors(options.corsOrigins, request, response)) {
+      response.statusCode = 204
+      response.end()
+    } else if (request.method === 'POST') {
+      await serveRpc(options, request, response)
+    } else if (request.method === 'GET' && !declaredLength(request) && !request.headers['transfer-encoding'] && request.url === '/') {
+      // Health checks of load balancers ask for this.
+      response.end()
+    } else {
+      refuse(request, response, 405, 'method not allowed')
+    }
+  } catch (e) {
+    if (e instanceof BodyTooLarge && !response.headersSent) return refuse(request, response, 413, e.message)
+    if (!(e instanceof BodyAborted)) options.report(e)
+    response.destroy()
+  }
+}
+
+/** The app with its routes. */
+export function createApp(options: AppOptions): Hono<{ Bindings: HttpBindings }> {
+  const app = new Hono<{ Bindings: HttpBindings }>()
+  app.all('/', async (c) => {
+    await handle(options, c.env.incoming, c.env.outgoing)
+    return RESPONSE_ALREADY_SENT
+  })
+  app.notFound((c) => c.text('not found: JSON-RPC is at /\n', 404))
+  return app
+}

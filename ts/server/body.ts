@@ -1,0 +1,49 @@
+// Reads a request's body within its limit.
+import type { IncomingMessage } from 'node:http'
+
+/** The body is larger than the limit. */
+export class BodyTooLarge extends Error {
+  override name = 'BodyTooLarge'
+}
+
+/** The client went away before the body was whole. */
+export class BodyAborted extends Error {
+  override name = 'BodyAborted'
+}
+
+/** The declared length of a body; undefined where it comes in chunks. */
+export function declaredLength(request: IncomingMessage): number | undefined {
+  const header = request.headers['content-length']
+  return header === undefined ? undefined : Number(header)
+}
+
+/** The whole body as text; throws `BodyTooLarge` as soon as it is known. */
+export function readBody(request: IncomingMessage, limit: number): Promise<string> {
+  const length = declaredLength(request)
+  if (length !== undefined && length > limit) return Promise.reject(new BodyTooLarge(`content length too large (${length}>${limit})`))
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const done = (): void => {
+      request.off('data', onData).off('end', onEnd).off('error', onAbort).off('close', onAbort)
+    }
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length
+      if (size > limit) {
+        done()
+        reject(new BodyTooLarge(`request body too large (limit ${limit})`))
+        return
+      }
+      chunks.push(chunk)
+    }
+    const onEnd = (): void => {
+      done()
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer).toString('utf8') : Buffer.concat(chunks, size).toString('utf8'))
+    }
+    const onAbort = (): void => {
+      done()
+      reject(new BodyAborted('the client went away'))
+    }
+    request.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)
+  })
+}

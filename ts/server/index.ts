@@ -1,0 +1,95 @@
+// The listeners: JSON-RPC over HTTP with WebSocket by upgrade, and over WebSocket alone on a port of its own.
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Settings } from '../config/index.ts'
+import type { Dispatch } from '../rpc/dispatch.ts'
+import { createApp } from './app.ts'
+import { KEEP_ALIVE_MS, REQUEST_READ_MS_MAX, STOP_MS_MAX } from './limits.ts'
+import { createWebSocketEndpoint } from './websocket.ts'
+
+/** Listeners that are open. */
+export interface Server {
+  readonly httpUrl: string
+  readonly wsUrl: string
+  /** Takes no more connections, lets answers under way finish for a while, then closes what is left. */
+  stop(): Promise<void>
+}
+
+/** A port cannot be had: the message says which and why. */
+export class ListenError extends Error {
+  override name = 'ListenError'
+}
+
+function listen(server: http.Server, host: string, port: number, setting: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (e: NodeJS.ErrnoException) => {
+      const why = e.code === 'EADDRINUSE' ? 'another process has it' : e.message
+      reject(new ListenError(`cannot listen on ${host}:${port}: ${why}. Choose another port with --${setting}=PORT.`))
+    })
+    server.listen(port, host, () => {
+      server.removeAllListeners('error')
+      resolve((server.address() as AddressInfo).port)
+    })
+  })
+}
+
+const stopOne = (server: http.Server): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), STOP_MS_MAX)
+    server.close(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+
+/** Opens both listeners. */
+export async function startServer(settings: Settings, dispatch: Dispatch, report: (e: unknown) => void): Promise<Server> {
+  const corsOrigins = settings['evm.cors_origins'].map((origin) => origin.toLowerCase())
+  const app = createApp({
+    dispatch,
+    corsOrigins,
+    maxBodyBytes: settings['evm.max_request_body_bytes'],
+    compression: { thresholdBytes: settings['evm.gzip_threshold_bytes'], level: settings['evm.gzip_level'] },
+    report,
+  })
+  const sockets = createWebSocketEndpoint({
+    dispatch,
+    corsOrigins,
+    maxPayloadBytes: settings['evm.ws_max_payload_bytes'],
+    maxInFlight: settings['evm.ws_max_in_flight'],
+    report,
+  })
+  const timeouts = { requestTimeout: REQUEST_READ_MS_MAX, headersTimeout: REQUEST_READ_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS }
+  const httpServer = http.createServer({ ...timeouts }, getRequestListener(app.fetch))
+  const wsServer = http.createServer({ ...timeouts }, (_, response) => {
+    response
+      .writeHead(426, { upgrade: 'websocket', connection: 'close', 'content-type': 'text/plain' })
+      .end('this port speaks WebSocket alone\n')
+  })
+  const servers = [httpServer, wsServer]
+  for (const server of servers) {
+    server.maxConnections = settings['evm.max_connections']
+    server.on('upgrade', sockets.upgrade)
+  }
+  const host = settings['evm.http_host']
+  const shown = host.includes(':') ? `[${host}]` : host
+  try {
+    const httpPort = await listen(httpServer, host, settings['evm.http_port'], 'evm.http_port')
+    const samePort = settings['evm.ws_port'] !== 0 && settings['evm.ws_port'] === httpPort
+    const wsPort = samePort ? httpPort : await listen(wsServer, host, settings['evm.ws_port'], 'evm.ws_port')
+    return {
+      httpUrl: `http://${shown}:${httpPort}`,
+      wsUrl: `ws://${shown}:${wsPort}`,
+      async stop() {
+        sockets.close()
+        await Promise.all(servers.filter((server) => server.listening).map(stopOne))
+      },
+    }
+  } catch (e) {
+    sockets.close()
+    await Promise.all(servers.filter((server) => server.listening).map(stopOne))
+    throw e
+  }
+}

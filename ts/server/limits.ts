@@ -1,0 +1,16 @@
+// Bounds of the listeners that are no setting.
+
+/** Longest time for a request's headers and body to arrive, in milliseconds. */
+export const REQUEST_READ_MS_MAX = 30_000
+
+/** How long an idle connection is kept, in milliseconds; go-ethereum's value. */
+export const KEEP_ALIVE_MS = 120_000
+
+/** Bytes of a refused body that are read and thrown away, so that the client gets to see the refusal. */
+export const REFUSED_BODY_BYTES_MAX = 64 * 1024 * 1024
+
+/** How long answers that are under way may take once the node stops, in milliseconds. */
+export const STOP_MS_MAX = 5000
+
+/** How often a WebSocket client is asked whether it is there, in milliseconds; no answer until the next time ends the connection. */
+export const PING_EVERY_MS = 30_000

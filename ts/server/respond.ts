@@ -1,0 +1,82 @@
+// Writes an answer to an HTTP response: whole or streamed, plain or gzip, never faster than the client reads.
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import zlib from 'node:zlib'
+import type { ResultStream } from '../core/port.ts'
+import { negotiate } from './accept.ts'
+
+/** How answers are compressed. */
+export interface Compression {
+  /** Answers over this size are compressed, in bytes. */
+  readonly thresholdBytes: number
+  /** 1 (fastest) to 9. */
+  readonly level: number
+}
+
+const gzip = promisify(zlib.gzip)
+
+/** Sends an answer that is whole. Compression runs on zlib's threads, not on this one. */
+export async function sendBytes(
+  response: ServerResponse,
+  bytes: Uint8Array,
+  accept: string | undefined,
+  compression: Compression,
+): Promise<void> {
+  response.appendHeader('vary', 'accept-encoding')
+  if (negotiate(accept, bytes.length > compression.thresholdBytes) === 'gzip') {
+    const packed = await gzip(bytes, { level: compression.level })
+    response.setHeader('content-encoding', 'gzip').setHeader('content-length', packed.length)
+    response.end(packed)
+  } else {
+    response.setHeader('content-length', bytes.length)
+    response.end(bytes)
+  }
+}
+
+/** Writes a chunk and waits until there is room for the next; false once the client is gone. */
+async function write(sink: NodeJS.WritableStream, chunk: Uint8Array, gone: AbortSignal): Promise<boolean> {
+  if (gone.aborted) return false
+  if (sink.write(chunk)) return true
+  try {
+    await once(sink, 'drain', { signal: gone })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Sends an answer in chunks as the core makes them. A client that leaves cancels the work; work that fails in the middle destroys the
+ * connection, so that the client cannot take a part for the whole.
+ */
+export async function sendStream(
+  response: ServerResponse,
+  stream: ResultStream,
+  accept: string | undefined,
+  compression: Compression,
+): Promise<void> {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  response.appendHeader('vary', 'accept-encoding')
+  // A stream has more than one chunk of the core's, which is over any sensible threshold.
+  const packer = negotiate(accept, true) === 'gzip' ? zlib.createGzip({ level: compression.level }) : undefined
+  if (packer !== undefined) {
+    response.setHeader('content-encoding', 'gzip')
+    packer.pipe(response)
+    gone.signal.addEventListener('abort', () => packer.destroy())
+    packer.on('error', () => gone.abort())
+  }
+  const sink = packer ?? response
+  try {
+    for (let chunk = await stream.next(); chunk !== null; chunk = await stream.next()) {
+      if (!(await write(sink, chunk, gone.signal))) return
+    }
+    sink.end()
+  } catch (e) {
+    response.destroy()
+    throw e
+  } finally {
+    stream.cancel()
+  }
+}

@@ -1,0 +1,156 @@
+// JSON-RPC over WebSocket: the same methods as over HTTP, one message a request.
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import type { Answer, Dispatch } from '../rpc/dispatch.ts'
+import { isAllowedOrigin } from './cors.ts'
+import { PING_EVERY_MS, STOP_MS_MAX } from './limits.ts'
+
+/** What the WebSocket side needs to know. */
+export interface WebSocketOptions {
+  readonly dispatch: Dispatch
+  readonly corsOrigins: readonly string[]
+  /** A larger message closes the connection with 1009. */
+  readonly maxPayloadBytes: number
+  /** Messages of a connection that are served at the same time. */
+  readonly maxInFlight: number
+  readonly report: (e: unknown) => void
+}
+
+/** Takes upgraded connections of any listener. */
+export interface WebSocketEndpoint {
+  /** To be called on a listener's `upgrade`. */
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+  /** Says goodbye to every client (1001) and takes no more. */
+  readonly close: () => void
+}
+
+/**
+ * One connection. At most `maxInFlight` messages are between arrival and the moment their answer has left; beyond that the socket is not
+ * read, so a client that sends faster than it reads is slowed down by TCP and costs bounded memory.
+ */
+class Connection {
+  private readonly socket: WebSocket
+  private readonly options: WebSocketOptions
+  private inFlight = 0
+  /** Messages that came in one piece with others before the socket stopped: at most what one read of the socket holds. */
+  private readonly waiting: string[] = []
+  /** Fragments of one answer must not mix with another answer: sending is one after the other. */
+  private sending: Promise<void> = Promise.resolve()
+
+  constructor(socket: WebSocket, options: WebSocketOptions) {
+    this.socket = socket
+    this.options = options
+    socket.on('message', (data) => this.onMessage(data.toString()))
+    // A broken connection closes next; there is nobody to tell.
+    socket.on('error', () => socket.terminate())
+  }
+
+  private onMessage(text: string): void {
+    this.waiting.push(text)
+    this.pump()
+  }
+
+  private pump(): void {
+    while (this.inFlight < this.options.maxInFlight) {
+      const text = this.waiting.shift()
+      if (text === undefined) break
+      this.inFlight++
+      this.serve(text)
+        .catch((e: unknown) => {
+          this.socket.terminate()
+          this.options.report(e)
+        })
+        .finally(() => {
+          this.inFlight--
+          this.pump()
+        })
+    }
+    const full = this.inFlight >= this.options.maxInFlight
+    if (full && !this.socket.isPaused) this.socket.pause()
+    else if (!full && this.socket.isPaused) this.socket.resume()
+  }
+
+  private async serve(text: string): Promise<void> {
+    const answer = await this.options.dispatch(text)
+    if (answer === undefined) return
+    const turn = this.sending.then(() => this.send(answer))
+    // A failed turn is reported by its own message and must not stop the next one from ending.
+    this.sending = turn.catch(() => undefined)
+    await turn
+  }
+
+  private async send(answer: NonNullable<Answer>): Promise<void> {
+    if (answer instanceof Uint8Array) {
+      await this.frame(answer, true)
+      return
+    }
+    try {
+      let chunk = await answer.next()
+      while (chunk !== null) {
+        const following = await answer.next()
+        if (!(await this.frame(chunk, following === null))) return
+        chunk = following
+      }
+    } finally {
+      answer.cancel()
+    }
+  }
+
+  /** Sends a frame and waits until it has left; false once the client is gone. */
+  private frame(bytes: Uint8Array, last: boolean): Promise<boolean> {
+    return new Promise((resolve) => {
+      if (this.socket.readyState !== this.socket.OPEN) resolve(false)
+      else this.socket.send(bytes, { binary: false, fin: last, compress: false }, (e) => resolve(e == null))
+    })
+  }
+}
+
+/** Ends connections whose client does not answer a ping until the next one. */
+function watch(server: WebSocketServer): NodeJS.Timeout {
+  const silent = new WeakSet<WebSocket>()
+  server.on('connection', (socket) => socket.on('pong', () => silent.delete(socket)))
+  const timer = setInterval(() => {
+    for (const socket of server.clients) {
+      if (silent.has(socket)) {
+        socket.terminate()
+      } else {
+        silent.add(socket)
+        socket.ping()
+      }
+    }
+  }, PING_EVERY_MS)
+  return timer.unref()
+}
+
+/** Makes the endpoint that serves upgraded connections. */
+export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEndpoint {
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: options.maxPayloadBytes,
+    perMessageDeflate: false,
+    clientTracking: true,
+  })
+  const timer = watch(server)
+  server.on('connection', (socket) => new Connection(socket, options))
+  const reject = (socket: Duplex, status: string): void => {
+    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+  }
+  return {
+    upgrade(request, socket, head) {
+      socket.on('error', () => socket.destroy())
+      if (request.url?.split('?')[0] !== '/') reject(socket, '404 Not Found')
+      else if (!isAllowedOrigin(options.corsOrigins, request.headers.origin)) reject(socket, '403 Forbidden')
+      else server.handleUpgrade(request, socket, head, (client) => server.emit('connection', client, request))
+    },
+    close() {
+      clearInterval(timer)
+      for (const socket of server.clients) socket.close(1001, 'the node is stopping')
+      server.close()
+      // A client that does not say goodbye must not hold the node.
+      setTimeout(() => {
+        for (const socket of server.clients) socket.terminate()
+      }, STOP_MS_MAX).unref()
+    },
+  }
+}
