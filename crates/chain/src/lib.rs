@@ -1,5 +1,18 @@
-//! Transaction pool, block production, import
+//! A home's chain: its rules, state and ledger together; where its blocks come from.
+//!
+//! [`Chain`] opens and creates homes, executes, verifies and stores blocks of any branch, and chooses the head.
+//! Beside it: block files and recorded blocks ([`import`]), [`export`], the transaction pool ([`pool`]), fees
+//! ([`fees`]) and the development chain ([`dev`]).
 
+mod chain;
 pub mod dev;
+mod error;
 pub mod fees;
+mod home;
+mod insert;
 pub mod pool;
+
+pub use chain::{Chain, ChainOptions};
+pub use error::ChainError;
+pub use home::{HOME_FORMAT, HomePaths, RulesFrom};
+pub use insert::{Inserted, Prepared};

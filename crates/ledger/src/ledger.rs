@@ -84,6 +84,11 @@ impl Ledger {
         Self { tables, kv, blocks, receipts }
     }
 
+    /// The tables, as the state store joins them to its commits.
+    pub fn tables(&self) -> &Arc<LedgerTables> {
+        &self.tables
+    }
+
     /// Appends a block of any branch with its receipts. The same again is fine.
     ///
     /// # Errors

@@ -1,0 +1,225 @@
+//! A home's chain: rules, state and ledger, opened and created together.
+
+use crate::ChainError;
+use crate::home::{ChainFile, Commitment, HOME_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole};
+use crate::insert::Working;
+use alloy_primitives::B256;
+use hearth_evm::{ChainSpec, Genesis};
+use hearth_flatkv::{Commit, FlatKv, Fsync, Head, Options, WitnessTrie};
+use hearth_ledger::{Ledger, StoredBlock};
+use hearth_primitives::{Block, Header, Height, RootTracker};
+use parking_lot::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How to open a home.
+#[derive(Clone, Debug)]
+pub struct ChainOptions {
+    /// When WAL and tables are synced.
+    pub fsync: Fsync,
+    /// Bound of the state store's block cache, in bytes.
+    pub cache_bytes: usize,
+}
+
+impl Default for ChainOptions {
+    fn default() -> Self {
+        Self { fsync: Fsync::Block, cache_bytes: hearth_flatkv::DEFAULT_CACHE_BYTES }
+    }
+}
+
+/// A home's chain.
+///
+/// The state store's head is the *working head*: the block on whose state the next block is executed. Fork choice
+/// gives the *chosen head*. They are the same except in the middle of an import that works on a competing branch;
+/// then the chosen head's hash is kept in a file, and opening such a home moves back to it.
+///
+/// All methods may be called from any thread; those that change the chain run one at a time.
+pub struct Chain {
+    pub(crate) paths: HomePaths,
+    pub(crate) spec: Arc<ChainSpec>,
+    pub(crate) kv: Arc<FlatKv>,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) file: ChainFile,
+    pub(crate) working: Mutex<Working>,
+}
+
+impl Chain {
+    /// Opens the home of a chain that exists.
+    ///
+    /// # Errors
+    /// [`ChainError::NotInitialised`] where the home has no chain, [`ChainError::NewerFormat`],
+    /// [`ChainError::BadHome`], [`ChainError::Genesis`], and what the stores say (locked, damaged, …).
+    pub fn open(home: &Path, options: &ChainOptions) -> Result<Self, ChainError> {
+        let paths = HomePaths::new(home);
+        let none = || ChainError::NotInitialised { home: home.to_owned() };
+        let file = ChainFile::read(&paths)?.ok_or_else(none)?;
+        let spec = match file.rules {
+            RulesFrom::Mainnet => ChainSpec::mainnet(),
+            RulesFrom::Genesis => read_genesis(&paths)?.0,
+        };
+        if spec.chain_id() != file.chain_id {
+            let (there, given) = (file.chain_id.to_string(), spec.chain_id().to_string());
+            return Err(ChainError::OtherChain { home: home.to_owned(), what: "chain id", there, given });
+        }
+        let chain = Self::assemble(paths, spec, file, options)?;
+        if chain.kv.head().is_none() {
+            return Err(none());
+        }
+        chain.recover()?;
+        Ok(chain)
+    }
+
+    /// Opens the home of the chain with this genesis (text of a geth-format file), making it where it is new.
+    ///
+    /// # Errors
+    /// [`ChainError::Genesis`], [`ChainError::OtherChain`] where the home holds another chain; as [`Chain::open`].
+    pub fn create(home: &Path, genesis: &str, options: &ChainOptions) -> Result<Self, ChainError> {
+        let paths = HomePaths::new(home);
+        let (spec, genesis_block) = parse_genesis(&paths.genesis(), genesis)?;
+        let (block, base_hash) = build_genesis(&genesis_block)?;
+        if let Some(file) = ChainFile::read(&paths)? {
+            let (there, given) = (file.base_hash.to_string(), base_hash.to_string());
+            if there != given {
+                return Err(ChainError::OtherChain { home: paths.home, what: "genesis hash", there, given });
+            }
+            match Self::open(home, options) {
+                // The process died while the home was made; it is made again below.
+                Err(ChainError::NotInitialised { .. }) => {}
+                Ok(chain) if *chain.spec != spec => {
+                    let (there, given) = (format!("{:?}", chain.spec), format!("{spec:?}"));
+                    return Err(ChainError::OtherChain {
+                        home: paths.home,
+                        what: "fork rules",
+                        there,
+                        given,
+                    });
+                }
+                opened => return opened,
+            }
+        }
+        let chain_id = spec.chain_id();
+        let (format, rules, commitment) = (HOME_FORMAT, RulesFrom::Genesis, Commitment::Mpt);
+        let file = ChainFile { format, rules, chain_id, commitment, base: 0, base_hash };
+        write_whole(&paths.genesis(), genesis.as_bytes())?;
+        file.write(&paths)?;
+        let chain = Self::assemble(paths, spec, file, options)?;
+        chain.init_genesis(&genesis_block, &block, base_hash)?;
+        Ok(chain)
+    }
+
+    pub(crate) fn assemble(
+        paths: HomePaths,
+        spec: ChainSpec,
+        file: ChainFile,
+        options: &ChainOptions,
+    ) -> Result<Self, ChainError> {
+        let tables = Ledger::open(&paths.ledger())?;
+        let mut kv = Options::new(paths.state(), paths.wal(), file.commitment.into(), options.fsync);
+        kv.cache_bytes = options.cache_bytes;
+        let kv = FlatKv::open(kv, tables.clone())?;
+        let ledger = Arc::new(Ledger::new(tables, kv.clone()));
+        Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working: Mutex::default() })
+    }
+
+    fn init_genesis(&self, genesis: &Genesis, block: &Block, hash: B256) -> Result<(), ChainError> {
+        self.ledger.append(block, hash, block.header.difficulty, &[], &[])?;
+        self.kv.init(Commit {
+            height: 0,
+            hash,
+            parent: block.header.parent_hash,
+            changes: &genesis.changes(),
+            trie: None,
+            state_root: Some(block.header.state_root),
+            index: self.ledger.index_rows(block, hash),
+            positions: self.ledger.positions(),
+        })?;
+        Ok(())
+    }
+
+    /// The home's files.
+    pub fn paths(&self) -> &HomePaths {
+        &self.paths
+    }
+
+    /// The chain's rules.
+    pub fn spec(&self) -> &Arc<ChainSpec> {
+        &self.spec
+    }
+
+    /// The state store.
+    pub fn kv(&self) -> &Arc<FlatKv> {
+        &self.kv
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
+    }
+
+    /// Height of the first state: 0, or N-1 in the home of a recorded block N (which has no block at that height).
+    pub fn base(&self) -> Height {
+        self.file.base
+    }
+
+    /// Hash of the block at [`Chain::base`].
+    pub fn base_hash(&self) -> B256 {
+        self.file.base_hash
+    }
+
+    /// The working head. An open chain always has one.
+    pub fn head(&self) -> Head {
+        self.kv.head().unwrap_or(Head {
+            height: self.file.base,
+            hash: self.file.base_hash,
+            commitment: B256::ZERO,
+        })
+    }
+
+    /// The block at the head; `None` where the head is the pre-state of a recorded block.
+    ///
+    /// # Errors
+    /// The ledger's.
+    pub fn head_block(&self) -> Result<Option<Arc<StoredBlock>>, ChainError> {
+        Ok(self.ledger.block(&self.head().hash)?)
+    }
+
+    /// Syncs and flushes the stores.
+    ///
+    /// # Errors
+    /// The stores'.
+    pub fn flush(&self) -> Result<(), ChainError> {
+        Ok(self.kv.flush()?)
+    }
+
+    /// Flushes and closes the stores. Idempotent.
+    ///
+    /// # Errors
+    /// The stores'.
+    pub fn close(&self) -> Result<(), ChainError> {
+        let _no_change_meanwhile = self.working.lock();
+        Ok(self.kv.close()?)
+    }
+}
+
+fn read_genesis(paths: &HomePaths) -> Result<(ChainSpec, Genesis), ChainError> {
+    let path: PathBuf = paths.genesis();
+    let text = std::fs::read_to_string(&path).map_err(ChainError::io(&path))?;
+    parse_genesis(&path, &text)
+}
+
+/// The genesis block with its state root, and its hash.
+pub(crate) fn build_genesis(genesis: &Genesis) -> Result<(Block, B256), ChainError> {
+    let mut trie = WitnessTrie::new(alloy_consensus::constants::EMPTY_ROOT_HASH, std::iter::empty());
+    trie.apply(&genesis.changes())?;
+    let header = genesis.header(trie.root()?);
+    let hash = header.hash_slow();
+    Ok((genesis_block(header), hash))
+}
+
+/// A block without transactions and with this header.
+fn genesis_block(header: Header) -> Block {
+    let mut block = Block::default();
+    block.body.withdrawals = header.withdrawals_root.map(|_| Default::default());
+    block.header = header;
+    block
+}

@@ -1,0 +1,156 @@
+//! What can go wrong between a home, its stores and the blocks that are given to it.
+
+use alloy_primitives::B256;
+use hearth_evm::{BlockError, SpecError};
+use hearth_flatkv::FlatKvError;
+use hearth_ledger::LedgerError;
+use hearth_primitives::{Height, StateError};
+use std::path::{Path, PathBuf};
+
+/// Errors of [`crate::Chain`], import and export.
+#[derive(Debug, thiserror::Error)]
+pub enum ChainError {
+    /// The file system failed.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// File or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The home has no chain yet.
+    #[error("{home} has no chain yet: run `hearth init`, `hearth import` or `hearth dev` first", home = home.display())]
+    NotInitialised {
+        /// The home.
+        home: PathBuf,
+    },
+    /// The home was written by a newer version.
+    #[error("{path}: format {found} is newer than this version's {known}", path = path.display())]
+    NewerFormat {
+        /// The file that says so.
+        path: PathBuf,
+        /// Format found.
+        found: u32,
+        /// Newest known format.
+        known: u32,
+    },
+    /// The home's description does not parse.
+    #[error("{path}: {why}", path = path.display())]
+    BadHome {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// The home holds another chain.
+    #[error("{home} holds another chain: its {what} is {there}, the one given has {given}", home = home.display())]
+    OtherChain {
+        /// The home.
+        home: PathBuf,
+        /// What differs: `genesis hash`, `chain id`, `fork rules`, …
+        what: &'static str,
+        /// What the home has.
+        there: String,
+        /// What was given.
+        given: String,
+    },
+    /// The genesis file cannot be used.
+    #[error("{path}: {source}", path = path.display())]
+    Genesis {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: SpecError,
+    },
+    /// A block's parent is not known.
+    #[error("block {number} ({hash}): its parent {parent} is not known")]
+    UnknownParent {
+        /// Number of the block.
+        number: Height,
+        /// Its hash.
+        hash: B256,
+        /// Hash of the parent.
+        parent: B256,
+    },
+    /// A block that is not known.
+    #[error("block {0} is not known")]
+    UnknownBlock(B256),
+    /// A block that is refused.
+    #[error("block {number} ({hash}): {source}")]
+    Refused {
+        /// Number of the block.
+        number: Height,
+        /// Its hash.
+        hash: B256,
+        /// Why.
+        source: BlockError,
+    },
+    /// A block file that is not a row of RLP blocks.
+    #[error("{file}: block {index} of the file, byte {offset}: {field}: {why}", file = file.display())]
+    BadBlockFile {
+        /// The file.
+        file: PathBuf,
+        /// Number of the block in the file, from 0.
+        index: u64,
+        /// Offset in the (decompressed) file, in bytes.
+        offset: u64,
+        /// The field that does not decode.
+        field: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A block 0 that is not the home's genesis.
+    #[error("{file}: its block 0 is {given}, the genesis of this chain is {genesis}", file = file.display())]
+    OtherGenesis {
+        /// The file.
+        file: PathBuf,
+        /// Hash of its block 0.
+        given: B256,
+        /// Hash of the home's genesis.
+        genesis: B256,
+    },
+    /// A recorded case that does not parse.
+    #[error("{file}: {why}", file = file.display())]
+    BadCase {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong, with the field.
+        why: String,
+    },
+    /// Blocks cannot be executed on a home that holds a part of the state only.
+    #[error("{home} holds a recorded block and a part of its state: no further blocks can be executed on it", home = home.display())]
+    PartialState {
+        /// The home.
+        home: PathBuf,
+    },
+    /// The operation was cancelled; what was done before it is kept.
+    #[error("cancelled")]
+    Cancelled,
+    /// A range of blocks that the chain does not have.
+    #[error("blocks {from} to {to} are not there: this chain has blocks {first} to {last}")]
+    NoSuchRange {
+        /// First block asked for.
+        from: Height,
+        /// Last block asked for.
+        to: Height,
+        /// First block of the chain.
+        first: Height,
+        /// Its last block.
+        last: Height,
+    },
+    /// The state store failed.
+    #[error(transparent)]
+    Store(#[from] FlatKvError),
+    /// State could not be read.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The ledger failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+impl ChainError {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+}

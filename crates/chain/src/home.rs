@@ -1,0 +1,165 @@
+//! What a home says about itself: `config/chain.json` beside the genesis file, and where its stores lie.
+
+use crate::ChainError;
+use alloy_primitives::B256;
+use hearth_evm::{ChainSpec, Genesis};
+use hearth_flatkv::CommitmentKind;
+use hearth_primitives::Height;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Newest format of a home that this version reads, and the one that it writes.
+pub const HOME_FORMAT: u32 = 1;
+
+/// The files and folders of a home.
+#[derive(Clone, Debug)]
+pub struct HomePaths {
+    /// The home itself.
+    pub home: PathBuf,
+}
+
+impl HomePaths {
+    /// The paths below a home.
+    pub fn new(home: &Path) -> Self {
+        Self { home: home.to_owned() }
+    }
+
+    /// `config/`.
+    pub fn config(&self) -> PathBuf {
+        self.home.join("config")
+    }
+
+    /// `config/genesis.json`, in geth's format.
+    pub fn genesis(&self) -> PathBuf {
+        self.config().join("genesis.json")
+    }
+
+    /// `config/chain.json`: which chain this is.
+    pub fn chain(&self) -> PathBuf {
+        self.config().join("chain.json")
+    }
+
+    /// `data/state`.
+    pub fn state(&self) -> PathBuf {
+        self.home.join("data/state")
+    }
+
+    /// `data/wal`.
+    pub fn wal(&self) -> PathBuf {
+        self.home.join("data/wal")
+    }
+
+    /// `data/ledger`.
+    pub fn ledger(&self) -> PathBuf {
+        self.home.join("data/ledger")
+    }
+
+    /// The hash of the chosen head while another branch is being worked on; see [`crate::Chain`].
+    pub(crate) fn chosen_head(&self) -> PathBuf {
+        self.home.join("data/ledger/head")
+    }
+}
+
+/// Where a home's rules come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RulesFrom {
+    /// `config/genesis.json`.
+    Genesis,
+    /// Ethereum mainnet's, built in.
+    Mainnet,
+}
+
+/// What commits to a home's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Commitment {
+    Mpt,
+    LtHash,
+    None,
+}
+
+impl From<Commitment> for CommitmentKind {
+    fn from(kind: Commitment) -> Self {
+        match kind {
+            Commitment::Mpt => Self::Mpt,
+            Commitment::LtHash => Self::LtHash,
+            Commitment::None => Self::None,
+        }
+    }
+}
+
+/// `config/chain.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChainFile {
+    pub format: u32,
+    pub rules: RulesFrom,
+    pub chain_id: u64,
+    pub commitment: Commitment,
+    /// Height of the first state: 0, or N-1 for a recorded block N.
+    pub base: Height,
+    /// Hash of the block at that height.
+    pub base_hash: B256,
+}
+
+impl ChainFile {
+    /// The home's description; `None` where there is none.
+    pub fn read(paths: &HomePaths) -> Result<Option<Self>, ChainError> {
+        let path = paths.chain();
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(ChainError::io(&path)(error)),
+        };
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+        let bad =
+            |error: serde_json::Error| ChainError::BadHome { path: path.clone(), why: error.to_string() };
+        // The format is looked at first: a newer one may have other fields.
+        let Format { format: found } = serde_json::from_str(&text).map_err(bad)?;
+        if found > HOME_FORMAT {
+            return Err(ChainError::NewerFormat { path, found, known: HOME_FORMAT });
+        }
+        serde_json::from_str(&text).map_err(bad).map(Some)
+    }
+
+    pub fn write(&self, paths: &HomePaths) -> Result<(), ChainError> {
+        let text = serde_json::to_string_pretty(self).expect("plain data always serialises");
+        write_whole(&paths.chain(), text.as_bytes())
+    }
+}
+
+/// Parses a genesis file's text; the error names the file.
+pub(crate) fn parse_genesis(path: &Path, text: &str) -> Result<(ChainSpec, Genesis), ChainError> {
+    ChainSpec::from_genesis_json(text).map_err(|source| ChainError::Genesis { path: path.to_owned(), source })
+}
+
+/// Writes a file so that it is there whole or not at all, and durable.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), ChainError> {
+    let dir = path.parent().expect("the files of a home lie in folders");
+    std::fs::create_dir_all(dir).map_err(ChainError::io(dir))?;
+    let part = path.with_extension("part");
+    let written = std::fs::File::create(&part).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(ChainError::io(&part))?;
+    std::fs::rename(&part, path).map_err(ChainError::io(path))?;
+    sync_dir(dir)
+}
+
+/// Removes a file if it is there.
+pub(crate) fn remove(path: &Path) -> Result<(), ChainError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(ChainError::io(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn sync_dir(dir: &Path) -> Result<(), ChainError> {
+    std::fs::File::open(dir).and_then(|d| d.sync_all()).map_err(ChainError::io(dir))
+}

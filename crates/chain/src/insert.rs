@@ -1,0 +1,369 @@
+//! Inserting blocks, moving between branches, choosing the head.
+
+use crate::home::{remove, write_whole};
+use crate::{Chain, ChainError};
+use alloy_primitives::{Address, B256, U256};
+use hearth_evm::{Ancestors, BlockError, Field, check_output, execute_block, validate_body, validate_header};
+use hearth_flatkv::{Commit, CommitmentKind, FlatKvError, JoinedTables, TrieUpdate};
+use hearth_ledger::{LedgerError, StoredBlock};
+use hearth_primitives::{Block, BlockOutput, Header, Height, RootTracker, StateError};
+
+/// What [`Chain::insert_block`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inserted {
+    /// The block was there already.
+    Known,
+    /// The block was executed, verified and stored.
+    Added {
+        /// Gas that its transactions used.
+        gas_used: u64,
+    },
+}
+
+/// A block with what can be known of it before its turn.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The block.
+    pub block: Block,
+    /// Its hash.
+    pub hash: B256,
+    /// Senders of its transactions, where they were recovered ahead.
+    pub senders: Option<Vec<Address>>,
+}
+
+impl From<Block> for Prepared {
+    fn from(block: Block) -> Self {
+        let hash = block.header.hash_slow();
+        Self { block, hash, senders: None }
+    }
+}
+
+/// What the one that changes the chain keeps.
+#[derive(Debug, Default)]
+pub(crate) struct Working {
+    /// The chosen head where it is not the working head.
+    chosen: Option<B256>,
+}
+
+/// What fork choice looks at.
+struct Candidate {
+    hash: B256,
+    number: Height,
+    total_difficulty: U256,
+    post_merge: bool,
+}
+
+impl Chain {
+    /// Executes, verifies and stores a block whose parent is known, and lets fork choice decide on the head.
+    /// A block that is known already is harmless.
+    ///
+    /// Fork choice: before the merge the highest total difficulty, where the head that is there wins a tie;
+    /// afterwards the last valid block given that is no ancestor of the head.
+    ///
+    /// # Errors
+    /// [`ChainError::UnknownParent`], [`ChainError::Refused`] with the field that differs, and the stores' errors.
+    /// Nothing of a refused block is kept.
+    pub fn insert_block(&self, block: Block) -> Result<Inserted, ChainError> {
+        let working = &mut *self.working.lock();
+        let inserted = self.insert_lazily(working, block.into());
+        self.settle(working)?;
+        inserted
+    }
+
+    /// Stores a block that was built and executed on top of the head, with the output of that execution.
+    /// The caller vouches for the block: nothing but its place is checked.
+    ///
+    /// # Errors
+    /// The stores', among them [`FlatKvError::Parent`] where the head has moved meanwhile.
+    pub fn commit_built(
+        &self,
+        block: &Block,
+        output: &BlockOutput,
+        trie: Option<TrieUpdate>,
+    ) -> Result<B256, ChainError> {
+        let _one_at_a_time = self.working.lock();
+        let hash = block.header.hash_slow();
+        let parent = self.parent_of(&block.header, hash)?;
+        self.commit(block, hash, parent.total_difficulty + block.header.difficulty, output, trie)?;
+        Ok(hash)
+    }
+
+    /// Makes a known block of any branch the head. Blocks above it stay in the ledger.
+    ///
+    /// # Errors
+    /// [`ChainError::UnknownBlock`]; [`FlatKvError::UnwindTarget`] where history does not reach back to the branch.
+    pub fn set_head(&self, hash: &B256) -> Result<(), ChainError> {
+        let working = &mut *self.working.lock();
+        if !self.ledger.has_block(hash) && self.kv.head().map(|h| h.hash) != Some(*hash) {
+            return Err(ChainError::UnknownBlock(*hash));
+        }
+        self.choose(working, *hash)?;
+        self.settle(working)
+    }
+
+    /// Goes back to the chosen head if the process died while another branch was worked on.
+    pub(crate) fn recover(&self) -> Result<(), ChainError> {
+        let path = self.paths.chosen_head();
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(ChainError::io(&path)(error)),
+        };
+        let bad = |why: String| ChainError::BadHome { path: path.clone(), why };
+        let hash: B256 = text.trim().parse().map_err(|_| bad("not a block hash".to_owned()))?;
+        if !self.ledger.has_block(&hash) {
+            return Err(bad(format!("block {hash} is not in the ledger")));
+        }
+        self.set_head(&hash)
+    }
+
+    /// As [`Chain::insert_block`], but the working head may stay on a branch that is not chosen until
+    /// [`Chain::settle`].
+    pub(crate) fn insert_lazily(
+        &self,
+        working: &mut Working,
+        given: Prepared,
+    ) -> Result<Inserted, ChainError> {
+        let Prepared { block, hash, senders } = given;
+        let header = &block.header;
+        if self.ledger.has_block(&hash) {
+            self.reconsider(working, &hash)?;
+            return Ok(Inserted::Known);
+        }
+        let parent = self.parent_of(header, hash)?;
+        let refused = |source| ChainError::Refused { number: header.number, hash, source };
+        self.check_merge(header, &parent).map_err(refused)?;
+        validate_header(&self.spec, header, &parent.block.header).map_err(refused)?;
+        validate_body(&self.spec, &block, &Family(self)).map_err(refused)?;
+        let total_difficulty = parent.total_difficulty.saturating_add(header.difficulty);
+        self.move_to(working, header.parent_hash)?;
+        let before = working.chosen.unwrap_or(header.parent_hash);
+        let gas_used = self.execute(&block, hash, total_difficulty, senders)?;
+        let candidate = self.candidate(&block.header, hash, total_difficulty);
+        if before == header.parent_hash || self.wins(&candidate, &before)? {
+            self.choose(working, hash)?;
+        }
+        Ok(Inserted::Added { gas_used })
+    }
+
+    /// Moves the working head to the chosen one.
+    pub(crate) fn settle(&self, working: &mut Working) -> Result<(), ChainError> {
+        let Some(chosen) = working.chosen else { return Ok(()) };
+        self.move_to(working, chosen)?;
+        self.choose(working, chosen)
+    }
+
+    fn parent_of(&self, header: &Header, hash: B256) -> Result<std::sync::Arc<StoredBlock>, ChainError> {
+        let (number, parent) = (header.number, header.parent_hash);
+        self.ledger.block(&parent)?.ok_or(ChainError::UnknownParent { number, hash, parent })
+    }
+
+    /// The rule of EIP-3675: proof of work ends with the first block that reaches the terminal total difficulty.
+    fn check_merge(&self, header: &Header, parent: &StoredBlock) -> Result<(), BlockError> {
+        let Some(terminal) = self.spec.terminal_total_difficulty() else { return Ok(()) };
+        let reached = parent.total_difficulty >= terminal || self.spec.is_post_merge(&parent.block.header);
+        let got = parent.total_difficulty.to_string();
+        match (self.spec.is_post_merge(header), reached) {
+            (true, false) => Err(BlockError::Mismatch {
+                field: Field::TotalDifficulty,
+                expected: format!("at least {terminal} before a block of proof of stake"),
+                got,
+            }),
+            (false, true) => Err(BlockError::Mismatch {
+                field: Field::Difficulty,
+                expected: format!("0: the parent reached the terminal total difficulty {terminal}"),
+                got: header.difficulty.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets fork choice look at a block that is known already: it may have been given before another branch.
+    fn reconsider(&self, working: &mut Working, hash: &B256) -> Result<(), ChainError> {
+        let chosen = working.chosen.unwrap_or(self.head().hash);
+        let Some(block) = self.ledger.block(hash)? else { return Ok(()) };
+        if self.is_ancestor(&block, &chosen)? {
+            return Ok(());
+        }
+        let candidate = self.candidate(&block.block.header, *hash, block.total_difficulty);
+        if self.wins(&candidate, &chosen)? {
+            self.choose(working, *hash)?;
+        }
+        Ok(())
+    }
+
+    fn candidate(&self, header: &Header, hash: B256, total_difficulty: U256) -> Candidate {
+        Candidate {
+            hash,
+            number: header.number,
+            total_difficulty,
+            post_merge: self.spec.is_post_merge(header),
+        }
+    }
+
+    fn wins(&self, candidate: &Candidate, chosen: &B256) -> Result<bool, ChainError> {
+        if candidate.post_merge || candidate.hash == *chosen {
+            return Ok(true);
+        }
+        let Some(chosen) = self.ledger.block(chosen)? else { return Ok(candidate.number > self.base()) };
+        let post_merge = self.spec.is_post_merge(&chosen.block.header);
+        Ok(!post_merge && candidate.total_difficulty > chosen.total_difficulty)
+    }
+
+    /// Whether `block` is `of` or one of its ancestors.
+    fn is_ancestor(&self, block: &StoredBlock, of: &B256) -> Result<bool, ChainError> {
+        let mut at = *of;
+        while let Some(there) = self.ledger.block(&at)? {
+            if at == block.hash {
+                return Ok(true);
+            }
+            if there.number() <= block.number() {
+                return Ok(false);
+            }
+            // From a canonical block on the index knows the rest of the way.
+            if self.ledger.canonical_hash(there.number())? == Some(at) {
+                return Ok(self.ledger.canonical_hash(block.number())? == Some(block.hash));
+            }
+            at = there.block.header.parent_hash;
+        }
+        Ok(false)
+    }
+
+    /// Notes the chosen head, on disk too where it is not the working head.
+    fn choose(&self, working: &mut Working, hash: B256) -> Result<(), ChainError> {
+        let path = self.paths.chosen_head();
+        if self.head().hash == hash {
+            if working.chosen.take().is_some() || path.exists() {
+                remove(&path)?;
+            }
+            return Ok(());
+        }
+        if working.chosen != Some(hash) {
+            write_whole(&path, format!("{hash}\n").as_bytes())?;
+            working.chosen = Some(hash);
+        }
+        Ok(())
+    }
+
+    /// Moves the working head to a block of any branch: unwinds to the common ancestor and executes the branch's
+    /// stored blocks again.
+    fn move_to(&self, working: &mut Working, target: B256) -> Result<(), ChainError> {
+        let head = self.head();
+        if head.hash == target {
+            return Ok(());
+        }
+        let mut branch = Vec::new();
+        let (mut at, mut number) = (target, None);
+        // The base of a recorded block's home has a hash but no block.
+        while at != self.base_hash() {
+            let block = self.ledger.block(&at)?.ok_or(ChainError::UnknownBlock(at))?;
+            if self.ledger.canonical_hash(block.number())? == Some(at) {
+                number = Some(block.number());
+                break;
+            }
+            branch.push(at);
+            at = block.block.header.parent_hash;
+        }
+        let fork = number.unwrap_or(self.base());
+        if fork < head.height {
+            // What is left now is not the working head any more; a crash must not forget that it was chosen.
+            let chosen = working.chosen.unwrap_or(head.hash);
+            if working.chosen.is_none() {
+                write_whole(&self.paths.chosen_head(), format!("{chosen}\n").as_bytes())?;
+                working.chosen = Some(chosen);
+            }
+            self.kv.unwind(fork)?;
+        }
+        for hash in branch.into_iter().rev() {
+            let block = self.ledger.block(&hash)?.ok_or(ChainError::UnknownBlock(hash))?;
+            let senders = self.ledger.receipts(&hash)?.map(|r| r.senders.clone());
+            self.execute(&block.block, hash, block.total_difficulty, senders)?;
+        }
+        Ok(())
+    }
+
+    /// Executes a block on the working head, checks it against its header and commits it.
+    fn execute(
+        &self,
+        block: &Block,
+        hash: B256,
+        total_difficulty: U256,
+        _senders: Option<Vec<Address>>,
+    ) -> Result<u64, ChainError> {
+        let header = &block.header;
+        let refused = |source| ChainError::Refused { number: header.number, hash, source };
+        let state = self.kv.latest().ok_or(FlatKvError::Empty)?;
+        let (output, trie) = match self.file.commitment.into() {
+            CommitmentKind::Mpt => {
+                let mut trie = self.kv.trie()?;
+                let output = execute_block(&self.spec, block, &state, &*self.ledger, Some(&mut trie));
+                let output = output.map_err(refused)?;
+                check_output(&self.spec, header, &output).map_err(refused)?;
+                let root = trie.root()?;
+                if root != header.state_root {
+                    return Err(refused(BlockError::Mismatch {
+                        field: Field::StateRoot,
+                        expected: root.to_string(),
+                        got: header.state_root.to_string(),
+                    }));
+                }
+                (output, Some(trie.into_update()?))
+            }
+            CommitmentKind::LtHash | CommitmentKind::None => {
+                return Err(ChainError::PartialState { home: self.paths.home.clone() });
+            }
+        };
+        self.commit(block, hash, total_difficulty, &output, trie)?;
+        Ok(output.gas_used)
+    }
+
+    /// Appends a block to the tables and commits its state and index rows.
+    pub(crate) fn commit(
+        &self,
+        block: &Block,
+        hash: B256,
+        total_difficulty: U256,
+        output: &BlockOutput,
+        trie: Option<TrieUpdate>,
+    ) -> Result<(), ChainError> {
+        let before = self.ledger.positions();
+        let committed = self.ledger.append(block, hash, total_difficulty, &output.receipts, &output.senders);
+        let committed = committed.map_err(ChainError::from).and_then(|()| {
+            let commit = Commit {
+                height: block.header.number,
+                hash,
+                parent: block.header.parent_hash,
+                changes: &output.changes,
+                trie,
+                state_root: None,
+                index: self.ledger.index_rows(block, hash),
+                positions: self.ledger.positions(),
+            };
+            Ok(self.kv.commit(commit)?)
+        });
+        if committed.is_err() {
+            // The block must not look known. If this fails too, opening the home cuts the tables.
+            let _ = self.ledger.tables().cut(&before);
+        }
+        committed
+    }
+}
+
+/// The ledger as the checks of ommers see it.
+struct Family<'a>(&'a Chain);
+
+impl Family<'_> {
+    fn get(&self, hash: &B256) -> Result<Option<std::sync::Arc<StoredBlock>>, StateError> {
+        self.0.ledger.block(hash).map_err(|error: LedgerError| StateError::Store(error.to_string()))
+    }
+}
+
+impl Ancestors for Family<'_> {
+    fn header(&self, hash: &B256, _: Height) -> Result<Option<Header>, StateError> {
+        Ok(self.get(hash)?.map(|b| b.block.header.clone()))
+    }
+
+    fn ommers(&self, hash: &B256, _: Height) -> Result<Vec<Header>, StateError> {
+        Ok(self.get(hash)?.map(|b| b.block.body.ommers.clone()).unwrap_or_default())
+    }
+}
