@@ -1,0 +1,13 @@
+// `npm run bench -- NAME…`: measures in pairs within one run, ours and theirs, and prints losing rows too.
+import { importBench } from './import.mjs'
+
+/** Benches by name. */
+const BENCHES = { import: importBench }
+
+const names = process.argv.slice(2).filter((a) => !a.startsWith('-'))
+const unknown = names.filter((n) => !(n in BENCHES))
+if (unknown.length || !names.length) {
+  console.error(`${unknown.length ? `unknown bench ${unknown.join(', ')}` : 'name a bench'}: one of ${Object.keys(BENCHES).join(', ')}`)
+  process.exit(2)
+}
+for (const name of names) await BENCHES[name]()

@@ -1,0 +1,18 @@
+// Medians, spreads and the table that every bench prints.
+
+export const median = (values) => {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+/** `median (lowest to highest)`. */
+export const spread = (values, digits = 1) =>
+  `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)} to ${Math.max(...values).toFixed(digits)})`
+
+/** Prints rows of equal length under a heading, columns aligned. */
+export function table(heading, rows) {
+  const all = [heading, ...rows].map((row) => row.map(String))
+  const widths = heading.map((_, i) => Math.max(...all.map((row) => row[i].length)))
+  for (const row of all) console.log(row.map((cell, i) => cell.padEnd(widths[i])).join('  ').trimEnd())
+}
