@@ -24,6 +24,7 @@ mod opcode;
 mod precompile;
 mod recorder;
 mod recorder_hooks;
+mod replay;
 mod revert;
 mod sink;
 
@@ -37,5 +38,6 @@ pub use fault::{Fault, GasRefusal};
 pub use json::JsonWriter;
 pub use limits::{Cancel, DEFAULT_RECORDING_LIMIT_BYTES, DEFAULT_TRACE_TIMEOUT, Limits};
 pub use recorder::{Abort, Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span};
+pub use replay::BlockReplay;
 pub use revert::unpack_revert;
 pub use sink::{Sink, SinkClosed};

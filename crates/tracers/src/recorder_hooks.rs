@@ -11,7 +11,7 @@ use revm::context_interface::context::ContextError;
 use revm::context_interface::{ContextTr, CreateScheme, JournalTr};
 use revm::inspector::JournalExt;
 use revm::interpreter::interpreter::EthInterpreter;
-use revm::interpreter::interpreter_types::{InputsTr, LoopControl, StackTr};
+use revm::interpreter::interpreter_types::{InputsTr, LoopControl};
 use revm::interpreter::{
     CallInputs, CallOutcome, CallScheme, CreateInputs, CreateOutcome, Gas, InstructionResult, Interpreter,
     InterpreterAction,

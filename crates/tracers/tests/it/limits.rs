@@ -1,0 +1,1 @@
+//! Bounds: time, size, cancelling, and what a trace leaves behind.

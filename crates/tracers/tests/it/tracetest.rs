@@ -1,0 +1,61 @@
+//! go-ethereum's tracer tests: every file under every configuration of callTracer.
+
+use crate::answers::{CONFIGS, Table, digest, files, first_difference, fixtures, read_json};
+use crate::cases::TraceTest;
+use hearth_tracers::{Limits, Recorder, TraceConfig, TracePlan, trace_transaction};
+use serde_json::Value;
+
+const FOLDERS: [&str; 5] =
+    ["call_tracer", "call_tracer_withLog", "call_tracer_flat", "prestate_tracer", "prestate_tracer_with_diff_mode"];
+
+fn trace(case: &Value, config: &TraceConfig, recorder: &mut Recorder) -> Value {
+    let test = TraceTest::parse(case);
+    let plan = TracePlan::new(config).unwrap();
+    let mut out = Vec::new();
+    trace_transaction(&mut test.replay(), 0, &plan, &Limits::default(), recorder, &mut out).unwrap();
+    serde_json::from_slice(&out).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&out)))
+}
+
+#[test]
+fn every_file_under_every_configuration() {
+    let Some(dir) = fixtures() else { return };
+    let mut table = Table::default();
+    let mut recorder = Recorder::new();
+    let mut expected = 0;
+    for folder in FOLDERS {
+        for file in files(&dir.join("tracetest").join(folder), ".json") {
+            let name = format!("{folder}/{}", file.file_stem().unwrap().to_string_lossy());
+            let case = read_json(&file);
+            let want = read_json(&dir.join(format!("geth-answers/tracetest/{name}.json.gz")));
+            for (config, json) in CONFIGS {
+                let Some(wanted) = want["digests"].get(config) else { continue };
+                expected += 1;
+                let have = trace(&case, &TraceConfig::parse(json).unwrap(), &mut recorder);
+                let difference = (digest(&have) != wanted.as_str().unwrap()).then(|| match want["answers"].get(config) {
+                    Some(answer) => first_difference(&have, answer, "$").unwrap_or_else(|| "only the digest differs".to_owned()),
+                    None => "digest differs".to_owned(),
+                });
+                table.check(&format!("{name} {config}"), difference);
+            }
+        }
+    }
+    table.finish(expected);
+    assert_eq!(expected, 150);
+}
+
+#[test]
+fn results_in_the_files_themselves() {
+    let Some(dir) = fixtures() else { return };
+    let mut table = Table::default();
+    let mut recorder = Recorder::new();
+    for folder in &FOLDERS[..2] {
+        for file in files(&dir.join("tracetest").join(folder), ".json") {
+            let case = read_json(&file);
+            let options = case.get("tracerConfig").map(ToString::to_string);
+            let config = TraceConfig { tracer: Some("callTracer".into()), tracer_config: options, ..Default::default() };
+            let have = trace(&case, &config, &mut recorder);
+            table.check(&file.display().to_string(), first_difference(&have, &case["result"], "$"));
+        }
+    }
+    table.finish(21);
+}
