@@ -41,9 +41,10 @@ impl Fields {
         if self.path.is_empty() { name.to_string() } else { format!("{}.{name}", self.path) }
     }
 
-    /// Text of a field; `None` where absent or null.
+    /// Text of a field; `None` where absent or null. Names fold case, as Go's decoder does; an exact one wins.
     pub fn raw(&self, name: &str) -> Option<&str> {
-        self.fields.get(name).map(|raw| raw.get()).filter(|text| *text != "null")
+        let folded = || self.fields.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, raw)| raw);
+        self.fields.get(name).or_else(folded).map(|raw| raw.get()).filter(|text| *text != "null")
     }
 
     /// Names and texts of all fields.
