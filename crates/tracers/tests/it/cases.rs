@@ -1,7 +1,7 @@
 //! State in memory, from the allocations that fixtures carry.
 
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
-use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec, recover_sender};
+use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec, Fork, recover_sender};
 use hearth_primitives::{Account, Block, BlockHashes, Header, Height, StateError, StateReader, Transaction};
 use hearth_tracers::BlockReplay;
 use serde_json::Value;
@@ -115,7 +115,8 @@ impl TraceTest {
         let timestamp: u64 = quantity(&context["timestamp"]).to();
         let merged = spec.terminal_total_difficulty().is_some_and(|d| d.is_zero());
         let fork = spec.fork_with_merge(number, timestamp, merged);
-        let blobs = genesis.get("excessBlobGas").is_some();
+        // The reference gives these blocks no excess blob gas, which makes the blob base fee one wei.
+        let blobs = fork >= Fork::Cancun;
         let environment = BlockEnvironment {
             number,
             timestamp,
