@@ -95,9 +95,21 @@ pub enum ChainError {
         /// Offset in the (decompressed) file, in bytes.
         offset: u64,
         /// The field that does not decode.
-        field: &'static str,
+        field: String,
         /// What is wrong with it.
         why: String,
+    },
+    /// A block of a file that is refused, or whose commit failed.
+    #[error("{file}: block {index} of the file, byte {offset}: {source}", file = file.display())]
+    AtBlock {
+        /// The file.
+        file: PathBuf,
+        /// Number of the block in the file, from 0.
+        index: u64,
+        /// Offset in the (decompressed) file, in bytes.
+        offset: u64,
+        /// What is wrong with the block.
+        source: Box<ChainError>,
     },
     /// A block 0 that is not the home's genesis.
     #[error("{file}: its block 0 is {given}, the genesis of this chain is {genesis}", file = file.display())]

@@ -7,12 +7,15 @@
 mod chain;
 pub mod dev;
 mod error;
+mod export;
 pub mod fees;
 mod home;
+pub mod import;
 mod insert;
 pub mod pool;
 
 pub use chain::{Chain, ChainOptions};
 pub use error::ChainError;
+pub use export::{ExportRange, ExportReport};
 pub use home::{HOME_FORMAT, HomePaths, RulesFrom};
 pub use insert::{Inserted, Prepared};

@@ -1,0 +1,168 @@
+//! Reading, decoding and recovering senders ahead of execution, in order and within bounds.
+
+use super::blame::blame;
+use super::reader::{RawBlock, Reader};
+use crate::insert::Prepared;
+use crate::{Chain, ChainError};
+use alloy_rlp::Decodable;
+use hearth_evm::{BlockEnvironment, recover_sender};
+use hearth_primitives::Block;
+use parking_lot::{Condvar, Mutex};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::Scope;
+
+/// Most blocks between reading and execution.
+const QUEUED_BLOCKS: usize = 256;
+/// Most bytes of block RLP between reading and execution; a larger block goes alone.
+const QUEUED_BYTES: usize = 64 << 20;
+/// Most threads that decode and recover senders.
+const MAX_WORKERS: usize = 16;
+
+/// A block ready for execution, and where it was.
+pub(super) struct Step {
+    pub prepared: Prepared,
+    pub file: Arc<Path>,
+    /// Number of the block in its file, from 0.
+    pub index: u64,
+    /// Offset in the decompressed file, in bytes.
+    pub offset: u64,
+    /// Bytes read so far of all files, as they lie on disk.
+    pub bytes_done: u64,
+}
+
+/// A place in the row: the worker's answer comes through it.
+type Slot = Receiver<Result<Step, ChainError>>;
+type Job = (RawBlock, SyncSender<Result<Step, ChainError>>);
+
+/// The prepared blocks in the order of the files. Dropping it ends the threads behind it.
+pub(super) struct Pipeline {
+    slots: Option<Receiver<(Slot, usize)>>,
+    budget: Arc<Budget>,
+}
+
+impl Pipeline {
+    pub fn start<'scope>(
+        scope: &'scope Scope<'scope, '_>,
+        chain: &'scope Chain,
+        files: &[PathBuf],
+        cancel: &'scope AtomicBool,
+    ) -> Self {
+        let budget = Arc::new(Budget::default());
+        let (slots, slots_out) = sync_channel(QUEUED_BLOCKS);
+        let (jobs, jobs_out) = sync_channel::<Job>(QUEUED_BLOCKS);
+        let jobs_out = Arc::new(Mutex::new(jobs_out));
+        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS);
+        for _ in 0..workers {
+            let jobs = jobs_out.clone();
+            scope.spawn(move || {
+                // The lock is held while waiting: another worker then waits for the lock instead of the queue.
+                while let Ok((raw, answer)) = { jobs.lock().recv() } {
+                    // Nobody listens any more after a bad block; the answer is not needed then.
+                    let _ = answer.send(prepare(chain, raw));
+                }
+            });
+        }
+        let (files, taken) = (files.to_vec(), budget.clone());
+        scope.spawn(move || {
+            let mut reader = Reader::new(&files);
+            while !cancel.load(Ordering::Relaxed) {
+                let (answer, slot) = sync_channel(1);
+                let (size, job) = match reader.next_block() {
+                    Ok(Some(raw)) => (raw.bytes.len(), Some(raw)),
+                    Ok(None) => return,
+                    Err(error) => {
+                        let _ = answer.send(Err(error));
+                        (0, None)
+                    }
+                };
+                let last = job.is_none();
+                if !taken.take(size) || slots.send((slot, size)).is_err() || last {
+                    return;
+                }
+                let Some(raw) = job else { return };
+                if jobs.send((raw, answer)).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { slots: Some(slots_out), budget }
+    }
+}
+
+impl Iterator for Pipeline {
+    type Item = Result<Step, ChainError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (slot, size) = self.slots.as_ref()?.recv().ok()?;
+        let step = slot.recv().ok()?;
+        self.budget.give(size);
+        Some(step)
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        // The reader may be waiting for room in the queue or in the budget.
+        self.slots = None;
+        self.budget.close();
+    }
+}
+
+/// Decodes a block, hashes it and, unless it is known, recovers the senders. A sender that cannot be recovered is
+/// left to execution, which names the transaction.
+fn prepare(chain: &Chain, raw: RawBlock) -> Result<Step, ChainError> {
+    let RawBlock { bytes, file, index, offset, bytes_done } = raw;
+    let mut rest = &bytes[..];
+    let decoded = Block::decode(&mut rest).ok().filter(|_| rest.is_empty());
+    let Some(block) = decoded else {
+        let blame = blame(&bytes);
+        return Err(ChainError::BadBlockFile {
+            file: file.to_path_buf(),
+            index,
+            offset: offset + blame.offset as u64,
+            field: blame.field,
+            why: blame.why,
+        });
+    };
+    let mut prepared = Prepared::from(block);
+    if !chain.ledger().has_block(&prepared.hash) {
+        let (spec, header) = (chain.spec(), &prepared.block.header);
+        let env = BlockEnvironment::from_header(spec, header);
+        let recover = |tx| recover_sender(spec, env.number, env.fork, tx).ok();
+        prepared.senders = prepared.block.body.transactions.iter().map(recover).collect();
+    }
+    Ok(Step { prepared, file, index, offset, bytes_done })
+}
+
+/// Bytes that are under way.
+#[derive(Default)]
+struct Budget {
+    /// Bytes taken, and whether nobody waits for blocks any more.
+    state: Mutex<(usize, bool)>,
+    changed: Condvar,
+}
+
+impl Budget {
+    /// Waits for room; `false` where the pipeline was closed.
+    fn take(&self, bytes: usize) -> bool {
+        let mut state = self.state.lock();
+        while !state.1 && state.0 > 0 && state.0 + bytes > QUEUED_BYTES {
+            self.changed.wait(&mut state);
+        }
+        state.0 += bytes;
+        !state.1
+    }
+
+    fn give(&self, bytes: usize) {
+        self.state.lock().0 -= bytes;
+        self.changed.notify_one();
+    }
+
+    fn close(&self) {
+        self.state.lock().1 = true;
+        self.changed.notify_all();
+    }
+}
