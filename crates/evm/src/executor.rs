@@ -3,7 +3,7 @@
 use crate::{
     env::BlockEnvironment,
     error::BlockError,
-    machine::{EvmContext, Machine, MachineError, discard},
+    machine::{BlockEvm, EvmContext, Machine, MachineError, block_evm, discard},
     overlay::{BlockState, ReadError, WriteSet},
     receipt::{ReceiptStatus, build_receipt},
     rewards, requests,
@@ -19,8 +19,7 @@ use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, B256, Bloom, Bytes};
 use hearth_primitives::{Block, BlockHashes, BlockOutput, Changeset, Receipt, RootTracker, StateReader, Transaction};
 use revm::{
-    Inspector, MainBuilder as _, MainnetEvm,
-    context::{BlockEnv, CfgEnv, Context, Journal, TxEnv},
+    Inspector,
     context_interface::result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction},
     context_interface::JournalTr as _,
 };
@@ -70,7 +69,7 @@ pub enum ExecuteError {
 pub struct BlockExecutor<'a> {
     spec: &'a ChainSpec,
     env: BlockEnvironment,
-    evm: MainnetEvm<EvmContext<'a>>,
+    evm: BlockEvm<'a>,
     receipts: Vec<Receipt>,
     senders: Vec<Address>,
     writes: Vec<Changeset>,
@@ -86,14 +85,7 @@ impl<'a> BlockExecutor<'a> {
         state: &'a dyn StateReader,
         hashes: &'a dyn BlockHashes,
     ) -> Self {
-        let database = BlockState::new(state, hashes, env.fork >= Fork::Prague);
-        let context: EvmContext<'a> = Context::<BlockEnv, TxEnv, CfgEnv, BlockState<'a>, Journal<BlockState<'a>>, ()>::new(
-            database,
-            env.fork.spec_id(),
-        )
-        .with_block(env.block_env())
-        .with_cfg(env.cfg_env(spec));
-        let evm = context.build_mainnet();
+        let evm = block_evm(spec, &env, BlockState::new(state, hashes, env.fork >= Fork::Prague));
         Self { spec, env, evm, receipts: Vec::new(), senders: Vec::new(), writes: Vec::new(), gas_used: 0, blob_gas_used: 0 }
     }
 

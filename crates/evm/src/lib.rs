@@ -5,6 +5,7 @@
 mod changes;
 mod check;
 mod code_cache;
+mod constantinople;
 mod dao;
 mod env;
 mod error;
@@ -14,6 +15,7 @@ mod header;
 mod json;
 mod machine;
 mod overlay;
+mod precompiles;
 mod receipt;
 mod requests;
 mod rewards;
@@ -37,6 +39,7 @@ pub use header::{
 };
 pub use machine::EvmContext;
 pub use overlay::{BlockState, ReadError};
+pub use precompiles::Precompiles;
 pub use rewards::block_reward;
 pub use senders::{recover_sender, recover_senders};
 pub use spec::{BlobParams, BlobScheduleEntry, ChainSpec, Fork};

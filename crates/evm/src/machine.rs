@@ -1,20 +1,28 @@
 //! The interpreter with our block state below it and a tracer's inspector beside it.
 
-use crate::overlay::{BlockState, ReadError};
+use crate::{
+    constantinople,
+    env::BlockEnvironment,
+    overlay::{BlockState, ReadError},
+    precompiles::Precompiles,
+    spec::{ChainSpec, Fork},
+};
+use alloy_primitives::{Address, B256, KECCAK256_EMPTY};
 use revm::{
-    Inspector, MainnetEvm,
-    context::{BlockEnv, CfgEnv, Context, ContextTr as _, FrameStack, TxEnv},
+    Inspector,
+    context::{BlockEnv, CfgEnv, Context, Evm, FrameStack, Journal, TxEnv},
     context_interface::{
-        JournalTr as _,
+        ContextTr as _, JournalTr as _,
+        context::ContextError,
         result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction},
     },
     handler::{
-        EthFrame, EthPrecompiles, EvmTr, FrameInitOrResult, FrameResult, Handler as _, MainnetHandler,
+        EthFrame, EvmTr, FrameInitOrResult, FrameResult, Handler as _, ItemOrResult, MainnetHandler,
         evm::{ContextDbError, FrameInitResult, FrameTr},
         instructions::EthInstructions,
     },
     inspector::{InspectorEvmTr, InspectorHandler as _},
-    interpreter::interpreter::EthInterpreter,
+    interpreter::{CreateInputs, FrameInput, interpreter::EthInterpreter},
 };
 
 /// The interpreter's context: block, transaction, configuration and the journal over a [`BlockState`]. Tracers are
@@ -27,9 +35,31 @@ pub(crate) type MachineError = EVMError<ReadError, InvalidTransaction>;
 type Instructions<'a> = EthInstructions<EthInterpreter, EvmContext<'a>>;
 type Frame = EthFrame<EthInterpreter>;
 
-/// One run of the interpreter: the block's machine and the inspector of this run.
+/// A block's interpreter.
+pub(crate) type BlockEvm<'a> = Evm<EvmContext<'a>, (), Instructions<'a>, Precompiles, Frame>;
+
+/// Stands in for a code hash while a creation meets storage: any hash but that of no code makes it collide.
+const COLLIDING_CODE_HASH: B256 = B256::repeat_byte(0xff);
+
+/// Builds the interpreter of one block.
+pub(crate) fn block_evm<'a>(spec: &ChainSpec, env: &BlockEnvironment, state: BlockState<'a>) -> BlockEvm<'a> {
+    let rules = env.fork.spec_id();
+    let mut cfg = env.cfg_env(spec);
+    let mut instructions = Instructions::new_mainnet_with_spec(rules);
+    if env.fork == Fork::Constantinople {
+        cfg.set_gas_params(constantinople::gas_params());
+        constantinople::install(&mut instructions);
+    }
+    let context: EvmContext<'a> =
+        Context::<BlockEnv, TxEnv, CfgEnv, BlockState<'a>, Journal<BlockState<'a>>, ()>::new(state, rules)
+            .with_block(env.block_env())
+            .with_cfg(cfg);
+    Evm::new(context, instructions, Precompiles::new(rules))
+}
+
+/// One run of the interpreter: the block's interpreter and the inspector of this run.
 pub(crate) struct Machine<'e, 'a, I> {
-    pub evm: &'e mut MainnetEvm<EvmContext<'a>>,
+    pub evm: &'e mut BlockEvm<'a>,
     pub inspector: I,
 }
 
@@ -43,6 +73,27 @@ impl<'a, I> Machine<'_, 'a, I> {
     pub fn run_system_call(&mut self) -> Result<ExecutionResult<HaltReason>, MachineError> {
         MainnetHandler::default().run_system_call(self)
     }
+
+    /// The address of a contract about to be created where nothing but storage is there: such a creation collides
+    /// (EIP-7610), which the interpreter does not look at.
+    fn occupied_by_storage(&mut self, inputs: &CreateInputs) -> Result<Option<Address>, ReadError> {
+        let journal = &mut self.evm.ctx.journaled_state;
+        let Some(caller) = journal.inner.state.get(&inputs.caller()) else { return Ok(None) };
+        let address = inputs.created_address(caller.info.nonce);
+        let Some(account) = journal.database.account(address)? else { return Ok(None) };
+        let bare = account.nonce == 0 && !account.has_code();
+        if bare && journal.database.has_storage(address)? {
+            journal.load_account(address)?;
+            return Ok(Some(address));
+        }
+        Ok(None)
+    }
+
+    fn set_code_hash(&mut self, address: Address, hash: B256) {
+        if let Some(account) = self.evm.ctx.journaled_state.inner.state.get_mut(&address) {
+            account.info.code_hash = hash;
+        }
+    }
 }
 
 impl<'a, I: Inspector<EvmContext<'a>>> Machine<'_, 'a, I> {
@@ -55,7 +106,7 @@ impl<'a, I: Inspector<EvmContext<'a>>> Machine<'_, 'a, I> {
 impl<'a, I> EvmTr for Machine<'_, 'a, I> {
     type Context = EvmContext<'a>;
     type Instructions = Instructions<'a>;
-    type Precompiles = EthPrecompiles;
+    type Precompiles = Precompiles;
     type Frame = Frame;
 
     fn all(&self) -> (&Self::Context, &Self::Instructions, &Self::Precompiles, &FrameStack<Frame>) {
@@ -72,7 +123,19 @@ impl<'a, I> EvmTr for Machine<'_, 'a, I> {
         &mut self,
         input: <Frame as FrameTr>::FrameInit,
     ) -> Result<FrameInitResult<'_, Frame>, ContextDbError<Self::Context>> {
-        self.evm.frame_init(input)
+        let occupied = match &input.frame_input {
+            FrameInput::Create(inputs) => self.occupied_by_storage(inputs)?,
+            _ => None,
+        };
+        let Some(address) = occupied else { return self.evm.frame_init(input) };
+        self.set_code_hash(address, COLLIDING_CODE_HASH);
+        let result = match self.evm.frame_init(input)? {
+            ItemOrResult::Result(result) => result,
+            // The code hash above makes every creation at this address end with a result.
+            ItemOrResult::Item(_) => return Err(ContextError::Custom("creation on top of storage ran".to_string())),
+        };
+        self.set_code_hash(address, KECCAK256_EMPTY);
+        Ok(ItemOrResult::Result(result))
     }
 
     fn frame_run(&mut self) -> Result<FrameInitOrResult<Frame>, ContextDbError<Self::Context>> {
@@ -101,7 +164,7 @@ impl<'a, I: Inspector<EvmContext<'a>>> InspectorEvmTr for Machine<'_, 'a, I> {
 }
 
 /// Drops what a failed run left in the journal and the frame stack.
-pub(crate) fn discard(evm: &mut MainnetEvm<EvmContext<'_>>) {
+pub(crate) fn discard(evm: &mut BlockEvm<'_>) {
     let _ = evm.ctx.journal_mut().finalize();
     evm.ctx.error = Ok(());
     evm.frame_stack.clear();

@@ -1,0 +1,87 @@
+//! Precompiled contracts, some of which a simulation may move or remove.
+
+use crate::machine::EvmContext;
+use alloy_primitives::{Address, map::{AddressMap, AddressSet}};
+use revm::{
+    handler::{EthPrecompiles, PrecompileProvider},
+    interpreter::{CallInputs, InterpreterResult},
+    primitives::hardfork::SpecId,
+};
+
+/// The fork's precompiled contracts.
+#[derive(Clone, Debug)]
+pub struct Precompiles {
+    fork: EthPrecompiles,
+    /// Set where a simulation moved or removed some: which contract answers at which address.
+    moved: Option<Box<Moved>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Moved {
+    /// The contract's own address by the address at which it answers.
+    table: AddressMap<Address>,
+    addresses: AddressSet,
+}
+
+impl Precompiles {
+    /// The precompiled contracts of a rule set.
+    pub(crate) fn new(spec: SpecId) -> Self {
+        Self { fork: EthPrecompiles::new(spec), moved: None }
+    }
+
+    /// Whether a precompiled contract answers at an address.
+    pub fn answers_at(&self, address: &Address) -> bool {
+        match &self.moved {
+            Some(moved) => moved.addresses.contains(address),
+            None => self.fork.contains(address),
+        }
+    }
+
+    fn table(&mut self) -> &mut Moved {
+        let fork = &self.fork;
+        self.moved.get_or_insert_with(|| {
+            let addresses = fork.warm_addresses().clone();
+            Box::new(Moved { table: addresses.iter().map(|address| (*address, *address)).collect(), addresses })
+        })
+    }
+
+    /// Lets the contract at `from` answer at `to`. Whatever answered there is gone.
+    pub(crate) fn copy_to(&mut self, from: Address, to: Address) {
+        let moved = self.table();
+        if let Some(origin) = moved.table.get(&from).copied() {
+            moved.table.insert(to, origin);
+            moved.addresses.insert(to);
+        }
+    }
+
+    /// Removes the contract at an address.
+    pub(crate) fn remove(&mut self, address: Address) {
+        let moved = self.table();
+        moved.table.remove(&address);
+        moved.addresses.remove(&address);
+    }
+}
+
+impl<'a> PrecompileProvider<EvmContext<'a>> for Precompiles {
+    type Output = InterpreterResult;
+
+    fn set_spec(&mut self, spec: SpecId) -> bool {
+        PrecompileProvider::<EvmContext<'a>>::set_spec(&mut self.fork, spec)
+    }
+
+    fn run(&mut self, context: &mut EvmContext<'a>, inputs: &CallInputs) -> Result<Option<InterpreterResult>, String> {
+        let Some(moved) = &self.moved else { return self.fork.run(context, inputs) };
+        match moved.table.get(&inputs.bytecode_address) {
+            None => Ok(None),
+            Some(origin) if *origin == inputs.bytecode_address => self.fork.run(context, inputs),
+            Some(origin) => self.fork.run(context, &CallInputs { bytecode_address: *origin, ..inputs.clone() }),
+        }
+    }
+
+    fn warm_addresses(&self) -> &AddressSet {
+        match &self.moved {
+            Some(moved) => &moved.addresses,
+            None => self.fork.warm_addresses(),
+        }
+    }
+}
