@@ -1,1 +1,26 @@
-//! Opens a home and wires the rooms below it
+//! Opens a home, wires the rooms below and answers typed requests with ready JSON bytes.
+//!
+//! Nothing in here knows HTTP, JSON-RPC, JavaScript or the environment.
+
+mod config;
+mod error;
+pub mod json;
+mod node;
+mod ops;
+mod request;
+mod resolve;
+mod stream;
+mod trace;
+mod workers;
+
+pub use config::{CacheConfig, DevConfig, FsyncPolicy, Mode, NodeConfig, RpcLimits, WorkerConfig, Workers};
+pub use error::NodeError;
+pub use hearth_chain::{
+    dev::{DevAccount, dev_accounts},
+    pool::{PoolError, PoolLimits},
+};
+pub use node::{HomeStatus, Node};
+pub use request::{
+    BlockNumber, BlockRef, LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Request, TraceRequest,
+};
+pub use stream::{ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled, NextChunk};

@@ -26,7 +26,8 @@ pub struct DevAccount {
 
 /// Derives the accounts.
 pub fn dev_accounts() -> Vec<DevAccount> {
-    let mnemonic = Mnemonic::<English>::new_from_phrase(DEV_MNEMONIC).expect("the phrase is a valid mnemonic");
+    let mnemonic =
+        Mnemonic::<English>::new_from_phrase(DEV_MNEMONIC).expect("the phrase is a valid mnemonic");
     let account = |index: usize| {
         let path = format!("{DEV_DERIVATION_PATH}{index}");
         let key = mnemonic.derive_key(path.as_str(), None).expect("the path is a valid one");

@@ -29,7 +29,10 @@ pub fn dev_genesis_json(gas_limit: u64) -> String {
     }
     for (address, code) in system_contracts() {
         // As deployed on mainnet: a contract's own nonce is 1 (EIP-161).
-        alloc.insert(address.to_string(), json!({ "nonce": "0x1", "balance": "0x0", "code": code.to_string() }));
+        alloc.insert(
+            address.to_string(),
+            json!({ "nonce": "0x1", "balance": "0x0", "code": code.to_string() }),
+        );
     }
     let genesis = json!({
         "config": config(),
@@ -87,7 +90,8 @@ mod tests {
         let changes = genesis.changes();
         assert_eq!(changes.accounts.len(), 14);
         assert_eq!(changes.codes.len(), 4);
-        let funded = changes.accounts.iter().filter_map(|a| a.new).filter(|a| a.balance == dev_balance()).count();
+        let funded =
+            changes.accounts.iter().filter_map(|a| a.new).filter(|a| a.balance == dev_balance()).count();
         assert_eq!(funded, 10);
     }
 }

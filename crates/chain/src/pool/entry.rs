@@ -31,7 +31,8 @@ pub struct PoolEntry {
 impl PoolEntry {
     /// Whether it can go into a block with these fees (wei per gas, wei per blob gas).
     pub fn pays(&self, base_fee: u64, blob_fee: u128) -> bool {
-        self.max_fee >= u128::from(base_fee) && self.transaction.max_fee_per_blob_gas().is_none_or(|max| max >= blob_fee)
+        self.max_fee >= u128::from(base_fee)
+            && self.transaction.max_fee_per_blob_gas().is_none_or(|max| max >= blob_fee)
     }
 
     /// The bytes that were sent (EIP-2718; with the blob sidecar where there is one).

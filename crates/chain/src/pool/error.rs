@@ -176,6 +176,12 @@ pub enum PoolError {
     /// The sender is a contract (EIP-3607).
     #[error("sender not an eoa")]
     SenderNotEoa,
+    /// Execution found what validation does not look at.
+    #[error("{reason}")]
+    Invalid {
+        /// Why, in the executor's words.
+        reason: String,
+    },
     /// The state could not be read.
     #[error(transparent)]
     State(#[from] StateError),

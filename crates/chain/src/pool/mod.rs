@@ -146,7 +146,9 @@ impl TransactionPool {
         for (address, queue) in &inner.by_account {
             let account = state.account(address)?.unwrap_or_default();
             let impossible = |entry: &PoolEntry| {
-                entry.nonce < account.nonce || entry.cost > account.balance || entry.gas_limit > head.gas_limit
+                entry.nonce < account.nonce
+                    || entry.cost > account.balance
+                    || entry.gas_limit > head.gas_limit
             };
             stale.extend(queue.values().filter(|entry| impossible(entry)).cloned());
         }
@@ -232,4 +234,3 @@ impl Inner {
         Ok(())
     }
 }
-

@@ -4,9 +4,7 @@ use super::{PoolError, PoolLimits, Queue, entry::highest_cost, expenditure};
 use crate::pool::PoolEntry;
 use alloy_consensus::{Transaction as _, TxEip4844Variant, Typed2718, transaction::SignerRecoverable};
 use alloy_eips::{
-    eip2718::Encodable2718,
-    eip4844::env_settings::EnvKzgSettings,
-    eip7594::BlobTransactionSidecarVariant,
+    eip2718::Encodable2718, eip4844::env_settings::EnvKzgSettings, eip7594::BlobTransactionSidecarVariant,
 };
 use alloy_primitives::U256;
 use hearth_evm::{ChainSpec, Fork, MAX_INIT_CODE, MAX_TX_BLOBS, MAX_TX_GAS};
@@ -167,7 +165,8 @@ fn checked_blobs(variant: TxEip4844Variant, fork: Fork) -> Result<TxEip4844Varia
         }
         (BlobTransactionSidecarVariant::Eip4844(old), true) => {
             // Proofs of the older form are checked in their own right: the new ones are made from the blobs alone.
-            old.validate(&with.tx.blob_versioned_hashes, EnvKzgSettings::Default.get()).map_err(|e| kzg(&e))?;
+            old.validate(&with.tx.blob_versioned_hashes, EnvKzgSettings::Default.get())
+                .map_err(|e| kzg(&e))?;
             with.sidecar = with.sidecar.try_convert_into_eip7594().map_err(|e| kzg(&format!("{e:?}")))?;
         }
         _ => {
@@ -208,7 +207,11 @@ pub(super) fn with_account(
 }
 
 fn overdraft(balance: U256, queued: U256, cost: U256) -> Result<(), PoolError> {
-    if queued.saturating_add(cost) > balance { Err(PoolError::Overdraft { balance, queued, cost }) } else { Ok(()) }
+    if queued.saturating_add(cost) > balance {
+        Err(PoolError::Overdraft { balance, queued, cost })
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether fee cap, tip and (for blobs) blob fee cap are all higher by the percentage asked for.

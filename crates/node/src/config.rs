@@ -1,0 +1,186 @@
+//! Everything a node needs to know to open a home. There are no defaults here: the settings table that users see
+//! supplies every field, and this crate only says which values it can work with.
+
+use crate::NodeError;
+use hearth_chain::pool::PoolLimits;
+use serde::{Deserialize, Serialize};
+use std::{path::PathBuf, str::FromStr, time::Duration};
+
+/// How the node gets its blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Serves a home that `import` or `init` made; produces no blocks.
+    Start,
+    /// Built-in development chain: a block for every transaction.
+    Dev,
+}
+
+/// When the logs are forced to the disk: `block`, `interval:<milliseconds>` or `none`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum FsyncPolicy {
+    /// After every block.
+    Block,
+    /// At most this long after a block.
+    Interval(Duration),
+    /// Left to the operating system.
+    None,
+}
+
+impl FromStr for FsyncPolicy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "block" => Ok(Self::Block),
+            "none" => Ok(Self::None),
+            other => match other.strip_prefix("interval:").map(str::parse::<u64>) {
+                Some(Ok(milliseconds)) if milliseconds > 0 => {
+                    Ok(Self::Interval(Duration::from_millis(milliseconds)))
+                }
+                _ => Err(format!("{other:?} is not \"block\", \"interval:<ms>\" or \"none\"")),
+            },
+        }
+    }
+}
+
+impl TryFrom<String> for FsyncPolicy {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<FsyncPolicy> for String {
+    fn from(policy: FsyncPolicy) -> Self {
+        match policy {
+            FsyncPolicy::Block => "block".into(),
+            FsyncPolicy::Interval(every) => format!("interval:{}", every.as_millis()),
+            FsyncPolicy::None => "none".into(),
+        }
+    }
+}
+
+/// Memory given to caches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CacheConfig {
+    /// RocksDB block cache, in bytes.
+    pub state_bytes: usize,
+}
+
+/// Limits of the JSON-RPC answers that this crate makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RpcLimits {
+    /// Most gas a simulated call may use; 0 for no cap.
+    pub gas_cap: u64,
+    /// Most logs in one answer of `eth_getLogs`.
+    pub logs_max_results: usize,
+    /// Most blocks in the range of one `eth_getLogs`; 0 for no limit.
+    pub logs_max_block_range: u64,
+    /// Most blocks in one `eth_feeHistory`; longer requests are shortened, as go-ethereum does.
+    pub fee_history_max_blocks: u64,
+    /// Highest total fee that `eth_sendRawTransaction` accepts, in wei; 0 for no cap.
+    pub tx_fee_cap_wei: u128,
+    /// Whether legacy transactions without a chain id (EIP-155) are accepted.
+    pub allow_unprotected_txs: bool,
+}
+
+/// Sizes of one thread pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WorkerConfig {
+    /// Number of threads; at least 1.
+    pub threads: usize,
+    /// Jobs that may wait; a further one is refused as busy.
+    pub queue: usize,
+}
+
+/// The thread pools that run requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Workers {
+    /// Short reads: blocks, receipts, balances.
+    pub read: WorkerConfig,
+    /// Long work: calls, gas estimates, log searches, traces, sent transactions.
+    pub heavy: WorkerConfig,
+}
+
+/// Settings of the development chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DevConfig {
+    /// Gas limit of every block.
+    pub gas_limit: u64,
+}
+
+/// Everything [`crate::Node::open`] needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeConfig {
+    /// The home directory: `config/`, `data/`.
+    pub home: PathBuf,
+    /// Where blocks come from.
+    pub mode: Mode,
+    /// A geth-format genesis file that the home's chain must equal (`start` only).
+    #[serde(default)]
+    pub genesis: Option<PathBuf>,
+    /// When the logs are forced to the disk.
+    pub fsync: FsyncPolicy,
+    /// Cache sizes.
+    pub caches: CacheConfig,
+    /// Limits of answers.
+    pub rpc: RpcLimits,
+    /// Limits of the transaction pool.
+    pub pool: PoolLimits,
+    /// Thread pools.
+    pub workers: Workers,
+    /// Development chain.
+    pub dev: DevConfig,
+}
+
+impl NodeConfig {
+    /// Reads a configuration from JSON; the error names the field.
+    pub fn from_json(text: &str) -> Result<Self, NodeError> {
+        let config: Self =
+            serde_json::from_str(text).map_err(|e| NodeError::Config { reason: e.to_string() })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Refuses values that no node can run with.
+    pub fn check(&self) -> Result<(), NodeError> {
+        let positive = [
+            ("workers.read.threads", self.workers.read.threads),
+            ("workers.read.queue", self.workers.read.queue),
+            ("workers.heavy.threads", self.workers.heavy.threads),
+            ("workers.heavy.queue", self.workers.heavy.queue),
+            ("rpc.logsMaxResults", self.rpc.logs_max_results),
+            ("pool.maxTransactions", self.pool.max_transactions),
+            ("pool.maxPerAccount", self.pool.max_per_account),
+        ];
+        match positive.into_iter().find(|(_, value)| *value == 0) {
+            Some((field, _)) => Err(NodeError::Config { reason: format!("{field} must be at least 1") }),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fsync_reads_its_three_forms_and_nothing_else() {
+        assert_eq!("block".parse(), Ok(FsyncPolicy::Block));
+        assert_eq!("none".parse(), Ok(FsyncPolicy::None));
+        assert_eq!("interval:250".parse(), Ok(FsyncPolicy::Interval(Duration::from_millis(250))));
+        for bad in ["interval:", "interval:0", "interval:x", "always", ""] {
+            assert!(bad.parse::<FsyncPolicy>().is_err(), "{bad}");
+        }
+        assert_eq!(String::from(FsyncPolicy::Interval(Duration::from_millis(250))), "interval:250");
+    }
+}

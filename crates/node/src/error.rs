@@ -1,0 +1,264 @@
+//! The one error type of the node. It carries data; the JSON-RPC code of each kind belongs to the layer above.
+
+use alloy_primitives::{B256, Bytes};
+use hearth_chain::pool::PoolError;
+use hearth_primitives::{Height, StateError};
+use std::path::PathBuf;
+
+/// Everything that can go wrong between a request and its answer, or while a home is opened.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum NodeError {
+    /// A setting has a value that no node can run with.
+    #[error("configuration: {reason}")]
+    Config {
+        /// Which field and why.
+        reason: String,
+    },
+    /// Another process has the home open.
+    #[error("{} is in use by another process", home.display())]
+    HomeInUse {
+        /// The home.
+        home: PathBuf,
+    },
+    /// `start` on a home with nothing in it.
+    #[error(
+        "{} holds no chain yet: run `hearth import` to import one, `hearth init --genesis FILE` to begin one, or `hearth dev` for a development chain",
+        home.display()
+    )]
+    HomeEmpty {
+        /// The home.
+        home: PathBuf,
+    },
+    /// `init` on a home that holds a chain already.
+    #[error("{} holds a chain already", home.display())]
+    HomeNotEmpty {
+        /// The home.
+        home: PathBuf,
+    },
+    /// The home belongs to another chain or to another format.
+    #[error("{} cannot be used: {reason}", home.display())]
+    HomeIncompatible {
+        /// The home.
+        home: PathBuf,
+        /// What differs.
+        reason: String,
+    },
+    /// The genesis file does not read as one.
+    #[error("genesis: {reason}")]
+    Genesis {
+        /// Which field and why.
+        reason: String,
+    },
+    /// No such block where the method answers with an error (state methods, by number).
+    #[error("header not found")]
+    HeaderNotFound,
+    /// No header with this hash where the method answers with an error (state methods, by hash).
+    #[error("header for hash not found")]
+    HeaderForHashNotFound,
+    /// `requireCanonical` was set and the block is not on the canonical chain.
+    #[error("hash is not currently canonical")]
+    NotCanonical,
+    /// `eth_getLogs` of a block hash that is not known.
+    #[error("unknown block")]
+    UnknownBlock,
+    /// Tracing or raw reads of a block that is not known.
+    #[error("{}", match number { Some(n) => format!("block #{n} not found"), None => "block not found".into() })]
+    BlockNotFound {
+        /// The height, where one was given.
+        number: Option<Height>,
+    },
+    /// Tracing a transaction that is not on the canonical chain.
+    #[error("transaction not found")]
+    TransactionNotFound,
+    /// Block 0 has no parent to execute on.
+    #[error("genesis is not traceable")]
+    GenesisNotTraceable,
+    /// A simulated call reverted.
+    #[error("execution reverted{}", match reason { Some(r) => format!(": {r}"), None => String::new() })]
+    ExecutionReverted {
+        /// Solidity's `Error(string)` or `Panic(uint256)`, in words.
+        reason: Option<String>,
+        /// The bytes that the call returned.
+        output: Bytes,
+    },
+    /// A simulated call failed without reverting, or could not begin.
+    #[error("{message}")]
+    ExecutionFailed {
+        /// go-ethereum's words for it.
+        message: String,
+    },
+    /// Arguments that do not fit the method.
+    #[error("{message}")]
+    InvalidParams {
+        /// What is wrong, the parameter named.
+        message: String,
+    },
+    /// A request outside the limits of this node.
+    #[error("{message}")]
+    LimitExceeded {
+        /// The limit, named with its value.
+        message: String,
+    },
+    /// A request that reads but cannot be served: a tracer that does not exist, a percentile out of order.
+    #[error("{message}")]
+    Unsupported {
+        /// What is not served.
+        message: String,
+    },
+    /// The transaction was not accepted.
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    /// The raw transaction does not decode.
+    #[error("{message}")]
+    TransactionDecode {
+        /// What is wrong with the bytes.
+        message: String,
+    },
+    /// State of a height that is not kept.
+    #[error("state at height {height} is not available: this node has heights {oldest} to {newest}")]
+    NotRetained {
+        /// Height asked for.
+        height: Height,
+        /// Oldest height with state.
+        oldest: Height,
+        /// Newest height with state.
+        newest: Height,
+    },
+    /// State is kept along the canonical chain alone, and this block is not on it.
+    #[error("state at height {height} is not available: block {hash} is not on the canonical chain")]
+    StateNotCanonical {
+        /// Height of the block.
+        height: Height,
+        /// Hash of the block.
+        hash: B256,
+    },
+    /// A block stored here does not execute again to what was stored.
+    #[error("block {height} does not execute: {reason}")]
+    Execution {
+        /// Height of the block.
+        height: Height,
+        /// Which check failed.
+        reason: String,
+    },
+    /// A trace ended early; some bytes may have been sent already.
+    #[error("tracing failed: {message}")]
+    Trace {
+        /// Why.
+        message: String,
+    },
+    /// The queue of a thread pool is full.
+    #[error("node is busy: the {pool} queue is full ({queue} waiting)")]
+    Busy {
+        /// Name of the pool.
+        pool: &'static str,
+        /// Its limit of waiting jobs.
+        queue: usize,
+    },
+    /// The node is closed.
+    #[error("node is closed")]
+    Closed,
+    /// A store failed or holds bytes that do not decode.
+    #[error("store: {message}")]
+    Store {
+        /// Which store and why.
+        message: String,
+    },
+    /// A defect of this program: a job panicked.
+    #[error("internal error: {message}")]
+    Internal {
+        /// The panic's message.
+        message: String,
+    },
+}
+
+impl NodeError {
+    /// A stable machine name of the kind, for the table of JSON-RPC errors.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Config { .. } => "config",
+            Self::HomeInUse { .. } => "home_in_use",
+            Self::HomeEmpty { .. } => "home_empty",
+            Self::HomeNotEmpty { .. } => "home_not_empty",
+            Self::HomeIncompatible { .. } => "home_incompatible",
+            Self::Genesis { .. } => "genesis",
+            Self::HeaderNotFound | Self::HeaderForHashNotFound => "header_not_found",
+            Self::NotCanonical => "not_canonical",
+            Self::UnknownBlock => "unknown_block",
+            Self::BlockNotFound { .. } => "block_not_found",
+            Self::TransactionNotFound => "transaction_not_found",
+            Self::GenesisNotTraceable => "genesis_not_traceable",
+            Self::ExecutionReverted { .. } => "execution_reverted",
+            Self::ExecutionFailed { .. } => "execution_failed",
+            Self::InvalidParams { .. } => "invalid_params",
+            Self::LimitExceeded { .. } => "limit_exceeded",
+            Self::Unsupported { .. } => "unsupported",
+            Self::Pool(_) => "transaction_rejected",
+            Self::TransactionDecode { .. } => "transaction_decode",
+            Self::NotRetained { .. } | Self::StateNotCanonical { .. } => "not_retained",
+            Self::Execution { .. } => "execution",
+            Self::Trace { .. } => "trace",
+            Self::Busy { .. } => "busy",
+            Self::Closed => "closed",
+            Self::Store { .. } => "store",
+            Self::Internal { .. } => "internal",
+        }
+    }
+
+    /// The `data` member of a JSON-RPC error: the revert's bytes as hex.
+    pub fn data(&self) -> Option<String> {
+        match self {
+            Self::ExecutionReverted { output, .. } => Some(output.to_string()),
+            _ => None,
+        }
+    }
+
+    /// `{"kind":…,"message":…,"data":…}`; `data` only where there is one.
+    pub fn to_json(&self) -> Vec<u8> {
+        #[derive(serde::Serialize)]
+        struct Wire<'a> {
+            kind: &'a str,
+            message: String,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            data: Option<String>,
+        }
+        let wire = Wire { kind: self.kind(), message: self.to_string(), data: self.data() };
+        serde_json::to_vec(&wire).expect("strings always serialise")
+    }
+
+    /// An error of parameters, in the words given.
+    pub fn invalid_params(message: impl Into<String>) -> Self {
+        Self::InvalidParams { message: message.into() }
+    }
+}
+
+impl From<StateError> for NodeError {
+    fn from(error: StateError) -> Self {
+        match error {
+            StateError::NotRetained { height, oldest, newest } => {
+                Self::NotRetained { height, oldest, newest }
+            }
+            other => Self::Store { message: other.to_string() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_revert_carries_its_bytes_and_go_ethereums_words() {
+        let error =
+            NodeError::ExecutionReverted { reason: Some("no".into()), output: Bytes::from_static(&[1, 2]) };
+        assert_eq!(
+            String::from_utf8(error.to_json()).expect("JSON is UTF-8"),
+            r#"{"kind":"execution_reverted","message":"execution reverted: no","data":"0x0102"}"#
+        );
+    }
+
+    #[test]
+    fn a_missing_block_is_named_by_its_number_where_there_is_one() {
+        assert_eq!(NodeError::BlockNotFound { number: Some(7) }.to_string(), "block #7 not found");
+        assert_eq!(NodeError::BlockNotFound { number: None }.to_string(), "block not found");
+    }
+}

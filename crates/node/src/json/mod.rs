@@ -1,0 +1,11 @@
+//! go-ethereum's JSON shapes of blocks, transactions, receipts and logs, written straight into bytes.
+
+mod block;
+mod receipt;
+mod transaction;
+mod writer;
+
+pub use block::{BlockParts, write_block, write_header_fields};
+pub use receipt::{LogPlace, ReceiptPlace, write_log, write_receipt};
+pub use transaction::{Inclusion, effective_gas_price, write_transaction};
+pub use writer::JsonWriter;

@@ -1,0 +1,147 @@
+//! Transactions, on the chain and in the pool.
+
+use super::JsonWriter;
+use alloy_consensus::{
+    SignableTransaction, Signed, Transaction as _, Typed2718, transaction::to_eip155_value,
+};
+use alloy_eips::{eip2930::AccessList, eip7702::SignedAuthorization};
+use alloy_primitives::{Address, B256, Signature, U256};
+use hearth_primitives::Transaction;
+
+/// Where a transaction stands on the chain.
+#[derive(Clone, Copy, Debug)]
+pub struct Inclusion<'a> {
+    /// Hash of its block.
+    pub block_hash: &'a B256,
+    /// Height of its block.
+    pub number: u64,
+    /// Time of its block, in seconds.
+    pub timestamp: u64,
+    /// Its place in the block.
+    pub index: u64,
+    /// Base fee of its block, in wei; `None` before London.
+    pub base_fee: Option<u64>,
+}
+
+/// What one unit of gas cost: the tip on top of the base fee, at most the cap. Without a base fee, the gas price.
+pub fn effective_gas_price(tx: &Transaction, base_fee: Option<u64>) -> u128 {
+    tx.effective_gas_price(base_fee)
+}
+
+/// Writes a transaction; without `inclusion` it is pending and its block members are `null`.
+pub fn write_transaction(
+    w: &mut JsonWriter,
+    tx: &Transaction,
+    hash: &B256,
+    sender: &Address,
+    inclusion: Option<&Inclusion<'_>>,
+) {
+    w.begin_object();
+    write_place(w, inclusion);
+    w.key("from").address(sender);
+    w.key("gas").quantity(tx.gas_limit());
+    // A pending transaction has no base fee yet: what it offers at most stands for its price.
+    let price = match inclusion {
+        Some(inclusion) => effective_gas_price(tx, inclusion.base_fee),
+        None => tx.max_fee_per_gas(),
+    };
+    w.key("gasPrice").quantity_u128(price);
+    if let Some(tip) = tx.max_priority_fee_per_gas() {
+        w.key("maxFeePerGas").quantity_u128(tx.max_fee_per_gas());
+        w.key("maxPriorityFeePerGas").quantity_u128(tip);
+    }
+    if let Some(fee) = tx.max_fee_per_blob_gas() {
+        w.key("maxFeePerBlobGas").quantity_u128(fee);
+    }
+    w.key("hash").hash(hash);
+    w.key("input").bytes(tx.input());
+    w.key("nonce").quantity(tx.nonce());
+    w.key("to").optional_address(tx.to().as_ref());
+    w.key("transactionIndex");
+    match inclusion {
+        Some(inclusion) => w.quantity(inclusion.index),
+        None => w.null(),
+    };
+    w.key("value").quantity_u256(&tx.value());
+    w.key("type").quantity(tx.ty().into());
+    if let Some(list) = tx.access_list() {
+        write_access_list(w, list);
+    }
+    if let Some(id) = tx.chain_id() {
+        w.key("chainId").quantity(id);
+    }
+    if let Some(hashes) = tx.blob_versioned_hashes().filter(|hashes| !hashes.is_empty()) {
+        w.key("blobVersionedHashes").begin_array();
+        hashes.iter().for_each(|hash| {
+            w.hash(hash);
+        });
+        w.end_array();
+    }
+    if let Some(list) = tx.authorization_list().filter(|list| !list.is_empty()) {
+        write_authorizations(w, list);
+    }
+    write_signature(w, tx);
+    w.end_object();
+}
+
+fn write_place(w: &mut JsonWriter, inclusion: Option<&Inclusion<'_>>) {
+    match inclusion {
+        Some(inclusion) => {
+            w.key("blockHash").hash(inclusion.block_hash);
+            w.key("blockNumber").quantity(inclusion.number);
+            w.key("blockTimestamp").quantity(inclusion.timestamp);
+        }
+        None => {
+            w.key("blockHash").null().key("blockNumber").null().key("blockTimestamp").null();
+        }
+    }
+}
+
+fn write_access_list(w: &mut JsonWriter, list: &AccessList) {
+    w.key("accessList").begin_array();
+    for item in &list.0 {
+        w.begin_object().key("address").address(&item.address);
+        w.key("storageKeys").begin_array();
+        item.storage_keys.iter().for_each(|key| {
+            w.hash(key);
+        });
+        w.end_array().end_object();
+    }
+    w.end_array();
+}
+
+fn write_authorizations(w: &mut JsonWriter, list: &[SignedAuthorization]) {
+    w.key("authorizationList").begin_array();
+    for authorization in list {
+        w.begin_object().key("chainId").quantity_u256(&authorization.inner().chain_id);
+        w.key("address").address(&authorization.inner().address);
+        w.key("nonce").quantity(authorization.inner().nonce);
+        w.key("yParity").quantity(authorization.y_parity().into());
+        w.key("r").quantity_u256(&authorization.r());
+        w.key("s").quantity_u256(&authorization.s()).end_object();
+    }
+    w.end_array();
+}
+
+fn signature<T: SignableTransaction<Signature>>(signed: &Signed<T>) -> &Signature {
+    signed.signature()
+}
+
+fn write_signature(w: &mut JsonWriter, tx: &Transaction) {
+    let signature = match tx {
+        Transaction::Legacy(tx) => signature(tx),
+        Transaction::Eip2930(tx) => signature(tx),
+        Transaction::Eip1559(tx) => signature(tx),
+        Transaction::Eip4844(tx) => signature(tx),
+        Transaction::Eip7702(tx) => signature(tx),
+    };
+    let parity = signature.v();
+    // Legacy signatures fold the chain id into v (EIP-155); typed ones carry the bare parity.
+    let v = if tx.is_legacy() { to_eip155_value(parity, tx.chain_id()) } else { parity.into() };
+    w.key("v").quantity_u256(&U256::from(v));
+    w.key("r").quantity_u256(&signature.r());
+    w.key("s").quantity_u256(&signature.s());
+    if !tx.is_legacy() {
+        w.key("yParity").quantity(parity.into());
+    }
+}

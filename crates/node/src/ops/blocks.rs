@@ -1,0 +1,60 @@
+//! Blocks and the numbers of their transactions.
+
+use super::{Answer, null, quantity};
+use crate::{
+    BlockNumber, Node, NodeError,
+    json::{BlockParts, JsonWriter, write_block},
+};
+use alloy_primitives::B256;
+use hearth_ledger::StoredBlock;
+use std::sync::Arc;
+
+pub(super) fn by_number(node: &Node, block: BlockNumber, full: bool) -> Answer {
+    render(node, node.block_by_number(block)?, full)
+}
+
+pub(super) fn by_hash(node: &Node, hash: &B256, full: bool) -> Answer {
+    render(node, node.block_by_hash(hash)?, full)
+}
+
+pub(super) fn transaction_count_by_number(node: &Node, block: BlockNumber) -> Answer {
+    count(node.block_by_number(block)?)
+}
+
+pub(super) fn transaction_count_by_hash(node: &Node, hash: &B256) -> Answer {
+    count(node.block_by_hash(hash)?)
+}
+
+fn count(block: Option<Arc<StoredBlock>>) -> Answer {
+    block.map_or_else(null, |block| quantity(block.tx_hashes.len() as u64))
+}
+
+fn render(node: &Node, block: Option<Arc<StoredBlock>>, full: bool) -> Answer {
+    let Some(block) = block else { return null() };
+    let parts = BlockParts {
+        block: &block.block,
+        hash: &block.hash,
+        size: block.size,
+        tx_hashes: &block.tx_hashes,
+        ommer_hashes: &block.ommer_hashes,
+    };
+    let mut writer = JsonWriter::with_capacity(parts.json_capacity(full));
+    if full && !block.tx_hashes.is_empty() {
+        let receipts = node.receipts_of(&block)?;
+        check_length(&block, receipts.senders.len())?;
+        write_block(&mut writer, &parts, Some(&receipts.senders));
+    } else {
+        write_block(&mut writer, &parts, None);
+    }
+    Ok(writer.into_bytes())
+}
+
+/// Zipping would cut silently what does not fit together.
+pub(super) fn check_length(block: &StoredBlock, have: usize) -> Result<(), NodeError> {
+    let want = block.tx_hashes.len();
+    if have == want {
+        return Ok(());
+    }
+    let message = format!("block {}: {want} transactions but {have} receipts", block.hash);
+    Err(NodeError::Store { message })
+}

@@ -1,0 +1,182 @@
+//! `eth_getLogs`: header blooms first, receipts only of blocks that may match.
+
+use super::Answer;
+use crate::{
+    LogFilter, Node, NodeError,
+    json::{JsonWriter, LogPlace, write_log},
+};
+use alloy_eips::BlockNumberOrTag;
+use alloy_primitives::{Address, B256, Bloom, BloomInput, Log};
+use hearth_ledger::StoredBlock;
+use hearth_primitives::Height;
+
+pub(super) fn get(node: &Node, filter: &LogFilter) -> Answer {
+    let mut search = Search {
+        node,
+        filter,
+        found: 0,
+        limit: node.config().rpc.logs_max_results,
+        writer: JsonWriter::default(),
+    };
+    search.writer.begin_array();
+    match filter.block_hash {
+        Some(hash) => {
+            if filter.from_block.is_some() || filter.to_block.is_some() {
+                let message = "cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other";
+                return Err(NodeError::invalid_params(message));
+            }
+            let block = node.block_by_hash(&hash)?.ok_or(NodeError::UnknownBlock)?;
+            search.block(&block)?;
+        }
+        None => {
+            if let Some((first, last)) = range(node, filter)? {
+                for height in first..=last {
+                    if let Some(block) = node.canonical(height)? {
+                        search.block(&block)?;
+                    }
+                }
+            }
+        }
+    }
+    search.writer.end_array();
+    Ok(search.writer.into_bytes())
+}
+
+/// The heights to search, both inclusive; `None` for none.
+fn range(node: &Node, filter: &LogFilter) -> Result<Option<(Height, Height)>, NodeError> {
+    let (from, to) = (filter.from_block.unwrap_or_default(), filter.to_block.unwrap_or_default());
+    if from == BlockNumberOrTag::Pending || to == BlockNumberOrTag::Pending {
+        return Err(NodeError::invalid_params("pending logs are not supported"));
+    }
+    if let (BlockNumberOrTag::Number(from), BlockNumberOrTag::Number(to)) = (from, to)
+        && to > 0
+        && from > to
+    {
+        return Err(NodeError::invalid_params("invalid block range params"));
+    }
+    let head = node.head()?.block.header.number;
+    let (first, last) = (node.height(from)?, node.height(to)?);
+    if first > last {
+        return Ok(None);
+    }
+    if last > head {
+        return Err(NodeError::invalid_params("block range extends beyond current head block"));
+    }
+    let limit = node.config().rpc.logs_max_block_range;
+    if limit != 0 && last - first > limit {
+        return Err(NodeError::LimitExceeded { message: format!("exceed maximum block range: {limit}") });
+    }
+    Ok(Some((first, last)))
+}
+
+struct Search<'a> {
+    node: &'a Node,
+    filter: &'a LogFilter,
+    found: usize,
+    limit: usize,
+    writer: JsonWriter,
+}
+
+impl Search<'_> {
+    fn block(&mut self, block: &StoredBlock) -> Result<(), NodeError> {
+        let header = &block.block.header;
+        if !may_match(&header.logs_bloom, self.filter) {
+            return Ok(());
+        }
+        let stored = self.node.receipts_of(block)?;
+        let mut log_index = 0;
+        for (tx_index, (receipt, tx_hash)) in stored.receipts.iter().zip(&block.tx_hashes).enumerate() {
+            let place = LogPlace {
+                block_hash: &block.hash,
+                number: header.number,
+                timestamp: header.timestamp,
+                tx_hash,
+                tx_index: tx_index as u64,
+            };
+            for log in receipt.logs() {
+                if matches(log, &self.filter.address, &self.filter.topics) {
+                    self.count()?;
+                    write_log(&mut self.writer, log, &place, log_index);
+                }
+                log_index += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self) -> Result<(), NodeError> {
+        self.found += 1;
+        if self.found <= self.limit {
+            return Ok(());
+        }
+        let message = format!("query returned more than {} results", self.limit);
+        Err(NodeError::LimitExceeded { message })
+    }
+}
+
+/// Whether a block with this bloom can hold a log that the filter wants.
+fn may_match(bloom: &Bloom, filter: &LogFilter) -> bool {
+    let any = |inputs: &mut dyn Iterator<Item = &[u8]>| {
+        let mut empty = true;
+        for input in inputs {
+            empty = false;
+            if bloom.contains_input(BloomInput::Raw(input)) {
+                return true;
+            }
+        }
+        empty
+    };
+    any(&mut filter.address.iter().map(|a| a.as_slice()))
+        && filter.topics.iter().all(|alternatives| any(&mut alternatives.iter().map(|t| t.as_slice())))
+}
+
+/// Whether the filter wants a log. A filter with more positions than the log has topics never matches.
+fn matches(log: &Log, addresses: &[Address], topics: &[Vec<B256>]) -> bool {
+    if !addresses.is_empty() && !addresses.contains(&log.address) {
+        return false;
+    }
+    topics.len() <= log.topics().len()
+        && topics.iter().zip(log.topics()).all(|(wanted, have)| wanted.is_empty() || wanted.contains(have))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloy_primitives::Bytes;
+
+    fn log(topics: &[u8]) -> Log {
+        let topics = topics.iter().map(|t| B256::repeat_byte(*t)).collect();
+        Log::new(Address::repeat_byte(0xaa), topics, Bytes::new()).expect("at most four topics")
+    }
+
+    fn topic(t: u8) -> Vec<B256> {
+        vec![B256::repeat_byte(t)]
+    }
+
+    #[test]
+    fn positions_match_in_order_and_empty_ones_accept_anything() {
+        let log = log(&[1, 2]);
+        assert!(matches(&log, &[], &[]));
+        assert!(matches(&log, &[], &[topic(1)]));
+        assert!(matches(&log, &[], &[vec![], topic(2)]));
+        assert!(matches(&log, &[Address::repeat_byte(0xaa)], &[topic(1), topic(2)]));
+        assert!(!matches(&log, &[], &[topic(2)]));
+        assert!(!matches(&log, &[], &[vec![], vec![], vec![]]), "the log has only two topics");
+        assert!(!matches(&log, &[Address::ZERO], &[]));
+    }
+
+    #[test]
+    fn a_bloom_lets_pass_what_it_holds() {
+        let mut bloom = Bloom::ZERO;
+        bloom.accrue_log(&log(&[1, 2]));
+        let filter = |address: Vec<Address>, topics: Vec<Vec<B256>>| LogFilter {
+            address,
+            topics,
+            ..Default::default()
+        };
+        assert!(may_match(&bloom, &filter(vec![], vec![])));
+        assert!(may_match(&bloom, &filter(vec![Address::repeat_byte(0xaa)], vec![vec![], topic(2)])));
+        assert!(!may_match(&bloom, &filter(vec![Address::repeat_byte(0xbb)], vec![])));
+        assert!(!may_match(&bloom, &filter(vec![], vec![topic(9)])));
+    }
+}

@@ -1,0 +1,67 @@
+//! `eth_sendRawTransaction`.
+
+use super::{Answer, short};
+use crate::{Node, NodeError};
+use alloy_consensus::Transaction as _;
+use alloy_eips::eip2718::Decodable2718;
+use alloy_primitives::U256;
+use hearth_chain::pool::PoolError;
+use hearth_primitives::PooledTransaction;
+
+pub(super) fn raw_transaction(node: &Node, bytes: &[u8]) -> Answer {
+    let transaction = decode(bytes)?;
+    let limits = &node.config().rpc;
+    let fee = U256::from(transaction.max_fee_per_gas()).saturating_mul(U256::from(transaction.gas_limit()));
+    if limits.tx_fee_cap_wei != 0 && fee > U256::from(limits.tx_fee_cap_wei) {
+        return Err(PoolError::FeeCapExceeded { fee_wei: fee, cap_wei: limits.tx_fee_cap_wei }.into());
+    }
+    if !limits.allow_unprotected_txs && transaction.chain_id().is_none() {
+        return Err(PoolError::Unprotected.into());
+    }
+    let (state, head) = node.state_at(None)?;
+    let entry = node.pool().add(transaction, &head.block.header, &state)?;
+    if let Some(dev) = node.dev() {
+        let mined = dev.mine_ready().map_err(|e| crate::node::chain_error(&node.config().home, e))?;
+        if let Some((_, error)) = mined.dropped.iter().find(|(hash, _)| *hash == entry.hash) {
+            return Err(PoolError::Invalid { reason: error.to_string() }.into());
+        }
+    }
+    short(|w| w.hash(&entry.hash))
+}
+
+/// Decodes a transaction's EIP-2718 bytes; nothing may follow them.
+fn decode(bytes: &[u8]) -> Result<PooledTransaction, NodeError> {
+    let refuse = |message: String| NodeError::TransactionDecode { message };
+    match bytes.first() {
+        None => return Err(refuse("typed transaction too short".into())),
+        Some(0..=0x7f) if bytes.len() == 1 => return Err(refuse("typed transaction too short".into())),
+        // EIP-2718: 0x00 to 0x7f are types, of which 1 to 4 are known; a list begins at 0xc0.
+        Some(1..=4 | 0xc0..) => {}
+        Some(_) => return Err(refuse("transaction type not supported".into())),
+    }
+    let mut rest = bytes;
+    let transaction = PooledTransaction::decode_2718(&mut rest).map_err(|e| refuse(format!("rlp: {e}")))?;
+    if rest.is_empty() {
+        return Ok(transaction);
+    }
+    Err(refuse(format!(
+        "rlp: {} bytes after the transaction, at offset {}",
+        rest.len(),
+        bytes.len() - rest.len()
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_transaction_are_refused_with_go_ethereums_words() {
+        let words = |bytes: &[u8]| decode(bytes).expect_err("refused").to_string();
+        assert_eq!(words(&[]), "typed transaction too short");
+        assert_eq!(words(&[2]), "typed transaction too short");
+        assert_eq!(words(&[9, 0xc0]), "transaction type not supported");
+        assert_eq!(words(&[0x80, 0xc0]), "transaction type not supported");
+        assert!(words(&[0xc1, 0x80]).starts_with("rlp: "));
+    }
+}

@@ -1,0 +1,318 @@
+//! What can be asked of a node: one typed request an operation, read from `{"op":…,"args":{…}}`.
+
+use alloy_eips::{BlockId, BlockNumberOrTag};
+use alloy_primitives::{Address, B256, Bytes, U64, U256};
+use serde::{Deserialize, Deserializer};
+
+/// A block by tag (`"latest"`), number (`"0x1b"`), hash (32 bytes), `{"blockNumber":…}` or
+/// `{"blockHash":…,"requireCanonical":…}` (EIP-1898).
+pub type BlockRef = BlockId;
+
+/// A block by tag or number alone.
+pub type BlockNumber = BlockNumberOrTag;
+
+type CallRequest = serde_json::Value;
+type StateOverrides = serde_json::Value;
+type BlockOverrides = serde_json::Value;
+
+/// One operation with its arguments. Quantities are `0x` strings or JSON numbers; hashes, addresses and bytes are hex.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "op", content = "args", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Request {
+    /// Height of the head.
+    BlockNumber,
+    /// The chain's id.
+    ChainId,
+    /// The network's id, in decimal.
+    NetVersion,
+    /// `false`: this node never downloads from peers.
+    Syncing,
+    /// Suggested price for legacy transactions: base fee plus suggested tip, in wei.
+    GasPrice,
+    /// Suggested tip, in wei.
+    MaxPriorityFeePerGas,
+    /// Base fee of the next block, in wei.
+    BaseFee,
+    /// Blob base fee of the head's child, in wei.
+    BlobBaseFee,
+    /// Fees of past blocks.
+    FeeHistory {
+        /// Number of blocks wanted.
+        block_count: U64,
+        /// The newest of them.
+        newest_block: BlockNumber,
+        /// Percentiles of tips, ascending, 0 to 100.
+        #[serde(default)]
+        reward_percentiles: Option<Vec<f64>>,
+    },
+    /// Balance in wei.
+    GetBalance {
+        /// Account.
+        address: Address,
+        /// State after this block; the head where absent.
+        #[serde(default)]
+        block: Option<BlockRef>,
+    },
+    /// Code of an account.
+    GetCode {
+        /// Account.
+        address: Address,
+        /// State after this block; the head where absent.
+        #[serde(default)]
+        block: Option<BlockRef>,
+    },
+    /// A storage slot, as 32 bytes.
+    GetStorageAt {
+        /// Account.
+        address: Address,
+        /// Slot.
+        slot: U256,
+        /// State after this block; the head where absent.
+        #[serde(default)]
+        block: Option<BlockRef>,
+    },
+    /// An account's nonce; `pending` counts what waits in the pool.
+    GetTransactionCount {
+        /// Account.
+        address: Address,
+        /// State after this block; the head where absent.
+        #[serde(default)]
+        block: Option<BlockRef>,
+    },
+    /// A block by number or tag, or `null`.
+    GetBlockByNumber {
+        /// Which block.
+        block: BlockNumber,
+        /// Whole transactions instead of hashes.
+        #[serde(default)]
+        full: bool,
+    },
+    /// A block by hash, or `null`.
+    GetBlockByHash {
+        /// Which block.
+        hash: B256,
+        /// Whole transactions instead of hashes.
+        #[serde(default)]
+        full: bool,
+    },
+    /// Number of transactions in a block, or `null`.
+    GetBlockTransactionCountByNumber {
+        /// Which block.
+        block: BlockNumber,
+    },
+    /// Number of transactions in a block, or `null`.
+    GetBlockTransactionCountByHash {
+        /// Which block.
+        hash: B256,
+    },
+    /// All receipts of a block, or `null`.
+    GetBlockReceipts {
+        /// Which block.
+        block: BlockRef,
+    },
+    /// A transaction on the chain or in the pool, or `null`.
+    GetTransactionByHash {
+        /// Which transaction.
+        hash: B256,
+    },
+    /// A transaction by its place, or `null`.
+    GetTransactionByBlockNumberAndIndex {
+        /// Which block.
+        block: BlockNumber,
+        /// Which of its transactions.
+        index: U64,
+    },
+    /// A transaction by its place, or `null`.
+    GetTransactionByBlockHashAndIndex {
+        /// Which block.
+        hash: B256,
+        /// Which of its transactions.
+        index: U64,
+    },
+    /// A receipt, or `null`.
+    GetTransactionReceipt {
+        /// Which transaction.
+        hash: B256,
+    },
+    /// Logs that match a filter.
+    GetLogs {
+        /// The filter.
+        filter: LogFilter,
+    },
+    /// Result of a call.
+    Call {
+        /// What to call.
+        transaction: CallRequest,
+        /// State and environment of this block; the head where absent.
+        #[serde(default)]
+        block: Option<BlockRef>,
+        /// State to pretend.
+        #[serde(default)]
+        state_overrides: Option<StateOverrides>,
+        /// Block fields to pretend.
+        #[serde(default)]
+        block_overrides: Option<BlockOverrides>,
+    },
+    /// Gas that a transaction needs.
+    EstimateGas {
+        /// What to send.
+        transaction: CallRequest,
+        /// State and environment of this block; the head where absent.
+        #[serde(default)]
+        block: Option<BlockRef>,
+        /// State to pretend.
+        #[serde(default)]
+        state_overrides: Option<StateOverrides>,
+        /// Block fields to pretend.
+        #[serde(default)]
+        block_overrides: Option<BlockOverrides>,
+    },
+    /// Accepts a signed transaction; its hash.
+    SendRawTransaction {
+        /// The transaction's bytes (EIP-2718; type 3 with its sidecar).
+        transaction: Bytes,
+    },
+    /// RLP of a block.
+    GetRawBlock {
+        /// Which block.
+        block: BlockRef,
+    },
+    /// RLP of a header.
+    GetRawHeader {
+        /// Which block.
+        block: BlockRef,
+    },
+    /// Receipts of a block in their consensus encoding.
+    GetRawReceipts {
+        /// Which block.
+        block: BlockRef,
+    },
+    /// A transaction in its EIP-2718 encoding.
+    GetRawTransaction {
+        /// Which transaction.
+        hash: B256,
+    },
+}
+
+impl Request {
+    /// Reads a request from JSON; the error names the argument.
+    pub fn from_json(text: &[u8]) -> Result<Self, crate::NodeError> {
+        serde_json::from_slice(text).map_err(|e| crate::NodeError::invalid_params(e.to_string()))
+    }
+
+    /// Whether the request may take long: it then runs where it cannot hold up short reads.
+    pub fn is_heavy(&self) -> bool {
+        matches!(
+            self,
+            Self::Call { .. }
+                | Self::EstimateGas { .. }
+                | Self::GetLogs { .. }
+                | Self::FeeHistory { .. }
+                | Self::SendRawTransaction { .. }
+        )
+    }
+}
+
+/// Most topic positions in a filter: the EVM has `LOG4`.
+pub const MAX_TOPIC_POSITIONS: usize = 4;
+
+/// Most addresses, or alternatives of one topic position, in a filter (go-ethereum's limit).
+pub const MAX_FILTER_ALTERNATIVES: usize = 1000;
+
+/// What `eth_getLogs` looks for.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LogFilter {
+    /// Exactly this block; excludes a range.
+    #[serde(default)]
+    pub block_hash: Option<B256>,
+    /// First block; the head where absent.
+    #[serde(default)]
+    pub from_block: Option<BlockNumber>,
+    /// Last block; the head where absent.
+    #[serde(default)]
+    pub to_block: Option<BlockNumber>,
+    /// Emitters; any where empty. A single address or a list.
+    #[serde(default, deserialize_with = "one_or_many")]
+    pub address: Vec<Address>,
+    /// Alternatives by position; an empty list accepts anything. Each a topic, a list or `null`.
+    #[serde(default, deserialize_with = "topics")]
+    pub topics: Vec<Vec<B256>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Address>, D::Error> {
+    let addresses = match Option::<OneOrMany<Address>>::deserialize(from)? {
+        None => Vec::new(),
+        Some(OneOrMany::One(address)) => vec![address],
+        Some(OneOrMany::Many(addresses)) => addresses,
+    };
+    within(addresses.len(), MAX_FILTER_ALTERNATIVES, "exceed max addresses or topics per search position")?;
+    Ok(addresses)
+}
+
+fn topics<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<B256>>, D::Error> {
+    let positions = Option::<Vec<Option<OneOrMany<Option<B256>>>>>::deserialize(from)?.unwrap_or_default();
+    within(positions.len(), MAX_TOPIC_POSITIONS, "exceed max topics")?;
+    let positions = positions.into_iter().map(|position| match position {
+        None | Some(OneOrMany::One(None)) => Ok(Vec::new()),
+        Some(OneOrMany::One(Some(topic))) => Ok(vec![topic]),
+        Some(OneOrMany::Many(topics)) => {
+            within(
+                topics.len(),
+                MAX_FILTER_ALTERNATIVES,
+                "exceed max addresses or topics per search position",
+            )?;
+            // A null among the alternatives accepts anything, so the position does.
+            Ok(topics.into_iter().collect::<Option<Vec<B256>>>().unwrap_or_default())
+        }
+    });
+    positions.collect()
+}
+
+fn within<E: serde::de::Error>(have: usize, limit: usize, message: &str) -> Result<(), E> {
+    if have > limit { Err(E::custom(message)) } else { Ok(()) }
+}
+
+/// What to trace.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "op", content = "args", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum TraceRequest {
+    /// One transaction of the canonical chain.
+    TraceTransaction {
+        /// Which transaction.
+        hash: B256,
+        /// The tracer's configuration, as the second parameter of `debug_traceTransaction`.
+        #[serde(default)]
+        config: Option<serde_json::Value>,
+    },
+    /// All transactions of a block.
+    TraceBlockByNumber {
+        /// Which block.
+        block: BlockNumber,
+        /// The tracer's configuration.
+        #[serde(default)]
+        config: Option<serde_json::Value>,
+    },
+    /// All transactions of a block, canonical or not.
+    TraceBlockByHash {
+        /// Which block.
+        hash: B256,
+        /// The tracer's configuration.
+        #[serde(default)]
+        config: Option<serde_json::Value>,
+    },
+}
+
+impl TraceRequest {
+    /// Reads a request from JSON; the error names the argument.
+    pub fn from_json(text: &[u8]) -> Result<Self, crate::NodeError> {
+        serde_json::from_slice(text).map_err(|e| crate::NodeError::invalid_params(e.to_string()))
+    }
+}

@@ -1,0 +1,112 @@
+//! From what a request names to blocks and states, with go-ethereum's distinctions: a block that is not there is
+//! `null` where blocks are asked for, and an error where state is.
+
+use crate::{BlockNumber, BlockRef, Node, NodeError};
+use alloy_eips::{BlockNumberOrTag, RpcBlockHash};
+use alloy_primitives::B256;
+use hearth_flatkv::StateView;
+use hearth_ledger::{LedgerError, StoredBlock, StoredReceipts};
+use hearth_primitives::Height;
+use std::sync::Arc;
+
+impl From<LedgerError> for NodeError {
+    fn from(error: LedgerError) -> Self {
+        Self::Store { message: error.to_string() }
+    }
+}
+
+/// Resolved blocks and their states.
+impl Node {
+    /// The canonical head.
+    pub(crate) fn head(&self) -> Result<Arc<StoredBlock>, NodeError> {
+        self.stored(&self.chain().head().hash)
+    }
+
+    /// A block that an index names: its absence is damage.
+    pub(crate) fn stored(&self, hash: &B256) -> Result<Arc<StoredBlock>, NodeError> {
+        self.chain()
+            .ledger()
+            .block(hash)?
+            .ok_or_else(|| NodeError::Store { message: format!("block {hash} is missing from the ledger") })
+    }
+
+    /// Receipts and senders of a block that is there.
+    pub(crate) fn receipts_of(&self, block: &StoredBlock) -> Result<Arc<StoredReceipts>, NodeError> {
+        self.chain().ledger().receipts(&block.hash)?.ok_or_else(|| NodeError::Store {
+            message: format!("receipts of block {} are missing from the ledger", block.hash),
+        })
+    }
+
+    /// The height that a number or tag means. Nothing here is produced ahead of time, so `pending` is the head; there
+    /// is no other authority over what is final, so `safe` and `finalized` are the head too.
+    pub(crate) fn height(&self, number: BlockNumber) -> Result<Height, NodeError> {
+        Ok(match number {
+            BlockNumberOrTag::Number(number) => number,
+            BlockNumberOrTag::Earliest => 0,
+            BlockNumberOrTag::Latest
+            | BlockNumberOrTag::Pending
+            | BlockNumberOrTag::Safe
+            | BlockNumberOrTag::Finalized => self.head()?.block.header.number,
+        })
+    }
+
+    /// A canonical block by number or tag.
+    pub(crate) fn block_by_number(&self, number: BlockNumber) -> Result<Option<Arc<StoredBlock>>, NodeError> {
+        match number {
+            BlockNumberOrTag::Number(_) | BlockNumberOrTag::Earliest => self.canonical(self.height(number)?),
+            _ => self.head().map(Some),
+        }
+    }
+
+    /// A canonical block by height. Below the base of a home that began in the middle only hashes may be known.
+    pub(crate) fn canonical(&self, height: Height) -> Result<Option<Arc<StoredBlock>>, NodeError> {
+        Ok(self.chain().ledger().canonical_block(height)?)
+    }
+
+    /// A block of any branch by hash.
+    pub(crate) fn block_by_hash(&self, hash: &B256) -> Result<Option<Arc<StoredBlock>>, NodeError> {
+        Ok(self.chain().ledger().block(hash)?)
+    }
+
+    /// A block by any reference; `None` where there is none.
+    pub(crate) fn block_by_ref(&self, reference: BlockRef) -> Result<Option<Arc<StoredBlock>>, NodeError> {
+        match reference {
+            BlockRef::Number(number) => self.block_by_number(number),
+            BlockRef::Hash(hash) => match self.block_by_hash(&hash.block_hash)? {
+                Some(block) => self.check_canonical(&hash, &block).map(|()| Some(block)),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// The state after a block, and the block.
+    pub(crate) fn state_at(
+        &self,
+        reference: Option<BlockRef>,
+    ) -> Result<(StateView, Arc<StoredBlock>), NodeError> {
+        let block = match reference.unwrap_or_default() {
+            BlockRef::Number(number) => self.block_by_number(number)?.ok_or(NodeError::HeaderNotFound)?,
+            BlockRef::Hash(hash) => {
+                let block = self.block_by_hash(&hash.block_hash)?.ok_or(NodeError::HeaderForHashNotFound)?;
+                self.check_canonical(&hash, &block)?;
+                block
+            }
+        };
+        let state = self.state_after(block.block.header.number, &block.hash)?;
+        Ok((state, block))
+    }
+
+    /// The state after the block with this height and hash, which must be canonical.
+    pub(crate) fn state_after(&self, height: Height, hash: &B256) -> Result<StateView, NodeError> {
+        if self.chain().ledger().canonical_hash(height)? != Some(*hash) {
+            return Err(NodeError::StateNotCanonical { height, hash: *hash });
+        }
+        Ok(self.chain().kv().at(height)?)
+    }
+
+    fn check_canonical(&self, hash: &RpcBlockHash, block: &StoredBlock) -> Result<(), NodeError> {
+        let must = hash.require_canonical.unwrap_or(false);
+        let canonical = || self.chain().ledger().canonical_hash(block.block.header.number);
+        if must && canonical()? != Some(block.hash) { Err(NodeError::NotCanonical) } else { Ok(()) }
+    }
+}

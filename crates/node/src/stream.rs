@@ -1,0 +1,322 @@
+//! Answers that are never built whole: a bounded channel of byte chunks between a job and its reader.
+
+use crate::NodeError;
+use parking_lot::{Condvar, Mutex};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Weak},
+};
+
+/// Size of a chunk, in bytes; the last may be smaller.
+pub const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Chunks that may wait for the reader; the job pauses beyond.
+pub const CHUNKS_WAITING: usize = 8;
+
+/// What [`ByteStream::next`] gives: a chunk, or `None` at the end.
+pub type NextChunk = Result<Option<Vec<u8>>, NodeError>;
+
+type Waiter = Box<dyn FnOnce(NextChunk) + Send>;
+
+#[derive(Default)]
+struct State {
+    chunks: VecDeque<Vec<u8>>,
+    /// The job's last word; taken by the reader after the chunks.
+    end: Option<Result<(), NodeError>>,
+    /// The reader has gone: the job should stop.
+    cancelled: bool,
+    waiter: Option<Waiter>,
+}
+
+impl State {
+    /// The next answer for the reader, if there is one already.
+    fn take(&mut self) -> Option<NextChunk> {
+        if let Some(chunk) = self.chunks.pop_front() {
+            return Some(Ok(Some(chunk)));
+        }
+        // The end stays for further calls; an error is told once, after it the stream is over.
+        match self.end.replace(Ok(())) {
+            Some(Ok(())) => Some(Ok(None)),
+            Some(Err(error)) => Some(Err(error)),
+            None => {
+                self.end = None;
+                None
+            }
+        }
+    }
+}
+
+struct Channel {
+    /// Told once when the reader goes before the end.
+    on_cancel: Box<dyn Fn() + Send + Sync>,
+    state: Mutex<State>,
+    /// Signalled when a chunk was taken or the reader went.
+    writable: Condvar,
+    /// Signalled when a chunk or the end was put.
+    readable: Condvar,
+}
+
+impl Channel {
+    fn cancel(&self) {
+        let mut state = self.state.lock();
+        if std::mem::replace(&mut state.cancelled, true) {
+            return;
+        }
+        drop(state);
+        self.writable.notify_all();
+        (self.on_cancel)();
+    }
+}
+
+/// The reader's end. Dropping it cancels the job.
+pub struct ByteStream {
+    channel: Arc<Channel>,
+}
+
+impl ByteStream {
+    /// Waits for the next chunk; `None` at the end. An error ends the stream.
+    pub fn next(&self) -> NextChunk {
+        let mut state = self.channel.state.lock();
+        loop {
+            if let Some(answer) = state.take() {
+                self.channel.writable.notify_one();
+                return answer;
+            }
+            self.channel.readable.wait(&mut state);
+        }
+    }
+
+    /// Calls back with the next chunk, at once where it is there, else from the job's thread. One call at a time:
+    /// a second waiter is refused.
+    pub fn next_with(&self, callback: impl FnOnce(NextChunk) + Send + 'static) {
+        let mut state = self.channel.state.lock();
+        if state.waiter.is_some() {
+            drop(state);
+            callback(Err(NodeError::Internal { message: "a stream was asked twice at once".into() }));
+            return;
+        }
+        match state.take() {
+            Some(answer) => {
+                self.channel.writable.notify_one();
+                drop(state);
+                callback(answer);
+            }
+            None => state.waiter = Some(Box::new(callback)),
+        }
+    }
+
+    /// Tells the job to stop; what was written already can still be read.
+    pub fn cancel(&self) {
+        self.channel.cancel();
+    }
+
+    /// Something that can stop the job without keeping the stream alive.
+    pub fn canceller(&self) -> Canceller {
+        Canceller(Arc::downgrade(&self.channel))
+    }
+}
+
+/// Stops the job of a stream from elsewhere.
+#[derive(Clone)]
+pub struct Canceller(Weak<Channel>);
+
+impl Canceller {
+    /// Tells the job to stop, if it still runs.
+    pub fn cancel(&self) {
+        if let Some(channel) = self.0.upgrade() {
+            channel.cancel();
+        }
+    }
+
+    /// Whether stream or job still live.
+    pub fn is_live(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+}
+
+impl Drop for ByteStream {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+/// The job's end: collects bytes into chunks and waits while the reader is behind.
+pub struct ByteSender {
+    channel: Arc<Channel>,
+    buffer: Vec<u8>,
+    finished: bool,
+}
+
+/// The reader has gone; nobody wants the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the reader of the stream has gone")]
+pub struct Cancelled;
+
+impl ByteSender {
+    /// Appends bytes, handing on full chunks. Waits while [`CHUNKS_WAITING`] chunks are unread.
+    pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), Cancelled> {
+        while self.buffer.len() + bytes.len() >= CHUNK_BYTES {
+            let (now, later) = bytes.split_at(CHUNK_BYTES - self.buffer.len());
+            self.buffer.extend_from_slice(now);
+            bytes = later;
+            let full = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK_BYTES));
+            self.put(full)?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Whether the reader has gone.
+    pub fn is_cancelled(&self) -> bool {
+        self.channel.state.lock().cancelled
+    }
+
+    /// Hands on what is left and says how it ended.
+    pub fn finish(mut self, end: Result<(), NodeError>) {
+        let rest = std::mem::take(&mut self.buffer);
+        if !rest.is_empty() && end.is_ok() {
+            let _ = self.put(rest);
+        }
+        self.end(end);
+    }
+
+    fn put(&self, chunk: Vec<u8>) -> Result<(), Cancelled> {
+        let mut state = self.channel.state.lock();
+        while state.chunks.len() >= CHUNKS_WAITING && !state.cancelled {
+            self.channel.writable.wait(&mut state);
+        }
+        if state.cancelled {
+            return Err(Cancelled);
+        }
+        // A waiter means that nothing was queued before this chunk.
+        if let Some(waiter) = state.waiter.take() {
+            drop(state);
+            waiter(Ok(Some(chunk)));
+        } else {
+            state.chunks.push_back(chunk);
+            drop(state);
+            self.channel.readable.notify_one();
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, end: Result<(), NodeError>) {
+        self.finished = true;
+        let mut state = self.channel.state.lock();
+        state.end = Some(end);
+        let waiter = state.waiter.take();
+        let answer = waiter.as_ref().and_then(|_| state.take());
+        drop(state);
+        if let (Some(waiter), Some(answer)) = (waiter, answer) {
+            waiter(answer);
+        }
+        self.channel.readable.notify_all();
+    }
+}
+
+impl Drop for ByteSender {
+    // A job that vanished without a word (a panic, a closed pool) must not leave its reader waiting.
+    fn drop(&mut self) {
+        if !self.finished {
+            self.end(Err(NodeError::Internal {
+                message: "the job ended without finishing its answer".into(),
+            }));
+        }
+    }
+}
+
+/// A stream and the end that fills it; `on_cancel` is called when the reader goes.
+pub fn channel(on_cancel: impl Fn() + Send + Sync + 'static) -> (ByteSender, ByteStream) {
+    let channel = Arc::new(Channel {
+        on_cancel: Box::new(on_cancel),
+        state: Mutex::default(),
+        writable: Condvar::new(),
+        readable: Condvar::new(),
+    });
+    (ByteSender { channel: channel.clone(), buffer: Vec::new(), finished: false }, ByteStream { channel })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{sync::mpsc, time::Duration};
+
+    fn read_all(stream: &ByteStream) -> Result<Vec<Vec<u8>>, NodeError> {
+        let mut chunks = Vec::new();
+        while let Some(chunk) = stream.next()? {
+            chunks.push(chunk);
+        }
+        Ok(chunks)
+    }
+
+    #[test]
+    fn bytes_arrive_in_order_in_chunks_of_the_named_size() {
+        let (mut sender, stream) = channel(|| {});
+        let bytes: Vec<u8> = (0..CHUNK_BYTES * 20 + 17).map(|i| (i % 251) as u8).collect();
+        let sent = bytes.clone();
+        let job = std::thread::spawn(move || {
+            for part in sent.chunks(1000) {
+                sender.write(part).expect("reader is there");
+            }
+            sender.finish(Ok(()));
+        });
+        let chunks = read_all(&stream).expect("no error");
+        job.join().expect("job ends");
+        assert_eq!(chunks.len(), 21);
+        assert!(chunks[..20].iter().all(|c| c.len() == CHUNK_BYTES));
+        assert_eq!(chunks.concat(), bytes);
+        assert!(stream.next().expect("still over").is_none());
+    }
+
+    #[test]
+    fn the_job_waits_for_a_slow_reader_and_stops_when_it_goes() {
+        let (mut sender, stream) = channel(|| {});
+        let (progress, seen) = mpsc::channel();
+        let job = std::thread::spawn(move || {
+            let chunk = vec![0; CHUNK_BYTES];
+            for i in 0.. {
+                if sender.write(&chunk).is_err() {
+                    return i;
+                }
+                progress.send(i).expect("test counts");
+            }
+            unreachable!("the loop has no end")
+        });
+        for _ in 0..CHUNKS_WAITING {
+            seen.recv_timeout(Duration::from_secs(10)).expect("room for the first chunks");
+        }
+        assert!(seen.recv_timeout(Duration::from_millis(50)).is_err(), "the next one waits");
+        drop(stream);
+        assert_eq!(job.join().expect("job ends"), CHUNKS_WAITING);
+    }
+
+    #[test]
+    fn an_error_comes_after_the_chunks_and_ends_the_stream() {
+        let (mut sender, stream) = channel(|| {});
+        sender.write(&vec![1; CHUNK_BYTES]).expect("room");
+        sender.finish(Err(NodeError::TransactionNotFound));
+        assert_eq!(stream.next().expect("chunk").map(|c| c.len()), Some(CHUNK_BYTES));
+        assert!(matches!(stream.next(), Err(NodeError::TransactionNotFound)));
+        assert!(stream.next().expect("over").is_none());
+    }
+
+    #[test]
+    fn a_vanished_job_is_an_error_and_a_waiter_is_called() {
+        let (sender, stream) = channel(|| {});
+        let (told, answer) = mpsc::channel();
+        stream.next_with(move |next| told.send(next).expect("test waits"));
+        drop(sender);
+        assert!(matches!(answer.recv().expect("called"), Err(NodeError::Internal { .. })));
+    }
+
+    #[test]
+    fn a_waiter_gets_the_chunk_that_comes_later() {
+        let (mut sender, stream) = channel(|| {});
+        let (told, answer) = mpsc::channel();
+        stream.next_with(move |next| told.send(next).expect("test waits"));
+        sender.write(b"abc").expect("room");
+        sender.finish(Ok(()));
+        assert_eq!(answer.recv().expect("called").expect("chunk"), Some(b"abc".to_vec()));
+        assert!(stream.next().expect("over").is_none());
+    }
+}
