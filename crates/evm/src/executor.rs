@@ -13,6 +13,7 @@ use crate::{
     tx_check::{Remaining, Sender, check_transaction},
     tx_env::tx_env,
     tx_error::TxError,
+    watch::Watch,
 };
 use alloy_consensus::{Header, Transaction as _, TxReceipt as _, Typed2718 as _};
 use alloy_eips::eip4895::Withdrawal;
@@ -162,7 +163,7 @@ impl<'a> BlockExecutor<'a> {
     /// [`ExecuteError::Invalid`] where the transaction cannot be part of the block; nothing is changed then.
     pub fn transact(&mut self, tx: &Transaction, sender: Address) -> Result<TxOutcome, ExecuteError> {
         self.prepare(tx, sender)?;
-        let result = Machine { evm: &mut self.evm, inspector: () }.run();
+        let result = Machine { evm: &mut self.evm, inspector: (), watch: Watch::default() }.run();
         self.conclude(tx, sender, result)
     }
 
@@ -177,7 +178,7 @@ impl<'a> BlockExecutor<'a> {
         inspector: &mut I,
     ) -> Result<TxOutcome, ExecuteError> {
         self.prepare(tx, sender)?;
-        let result = Machine { evm: &mut self.evm, inspector }.inspect();
+        let result = Machine { evm: &mut self.evm, inspector, watch: Watch::default() }.inspect();
         self.conclude(tx, sender, result)
     }
 
@@ -250,7 +251,7 @@ impl<'a> BlockExecutor<'a> {
             return Ok((None, Changeset::default()));
         }
         self.evm.ctx.tx = system::call_env(address, input);
-        match (Machine { evm: &mut self.evm, inspector: () }).run_system_call() {
+        match (Machine { evm: &mut self.evm, inspector: (), watch: Watch::default() }).run_system_call() {
             Ok(result) => Ok((Some(result), self.take_changes()?)),
             Err(error) => {
                 discard(&mut self.evm);
@@ -329,7 +330,7 @@ fn execute_error(error: MachineError) -> ExecuteError {
     }
 }
 
-fn invalid(error: InvalidTransaction) -> TxError {
+pub(crate) fn invalid(error: InvalidTransaction) -> TxError {
     match error {
         InvalidTransaction::CallGasCostMoreThanGasLimit { initial_gas, gas_limit } => {
             TxError::IntrinsicGas { have: gas_limit, want: initial_gas }

@@ -11,6 +11,7 @@ mod env;
 mod error;
 mod executor;
 mod genesis;
+mod halt_text;
 mod header;
 mod json;
 mod machine;
@@ -20,11 +21,13 @@ mod receipt;
 mod requests;
 mod rewards;
 mod senders;
+pub mod simulate;
 mod spec;
 mod system;
 mod tx_check;
 mod tx_env;
 mod tx_error;
+mod watch;
 
 pub use changes::merge as merge_changes;
 pub use check::{check_output, check_without_receipts_root};
@@ -33,6 +36,7 @@ pub use env::BlockEnvironment;
 pub use error::{BlockError, Field, SpecError};
 pub use executor::{BlockExecutor, ExecuteError, TxOutcome, TxStatus, execute_block};
 pub use genesis::{Genesis, GenesisAccount, alloc_changes};
+pub use halt_text::{HaltDetails, halt_text};
 pub use header::{
     Ancestors, ELASTICITY, INITIAL_BASE_FEE, MAX_BLOCK_SIZE, MAX_EXTRA_DATA, MAX_GAS_LIMIT, MIN_GAS_LIMIT, next_base_fee,
     next_difficulty, next_excess_blob_gas, validate_body, validate_header, validate_merge, validate_roots,
@@ -42,6 +46,9 @@ pub use overlay::{BlockState, ReadError};
 pub use precompiles::Precompiles;
 pub use rewards::block_reward;
 pub use senders::{recover_sender, recover_senders};
+pub use simulate::{
+    BlockOverrides, CallError, CallLimits, CallOutcome, CallRequest, CallSite, CallStatus, StateOverrides, call, estimate_gas,
+};
 pub use spec::{BlobParams, BlobScheduleEntry, ChainSpec, Fork};
 pub use system::{
     BEACON_ROOTS_ADDRESS, CONSOLIDATION_REQUESTS_ADDRESS, HISTORY_ADDRESS, SYSTEM_ADDRESS, WITHDRAWAL_REQUESTS_ADDRESS,
@@ -49,3 +56,4 @@ pub use system::{
 pub use tx_check::{MAX_INIT_CODE, MAX_TX_BLOBS, MAX_TX_GAS};
 pub use tx_env::{recover_authorization, tx_env};
 pub use tx_error::TxError;
+pub use watch::Watch;

@@ -6,6 +6,7 @@ use crate::{
     overlay::{BlockState, ReadError},
     precompiles::Precompiles,
     spec::{ChainSpec, Fork},
+    watch::Watch,
 };
 use alloy_primitives::{Address, B256, KECCAK256_EMPTY};
 use revm::{
@@ -61,6 +62,8 @@ pub(crate) fn block_evm<'a>(spec: &ChainSpec, env: &BlockEnvironment, state: Blo
 pub(crate) struct Machine<'e, 'a, I> {
     pub evm: &'e mut BlockEvm<'a>,
     pub inspector: I,
+    /// When to stop.
+    pub watch: Watch<'e>,
 }
 
 impl<'a, I> Machine<'_, 'a, I> {
@@ -123,6 +126,9 @@ impl<'a, I> EvmTr for Machine<'_, 'a, I> {
         &mut self,
         input: <Frame as FrameTr>::FrameInit,
     ) -> Result<FrameInitResult<'_, Frame>, ContextDbError<Self::Context>> {
+        if self.watch.expired() {
+            return Err(ContextError::Custom("aborted".to_string()));
+        }
         let occupied = match &input.frame_input {
             FrameInput::Create(inputs) => self.occupied_by_storage(inputs)?,
             _ => None,

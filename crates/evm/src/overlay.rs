@@ -4,7 +4,7 @@
 //! read set, what each step changed its write set.
 
 use crate::code_cache;
-use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256, map::{AddressMap, B256Map, HashMap, U256Map}};
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256, map::{AddressMap, B256Map, HashMap, U256Map}};
 use hearth_primitives::{
     Account, AccountChange, BlockHashes, Changeset, Height, ReadSet, SlotChange, StateError, StateReader,
 };
@@ -55,7 +55,7 @@ pub struct BlockState<'a> {
     index: AddressMap<usize>,
     codes: B256Map<Bytecode>,
     /// Codes that this block deployed.
-    new_codes: B256Map<alloy_primitives::Bytes>,
+    new_codes: B256Map<Bytes>,
     read_codes: Vec<B256>,
     hashes: HashMap<Height, B256>,
     /// Whether code of the form of a delegation is one (EIP-7702).
@@ -289,6 +289,42 @@ impl<'a> BlockState<'a> {
         Ok(())
     }
 
+    /// Makes an account hold something else from the start on (simulation). `None` leaves a field as it is.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) fn override_account(
+        &mut self,
+        address: Address,
+        nonce: Option<u64>,
+        balance: Option<U256>,
+        code: Option<Bytes>,
+        storage: Option<StorageOverride>,
+    ) -> Result<(), StateError> {
+        let index = self.entry_index(address)?;
+        let mut account = self.entries[index].now.unwrap_or_default();
+        account.nonce = nonce.unwrap_or(account.nonce);
+        account.balance = balance.unwrap_or(account.balance);
+        if let Some(code) = code {
+            account.code_hash = if code.is_empty() { KECCAK256_EMPTY } else { keccak256(&code) };
+            self.codes.insert(account.code_hash, code_cache::analyse(code, self.delegations));
+        }
+        let entry = &mut self.entries[index];
+        entry.start = Some(account);
+        entry.now = entry.start;
+        let slots = match storage {
+            Some(StorageOverride::Replace(slots)) => {
+                entry.slots.clear();
+                entry.wiped = true;
+                slots
+            }
+            Some(StorageOverride::Change(slots)) => slots,
+            None => Vec::new(),
+        };
+        entry.slots.extend(slots.into_iter().map(|(key, value)| (key, Slot { start: value, now: value })));
+        Ok(())
+    }
+
     /// Net change since the start of the block.
     pub(crate) fn net_changes(&self) -> Changeset {
         let mut changes = Changeset::default();
@@ -370,6 +406,15 @@ impl Database for BlockState<'_> {
         self.hashes.insert(number, hash);
         Ok(hash)
     }
+}
+
+/// What an account's storage is to hold during a simulation.
+#[derive(Clone, Debug)]
+pub(crate) enum StorageOverride {
+    /// These slots and nothing else.
+    Replace(Vec<(U256, U256)>),
+    /// These slots on top of the others.
+    Change(Vec<(U256, U256)>),
 }
 
 /// A write set in the making, for changes outside of the interpreter: an account may change more than once.

@@ -1,0 +1,334 @@
+//! `eth_call`: one message on top of a block's state.
+
+use super::{BlockOverrides, CallError, CallRequest, Message, StateOverrides};
+use crate::{
+    env::BlockEnvironment,
+    executor::invalid,
+    halt_text::{HaltDetails, halt_text},
+    machine::{BlockEvm, EvmContext, Machine, MachineError, block_evm, discard},
+    overlay::{BlockState, ReadError},
+    spec::{ChainSpec, Fork},
+    tx_check::{MAX_INIT_CODE, MAX_TX_BLOBS, BLOB_HASH_VERSION},
+    tx_error::TxError,
+    watch::{StepWatch, Watch},
+};
+use alloy_consensus::Header;
+use alloy_primitives::{Bytes, Log, U256};
+use hearth_primitives::{BlockHashes, StateReader};
+use revm::{
+    Inspector,
+    context_interface::{JournalTr as _, result::{EVMError, ExecutionResult, HaltReason}},
+    interpreter::{Interpreter, interpreter::EthInterpreter, interpreter_types::Jumps as _},
+};
+use std::{
+    sync::atomic::AtomicBool,
+    time::{Duration, Instant},
+};
+
+/// Gas that a call may use by default.
+pub const DEFAULT_CALL_GAS_CAP: u64 = 50_000_000;
+/// Gas under which a look at the clock at every call within the run is enough.
+const WATCH_STEPS_ABOVE_GAS: u64 = 100_000_000;
+
+/// Where a call is made: after which block, on which state.
+#[derive(Clone, Copy)]
+pub struct CallSite<'a> {
+    /// The chain's rules.
+    pub spec: &'a ChainSpec,
+    /// Header of the block whose environment the call sees.
+    pub header: &'a Header,
+    /// State after that block.
+    pub state: &'a dyn StateReader,
+    /// Hashes of its ancestors.
+    pub hashes: &'a dyn BlockHashes,
+}
+
+/// What a call may use.
+#[derive(Clone, Copy, Debug)]
+pub struct CallLimits<'w> {
+    /// Most gas; 0 for no limit.
+    pub gas_cap: u64,
+    /// Longest time; zero for no limit.
+    pub timeout: Duration,
+    /// Set from outside to give the call up.
+    pub cancel: Option<&'w AtomicBool>,
+}
+
+impl Default for CallLimits<'_> {
+    fn default() -> Self {
+        Self { gas_cap: DEFAULT_CALL_GAS_CAP, timeout: Duration::from_secs(5), cancel: None }
+    }
+}
+
+impl<'w> CallLimits<'w> {
+    pub(crate) fn watch(&self) -> Watch<'w> {
+        let deadline = (!self.timeout.is_zero()).then(|| Instant::now() + self.timeout);
+        Watch { deadline, cancel: self.cancel }
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallStatus {
+    /// It ran to its end.
+    Success,
+    /// `REVERT`; the output is the reason.
+    Revert,
+    /// It failed; go-ethereum's text.
+    Halt(String),
+}
+
+/// What a call did.
+#[derive(Clone, Debug)]
+pub struct CallOutcome {
+    /// How it ended.
+    pub status: CallStatus,
+    /// Gas used, refunds deducted.
+    pub gas_used: u64,
+    /// Gas used before refunds, at least the floor of EIP-7623: what a transaction's limit must cover.
+    pub max_gas_used: u64,
+    /// Return data, or the reason of a revert.
+    pub output: Bytes,
+    /// Logs; none unless it succeeded.
+    pub logs: Vec<Log>,
+    /// It failed for want of gas.
+    pub out_of_gas: bool,
+}
+
+impl CallOutcome {
+    /// The output as `eth_call` gives it back.
+    ///
+    /// # Errors
+    /// [`CallError::Reverted`] and [`CallError::Halted`].
+    pub fn into_output(self) -> Result<Bytes, CallError> {
+        match self.status {
+            CallStatus::Success => Ok(self.output),
+            CallStatus::Revert => Err(CallError::Reverted { data: self.output }),
+            CallStatus::Halt(text) => Err(CallError::Halted(text)),
+        }
+    }
+}
+
+/// A state with its overrides on which messages run, each as if it were the first.
+pub struct Simulation<'a> {
+    site: CallSite<'a>,
+    env: BlockEnvironment,
+    state_overrides: Option<&'a StateOverrides>,
+}
+
+impl<'a> Simulation<'a> {
+    /// Prepares calls at a site with overrides.
+    ///
+    /// # Errors
+    /// [`CallError`] where the block overrides cannot be taken.
+    pub fn new(
+        site: CallSite<'a>,
+        state_overrides: Option<&'a StateOverrides>,
+        block_overrides: Option<&BlockOverrides>,
+    ) -> Result<Self, CallError> {
+        let mut env = BlockEnvironment::from_header(site.spec, site.header);
+        if let Some(overrides) = block_overrides {
+            overrides.apply(site.spec, &mut env)?;
+        }
+        Ok(Self { site, env, state_overrides })
+    }
+
+    /// The environment that messages see.
+    pub fn environment(&self) -> &BlockEnvironment {
+        &self.env
+    }
+
+    /// An interpreter on the state with its overrides, and the environment as this message sees it.
+    pub(crate) fn machine(&self, message: &Message) -> Result<(BlockEvm<'a>, BlockEnvironment), CallError> {
+        let mut env = self.env.clone();
+        if message.gas_price.is_zero() {
+            env.base_fee = env.base_fee.map(|_| 0);
+        }
+        if message.blob_fee_cap.is_some_and(|cap| cap.is_zero()) {
+            env.blob_base_fee = env.blob_base_fee.map(|_| 0);
+        }
+        let state = BlockState::new(self.site.state, self.site.hashes, env.fork >= Fork::Prague);
+        let mut evm = block_evm(self.site.spec, &env, state);
+        evm.ctx.cfg.disable_nonce_check = true;
+        evm.ctx.cfg.disable_base_fee = true;
+        if let Some(overrides) = self.state_overrides {
+            overrides.apply(&mut evm.ctx.journaled_state.database, &mut evm.precompiles)?;
+        }
+        Ok((evm, env))
+    }
+
+    /// Runs a message.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] where the message cannot run; a message that fails is an outcome.
+    pub fn run(&self, message: &Message, watch: Watch<'_>, timeout: Duration) -> Result<CallOutcome, CallError> {
+        let (mut evm, env) = self.machine(message)?;
+        let wrap = |source| CallError::Invalid { source, gas: message.gas };
+        check_message(message, &env, &mut evm.ctx.journaled_state.database)?.map_err(wrap)?;
+        evm.ctx.tx = message.tx_env(self.site.spec.chain_id(), env.base_fee.is_some());
+        let result = if message.gas > WATCH_STEPS_ABOVE_GAS {
+            let mut steps = StepWatch::new(watch);
+            let result = Machine { evm: &mut evm, inspector: &mut steps, watch }.inspect();
+            if steps.stopped {
+                return Err(CallError::Aborted(timeout));
+            }
+            result
+        } else {
+            Machine { evm: &mut evm, inspector: (), watch }.run()
+        };
+        match result {
+            Ok(result) => self.outcome(message, result),
+            Err(error) => {
+                discard(&mut evm);
+                if watch.expired() {
+                    return Err(CallError::Aborted(timeout));
+                }
+                Err(machine_error(error, message.gas))
+            }
+        }
+    }
+
+    fn outcome(&self, message: &Message, result: ExecutionResult) -> Result<CallOutcome, CallError> {
+        let gas = *result.gas();
+        let (status, output, logs, out_of_gas) = match result {
+            ExecutionResult::Success { output, logs, .. } => (CallStatus::Success, output.into_data(), logs, false),
+            ExecutionResult::Revert { output, .. } => (CallStatus::Revert, output, Vec::new(), false),
+            ExecutionResult::Halt { reason, .. } => {
+                let details = self.halt_details(message, &reason)?;
+                let out_of_gas = matches!(reason, HaltReason::OutOfGas(_));
+                (CallStatus::Halt(halt_text(&reason, details)), Bytes::new(), Vec::new(), out_of_gas)
+            }
+        };
+        Ok(CallOutcome {
+            status,
+            gas_used: gas.tx_gas_used(),
+            max_gas_used: gas.total_gas_spent().max(gas.floor_gas()),
+            output,
+            logs,
+            out_of_gas,
+        })
+    }
+
+    /// Runs once more to learn which instruction failed, where the text names it.
+    fn halt_details(&self, message: &Message, reason: &HaltReason) -> Result<Option<HaltDetails>, CallError> {
+        let named = matches!(
+            reason,
+            HaltReason::OpcodeNotFound | HaltReason::NotActivated | HaltReason::StackUnderflow | HaltReason::StackOverflow
+        );
+        if !named {
+            return Ok(None);
+        }
+        let (mut evm, env) = self.machine(message)?;
+        evm.ctx.tx = message.tx_env(self.site.spec.chain_id(), env.base_fee.is_some());
+        let mut last = LastStep::default();
+        let _ = Machine { evm: &mut evm, inspector: &mut last, watch: Watch::default() }.inspect();
+        Ok(last.details)
+    }
+}
+
+/// Remembers the last instruction of the outermost frame.
+#[derive(Default)]
+struct LastStep {
+    details: Option<HaltDetails>,
+}
+
+impl<'a> Inspector<EvmContext<'a>> for LastStep {
+    fn step(&mut self, interpreter: &mut Interpreter<EthInterpreter>, context: &mut EvmContext<'a>) {
+        if context.journaled_state.depth() <= 1 {
+            self.details =
+                Some(HaltDetails { opcode: interpreter.bytecode.opcode(), stack_len: interpreter.stack.len() });
+        }
+    }
+}
+
+/// What go-ethereum checks of a message before it runs, in its order.
+fn check_message(
+    message: &Message,
+    env: &BlockEnvironment,
+    state: &mut BlockState<'_>,
+) -> Result<Result<(), TxError>, CallError> {
+    let balance = state.account(message.from)?.unwrap_or_default().balance;
+    Ok(check_fields(message, env).and_then(|()| check_funds(message, balance)).and_then(|()| {
+        if env.fork >= Fork::Shanghai && message.to.is_none() && message.data.len() > MAX_INIT_CODE {
+            return Err(TxError::InitCodeTooLong { size: message.data.len(), limit: MAX_INIT_CODE });
+        }
+        Ok(())
+    }))
+}
+
+fn check_fields(message: &Message, env: &BlockEnvironment) -> Result<(), TxError> {
+    let (address, cap, tip) = (message.from, message.fee_cap, message.tip);
+    if let Some(base_fee) = env.base_fee.map(U256::from).filter(|_| !(cap.is_zero() && tip.is_zero())) {
+        if cap < tip {
+            return Err(TxError::TipAboveFeeCap { address, tip, cap });
+        }
+        if cap < base_fee {
+            return Err(TxError::FeeCapTooLow { address, cap, base_fee });
+        }
+    }
+    if let Some(hashes) = &message.blob_hashes {
+        if message.to.is_none() {
+            return Err(TxError::BlobCreate);
+        }
+        if hashes.is_empty() {
+            return Err(TxError::MissingBlobHashes);
+        }
+        if env.fork >= Fork::Osaka && hashes.len() > MAX_TX_BLOBS {
+            return Err(TxError::TooManyBlobs);
+        }
+        if let Some(index) = hashes.iter().position(|hash| hash[0] != BLOB_HASH_VERSION) {
+            return Err(TxError::BlobHashVersion { index });
+        }
+        let cap = message.blob_fee_cap.unwrap_or_default();
+        let base_fee = U256::from(env.blob_base_fee.unwrap_or(0));
+        if !cap.is_zero() && cap < base_fee {
+            return Err(TxError::BlobFeeCapTooLow { address, cap, base_fee });
+        }
+    }
+    match &message.authorizations {
+        Some(_) if message.to.is_none() => Err(TxError::SetCodeCreate { address }),
+        Some(list) if list.is_empty() => Err(TxError::EmptyAuthorizations { address }),
+        _ => Ok(()),
+    }
+}
+
+fn check_funds(message: &Message, have: U256) -> Result<(), TxError> {
+    let address = message.from;
+    let blobs = message.blob_hashes.as_ref().map_or(0, Vec::len) as u64;
+    let blob_gas = U256::from(blobs.saturating_mul(crate::spec::GAS_PER_BLOB));
+    let blob_fee = blob_gas.checked_mul(message.blob_fee_cap.unwrap_or_default());
+    let want = U256::from(message.gas)
+        .checked_mul(message.fee_cap)
+        .and_then(|gas| gas.checked_add(blob_fee?))
+        .and_then(|sum| sum.checked_add(message.value));
+    match want {
+        None => Err(TxError::FundsOverflow { address }),
+        Some(want) if have < want => Err(TxError::InsufficientFunds { address, have, want }),
+        Some(_) => Ok(()),
+    }
+}
+
+pub(crate) fn machine_error(error: MachineError, gas: u64) -> CallError {
+    match error {
+        EVMError::Database(ReadError(error)) => error.into(),
+        EVMError::Transaction(error) => CallError::Invalid { source: invalid(error), gas },
+        other => CallError::Invalid { source: TxError::Other(other.to_string()), gas },
+    }
+}
+
+/// Makes a call (`eth_call`).
+///
+/// # Errors
+/// [`CallError`] where the call cannot be made. A call that reverts or fails is an outcome:
+/// [`CallOutcome::into_output`] turns it into go-ethereum's error.
+pub fn call(
+    site: CallSite<'_>,
+    request: &CallRequest,
+    state_overrides: Option<&StateOverrides>,
+    block_overrides: Option<&BlockOverrides>,
+    limits: &CallLimits<'_>,
+) -> Result<CallOutcome, CallError> {
+    let simulation = Simulation::new(site, state_overrides, block_overrides)?;
+    let message = request.message(simulation.env.base_fee, site.spec.chain_id(), limits.gas_cap)?;
+    simulation.run(&message, limits.watch(), limits.timeout)
+}

@@ -1,0 +1,15 @@
+//! Calls that leave no trace in the chain: `eth_call` and `eth_estimateGas`, with go-ethereum's rules and texts.
+
+mod call;
+mod error;
+mod estimate;
+mod overrides;
+mod request;
+mod revert;
+
+pub use call::{CallLimits, CallOutcome, CallSite, CallStatus, DEFAULT_CALL_GAS_CAP, Simulation, call};
+pub use error::CallError;
+pub use estimate::estimate_gas;
+pub use overrides::{AccountOverride, BlockOverrides, StateOverrides};
+pub use request::{CallRequest, Message};
+pub use revert::revert_reason;
