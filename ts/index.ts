@@ -1,6 +1,8 @@
 // The package: the same core, typed, for scripts.
+
+export { nodeConfig } from './cli/node-config.ts'
 export { resolveSettings, type Settings } from './config/index.ts'
-export { type Mode, type NodeConfig, nodeConfig } from './core/config.ts'
+export type { Mode, NodeConfig } from './core/config.ts'
 export { CoreError, type CoreErrorKind } from './core/error.ts'
 export type { Job, JobProgress, JobResult, RunningJob } from './core/jobs.ts'
 export { type DevAccount, devAccounts, openNode, startJob } from './core/native.ts'

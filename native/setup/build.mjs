@@ -24,7 +24,7 @@ const NATIVE_SOURCES = [
   'native/src',
   'native/setup',
 ]
-const TS_SOURCES = ['ts', 'native/index.d.ts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']
+const TS_SOURCES = ['ts', 'native/index.d.ts', 'tsconfig.json', 'package-lock.json']
 
 function profile() {
   const asked = process.env.HEARTH_PROFILE ?? 'release'
@@ -94,7 +94,7 @@ function typescript() {
   for (const name of fs.existsSync(path.join(ROOT, 'dist')) ? fs.readdirSync(path.join(ROOT, 'dist')) : []) {
     if (!name.startsWith('.')) fs.rmSync(path.join(ROOT, 'dist', name), { recursive: true })
   }
-  run(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'], 'TypeScript did not compile')
+  run(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'ts/tsconfig.json'], 'TypeScript did not compile')
   fs.chmodSync(path.join(ROOT, 'dist/cli/main.js'), 0o755)
   stamp.write(sources)
   say(`TypeScript took ${seconds(began)} s`)

@@ -48,6 +48,15 @@ export function integer(min: number, max: number): Kind<number> {
   }
 }
 
+/** Runs a check, but refuses in the words of the kind around it. */
+function inWords<V, T>(takes: string, value: V, check: (value: V) => T): T {
+  try {
+    return check(value)
+  } catch {
+    return refuse(takes, value)
+  }
+}
+
 /** An integer, or a word of its own meaning (`auto`, `none`). */
 export function integerOr<const W extends string>(word: W, min: number, max: number): Kind<number | W> {
   const number = integer(min, max)
@@ -55,8 +64,8 @@ export function integerOr<const W extends string>(word: W, min: number, max: num
   const isWord = (value: unknown): value is W => value === word
   return {
     takes,
-    check: (value) => (isWord(value) ? value : typeof value === 'string' ? refuse(takes, value) : number.check(value)),
-    parse: (text) => (isWord(text) ? text : number.parse(text)),
+    check: (value) => (isWord(value) ? value : inWords(takes, value, number.check)),
+    parse: (text) => (isWord(text) ? text : inWords(takes, text, number.parse)),
     print: String,
   }
 }

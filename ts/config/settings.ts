@@ -150,9 +150,27 @@ export const SETTINGS = {
   'txpool.max_per_account': setting({ kind: integer(1, 1_000_000), default: 64, doc: 'Transactions that the pool holds of one sender.' }),
   'txpool.max_transaction_bytes': setting({
     kind: integer(1024, 16 * MIB),
-    default: MIB,
+    default: 128 * 1024,
     unit: 'bytes',
-    doc: 'Largest transaction that the pool takes, blobs included.',
+    doc: 'Largest transaction that the pool takes, without its blobs.',
+  }),
+  'txpool.max_bytes': setting({
+    kind: integer(MIB, 1024 * 1024 * MIB),
+    default: 128 * MIB,
+    unit: 'bytes',
+    doc: 'Size of all transactions in the pool together, blobs included.',
+  }),
+  'txpool.price_bump_percent': setting({
+    kind: integer(0, 1000),
+    default: 10,
+    unit: '%',
+    doc: 'How much more a transaction must offer than the one that it replaces.',
+  }),
+  'txpool.min_tip_wei': setting({
+    kind: integer(0, Number.MAX_SAFE_INTEGER),
+    default: 0,
+    unit: 'wei',
+    doc: 'Lowest tip for a unit of gas that the pool takes.',
   }),
   'dev.gas_limit': setting({
     kind: integer(1_000_000, 1_000_000_000_000),

@@ -1,11 +1,12 @@
 // What `start` and `dev` share: open the node, listen, serve until a signal, close in order.
-import { type Mode, nodeConfig } from '../../core/config.ts'
+import type { Mode } from '../../core/config.ts'
 import { openNode } from '../../core/native.ts'
 import { makeDispatch } from '../../rpc/dispatch.ts'
 import { type Server, startServer } from '../../server/index.ts'
 import type { Parsed } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { homeOf, settingsOf } from '../home.ts'
+import { nodeConfig } from '../node-config.ts'
 import { onStop } from '../signals.ts'
 import { clientVersion } from '../version.ts'
 

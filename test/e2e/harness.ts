@@ -1,0 +1,78 @@
+// Runs the built program as a user would: one command to its end, or a node until it is stopped.
+import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+
+/** Root of the checkout. */
+export const ROOT = path.resolve(import.meta.dirname, '../..')
+
+const MAIN = path.join(ROOT, 'dist/cli/main.js')
+
+/** How long a node may take until it is ready, in milliseconds. */
+const READY_MS_MAX = 60_000
+
+/** Runs `hearth` with these arguments to its end. */
+export function hearth(args: readonly string[], env: NodeJS.ProcessEnv = {}): SpawnSyncReturns<string> {
+  return spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', maxBuffer: 1 << 30, env: { ...process.env, ...env } })
+}
+
+/** Starts `hearth` with these arguments and does not wait. */
+export const spawnHearth = (args: readonly string[]): ChildProcess =>
+  spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+
+/** A fresh folder for a home. */
+export const tempHome = (): string => fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-'))
+
+/** A node that runs. */
+export interface RunningNode {
+  /** JSON-RPC over HTTP, and over WebSocket by upgrade. */
+  readonly url: string
+  /** JSON-RPC over WebSocket alone. */
+  readonly ws: string
+  readonly pid: number
+  /** What it printed. */
+  readonly log: () => string
+  /** Asks it to stop; resolves to its exit code, or the signal that ended it. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number | string | null>
+}
+
+/** Starts `hearth start` or `hearth dev` on free ports and waits until it says that it is ready. */
+export async function startNode(args: readonly string[]): Promise<RunningNode> {
+  const child = spawnHearth([...args, '--evm.http_port=0', '--evm.ws_port=0', '--metrics.port=0'])
+  let log = ''
+  const ended = new Promise<number | string | null>((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
+  const [url, ws] = await new Promise<[string, string]>((resolve, reject) => {
+    const fail = (why: string): void => {
+      child.kill('SIGKILL')
+      reject(new Error(`${why}:\n${log}`))
+    }
+    const timer = setTimeout(() => fail(`no answer in ${READY_MS_MAX} ms`), READY_MS_MAX)
+    const take = (data: Buffer): void => {
+      log += data.toString()
+      const found = /ready.*(http:\/\/\S+?)[ ,].*(ws:\/\/[^\s,]+)/.exec(log)
+      if (found === null) return
+      clearTimeout(timer)
+      resolve([found[1] as string, found[2] as string])
+    }
+    child.stdout?.on('data', take)
+    child.stderr?.on('data', take)
+    ended.then((how) => fail(`the node ended with ${how}`))
+  })
+  const stop = (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | string | null> => {
+    child.kill(signal)
+    return ended
+  }
+  return { url, ws, pid: child.pid as number, log: () => log, stop }
+}
+
+/** One JSON-RPC call over HTTP: the parsed answer. */
+export async function rpc(
+  url: string,
+  method: string,
+  params: unknown[] = [],
+): Promise<{ result?: unknown; error?: { code: number; message: string; data?: unknown } }> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return (await response.json()) as Awaited<ReturnType<typeof rpc>>
+}

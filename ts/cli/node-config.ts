@@ -1,0 +1,41 @@
+// The core's configuration from the settings.
+import os from 'node:os'
+import type { Settings } from '../config/index.ts'
+import type { Mode, NodeConfig } from '../core/config.ts'
+
+const MIB = 1024 * 1024
+const WEI_PER_GWEI = 1e9
+
+const threads = (setting: number | 'auto'): number => (setting === 'auto' ? os.availableParallelism() : setting)
+const orZero = (setting: number | 'none'): number => (setting === 'none' ? 0 : setting)
+
+/** The core's configuration for a home under these settings. */
+export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeConfig {
+  return {
+    home,
+    mode,
+    fsync: settings['storage.fsync'],
+    caches: { stateBytes: settings['storage.cache_mib'] * MIB },
+    rpc: {
+      gasCap: settings['evm.gas_cap'],
+      logsMaxResults: settings['evm.max_logs'],
+      logsMaxBlockRange: orZero(settings['evm.logs_max_block_range']),
+      feeHistoryMaxBlocks: settings['evm.fee_history_max_blocks'],
+      txFeeCapWei: orZero(settings['evm.tx_fee_cap_gwei']) * WEI_PER_GWEI,
+      allowUnprotectedTxs: settings['evm.allow_unprotected_txs'],
+    },
+    pool: {
+      maxTransactions: settings['txpool.max_transactions'],
+      maxPerAccount: settings['txpool.max_per_account'],
+      maxBytes: settings['txpool.max_bytes'],
+      maxTransactionBytes: settings['txpool.max_transaction_bytes'],
+      priceBumpPercent: settings['txpool.price_bump_percent'],
+      minTipWei: settings['txpool.min_tip_wei'],
+    },
+    workers: {
+      read: { threads: threads(settings['workers.read_threads']), queue: settings['workers.read_queue'] },
+      heavy: { threads: threads(settings['workers.heavy_threads']), queue: settings['workers.heavy_queue'] },
+    },
+    dev: { gasLimit: settings['dev.gas_limit'] },
+  }
+}
