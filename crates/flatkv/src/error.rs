@@ -22,7 +22,9 @@ pub enum FlatKvError {
         asked: String,
     },
     /// The home was written by a newer version.
-    #[error("the state store has format {found}; this version reads formats up to {supported}: use a newer hearth")]
+    #[error(
+        "the state store has format {found}; this version reads formats up to {supported}: use a newer hearth"
+    )]
     NewerFormat {
         /// Format written in the home.
         found: u32,
@@ -85,7 +87,9 @@ pub enum FlatKvError {
         newest: Height,
     },
     /// One commit too large for a log record.
-    #[error("the commit of height {height} needs a log record of {bytes} bytes; at most {limit} are possible")]
+    #[error(
+        "the commit of height {height} needs a log record of {bytes} bytes; at most {limit} are possible"
+    )]
     RecordTooLarge {
         /// Height of the commit.
         height: Height,
@@ -105,7 +109,9 @@ pub enum FlatKvError {
         what: String,
     },
     /// Records that were synced to disk are gone from the end of the WAL, or their table positions do not verify.
-    #[error("the WAL in {path} ends at record {last}, but record {synced} was synced; run `hearth db repair`")]
+    #[error(
+        "the WAL in {path} ends at record {last}, but record {synced} was synced; run `hearth db repair`"
+    )]
     WalTruncated {
         /// Folder of the WAL.
         path: PathBuf,
@@ -115,7 +121,9 @@ pub enum FlatKvError {
         synced: u64,
     },
     /// RocksDB and the WAL have no common height: the stores do not belong together, or one is damaged.
-    #[error("the state store (height {store}) and its WAL (heights {base} to {head}) share no block; run `hearth db repair`")]
+    #[error(
+        "the state store (height {store}) and its WAL (heights {base} to {head}) share no block; run `hearth db repair`"
+    )]
     Diverged {
         /// Height of RocksDB.
         store: Height,
@@ -125,7 +133,9 @@ pub enum FlatKvError {
         head: Height,
     },
     /// The commitment computed from the store is not the one that was recorded.
-    #[error("commitment of height {height}: recorded {recorded}, computed {computed}; run `hearth db repair`")]
+    #[error(
+        "commitment of height {height}: recorded {recorded}, computed {computed}; run `hearth db repair`"
+    )]
     BadCommitment {
         /// Height of the head.
         height: Height,

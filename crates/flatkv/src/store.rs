@@ -1,66 +1,204 @@
-//! The store.
+//! The store: opening, the head, what others read from it.
 
-use crate::{Commit, FlatKvError, Head, JoinedTables, Options, StateView, TrieSession};
+use crate::{
+    Commit, CommitmentKind, FlatKvError, Head, JoinedTables, Options, StateView, TrieSession,
+    codes::CodeCache,
+    db::{Db, Family},
+    flush::Unflushed,
+    lthash::LtHash,
+    sync::Syncer,
+    view::Views,
+    wal::Wal,
+};
 use hearth_primitives::{Height, StateError};
-use std::sync::Arc;
+use parking_lot::{Mutex, RwLock};
+use std::{
+    fs::File,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
 
 /// A row of the canonical index: key and value.
 pub type IndexRow = (Vec<u8>, Vec<u8>);
 
 /// The state store: latest rows, history, canonical index, trie and the changelog WAL.
-pub struct FlatKv {}
+///
+/// One writer at a time ([`commit`](Self::commit) and [`unwind`](Self::unwind) exclude each other); any number of
+/// readers beside it. Dropping closes it; views that are still there keep the home locked.
+pub struct FlatKv {
+    core: Arc<Core>,
+    syncer: Mutex<Option<Syncer>>,
+}
+
+/// What views, sessions and the syncer share.
+pub(crate) struct Core {
+    pub(crate) kind: CommitmentKind,
+    pub(crate) fsync: crate::Fsync,
+    pub(crate) db: Arc<Db>,
+    pub(crate) tables: Arc<dyn JoinedTables>,
+    pub(crate) writer: Mutex<Writer>,
+    pub(crate) head: RwLock<Option<Head>>,
+    pub(crate) oldest: AtomicU64,
+    /// Height of the head, and of the next one from before its batch is written. A row that is missing while this is
+    /// the height of a view was not deleted after that height.
+    pub(crate) upcoming: AtomicU64,
+    /// Counts unwinds, between their batch and their change of `upcoming`.
+    pub(crate) unwinds: AtomicU64,
+    pub(crate) views: Mutex<Views>,
+    pub(crate) codes: CodeCache,
+    /// Whether anything was appended that no sync reached yet.
+    pub(crate) dirty: AtomicBool,
+    /// Held while the store is open.
+    pub(crate) _lock: File,
+}
+
+/// What only the writer touches.
+pub(crate) struct Writer {
+    pub(crate) wal: Wal,
+    /// Kept for [`CommitmentKind::LtHash`].
+    pub(crate) lattice: Option<LtHash>,
+    pub(crate) unflushed: Unflushed,
+    /// Table positions in the last record.
+    pub(crate) positions: Vec<u64>,
+    /// First failure that left WAL and RocksDB apart.
+    pub(crate) failed: Option<String>,
+    pub(crate) closed: bool,
+}
 
 impl FlatKv {
-    /// Opens the store.
-    pub fn open(_options: Options, _tables: Arc<dyn JoinedTables>) -> Result<Arc<FlatKv>, FlatKvError> {
-        Err(FlatKvError::Closed)
+    /// Opens the store, or makes an empty one.
+    ///
+    /// The head is the last sound WAL record whose table positions verify: WAL and tables are cut behind it, RocksDB
+    /// is unwound or replayed to it, its commitment is checked.
+    pub fn open(options: Options, tables: Arc<dyn JoinedTables>) -> Result<Arc<FlatKv>, FlatKvError> {
+        let core = Arc::new(crate::open::open(options, tables)?);
+        let syncer = Syncer::start(&core)?;
+        Ok(Arc::new(Self { core, syncer: Mutex::new(syncer) }))
     }
+
     /// The head; `None` while the store is empty.
     pub fn head(&self) -> Option<Head> {
-        None
+        self.core.head()
     }
+
     /// Oldest height with state; `None` while the store is empty.
     pub fn oldest(&self) -> Option<Height> {
-        None
+        self.head().map(|_| self.core.oldest.load(Ordering::SeqCst))
     }
-    /// First commit of an empty store.
-    pub fn init(&self, _base: Commit<'_>) -> Result<(), FlatKvError> {
-        Err(FlatKvError::Closed)
+
+    /// The first commit of an empty store: the genesis state, or the recorded state before a block. Its parent is not
+    /// checked. On disk when this returns.
+    pub fn init(&self, base: Commit<'_>) -> Result<(), FlatKvError> {
+        self.core.commit(base, true)
     }
-    /// Commits the next block.
-    pub fn commit(&self, _commit: Commit<'_>) -> Result<(), FlatKvError> {
-        Err(FlatKvError::Closed)
+
+    /// Commits the block after the head. Where it fails before the WAL record is written, nothing changed.
+    pub fn commit(&self, commit: Commit<'_>) -> Result<(), FlatKvError> {
+        self.core.commit(commit, false)
     }
-    /// Takes the head back.
-    pub fn unwind(&self, _to: Height) -> Result<(), FlatKvError> {
-        Err(FlatKvError::Closed)
+
+    /// Takes the head back to an earlier height: values, height stamps, trie, commitment and index become what they
+    /// were. Views above that height answer [`StateError::Unwound`] from then on.
+    pub fn unwind(&self, to: Height) -> Result<(), FlatKvError> {
+        self.core.unwind(to)
     }
-    /// The state of the head.
+
+    /// The state of the head; `None` while the store is empty.
     pub fn latest(self: &Arc<Self>) -> Option<StateView> {
-        None
+        let mut views = self.core.views.lock();
+        let head = self.core.head()?;
+        Some(StateView::new(self.core.clone(), views.at(head.height)))
     }
-    /// The state at a height.
+
+    /// The state after the block at a height, from [`oldest`](Self::oldest) to the head.
     pub fn at(self: &Arc<Self>, height: Height) -> Result<StateView, StateError> {
-        Err(StateError::NotRetained { height, oldest: 0, newest: 0 })
+        let mut views = self.core.views.lock();
+        let newest = self.head().map_or(0, |head| head.height);
+        let oldest = self.oldest().unwrap_or(0);
+        if self.head().is_none() || height < oldest || height > newest {
+            return Err(StateError::NotRetained { height, oldest, newest });
+        }
+        Ok(StateView::new(self.core.clone(), views.at(height)))
     }
-    /// A trie session on the head.
+
+    /// The state trie of the head, for [`CommitmentKind::Mpt`]; an error under another commitment.
     pub fn trie(self: &Arc<Self>) -> Result<TrieSession, StateError> {
-        Err(StateError::Store("closed".into()))
+        if self.core.kind != CommitmentKind::Mpt {
+            return Err(StateError::Store(format!(
+                "a home with commitment \"{}\" has no trie",
+                self.core.kind
+            )));
+        }
+        Ok(TrieSession::new(self.core.db.clone(), self.core.trie_root()))
     }
+
     /// A row of the canonical index.
-    pub fn index_get(&self, _key: &[u8]) -> Result<Option<Vec<u8>>, StateError> {
-        Err(StateError::Store("closed".into()))
+    pub fn index_get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StateError> {
+        Ok(self.core.db.get(Family::Index, key)?.map(|value| value.to_vec()))
     }
-    /// Rows of the canonical index in `from..to`, in key order, at most `limit`.
-    pub fn index_range(&self, _from: &[u8], _to: &[u8], _limit: usize) -> Result<Vec<IndexRow>, StateError> {
-        Err(StateError::Store("closed".into()))
+
+    /// Rows of the canonical index with keys in `from..to`, in order, at most `limit`.
+    pub fn index_range(&self, from: &[u8], to: &[u8], limit: usize) -> Result<Vec<IndexRow>, StateError> {
+        let mut rows = self.core.db.range(Family::Index, from, to)?;
+        let mut found = Vec::new();
+        while let Some((key, value)) = rows.row()
+            && found.len() < limit
+        {
+            found.push((key.to_vec(), value.to_vec()));
+            rows.next();
+        }
+        rows.finish()?;
+        Ok(found)
     }
-    /// Syncs tables and WAL and flushes RocksDB.
+
+    /// Brings tables, WAL and RocksDB to the disk.
     pub fn flush(&self) -> Result<(), FlatKvError> {
-        Err(FlatKvError::Closed)
+        self.core.flush()
     }
-    /// Flushes and closes. Idempotent.
+
+    /// Flushes, then refuses every further change. Idempotent.
     pub fn close(&self) -> Result<(), FlatKvError> {
-        Err(FlatKvError::Closed)
+        drop(self.syncer.lock().take());
+        self.core.close()
+    }
+}
+
+impl Drop for FlatKv {
+    fn drop(&mut self) {
+        // Nobody is left to tell; what was committed is in the WAL in any case.
+        let _ = self.close();
+    }
+}
+
+impl Core {
+    pub(crate) fn head(&self) -> Option<Head> {
+        *self.head.read()
+    }
+
+    /// Root of the head's trie; the empty trie's without a head.
+    pub(crate) fn trie_root(&self) -> alloy_primitives::B256 {
+        self.head().map_or(alloy_trie::EMPTY_ROOT_HASH, |head| head.commitment)
+    }
+}
+
+impl Writer {
+    /// Refuses changes once the store is closed or failed.
+    pub(crate) fn check(&self) -> Result<(), FlatKvError> {
+        if self.closed {
+            return Err(FlatKvError::Closed);
+        }
+        match &self.failed {
+            Some(cause) => Err(FlatKvError::Failed { cause: cause.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers a failure after which WAL, tables and RocksDB may be apart until the store is opened again.
+    pub(crate) fn fail<T>(&mut self, result: Result<T, FlatKvError>) -> Result<T, FlatKvError> {
+        result.inspect_err(|error| {
+            self.failed.get_or_insert_with(|| error.to_string());
+        })
     }
 }

@@ -1,32 +1,203 @@
-//! State as of one height.
+//! State as of one height, read beside commits and unwinds.
+//!
+//! A read looks at the latest row first. Its stamp is at or below the view's height: that is the answer. It is newer:
+//! history has the answer. There is none: if no commit above the view's height had begun when the row was looked for
+//! ([`Core::upcoming`], checked afterwards), there is none at the view's height either; else history has the answer.
+//! At the end the view looks whether its block was unwound meanwhile, in which case nothing it saw counts.
 
-use alloy_primitives::{Address, B256, Bytes, U256};
+use crate::{
+    db::Family,
+    error::corrupt,
+    rows::{
+        account_history, at_height, history_height, history_slot, read_account, read_slot, slot_history,
+        slot_key, split_stamp, storage_history,
+    },
+    store::Core,
+};
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
 use hearth_primitives::{Account, Height, StateError, StateReader};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+};
 
-/// State as of one height; answers beside commits and unwinds.
+/// Heights with views from which on those without are swept out.
+const SWEEP_FROM: usize = 64;
+
+/// State as of one height; answers beside commits, and beside unwinds that do not reach below it.
 #[derive(Clone)]
 pub struct StateView {
+    core: Arc<Core>,
+    cell: Arc<Cell>,
+}
+
+/// What all views at one height share.
+pub(crate) struct Cell {
     height: Height,
+    unwound: AtomicBool,
+}
+
+/// The heights that have views.
+#[derive(Default)]
+pub(crate) struct Views {
+    cells: BTreeMap<Height, Weak<Cell>>,
+    sweep_at: usize,
+}
+
+impl Views {
+    /// The cell of all views at a height.
+    pub(crate) fn at(&mut self, height: Height) -> Arc<Cell> {
+        if let Some(cell) = self.cells.get(&height).and_then(Weak::upgrade) {
+            return cell;
+        }
+        if self.cells.len() >= self.sweep_at.max(SWEEP_FROM) {
+            self.cells.retain(|_, cell| cell.strong_count() > 0);
+            self.sweep_at = self.cells.len() * 2;
+        }
+        let cell = Arc::new(Cell { height, unwound: AtomicBool::new(false) });
+        self.cells.insert(height, Arc::downgrade(&cell));
+        cell
+    }
+
+    /// Ends all views above a height.
+    pub(crate) fn unwind(&mut self, to: Height) {
+        for (_, cell) in self.cells.split_off(&to.saturating_add(1)) {
+            if let Some(cell) = cell.upgrade() {
+                cell.unwound.store(true, SeqCst);
+            }
+        }
+    }
 }
 
 impl StateView {
+    pub(crate) fn new(core: Arc<Core>, cell: Arc<Cell>) -> Self {
+        Self { core, cell }
+    }
+
     /// Height whose state this is.
     pub fn height(&self) -> Height {
-        self.height
+        self.cell.height
+    }
+
+    /// Passes an answer on unless the view's block was unwound before it was complete.
+    fn checked<T>(&self, answer: T) -> Result<T, StateError> {
+        if self.cell.unwound.load(SeqCst) {
+            return Err(StateError::Unwound { height: self.height() });
+        }
+        Ok(answer)
+    }
+
+    /// The value of a row at the view's height; `read` gets it without its stamp.
+    fn read<T>(
+        &self,
+        family: Family,
+        key: &[u8],
+        history: impl FnOnce() -> Vec<u8>,
+        read: impl FnOnce(&[u8]) -> Result<T, StateError>,
+    ) -> Result<Option<T>, StateError> {
+        let unwinds = self.core.unwinds.load(SeqCst);
+        if let Some(row) = self.core.db.get(family, key)? {
+            let (stamp, value) = split_stamp(&row)?;
+            if stamp <= self.height() {
+                return read(value).map(Some).and_then(|answer| self.checked(answer));
+            }
+        } else if self.is_head(unwinds) {
+            return self.checked(None);
+        }
+        let value = self.from_history(history(), read)?;
+        self.checked(value)
+    }
+
+    /// Whether rows that were looked for since `unwinds` was read are missing at the view's height too.
+    fn is_head(&self, unwinds: u64) -> bool {
+        self.core.upcoming.load(SeqCst) <= self.height() && self.core.unwinds.load(SeqCst) == unwinds
+    }
+
+    /// The newest value at or below the view's height.
+    fn from_history<T>(
+        &self,
+        prefix: Vec<u8>,
+        read: impl FnOnce(&[u8]) -> Result<T, StateError>,
+    ) -> Result<Option<T>, StateError> {
+        let key = at_height(prefix.clone(), self.height());
+        let rows = self.core.db.history(&prefix, &key)?;
+        match rows.row() {
+            Some((_, value)) if !value.is_empty() => read(value).map(Some),
+            Some(_) => Ok(None),
+            None => rows.finish().map(|()| None),
+        }
+    }
+
+    /// The slots of an account out of its latest rows; `None` where those do not tell.
+    fn latest_slots(&self, address: &Address) -> Result<Option<Vec<(U256, U256)>>, StateError> {
+        let unwinds = self.core.unwinds.load(SeqCst);
+        if !self.is_head(unwinds) {
+            return Ok(None);
+        }
+        let mut slots = Vec::new();
+        let mut rows = self.core.db.prefix(Family::Storage, address.as_slice())?;
+        while let Some((key, row)) = rows.row() {
+            let slot = key.get(20..52).ok_or_else(|| corrupt("storage"))?;
+            let (_, value) = split_stamp(row)?;
+            slots.push((U256::from_be_slice(slot), read_slot(value)?));
+            rows.next();
+        }
+        rows.finish()?;
+        Ok(self.is_head(unwinds).then_some(slots))
+    }
+
+    /// The slots of an account out of history: of each slot the newest row at or below the view's height.
+    fn past_slots(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
+        let mut slots = Vec::new();
+        let mut done = None;
+        let mut rows = self.core.db.prefix(Family::History, &storage_history(address))?;
+        while let Some((key, value)) = rows.row() {
+            let slot = history_slot(key)?;
+            if done != Some(slot) && history_height(key)? <= self.height() {
+                done = Some(slot);
+                if !value.is_empty() {
+                    slots.push((slot, read_slot(value)?));
+                }
+            }
+            rows.next();
+        }
+        rows.finish()?;
+        Ok(slots)
     }
 }
 
 impl StateReader for StateView {
-    fn account(&self, _: &Address) -> Result<Option<Account>, StateError> {
-        Err(StateError::Unwound { height: self.height })
+    fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
+        self.read(Family::Account, address.as_slice(), || account_history(address), read_account)
     }
-    fn storage(&self, _: &Address, _: &U256) -> Result<U256, StateError> {
-        Err(StateError::Unwound { height: self.height })
+
+    fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
+        let key = slot_key(address, slot);
+        let value = self.read(Family::Storage, &key, || slot_history(address, slot), read_slot)?;
+        Ok(value.unwrap_or_default())
     }
-    fn code(&self, _: &B256) -> Result<Bytes, StateError> {
-        Err(StateError::Unwound { height: self.height })
+
+    fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
+        if *hash == KECCAK256_EMPTY {
+            return Ok(Bytes::new());
+        }
+        if let Some(code) = self.core.codes.get(hash) {
+            return Ok(code);
+        }
+        let row = self.core.db.get(Family::Code, hash.as_slice())?.ok_or(StateError::MissingCode(*hash))?;
+        let code = Bytes::copy_from_slice(&row);
+        self.core.codes.insert(*hash, code.clone());
+        Ok(code)
     }
-    fn storage_of(&self, _: &Address) -> Result<Vec<(U256, U256)>, StateError> {
-        Err(StateError::Unwound { height: self.height })
+
+    fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
+        let slots = match self.latest_slots(address)? {
+            Some(slots) => slots,
+            None => self.past_slots(address)?,
+        };
+        self.checked(slots)
     }
 }

@@ -1,13 +1,29 @@
-//! Incremental Merkle Patricia trie over the state.
+//! Incremental Merkle Patricia trie over the state: only the nodes on changed paths are loaded and hashed.
 
-use alloy_primitives::{B256, Bytes};
+mod node;
+mod state;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod witness;
+
+pub use witness::WitnessTrie;
+
+use crate::db::{Db, Family};
+use alloy_primitives::{B256, keccak256};
 use hearth_primitives::{Changeset, RootTracker, StateError};
+use state::StateTrie;
+use std::sync::Arc;
+use tree::NodeSource;
 
 /// The nodes that a [`TrieSession`] changed, for [`Commit::trie`](crate::Commit::trie).
 #[derive(Clone, Debug)]
 pub struct TrieUpdate {
+    /// Root that the session started from.
     pub(crate) base: B256,
+    /// Root after the changes.
     pub(crate) root: B256,
+    /// Rows of the trie family; `None` deletes.
     pub(crate) nodes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
 }
 
@@ -19,46 +35,54 @@ impl TrieUpdate {
 }
 
 /// The state trie of the head, and changes on top of it that are not committed.
-pub struct TrieSession {
-    base: B256,
-}
+///
+/// Nodes are loaded as they are needed; a commit or unwind meanwhile ends the session with
+/// [`StateError::MissingNode`]. After an error the session only repeats it.
+pub struct TrieSession(StateTrie);
 
 impl TrieSession {
-    /// The dirty nodes, for the commit.
+    pub(crate) fn new(db: Arc<Db>, root: B256) -> Self {
+        Self(StateTrie::new(Arc::new(StoredNodes(db)), root))
+    }
+
+    /// The changed nodes, for the commit.
     pub fn into_update(self) -> Result<TrieUpdate, StateError> {
-        Err(StateError::MissingNode { hash: self.base })
+        self.0.into_update()
     }
 }
 
 impl RootTracker for TrieSession {
-    fn apply(&mut self, _changes: &Changeset) -> Result<(), StateError> {
-        Err(StateError::MissingNode { hash: self.base })
+    fn apply(&mut self, changes: &Changeset) -> Result<(), StateError> {
+        self.0.apply(changes)
     }
 
     fn root(&mut self) -> Result<B256, StateError> {
-        Err(StateError::MissingNode { hash: self.base })
+        self.0.root()
     }
 }
 
-/// A partial state trie whose nodes come from a recorded witness.
-pub struct WitnessTrie {
-    root: B256,
-}
+/// The trie family of the store: nodes by owner and path.
+struct StoredNodes(Arc<Db>);
 
-impl WitnessTrie {
-    /// The trie with this root over the nodes of a witness, in any order.
-    pub fn new(root: B256, nodes: impl Iterator<Item = Bytes>) -> Self {
-        drop(nodes);
-        Self { root }
-    }
-}
-
-impl RootTracker for WitnessTrie {
-    fn apply(&mut self, _changes: &Changeset) -> Result<(), StateError> {
-        Err(StateError::MissingNode { hash: self.root })
+impl NodeSource for StoredNodes {
+    fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError> {
+        let key = [tree::key_prefix(owner).as_slice(), path].concat();
+        match self.0.get(Family::Trie, &key)? {
+            // A node is named by its hash: a damaged or newer one is the same as a missing one.
+            Some(rlp) if keccak256(&*rlp) == *hash => Ok(rlp.to_vec()),
+            _ => Err(StateError::MissingNode { hash: *hash }),
+        }
     }
 
-    fn root(&mut self) -> Result<B256, StateError> {
-        Err(StateError::MissingNode { hash: self.root })
+    fn paths(&self, owner: &B256) -> Result<Vec<Vec<u8>>, StateError> {
+        let prefix = tree::key_prefix(Some(owner));
+        let mut paths = Vec::new();
+        let mut rows = self.0.prefix(Family::Trie, &prefix)?;
+        while let Some((key, _)) = rows.row() {
+            paths.push(key[prefix.len()..].to_vec());
+            rows.next();
+        }
+        rows.finish()?;
+        Ok(paths)
     }
 }

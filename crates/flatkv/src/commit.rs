@@ -1,0 +1,223 @@
+//! Committing a block: check, WAL record, RocksDB batch, head.
+
+use crate::{
+    Commit, CommitmentKind, FlatKvError, Fsync, Head, TrieSession,
+    codec::IndexChange,
+    commitment,
+    db::{Batch, Family},
+    lthash::LtHash,
+    rows::{
+        account_history, account_value, at_height, changes_value, head_value, meta, slot_history, slot_key,
+        slot_value, stamped,
+    },
+    store::{Core, Writer},
+    trie::TrieUpdate,
+    wal::record::{MAX_PAYLOAD_BYTES, RecordHead},
+};
+use alloy_primitives::{Address, B256, U256};
+use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
+use std::{collections::HashMap, sync::atomic::Ordering::SeqCst};
+
+/// A block's commitment and what it changes beside rows.
+struct Committed {
+    commitment: B256,
+    trie: Option<TrieUpdate>,
+    lattice: Option<LtHash>,
+}
+
+impl Core {
+    /// Commits a block; the first one where `first`.
+    pub(crate) fn commit(&self, commit: Commit<'_>, first: bool) -> Result<(), FlatKvError> {
+        let mut writer = self.writer.lock();
+        writer.check()?;
+        self.check_place(&commit, first)?;
+        let Commit { height, hash, parent, changes, trie, state_root, index, positions } = commit;
+        let done = self.commitment(&writer, height, changes, trie, state_root)?;
+        let head = Head { height, hash, commitment: done.commitment };
+        let index = self.old_index(index)?;
+
+        let mut batch = self.db.batch()?;
+        put_block(&mut batch, &head, changes, &index, first);
+        put_trie(&mut batch, done.trie.as_ref());
+        put_lattice(&mut batch, done.lattice.as_ref());
+
+        let record = RecordHead { unwind: false, head, parent, positions };
+        let payload = record.commit_payload(changes, &index);
+        let bytes = payload.len() as u64;
+        if bytes > MAX_PAYLOAD_BYTES {
+            return Err(FlatKvError::RecordTooLarge { height, bytes, limit: MAX_PAYLOAD_BYTES });
+        }
+        self.log(&mut writer, &payload, batch.bytes())?;
+        writer.positions = record.positions;
+
+        if first {
+            self.oldest.store(height, SeqCst);
+        }
+        self.upcoming.store(height, SeqCst);
+        let written = batch.write().map_err(FlatKvError::from);
+        writer.fail(written)?;
+        *self.head.write() = Some(head);
+        if done.lattice.is_some() {
+            writer.lattice = done.lattice;
+        }
+        if first { self.flush_all(&mut writer) } else { self.after_write(&mut writer) }
+    }
+
+    /// Appends a WAL record and counts it together with its batch.
+    pub(crate) fn log(
+        &self,
+        writer: &mut Writer,
+        payload: &[u8],
+        batch_bytes: u64,
+    ) -> Result<(), FlatKvError> {
+        let appended = writer.wal.append(payload);
+        let wal_bytes = writer.fail(appended)?;
+        writer.unflushed.add(wal_bytes, batch_bytes);
+        match self.fsync {
+            Fsync::Block => self.sync(writer),
+            Fsync::Interval(_) | Fsync::None => {
+                self.dirty.store(true, SeqCst);
+                self.sync_before(writer, batch_bytes)
+            }
+        }
+    }
+
+    fn check_place(&self, commit: &Commit<'_>, first: bool) -> Result<(), FlatKvError> {
+        let Commit { height, parent, .. } = *commit;
+        match self.head() {
+            Some(head) if first => Err(FlatKvError::NotEmpty { head: head.height }),
+            None if !first => Err(FlatKvError::Empty),
+            Some(head) if head.height.checked_add(1) != Some(height) => {
+                Err(FlatKvError::Height { expected: head.height.saturating_add(1), got: height })
+            }
+            Some(head) if head.hash != parent => {
+                Err(FlatKvError::Parent { height, expected: head.hash, got: parent })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn commitment(
+        &self,
+        writer: &Writer,
+        height: Height,
+        changes: &Changeset,
+        trie: Option<TrieUpdate>,
+        state_root: Option<B256>,
+    ) -> Result<Committed, FlatKvError> {
+        match self.kind {
+            CommitmentKind::None => Ok(Committed { commitment: B256::ZERO, trie: None, lattice: None }),
+            CommitmentKind::LtHash => {
+                let mut lattice = writer.lattice.clone().unwrap_or_default();
+                commitment::update(&mut lattice, changes);
+                Ok(Committed { commitment: lattice.checksum(), trie: None, lattice: Some(lattice) })
+            }
+            CommitmentKind::Mpt => {
+                let base = self.trie_root();
+                let update = match trie {
+                    Some(update) => update,
+                    None => {
+                        let mut session = TrieSession::new(self.db.clone(), base);
+                        session.apply(changes)?;
+                        session.into_update()?
+                    }
+                };
+                if update.base != base {
+                    return Err(FlatKvError::TrieBase { expected: base, got: update.base });
+                }
+                if let Some(expected) = state_root
+                    && expected != update.root
+                {
+                    return Err(FlatKvError::StateRoot { height, expected, got: update.root });
+                }
+                Ok(Committed { commitment: update.root, trie: Some(update), lattice: None })
+            }
+        }
+    }
+
+    /// Looks up what the index rows to be written hold now. Of several writes to one key the last one counts.
+    fn old_index(&self, writes: Vec<crate::IndexWrite>) -> Result<Vec<IndexChange>, StateError> {
+        let mut places = HashMap::with_capacity(writes.len());
+        let mut index: Vec<IndexChange> = Vec::with_capacity(writes.len());
+        for write in writes {
+            if let Some(place) = places.get(&write.key) {
+                let change: &mut IndexChange = &mut index[*place];
+                change.write = write;
+                continue;
+            }
+            let old = self.db.get(Family::Index, &write.key)?.map(|value| value.to_vec());
+            places.insert(write.key.clone(), index.len());
+            index.push(IndexChange { write, old });
+        }
+        Ok(index)
+    }
+}
+
+/// Puts a block's rows: latest, history, code, index, changes, head.
+pub(crate) fn put_block(
+    batch: &mut Batch<'_>,
+    head: &Head,
+    changes: &Changeset,
+    index: &[IndexChange],
+    first: bool,
+) {
+    let height = head.height;
+    for change in &changes.accounts {
+        if change.old != change.new {
+            let value = change.new.as_ref().map(account_value);
+            let history = at_height(account_history(&change.address), height);
+            batch.put(Family::History, &history, value.as_deref().unwrap_or_default());
+            set_account(batch, &change.address, height, change.new.as_ref());
+        }
+        for slot in &change.storage {
+            let history = at_height(slot_history(&change.address, &slot.slot), height);
+            batch.put(Family::History, &history, &slot_value(&slot.new));
+            set_slot(batch, &change.address, &slot.slot, height, &slot.new);
+        }
+    }
+    for (hash, code) in &changes.codes {
+        batch.put(Family::Code, hash.as_slice(), code);
+    }
+    for change in index {
+        batch.set(Family::Index, &change.write.key, change.write.value.as_deref());
+    }
+    // The first block cannot be unwound, so its changes are not kept; its hash is.
+    let nothing = Changeset::default();
+    let (kept, index) = if first { (&nothing, [].as_slice()) } else { (changes, index) };
+    batch.put(Family::Changes, &height.to_be_bytes(), &changes_value(head, kept, index));
+    batch.put(Family::Metadata, meta::HEAD, &head_value(head));
+    if first {
+        batch.put(Family::Metadata, meta::OLDEST, &height.to_be_bytes());
+    }
+}
+
+/// Sets the latest row of an account.
+pub(crate) fn set_account(
+    batch: &mut Batch<'_>,
+    address: &Address,
+    stamp: Height,
+    account: Option<&Account>,
+) {
+    let row = account.map(|account| stamped(stamp, &account_value(account)));
+    batch.set(Family::Account, address.as_slice(), row.as_deref());
+}
+
+/// Sets the latest row of a slot.
+pub(crate) fn set_slot(batch: &mut Batch<'_>, address: &Address, slot: &U256, stamp: Height, value: &U256) {
+    let row = (!value.is_zero()).then(|| stamped(stamp, &slot_value(value)));
+    batch.set(Family::Storage, &slot_key(address, slot), row.as_deref());
+}
+
+/// Puts the changed trie nodes.
+pub(crate) fn put_trie(batch: &mut Batch<'_>, update: Option<&TrieUpdate>) {
+    for (key, node) in update.iter().flat_map(|update| &update.nodes) {
+        batch.set(Family::Trie, key, node.as_deref());
+    }
+}
+
+/// Puts the lattice vector.
+pub(crate) fn put_lattice(batch: &mut Batch<'_>, lattice: Option<&LtHash>) {
+    if let Some(lattice) = lattice {
+        batch.put(Family::Metadata, meta::LATTICE, &lattice.to_bytes());
+    }
+}

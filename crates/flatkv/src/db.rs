@@ -1,0 +1,268 @@
+//! RocksDB: column families, their options, and the few calls that the store needs.
+
+use crate::{
+    Options,
+    error::{corrupt, rocks},
+    rows::history_prefix,
+};
+use hearth_primitives::StateError;
+use rocksdb::{
+    BlockBasedOptions, BoundColumnFamily, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
+    DBPinnableSlice, DBRawIterator, FlushOptions, LogLevel, ReadOptions, SliceTransform, WriteBatch,
+    WriteOptions,
+};
+use std::{path::Path, sync::Arc};
+
+/// Bits a key in the Bloom filters: about one false positive in a hundred.
+const BLOOM_BITS: f64 = 10.0;
+/// Size at which RocksDB itself flushes a memtable, in bytes. We flush long before (see `flush.rs`), except in one huge
+/// commit.
+const WRITE_BUFFER_BYTES: usize = 256 << 20;
+/// Memtables of a family, the one being written included, before writes wait.
+const WRITE_BUFFERS: i32 = 4;
+/// Part of a memtable's size that its Bloom filter takes.
+const MEMTABLE_BLOOM_RATIO: f64 = 0.02;
+/// Uncompressed bytes of a data block.
+const BLOCK_BYTES: usize = 8 << 10;
+/// Threads for flushes and compactions.
+const BACKGROUND_JOBS: i32 = 2;
+/// RocksDB's own text logs that are kept.
+const LOG_FILES: usize = 2;
+
+/// A column family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    Account,
+    Code,
+    Storage,
+    /// Committed rows outside the other three (native modules); nothing writes them yet.
+    Legacy,
+    Metadata,
+    History,
+    Changes,
+    Trie,
+    Index,
+}
+
+impl Family {
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Account,
+        Self::Code,
+        Self::Storage,
+        Self::Legacy,
+        Self::Metadata,
+        Self::History,
+        Self::Changes,
+        Self::Trie,
+        Self::Index,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Account => "account",
+            Self::Code => "code",
+            Self::Storage => "storage",
+            Self::Legacy => "legacy",
+            Self::Metadata => "metadata",
+            Self::History => "history",
+            Self::Changes => "changes",
+            Self::Trie => "trie",
+            Self::Index => "index",
+        }
+    }
+
+    fn options(self, cache: &Cache) -> rocksdb::Options {
+        let mut table = BlockBasedOptions::default();
+        table.set_block_cache(cache);
+        table.set_block_size(BLOCK_BYTES);
+        table.set_bloom_filter(BLOOM_BITS, false);
+        table.set_cache_index_and_filter_blocks(true);
+        table.set_cache_index_and_filter_blocks_with_high_priority(true);
+        table.set_pin_l0_filter_and_index_blocks_in_cache(true);
+        let mut options = rocksdb::Options::default();
+        options.set_compression_type(DBCompressionType::Lz4);
+        options.set_write_buffer_size(WRITE_BUFFER_BYTES);
+        options.set_max_write_buffer_number(WRITE_BUFFERS);
+        match self {
+            Self::Account | Self::Trie | Self::Index => {
+                options.set_memtable_prefix_bloom_ratio(MEMTABLE_BLOOM_RATIO);
+                options.set_memtable_whole_key_filtering(true);
+            }
+            Self::Storage => {
+                options.set_prefix_extractor(SliceTransform::create_fixed_prefix(20));
+                options.set_memtable_prefix_bloom_ratio(MEMTABLE_BLOOM_RATIO);
+                options.set_memtable_whole_key_filtering(true);
+            }
+            Self::History => {
+                table.set_whole_key_filtering(false);
+                let prefix = SliceTransform::create("hearth.history", history_prefix, None);
+                options.set_prefix_extractor(prefix);
+                options.set_memtable_prefix_bloom_ratio(MEMTABLE_BLOOM_RATIO);
+            }
+            Self::Code | Self::Legacy | Self::Metadata | Self::Changes => {}
+        }
+        options.set_block_based_table_factory(&table);
+        options
+    }
+}
+
+/// The open database.
+pub(crate) struct Db {
+    rocks: DB,
+    write: WriteOptions,
+}
+
+/// Many changes that become visible, and durable, together.
+pub(crate) struct Batch<'a> {
+    db: &'a Db,
+    families: Vec<Arc<BoundColumnFamily<'a>>>,
+    batch: WriteBatch,
+}
+
+impl Db {
+    pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, StateError> {
+        let cache = Cache::new_lru_cache(options.cache_bytes);
+        let mut rocks_options = rocksdb::Options::default();
+        rocks_options.create_if_missing(true);
+        rocks_options.create_missing_column_families(true);
+        rocks_options.set_atomic_flush(true);
+        rocks_options.set_max_open_files(options.max_open_files);
+        rocks_options.set_max_background_jobs(BACKGROUND_JOBS);
+        rocks_options.set_keep_log_file_num(LOG_FILES);
+        rocks_options.set_log_level(LogLevel::Warn);
+        rocks_options.set_bytes_per_sync(1 << 20);
+        let families =
+            Family::ALL.map(|family| ColumnFamilyDescriptor::new(family.name(), family.options(&cache)));
+        let rocks = DB::open_cf_descriptors(&rocks_options, path, families).map_err(rocks)?;
+        let mut write = WriteOptions::default();
+        write.disable_wal(true);
+        Ok(Self { rocks, write })
+    }
+
+    fn family(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {
+        self.rocks.cf_handle(family.name()).ok_or_else(|| corrupt("column family"))
+    }
+
+    /// The value of a row.
+    pub(crate) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
+        self.rocks.get_pinned_cf(&self.family(family)?, key).map_err(rocks)
+    }
+
+    /// All rows whose key begins with `prefix`, in order.
+    pub(crate) fn prefix(&self, family: Family, prefix: &[u8]) -> Result<Rows<'_>, StateError> {
+        let mut options = ReadOptions::default();
+        options.set_total_order_seek(true);
+        if let Some(end) = successor(prefix) {
+            options.set_iterate_upper_bound(end);
+        }
+        self.seek(family, prefix, options)
+    }
+
+    /// Rows in `from..to`, in order.
+    pub(crate) fn range(&self, family: Family, from: &[u8], to: &[u8]) -> Result<Rows<'_>, StateError> {
+        let mut options = ReadOptions::default();
+        options.set_total_order_seek(true);
+        options.set_iterate_upper_bound(to);
+        self.seek(family, from, options)
+    }
+
+    /// The first history row of `prefix` at or after `key`, which is the prefix with a height.
+    pub(crate) fn history(&self, prefix: &[u8], key: &[u8]) -> Result<Rows<'_>, StateError> {
+        let mut options = ReadOptions::default();
+        if let Some(end) = successor(prefix) {
+            options.set_iterate_upper_bound(end);
+        }
+        self.seek(Family::History, key, options)
+    }
+
+    fn seek(&self, family: Family, from: &[u8], options: ReadOptions) -> Result<Rows<'_>, StateError> {
+        let mut iterator = self.rocks.raw_iterator_cf_opt(&self.family(family)?, options);
+        iterator.seek(from);
+        Ok(Rows(iterator))
+    }
+
+    /// An empty batch.
+    pub(crate) fn batch(&self) -> Result<Batch<'_>, StateError> {
+        Ok(Batch { db: self, families: self.families()?, batch: WriteBatch::default() })
+    }
+
+    /// Handles in the order of [`Family::ALL`].
+    fn families(&self) -> Result<Vec<Arc<BoundColumnFamily<'_>>>, StateError> {
+        Family::ALL.iter().map(|family| self.family(*family)).collect()
+    }
+
+    /// Flushes all families together. Without `wait` it returns once everything written so far is set apart.
+    pub(crate) fn flush(&self, wait: bool) -> Result<(), StateError> {
+        let mut options = FlushOptions::default();
+        options.set_wait(wait);
+        let families = self.families()?;
+        let families: Vec<_> = families.iter().collect();
+        self.rocks.flush_cfs_opt(&families, &options).map_err(rocks)
+    }
+
+    /// Whether a flush is under way.
+    pub(crate) fn flushing(&self) -> Result<bool, StateError> {
+        for family in Family::ALL {
+            let name = rocksdb::properties::NUM_IMMUTABLE_MEM_TABLE;
+            let count = self.rocks.property_int_value_cf(&self.family(family)?, name).map_err(rocks)?;
+            if count.unwrap_or(0) > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Batch<'_> {
+    pub(crate) fn put(&mut self, family: Family, key: &[u8], value: &[u8]) {
+        self.batch.put_cf(&self.families[family as usize], key, value);
+    }
+
+    pub(crate) fn delete(&mut self, family: Family, key: &[u8]) {
+        self.batch.delete_cf(&self.families[family as usize], key);
+    }
+
+    /// Puts a row, or deletes it where there is no value.
+    pub(crate) fn set(&mut self, family: Family, key: &[u8], value: Option<&[u8]>) {
+        match value {
+            Some(value) => self.put(family, key, value),
+            None => self.delete(family, key),
+        }
+    }
+
+    /// Bytes of keys and values so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.batch.size_in_bytes() as u64
+    }
+
+    pub(crate) fn write(self) -> Result<(), StateError> {
+        self.db.rocks.write_opt(self.batch, &self.db.write).map_err(rocks)
+    }
+}
+
+/// Rows in key order, as of one moment. Check [`Rows::finish`] at the end.
+pub(crate) struct Rows<'a>(DBRawIterator<'a>);
+
+impl Rows<'_> {
+    /// The row at hand, or `None` behind the last.
+    pub(crate) fn row(&self) -> Option<(&[u8], &[u8])> {
+        self.0.item()
+    }
+
+    pub(crate) fn next(&mut self) {
+        self.0.next();
+    }
+
+    /// Whether the rows ended because there are no more, and not for an error.
+    pub(crate) fn finish(&self) -> Result<(), StateError> {
+        self.0.status().map_err(rocks)
+    }
+}
+
+/// The first key behind all that begin with `prefix`; `None` where there is none.
+fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let end = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
+    let mut key = prefix[..=end].to_vec();
+    key[end] += 1;
+    Some(key)
+}

@@ -1,0 +1,140 @@
+//! When RocksDB is flushed: by us, after tables and WAL are synced, so that it is never durably ahead of them and a
+//! replay at open stays short.
+
+use crate::{
+    FlatKvError,
+    db::Family,
+    rows::meta,
+    store::{Core, Writer},
+    wal::record::RecordHead,
+};
+use std::{sync::atomic::Ordering::SeqCst, thread::sleep, time::Duration};
+
+/// WAL records after which a flush starts. It ends before as many follow, so a replay stays below 10,000 blocks.
+const FLUSH_RECORDS: u64 = 4_500;
+/// Bytes of WAL after which a flush starts; a replay stays below 256 MiB.
+const FLUSH_WAL_BYTES: u64 = 96 << 20;
+/// Bytes of batches after which a flush starts; bounds the memtables.
+const FLUSH_BATCH_BYTES: u64 = 64 << 20;
+/// A batch from which on WAL and tables are synced before it is written, for RocksDB may flush in the middle, in bytes.
+const SYNC_FIRST_BYTES: u64 = 48 << 20;
+/// Commits between two looks at a flush that is under way.
+const LOOK_EVERY: u64 = 64;
+/// Pause between two looks while a commit waits for a flush.
+const LOOK_PAUSE: Duration = Duration::from_millis(1);
+
+/// What was written since the last flush was started.
+#[derive(Debug, Default)]
+pub(crate) struct Unflushed {
+    records: u64,
+    wal_bytes: u64,
+    batch_bytes: u64,
+    /// Last WAL record that the flush under way covers.
+    pending: Option<u64>,
+}
+
+impl Unflushed {
+    /// Counts what is being replayed, which is as unflushed as what is written.
+    pub(crate) fn add(&mut self, wal_bytes: u64, batch_bytes: u64) {
+        self.records += 1;
+        self.wal_bytes += wal_bytes;
+        self.batch_bytes += batch_bytes;
+    }
+
+    fn is_due(&self) -> bool {
+        self.records >= FLUSH_RECORDS
+            || self.wal_bytes >= FLUSH_WAL_BYTES
+            || self.batch_bytes >= FLUSH_BATCH_BYTES
+    }
+}
+
+impl Core {
+    /// Syncs tables, then the WAL.
+    pub(crate) fn sync(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
+        self.dirty.store(false, SeqCst);
+        let result = self.tables.sync().map_err(FlatKvError::from).and_then(|()| writer.wal.sync());
+        writer.fail(result)
+    }
+
+    /// Syncs ahead of a batch so large that RocksDB may flush it on its own.
+    pub(crate) fn sync_before(&self, writer: &mut Writer, batch_bytes: u64) -> Result<(), FlatKvError> {
+        if batch_bytes >= SYNC_FIRST_BYTES { self.sync(writer) } else { Ok(()) }
+    }
+
+    /// After a write: starts a flush where one is due, and looks after the one under way.
+    pub(crate) fn after_write(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
+        let due = writer.unflushed.is_due();
+        if writer.unflushed.pending.is_some() && (due || writer.unflushed.records % LOOK_EVERY == 0) {
+            self.look(writer, due)?;
+        }
+        if due {
+            self.start_flush(writer, false)?;
+        }
+        Ok(())
+    }
+
+    fn start_flush(&self, writer: &mut Writer, wait: bool) -> Result<(), FlatKvError> {
+        self.sync(writer)?;
+        let synced = writer.wal.last();
+        let mut batch = self.db.batch()?;
+        batch.put(Family::Metadata, meta::SYNCED, &synced.to_be_bytes());
+        batch.write()?;
+        self.db.flush(wait)?;
+        writer.unflushed = Unflushed { pending: Some(synced), ..Unflushed::default() };
+        Ok(())
+    }
+
+    /// Deletes WAL segments once the flush under way is done; waits for that where told to.
+    fn look(&self, writer: &mut Writer, wait: bool) -> Result<(), FlatKvError> {
+        while self.db.flushing()? {
+            if !wait {
+                return Ok(());
+            }
+            sleep(LOOK_PAUSE);
+        }
+        if let Some(flushed) = writer.unflushed.pending.take() {
+            writer.wal.prune(flushed)?;
+        }
+        Ok(())
+    }
+
+    /// Brings everything to the disk and waits for it.
+    pub(crate) fn flush(&self) -> Result<(), FlatKvError> {
+        let mut writer = self.writer.lock();
+        writer.check()?;
+        self.flush_all(&mut writer)
+    }
+
+    pub(crate) fn flush_all(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
+        self.mark_positions(writer)?;
+        self.start_flush(writer, true)?;
+        self.look(writer, true)
+    }
+
+    /// Flushes and refuses changes from then on.
+    pub(crate) fn close(&self) -> Result<(), FlatKvError> {
+        let mut writer = self.writer.lock();
+        if writer.closed {
+            return Ok(());
+        }
+        // After a failure only opening again brings things together; a flush could put RocksDB ahead.
+        let result = if writer.failed.is_some() { Ok(()) } else { self.flush_all(&mut writer) };
+        writer.closed = true;
+        result
+    }
+
+    /// Tables may have grown by blocks that are not on the canonical chain. An unwind to where the head is already
+    /// records their positions, so that the next open does not cut these blocks off.
+    fn mark_positions(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
+        let Some(head) = self.head() else { return Ok(()) };
+        let positions = self.tables.positions();
+        if positions == writer.positions {
+            return Ok(());
+        }
+        let record = RecordHead { unwind: true, head, parent: Default::default(), positions };
+        let appended = writer.wal.append(&record.unwind_payload());
+        writer.fail(appended)?;
+        writer.positions = record.positions;
+        Ok(())
+    }
+}

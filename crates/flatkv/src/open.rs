@@ -1,0 +1,332 @@
+//! Opening: the last sound WAL record whose table positions verify becomes the head, and everything follows it.
+
+use crate::{
+    CommitmentKind, FlatKvError, Head, JoinedTables, Options, TrieSession,
+    codes::CodeCache,
+    commit::{put_block, put_lattice, put_trie},
+    commitment,
+    db::{Db, Family},
+    error::corrupt,
+    flush::Unflushed,
+    lthash::LtHash,
+    rows::{meta, read_head},
+    store::{Core, Writer},
+    unwind::{block_changes, undo},
+    wal::{
+        Wal,
+        scan::{Found, Scan},
+    },
+};
+use alloy_primitives::{B256, keccak256};
+use alloy_trie::EMPTY_ROOT_HASH;
+use fs4::fs_std::FileExt;
+use hearth_primitives::{Height, RootTracker, StateError};
+use std::{
+    fs::{self, File, OpenOptions},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64},
+    },
+};
+
+/// Format of the store that this version writes.
+const FORMAT: u32 = 1;
+/// Blocks replayed in one batch, for which the trie is brought up to date once.
+const REPLAY_BLOCKS: usize = 512;
+/// Bytes of a batch at which a replay writes it.
+const REPLAY_BATCH_BYTES: u64 = 32 << 20;
+
+const LOCK_FILE: &str = "hearth.lock";
+const ROCKS_DIR: &str = "db";
+
+/// Opens the store as [`FlatKv::open`](crate::FlatKv::open) says.
+pub(crate) fn open(options: Options, tables: Arc<dyn JoinedTables>) -> Result<Core, FlatKvError> {
+    for dir in [&options.dir, &options.wal_dir] {
+        fs::create_dir_all(dir).map_err(FlatKvError::io(dir))?;
+    }
+    let lock = lock(&options.dir.join(LOCK_FILE))?;
+    let db = Arc::new(Db::open(&options.dir.join(ROCKS_DIR), &options)?);
+    check_format(&db, options.commitment)?;
+
+    let mut scan = Scan::read(&options.wal_dir)?;
+    let chosen = choose(&db, &scan, &*tables, &options.wal_dir)?;
+    scan.cut(chosen)?;
+    let positions = match scan.records.last() {
+        Some(last) => last.head.positions.clone(),
+        None => vec![0; tables.positions().len()],
+    };
+    tables.cut(&positions)?;
+    tables.sync()?;
+
+    let mut replay = Replay::new(db.clone(), options.commitment)?;
+    replay.follow(&scan)?;
+    let Replay { head, oldest, lattice, unflushed, .. } = replay;
+    if let Some(head) = &head {
+        check_commitment(&db, options.commitment, head, lattice.as_ref())?;
+    }
+    let wal = Wal::resume(&options.wal_dir, scan, options.segment_bytes)?;
+    wal.sync()?;
+    let writer = Writer { wal, lattice, unflushed, positions, failed: None, closed: false };
+    Ok(Core {
+        kind: options.commitment,
+        fsync: options.fsync,
+        db,
+        tables,
+        writer: writer.into(),
+        head: head.into(),
+        oldest: AtomicU64::new(oldest),
+        upcoming: AtomicU64::new(head.map_or(0, |head| head.height)),
+        unwinds: AtomicU64::new(0),
+        views: Default::default(),
+        codes: CodeCache::new(options.code_cache_bytes),
+        dirty: AtomicBool::new(false),
+        _lock: lock,
+    })
+}
+
+fn lock(path: &Path) -> Result<File, FlatKvError> {
+    let mut open = OpenOptions::new();
+    let file = open.create(true).truncate(false).write(true).open(path).map_err(FlatKvError::io(path))?;
+    match file.try_lock_exclusive() {
+        Ok(true) => Ok(file),
+        Ok(false) => Err(FlatKvError::Locked { path: path.to_owned() }),
+        Err(source) => Err(FlatKvError::Io { path: path.to_owned(), source }),
+    }
+}
+
+/// Writes format and commitment into a new home; compares them in an old one.
+fn check_format(db: &Db, kind: CommitmentKind) -> Result<(), FlatKvError> {
+    let Some(format) = db.get(Family::Metadata, meta::FORMAT)? else {
+        if db.get(Family::Metadata, meta::HEAD)?.is_some() {
+            return Err(corrupt("format").into());
+        }
+        let mut batch = db.batch()?;
+        batch.put(Family::Metadata, meta::FORMAT, &FORMAT.to_be_bytes());
+        batch.put(Family::Metadata, meta::COMMITMENT, kind.to_string().as_bytes());
+        batch.write()?;
+        return Ok(db.flush(true)?);
+    };
+    let found = u32::from_be_bytes(format.as_ref().try_into().map_err(|_| corrupt("format"))?);
+    if found > FORMAT {
+        return Err(FlatKvError::NewerFormat { found, supported: FORMAT });
+    }
+    let home = db.get(Family::Metadata, meta::COMMITMENT)?.ok_or_else(|| corrupt("commitment"))?;
+    let (home, asked) = (String::from_utf8_lossy(&home).into_owned(), kind.to_string());
+    if home != asked {
+        return Err(FlatKvError::Commitment { home, asked });
+    }
+    Ok(())
+}
+
+/// The last record whose table positions verify. Nothing that was synced may be given up for it.
+fn choose(
+    db: &Db,
+    scan: &Scan,
+    tables: &dyn JoinedTables,
+    wal_dir: &Path,
+) -> Result<Option<usize>, FlatKvError> {
+    let chosen = scan.records.iter().rposition(|found| tables.verify(&found.head.positions));
+    let last = chosen.map_or(0, |index| scan.records[index].number);
+    let synced = number_row(db, meta::SYNCED)?.unwrap_or(0);
+    if last < synced {
+        return Err(FlatKvError::WalTruncated { path: wal_dir.to_owned(), last, synced });
+    }
+    Ok(chosen)
+}
+
+fn number_row(db: &Db, name: &[u8]) -> Result<Option<u64>, StateError> {
+    let Some(row) = db.get(Family::Metadata, name)? else { return Ok(None) };
+    Ok(Some(u64::from_be_bytes(row.as_ref().try_into().map_err(|_| corrupt("metadata"))?)))
+}
+
+fn check_commitment(
+    db: &Db,
+    kind: CommitmentKind,
+    head: &Head,
+    lattice: Option<&LtHash>,
+) -> Result<(), FlatKvError> {
+    let computed = match kind {
+        CommitmentKind::None => B256::ZERO,
+        CommitmentKind::LtHash => lattice.ok_or_else(|| corrupt("lattice"))?.checksum(),
+        CommitmentKind::Mpt => db.get(Family::Trie, &[0])?.map_or(EMPTY_ROOT_HASH, |root| keccak256(&*root)),
+    };
+    if computed != head.commitment {
+        let recorded = head.commitment;
+        return Err(FlatKvError::BadCommitment { height: head.height, recorded, computed });
+    }
+    Ok(())
+}
+
+/// The canonical chain as the WAL tells it: blocks that were unwound are not in it.
+struct Told<'a> {
+    /// The block below the first of `blocks`, where it is known.
+    base: Option<(Height, B256)>,
+    blocks: Vec<&'a Found>,
+}
+
+impl<'a> Told<'a> {
+    fn new(records: &'a [Found]) -> Result<Self, StateError> {
+        let mut told = Self { base: None, blocks: Vec::new() };
+        for found in records {
+            let head = &found.head.head;
+            if !found.head.unwind {
+                let follows = match told.top() {
+                    Some((height, hash)) => height + 1 == head.height && hash == found.head.parent,
+                    None => true,
+                };
+                if !follows {
+                    return Err(corrupt("WAL"));
+                }
+                if told.top().is_none() && found.number > 1 {
+                    told.base = head.height.checked_sub(1).map(|below| (below, found.head.parent));
+                }
+                told.blocks.push(found);
+                continue;
+            }
+            while told.blocks.last().is_some_and(|block| block.head.head.height > head.height) {
+                told.blocks.pop();
+            }
+            match told.blocks.last() {
+                Some(block) if block.head.head.hash != head.hash => return Err(corrupt("WAL")),
+                Some(_) => {}
+                None => told.base = Some((head.height, head.hash)),
+            }
+        }
+        Ok(told)
+    }
+
+    fn top(&self) -> Option<(Height, B256)> {
+        self.blocks.last().map(|block| (block.head.head.height, block.head.head.hash)).or(self.base)
+    }
+
+    /// Height of the oldest block that is known.
+    fn bottom(&self) -> Height {
+        let first = self.blocks.first().map(|block| block.head.head.height);
+        self.base.map(|(height, _)| height).or(first).unwrap_or(0)
+    }
+
+    fn hash(&self, height: Height) -> Option<B256> {
+        let first = self.blocks.first().map(|block| block.head.head.height);
+        let block =
+            first.and_then(|first| self.blocks.get(usize::try_from(height.checked_sub(first)?).ok()?));
+        match (block, self.base) {
+            (Some(block), _) => Some(block.head.head.hash),
+            (None, Some((base, hash))) if base == height => Some(hash),
+            _ => None,
+        }
+    }
+}
+
+/// Brings RocksDB to what the WAL tells.
+struct Replay {
+    db: Arc<Db>,
+    kind: CommitmentKind,
+    head: Option<Head>,
+    oldest: Height,
+    lattice: Option<LtHash>,
+    unflushed: Unflushed,
+}
+
+impl Replay {
+    fn new(db: Arc<Db>, kind: CommitmentKind) -> Result<Self, StateError> {
+        let head = db.get(Family::Metadata, meta::HEAD)?.map(|row| read_head(&row)).transpose()?;
+        let oldest = number_row(&db, meta::OLDEST)?.unwrap_or(0);
+        let lattice = match (kind, db.get(Family::Metadata, meta::LATTICE)?) {
+            (CommitmentKind::LtHash, Some(row)) => {
+                Some(LtHash::from_bytes(&row).ok_or_else(|| corrupt("lattice"))?)
+            }
+            (CommitmentKind::LtHash, None) => Some(LtHash::default()),
+            _ => None,
+        };
+        Ok(Self { db, kind, head, oldest, lattice, unflushed: Unflushed::default() })
+    }
+
+    fn follow(&mut self, scan: &Scan) -> Result<(), FlatKvError> {
+        let told = Told::new(&scan.records)?;
+        let Some((top, _)) = told.top() else { return Ok(()) };
+        let above = match self.head {
+            None if told.base.is_none() => 0,
+            None => return Err(FlatKvError::Diverged { store: 0, base: told.bottom(), head: top }),
+            Some(head) => {
+                let shared = self.shared(&told, head, top)?;
+                self.unwind(head, shared)?;
+                shared + 1
+            }
+        };
+        let first = told.blocks.partition_point(|block| block.head.head.height < above);
+        let mut left = &told.blocks[first..];
+        while !left.is_empty() {
+            let done = self.replay(scan, left)?;
+            left = &left[done..];
+        }
+        Ok(())
+    }
+
+    /// The highest block that RocksDB and WAL have both.
+    fn shared(&self, told: &Told<'_>, head: Head, top: Height) -> Result<Height, FlatKvError> {
+        for height in (told.bottom().max(self.oldest)..=head.height.min(top)).rev() {
+            if told.hash(height) == Some(block_changes(&self.db, height)?.hash) {
+                return Ok(height);
+            }
+        }
+        Err(FlatKvError::Diverged { store: head.height, base: told.bottom(), head: top })
+    }
+
+    fn unwind(&mut self, head: Head, to: Height) -> Result<(), FlatKvError> {
+        if head.height == to {
+            return Ok(());
+        }
+        let undone = undo(&self.db, self.kind, &head, to, self.lattice.as_ref())?;
+        self.unflushed.add(0, undone.batch.bytes());
+        undone.batch.write()?;
+        self.head = Some(undone.head);
+        self.lattice = undone.lattice;
+        Ok(())
+    }
+
+    /// Replays the first of these blocks in one batch; returns how many.
+    fn replay(&mut self, scan: &Scan, blocks: &[&Found]) -> Result<usize, FlatKvError> {
+        let mut batch = self.db.batch()?;
+        let root = self.head.map_or(EMPTY_ROOT_HASH, |head| head.commitment);
+        let mut trie = (self.kind == CommitmentKind::Mpt).then(|| TrieSession::new(self.db.clone(), root));
+        let mut done = 0;
+        for found in blocks.iter().take(REPLAY_BLOCKS) {
+            let body = scan.body(found)?;
+            let first = found.number == 1;
+            let head = found.head.head;
+            let before = batch.bytes();
+            put_block(&mut batch, &head, &body.changes, &body.index, first);
+            if let Some(lattice) = &mut self.lattice {
+                commitment::update(lattice, &body.changes);
+            }
+            if let Some(trie) = &mut trie {
+                trie.apply(&body.changes)?;
+            }
+            if first {
+                self.oldest = head.height;
+            }
+            self.unflushed.add(found.bytes(), batch.bytes() - before);
+            self.head = Some(head);
+            done += 1;
+            if batch.bytes() >= REPLAY_BATCH_BYTES {
+                break;
+            }
+        }
+        let update = trie.map(TrieSession::into_update).transpose()?;
+        put_trie(&mut batch, update.as_ref());
+        put_lattice(&mut batch, self.lattice.as_ref());
+        let computed = match self.kind {
+            CommitmentKind::Mpt => update.map(|update| update.root),
+            CommitmentKind::LtHash => self.lattice.as_ref().map(LtHash::checksum),
+            CommitmentKind::None => None,
+        };
+        if let (Some(computed), Some(Head { height, commitment: recorded, .. })) = (computed, self.head)
+            && computed != recorded
+        {
+            return Err(FlatKvError::BadCommitment { height, recorded, computed });
+        }
+        batch.write()?;
+        Ok(done)
+    }
+}

@@ -1,0 +1,177 @@
+//! Keys and values of the rows in RocksDB.
+//!
+//! | family | key | value |
+//! |---|---|---|
+//! | account | address | height of last change, account |
+//! | storage | address, slot | height of last change, value without leading zeros |
+//! | code | hash | bytes |
+//! | history | kind, key of the latest row, inverted height | the row's value from that height on; empty: no row |
+//! | changes | height | block, its changes with old values, old index rows |
+//! | metadata | a name | see [`meta`] |
+//!
+//! Heights are 8 bytes big-endian.
+
+use crate::{
+    Head,
+    codec::{IndexChange, Reader, put_account, put_changes, put_index},
+    error::corrupt,
+};
+use alloy_primitives::{Address, B256, U256};
+use hearth_primitives::{Account, AccountChange, Changeset, Height, StateError};
+
+/// Names of the metadata rows.
+pub(crate) mod meta {
+    /// Format of the store, 4 bytes.
+    pub(crate) const FORMAT: &[u8] = b"format";
+    /// The commitment's name.
+    pub(crate) const COMMITMENT: &[u8] = b"commitment";
+    /// Height, hash and commitment of the head.
+    pub(crate) const HEAD: &[u8] = b"head";
+    /// Oldest height with history.
+    pub(crate) const OLDEST: &[u8] = b"oldest";
+    /// The lattice vector.
+    pub(crate) const LATTICE: &[u8] = b"lattice";
+    /// Last WAL record that is known to be on disk.
+    pub(crate) const SYNCED: &[u8] = b"synced";
+}
+
+const ACCOUNT: u8 = b'a';
+const STORAGE: u8 = b's';
+const HEIGHT_BYTES: usize = 8;
+
+/// Key of a latest storage row.
+pub(crate) fn slot_key(address: &Address, slot: &U256) -> [u8; 52] {
+    let mut key = [0; 52];
+    key[..20].copy_from_slice(address.as_slice());
+    key[20..].copy_from_slice(&slot.to_be_bytes::<32>());
+    key
+}
+
+/// What every history row of an account begins with.
+pub(crate) fn account_history(address: &Address) -> Vec<u8> {
+    let mut key = Vec::with_capacity(29);
+    key.push(ACCOUNT);
+    key.extend_from_slice(address.as_slice());
+    key
+}
+
+/// What every history row of a slot begins with.
+pub(crate) fn slot_history(address: &Address, slot: &U256) -> Vec<u8> {
+    let mut key = Vec::with_capacity(61);
+    key.push(STORAGE);
+    key.extend_from_slice(&slot_key(address, slot));
+    key
+}
+
+/// What every history row of any slot of an account begins with.
+pub(crate) fn storage_history(address: &Address) -> Vec<u8> {
+    [&[STORAGE], address.as_slice()].concat()
+}
+
+/// Completes a history key: newer rows sort first.
+pub(crate) fn at_height(mut prefix: Vec<u8>, height: Height) -> Vec<u8> {
+    prefix.extend_from_slice(&(!height).to_be_bytes());
+    prefix
+}
+
+/// The part of a history key before the height, which is what its filters are made of.
+pub(crate) fn history_prefix(key: &[u8]) -> &[u8] {
+    &key[..key.len().saturating_sub(HEIGHT_BYTES)]
+}
+
+/// Height of a history key.
+pub(crate) fn history_height(key: &[u8]) -> Result<Height, StateError> {
+    let (_, height) = key.split_last_chunk::<HEIGHT_BYTES>().ok_or_else(|| corrupt("history"))?;
+    Ok(!u64::from_be_bytes(*height))
+}
+
+/// Slot of a history key of storage.
+pub(crate) fn history_slot(key: &[u8]) -> Result<U256, StateError> {
+    let slot = key.get(21..53).ok_or_else(|| corrupt("history"))?;
+    Ok(U256::from_be_slice(slot))
+}
+
+/// Height stamp of a latest row and its value.
+pub(crate) fn split_stamp(row: &[u8]) -> Result<(Height, &[u8]), StateError> {
+    let (stamp, value) = row.split_first_chunk::<HEIGHT_BYTES>().ok_or_else(|| corrupt("state"))?;
+    Ok((Height::from_be_bytes(*stamp), value))
+}
+
+/// A latest row: stamp and value.
+pub(crate) fn stamped(height: Height, value: &[u8]) -> Vec<u8> {
+    [height.to_be_bytes().as_slice(), value].concat()
+}
+
+/// Value of an account row; never empty.
+pub(crate) fn account_value(account: &Account) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64);
+    put_account(&mut out, account);
+    out
+}
+
+/// Reads the value of an account row.
+pub(crate) fn read_account(value: &[u8]) -> Result<Account, StateError> {
+    let mut reader = Reader::new(value, "account");
+    let account = reader.account()?;
+    reader.end()?;
+    Ok(account)
+}
+
+/// Value of a storage row; empty for zero, which is no row.
+pub(crate) fn slot_value(value: &U256) -> Vec<u8> {
+    value.to_be_bytes_trimmed_vec()
+}
+
+/// Reads the value of a storage row.
+pub(crate) fn read_slot(value: &[u8]) -> Result<U256, StateError> {
+    U256::try_from_be_slice(value).ok_or_else(|| corrupt("storage"))
+}
+
+/// Value of the head row.
+pub(crate) fn head_value(head: &Head) -> Vec<u8> {
+    let Head { height, hash, commitment } = head;
+    [height.to_be_bytes().as_slice(), hash.as_slice(), commitment.as_slice()].concat()
+}
+
+/// Reads the head row.
+pub(crate) fn read_head(value: &[u8]) -> Result<Head, StateError> {
+    let mut reader = Reader::new(value, "head");
+    let head = Head { height: reader.u64_be()?, hash: reader.b256()?, commitment: reader.b256()? };
+    reader.end()?;
+    Ok(head)
+}
+
+/// What the changes family keeps of a block: enough to unwind it.
+pub(crate) struct BlockChanges {
+    /// Hash of the block.
+    pub(crate) hash: B256,
+    /// Commitment after the block.
+    pub(crate) commitment: B256,
+    /// Its changes; empty for the first block of the store, which cannot be unwound.
+    pub(crate) accounts: Vec<AccountChange>,
+    /// Index rows it wrote, with the values before.
+    pub(crate) index: Vec<IndexChange>,
+}
+
+/// Value of a row of the changes family.
+pub(crate) fn changes_value(head: &Head, changes: &Changeset, index: &[IndexChange]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64 + changes.accounts.len() * 64);
+    out.extend_from_slice(head.hash.as_slice());
+    out.extend_from_slice(head.commitment.as_slice());
+    put_changes(&mut out, changes);
+    put_index(&mut out, index, false);
+    out
+}
+
+/// Reads a row of the changes family.
+pub(crate) fn read_changes(value: &[u8]) -> Result<BlockChanges, StateError> {
+    let mut reader = Reader::new(value, "changes");
+    let row = BlockChanges {
+        hash: reader.b256()?,
+        commitment: reader.b256()?,
+        accounts: reader.changes()?,
+        index: reader.index(false)?,
+    };
+    reader.end()?;
+    Ok(row)
+}

@@ -1,0 +1,219 @@
+//! Nodes of a Merkle Patricia trie and their RLP (yellow paper, appendix D).
+//!
+//! Keys are Keccak-256 hashes, so all have 64 nibbles and no branch carries a value.
+
+use crate::error::corrupt;
+use alloy_primitives::{B256, keccak256};
+use alloy_rlp::{BufMut, Header, PayloadView};
+use hearth_primitives::StateError;
+
+/// Nodes with a shorter RLP are embedded in their parent instead of being named by their hash.
+const EMBED_BELOW_BYTES: usize = 32;
+
+/// A node whose children may still be on disk.
+#[derive(Debug)]
+pub(super) enum Node {
+    /// The rest of a key and its value.
+    Leaf { path: Vec<u8>, value: Vec<u8> },
+    /// Nibbles that all keys below share, never empty; the child is a branch.
+    Extension { path: Vec<u8>, child: Link },
+    /// One child a nibble, at least two of them set.
+    Branch { children: Box<[Link; 16]> },
+}
+
+/// What stands in a parent for its child.
+#[derive(Debug, Default)]
+pub(super) enum Link {
+    /// No child.
+    #[default]
+    Empty,
+    /// A child that was not loaded.
+    Hash(B256),
+    /// A child in memory.
+    Node(Box<Loaded>),
+}
+
+/// A node in memory.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) node: Node,
+    /// How the parent names it; `None` while it or anything below it changed.
+    pub(super) reference: Option<Reference>,
+    /// Whether the store holds exactly this node at its path.
+    pub(super) stored: bool,
+}
+
+/// How a parent names a child.
+#[derive(Clone, Debug)]
+pub(super) enum Reference {
+    /// By its hash.
+    Hash(B256),
+    /// By its RLP itself.
+    Embedded(Vec<u8>),
+}
+
+impl Link {
+    /// A link to a node that is new in memory.
+    pub(super) fn new(node: Node) -> Self {
+        Self::Node(Box::new(Loaded { node, reference: None, stored: false }))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self::Empty)
+    }
+
+    /// Appends what the parent's RLP holds for this child, whose reference must be computed.
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Empty => out.put_u8(alloy_rlp::EMPTY_STRING_CODE),
+            Self::Hash(hash) => encode_string(hash.as_slice(), out),
+            Self::Node(loaded) => match &loaded.reference {
+                Some(Reference::Hash(hash)) => encode_string(hash.as_slice(), out),
+                Some(Reference::Embedded(rlp)) => out.extend_from_slice(rlp),
+                None => unreachable!("children are hashed before their parent"),
+            },
+        }
+    }
+
+    /// Computes the references of this node and of everything below that changed.
+    pub(super) fn hash(&mut self) {
+        let Self::Node(loaded) = self else { return };
+        if loaded.reference.is_some() {
+            return;
+        }
+        match &mut loaded.node {
+            Node::Leaf { .. } => {}
+            Node::Extension { child, .. } => child.hash(),
+            Node::Branch { children } => children.iter_mut().for_each(Self::hash),
+        }
+        let rlp = loaded.node.encode();
+        loaded.reference = Some(if rlp.len() < EMBED_BELOW_BYTES {
+            Reference::Embedded(rlp)
+        } else {
+            Reference::Hash(keccak256(&rlp))
+        });
+    }
+}
+
+impl Node {
+    /// The node's RLP. References of all children must be computed.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut body = Vec::with_capacity(64);
+        match self {
+            Self::Leaf { path, value } => {
+                encode_string(&pack(path, true), &mut body);
+                encode_string(value, &mut body);
+            }
+            Self::Extension { path, child } => {
+                encode_string(&pack(path, false), &mut body);
+                child.encode(&mut body);
+            }
+            Self::Branch { children } => {
+                body.reserve(17 * 33);
+                children.iter().for_each(|child| child.encode(&mut body));
+                body.put_u8(alloy_rlp::EMPTY_STRING_CODE);
+            }
+        }
+        let mut out = Vec::with_capacity(body.len() + 4);
+        Header { list: true, payload_length: body.len() }.encode(&mut out);
+        out.extend_from_slice(&body);
+        out
+    }
+
+    /// Whether a node with this RLP has a place of its own; the root always has.
+    pub(super) fn stands_alone(rlp: &[u8]) -> bool {
+        rlp.len() >= EMBED_BELOW_BYTES
+    }
+
+    /// Reads a node from its RLP.
+    pub(super) fn decode(mut rlp: &[u8]) -> Result<Self, StateError> {
+        let bad = |_| corrupt("trie");
+        let PayloadView::List(items) = Header::decode_raw(&mut rlp).map_err(bad)? else {
+            return Err(corrupt("trie"));
+        };
+        if !rlp.is_empty() {
+            return Err(corrupt("trie"));
+        }
+        match items.as_slice() {
+            [path, rest] => {
+                let (path, leaf) = unpack(string(path)?)?;
+                if leaf {
+                    return Ok(Self::Leaf { path, value: string(rest)?.to_vec() });
+                }
+                let child = decode_link(rest)?;
+                if path.is_empty() || child.is_empty() {
+                    return Err(corrupt("trie"));
+                }
+                Ok(Self::Extension { path, child })
+            }
+            items if items.len() == 17 && string(items[16])?.is_empty() => {
+                let mut children: Box<[Link; 16]> = Box::default();
+                for (child, item) in children.iter_mut().zip(items) {
+                    *child = decode_link(item)?;
+                }
+                Ok(Self::Branch { children })
+            }
+            _ => Err(corrupt("trie")),
+        }
+    }
+}
+
+/// Reads what a parent holds for a child: nothing, a hash, or the child itself.
+fn decode_link(item: &[u8]) -> Result<Link, StateError> {
+    if item.first().is_some_and(|byte| *byte >= alloy_rlp::EMPTY_LIST_CODE) {
+        if item.len() >= EMBED_BELOW_BYTES {
+            return Err(corrupt("trie"));
+        }
+        let node = Node::decode(item)?;
+        let reference = Some(Reference::Embedded(item.to_vec()));
+        return Ok(Link::Node(Box::new(Loaded { node, reference, stored: false })));
+    }
+    match string(item)? {
+        [] => Ok(Link::Empty),
+        hash => B256::try_from(hash).map(Link::Hash).map_err(|_| corrupt("trie")),
+    }
+}
+
+fn string(mut item: &[u8]) -> Result<&[u8], StateError> {
+    Header::decode_bytes(&mut item, false).map_err(|_| corrupt("trie"))
+}
+
+fn encode_string(bytes: &[u8], out: &mut Vec<u8>) {
+    alloy_rlp::Encodable::encode(bytes, out);
+}
+
+/// Hex-prefix encoding (yellow paper, appendix C): a flag nibble, then two nibbles a byte.
+fn pack(path: &[u8], leaf: bool) -> Vec<u8> {
+    let flag = if leaf { 0x20 } else { 0 };
+    let (first, rest) = match path.len() % 2 {
+        1 => (flag | 0x10 | path[0], &path[1..]),
+        _ => (flag, path),
+    };
+    let mut out = Vec::with_capacity(1 + rest.len() / 2);
+    out.push(first);
+    out.extend(rest.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));
+    out
+}
+
+fn unpack(packed: &[u8]) -> Result<(Vec<u8>, bool), StateError> {
+    let (&first, rest) = packed.split_first().ok_or_else(|| corrupt("trie"))?;
+    if first & 0xc0 != 0 || (first & 0x10 == 0 && first & 0x0f != 0) {
+        return Err(corrupt("trie"));
+    }
+    let mut path = Vec::with_capacity(1 + rest.len() * 2);
+    if first & 0x10 != 0 {
+        path.push(first & 0x0f);
+    }
+    path.extend(rest.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]));
+    Ok((path, first & 0x20 != 0))
+}
+
+/// A hash as its 64 nibbles.
+pub(super) fn nibbles(hash: &B256) -> [u8; 64] {
+    let mut out = [0; 64];
+    for (pair, byte) in out.chunks_exact_mut(2).zip(hash.iter()) {
+        pair[0] = byte >> 4;
+        pair[1] = byte & 0x0f;
+    }
+    out
+}

@@ -1,0 +1,160 @@
+//! The two-level state trie: accounts by the hash of their address, each with a storage trie of its own.
+
+use super::{
+    TrieUpdate,
+    node::nibbles,
+    tree::{NodeSource, Tree},
+};
+use crate::error::corrupt;
+use alloy_primitives::{Address, B256, keccak256};
+use alloy_rlp::Decodable;
+use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
+use hearth_primitives::{Account, AccountChange, Changeset, StateError};
+use rayon::prelude::*;
+use std::{collections::HashMap, sync::Arc};
+
+/// Changed slots of a write set from which on accounts are worked on in parallel.
+const PARALLEL_SLOTS: usize = 128;
+/// Changed accounts from which on roots are computed in parallel.
+const PARALLEL_ACCOUNTS: usize = 64;
+
+/// A state trie and the changes made on top of it.
+pub(super) struct StateTrie {
+    source: Arc<dyn NodeSource>,
+    base: B256,
+    accounts: Tree,
+    open: HashMap<Address, OpenAccount>,
+    /// Accounts whose leaf is behind.
+    behind: Vec<Address>,
+    /// A failure in the middle of a change leaves nodes half-changed; it is the answer from then on.
+    failed: Option<StateError>,
+}
+
+/// An account that something was applied to.
+struct OpenAccount {
+    key: [u8; 64],
+    account: Option<Account>,
+    storage: Tree,
+    behind: bool,
+}
+
+impl StateTrie {
+    pub(super) fn new(source: Arc<dyn NodeSource>, root: B256) -> Self {
+        let accounts = Tree::new(None, root);
+        Self { source, base: root, accounts, open: HashMap::new(), behind: Vec::new(), failed: None }
+    }
+
+    pub(super) fn apply(&mut self, changes: &Changeset) -> Result<(), StateError> {
+        self.guard(|trie| trie.apply_all(changes))
+    }
+
+    pub(super) fn root(&mut self) -> Result<B256, StateError> {
+        self.guard(Self::catch_up)
+    }
+
+    pub(super) fn into_update(mut self) -> Result<TrieUpdate, StateError> {
+        let root = self.root()?;
+        let source = &*self.source;
+        let mut nodes = Vec::new();
+        self.accounts.collect(source, &mut nodes)?;
+        for (_, open) in self.open {
+            open.storage.collect(source, &mut nodes)?;
+        }
+        Ok(TrieUpdate { base: self.base, root, nodes })
+    }
+
+    fn guard<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, StateError>) -> Result<T, StateError> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        run(self).inspect_err(|error| self.failed = Some(error.clone()))
+    }
+
+    fn apply_all(&mut self, changes: &Changeset) -> Result<(), StateError> {
+        let mut work = Vec::with_capacity(changes.accounts.len());
+        for change in &changes.accounts {
+            let open = match self.open.remove(&change.address) {
+                Some(open) => open,
+                None => self.open_account(&change.address)?,
+            };
+            work.push((open, change));
+        }
+        let source = &*self.source;
+        let slots: usize = changes.accounts.iter().map(|change| change.storage.len()).sum();
+        if slots >= PARALLEL_SLOTS && work.len() > 1 {
+            work.par_iter_mut().try_for_each(|(open, change)| open.apply(source, change))?;
+        } else {
+            work.iter_mut().try_for_each(|(open, change)| open.apply(source, change))?;
+        }
+        for (mut open, change) in work {
+            if !std::mem::replace(&mut open.behind, true) {
+                self.behind.push(change.address);
+            }
+            self.open.insert(change.address, open);
+        }
+        Ok(())
+    }
+
+    fn open_account(&mut self, address: &Address) -> Result<OpenAccount, StateError> {
+        let hash = keccak256(address);
+        let key = nibbles(&hash);
+        let (account, root) = match self.accounts.get(&*self.source, &key)? {
+            None => (None, EMPTY_ROOT_HASH),
+            Some(mut leaf) => {
+                let leaf = TrieAccount::decode(&mut leaf).map_err(|_| corrupt("trie"))?;
+                let TrieAccount { nonce, balance, storage_root, code_hash } = leaf;
+                (Some(Account { nonce, balance, code_hash }), storage_root)
+            }
+        };
+        Ok(OpenAccount { key, account, storage: Tree::new(Some(hash), root), behind: false })
+    }
+
+    /// Brings the leaves of all changed accounts up to date and hashes.
+    fn catch_up(&mut self) -> Result<B256, StateError> {
+        let addresses = std::mem::take(&mut self.behind);
+        let parallel = addresses.len() >= PARALLEL_ACCOUNTS;
+        let mut work = Vec::with_capacity(addresses.len());
+        for address in addresses {
+            let open = self.open.remove(&address).ok_or_else(|| corrupt("trie"))?;
+            work.push((address, open, EMPTY_ROOT_HASH));
+        }
+        if parallel {
+            work.par_iter_mut().for_each(|(_, open, root)| *root = open.storage.root(false));
+        } else {
+            work.iter_mut().for_each(|(_, open, root)| *root = open.storage.root(false));
+        }
+        for (address, mut open, root) in work {
+            match open.account {
+                Some(Account { nonce, balance, code_hash }) => {
+                    let leaf = TrieAccount { nonce, balance, storage_root: root, code_hash };
+                    self.accounts.insert(&*self.source, &open.key, alloy_rlp::encode(leaf))?;
+                }
+                None => self.accounts.remove(&*self.source, &open.key)?,
+            }
+            open.behind = false;
+            self.open.insert(address, open);
+        }
+        Ok(self.accounts.root(parallel))
+    }
+}
+
+impl OpenAccount {
+    fn apply(&mut self, source: &dyn NodeSource, change: &AccountChange) -> Result<(), StateError> {
+        self.account = change.new;
+        if change.wiped || change.new.is_none() {
+            self.storage.clear();
+        }
+        if change.new.is_none() {
+            return Ok(());
+        }
+        for slot in &change.storage {
+            let key = nibbles(&keccak256(slot.slot.to_be_bytes::<32>()));
+            if slot.new.is_zero() {
+                self.storage.remove(source, &key)?;
+            } else {
+                self.storage.insert(source, &key, alloy_rlp::encode(slot.new))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,338 @@
+//! One trie in memory: loads the nodes on the paths it is asked for, and knows which changed.
+
+use super::node::{Link, Loaded, Node, Reference};
+use crate::error::corrupt;
+use alloy_primitives::{B256, keccak256};
+use alloy_trie::EMPTY_ROOT_HASH;
+use hearth_primitives::StateError;
+use rayon::prelude::*;
+use std::collections::HashSet;
+
+/// Where nodes come from.
+pub(super) trait NodeSource: Send + Sync {
+    /// RLP of the node with this hash, at this path of the trie of `owner` (`None`: the accounts' trie).
+    fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError>;
+
+    /// Paths of all nodes stored for an owner.
+    fn paths(&self, owner: &B256) -> Result<Vec<Vec<u8>>, StateError>;
+}
+
+/// One trie: the accounts', or one account's storage.
+#[derive(Debug)]
+pub(super) struct Tree {
+    owner: Option<B256>,
+    root: Link,
+    /// Paths at which the store holds a node that is not in the trie any more.
+    stale: HashSet<Box<[u8]>>,
+    /// Whether the store's nodes were dropped as a whole; they are listed when the changes are collected.
+    dropped: bool,
+}
+
+impl Tree {
+    /// The trie with this root.
+    pub(super) fn new(owner: Option<B256>, root: B256) -> Self {
+        let root = if root == EMPTY_ROOT_HASH { Link::Empty } else { Link::Hash(root) };
+        Self { owner, root, stale: HashSet::new(), dropped: false }
+    }
+
+    /// Empties the trie without looking at its nodes.
+    pub(super) fn clear(&mut self) {
+        self.dropped |= !self.root.is_empty() || !self.stale.is_empty();
+        self.root = Link::Empty;
+        self.stale.clear();
+    }
+
+    /// The value at a key of 64 nibbles.
+    pub(super) fn get(
+        &mut self,
+        source: &dyn NodeSource,
+        key: &[u8; 64],
+    ) -> Result<Option<&[u8]>, StateError> {
+        let owner = self.owner.as_ref();
+        let mut link = &mut self.root;
+        let mut depth = 0;
+        loop {
+            resolve(source, owner, link, &key[..depth])?;
+            let Link::Node(loaded) = link else { return Ok(None) };
+            match &mut loaded.node {
+                Node::Leaf { path, value } => {
+                    return Ok((path.as_slice() == &key[depth..]).then_some(value.as_slice()));
+                }
+                Node::Extension { path, child } => {
+                    if !key[depth..].starts_with(path) {
+                        return Ok(None);
+                    }
+                    depth += path.len();
+                    link = child;
+                }
+                Node::Branch { children } => {
+                    let nibble = *key.get(depth).ok_or_else(|| corrupt("trie"))?;
+                    depth += 1;
+                    link = &mut children[usize::from(nibble)];
+                }
+            }
+        }
+    }
+
+    /// Sets the value at a key.
+    pub(super) fn insert(
+        &mut self,
+        source: &dyn NodeSource,
+        key: &[u8; 64],
+        value: Vec<u8>,
+    ) -> Result<(), StateError> {
+        let mut walk = Walk { source, owner: self.owner.as_ref(), key, stale: &mut self.stale };
+        walk.insert(&mut self.root, 0, value).map(drop)
+    }
+
+    /// Removes a key; nothing happens where it is not set.
+    pub(super) fn remove(&mut self, source: &dyn NodeSource, key: &[u8; 64]) -> Result<(), StateError> {
+        let mut walk = Walk { source, owner: self.owner.as_ref(), key, stale: &mut self.stale };
+        walk.remove(&mut self.root, 0).map(drop)
+    }
+
+    /// The root hash; hashes what changed. `parallel`: one task for each child of the root.
+    pub(super) fn root(&mut self, parallel: bool) -> B256 {
+        if parallel
+            && let Link::Node(loaded) = &mut self.root
+            && let Node::Branch { children } = &mut loaded.node
+        {
+            children.par_iter_mut().for_each(Link::hash);
+        }
+        self.root.hash();
+        match &self.root {
+            Link::Empty => EMPTY_ROOT_HASH,
+            Link::Hash(hash) => *hash,
+            Link::Node(loaded) => match &loaded.reference {
+                Some(Reference::Hash(hash)) => *hash,
+                Some(Reference::Embedded(rlp)) => keccak256(rlp),
+                None => unreachable!("hashed above"),
+            },
+        }
+    }
+
+    /// Appends what has to be written and deleted so that the store holds this trie. Call [`Self::root`] first.
+    pub(super) fn collect(
+        mut self,
+        source: &dyn NodeSource,
+        out: &mut Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    ) -> Result<(), StateError> {
+        if self.dropped
+            && let Some(owner) = &self.owner
+        {
+            self.stale.extend(source.paths(owner)?.into_iter().map(Vec::into_boxed_slice));
+        }
+        let mut path = Vec::with_capacity(64);
+        let prefix = key_prefix(self.owner.as_ref());
+        collect(&self.root, &mut path, &prefix, &mut self.stale, out);
+        out.extend(self.stale.iter().map(|path| ([prefix.as_slice(), path].concat(), None)));
+        Ok(())
+    }
+}
+
+/// First bytes of the keys of an owner's nodes in the trie family; the nibbles follow, one a byte.
+pub(super) fn key_prefix(owner: Option<&B256>) -> Vec<u8> {
+    match owner {
+        None => vec![0],
+        Some(owner) => [&[1], owner.as_slice()].concat(),
+    }
+}
+
+fn collect(
+    link: &Link,
+    path: &mut Vec<u8>,
+    prefix: &[u8],
+    stale: &mut HashSet<Box<[u8]>>,
+    out: &mut Vec<(Vec<u8>, Option<Vec<u8>>)>,
+) {
+    let Link::Node(loaded) = link else { return };
+    if loaded.stored {
+        return;
+    }
+    let rlp = loaded.node.encode();
+    if path.is_empty() || Node::stands_alone(&rlp) {
+        stale.remove(path.as_slice());
+        out.push(([prefix, path.as_slice()].concat(), Some(rlp)));
+    }
+    let depth = path.len();
+    match &loaded.node {
+        Node::Leaf { .. } => {}
+        Node::Extension { path: shared, child } => {
+            path.extend_from_slice(shared);
+            collect(child, path, prefix, stale, out);
+        }
+        Node::Branch { children } => {
+            for (nibble, child) in (0..).zip(children.iter()) {
+                path.push(nibble);
+                collect(child, path, prefix, stale, out);
+                path.truncate(depth);
+            }
+        }
+    }
+    path.truncate(depth);
+}
+
+/// Loads the node behind a link where only its hash is known.
+fn resolve(
+    source: &dyn NodeSource,
+    owner: Option<&B256>,
+    link: &mut Link,
+    path: &[u8],
+) -> Result<(), StateError> {
+    if let Link::Hash(hash) = link {
+        let rlp = source.node(owner, path, hash)?;
+        let reference = Some(Reference::Hash(*hash));
+        *link = Link::Node(Box::new(Loaded { node: Node::decode(&rlp)?, reference, stored: true }));
+    }
+    Ok(())
+}
+
+/// One change of a trie. Where it fails, the trie is not fit for use any more.
+struct Walk<'a> {
+    source: &'a dyn NodeSource,
+    owner: Option<&'a B256>,
+    key: &'a [u8; 64],
+    stale: &'a mut HashSet<Box<[u8]>>,
+}
+
+impl Walk<'_> {
+    /// Notes that a node at a path changes or leaves.
+    fn touch(&mut self, loaded: &mut Loaded, path: &[u8]) {
+        loaded.reference = None;
+        if std::mem::take(&mut loaded.stored) {
+            self.stale.insert(path.into());
+        }
+    }
+
+    /// Returns whether anything changed.
+    fn insert(&mut self, link: &mut Link, depth: usize, value: Vec<u8>) -> Result<bool, StateError> {
+        let (here, rest) = self.key.split_at(depth);
+        resolve(self.source, self.owner, link, here)?;
+        let Link::Node(loaded) = link else {
+            *link = Link::new(Node::Leaf { path: rest.to_vec(), value });
+            return Ok(true);
+        };
+        let changed = match &mut loaded.node {
+            Node::Leaf { path, value: old } if path == rest => {
+                let changed = *old != value;
+                *old = value;
+                changed
+            }
+            Node::Leaf { path, value: old } => {
+                let leaf = |tail: &[u8], value| Link::new(Node::Leaf { path: tail.to_vec(), value });
+                let shared = shared_len(path, rest);
+                let (Some(&ours), Some(&theirs)) = (rest.get(shared), path.get(shared)) else {
+                    return Err(corrupt("trie"));
+                };
+                let there = (theirs, leaf(&path[shared + 1..], std::mem::take(old)));
+                loaded.node = fork(&rest[..shared], (ours, leaf(&rest[shared + 1..], value)), there);
+                true
+            }
+            Node::Extension { path, child } => {
+                let shared = shared_len(path, rest);
+                if shared == path.len() {
+                    self.insert(child, depth + shared, value)?
+                } else {
+                    let ours = *rest.get(shared).ok_or_else(|| corrupt("trie"))?;
+                    let leaf = Link::new(Node::Leaf { path: rest[shared + 1..].to_vec(), value });
+                    // The child stays where it is; only what leads to it gets shorter.
+                    let below = match &path[shared + 1..] {
+                        [] => std::mem::take(child),
+                        tail => {
+                            Link::new(Node::Extension { path: tail.to_vec(), child: std::mem::take(child) })
+                        }
+                    };
+                    loaded.node = fork(&rest[..shared], (ours, leaf), (path[shared], below));
+                    true
+                }
+            }
+            Node::Branch { children } => {
+                let nibble = *rest.first().ok_or_else(|| corrupt("trie"))?;
+                self.insert(&mut children[usize::from(nibble)], depth + 1, value)?
+            }
+        };
+        if changed {
+            self.touch(loaded, here);
+        }
+        Ok(changed)
+    }
+
+    /// Returns whether anything changed.
+    fn remove(&mut self, link: &mut Link, depth: usize) -> Result<bool, StateError> {
+        let (here, rest) = self.key.split_at(depth);
+        resolve(self.source, self.owner, link, here)?;
+        let Link::Node(loaded) = link else { return Ok(false) };
+        match &mut loaded.node {
+            Node::Leaf { path, .. } => {
+                if path != rest {
+                    return Ok(false);
+                }
+                self.touch(loaded, here);
+                *link = Link::Empty;
+            }
+            Node::Extension { path, child } => {
+                if !rest.starts_with(path) || !self.remove(child, depth + path.len())? {
+                    return Ok(false);
+                }
+                let at = &self.key[..depth + path.len()];
+                let (path, child) = (std::mem::take(path), std::mem::take(child));
+                self.touch(loaded, here);
+                loaded.node = self.join(path, child, at)?;
+            }
+            Node::Branch { children } => {
+                let nibble = *rest.first().ok_or_else(|| corrupt("trie"))?;
+                if !self.remove(&mut children[usize::from(nibble)], depth + 1)? {
+                    return Ok(false);
+                }
+                let mut left = (0u8..).zip(children.iter_mut()).filter(|(_, child)| !child.is_empty());
+                let last = left.next();
+                if left.next().is_some() {
+                    self.touch(loaded, here);
+                    return Ok(true);
+                }
+                let (nibble, child) = last.ok_or_else(|| corrupt("trie"))?;
+                let child = std::mem::take(child);
+                self.touch(loaded, here);
+                loaded.node = self.join(vec![nibble], child, &[here, &[nibble]].concat())?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The node that leads over `path` to `child`, which stood at `at`: leaves and extensions take the path in.
+    fn join(&mut self, mut path: Vec<u8>, mut child: Link, at: &[u8]) -> Result<Node, StateError> {
+        resolve(self.source, self.owner, &mut child, at)?;
+        let Link::Node(mut loaded) = child else { return Err(corrupt("trie")) };
+        if matches!(loaded.node, Node::Branch { .. }) {
+            return Ok(Node::Extension { path, child: Link::Node(loaded) });
+        }
+        self.touch(&mut loaded, at);
+        Ok(match loaded.node {
+            Node::Leaf { path: tail, value } => {
+                path.extend_from_slice(&tail);
+                Node::Leaf { path, value }
+            }
+            Node::Extension { path: tail, child } => {
+                path.extend_from_slice(&tail);
+                Node::Extension { path, child }
+            }
+            Node::Branch { .. } => unreachable!("returned above"),
+        })
+    }
+}
+
+fn shared_len(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// A branch of two children, behind an extension where there are shared nibbles.
+fn fork(shared: &[u8], a: (u8, Link), b: (u8, Link)) -> Node {
+    let mut children: Box<[Link; 16]> = Box::default();
+    children[usize::from(a.0)] = a.1;
+    children[usize::from(b.0)] = b.1;
+    let branch = Node::Branch { children };
+    match shared {
+        [] => branch,
+        shared => Node::Extension { path: shared.to_vec(), child: Link::new(branch) },
+    }
+}

@@ -1,0 +1,186 @@
+//! Taking the head back.
+
+use crate::{
+    CommitmentKind, FlatKvError, Head, TrieSession,
+    commit::{put_lattice, put_trie, set_account, set_slot},
+    commitment,
+    db::{Batch, Db, Family},
+    error::corrupt,
+    lthash::LtHash,
+    rows::{
+        BlockChanges, account_history, at_height, head_value, history_height, meta, read_account,
+        read_changes, read_slot, slot_history,
+    },
+    store::Core,
+    wal::record::RecordHead,
+};
+use alloy_primitives::{Address, U256};
+use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering::SeqCst},
+};
+
+impl Core {
+    /// Unwinds to a height at or below the head.
+    pub(crate) fn unwind(&self, to: Height) -> Result<(), FlatKvError> {
+        let mut writer = self.writer.lock();
+        writer.check()?;
+        let from = self.head().ok_or(FlatKvError::Empty)?;
+        let oldest = self.oldest.load(SeqCst);
+        if to > from.height || to < oldest {
+            return Err(FlatKvError::UnwindTarget { to, oldest, newest: from.height });
+        }
+        if to == from.height {
+            return Ok(());
+        }
+        let undone = undo(&self.db, self.kind, &from, to, writer.lattice.as_ref())?;
+        let Undone { batch, head, lattice } = undone;
+
+        let record =
+            RecordHead { unwind: true, head, parent: Default::default(), positions: self.tables.positions() };
+        self.log(&mut writer, &record.unwind_payload(), batch.bytes())?;
+        writer.positions = record.positions;
+
+        // No view is made while the lock is held, so none above the target outlives this.
+        let mut views = self.views.lock();
+        views.unwind(to);
+        let written = batch.write().map_err(FlatKvError::from);
+        writer.fail(written)?;
+        self.unwinds.fetch_add(1, SeqCst);
+        self.upcoming.store(to, SeqCst);
+        *self.head.write() = Some(head);
+        drop(views);
+        if lattice.is_some() {
+            writer.lattice = lattice;
+        }
+        self.after_write(&mut writer)
+    }
+}
+
+/// The batch that takes the store back, and the head then.
+pub(crate) struct Undone<'a> {
+    pub(crate) batch: Batch<'a>,
+    pub(crate) head: Head,
+    pub(crate) lattice: Option<LtHash>,
+}
+
+/// Values that rows had at the target, by row.
+#[derive(Default)]
+struct Before {
+    accounts: BTreeMap<Address, Option<Account>>,
+    slots: BTreeMap<(Address, U256), U256>,
+    index: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+}
+
+/// Works out how the store looked at height `to`, which must be below `from` and retained.
+pub(crate) fn undo<'a>(
+    db: &'a Arc<Db>,
+    kind: CommitmentKind,
+    from: &Head,
+    to: Height,
+    lattice: Option<&LtHash>,
+) -> Result<Undone<'a>, FlatKvError> {
+    let mut batch = db.batch()?;
+    let mut before = Before::default();
+    let mut lattice = lattice.cloned();
+    let mut trie = (kind == CommitmentKind::Mpt).then(|| TrieSession::new(db.clone(), from.commitment));
+    // Newest first: what an older block found overrides what a newer one found.
+    for height in (to + 1..=from.height).rev() {
+        let block = block_changes(db, height)?;
+        let changes = before.take(&mut batch, height, block);
+        let reversed = changes.reversed();
+        if let Some(lattice) = &mut lattice {
+            commitment::update(lattice, &reversed);
+        }
+        if let Some(trie) = &mut trie {
+            trie.apply(&reversed)?;
+        }
+    }
+    before.put(&mut batch, db, to)?;
+
+    let target = block_changes(db, to)?;
+    let head = Head { height: to, hash: target.hash, commitment: target.commitment };
+    let update = trie.map(TrieSession::into_update).transpose()?;
+    let computed = match kind {
+        CommitmentKind::Mpt => update.as_ref().map(|update| update.root),
+        CommitmentKind::LtHash => lattice.as_ref().map(LtHash::checksum),
+        CommitmentKind::None => None,
+    };
+    if let Some(computed) = computed
+        && computed != head.commitment
+    {
+        return Err(FlatKvError::BadCommitment { height: to, recorded: head.commitment, computed });
+    }
+    put_trie(&mut batch, update.as_ref());
+    put_lattice(&mut batch, lattice.as_ref());
+    batch.put(Family::Metadata, meta::HEAD, &head_value(&head));
+    Ok(Undone { batch, head, lattice })
+}
+
+/// What the changes family holds for a height.
+pub(crate) fn block_changes(db: &Db, height: Height) -> Result<BlockChanges, StateError> {
+    let row = db.get(Family::Changes, &height.to_be_bytes())?.ok_or_else(|| corrupt("changes"))?;
+    read_changes(&row)
+}
+
+impl Before {
+    /// Takes in what a block changed and deletes what it added to history.
+    fn take(&mut self, batch: &mut Batch<'_>, height: Height, block: BlockChanges) -> Changeset {
+        for change in &block.accounts {
+            if change.old != change.new {
+                self.accounts.insert(change.address, change.old);
+                batch.delete(Family::History, &at_height(account_history(&change.address), height));
+            }
+            for slot in &change.storage {
+                self.slots.insert((change.address, slot.slot), slot.old);
+                let key = at_height(slot_history(&change.address, &slot.slot), height);
+                batch.delete(Family::History, &key);
+            }
+        }
+        self.index.extend(block.index.into_iter().map(|change| (change.write.key, change.old)));
+        batch.delete(Family::Changes, &height.to_be_bytes());
+        Changeset { accounts: block.accounts, codes: Vec::new() }
+    }
+
+    /// Puts the values back, with the stamps that history knows.
+    fn put(self, batch: &mut Batch<'_>, db: &Db, to: Height) -> Result<(), StateError> {
+        for (address, account) in self.accounts {
+            let stamp =
+                stamp(db, account_history(&address), to, |value| Ok(Some(read_account(value)?) == account))?;
+            set_account(batch, &address, stamp.unwrap_or(to), account.as_ref());
+            if stamp.is_some() != account.is_some() {
+                return Err(corrupt("history"));
+            }
+        }
+        for ((address, slot), value) in self.slots {
+            let stamp = stamp(db, slot_history(&address, &slot), to, |row| Ok(read_slot(row)? == value))?;
+            set_slot(batch, &address, &slot, stamp.unwrap_or(to), &value);
+            if stamp.is_some() == value.is_zero() {
+                return Err(corrupt("history"));
+            }
+        }
+        for (key, value) in self.index {
+            batch.set(Family::Index, &key, value.as_deref());
+        }
+        Ok(())
+    }
+}
+
+/// Height of the newest history row at or below `to`, whose value must be the one to be restored; `None` where there
+/// was no row.
+fn stamp(
+    db: &Db,
+    prefix: Vec<u8>,
+    to: Height,
+    is_value: impl FnOnce(&[u8]) -> Result<bool, StateError>,
+) -> Result<Option<Height>, StateError> {
+    let key = at_height(prefix.clone(), to);
+    let rows = db.history(&prefix, &key)?;
+    match rows.row() {
+        Some((_, [])) => Ok(None),
+        Some((key, value)) if is_value(value)? => history_height(key).map(Some),
+        Some(_) => Err(corrupt("history")),
+        None => rows.finish().map(|()| None),
+    }
+}

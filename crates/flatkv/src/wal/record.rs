@@ -1,0 +1,183 @@
+//! One record of the changelog WAL.
+//!
+//! A segment is a header of 32 bytes (`HEARTHWL`, version u32, number of the first record u64, salt u64, CRC-32 of
+//! these u32) and records: `HWR1`, length of the payload u32, number u64, CRC-32 u32, payload. Numbers are
+//! little-endian; the CRC covers salt, length, number and payload. The salt keeps bytes that somebody had stored from
+//! passing for a record.
+
+use crate::{
+    Head,
+    codec::{IndexChange, Reader, put_changes, put_codes, put_index, put_uvarint},
+};
+use alloy_primitives::B256;
+use hearth_primitives::{Changeset, StateError};
+
+const SEGMENT_MAGIC: &[u8; 8] = b"HEARTHWL";
+const SEGMENT_VERSION: u32 = 1;
+/// Bytes of a segment's header.
+pub(crate) const SEGMENT_HEADER_BYTES: usize = 32;
+
+const RECORD_MAGIC: &[u8; 4] = b"HWR1";
+/// Bytes of a record before its payload.
+pub(crate) const RECORD_HEADER_BYTES: usize = 20;
+/// Largest payload of a record, in bytes.
+pub(crate) const MAX_PAYLOAD_BYTES: u64 = 1 << 30;
+
+const COMMIT: u8 = 1;
+const UNWIND: u8 = 2;
+
+/// What a record says, without the rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RecordHead {
+    /// Whether the head was taken back to `head` instead of advanced to it.
+    pub(crate) unwind: bool,
+    /// The head after the record.
+    pub(crate) head: Head,
+    /// Parent of the block; zero for an unwind.
+    pub(crate) parent: B256,
+    /// End positions of the joined tables.
+    pub(crate) positions: Vec<u64>,
+}
+
+/// The rows of a commit.
+#[derive(Debug)]
+pub(crate) struct RecordBody {
+    pub(crate) changes: Changeset,
+    pub(crate) index: Vec<IndexChange>,
+}
+
+impl RecordHead {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(if self.unwind { UNWIND } else { COMMIT });
+        out.extend_from_slice(&self.head.height.to_be_bytes());
+        for hash in [&self.head.hash, &self.parent, &self.head.commitment] {
+            out.extend_from_slice(hash.as_slice());
+        }
+        put_uvarint(out, self.positions.len() as u64);
+        self.positions.iter().for_each(|position| put_uvarint(out, *position));
+    }
+
+    /// Payload of an unwind.
+    pub(crate) fn unwind_payload(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(128);
+        self.put(&mut out);
+        out
+    }
+
+    /// Payload of a commit.
+    pub(crate) fn commit_payload(&self, changes: &Changeset, index: &[IndexChange]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256 + changes.accounts.len() * 96);
+        self.put(&mut out);
+        put_changes(&mut out, changes);
+        put_codes(&mut out, &changes.codes);
+        put_index(&mut out, index, true);
+        out
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, StateError> {
+        let unwind = match reader.byte()? {
+            COMMIT => false,
+            UNWIND => true,
+            _ => return Err(reader.bad()),
+        };
+        let height = reader.u64_be()?;
+        let (hash, parent, commitment) = (reader.b256()?, reader.b256()?, reader.b256()?);
+        let count = reader.count()?;
+        let positions = (0..count).map(|_| reader.uvarint()).collect::<Result<_, _>>()?;
+        Ok(Self { unwind, head: Head { height, hash, commitment }, parent, positions })
+    }
+
+    /// Reads the start of a payload.
+    pub(crate) fn from_payload(payload: &[u8]) -> Result<Self, StateError> {
+        Self::read(&mut Reader::new(payload, "WAL"))
+    }
+}
+
+impl RecordBody {
+    /// Reads a commit's rows out of its payload.
+    pub(crate) fn from_payload(payload: &[u8]) -> Result<Self, StateError> {
+        let mut reader = Reader::new(payload, "WAL");
+        RecordHead::read(&mut reader)?;
+        let changes = Changeset { accounts: reader.changes()?, codes: reader.codes()? };
+        let index = reader.index(true)?;
+        reader.end()?;
+        Ok(Self { changes, index })
+    }
+}
+
+/// Header of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentHeader {
+    /// Number of the first record.
+    pub(crate) first: u64,
+    /// Goes into the CRC of each record.
+    pub(crate) salt: u64,
+}
+
+impl SegmentHeader {
+    pub(crate) fn to_bytes(self) -> [u8; SEGMENT_HEADER_BYTES] {
+        let mut out = [0; SEGMENT_HEADER_BYTES];
+        out[..8].copy_from_slice(SEGMENT_MAGIC);
+        out[8..12].copy_from_slice(&SEGMENT_VERSION.to_le_bytes());
+        out[12..20].copy_from_slice(&self.first.to_le_bytes());
+        out[20..28].copy_from_slice(&self.salt.to_le_bytes());
+        let crc = crc32fast::hash(&out[..28]);
+        out[28..].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Reads a header; `None` where it is short, damaged or of another version.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; SEGMENT_HEADER_BYTES] = bytes.first_chunk()?;
+        let header = Self { first: u64_at(bytes, 12)?, salt: u64_at(bytes, 20)? };
+        (header.to_bytes() == *bytes).then_some(header)
+    }
+}
+
+/// A whole record: header and payload.
+pub(crate) fn frame(salt: u64, number: u64, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(RECORD_HEADER_BYTES + payload.len());
+    out.extend_from_slice(RECORD_MAGIC);
+    out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+    out.extend_from_slice(&number.to_le_bytes());
+    out.extend_from_slice(&checksum(salt, number, payload).to_le_bytes());
+    out.extend_from_slice(payload);
+    out
+}
+
+/// The record at the start of `bytes`: its number and payload; `None` where no whole, sound record stands there.
+pub(crate) fn parse(salt: u64, bytes: &[u8]) -> Option<(u64, &[u8])> {
+    if !bytes.starts_with(RECORD_MAGIC) {
+        return None;
+    }
+    let len = u32_at(bytes, 4)? as usize;
+    let number = u64_at(bytes, 8)?;
+    let crc = u32_at(bytes, 16)?;
+    let payload = bytes.get(RECORD_HEADER_BYTES..RECORD_HEADER_BYTES.checked_add(len)?)?;
+    (checksum(salt, number, payload) == crc).then_some((number, payload))
+}
+
+/// Whether a sound record with number `from` or higher stands anywhere in `bytes`.
+pub(crate) fn any_record(salt: u64, bytes: &[u8], from: u64) -> bool {
+    let magic = RECORD_MAGIC.as_slice();
+    (0..bytes.len().saturating_sub(RECORD_HEADER_BYTES))
+        .filter(|at| bytes[*at..].starts_with(magic))
+        .any(|at| parse(salt, &bytes[at..]).is_some_and(|(number, _)| number >= from))
+}
+
+fn checksum(salt: u64, number: u64, payload: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&salt.to_le_bytes());
+    crc.update(&(payload.len() as u32).to_le_bytes());
+    crc.update(&number.to_le_bytes());
+    crc.update(payload);
+    crc.finalize()
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
