@@ -6,6 +6,7 @@
 mod blob;
 mod builtin;
 mod config;
+mod networks;
 
 pub use blob::{BlobParams, BlobScheduleEntry, GAS_PER_BLOB};
 

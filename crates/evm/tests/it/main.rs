@@ -1,0 +1,8 @@
+//! Public test suites run on the crate in memory. Fixtures are found through `HEARTH_FIXTURES`, by default
+//! `../shared/fixtures` beside the checkout; without them a test prints that it was skipped.
+
+mod blockchain;
+mod fixtures;
+mod mainnet;
+mod memory;
+mod state;
