@@ -201,6 +201,11 @@ impl Node {
         &self.pool
     }
 
+    /// Set while the node closes: running calls give up.
+    pub(crate) fn stopping(&self) -> &AtomicBool {
+        &self.closed
+    }
+
     pub(crate) fn dev(&self) -> Option<&DevChain> {
         self.dev.as_ref()
     }

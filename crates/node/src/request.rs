@@ -2,6 +2,7 @@
 
 use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
+use hearth_evm::{BlockOverrides, CallRequest, StateOverrides};
 use serde::{Deserialize, Deserializer};
 
 /// A block by tag (`"latest"`), number (`"0x1b"`), hash (32 bytes), `{"blockNumber":…}` or
@@ -10,10 +11,6 @@ pub type BlockRef = BlockId;
 
 /// A block by tag or number alone.
 pub type BlockNumber = BlockNumberOrTag;
-
-type CallRequest = serde_json::Value;
-type StateOverrides = serde_json::Value;
-type BlockOverrides = serde_json::Value;
 
 /// One operation with its arguments. Quantities are `0x` strings or JSON numbers; hashes, addresses and bytes are hex.
 #[derive(Clone, Debug, Deserialize)]

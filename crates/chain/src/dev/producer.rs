@@ -9,7 +9,7 @@ use alloy_consensus::{
     proofs::{calculate_receipt_root, calculate_transaction_root},
 };
 use alloy_primitives::{B256, keccak256};
-use hearth_evm::{BlockEnvironment, BlockExecutor, ExecuteError, TxError};
+use hearth_evm::{BlockEnvironment, BlockExecutor, ExecuteError, TxError, next_excess_blob_gas};
 use hearth_flatkv::TrieUpdate;
 use hearth_primitives::{Block, BlockOutput, Header, RootTracker, StateError, Transaction};
 use parking_lot::Mutex;
@@ -90,7 +90,7 @@ impl DevChain {
             base_fee_per_gas: fees::next_base_fee(spec, parent),
             withdrawals_root: Some(EMPTY_ROOT_HASH),
             blob_gas_used: Some(0),
-            excess_blob_gas: fees::next_excess_blob_gas(spec, parent, timestamp),
+            excess_blob_gas: next_excess_blob_gas(spec, timestamp, parent),
             parent_beacon_block_root: Some(B256::ZERO),
             ..Header::default()
         }

@@ -14,6 +14,7 @@ mod transactions;
 pub(crate) use fees::TipOracle;
 
 use crate::{Node, NodeError, Request, json::JsonWriter};
+use simulate::Simulated;
 
 /// What an operation gives: the JSON bytes of its result.
 pub(crate) type Answer = Result<Vec<u8>, NodeError>;
@@ -53,10 +54,10 @@ pub(crate) fn answer(node: &Node, request: Request) -> Answer {
         Request::GetTransactionReceipt { hash } => receipts::of_transaction(node, &hash),
         Request::GetLogs { filter } => logs::get(node, &filter),
         Request::Call { transaction, block, state_overrides, block_overrides } => {
-            simulate::call(node, transaction, block, state_overrides, block_overrides)
+            simulate::call(node, &Simulated { transaction, block, state_overrides, block_overrides })
         }
         Request::EstimateGas { transaction, block, state_overrides, block_overrides } => {
-            simulate::estimate_gas(node, transaction, block, state_overrides, block_overrides)
+            simulate::estimate_gas(node, &Simulated { transaction, block, state_overrides, block_overrides })
         }
         Request::SendRawTransaction { transaction } => send::raw_transaction(node, &transaction),
         Request::GetRawBlock { block } => raw::block(node, block),

@@ -1,0 +1,349 @@
+//! The pool against a state in memory.
+
+use super::*;
+use crate::dev::{DEV_CHAIN_ID, dev_accounts};
+use alloy_consensus::{
+    SignableTransaction, TxEip1559, TxEip4844, TxEip4844Variant, TxEip4844WithSidecar, TxEip7702, TxLegacy,
+};
+use alloy_eips::eip4844::{BlobTransactionSidecar, Bytes48, builder::SidecarBuilder, builder::SimpleCoder};
+use alloy_primitives::{Bytes, Signature, TxKind};
+use hearth_primitives::{Account, Transaction};
+use parking_lot::Mutex;
+
+const GWEI: u128 = 1_000_000_000;
+
+/// Accounts by address; no code, no storage.
+#[derive(Default)]
+struct Accounts(Mutex<HashMap<Address, Account>>);
+
+impl StateReader for Accounts {
+    fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
+        Ok(self.0.lock().get(address).copied())
+    }
+    fn storage(&self, _: &Address, _: &U256) -> Result<U256, StateError> {
+        Ok(U256::ZERO)
+    }
+    fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
+        Err(StateError::MissingCode(*hash))
+    }
+    fn storage_of(&self, _: &Address) -> Result<Vec<(U256, U256)>, StateError> {
+        Ok(Vec::new())
+    }
+}
+
+struct Bench {
+    pool: TransactionPool,
+    head: Header,
+    state: Accounts,
+}
+
+fn limits() -> PoolLimits {
+    PoolLimits {
+        max_transactions: 4,
+        max_per_account: 3,
+        max_bytes: 4 << 20,
+        max_transaction_bytes: 128 << 10,
+        price_bump_percent: 10,
+        min_tip_wei: 1,
+    }
+}
+
+impl Bench {
+    fn new() -> Self {
+        let head = Header {
+            gas_limit: 30_000_000,
+            base_fee_per_gas: Some(1),
+            excess_blob_gas: Some(0),
+            blob_gas_used: Some(0),
+            ..Header::default()
+        };
+        let state = Accounts::default();
+        for account in dev_accounts() {
+            state.0.lock().insert(
+                account.address,
+                Account { balance: U256::from(10).pow(U256::from(18)), ..Default::default() },
+            );
+        }
+        Self { pool: TransactionPool::new(Arc::new(ChainSpec::dev(DEV_CHAIN_ID)), limits()), head, state }
+    }
+
+    fn add(&self, transaction: PooledTransaction) -> Result<Arc<PoolEntry>, PoolError> {
+        self.pool.add(transaction, &self.head, &self.state)
+    }
+
+    fn refusal(&self, transaction: PooledTransaction) -> String {
+        self.add(transaction).expect_err("refused").to_string()
+    }
+
+    fn set(&self, who: usize, nonce: u64, balance: U256) {
+        self.state
+            .0
+            .lock()
+            .insert(dev_accounts()[who].address, Account { nonce, balance, ..Default::default() });
+    }
+}
+
+fn sign<T: SignableTransaction<Signature>>(tx: T, who: usize) -> alloy_consensus::Signed<T> {
+    let key = k256::ecdsa::SigningKey::from_slice(dev_accounts()[who].private_key.as_slice()).expect("a key");
+    let (signature, recovery) = key.sign_prehash_recoverable(tx.signature_hash().as_slice()).expect("signs");
+    tx.into_signed(Signature::from((signature, recovery)))
+}
+
+fn transfer(nonce: u64, fee: u128) -> TxEip1559 {
+    TxEip1559 {
+        chain_id: DEV_CHAIN_ID,
+        nonce,
+        gas_limit: 21_000,
+        max_fee_per_gas: fee,
+        max_priority_fee_per_gas: fee,
+        to: TxKind::Call(Address::repeat_byte(7)),
+        value: U256::from(1),
+        ..Default::default()
+    }
+}
+
+fn sent(who: usize, tx: TxEip1559) -> PooledTransaction {
+    sign(tx, who).into()
+}
+
+#[test]
+fn nonces_without_a_gap_count_and_a_gap_waits() {
+    let bench = Bench::new();
+    let who = dev_accounts()[0].address;
+    bench.add(sent(0, transfer(1, GWEI))).expect("behind a gap");
+    assert_eq!(bench.pool.next_nonce(&who, 0), 0);
+    assert!(bench.pool.ready(&bench.state, 1, 1).expect("reads").is_empty());
+    let first = bench.add(sent(0, transfer(0, GWEI))).expect("fills the gap");
+    assert_eq!(bench.pool.next_nonce(&who, 0), 2);
+    let ready = bench.pool.ready(&bench.state, 1, 1).expect("reads");
+    assert_eq!(ready.iter().map(|entry| entry.hash).collect::<Vec<_>>(), [first.hash]);
+    assert_eq!(bench.pool.status(&bench.state).expect("reads"), PoolStatus { pending: 2, queued: 0 });
+    assert_eq!(first.sender, who);
+}
+
+#[test]
+fn a_replacement_needs_ten_percent_more() {
+    let bench = Bench::new();
+    let old = bench.add(sent(0, transfer(0, 100))).expect("fits");
+    assert_eq!(bench.refusal(sent(0, transfer(0, 100))), "already known");
+    assert_eq!(bench.refusal(sent(0, transfer(0, 109))), "replacement transaction underpriced");
+    let new = bench.add(sent(0, transfer(0, 110))).expect("outbids");
+    assert_eq!(bench.pool.len(), 1);
+    assert!(bench.pool.get(&old.hash).is_none());
+    assert!(bench.pool.get(&new.hash).is_some());
+}
+
+#[test]
+fn refusals_use_go_ethereums_words() {
+    let bench = Bench::new();
+    bench.set(0, 5, U256::from(10).pow(U256::from(18)));
+    assert_eq!(bench.refusal(sent(0, transfer(4, GWEI))), "nonce too low: next nonce 5, tx nonce 4");
+    let with = |change: fn(&mut TxEip1559)| {
+        let mut tx = transfer(5, GWEI);
+        change(&mut tx);
+        bench.refusal(sent(0, tx))
+    };
+    assert_eq!(with(|tx| tx.gas_limit = 20_999), "intrinsic gas too low: gas 20999, minimum needed 21000");
+    assert_eq!(
+        with(|tx| tx.input = Bytes::from(vec![1; 100])),
+        "intrinsic gas too low: gas 21000, minimum needed 22600"
+    );
+    assert_eq!(
+        with(|tx| {
+            tx.input = Bytes::from(vec![1; 100]);
+            tx.gas_limit = 22_600
+        }),
+        "insufficient gas for floor data gas cost: gas 22600, minimum needed 25000"
+    );
+    assert_eq!(
+        with(|tx| tx.gas_limit = 30_000_001),
+        "transaction gas limit too high (cap: 16777216, tx: 30000001)"
+    );
+    assert_eq!(
+        with(|tx| tx.max_priority_fee_per_gas = 2 * GWEI),
+        "max priority fee per gas higher than max fee per gas"
+    );
+    assert_eq!(
+        with(|tx| tx.max_priority_fee_per_gas = 0),
+        "transaction gas price below minimum: gas tip cap 0, minimum needed 1"
+    );
+    assert_eq!(with(|tx| tx.chain_id = 1), "invalid sender: invalid chain id for signer: have 1 want 31337");
+    assert_eq!(with(|tx| tx.nonce = u64::MAX), "nonce has max value");
+    assert!(
+        with(|tx| tx.value = U256::MAX).starts_with("insufficient funds for gas * price + value: balance")
+    );
+    let code = Bytes::from(vec![0; hearth_evm::MAX_INIT_CODE + 1]);
+    let mut create = transfer(5, GWEI);
+    (create.to, create.input) = (TxKind::Create, code);
+    assert_eq!(bench.refusal(sent(0, create)), "max initcode size exceeded: code size 49153, limit 49152");
+}
+
+#[test]
+fn a_gas_limit_above_the_blocks_is_refused() {
+    let mut bench = Bench::new();
+    bench.head.gas_limit = 20_000;
+    assert_eq!(bench.refusal(sent(0, transfer(0, GWEI))), "exceeds block gas limit");
+}
+
+#[test]
+fn types_wait_for_their_fork() {
+    let mut bench = Bench::new();
+    let spec = ChainSpec::from_config_json(
+        r#"{"chainId":31337,"homesteadBlock":0,"eip150Block":0,"eip155Block":0,"eip158Block":0,"byzantiumBlock":0,"constantinopleBlock":0,"petersburgBlock":0,"istanbulBlock":0}"#,
+    );
+    bench.pool = TransactionPool::new(Arc::new(spec.expect("reads")), limits());
+    bench.head.difficulty = U256::from(1);
+    assert_eq!(
+        bench.refusal(sent(0, transfer(0, GWEI))),
+        "transaction type not supported: type 2 rejected, pool not yet in London"
+    );
+    let legacy = TxLegacy {
+        chain_id: Some(DEV_CHAIN_ID),
+        gas_price: GWEI,
+        gas_limit: 21_000,
+        to: Address::ZERO.into(),
+        ..Default::default()
+    };
+    bench.add(sign(legacy, 0).into()).expect("legacy is always fine");
+}
+
+#[test]
+fn limits_hold_and_the_pricier_gets_in() {
+    let bench = Bench::new();
+    for nonce in 0..3 {
+        bench.add(sent(0, transfer(nonce, 100))).expect("fits");
+    }
+    assert_eq!(bench.refusal(sent(0, transfer(3, 100))), "account limit exceeded: pooled 3 txs");
+    let cheap = bench.add(sent(1, transfer(0, 50))).expect("the fourth fits");
+    assert_eq!(
+        bench.refusal(sent(2, transfer(0, 50))),
+        "transaction underpriced: the pool is full (4 transactions)"
+    );
+    let pricier = bench.add(sent(2, transfer(0, 60))).expect("drops the cheapest");
+    assert!(bench.pool.get(&cheap.hash).is_none());
+    assert!(bench.pool.get(&pricier.hash).is_some());
+    assert_eq!(bench.pool.len(), 4);
+}
+
+#[test]
+fn nobody_is_dropped_for_one_that_does_not_get_in() {
+    let mut bench = Bench::new();
+    bench.pool = TransactionPool::new(
+        Arc::new(ChainSpec::dev(DEV_CHAIN_ID)),
+        PoolLimits { max_bytes: 400, ..limits() },
+    );
+    let small = bench.add(sent(0, transfer(0, 50))).expect("fits");
+    let mut large = transfer(0, 100);
+    (large.input, large.gas_limit) = (Bytes::from(vec![0; 1000]), 100_000);
+    assert!(bench.refusal(sent(1, large)).starts_with("transaction underpriced"));
+    assert!(bench.pool.get(&small.hash).is_some());
+}
+
+#[test]
+fn what_waits_must_be_payable_together() {
+    let bench = Bench::new();
+    bench.set(0, 0, U256::from(50_000));
+    bench.add(sent(0, transfer(0, 1))).expect("21001 wei at most");
+    bench.add(sent(0, transfer(1, 1))).expect("42002 wei at most");
+    assert_eq!(
+        bench.refusal(sent(0, transfer(2, 1))),
+        "insufficient funds for gas * price + value: balance 50000, queued cost 42002, tx cost 21001, overshot 13003"
+    );
+}
+
+#[test]
+fn a_new_head_drops_what_it_made_impossible() {
+    let bench = Bench::new();
+    let used = bench.add(sent(0, transfer(0, GWEI))).expect("fits");
+    let kept = bench.add(sent(0, transfer(1, GWEI))).expect("fits");
+    let poor = bench.add(sent(1, transfer(0, GWEI))).expect("fits");
+    bench.set(0, 1, U256::from(10).pow(U256::from(18)));
+    bench.set(1, 0, U256::from(1));
+    bench.pool.revalidate(&bench.head, &bench.state).expect("reads");
+    assert!(bench.pool.get(&used.hash).is_none());
+    assert!(bench.pool.get(&poor.hash).is_none());
+    assert!(bench.pool.get(&kept.hash).is_some());
+    assert_eq!(bench.pool.remove(&kept.hash).map(|e| e.hash), Some(kept.hash));
+    assert!(bench.pool.is_empty());
+}
+
+#[test]
+fn ready_leaves_out_who_does_not_pay_and_puts_the_best_tip_first() {
+    let bench = Bench::new();
+    let low = bench.add(sent(0, transfer(0, 10))).expect("fits");
+    let high = bench.add(sent(1, transfer(0, 30))).expect("fits");
+    let hashes = |fee| {
+        bench.pool.ready(&bench.state, fee, 1).expect("reads").iter().map(|e| e.hash).collect::<Vec<_>>()
+    };
+    assert_eq!(hashes(1), [high.hash, low.hash]);
+    assert_eq!(hashes(11), [high.hash]);
+    assert!(hashes(31).is_empty());
+}
+
+fn blob(sidecar: BlobTransactionSidecar) -> PooledTransaction {
+    let tx = TxEip4844 {
+        chain_id: DEV_CHAIN_ID,
+        gas_limit: 21_000,
+        max_fee_per_gas: GWEI,
+        max_priority_fee_per_gas: GWEI,
+        max_fee_per_blob_gas: 10,
+        to: Address::repeat_byte(7),
+        blob_versioned_hashes: sidecar.versioned_hashes().collect(),
+        ..Default::default()
+    };
+    let variant: TxEip4844Variant = TxEip4844WithSidecar { tx, sidecar }.into();
+    sign(variant, 0).into()
+}
+
+fn sidecar() -> BlobTransactionSidecar {
+    SidecarBuilder::<SimpleCoder>::from_slice(b"a blob's worth").build_4844().expect("commits")
+}
+
+#[test]
+fn blobs_are_checked_and_brought_to_cell_proofs() {
+    let bench = Bench::new();
+    let good = blob(sidecar());
+    let hash = *good.tx_hash();
+    let entry = bench.add(good).expect("proofs verify");
+    assert_eq!(entry.hash, hash);
+    assert!(matches!(&entry.transaction, Transaction::Eip4844(_)));
+    let Some(PooledTransaction::Eip4844(signed)) = &entry.with_sidecar else { panic!("keeps its sidecar") };
+    let kept = signed.tx().sidecar().and_then(|s| s.as_eip7594()).expect("cell proofs");
+    assert_eq!(kept.cell_proofs.len(), 128);
+
+    let mut forged = sidecar();
+    forged.proofs[0] = Bytes48::repeat_byte(0xc0);
+    assert!(Bench::new().refusal(blob(forged)).starts_with("KZG verification error"));
+    let mut other = sidecar();
+    other.blobs[0].0[1] ^= 1;
+    assert!(Bench::new().refusal(blob(other)).starts_with("KZG verification error"));
+}
+
+#[test]
+fn a_blob_transaction_needs_its_sidecar_and_blobs() {
+    let bench = Bench::new();
+    let bare = TxEip4844 {
+        chain_id: DEV_CHAIN_ID,
+        gas_limit: 21_000,
+        max_fee_per_gas: 1,
+        max_priority_fee_per_gas: 1,
+        ..Default::default()
+    };
+    let bare: TxEip4844Variant = bare.into();
+    assert_eq!(bench.refusal(sign(bare, 0).into()), "missing sidecar in blob transaction");
+    let empty = BlobTransactionSidecar::new(vec![], vec![], vec![]);
+    assert_eq!(bench.refusal(blob(empty)), "blobless blob transaction");
+}
+
+#[test]
+fn a_set_code_transaction_needs_an_authorization() {
+    let bench = Bench::new();
+    let tx = TxEip7702 {
+        chain_id: DEV_CHAIN_ID,
+        gas_limit: 50_000,
+        max_fee_per_gas: 1,
+        max_priority_fee_per_gas: 1,
+        ..Default::default()
+    };
+    assert_eq!(bench.refusal(sign(tx, 0).into()), "set code tx must have at least one authorization tuple");
+}
