@@ -3,7 +3,9 @@
 use crate::home::{remove, write_whole};
 use crate::{Chain, ChainError};
 use alloy_primitives::{Address, B256, U256};
-use hearth_evm::{Ancestors, BlockError, Field, check_output, execute_block, validate_body, validate_header};
+use hearth_evm::{
+    Ancestors, BlockError, Field, check_output, execute_block, validate_body, validate_header, validate_merge,
+};
 use hearth_flatkv::{Commit, CommitmentKind, FlatKvError, JoinedTables, TrieUpdate};
 use hearth_ledger::{LedgerError, StoredBlock};
 use hearth_primitives::{Block, BlockOutput, Header, Height, RootTracker, StateError};
@@ -132,7 +134,10 @@ impl Chain {
         }
         let parent = self.parent_of(header, hash)?;
         let refused = |source| ChainError::Refused { number: header.number, hash, source };
-        self.check_merge(header, &parent).map_err(refused)?;
+        // Behind a block of proof of stake the total difficulty says nothing any more.
+        if !self.spec.is_post_merge(&parent.block.header) {
+            validate_merge(&self.spec, header, parent.total_difficulty).map_err(refused)?;
+        }
         validate_header(&self.spec, header, &parent.block.header).map_err(refused)?;
         validate_body(&self.spec, &block, &Family(self)).map_err(refused)?;
         let total_difficulty = parent.total_difficulty.saturating_add(header.difficulty);
@@ -156,26 +161,6 @@ impl Chain {
     fn parent_of(&self, header: &Header, hash: B256) -> Result<std::sync::Arc<StoredBlock>, ChainError> {
         let (number, parent) = (header.number, header.parent_hash);
         self.ledger.block(&parent)?.ok_or(ChainError::UnknownParent { number, hash, parent })
-    }
-
-    /// The rule of EIP-3675: proof of work ends with the first block that reaches the terminal total difficulty.
-    fn check_merge(&self, header: &Header, parent: &StoredBlock) -> Result<(), BlockError> {
-        let Some(terminal) = self.spec.terminal_total_difficulty() else { return Ok(()) };
-        let reached = parent.total_difficulty >= terminal || self.spec.is_post_merge(&parent.block.header);
-        let got = parent.total_difficulty.to_string();
-        match (self.spec.is_post_merge(header), reached) {
-            (true, false) => Err(BlockError::Mismatch {
-                field: Field::TotalDifficulty,
-                expected: format!("at least {terminal} before a block of proof of stake"),
-                got,
-            }),
-            (false, true) => Err(BlockError::Mismatch {
-                field: Field::Difficulty,
-                expected: format!("0: the parent reached the terminal total difficulty {terminal}"),
-                got: header.difficulty.to_string(),
-            }),
-            _ => Ok(()),
-        }
     }
 
     /// Lets fork choice look at a block that is known already: it may have been given before another branch.

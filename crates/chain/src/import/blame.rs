@@ -85,7 +85,8 @@ impl<'a> Walk<'a> {
         if !header.list {
             return Err(self.bad(field, "not a list"));
         }
-        let behind = rest.len().checked_sub(header.payload_length).ok_or_else(|| self.bad(field, "cut short"))?;
+        let behind =
+            rest.len().checked_sub(header.payload_length).ok_or_else(|| self.bad(field, "cut short"))?;
         self.rest = rest;
         Ok(behind)
     }

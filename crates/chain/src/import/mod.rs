@@ -148,7 +148,12 @@ impl Chain {
             };
         }
         let inserted = self.insert_lazily(working, prepared);
-        let at = |source| ChainError::AtBlock { file: file.to_path_buf(), index, offset, source: Box::new(source) };
+        let at = |source| ChainError::AtBlock {
+            file: file.to_path_buf(),
+            index,
+            offset,
+            source: Box::new(source),
+        };
         match inserted.map_err(at)? {
             Inserted::Known => progress.known += 1,
             Inserted::Added { gas_used } => {

@@ -77,7 +77,9 @@ impl Open {
         let read = Rc::new(Cell::new(0));
         let counted = Counted { file, read: read.clone() };
         let mut buffered = BufReader::with_capacity(FILE_BUFFER_BYTES, counted);
-        let gzip = std::io::BufRead::fill_buf(&mut buffered).map_err(ChainError::io(path))?.starts_with(&[0x1f, 0x8b]);
+        let gzip = std::io::BufRead::fill_buf(&mut buffered)
+            .map_err(ChainError::io(path))?
+            .starts_with(&[0x1f, 0x8b]);
         let input: Box<dyn Read> =
             if gzip { Box::new(BufReader::new(MultiGzDecoder::new(buffered))) } else { Box::new(buffered) };
         Ok(Self { path: path.into(), input, read, index: 0, offset: 0 })
@@ -103,7 +105,9 @@ impl Open {
         self.whole(&mut bytes, 1)?;
         let len = bytes[1..].iter().fold(0u64, |len, byte| len << 8 | u64::from(*byte));
         if len > MAX_BLOCK_BYTES as u64 {
-            return Err(self.bad("block", format!("length {len} exceeds the limit of {MAX_BLOCK_BYTES} bytes")));
+            return Err(
+                self.bad("block", format!("length {len} exceeds the limit of {MAX_BLOCK_BYTES} bytes"))
+            );
         }
         bytes.resize(head + len as usize, 0);
         self.whole(&mut bytes, head)?;
@@ -127,7 +131,8 @@ impl Open {
         match from + have == bytes.len() {
             true => Ok(()),
             false => {
-                let why = format!("the file ends {} bytes into it, it has {} at least", from + have, bytes.len());
+                let why =
+                    format!("the file ends {} bytes into it, it has {} at least", from + have, bytes.len());
                 Err(self.bad("block", why))
             }
         }

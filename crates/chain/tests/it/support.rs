@@ -1,0 +1,104 @@
+//! Fixtures, parallel runs, and a table of what passed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A folder of the fixtures; `None`, with a line that says so, where it is missing.
+pub fn fixtures(folder: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("HEARTH_FIXTURES").map(PathBuf::from);
+    let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"));
+    let path = root.join(folder);
+    if !path.exists() {
+        println!("skipped: {folder}: {} is missing (HEARTH_FIXTURES)", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+/// Every file below a folder whose name ends so, in order.
+pub fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![dir.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.to_str().unwrap().ends_with(end) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A file's text, unzipped where it is gzip.
+pub fn text(path: &Path) -> String {
+    let bytes = fs::read(path).unwrap();
+    let mut text = String::new();
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+    } else {
+        text = String::from_utf8(bytes).unwrap();
+    }
+    text
+}
+
+/// Counts by row, and the failures by name.
+#[derive(Default)]
+pub struct Table {
+    rows: Mutex<BTreeMap<String, (usize, usize)>>,
+    failures: Mutex<Vec<String>>,
+}
+
+impl Table {
+    /// Adds one case; the error is why it failed.
+    pub fn add(&self, row: &str, name: &str, result: Result<(), String>) {
+        let mut rows = self.rows.lock().unwrap();
+        let counts = rows.entry(row.to_owned()).or_default();
+        counts.0 += 1;
+        if let Err(why) = result {
+            counts.1 += 1;
+            self.failures.lock().unwrap().push(format!("{name}: {why}"));
+        }
+    }
+
+    /// Prints the table and gives the number of cases and of failures.
+    pub fn print(&self, title: &str) -> (usize, usize) {
+        let rows = self.rows.lock().unwrap();
+        let mut failures = self.failures.lock().unwrap();
+        failures.sort();
+        println!("{title}");
+        println!("  {:<44} {:>6} {:>6}", "", "cases", "failed");
+        let mut sum = (0, 0);
+        for (row, (cases, failed)) in rows.iter() {
+            println!("  {row:<44} {cases:>6} {failed:>6}");
+            sum = (sum.0 + cases, sum.1 + failed);
+        }
+        println!("  {:<44} {:>6} {:>6}", "all", sum.0, sum.1);
+        for failure in failures.iter() {
+            println!("  failed: {failure}");
+        }
+        sum
+    }
+}
+
+/// Runs a job for every item on all cores, in any order.
+pub fn in_parallel<T: Sync>(items: &[T], job: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    job(item);
+                }
+            });
+        }
+    });
+}
