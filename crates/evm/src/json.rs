@@ -61,6 +61,40 @@ impl Fields {
         Ok(Some(Fields { path: self.path(name), fields: parse_object(&self.path(name), text)?.fields }))
     }
 
+    /// The elements of a list, as texts with their paths.
+    fn elements(&self, name: &str) -> Result<Option<Vec<(String, Box<RawValue>)>>, SpecError> {
+        let Some(text) = self.raw(name) else { return Ok(None) };
+        let list: Vec<Box<RawValue>> = serde_json::from_str(text).map_err(|_| self.wrong(name, &quoted(text), "a list"))?;
+        let path = self.path(name);
+        Ok(Some(list.into_iter().enumerate().map(|(index, raw)| (format!("{path}[{index}]"), raw)).collect()))
+    }
+
+    /// A list of objects.
+    pub fn objects(&self, name: &str) -> Result<Option<Vec<Fields>>, SpecError> {
+        let Some(list) = self.elements(name)? else { return Ok(None) };
+        list.into_iter().map(|(path, raw)| parse_object(&path, raw.get())).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// A list of strings.
+    pub fn strings(&self, name: &str) -> Result<Option<Vec<String>>, SpecError> {
+        let Some(list) = self.elements(name)? else { return Ok(None) };
+        let parse = |(path, raw): (String, Box<RawValue>)| {
+            serde_json::from_str(raw.get()).map_err(|_| SpecError::invalid(&path, &quoted(raw.get()), "a string"))
+        };
+        list.into_iter().map(parse).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// A list of 32-byte words.
+    pub fn words(&self, name: &str) -> Result<Option<Vec<B256>>, SpecError> {
+        let Some(list) = self.strings(name)? else { return Ok(None) };
+        let parse = |(index, text): (usize, String)| {
+            parse_word(&text).ok_or_else(|| {
+                SpecError::invalid(&format!("{}[{index}]", self.path(name)), &quoted(&text), "0x and 64 hexadecimal digits")
+            })
+        };
+        list.into_iter().enumerate().map(parse).collect::<Result<_, _>>().map(Some)
+    }
+
     fn wrong(&self, name: &str, text: &str, expected: &str) -> SpecError {
         SpecError::invalid(&self.path(name), &quoted(text), expected)
     }

@@ -18,6 +18,7 @@ mod machine;
 mod overlay;
 mod precompiles;
 mod receipt;
+mod recorded;
 mod requests;
 mod rewards;
 mod senders;
@@ -44,6 +45,7 @@ pub use header::{
 pub use machine::EvmContext;
 pub use overlay::{BlockState, ReadError};
 pub use precompiles::Precompiles;
+pub use recorded::{MAX_CASE_BYTES, RecordedCase, RecordedError};
 pub use rewards::block_reward;
 pub use senders::{recover_sender, recover_senders};
 pub use simulate::{

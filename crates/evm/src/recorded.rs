@@ -1,0 +1,385 @@
+//! A recorded block: the block in JSON-RPC form with the state that it touches, and perhaps trie nodes.
+//!
+//! The document is `{block, preState, blockHashes?, trieNodes?, parentStateRoot?}`: the block with full transactions, the
+//! state before it as a genesis allocation, hashes of ancestors by number, and the nodes of the parent's state trie.
+
+use crate::{
+    error::{BlockError, Field, SpecError, expect_eq},
+    genesis::{GenesisAccount, alloc_changes, parse_alloc},
+    json::{Fields, parse_object},
+};
+use alloy_consensus::{
+    BlockBody, Header, Signed, TxEip1559, TxEip2930, TxEip4844, TxEip7702, TxLegacy,
+};
+use alloy_eips::{
+    eip2930::{AccessList, AccessListItem},
+    eip4895::{Withdrawal, Withdrawals},
+    eip7702::{Authorization, SignedAuthorization},
+};
+use alloy_primitives::{Address, B64, B256, Bloom, Bytes, Signature, TxKind, U256};
+use hearth_primitives::{Block, BlockHashes, Changeset, Height, StateError, Transaction};
+use std::{collections::BTreeMap, io::Read};
+
+/// Longest document that is read, in bytes.
+pub const MAX_CASE_BYTES: u64 = 1 << 30;
+
+/// A recorded block that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordedError {
+    /// A field is missing or wrong.
+    #[error(transparent)]
+    Json(#[from] SpecError),
+    /// A hash does not follow from its fields.
+    #[error(transparent)]
+    Block(#[from] BlockError),
+    /// A transaction's hash does not follow from its fields.
+    #[error("block.transactions[{index}].hash: expected {expected}, got {got}")]
+    TransactionHash {
+        /// Position in the block, from 0.
+        index: usize,
+        /// Computed from the fields.
+        expected: B256,
+        /// What the document says.
+        got: B256,
+    },
+    /// The document cannot be read.
+    #[error("recorded block: {0}")]
+    Io(#[from] std::io::Error),
+    /// The document is too long.
+    #[error("recorded block: longer than {MAX_CASE_BYTES} bytes")]
+    TooLong,
+}
+
+/// One recorded block with what is needed to execute it.
+#[derive(Clone, Debug)]
+pub struct RecordedCase {
+    /// Header of the block.
+    pub header: Header,
+    /// Hash of the block, which follows from the header.
+    pub hash: B256,
+    /// Its transactions.
+    pub transactions: Vec<Transaction>,
+    /// Its withdrawals, from Shanghai on.
+    pub withdrawals: Option<Vec<Withdrawal>>,
+    /// Hashes of its ommers, whose headers are not recorded.
+    pub ommer_hashes: Vec<B256>,
+    /// State before the block: accounts that are not here are empty.
+    pub pre_state: BTreeMap<Address, GenesisAccount>,
+    /// Hashes of ancestors by number.
+    pub block_hashes: BTreeMap<Height, B256>,
+    /// Nodes of the parent's state and storage tries.
+    pub trie_nodes: Option<Vec<Bytes>>,
+    /// Root of the parent's state, where recorded.
+    pub parent_state_root: Option<B256>,
+}
+
+impl RecordedCase {
+    /// Reads a recorded block from JSON text.
+    ///
+    /// # Errors
+    /// [`RecordedError`] names the JSON field.
+    pub fn parse(mut reader: impl Read) -> Result<Self, RecordedError> {
+        let mut text = String::new();
+        let read = reader.by_ref().take(MAX_CASE_BYTES + 1).read_to_string(&mut text)?;
+        if read as u64 > MAX_CASE_BYTES {
+            return Err(RecordedError::TooLong);
+        }
+        Self::parse_json(&text)
+    }
+
+    /// Reads a recorded block from JSON text.
+    ///
+    /// # Errors
+    /// [`RecordedError`] names the JSON field.
+    pub fn parse_json(text: &str) -> Result<Self, RecordedError> {
+        // The path of the root is left out of error messages, as in a genesis file.
+        let root = parse_object("genesis", text)?;
+        let block = need_object(&root, "block")?;
+        let header = header(&block)?;
+        let hash = header.hash_slow();
+        expect_eq(Field::Hash, hash, need(block.b256("hash"), &block, "hash", "32 bytes")?)?;
+        let mut transactions = Vec::new();
+        for (index, fields) in block.objects("transactions")?.unwrap_or_default().iter().enumerate() {
+            let tx = transaction(fields)?;
+            if let Some(got) = fields.b256("hash")?.filter(|got| got != tx.tx_hash()) {
+                return Err(RecordedError::TransactionHash { index, expected: *tx.tx_hash(), got });
+            }
+            transactions.push(tx);
+        }
+        let withdrawals = block.objects("withdrawals")?.map(|list| list.iter().map(withdrawal).collect()).transpose()?;
+        Ok(Self {
+            header,
+            hash,
+            transactions,
+            withdrawals,
+            ommer_hashes: block.words("uncles")?.unwrap_or_default(),
+            pre_state: parse_alloc(&need_object(&root, "preState")?)?,
+            block_hashes: block_hashes(&root)?,
+            trie_nodes: trie_nodes(&root)?,
+            parent_state_root: root.b256("parentStateRoot")?,
+        })
+    }
+
+    /// The block without its ommers.
+    pub fn block(&self) -> Block {
+        Block {
+            header: self.header.clone(),
+            body: BlockBody {
+                transactions: self.transactions.clone(),
+                ommers: Vec::new(),
+                withdrawals: self.withdrawals.clone().map(Withdrawals::new),
+            },
+        }
+    }
+
+    /// The state before the block as a changeset against nothing.
+    pub fn pre_changes(&self) -> Changeset {
+        alloc_changes(&self.pre_state)
+    }
+}
+
+/// Recorded hashes first, then the parent's, else zero.
+impl BlockHashes for RecordedCase {
+    fn block_hash(&self, number: Height) -> Result<B256, StateError> {
+        let parent = (number.checked_add(1) == Some(self.header.number)).then_some(self.header.parent_hash);
+        Ok(self.block_hashes.get(&number).copied().or(parent).unwrap_or_default())
+    }
+}
+
+fn need<T>(value: Result<Option<T>, SpecError>, fields: &Fields, name: &str, expected: &str) -> Result<T, SpecError> {
+    value?.ok_or_else(|| SpecError::missing(&fields.path(name), expected))
+}
+
+fn need_object(fields: &Fields, name: &str) -> Result<Fields, SpecError> {
+    need(fields.object(name), fields, name, "an object")
+}
+
+fn need_u64(fields: &Fields, name: &str) -> Result<u64, SpecError> {
+    need(fields.u64(name), fields, name, "a number")
+}
+
+fn need_word(fields: &Fields, name: &str) -> Result<B256, SpecError> {
+    need(fields.b256(name), fields, name, "32 bytes")
+}
+
+fn header(block: &Fields) -> Result<Header, SpecError> {
+    let bloom = need(block.bytes("logsBloom"), block, "logsBloom", "256 bytes")?;
+    if bloom.len() != Bloom::len_bytes() {
+        return Err(SpecError::invalid(&block.path("logsBloom"), &format!("{} bytes", bloom.len()), "256 bytes"));
+    }
+    Ok(Header {
+        parent_hash: need_word(block, "parentHash")?,
+        ommers_hash: need_word(block, "sha3Uncles")?,
+        beneficiary: need(block.address("miner"), block, "miner", "an address")?,
+        state_root: need_word(block, "stateRoot")?,
+        transactions_root: need_word(block, "transactionsRoot")?,
+        receipts_root: need_word(block, "receiptsRoot")?,
+        withdrawals_root: block.b256("withdrawalsRoot")?,
+        logs_bloom: Bloom::from_slice(&bloom),
+        difficulty: need(block.u256("difficulty"), block, "difficulty", "a number")?,
+        number: need_u64(block, "number")?,
+        gas_limit: need_u64(block, "gasLimit")?,
+        gas_used: need_u64(block, "gasUsed")?,
+        timestamp: need_u64(block, "timestamp")?,
+        mix_hash: need_word(block, "mixHash")?,
+        nonce: B64::from(need_u64(block, "nonce")?),
+        base_fee_per_gas: block.u64("baseFeePerGas")?,
+        blob_gas_used: block.u64("blobGasUsed")?,
+        excess_blob_gas: block.u64("excessBlobGas")?,
+        parent_beacon_block_root: block.b256("parentBeaconBlockRoot")?,
+        requests_hash: block.b256("requestsHash")?,
+        extra_data: block.bytes("extraData")?.unwrap_or_default(),
+        ..Header::default()
+    })
+}
+
+fn block_hashes(root: &Fields) -> Result<BTreeMap<Height, B256>, SpecError> {
+    let mut hashes = BTreeMap::new();
+    let Some(fields) = root.object("blockHashes")? else { return Ok(hashes) };
+    for (name, _) in fields.iter() {
+        let number = crate::json::parse_u256(name).and_then(|number| u64::try_from(number).ok());
+        let number = number.ok_or_else(|| SpecError::invalid(&fields.path(name), name, "a key that is a block number"))?;
+        hashes.insert(number, need_word(&fields, name)?);
+    }
+    Ok(hashes)
+}
+
+fn trie_nodes(root: &Fields) -> Result<Option<Vec<Bytes>>, SpecError> {
+    root.strings("trieNodes")?
+        .map(|list| {
+            let parse = |(index, text): (usize, String)| {
+                crate::json::parse_bytes(&text).ok_or_else(|| {
+                    SpecError::invalid(&format!("trieNodes[{index}]"), "no bytes", "hexadecimal bytes with 0x")
+                })
+            };
+            list.into_iter().enumerate().map(parse).collect()
+        })
+        .transpose()
+}
+
+fn withdrawal(fields: &Fields) -> Result<Withdrawal, SpecError> {
+    Ok(Withdrawal {
+        index: need_u64(fields, "index")?,
+        validator_index: need_u64(fields, "validatorIndex")?,
+        address: need(fields.address("address"), fields, "address", "an address")?,
+        amount: need_u64(fields, "amount")?,
+    })
+}
+
+/// Fields that transactions of all types share.
+struct Common {
+    nonce: u64,
+    gas_limit: u64,
+    to: TxKind,
+    value: U256,
+    input: Bytes,
+}
+
+impl Common {
+    fn parse(fields: &Fields) -> Result<Self, SpecError> {
+        Ok(Self {
+            nonce: need_u64(fields, "nonce")?,
+            gas_limit: need_u64(fields, "gas")?,
+            to: fields.address("to")?.map_or(TxKind::Create, TxKind::Call),
+            value: need(fields.u256("value"), fields, "value", "a number")?,
+            input: need(fields.bytes("input"), fields, "input", "bytes")?,
+        })
+    }
+
+    fn recipient(&self, fields: &Fields) -> Result<Address, SpecError> {
+        self.to.to().copied().ok_or_else(|| SpecError::missing(&fields.path("to"), "an address for this type"))
+    }
+}
+
+fn fee(fields: &Fields, name: &str) -> Result<u128, SpecError> {
+    let value = need(fields.u256(name), fields, name, "a number")?;
+    u128::try_from(value).map_err(|_| SpecError::invalid(&fields.path(name), &value.to_string(), "a number below 2^128"))
+}
+
+fn transaction(fields: &Fields) -> Result<Transaction, SpecError> {
+    let ty = fields.u64("type")?.unwrap_or(0);
+    let common = Common::parse(fields)?;
+    if ty == 0 {
+        return legacy(fields, common);
+    }
+    let chain_id = need_u64(fields, "chainId")?;
+    let signature = signature(fields)?;
+    let access_list = access_list(fields)?;
+    let tip = || fee(fields, "maxPriorityFeePerGas");
+    let cap = || fee(fields, "maxFeePerGas");
+    let Common { nonce, gas_limit, to, value, .. } = common;
+    Ok(match ty {
+        1 => Transaction::Eip2930(Signed::new_unhashed(
+            TxEip2930 { chain_id, nonce, gas_price: fee(fields, "gasPrice")?, gas_limit, to, value, access_list, input: common.input },
+            signature,
+        )),
+        2 => Transaction::Eip1559(Signed::new_unhashed(
+            TxEip1559 {
+                chain_id,
+                nonce,
+                gas_limit,
+                max_fee_per_gas: cap()?,
+                max_priority_fee_per_gas: tip()?,
+                to,
+                value,
+                access_list,
+                input: common.input,
+            },
+            signature,
+        )),
+        3 => Transaction::Eip4844(Signed::new_unhashed(
+            TxEip4844 {
+                chain_id,
+                nonce,
+                gas_limit,
+                max_fee_per_gas: cap()?,
+                max_priority_fee_per_gas: tip()?,
+                to: common.recipient(fields)?,
+                value,
+                access_list,
+                blob_versioned_hashes: need(fields.words("blobVersionedHashes"), fields, "blobVersionedHashes", "a list")?,
+                max_fee_per_blob_gas: fee(fields, "maxFeePerBlobGas")?,
+                input: common.input,
+            },
+            signature,
+        )),
+        4 => Transaction::Eip7702(Signed::new_unhashed(
+            TxEip7702 {
+                chain_id,
+                nonce,
+                gas_limit,
+                max_fee_per_gas: cap()?,
+                max_priority_fee_per_gas: tip()?,
+                to: common.recipient(fields)?,
+                value,
+                access_list,
+                authorization_list: authorizations(fields)?,
+                input: common.input,
+            },
+            signature,
+        )),
+        other => return Err(SpecError::invalid(&fields.path("type"), &other.to_string(), "a type from 0 to 4")),
+    })
+}
+
+fn legacy(fields: &Fields, common: Common) -> Result<Transaction, SpecError> {
+    let v = need_u64(fields, "v")?;
+    // EIP-155: 35 and above carry the chain id.
+    let (parity, chain_id) = match v {
+        27 | 28 => (v == 28, None),
+        35.. => ((v - 35) % 2 == 1, Some((v - 35) / 2)),
+        _ => return Err(SpecError::invalid(&fields.path("v"), &v.to_string(), "27, 28, or 35 and above")),
+    };
+    let tx = TxLegacy {
+        chain_id,
+        nonce: common.nonce,
+        gas_price: fee(fields, "gasPrice")?,
+        gas_limit: common.gas_limit,
+        to: common.to,
+        value: common.value,
+        input: common.input,
+    };
+    let (r, s) = scalars(fields)?;
+    Ok(Transaction::Legacy(Signed::new_unhashed(tx, Signature::new(r, s, parity))))
+}
+
+fn scalars(fields: &Fields) -> Result<(U256, U256), SpecError> {
+    Ok((need(fields.u256("r"), fields, "r", "a number")?, need(fields.u256("s"), fields, "s", "a number")?))
+}
+
+fn signature(fields: &Fields) -> Result<Signature, SpecError> {
+    let (r, s) = scalars(fields)?;
+    let name = if fields.raw("yParity").is_some() { "yParity" } else { "v" };
+    match need_u64(fields, name)? {
+        parity @ (0 | 1) => Ok(Signature::new(r, s, parity == 1)),
+        other => Err(SpecError::invalid(&fields.path(name), &other.to_string(), "0 or 1")),
+    }
+}
+
+fn access_list(fields: &Fields) -> Result<AccessList, SpecError> {
+    let item = |entry: &Fields| -> Result<AccessListItem, SpecError> {
+        Ok(AccessListItem {
+            address: need(entry.address("address"), entry, "address", "an address")?,
+            storage_keys: entry.words("storageKeys")?.unwrap_or_default(),
+        })
+    };
+    let list = fields.objects("accessList")?.unwrap_or_default();
+    Ok(AccessList(list.iter().map(item).collect::<Result<_, _>>()?))
+}
+
+fn authorizations(fields: &Fields) -> Result<Vec<SignedAuthorization>, SpecError> {
+    let item = |entry: &Fields| -> Result<SignedAuthorization, SpecError> {
+        let inner = Authorization {
+            chain_id: need(entry.u256("chainId"), entry, "chainId", "a number")?,
+            address: need(entry.address("address"), entry, "address", "an address")?,
+            nonce: need_u64(entry, "nonce")?,
+        };
+        let parity = need_u64(entry, "yParity")?;
+        let parity = u8::try_from(parity)
+            .map_err(|_| SpecError::invalid(&entry.path("yParity"), &parity.to_string(), "a number below 256"))?;
+        let (r, s) = scalars(entry)?;
+        Ok(SignedAuthorization::new_unchecked(inner, parity, r, s))
+    };
+    let list = need(fields.objects("authorizationList"), fields, "authorizationList", "a list")?;
+    list.iter().map(item).collect()
+}
