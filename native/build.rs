@@ -1,1 +1,5 @@
-fn main() { napi_build::setup(); }
+//! Link settings of a Node.js addon.
+
+fn main() {
+    napi_build::setup();
+}

@@ -47,7 +47,8 @@ function npmPackages() {
   if (stamp.matches(sources)) return
   checkNpm()
   say('installing npm packages (about 30 s)')
-  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], 'npm ci failed')
+  // Not `npm ci`: it refuses a lock file without the optional packages of other platforms, which a registry may not have.
+  run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'], 'npm install failed')
   stamp.write(sources)
 }
 

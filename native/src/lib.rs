@@ -1,1 +1,16 @@
 //! The N-API boundary: the only crate that names napi.
+//!
+//! Everything crosses as JSON text and bytes. An answer is one buffer: its first byte says whether the rest is a
+//! result (0) or an error value (1), `{"kind":…,"message":…,"data":…}`. No export blocks the event loop, and none
+//! uses libuv's thread pool: work runs on the node's threads, which settle the promise themselves.
+
+mod answer;
+mod jobs;
+mod node;
+
+pub use jobs::{NativeJob, start_job};
+pub use node::{NativeNode, NativeStream, dev_accounts, open_node};
+
+/// Node dlopens this library after its start, when no more static TLS may be had: `local_dynamic_tls` needs none.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

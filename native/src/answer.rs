@@ -1,0 +1,109 @@
+//! How results, error values and promises cross.
+
+use hearth_node::NodeError;
+use napi::bindgen_prelude::{Object, ToNapiValue};
+use napi::{Env, JsDeferred, Result, check_status, sys};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+/// Mark of a result.
+const OK: u8 = 0;
+
+/// Mark of an error value.
+const FAILED: u8 = 1;
+
+/// A result's bytes, or an error value's.
+pub struct Answer {
+    mark: u8,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    /// A result.
+    pub fn ok(body: Vec<u8>) -> Self {
+        Self { mark: OK, body }
+    }
+
+    /// An error value: `{"kind":…,"message":…,"data":…}`.
+    pub fn failed(error: Vec<u8>) -> Self {
+        Self { mark: FAILED, body: error }
+    }
+}
+
+impl From<std::result::Result<Vec<u8>, NodeError>> for Answer {
+    fn from(result: std::result::Result<Vec<u8>, NodeError>) -> Self {
+        match result {
+            Ok(body) => Self::ok(body),
+            Err(error) => Self::failed(error.to_json()),
+        }
+    }
+}
+
+impl ToNapiValue for Answer {
+    // The bytes are copied into memory that V8 owns and counts. Buffers over Rust's memory are not counted, so that
+    // many of them fill the machine before a collection runs; and they are slower to make than small copies.
+    unsafe fn to_napi_value(env: sys::napi_env, answer: Self) -> Result<sys::napi_value> {
+        let mut value = ptr::null_mut();
+        let mut data = ptr::null_mut();
+        let length = answer.body.len() + 1;
+        // SAFETY: `env` is the environment of the running callback, and both pointers are valid for writing.
+        check_status!(unsafe { sys::napi_create_buffer(env, length, &mut data, &mut value) })?;
+        // SAFETY: `data` points to `length` bytes that nobody else knows yet.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(data.cast::<u8>(), length) };
+        bytes[0] = answer.mark;
+        bytes[1..].copy_from_slice(&answer.body);
+        Ok(value)
+    }
+}
+
+type Resolver<T> = Box<dyn FnOnce(Env) -> Result<T>>;
+
+/// Settles a promise, from any thread.
+pub struct Settle<T: ToNapiValue + 'static>(JsDeferred<T, Resolver<T>>);
+
+impl<T: ToNapiValue + Send + 'static> Settle<T> {
+    /// Resolves the promise. Errors are values too: these promises do not reject.
+    pub fn with(self, value: T) {
+        self.0.resolve(Box::new(move |_| Ok(value)));
+    }
+}
+
+/// A promise and what settles it.
+pub fn promise<T: ToNapiValue + Send + 'static>(env: &Env) -> Result<(Settle<T>, Object<'_>)> {
+    let (deferred, promise) = env.create_deferred()?;
+    Ok((Settle(deferred), promise))
+}
+
+/// Runs work and turns a panic into an error.
+pub fn guarded<T>(
+    work: impl FnOnce() -> std::result::Result<T, NodeError>,
+) -> std::result::Result<T, NodeError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|s| s.to_string());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(NodeError::Internal { message: text.unwrap_or_else(|| "a job panicked".into()) })
+    })
+}
+
+/// Runs work on a thread of its own and settles the promise with what comes out, also where the thread cannot start.
+pub fn on_thread<T: ToNapiValue + Send + 'static>(
+    name: &str,
+    settle: Settle<T>,
+    failed: impl FnOnce(NodeError) -> T,
+    work: impl FnOnce() -> T + Send + 'static,
+) {
+    // The promise waits in a slot, so that it can be settled where the thread never began.
+    let slot = std::sync::Arc::new(parking_lot::Mutex::new(Some(settle)));
+    let of_thread = slot.clone();
+    let started = std::thread::Builder::new().name(name.into()).spawn(move || {
+        let value = work();
+        if let Some(settle) = of_thread.lock().take() {
+            settle.with(value);
+        }
+    });
+    if let Err(error) = started
+        && let Some(settle) = slot.lock().take()
+    {
+        settle.with(failed(NodeError::Internal { message: format!("cannot start a thread: {error}") }));
+    }
+}
