@@ -1,0 +1,219 @@
+//! Writes the chain that the import bench runs on: `generate_chain DIR BLOCKS TRANSACTIONS_PER_BLOCK`.
+//!
+//! `DIR` gets `genesis.json`, `chain.rlp` and `facts.json` (`{"blocks":…,"transactions":…,"gas":…}`). The chain is the same
+//! for the same numbers: no clock and no randomness but a seeded one. Of ten transactions four move ether to one of
+//! 50,000 accounts, five move a token (two storage slots and a log), one hashes in a loop.
+
+use alloy_consensus::{
+    EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, SignableTransaction as _, TxEip1559,
+    proofs::{calculate_receipt_root, calculate_transaction_root},
+};
+use alloy_primitives::{Address, B256, Bytes, Signature, TxKind, U256, address, hex, keccak256};
+use hearth_chain::{Chain, ChainOptions, ExportRange, dev::dev_genesis_json, fees};
+use hearth_evm::{BlockEnvironment, BlockExecutor, next_excess_blob_gas};
+use hearth_primitives::{Block, Header, RootTracker as _, Transaction};
+use k256::ecdsa::SigningKey;
+use std::{error::Error, fs, path::Path, sync::atomic::AtomicBool};
+
+/// Gas limit of a block: far above what the transactions use.
+const GAS_LIMIT: u64 = 60_000_000;
+/// Seconds between blocks.
+const BLOCK_SECONDS: u64 = 12;
+/// Accounts that send.
+const SENDERS: u64 = 500;
+/// Accounts that receive ether.
+const RECEIVERS: u64 = 50_000;
+/// Holders of the token.
+const HOLDERS: u64 = 20_000;
+
+const TOKEN: Address = address!("00000000000000000000000000000000000aaaaa");
+/// `balance[caller] -= amount; balance[to] += amount; log(caller, to, amount)` over calldata `to ‖ amount`.
+const TOKEN_CODE: &[u8] = &hex!(
+    "336000526020600020805460203590039055600035600052602060002080546020350190556020356000526000353360206000a200"
+);
+const HASHER: Address = address!("00000000000000000000000000000000000bbbbb");
+/// Hashes its own result 200 times.
+const HASHER_CODE: &[u8] = &hex!("60c85b6020600020600052600190038060025700");
+
+struct Sender {
+    key: SigningKey,
+    address: Address,
+    nonce: u64,
+}
+
+/// A small deterministic generator (SplitMix64): the chain must be the same on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+}
+
+fn account(kind: &str, index: u64) -> Address {
+    Address::from_slice(&keccak256(format!("{kind} {index}"))[12..])
+}
+
+fn senders() -> Result<Vec<Sender>, Box<dyn Error>> {
+    let sender = |index: u64| {
+        let key = SigningKey::from_slice(keccak256(format!("bench sender {index}")).as_slice())?;
+        Ok(Sender { address: Address::from_private_key(&key), key, nonce: 0 })
+    };
+    (0..SENDERS).map(sender).collect()
+}
+
+fn genesis(senders: &[Sender]) -> Result<String, Box<dyn Error>> {
+    let mut genesis: serde_json::Value = serde_json::from_str(&dev_genesis_json(GAS_LIMIT))?;
+    let limits = |target: u64, max: u64, fraction: u64| serde_json::json!({"target": target, "max": max, "baseFeeUpdateFraction": fraction});
+    genesis["config"]["blobSchedule"] = serde_json::json!({
+        "cancun": limits(3, 6, 3_338_477), "prague": limits(6, 9, 5_007_716), "osaka": limits(6, 9, 5_007_716)
+    });
+    for sender in senders {
+        genesis["alloc"][sender.address.to_string()] =
+            serde_json::json!({"balance": "0xd3c21bcecceda1000000"});
+    }
+    genesis["alloc"][TOKEN.to_string()] =
+        serde_json::json!({"balance": "0x0", "code": Bytes::from_static(TOKEN_CODE).to_string()});
+    genesis["alloc"][HASHER.to_string()] =
+        serde_json::json!({"balance": "0x0", "code": Bytes::from_static(HASHER_CODE).to_string()});
+    Ok(serde_json::to_string_pretty(&genesis)?)
+}
+
+fn transaction(
+    sender: &mut Sender,
+    chain_id: u64,
+    random: &mut Random,
+) -> Result<Transaction, Box<dyn Error>> {
+    let (to, value, input, gas_limit) = match random.below(10) {
+        0..=3 => (
+            account("receiver", random.below(RECEIVERS)),
+            U256::from(1 + random.below(1_000_000)),
+            Bytes::new(),
+            21_000,
+        ),
+        4..=8 => {
+            let to = account("holder", random.below(HOLDERS)).into_word();
+            let amount = B256::from(U256::from(random.below(1_000)));
+            (TOKEN, U256::ZERO, [to.as_slice(), amount.as_slice()].concat().into(), 100_000)
+        }
+        _ => (HASHER, U256::ZERO, Bytes::new(), 100_000),
+    };
+    let tx = TxEip1559 {
+        chain_id,
+        nonce: sender.nonce,
+        gas_limit,
+        max_fee_per_gas: 100_000_000_000,
+        max_priority_fee_per_gas: 1_000_000_000,
+        to: TxKind::Call(to),
+        value,
+        access_list: Default::default(),
+        input,
+    };
+    sender.nonce += 1;
+    let (signature, recovery) = sender.key.sign_prehash_recoverable(tx.signature_hash().as_slice())?;
+    Ok(tx.into_signed(Signature::from((signature, recovery))).into())
+}
+
+fn next_header(chain: &Chain, parent: &Header) -> Header {
+    let timestamp = parent.timestamp + BLOCK_SECONDS;
+    Header {
+        parent_hash: parent.hash_slow(),
+        ommers_hash: EMPTY_OMMER_ROOT_HASH,
+        number: parent.number + 1,
+        timestamp,
+        gas_limit: parent.gas_limit,
+        base_fee_per_gas: fees::next_base_fee(chain.spec(), parent),
+        withdrawals_root: Some(EMPTY_ROOT_HASH),
+        blob_gas_used: Some(0),
+        excess_blob_gas: next_excess_blob_gas(chain.spec(), timestamp, parent),
+        parent_beacon_block_root: Some(B256::ZERO),
+        ..Header::default()
+    }
+}
+
+/// Builds and commits a block of these transactions on the head; gives its header.
+fn extend(
+    chain: &Chain,
+    parent: &Header,
+    transactions: Vec<(Transaction, Address)>,
+) -> Result<Header, Box<dyn Error>> {
+    let header = next_header(chain, parent);
+    let state = chain.kv().at(parent.number)?;
+    let mut executor = BlockExecutor::new(
+        chain.spec(),
+        BlockEnvironment::from_header(chain.spec(), &header),
+        &state,
+        chain.ledger().as_ref(),
+    );
+    executor.begin()?;
+    for (transaction, sender) in &transactions {
+        executor.transact(transaction, *sender)?;
+    }
+    let output = executor.finish(&[], Some(&[]))?;
+    let mut trie = chain.kv().trie()?;
+    trie.apply(&output.changes)?;
+    let state_root = trie.root()?;
+    let transactions: Vec<Transaction> =
+        transactions.into_iter().map(|(transaction, _)| transaction).collect();
+    let header = Header {
+        state_root,
+        transactions_root: calculate_transaction_root(&transactions),
+        receipts_root: calculate_receipt_root(&output.receipts),
+        logs_bloom: output.logs_bloom,
+        gas_used: output.gas_used,
+        requests_hash: output.requests.as_ref().map(|requests| requests.requests_hash()),
+        ..header
+    };
+    let body = alloy_consensus::BlockBody {
+        transactions,
+        ommers: Vec::new(),
+        withdrawals: Some(Default::default()),
+    };
+    chain.commit_built(&Block::new(header.clone(), body), &output, Some(trie.into_update()?))?;
+    Ok(header)
+}
+
+fn generate(dir: &Path, blocks: u64, per_block: u64) -> Result<(), Box<dyn Error>> {
+    let mut senders = senders()?;
+    let genesis = genesis(&senders)?;
+    fs::write(dir.join("genesis.json"), &genesis)?;
+    let home = dir.join("home");
+    let chain = Chain::create(&home, &genesis, &ChainOptions::default())?;
+    let mut parent = chain.head_block()?.ok_or("no genesis")?.block.header.clone();
+    let mut random = Random(1);
+    let mut gas = 0;
+    for _ in 0..blocks {
+        let mut transactions = Vec::new();
+        for _ in 0..per_block {
+            let sender = &mut senders[random.below(SENDERS) as usize];
+            transactions.push((transaction(sender, chain.spec().chain_id(), &mut random)?, sender.address));
+        }
+        parent = extend(&chain, &parent, transactions)?;
+        gas += parent.gas_used;
+    }
+    let file = dir.join("chain.rlp");
+    let mut out = std::io::BufWriter::new(fs::File::create(&file)?);
+    chain.export(&ExportRange::default(), &file, &mut out, &mut |_, _| {}, &AtomicBool::new(false))?;
+    std::io::Write::flush(&mut out)?;
+    chain.close()?;
+    drop(chain);
+    fs::remove_dir_all(home)?;
+    // Last: the bench takes a folder with facts for a whole one.
+    fs::write(
+        dir.join("facts.json"),
+        format!(r#"{{"blocks":{blocks},"transactions":{},"gas":{gas}}}"#, blocks * per_block),
+    )?;
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [dir, blocks, per_block] = arguments.as_slice() else {
+        return Err("usage: generate_chain DIR BLOCKS TRANSACTIONS_PER_BLOCK".into());
+    };
+    generate(Path::new(dir), blocks.parse()?, per_block.parse()?)
+}
