@@ -21,6 +21,8 @@ mod open;
 mod rows;
 mod store;
 mod sync;
+#[cfg(test)]
+mod tests;
 mod trie;
 mod types;
 mod unwind;

@@ -28,7 +28,7 @@ pub type IndexRow = (Vec<u8>, Vec<u8>);
 /// One writer at a time ([`commit`](Self::commit) and [`unwind`](Self::unwind) exclude each other); any number of
 /// readers beside it. Dropping closes it; views that are still there keep the home locked.
 pub struct FlatKv {
-    core: Arc<Core>,
+    pub(crate) core: Arc<Core>,
     syncer: Mutex<Option<Syncer>>,
 }
 

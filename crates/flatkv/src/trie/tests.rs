@@ -132,7 +132,7 @@ fn changeset(model: &mut Accounts, block: &BTreeMap<u16, Op>) -> Changeset {
             let empty = BTreeMap::new();
             let old = before.as_ref().map_or(&empty, |(_, storage)| storage);
             let new = after.as_ref().map_or(&empty, |(_, storage)| storage);
-            let value = |map: &BTreeMap<U256, U256>, slot| map.get(slot).copied().unwrap_or_default();
+            let value = |map: &BTreeMap<U256, U256>, slot: &U256| map.get(slot).copied().unwrap_or_default();
             let slots: std::collections::BTreeSet<_> = old.keys().chain(new.keys()).copied().collect();
             changes.accounts.push(AccountChange {
                 address,

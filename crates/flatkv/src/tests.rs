@@ -1,0 +1,179 @@
+//! Crashes that only the inside can bring about: RocksDB on the disk without, or against, the WAL.
+
+use crate::{Commit, CommitmentKind, FlatKv, FlatKvError, Fsync, Head, IndexWrite, NoTables, Options};
+use crate::{
+    db::Family,
+    rows::{account_value, meta, split_stamp},
+};
+use alloy_primitives::{Address, B256, U256, keccak256};
+use hearth_primitives::{Account, AccountChange, Changeset, Height, SlotChange, StateReader};
+use std::{fs, path::Path, sync::Arc};
+
+const WHO: Address = Address::repeat_byte(7);
+
+fn open(dir: &Path, kind: CommitmentKind) -> Result<Arc<FlatKv>, FlatKvError> {
+    FlatKv::open(Options::new(dir.join("state"), dir.join("wal"), kind, Fsync::None), Arc::new(NoTables))
+}
+
+fn account(nonce: u64) -> Option<Account> {
+    (nonce > 0).then(|| Account { nonce, ..Account::default() })
+}
+
+/// Commits a block in which the account's nonce and its slot 1 become `nonce`.
+fn commit(kv: &FlatKv, nonce: u64) {
+    let head = kv.head();
+    let old = head.map_or(0, |_| kv.core.db.get(Family::Index, b"nonce").unwrap().unwrap()[0].into());
+    let parent = head.map_or(B256::ZERO, |head| head.hash);
+    let slot = SlotChange { slot: U256::from(1), old: U256::from(old), new: U256::from(nonce) };
+    let (old, new) = (account(old), account(nonce));
+    let change = AccountChange { address: WHO, old, new, wiped: false, storage: vec![slot] };
+    let block = Commit {
+        height: head.map_or(0, |head| head.height + 1),
+        hash: keccak256([parent.as_slice(), &nonce.to_be_bytes()].concat()),
+        parent,
+        changes: &Changeset { accounts: vec![change], codes: vec![] },
+        trie: None,
+        state_root: None,
+        index: vec![IndexWrite { key: b"nonce".to_vec(), value: Some(vec![nonce as u8]) }],
+        positions: vec![],
+    };
+    if head.is_some() { kv.commit(block) } else { kv.init(block) }.unwrap();
+}
+
+fn nonce_at(kv: &Arc<FlatKv>, height: Height) -> u64 {
+    let view = kv.at(height).unwrap();
+    let nonce = view.account(&WHO).unwrap().map_or(0, |account| account.nonce);
+    assert_eq!(view.storage(&WHO, &U256::from(1)).unwrap(), U256::from(nonce));
+    nonce
+}
+
+fn nonces(kv: &Arc<FlatKv>) -> Vec<u64> {
+    (0..=kv.head().unwrap().height).map(|height| nonce_at(kv, height)).collect()
+}
+
+fn wal(dir: &Path) -> Vec<u8> {
+    fs::read(dir.join("wal").join("00000000000000000001.wal")).unwrap()
+}
+
+/// Closes without the flush of a clean close.
+fn abandon(kv: Arc<FlatKv>) {
+    kv.core.writer.lock().closed = true;
+}
+
+#[test]
+fn rocksdb_ahead_of_the_wal_is_unwound() {
+    for kind in [CommitmentKind::Mpt, CommitmentKind::LtHash] {
+        let dir = tempfile::tempdir().unwrap();
+        let kv = open(dir.path(), kind).unwrap();
+        [1, 2, 3].iter().for_each(|nonce| commit(&kv, *nonce));
+        let (short, then) = (wal(dir.path()), kv.head());
+        [4, 5].iter().for_each(|nonce| commit(&kv, *nonce));
+        kv.core.db.flush(true).unwrap();
+        abandon(kv);
+        fs::write(dir.path().join("wal").join("00000000000000000001.wal"), short).unwrap();
+        let kv = open(dir.path(), kind).unwrap();
+        assert_eq!(kv.head(), then);
+        assert_eq!(nonces(&kv), [1, 2, 3]);
+        assert_eq!(kv.index_get(b"nonce").unwrap(), Some(vec![3]));
+        commit(&kv, 6);
+        assert_eq!(nonces(&kv), [1, 2, 3, 6]);
+    }
+}
+
+#[test]
+fn rocksdb_on_another_branch_than_the_wal_goes_over_the_common_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    [1, 2, 3, 4, 5].iter().for_each(|nonce| commit(&kv, *nonce));
+    let (short, then) = (wal(dir.path()), kv.head());
+    kv.unwind(1).unwrap();
+    [7, 0, 9, 10, 11].iter().for_each(|nonce| commit(&kv, *nonce));
+    assert_eq!(nonces(&kv), [1, 2, 7, 0, 9, 10, 11]);
+    kv.core.db.flush(true).unwrap();
+    abandon(kv);
+    fs::write(dir.path().join("wal").join("00000000000000000001.wal"), short).unwrap();
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    assert_eq!(kv.head(), then);
+    assert_eq!(nonces(&kv), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn unwind_restores_height_stamps() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    [1, 2, 2, 0, 4].iter().for_each(|nonce| commit(&kv, *nonce));
+    let row = |kv: &FlatKv| kv.core.db.get(Family::Account, WHO.as_slice()).unwrap().map(|row| row.to_vec());
+    let expect = |kv: &FlatKv, stamp, nonce| {
+        let row = row(kv).unwrap();
+        assert_eq!(split_stamp(&row).unwrap(), (stamp, account_value(&account(nonce).unwrap()).as_slice()));
+    };
+    expect(&kv, 4, 4);
+    kv.unwind(3).unwrap();
+    assert_eq!(row(&kv), None);
+    kv.unwind(2).unwrap();
+    expect(&kv, 1, 2);
+    kv.unwind(0).unwrap();
+    expect(&kv, 0, 1);
+    // Nothing above the head is left in history or changes.
+    let history = kv.core.db.prefix(Family::History, b"").unwrap();
+    let mut rows = (history, 0);
+    while rows.0.row().is_some() {
+        rows.0.next();
+        rows.1 += 1;
+    }
+    assert_eq!(rows.1, 2, "one history row for the account, one for its slot");
+}
+
+#[test]
+fn a_damaged_root_node_or_vector_is_found_at_open() {
+    for (kind, family, key) in [
+        (CommitmentKind::Mpt, Family::Trie, [0].as_slice()),
+        (CommitmentKind::LtHash, Family::Metadata, meta::LATTICE),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let kv = open(dir.path(), kind).unwrap();
+        commit(&kv, 1);
+        let mut row = kv.core.db.get(family, key).unwrap().unwrap().to_vec();
+        row[40] ^= 1;
+        let mut batch = kv.core.db.batch().unwrap();
+        batch.put(family, key, &row);
+        batch.write().unwrap();
+        let head = kv.head().unwrap();
+        kv.close().unwrap();
+        drop(kv);
+        match open(dir.path(), kind).err() {
+            Some(FlatKvError::BadCommitment { height: 0, recorded, .. }) => {
+                assert_eq!(recorded, head.commitment)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_newer_format_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    let mut batch = kv.core.db.batch().unwrap();
+    batch.put(Family::Metadata, meta::FORMAT, &9u32.to_be_bytes());
+    batch.write().unwrap();
+    drop(kv);
+    let error = open(dir.path(), CommitmentKind::Mpt).err().unwrap();
+    assert!(matches!(error, FlatKvError::NewerFormat { found: 9, supported: 1 }), "{error}");
+}
+
+#[test]
+fn a_failed_write_refuses_changes_until_the_store_is_opened_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    commit(&kv, 1);
+    let failed: Result<(), FlatKvError> = Err(FlatKvError::Closed);
+    kv.core.writer.lock().fail(failed).unwrap_err();
+    assert!(matches!(kv.unwind(0), Err(FlatKvError::Failed { .. })));
+    let then: Option<Head> = kv.head();
+    drop(kv);
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    assert_eq!(kv.head(), then);
+    commit(&kv, 2);
+    assert_eq!(nonces(&kv), [1, 2]);
+}
