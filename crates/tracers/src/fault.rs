@@ -1,11 +1,7 @@
 //! Why a frame failed, in go-ethereum's words.
 
-use alloy_primitives::{Address, Bytes};
-use revm::context_interface::ContextTr;
-use revm::interpreter::interpreter::EthInterpreter;
-use revm::interpreter::interpreter_types::{Jumps, LegacyBytecode, RuntimeFlag};
-use revm::interpreter::{InstructionResult, Interpreter};
-use revm::primitives::hardfork::SpecId;
+use alloy_primitives::Address;
+use revm::interpreter::InstructionResult;
 
 /// Code larger than this is not deployed (EIP-170), in bytes.
 const MAX_CODE_BYTES: usize = 24_576;
@@ -106,20 +102,14 @@ impl Fault {
     }
 
     /// The fault of a call that ended without a failing instruction.
-    pub(crate) fn of_call(
-        result: InstructionResult,
-        precompile: Option<Address>,
-        input: impl FnOnce() -> Bytes,
-    ) -> Option<Self> {
+    /// `refused` finds out why a precompiled contract refused its input.
+    pub(crate) fn of_call(result: InstructionResult, refused: impl FnOnce() -> Self) -> Option<Self> {
         Some(match result {
             r if r.is_ok() => return None,
             InstructionResult::Revert => Self::Reverted,
             InstructionResult::CallTooDeep => Self::Depth,
             InstructionResult::OutOfFunds => Self::InsufficientBalance,
-            InstructionResult::PrecompileError => match precompile {
-                Some(address) => Self::Precompile(crate::precompile::error_text(&address, &input())),
-                None => Self::OutOfGas,
-            },
+            InstructionResult::PrecompileError => refused(),
             _ => Self::OutOfGas,
         })
     }
@@ -146,49 +136,5 @@ impl Fault {
             _ if ran => Self::CodeStoreOutOfGas,
             _ => Self::OutOfGas,
         })
-    }
-}
-
-/// The interpreter at the instruction that failed.
-pub(crate) struct FaultContext {
-    opcode: u8,
-    spec: SpecId,
-    is_static: bool,
-    stack_before: usize,
-}
-
-impl FaultContext {
-    pub(crate) fn new(interpreter: &Interpreter<EthInterpreter>, stack_before: usize) -> Self {
-        let pc = interpreter.bytecode.pc().saturating_sub(1);
-        let opcode = interpreter.bytecode.bytecode_slice().get(pc).copied().unwrap_or_default();
-        Self {
-            opcode,
-            spec: interpreter.runtime_flag.spec_id(),
-            is_static: interpreter.runtime_flag.is_static(),
-            stack_before,
-        }
-    }
-
-    /// The fault in go-ethereum's order of checks: opcode, stack, constant gas, memory size, dynamic gas, execution.
-    pub(crate) fn classify<CTX: ContextTr>(&self, result: InstructionResult, _context: &mut CTX) -> Fault {
-        let _ = (self.spec, self.is_static);
-        match result {
-            InstructionResult::StackUnderflow => {
-                Fault::StackUnderflow { len: self.stack_before, required: crate::opcode::inputs(self.opcode) }
-            }
-            InstructionResult::StackOverflow => {
-                Fault::StackOverflow { len: self.stack_before, limit: crate::opcode::max_stack(self.opcode) }
-            }
-            InstructionResult::OpcodeNotFound
-            | InstructionResult::InvalidFEOpcode
-            | InstructionResult::NotActivated => Fault::InvalidOpcode(self.opcode),
-            InstructionResult::InvalidJump => Fault::InvalidJump,
-            InstructionResult::OutOfOffset => Fault::ReturnDataOutOfBounds,
-            InstructionResult::StateChangeDuringStaticCall
-            | InstructionResult::CallNotAllowedInsideStatic => Fault::WriteProtection,
-            InstructionResult::InvalidOperandOOG => Fault::GasUintOverflow,
-            InstructionResult::ReentrancySentryOOG => Fault::GasRefused(GasRefusal::ReentrancySentry),
-            _ => Fault::OutOfGas,
-        }
     }
 }

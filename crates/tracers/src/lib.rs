@@ -12,6 +12,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod call_tracer;
+mod classify;
 mod config;
 mod directory;
 mod drive;
@@ -22,6 +23,8 @@ mod json;
 mod limits;
 mod opcode;
 mod precompile;
+mod precompile_bls;
+mod precompile_kzg;
 mod recorder;
 mod recorder_hooks;
 mod replay;

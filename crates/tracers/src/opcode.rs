@@ -1,6 +1,7 @@
 //! Names and stack effects of opcodes, as go-ethereum has them.
 
-use revm::bytecode::opcode::OpCode;
+use revm::bytecode::opcode::{self as op, OpCode};
+use revm::primitives::hardfork::SpecId;
 use std::fmt;
 
 /// Items that the stack holds at most.
@@ -68,4 +69,50 @@ fn outputs(opcode: u8) -> usize {
 /// Items that may be on the stack before the instruction.
 pub(crate) fn max_stack(opcode: u8) -> usize {
     STACK_LIMIT + inputs(opcode) - outputs(opcode)
+}
+
+/// Whether the fork has the instruction.
+pub(crate) fn is_active(opcode: u8, spec: SpecId) -> bool {
+    let since = match opcode {
+        op::INVALID => return false,
+        op::DELEGATECALL => SpecId::HOMESTEAD,
+        op::RETURNDATASIZE | op::RETURNDATACOPY | op::STATICCALL | op::REVERT => SpecId::BYZANTIUM,
+        op::SHL | op::SHR | op::SAR | op::EXTCODEHASH | op::CREATE2 => SpecId::PETERSBURG,
+        op::CHAINID | op::SELFBALANCE => SpecId::ISTANBUL,
+        op::BASEFEE => SpecId::LONDON,
+        op::PUSH0 => SpecId::SHANGHAI,
+        op::BLOBHASH | op::BLOBBASEFEE | op::TLOAD | op::TSTORE | op::MCOPY => SpecId::CANCUN,
+        op::CLZ => SpecId::OSAKA,
+        0x00..=0x0b | 0x10..=0x1a | 0x20 | 0x30..=0x3c | 0x40..=0x45 | 0x50..=0x5b | 0x60..=0xa4 => {
+            SpecId::FRONTIER
+        }
+        op::CREATE | op::CALL | op::CALLCODE | op::RETURN | op::SELFDESTRUCT => SpecId::FRONTIER,
+        _ => return false,
+    };
+    spec.is_enabled_in(since)
+}
+
+/// Gas that go-ethereum takes before it looks at memory: of the instructions for which the order shows.
+pub(crate) fn constant_gas(opcode: u8, spec: SpecId) -> u64 {
+    let by_fork = |frontier, tangerine, berlin| match spec {
+        s if s.is_enabled_in(SpecId::BERLIN) => berlin,
+        s if s.is_enabled_in(SpecId::TANGERINE) => tangerine,
+        _ => frontier,
+    };
+    match opcode {
+        op::KECCAK256 => 30,
+        op::CALLDATACOPY
+        | op::CODECOPY
+        | op::RETURNDATACOPY
+        | op::MCOPY
+        | op::MLOAD
+        | op::MSTORE
+        | op::MSTORE8 => 3,
+        op::EXTCODECOPY => by_fork(20, 700, 100),
+        op::CREATE | op::CREATE2 => 32_000,
+        op::CALL | op::CALLCODE | op::DELEGATECALL | op::STATICCALL => by_fork(40, 700, 100),
+        op::SELFDESTRUCT => by_fork(0, 0, 5000),
+        op::TSTORE => 100,
+        _ => 0,
+    }
 }

@@ -155,8 +155,8 @@ pub struct Recorder {
     pub(crate) open: Vec<u32>,
     /// Open frames that are not recorded, because only the first one is wanted.
     pub(crate) skipped: u32,
-    /// Stack height before the current instruction.
-    pub(crate) stack_before: usize,
+    /// What was there before the current instruction.
+    pub(crate) before: crate::recorder_hooks::Before,
     /// Instructions until the next look at clock and cancel flag.
     pub(crate) steps_left: u32,
     pub(crate) pending: crate::recorder_hooks::Pending,
@@ -191,7 +191,7 @@ impl Recorder {
             bytes,
             open,
             skipped,
-            stack_before,
+            before,
             steps_left,
             pending,
             watch,
@@ -205,7 +205,7 @@ impl Recorder {
         bytes.clear();
         open.clear();
         *skipped = 0;
-        *stack_before = 0;
+        *before = Default::default();
         *steps_left = crate::limits::STEPS_BETWEEN_CHECKS;
         *pending = Default::default();
         *watch = Watch {

@@ -1,10 +1,12 @@
 //! The recorder as a revm inspector.
 //!
-//! No instruction is looked at but the one that ends its frame: the hook before an instruction keeps the height of the
-//! stack (go-ethereum's errors name it) and counts down to the next look at the clock.
+//! No instruction is looked at but the one that ends its frame: the hook before an instruction keeps three numbers that
+//! tell why it failed, if it does, and counts down to the next look at the clock.
 
-use crate::fault::{Fault, FaultContext};
+use crate::classify::Failure;
+use crate::fault::Fault;
 use crate::limits::STEPS_BETWEEN_CHECKS;
+use crate::precompile::Refused;
 use crate::recorder::{Abort, Frame, FrameKind, NONE, Recorder, Span};
 use alloy_primitives::{Address, Bytes, Log, U256};
 use revm::context_interface::context::ContextError;
@@ -19,6 +21,17 @@ use revm::interpreter::{
 use revm::primitives::hardfork::SpecId;
 use revm::{Inspector, context_interface::Cfg};
 use std::time::Instant;
+
+/// What was there before the current instruction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Before {
+    /// Height of the stack.
+    pub(crate) stack: usize,
+    /// Gas left.
+    pub(crate) gas: u64,
+    /// Length of the journal.
+    pub(crate) journal: usize,
+}
 
 /// What the last instruction of a frame leaves for the hook that closes the frame.
 #[derive(Debug, Default)]
@@ -62,7 +75,7 @@ impl Recorder {
 
     #[cold]
     #[inline(never)]
-    fn frame_stops<CTX: ContextTr>(
+    fn frame_stops<CTX: ContextTr<Journal: JournalExt>>(
         &mut self,
         interpreter: &mut Interpreter<EthInterpreter>,
         context: &mut CTX,
@@ -77,8 +90,7 @@ impl Recorder {
             InstructionResult::Stop | InstructionResult::Return => self.pending.deployed = Some(output),
             InstructionResult::Revert => {}
             other => {
-                self.pending.fault =
-                    Some(FaultContext::new(interpreter, self.stack_before).classify(other, context))
+                self.pending.fault = Some(Failure::of(interpreter, &self.before).classify(other, context))
             }
         }
     }
@@ -165,7 +177,11 @@ where
 {
     #[inline]
     fn step(&mut self, interpreter: &mut Interpreter<EthInterpreter>, context: &mut CTX) {
-        self.stack_before = interpreter.stack.len();
+        self.before = Before {
+            stack: interpreter.stack.len(),
+            gas: interpreter.gas.remaining(),
+            journal: context.journal().journal().len(),
+        };
         self.steps_left -= 1;
         if self.steps_left == 0 {
             self.check_watch(interpreter, context);
@@ -215,8 +231,11 @@ where
         let Pending { fault, .. } = std::mem::take(&mut self.pending);
         let result = &outcome.result;
         let fault = fault.or_else(|| {
-            let precompile = outcome.was_precompile_called.then_some(inputs.bytecode_address);
-            Fault::of_call(result.result, precompile, || inputs.input.bytes(context))
+            Fault::of_call(result.result, || {
+                let (spec, address, gas) =
+                    (context.cfg().spec().into(), inputs.bytecode_address, inputs.gas_limit);
+                Refused { spec, address, input: &inputs.input.as_bytes(context), gas }.fault()
+            })
         });
         self.close(FrameEnd {
             gas_used: gas_used(result.result, &result.gas, inputs.gas_limit),

@@ -44,7 +44,11 @@ impl<'a> BlockReplay<'a> {
     }
 
     /// A replay of `transactions` by an executor that stands before the first of them.
-    pub fn over(executor: BlockExecutor<'a>, transactions: &'a [Transaction], senders: Cow<'a, [Address]>) -> Self {
+    pub fn over(
+        executor: BlockExecutor<'a>,
+        transactions: &'a [Transaction],
+        senders: Cow<'a, [Address]>,
+    ) -> Self {
         Self { executor, transactions, senders, next: 0, logs: 0 }
     }
 
@@ -71,7 +75,10 @@ impl Replay for BlockReplay<'_> {
 
     fn seek(&mut self, index: usize, should_stop: &dyn Fn() -> bool) -> Result<u64, TraceError> {
         if index < self.next {
-            return Err(TraceError::Replay(format!("transaction {index} was asked for after transaction {}", self.next - 1)));
+            return Err(TraceError::Replay(format!(
+                "transaction {index} was asked for after transaction {}",
+                self.next - 1
+            )));
         }
         while self.next < index {
             if should_stop() {
@@ -79,7 +86,9 @@ impl Replay for BlockReplay<'_> {
             }
             let (tx, sender) = self.current()?;
             let outcome = self.executor.transact(tx, sender);
-            outcome.map_err(|error| TraceError::Replay(format!("transaction {} ({}): {error}", self.next, tx.tx_hash())))?;
+            outcome.map_err(|error| {
+                TraceError::Replay(format!("transaction {} ({}): {error}", self.next, tx.tx_hash()))
+            })?;
             self.advance();
         }
         Ok(self.logs)
@@ -87,10 +96,11 @@ impl Replay for BlockReplay<'_> {
 
     fn record(&mut self, recorder: &mut Recorder) -> Result<TxEnd, TraceError> {
         let (tx, sender) = self.current()?;
-        let outcome = self.executor.transact_inspected(tx, sender, recorder).map_err(|error| match error {
-            ExecuteError::Invalid(error) => TraceError::Execution(error.to_string()),
-            ExecuteError::State(error) => TraceError::Replay(error.to_string()),
-        })?;
+        let outcome =
+            self.executor.transact_inspected(tx, sender, recorder).map_err(|error| match error {
+                ExecuteError::Invalid(error) => TraceError::Execution(error.to_string()),
+                ExecuteError::State(error) => TraceError::Replay(error.to_string()),
+            })?;
         self.advance();
         Ok(TxEnd { gas_limit: tx.gas_limit(), gas_used: outcome.gas_used })
     }

@@ -63,7 +63,8 @@ pub fn first_difference(have: &Value, want: &Value, at: &str) -> Option<String> 
     if have == want {
         return None;
     }
-    let show = |v: Option<&Value>| v.map_or("absent".to_owned(), |v| v.to_string().chars().take(120).collect());
+    let show =
+        |v: Option<&Value>| v.map_or("absent".to_owned(), |v| v.to_string().chars().take(120).collect());
     match (have, want) {
         (Value::Object(a), Value::Object(b)) => {
             for key in a.keys().chain(b.keys()) {
@@ -79,10 +80,12 @@ pub fn first_difference(have: &Value, want: &Value, at: &str) -> Option<String> 
             }
             None
         }
-        (Value::Array(a), Value::Array(b)) => (0..a.len().max(b.len())).find_map(|i| match (a.get(i), b.get(i)) {
-            (Some(a), Some(b)) => first_difference(a, b, &format!("{at}[{i}]")),
-            (a, b) => Some(format!("{at}[{i}]: have {}, want {}", show(a), show(b))),
-        }),
+        (Value::Array(a), Value::Array(b)) => {
+            (0..a.len().max(b.len())).find_map(|i| match (a.get(i), b.get(i)) {
+                (Some(a), Some(b)) => first_difference(a, b, &format!("{at}[{i}]")),
+                (a, b) => Some(format!("{at}[{i}]: have {}, want {}", show(a), show(b))),
+            })
+        }
         _ => Some(format!("{at}: have {}, want {}", show(Some(have)), show(Some(want)))),
     }
 }
@@ -105,7 +108,13 @@ impl Table {
     /// Fails with the first differences unless all `expected` checks passed.
     pub fn finish(self, expected: usize) {
         let shown: Vec<&str> = self.failures.iter().take(40).map(String::as_str).collect();
-        assert!(self.failures.is_empty(), "{} passed, {} failed\n{}", self.passed, self.failures.len(), shown.join("\n"));
+        assert!(
+            self.failures.is_empty(),
+            "{} passed, {} failed\n{}",
+            self.passed,
+            self.failures.len(),
+            shown.join("\n")
+        );
         assert_eq!(self.passed, expected, "number of checks");
     }
 }

@@ -139,7 +139,9 @@ impl TraceTest {
 
     /// A replay that stands before the transaction.
     pub fn replay(&self) -> BlockReplay<'_> {
-        let sender = recover_sender(&self.spec, self.environment.number, self.environment.fork, &self.transaction).unwrap();
+        let sender =
+            recover_sender(&self.spec, self.environment.number, self.environment.fork, &self.transaction)
+                .unwrap();
         let executor = BlockExecutor::new(&self.spec, self.environment.clone(), &self.state, &self.state);
         BlockReplay::over(executor, std::slice::from_ref(&self.transaction), Cow::Owned(vec![sender]))
     }

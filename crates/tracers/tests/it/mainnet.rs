@@ -12,11 +12,20 @@ use std::sync::Mutex;
 const QUICK_MAX_GAS: u64 = 3_000_000;
 
 fn plan(json: &str) -> TracePlan {
-    TracePlan { timeout: std::time::Duration::from_secs(300), ..TracePlan::new(&TraceConfig::parse(json).unwrap()).unwrap() }
+    TracePlan {
+        timeout: std::time::Duration::from_secs(300),
+        ..TracePlan::new(&TraceConfig::parse(json).unwrap()).unwrap()
+    }
 }
 
 /// Checks one block; returns the number of checks.
-fn check_block(spec: &ChainSpec, answers: &Path, name: &str, case: &MainnetCase, table: &Mutex<Table>) -> usize {
+fn check_block(
+    spec: &ChainSpec,
+    answers: &Path,
+    name: &str,
+    case: &MainnetCase,
+    table: &Mutex<Table>,
+) -> usize {
     let want = read_json(&answers.join(name).join("digests.json"));
     let mut recorder = Recorder::new();
     let replay = || BlockReplay::new(spec, &case.block, None, &case.state, &case.state).unwrap();
@@ -34,7 +43,8 @@ fn check_block(spec: &ChainSpec, answers: &Path, name: &str, case: &MainnetCase,
             let middle = have.len() / 2;
             let wanted = have.get(middle)?;
             let mut one = Vec::new();
-            trace_transaction(&mut replay(), middle, &plan, &Limits::default(), &mut recorder, &mut one).unwrap();
+            trace_transaction(&mut replay(), middle, &plan, &Limits::default(), &mut recorder, &mut one)
+                .unwrap();
             first_difference(&serde_json::from_slice(&one).unwrap(), &wanted["result"], "single")
         });
         table.lock().unwrap().check(&format!("{name} {config}"), difference);
@@ -42,7 +52,12 @@ fn check_block(spec: &ChainSpec, answers: &Path, name: &str, case: &MainnetCase,
     CONFIGS.len()
 }
 
-fn block_difference(case: &MainnetCase, have: &[Value], want: &[Value], kept: Option<&Value>) -> Option<String> {
+fn block_difference(
+    case: &MainnetCase,
+    have: &[Value],
+    want: &[Value],
+    kept: Option<&Value>,
+) -> Option<String> {
     let transactions = &case.block.body.transactions;
     if have.len() != transactions.len() || want.len() != transactions.len() {
         return Some(format!("{} elements for {} transactions", have.len(), transactions.len()));
@@ -51,7 +66,9 @@ fn block_difference(case: &MainnetCase, have: &[Value], want: &[Value], kept: Op
         if have["txHash"] != transactions[i].tx_hash().to_string() {
             return Some(format!("element {i} has txHash {}", have["txHash"]));
         }
-        let Some(result) = have.get("result") else { return Some(format!("transaction {i}: {}", have["error"])) };
+        let Some(result) = have.get("result") else {
+            return Some(format!("transaction {i}: {}", have["error"]));
+        };
         let equal = digest(result) == want.as_str().unwrap();
         (!equal).then(|| {
             let detail = kept.and_then(|k| first_difference(result, &k[i]["result"], "$"));
@@ -86,7 +103,11 @@ fn recorded_blocks() {
         workers.into_iter().map(|w| w.join().unwrap()).sum()
     });
     if quick() {
-        println!("skipped: {} of {} blocks (HEARTH_TEST=quick)", all.len() - expected / CONFIGS.len(), all.len());
+        println!(
+            "skipped: {} of {} blocks (HEARTH_TEST=quick)",
+            all.len() - expected / CONFIGS.len(),
+            all.len()
+        );
     } else {
         assert_eq!(expected, 153);
     }

@@ -5,8 +5,13 @@ use crate::cases::TraceTest;
 use hearth_tracers::{Limits, Recorder, TraceConfig, TracePlan, trace_transaction};
 use serde_json::Value;
 
-const FOLDERS: [&str; 5] =
-    ["call_tracer", "call_tracer_withLog", "call_tracer_flat", "prestate_tracer", "prestate_tracer_with_diff_mode"];
+const FOLDERS: [&str; 5] = [
+    "call_tracer",
+    "call_tracer_withLog",
+    "call_tracer_flat",
+    "prestate_tracer",
+    "prestate_tracer_with_diff_mode",
+];
 
 fn trace(case: &Value, config: &TraceConfig, recorder: &mut Recorder) -> Value {
     let test = TraceTest::parse(case);
@@ -31,10 +36,12 @@ fn every_file_under_every_configuration() {
                 let Some(wanted) = want["digests"].get(config) else { continue };
                 expected += 1;
                 let have = trace(&case, &TraceConfig::parse(json).unwrap(), &mut recorder);
-                let difference = (digest(&have) != wanted.as_str().unwrap()).then(|| match want["answers"].get(config) {
-                    Some(answer) => first_difference(&have, answer, "$").unwrap_or_else(|| "only the digest differs".to_owned()),
-                    None => "digest differs".to_owned(),
-                });
+                let difference =
+                    (digest(&have) != wanted.as_str().unwrap()).then(|| match want["answers"].get(config) {
+                        Some(answer) => first_difference(&have, answer, "$")
+                            .unwrap_or_else(|| "only the digest differs".to_owned()),
+                        None => "digest differs".to_owned(),
+                    });
                 table.check(&format!("{name} {config}"), difference);
             }
         }
@@ -63,7 +70,11 @@ fn results_in_the_files_themselves() {
             let mut case = read_json(&file);
             with_log_indexes(&mut case["result"]);
             let options = case.get("tracerConfig").map(ToString::to_string);
-            let config = TraceConfig { tracer: Some("callTracer".into()), tracer_config: options, ..Default::default() };
+            let config = TraceConfig {
+                tracer: Some("callTracer".into()),
+                tracer_config: options,
+                ..Default::default()
+            };
             let have = trace(&case, &config, &mut recorder);
             table.check(&file.display().to_string(), first_difference(&have, &case["result"], "$"));
         }
