@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 /// Two changesets as one: `second` happened after `first`.
 pub fn merge(first: Changeset, second: Changeset) -> Changeset {
-    let mut accounts: BTreeMap<_, _> = first.accounts.into_iter().map(|change| (change.address, change)).collect();
+    let mut accounts: BTreeMap<_, _> =
+        first.accounts.into_iter().map(|change| (change.address, change)).collect();
     for later in second.accounts {
         let joined = match accounts.remove(&later.address) {
             Some(earlier) => join(earlier, later),

@@ -23,7 +23,11 @@ pub fn check_output(spec: &ChainSpec, header: &Header, output: &BlockOutput) -> 
 ///
 /// # Errors
 /// [`BlockError::Mismatch`] names the field.
-pub fn check_without_receipts_root(spec: &ChainSpec, header: &Header, output: &BlockOutput) -> Result<(), BlockError> {
+pub fn check_without_receipts_root(
+    spec: &ChainSpec,
+    header: &Header,
+    output: &BlockOutput,
+) -> Result<(), BlockError> {
     expect_eq(Field::GasUsed, output.gas_used, header.gas_used)?;
     expect_eq(Field::LogsBloom, output.logs_bloom, header.logs_bloom)?;
     let fork = spec.fork_of(header);
@@ -32,7 +36,9 @@ pub fn check_without_receipts_root(spec: &ChainSpec, header: &Header, output: &B
     }
     match (&output.requests, header.requests_hash) {
         (Some(requests), Some(hash)) => expect_eq(Field::RequestsHash, requests.requests_hash(), hash),
-        (Some(requests), None) => Err(BlockError::mismatch(Field::RequestsHash, requests.requests_hash(), "none")),
+        (Some(requests), None) => {
+            Err(BlockError::mismatch(Field::RequestsHash, requests.requests_hash(), "none"))
+        }
         (None, Some(hash)) => Err(BlockError::mismatch(Field::RequestsHash, "none before Prague", hash)),
         (None, None) => Ok(()),
     }

@@ -3,11 +3,14 @@
 use crate::machine::EvmContext;
 use revm::{
     bytecode::opcode,
-    context_interface::{Host as _, cfg::{GasId, GasParams}},
+    context_interface::{
+        Host as _,
+        cfg::{GasId, GasParams},
+    },
     handler::instructions::EthInstructions,
     interpreter::{
-        Instruction, InstructionContext, InstructionExecResult, InstructionResult, instructions::host::sstore_with_gas_accounting,
-        interpreter::EthInterpreter,
+        Instruction, InstructionContext, InstructionExecResult, InstructionResult,
+        instructions::host::sstore_with_gas_accounting, interpreter::EthInterpreter,
     },
     primitives::hardfork::SpecId,
 };

@@ -234,6 +234,10 @@ impl BlockError {
 }
 
 /// Fails with a mismatch of `field` unless both values are equal.
-pub(crate) fn expect_eq<T: PartialEq + fmt::Display>(field: Field, expected: T, got: T) -> Result<(), BlockError> {
+pub(crate) fn expect_eq<T: PartialEq + fmt::Display>(
+    field: Field,
+    expected: T,
+    got: T,
+) -> Result<(), BlockError> {
     if expected == got { Ok(()) } else { Err(BlockError::mismatch(field, expected, got)) }
 }

@@ -6,7 +6,7 @@ use crate::{
     machine::{BlockEvm, EvmContext, Machine, MachineError, block_evm, discard},
     overlay::{BlockState, ReadError, WriteSet},
     receipt::{ReceiptStatus, build_receipt},
-    rewards, requests,
+    requests, rewards,
     senders::recover_senders,
     spec::{ChainSpec, Fork},
     system,
@@ -18,11 +18,13 @@ use crate::{
 use alloy_consensus::{Header, Transaction as _, TxReceipt as _, Typed2718 as _};
 use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, B256, Bloom, Bytes};
-use hearth_primitives::{Block, BlockHashes, BlockOutput, Changeset, Receipt, RootTracker, StateReader, Transaction};
+use hearth_primitives::{
+    Block, BlockHashes, BlockOutput, Changeset, Receipt, RootTracker, StateReader, Transaction,
+};
 use revm::{
     Inspector,
-    context_interface::result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction},
     context_interface::JournalTr as _,
+    context_interface::result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction},
 };
 
 /// How a transaction ended.
@@ -76,6 +78,7 @@ pub struct BlockExecutor<'a> {
     writes: Vec<Changeset>,
     gas_used: u64,
     blob_gas_used: u64,
+    partial_state: bool,
 }
 
 impl<'a> BlockExecutor<'a> {
@@ -87,7 +90,18 @@ impl<'a> BlockExecutor<'a> {
         hashes: &'a dyn BlockHashes,
     ) -> Self {
         let evm = block_evm(spec, &env, BlockState::new(state, hashes, env.fork >= Fork::Prague));
-        Self { spec, env, evm, receipts: Vec::new(), senders: Vec::new(), writes: Vec::new(), gas_used: 0, blob_gas_used: 0 }
+        let (receipts, senders, writes) = Default::default();
+        Self {
+            spec,
+            env,
+            evm,
+            receipts,
+            senders,
+            writes,
+            gas_used: 0,
+            blob_gas_used: 0,
+            partial_state: false,
+        }
     }
 
     /// The block's environment.
@@ -130,11 +144,60 @@ impl<'a> BlockExecutor<'a> {
     ///
     /// # Errors
     /// The store's.
-    pub fn apply_writes<'c>(&mut self, writes: impl IntoIterator<Item = &'c Changeset>) -> Result<(), BlockError> {
+    pub fn apply_writes<'c>(
+        &mut self,
+        writes: impl IntoIterator<Item = &'c Changeset>,
+    ) -> Result<(), BlockError> {
         for changes in writes {
             self.state().apply(changes)?;
         }
         Ok(())
+    }
+
+    /// Lets the state be a part of the whole one, as a recorded block's is: system contracts without code leave the
+    /// block's requests unknown (`None`) instead of making it invalid.
+    pub fn on_partial_state(mut self) -> Self {
+        self.partial_state = true;
+        self
+    }
+
+    /// Executes a whole block whose senders are known, one a transaction; see [`execute_block`].
+    ///
+    /// # Errors
+    /// As [`execute_block`].
+    pub fn run(
+        mut self,
+        block: &Block,
+        senders: &[Address],
+        mut roots: Option<&mut dyn RootTracker>,
+    ) -> Result<BlockOutput, BlockError> {
+        debug_assert_eq!(block.body.transactions.len(), senders.len());
+        let by_transaction = self.env.fork < Fork::Byzantium;
+        self.begin()?;
+        if let Some(roots) = roots.as_deref_mut().filter(|_| by_transaction) {
+            apply_last(&self, roots)?;
+        }
+        for (index, (tx, sender)) in block.body.transactions.iter().zip(senders).enumerate() {
+            self.transact(tx, *sender).map_err(|error| match error {
+                ExecuteError::Invalid(source) => {
+                    BlockError::InvalidTransaction { index, hash: *tx.tx_hash(), source }
+                }
+                ExecuteError::State(error) => error.into(),
+            })?;
+            if let Some(roots) = roots.as_deref_mut().filter(|_| by_transaction) {
+                apply_last(&self, roots)?;
+                self.set_last_receipt_root(roots.root()?);
+            }
+        }
+        let withdrawals = block.body.withdrawals.as_ref().map(|list| list.as_slice());
+        let output = self.finish(&block.body.ommers, withdrawals)?;
+        if let Some(roots) = roots {
+            match output.writes.last().filter(|_| by_transaction) {
+                Some(last) => roots.apply(last)?,
+                None => roots.apply(&output.changes)?,
+            }
+        }
+        Ok(output)
     }
 
     /// What happens before the first transaction: the DAO's move (EIP-779) and the system calls of EIP-4788 and
@@ -193,7 +256,12 @@ impl<'a> BlockExecutor<'a> {
             gas: self.env.gas_limit.saturating_sub(self.gas_used),
             blob_gas: self.env.max_blob_gas.saturating_sub(self.blob_gas_used),
         };
-        check_transaction(tx, &Sender { address: sender, account: &account, foreign_code }, &self.env, remaining)?;
+        check_transaction(
+            tx,
+            &Sender { address: sender, account: &account, foreign_code },
+            &self.env,
+            remaining,
+        )?;
         self.evm.ctx.tx = tx_env(tx, sender);
         Ok(())
     }
@@ -245,7 +313,11 @@ impl<'a> BlockExecutor<'a> {
     }
 
     /// Runs a system call and keeps its changes. `None` where the address has no code.
-    fn system_call(&mut self, address: Address, input: Bytes) -> Result<(Option<ExecutionResult>, Changeset), BlockError> {
+    fn system_call(
+        &mut self,
+        address: Address,
+        input: Bytes,
+    ) -> Result<(Option<ExecutionResult>, Changeset), BlockError> {
         let account = self.state().account(address)?;
         if !account.is_some_and(|account| account.has_code()) {
             return Ok((None, Changeset::default()));
@@ -280,17 +352,25 @@ impl<'a> BlockExecutor<'a> {
     ///
     /// # Errors
     /// [`BlockError::SystemContract`] and [`BlockError::DepositLog`] where the requests cannot be made.
-    pub fn finish(mut self, ommers: &[Header], withdrawals: Option<&[Withdrawal]>) -> Result<BlockOutput, BlockError> {
+    pub fn finish(
+        mut self,
+        ommers: &[Header],
+        withdrawals: Option<&[Withdrawal]>,
+    ) -> Result<BlockOutput, BlockError> {
         let mut requests = None;
         let mut changes = Changeset::default();
         if self.env.fork >= Fork::Prague {
             let mut list = requests::deposits(self.spec, &self.receipts)?;
+            let mut known = true;
             for contract in &system::REQUEST_CONTRACTS {
                 let (result, step) = self.system_call(contract.address, Bytes::new())?;
-                requests::push_call(&mut list, contract, result)?;
+                known &= result.is_some() || !self.partial_state;
+                if known {
+                    requests::push_call(&mut list, contract, result)?;
+                }
                 changes = merge(changes, step);
             }
-            requests = Some(list);
+            requests = known.then_some(list);
         }
         let mut writes = WriteSet::default();
         let env = self.env.clone();
@@ -356,35 +436,11 @@ pub fn execute_block(
     block: &Block,
     state: &dyn StateReader,
     hashes: &dyn BlockHashes,
-    mut roots: Option<&mut dyn RootTracker>,
+    roots: Option<&mut dyn RootTracker>,
 ) -> Result<BlockOutput, BlockError> {
     let env = BlockEnvironment::from_header(spec, &block.header);
-    let by_transaction = env.fork < Fork::Byzantium;
     let senders = recover_senders(spec, &env, &block.body.transactions)?;
-    let mut executor = BlockExecutor::new(spec, env, state, hashes);
-    executor.begin()?;
-    if let Some(roots) = roots.as_deref_mut().filter(|_| by_transaction) {
-        apply_last(&executor, roots)?;
-    }
-    for (index, (tx, sender)) in block.body.transactions.iter().zip(&senders).enumerate() {
-        executor.transact(tx, *sender).map_err(|error| match error {
-            ExecuteError::Invalid(source) => BlockError::InvalidTransaction { index, hash: *tx.tx_hash(), source },
-            ExecuteError::State(error) => error.into(),
-        })?;
-        if let Some(roots) = roots.as_deref_mut().filter(|_| by_transaction) {
-            apply_last(&executor, roots)?;
-            executor.set_last_receipt_root(roots.root()?);
-        }
-    }
-    let withdrawals = block.body.withdrawals.as_ref().map(|list| list.as_slice());
-    let output = executor.finish(&block.body.ommers, withdrawals)?;
-    if let Some(roots) = roots {
-        match output.writes.last().filter(|_| by_transaction) {
-            Some(last) => roots.apply(last)?,
-            None => roots.apply(&output.changes)?,
-        }
-    }
-    Ok(output)
+    BlockExecutor::new(spec, env, state, hashes).run(block, &senders, roots)
 }
 
 fn apply_last(executor: &BlockExecutor<'_>, roots: &mut dyn RootTracker) -> Result<(), BlockError> {

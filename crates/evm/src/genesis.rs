@@ -124,7 +124,9 @@ pub fn alloc_changes(alloc: &BTreeMap<Address, GenesisAccount>) -> Changeset {
             old: None,
             new: Some(Account { nonce: account.nonce, balance: account.balance, code_hash }),
             wiped: false,
-            storage: storage.map(|(slot, value)| SlotChange { slot: *slot, old: U256::ZERO, new: *value }).collect(),
+            storage: storage
+                .map(|(slot, value)| SlotChange { slot: *slot, old: U256::ZERO, new: *value })
+                .collect(),
         }
     });
     let accounts = accounts.collect();
@@ -135,9 +137,11 @@ pub fn alloc_changes(alloc: &BTreeMap<Address, GenesisAccount>) -> Changeset {
 pub(crate) fn parse_alloc(alloc: &Fields) -> Result<BTreeMap<Address, GenesisAccount>, SpecError> {
     let mut accounts = BTreeMap::new();
     for (name, text) in alloc.iter() {
-        let address = parse_address(name)
-            .ok_or_else(|| SpecError::invalid(&alloc.path(name), name, "a key of 40 hexadecimal digits, with or without 0x"))?;
-        let fields = alloc.object(name)?.ok_or_else(|| SpecError::invalid(&alloc.path(name), text, "an object"))?;
+        let address = parse_address(name).ok_or_else(|| {
+            SpecError::invalid(&alloc.path(name), name, "a key of 40 hexadecimal digits, with or without 0x")
+        })?;
+        let fields =
+            alloc.object(name)?.ok_or_else(|| SpecError::invalid(&alloc.path(name), text, "an object"))?;
         let mut account = GenesisAccount {
             balance: fields.u256("balance")?.unwrap_or_default(),
             nonce: fields.u64("nonce")?.unwrap_or(0),
@@ -146,9 +150,9 @@ pub(crate) fn parse_alloc(alloc: &Fields) -> Result<BTreeMap<Address, GenesisAcc
         };
         if let Some(storage) = fields.object("storage")? {
             for (slot, _) in storage.iter() {
-                let key = parse_word(slot)
-                    .or_else(|| parse_u256(slot).map(B256::from))
-                    .ok_or_else(|| SpecError::invalid(&storage.path(slot), slot, "a key of at most 64 hexadecimal digits"))?;
+                let key = parse_word(slot).or_else(|| parse_u256(slot).map(B256::from)).ok_or_else(|| {
+                    SpecError::invalid(&storage.path(slot), slot, "a key of at most 64 hexadecimal digits")
+                })?;
                 let value = storage.b256(slot)?.unwrap_or_default();
                 account.storage.insert(key.into(), value.into());
             }

@@ -21,7 +21,9 @@ pub struct HaltDetails {
 pub fn halt_text(reason: &HaltReason, details: Option<HaltDetails>) -> String {
     let text = match reason {
         HaltReason::OutOfGas(OutOfGasError::InvalidOperand) => "gas uint64 overflow",
-        HaltReason::OutOfGas(OutOfGasError::ReentrancySentry) => "out of gas: not enough gas for reentrancy sentry",
+        HaltReason::OutOfGas(OutOfGasError::ReentrancySentry) => {
+            "out of gas: not enough gas for reentrancy sentry"
+        }
         HaltReason::OutOfGas(_) => "out of gas",
         HaltReason::InvalidFEOpcode => "invalid opcode: INVALID",
         HaltReason::OpcodeNotFound | HaltReason::NotActivated => return invalid_opcode(details),
@@ -37,7 +39,9 @@ pub fn halt_text(reason: &HaltReason, details: Option<HaltDetails>) -> String {
         HaltReason::CreateContractStartingWithEF => "invalid code: must not begin with 0xef",
         HaltReason::CreateInitCodeSizeLimit => "max initcode size exceeded",
         HaltReason::OverflowPayment | HaltReason::OutOfFunds => "insufficient balance for transfer",
-        HaltReason::StateChangeDuringStaticCall | HaltReason::CallNotAllowedInsideStatic => "write protection",
+        HaltReason::StateChangeDuringStaticCall | HaltReason::CallNotAllowedInsideStatic => {
+            "write protection"
+        }
         HaltReason::CallTooDeep => "max call depth exceeded",
     };
     text.to_string()

@@ -43,7 +43,8 @@ impl Fields {
 
     /// Text of a field; `None` where absent or null. Names fold case, as Go's decoder does; an exact one wins.
     pub fn raw(&self, name: &str) -> Option<&str> {
-        let folded = || self.fields.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, raw)| raw);
+        let folded =
+            || self.fields.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, raw)| raw);
         self.fields.get(name).or_else(folded).map(|raw| raw.get()).filter(|text| *text != "null")
     }
 
@@ -64,7 +65,8 @@ impl Fields {
     /// The elements of a list, as texts with their paths.
     fn elements(&self, name: &str) -> Result<Option<Vec<(String, Box<RawValue>)>>, SpecError> {
         let Some(text) = self.raw(name) else { return Ok(None) };
-        let list: Vec<Box<RawValue>> = serde_json::from_str(text).map_err(|_| self.wrong(name, &quoted(text), "a list"))?;
+        let list: Vec<Box<RawValue>> =
+            serde_json::from_str(text).map_err(|_| self.wrong(name, &quoted(text), "a list"))?;
         let path = self.path(name);
         Ok(Some(list.into_iter().enumerate().map(|(index, raw)| (format!("{path}[{index}]"), raw)).collect()))
     }
@@ -79,7 +81,8 @@ impl Fields {
     pub fn strings(&self, name: &str) -> Result<Option<Vec<String>>, SpecError> {
         let Some(list) = self.elements(name)? else { return Ok(None) };
         let parse = |(path, raw): (String, Box<RawValue>)| {
-            serde_json::from_str(raw.get()).map_err(|_| SpecError::invalid(&path, &quoted(raw.get()), "a string"))
+            serde_json::from_str(raw.get())
+                .map_err(|_| SpecError::invalid(&path, &quoted(raw.get()), "a string"))
         };
         list.into_iter().map(parse).collect::<Result<_, _>>().map(Some)
     }
@@ -89,7 +92,11 @@ impl Fields {
         let Some(list) = self.strings(name)? else { return Ok(None) };
         let parse = |(index, text): (usize, String)| {
             parse_word(&text).ok_or_else(|| {
-                SpecError::invalid(&format!("{}[{index}]", self.path(name)), &quoted(&text), "0x and 64 hexadecimal digits")
+                SpecError::invalid(
+                    &format!("{}[{index}]", self.path(name)),
+                    &quoted(&text),
+                    "0x and 64 hexadecimal digits",
+                )
             })
         };
         list.into_iter().enumerate().map(parse).collect::<Result<_, _>>().map(Some)
@@ -111,7 +118,9 @@ impl Fields {
     /// A number, decimal or `0x` hexadecimal, as a number or in a string.
     pub fn u256(&self, name: &str) -> Result<Option<U256>, SpecError> {
         let Some(text) = self.text(name)? else { return Ok(None) };
-        parse_u256(&text).map(Some).ok_or_else(|| self.wrong(name, &text, "a whole number, decimal or 0x hexadecimal, of at most 256 bits"))
+        parse_u256(&text).map(Some).ok_or_else(|| {
+            self.wrong(name, &text, "a whole number, decimal or 0x hexadecimal, of at most 256 bits")
+        })
     }
 
     /// A number that fits 64 bits.
@@ -134,13 +143,17 @@ impl Fields {
     /// A string of hexadecimal bytes with or without `0x`.
     pub fn bytes(&self, name: &str) -> Result<Option<Bytes>, SpecError> {
         let Some(text) = self.text(name)? else { return Ok(None) };
-        parse_bytes(&text).map(Some).ok_or_else(|| self.wrong(name, &text, "hexadecimal bytes, 0x and an even number of digits"))
+        parse_bytes(&text)
+            .map(Some)
+            .ok_or_else(|| self.wrong(name, &text, "hexadecimal bytes, 0x and an even number of digits"))
     }
 
     /// A 32-byte word; shorter texts are padded on the left, as go-ethereum does for storage.
     pub fn b256(&self, name: &str) -> Result<Option<B256>, SpecError> {
         let Some(text) = self.text(name)? else { return Ok(None) };
-        parse_word(&text).map(Some).ok_or_else(|| self.wrong(name, &text, "0x and at most 64 hexadecimal digits"))
+        parse_word(&text)
+            .map(Some)
+            .ok_or_else(|| self.wrong(name, &text, "0x and at most 64 hexadecimal digits"))
     }
 
     /// A 20-byte address.
@@ -156,9 +169,15 @@ pub(crate) fn parse_u256(text: &str) -> Option<U256> {
         if hex.is_empty() {
             return Some(U256::ZERO);
         }
-        return hex.bytes().all(|c| c.is_ascii_hexdigit()).then(|| U256::from_str_radix(hex, 16).ok()).flatten();
+        return hex
+            .bytes()
+            .all(|c| c.is_ascii_hexdigit())
+            .then(|| U256::from_str_radix(hex, 16).ok())
+            .flatten();
     }
-    (!text.is_empty() && text.bytes().all(|c| c.is_ascii_digit())).then(|| U256::from_str_radix(text, 10).ok()).flatten()
+    (!text.is_empty() && text.bytes().all(|c| c.is_ascii_digit()))
+        .then(|| U256::from_str_radix(text, 10).ok())
+        .flatten()
 }
 
 /// Reads hexadecimal bytes with or without `0x`.

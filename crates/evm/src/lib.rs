@@ -14,6 +14,7 @@ mod genesis;
 mod halt_text;
 mod header;
 mod json;
+mod kzg;
 mod machine;
 mod overlay;
 mod precompiles;
@@ -39,8 +40,9 @@ pub use executor::{BlockExecutor, ExecuteError, TxOutcome, TxStatus, execute_blo
 pub use genesis::{Genesis, GenesisAccount, alloc_changes};
 pub use halt_text::{HaltDetails, halt_text};
 pub use header::{
-    Ancestors, ELASTICITY, INITIAL_BASE_FEE, MAX_BLOCK_SIZE, MAX_EXTRA_DATA, MAX_GAS_LIMIT, MIN_GAS_LIMIT, next_base_fee,
-    next_difficulty, next_excess_blob_gas, validate_body, validate_header, validate_merge, validate_roots,
+    Ancestors, ELASTICITY, INITIAL_BASE_FEE, MAX_BLOCK_SIZE, MAX_EXTRA_DATA, MAX_GAS_LIMIT, MIN_GAS_LIMIT,
+    next_base_fee, next_difficulty, next_excess_blob_gas, validate_body, validate_header, validate_merge,
+    validate_roots,
 };
 pub use machine::EvmContext;
 pub use overlay::{BlockState, ReadError};
@@ -49,11 +51,13 @@ pub use recorded::{MAX_CASE_BYTES, RecordedCase, RecordedError};
 pub use rewards::block_reward;
 pub use senders::{recover_sender, recover_senders};
 pub use simulate::{
-    BlockOverrides, CallError, CallLimits, CallOutcome, CallRequest, CallSite, CallStatus, StateOverrides, call, estimate_gas,
+    BlockOverrides, CallError, CallLimits, CallOutcome, CallRequest, CallSite, CallStatus, StateOverrides,
+    call, estimate_gas,
 };
 pub use spec::{BlobParams, BlobScheduleEntry, ChainSpec, Fork};
 pub use system::{
-    BEACON_ROOTS_ADDRESS, CONSOLIDATION_REQUESTS_ADDRESS, HISTORY_ADDRESS, SYSTEM_ADDRESS, WITHDRAWAL_REQUESTS_ADDRESS,
+    BEACON_ROOTS_ADDRESS, CONSOLIDATION_REQUESTS_ADDRESS, HISTORY_ADDRESS, SYSTEM_ADDRESS,
+    WITHDRAWAL_REQUESTS_ADDRESS,
 };
 pub use tx_check::{MAX_INIT_CODE, MAX_TX_BLOBS, MAX_TX_GAS};
 pub use tx_env::{recover_authorization, tx_env};

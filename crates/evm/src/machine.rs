@@ -44,6 +44,7 @@ const COLLIDING_CODE_HASH: B256 = B256::repeat_byte(0xff);
 
 /// Builds the interpreter of one block.
 pub(crate) fn block_evm<'a>(spec: &ChainSpec, env: &BlockEnvironment, state: BlockState<'a>) -> BlockEvm<'a> {
+    crate::kzg::install();
     let rules = env.fork.spec_id();
     let mut cfg = env.cfg_env(spec);
     let mut instructions = Instructions::new_mainnet_with_spec(rules);
@@ -138,7 +139,9 @@ impl<'a, I> EvmTr for Machine<'_, 'a, I> {
         let result = match self.evm.frame_init(input)? {
             ItemOrResult::Result(result) => result,
             // The code hash above makes every creation at this address end with a result.
-            ItemOrResult::Item(_) => return Err(ContextError::Custom("creation on top of storage ran".to_string())),
+            ItemOrResult::Item(_) => {
+                return Err(ContextError::Custom("creation on top of storage ran".to_string()));
+            }
         };
         self.set_code_hash(address, KECCAK256_EMPTY);
         Ok(ItemOrResult::Result(result))
@@ -148,7 +151,10 @@ impl<'a, I> EvmTr for Machine<'_, 'a, I> {
         self.evm.frame_run()
     }
 
-    fn frame_return_result(&mut self, result: FrameResult) -> Result<Option<FrameResult>, ContextDbError<Self::Context>> {
+    fn frame_return_result(
+        &mut self,
+        result: FrameResult,
+    ) -> Result<Option<FrameResult>, ContextDbError<Self::Context>> {
         self.evm.frame_return_result(result)
     }
 }
@@ -156,14 +162,17 @@ impl<'a, I> EvmTr for Machine<'_, 'a, I> {
 impl<'a, I: Inspector<EvmContext<'a>>> InspectorEvmTr for Machine<'_, 'a, I> {
     type Inspector = I;
 
-    fn all_inspector(&self) -> (&Self::Context, &Self::Instructions, &Self::Precompiles, &FrameStack<Frame>, &I) {
+    fn all_inspector(
+        &self,
+    ) -> (&Self::Context, &Self::Instructions, &Self::Precompiles, &FrameStack<Frame>, &I) {
         let (context, instructions, precompiles, frames) = self.evm.all();
         (context, instructions, precompiles, frames, &self.inspector)
     }
 
     fn all_mut_inspector(
         &mut self,
-    ) -> (&mut Self::Context, &mut Self::Instructions, &mut Self::Precompiles, &mut FrameStack<Frame>, &mut I) {
+    ) -> (&mut Self::Context, &mut Self::Instructions, &mut Self::Precompiles, &mut FrameStack<Frame>, &mut I)
+    {
         let (context, instructions, precompiles, frames) = self.evm.all_mut();
         (context, instructions, precompiles, frames, &mut self.inspector)
     }

@@ -4,7 +4,10 @@
 //! read set, what each step changed its write set.
 
 use crate::code_cache;
-use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256, map::{AddressMap, B256Map, HashMap, U256Map}};
+use alloy_primitives::{
+    Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256,
+    map::{AddressMap, B256Map, HashMap, U256Map},
+};
 use hearth_primitives::{
     Account, AccountChange, BlockHashes, Changeset, Height, ReadSet, SlotChange, StateError, StateReader,
 };
@@ -372,7 +375,11 @@ impl Database for BlockState<'_> {
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ReadError> {
         let index = self.entry_index(address)?;
         let Some(account) = self.entries[index].now else { return Ok(None) };
-        let code = if account.has_code() { self.codes.get(&account.code_hash).cloned() } else { Some(Bytecode::default()) };
+        let code = if account.has_code() {
+            self.codes.get(&account.code_hash).cloned()
+        } else {
+            Some(Bytecode::default())
+        };
         Ok(Some(AccountInfo {
             balance: account.balance,
             nonce: account.nonce,
@@ -390,7 +397,12 @@ impl Database for BlockState<'_> {
         Ok(self.slot(address, key)?)
     }
 
-    fn storage_by_account_id(&mut self, address: Address, id: AccountId, key: U256) -> Result<U256, ReadError> {
+    fn storage_by_account_id(
+        &mut self,
+        address: Address,
+        id: AccountId,
+        key: U256,
+    ) -> Result<U256, ReadError> {
         let index = id.get();
         if self.entries.get(index).is_some_and(|entry| entry.address == address) {
             return Ok(self.slot_at(index, key)?);
@@ -442,7 +454,13 @@ impl WriteSet {
                 Err(_) if old == new => {}
                 Err(at) => changes.accounts.insert(
                     at,
-                    AccountChange { address, old, new, wiped: old.is_some() && new.is_none(), storage: Vec::new() },
+                    AccountChange {
+                        address,
+                        old,
+                        new,
+                        wiped: old.is_some() && new.is_none(),
+                        storage: Vec::new(),
+                    },
                 ),
             }
         }

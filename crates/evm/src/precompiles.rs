@@ -1,7 +1,10 @@
 //! Precompiled contracts, some of which a simulation may move or remove.
 
 use crate::machine::EvmContext;
-use alloy_primitives::{Address, map::{AddressMap, AddressSet}};
+use alloy_primitives::{
+    Address,
+    map::{AddressMap, AddressSet},
+};
 use revm::{
     handler::{EthPrecompiles, PrecompileProvider},
     interpreter::{CallInputs, InterpreterResult},
@@ -41,7 +44,10 @@ impl Precompiles {
         let fork = &self.fork;
         self.moved.get_or_insert_with(|| {
             let addresses = fork.warm_addresses().clone();
-            Box::new(Moved { table: addresses.iter().map(|address| (*address, *address)).collect(), addresses })
+            Box::new(Moved {
+                table: addresses.iter().map(|address| (*address, *address)).collect(),
+                addresses,
+            })
         })
     }
 
@@ -69,12 +75,18 @@ impl<'a> PrecompileProvider<EvmContext<'a>> for Precompiles {
         PrecompileProvider::<EvmContext<'a>>::set_spec(&mut self.fork, spec)
     }
 
-    fn run(&mut self, context: &mut EvmContext<'a>, inputs: &CallInputs) -> Result<Option<InterpreterResult>, String> {
+    fn run(
+        &mut self,
+        context: &mut EvmContext<'a>,
+        inputs: &CallInputs,
+    ) -> Result<Option<InterpreterResult>, String> {
         let Some(moved) = &self.moved else { return self.fork.run(context, inputs) };
         match moved.table.get(&inputs.bytecode_address) {
             None => Ok(None),
             Some(origin) if *origin == inputs.bytecode_address => self.fork.run(context, inputs),
-            Some(origin) => self.fork.run(context, &CallInputs { bytecode_address: *origin, ..inputs.clone() }),
+            Some(origin) => {
+                self.fork.run(context, &CallInputs { bytecode_address: *origin, ..inputs.clone() })
+            }
         }
     }
 

@@ -14,7 +14,12 @@ pub(crate) enum ReceiptStatus {
 }
 
 /// Builds the receipt of a transaction of type `ty` with its bloom.
-pub(crate) fn build_receipt(ty: u8, status: ReceiptStatus, cumulative_gas_used: u64, logs: Vec<Log>) -> Receipt {
+pub(crate) fn build_receipt(
+    ty: u8,
+    status: ReceiptStatus,
+    cumulative_gas_used: u64,
+    logs: Vec<Log>,
+) -> Receipt {
     let status = match status {
         ReceiptStatus::Success(success) => Eip658Value::Eip658(success),
         ReceiptStatus::Root(root) => Eip658Value::PostState(root),

@@ -8,9 +8,7 @@ use crate::{
     genesis::{GenesisAccount, alloc_changes, parse_alloc},
     json::{Fields, parse_object},
 };
-use alloy_consensus::{
-    BlockBody, Header, Signed, TxEip1559, TxEip2930, TxEip4844, TxEip7702, TxLegacy,
-};
+use alloy_consensus::{BlockBody, Header, Signed, TxEip1559, TxEip2930, TxEip4844, TxEip7702, TxLegacy};
 use alloy_eips::{
     eip2930::{AccessList, AccessListItem},
     eip4895::{Withdrawal, Withdrawals},
@@ -106,7 +104,8 @@ impl RecordedCase {
             }
             transactions.push(tx);
         }
-        let withdrawals = block.objects("withdrawals")?.map(|list| list.iter().map(withdrawal).collect()).transpose()?;
+        let withdrawals =
+            block.objects("withdrawals")?.map(|list| list.iter().map(withdrawal).collect()).transpose()?;
         Ok(Self {
             header,
             hash,
@@ -146,7 +145,12 @@ impl BlockHashes for RecordedCase {
     }
 }
 
-fn need<T>(value: Result<Option<T>, SpecError>, fields: &Fields, name: &str, expected: &str) -> Result<T, SpecError> {
+fn need<T>(
+    value: Result<Option<T>, SpecError>,
+    fields: &Fields,
+    name: &str,
+    expected: &str,
+) -> Result<T, SpecError> {
     value?.ok_or_else(|| SpecError::missing(&fields.path(name), expected))
 }
 
@@ -165,7 +169,11 @@ fn need_word(fields: &Fields, name: &str) -> Result<B256, SpecError> {
 fn header(block: &Fields) -> Result<Header, SpecError> {
     let bloom = need(block.bytes("logsBloom"), block, "logsBloom", "256 bytes")?;
     if bloom.len() != Bloom::len_bytes() {
-        return Err(SpecError::invalid(&block.path("logsBloom"), &format!("{} bytes", bloom.len()), "256 bytes"));
+        return Err(SpecError::invalid(
+            &block.path("logsBloom"),
+            &format!("{} bytes", bloom.len()),
+            "256 bytes",
+        ));
     }
     Ok(Header {
         parent_hash: need_word(block, "parentHash")?,
@@ -198,7 +206,8 @@ fn block_hashes(root: &Fields) -> Result<BTreeMap<Height, B256>, SpecError> {
     let Some(fields) = root.object("blockHashes")? else { return Ok(hashes) };
     for (name, _) in fields.iter() {
         let number = crate::json::parse_u256(name).and_then(|number| u64::try_from(number).ok());
-        let number = number.ok_or_else(|| SpecError::invalid(&fields.path(name), name, "a key that is a block number"))?;
+        let number = number
+            .ok_or_else(|| SpecError::invalid(&fields.path(name), name, "a key that is a block number"))?;
         hashes.insert(number, need_word(&fields, name)?);
     }
     Ok(hashes)
@@ -209,7 +218,11 @@ fn trie_nodes(root: &Fields) -> Result<Option<Vec<Bytes>>, SpecError> {
         .map(|list| {
             let parse = |(index, text): (usize, String)| {
                 crate::json::parse_bytes(&text).ok_or_else(|| {
-                    SpecError::invalid(&format!("trieNodes[{index}]"), "no bytes", "hexadecimal bytes with 0x")
+                    SpecError::invalid(
+                        &format!("trieNodes[{index}]"),
+                        "no bytes",
+                        "hexadecimal bytes with 0x",
+                    )
                 })
             };
             list.into_iter().enumerate().map(parse).collect()
@@ -247,13 +260,17 @@ impl Common {
     }
 
     fn recipient(&self, fields: &Fields) -> Result<Address, SpecError> {
-        self.to.to().copied().ok_or_else(|| SpecError::missing(&fields.path("to"), "an address for this type"))
+        self.to
+            .to()
+            .copied()
+            .ok_or_else(|| SpecError::missing(&fields.path("to"), "an address for this type"))
     }
 }
 
 fn fee(fields: &Fields, name: &str) -> Result<u128, SpecError> {
     let value = need(fields.u256(name), fields, name, "a number")?;
-    u128::try_from(value).map_err(|_| SpecError::invalid(&fields.path(name), &value.to_string(), "a number below 2^128"))
+    u128::try_from(value)
+        .map_err(|_| SpecError::invalid(&fields.path(name), &value.to_string(), "a number below 2^128"))
 }
 
 fn transaction(fields: &Fields) -> Result<Transaction, SpecError> {
@@ -270,7 +287,16 @@ fn transaction(fields: &Fields) -> Result<Transaction, SpecError> {
     let Common { nonce, gas_limit, to, value, .. } = common;
     Ok(match ty {
         1 => Transaction::Eip2930(Signed::new_unhashed(
-            TxEip2930 { chain_id, nonce, gas_price: fee(fields, "gasPrice")?, gas_limit, to, value, access_list, input: common.input },
+            TxEip2930 {
+                chain_id,
+                nonce,
+                gas_price: fee(fields, "gasPrice")?,
+                gas_limit,
+                to,
+                value,
+                access_list,
+                input: common.input,
+            },
             signature,
         )),
         2 => Transaction::Eip1559(Signed::new_unhashed(
@@ -297,7 +323,12 @@ fn transaction(fields: &Fields) -> Result<Transaction, SpecError> {
                 to: common.recipient(fields)?,
                 value,
                 access_list,
-                blob_versioned_hashes: need(fields.words("blobVersionedHashes"), fields, "blobVersionedHashes", "a list")?,
+                blob_versioned_hashes: need(
+                    fields.words("blobVersionedHashes"),
+                    fields,
+                    "blobVersionedHashes",
+                    "a list",
+                )?,
                 max_fee_per_blob_gas: fee(fields, "maxFeePerBlobGas")?,
                 input: common.input,
             },
@@ -318,7 +349,9 @@ fn transaction(fields: &Fields) -> Result<Transaction, SpecError> {
             },
             signature,
         )),
-        other => return Err(SpecError::invalid(&fields.path("type"), &other.to_string(), "a type from 0 to 4")),
+        other => {
+            return Err(SpecError::invalid(&fields.path("type"), &other.to_string(), "a type from 0 to 4"));
+        }
     })
 }
 
@@ -375,8 +408,9 @@ fn authorizations(fields: &Fields) -> Result<Vec<SignedAuthorization>, SpecError
             nonce: need_u64(entry, "nonce")?,
         };
         let parity = need_u64(entry, "yParity")?;
-        let parity = u8::try_from(parity)
-            .map_err(|_| SpecError::invalid(&entry.path("yParity"), &parity.to_string(), "a number below 256"))?;
+        let parity = u8::try_from(parity).map_err(|_| {
+            SpecError::invalid(&entry.path("yParity"), &parity.to_string(), "a number below 256")
+        })?;
         let (r, s) = scalars(entry)?;
         Ok(SignedAuthorization::new_unchecked(inner, parity, r, s))
     };

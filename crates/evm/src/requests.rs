@@ -23,7 +23,8 @@ pub(crate) fn deposits(spec: &ChainSpec, receipts: &[Receipt]) -> Result<Request
     for (index, receipt) in receipts.iter().enumerate() {
         for log in receipt.logs() {
             if log.address == spec.deposit_contract() && log.topics().first() == Some(&DEPOSIT_TOPIC) {
-                deposit(&log.data.data, &mut bytes).map_err(|reason| BlockError::DepositLog { index, reason })?;
+                deposit(&log.data.data, &mut bytes)
+                    .map_err(|reason| BlockError::DepositLog { index, reason })?;
             }
         }
     }
@@ -65,7 +66,11 @@ pub(crate) fn push_call(
     result: Option<ExecutionResult>,
 ) -> Result<(), BlockError> {
     let error = |reason: &str| {
-        Err(BlockError::SystemContract { address: contract.address, eip: contract.eip, reason: reason.to_string() })
+        Err(BlockError::SystemContract {
+            address: contract.address,
+            eip: contract.eip,
+            reason: reason.to_string(),
+        })
     };
     match result {
         None => error("there is no code at its address"),

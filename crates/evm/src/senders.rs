@@ -13,7 +13,8 @@ use hearth_primitives::Transaction;
 use rayon::prelude::*;
 
 /// Half of the order of secp256k1: the highest `s` from Homestead on (EIP-2).
-pub(crate) const HALF_ORDER: U256 = uint!(0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0_U256);
+pub(crate) const HALF_ORDER: U256 =
+    uint!(0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0_U256);
 
 /// Fewest transactions for which a second thread pays.
 const PARALLEL_FROM: usize = 8;
@@ -23,13 +24,20 @@ const PARALLEL_FROM: usize = 8;
 ///
 /// # Errors
 /// [`TxError`] in go-ethereum's words.
-pub fn recover_sender(spec: &ChainSpec, number: u64, fork: Fork, tx: &Transaction) -> Result<Address, TxError> {
+pub fn recover_sender(
+    spec: &ChainSpec,
+    number: u64,
+    fork: Fork,
+    tx: &Transaction,
+) -> Result<Address, TxError> {
     if !type_supported(tx, fork) {
         return Err(TxError::TypeNotSupported);
     }
     match tx.chain_id() {
         Some(_) if tx.is_legacy() && !spec.is_eip155(number) => return Err(TxError::Signature),
-        Some(id) if id != spec.chain_id() => return Err(TxError::ChainId { have: id, want: spec.chain_id() }),
+        Some(id) if id != spec.chain_id() => {
+            return Err(TxError::ChainId { have: id, want: spec.chain_id() });
+        }
         _ => {}
     }
     let signature = tx.signature();
@@ -39,11 +47,16 @@ pub fn recover_sender(spec: &ChainSpec, number: u64, fork: Fork, tx: &Transactio
     let mut bytes = [0u8; 64];
     bytes[..32].copy_from_slice(&signature.r().to_be_bytes::<32>());
     bytes[32..].copy_from_slice(&signature.s().to_be_bytes::<32>());
-    let word = recover_word(&B512::from(bytes), u8::from(signature.v()), &tx.signature_hash()).ok_or(TxError::Signature)?;
+    let word = recover_word(&B512::from(bytes), u8::from(signature.v()), &tx.signature_hash())
+        .ok_or(TxError::Signature)?;
     Ok(Address::from_word(word))
 }
 
-pub(crate) fn recover_word(signature: &B512, parity: u8, hash: &alloy_primitives::B256) -> Option<alloy_primitives::B256> {
+pub(crate) fn recover_word(
+    signature: &B512,
+    parity: u8,
+    hash: &alloy_primitives::B256,
+) -> Option<alloy_primitives::B256> {
     revm::precompile::secp256k1::bitcoin_secp256k1::ecrecover(signature, parity, hash).ok()
 }
 
@@ -51,10 +64,17 @@ pub(crate) fn recover_word(signature: &B512, parity: u8, hash: &alloy_primitives
 ///
 /// # Errors
 /// The first transaction whose sender cannot be recovered.
-pub fn recover_senders(spec: &ChainSpec, env: &BlockEnvironment, txs: &[Transaction]) -> Result<Vec<Address>, BlockError> {
+pub fn recover_senders(
+    spec: &ChainSpec,
+    env: &BlockEnvironment,
+    txs: &[Transaction],
+) -> Result<Vec<Address>, BlockError> {
     let recover = |(index, tx): (usize, &Transaction)| {
-        recover_sender(spec, env.number, env.fork, tx)
-            .map_err(|source| BlockError::InvalidTransaction { index, hash: *tx.tx_hash(), source })
+        recover_sender(spec, env.number, env.fork, tx).map_err(|source| BlockError::InvalidTransaction {
+            index,
+            hash: *tx.tx_hash(),
+            source,
+        })
     };
     if txs.len() < PARALLEL_FROM {
         return txs.iter().enumerate().map(recover).collect();

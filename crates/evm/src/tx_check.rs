@@ -85,10 +85,18 @@ fn check_fees(tx: &Transaction, sender: &Sender<'_>, env: &BlockEnvironment) -> 
     let cap = tx.max_fee_per_gas();
     let tip = tx.max_priority_fee_per_gas().unwrap_or(cap);
     if cap < tip {
-        return Err(TxError::TipAboveFeeCap { address: sender.address, tip: U256::from(tip), cap: U256::from(cap) });
+        return Err(TxError::TipAboveFeeCap {
+            address: sender.address,
+            tip: U256::from(tip),
+            cap: U256::from(cap),
+        });
     }
     if cap < u128::from(base_fee) {
-        return Err(TxError::FeeCapTooLow { address: sender.address, cap: U256::from(cap), base_fee: U256::from(base_fee) });
+        return Err(TxError::FeeCapTooLow {
+            address: sender.address,
+            cap: U256::from(cap),
+            base_fee: U256::from(base_fee),
+        });
     }
     Ok(())
 }
@@ -107,14 +115,19 @@ fn check_blobs(tx: &Transaction, sender: &Sender<'_>, env: &BlockEnvironment) ->
     let cap = tx.max_fee_per_blob_gas().unwrap_or(0);
     let base_fee = env.blob_base_fee.unwrap_or(0);
     if cap < base_fee {
-        return Err(TxError::BlobFeeCapTooLow { address: sender.address, cap: U256::from(cap), base_fee: U256::from(base_fee) });
+        return Err(TxError::BlobFeeCapTooLow {
+            address: sender.address,
+            cap: U256::from(cap),
+            base_fee: U256::from(base_fee),
+        });
     }
     Ok(())
 }
 
 fn check_funds(tx: &Transaction, sender: &Sender<'_>) -> Result<(), TxError> {
     let gas = U256::from(tx.gas_limit()).checked_mul(U256::from(tx.max_fee_per_gas()));
-    let blob = U256::from(tx.blob_gas_used().unwrap_or(0)).checked_mul(U256::from(tx.max_fee_per_blob_gas().unwrap_or(0)));
+    let blob = U256::from(tx.blob_gas_used().unwrap_or(0))
+        .checked_mul(U256::from(tx.max_fee_per_blob_gas().unwrap_or(0)));
     let want = gas.and_then(|gas| gas.checked_add(blob?)).and_then(|sum| sum.checked_add(tx.value()));
     let Some(want) = want else { return Err(TxError::FundsOverflow { address: sender.address }) };
     let have = sender.account.balance;

@@ -23,7 +23,10 @@ pub fn tx_env(tx: &Transaction, sender: Address) -> TxEnv {
         gas_priority_fee: tx.max_priority_fee_per_gas(),
         blob_hashes: tx.blob_versioned_hashes().unwrap_or_default().to_vec(),
         max_fee_per_blob_gas: tx.max_fee_per_blob_gas().unwrap_or(0),
-        authorization_list: authorizations.iter().map(|auth| Either::Right(recover_authorization(auth))).collect(),
+        authorization_list: authorizations
+            .iter()
+            .map(|auth| Either::Right(recover_authorization(auth)))
+            .collect(),
     }
 }
 
@@ -41,5 +44,6 @@ fn authority(signed: &SignedAuthorization) -> Option<Address> {
     let mut bytes = [0u8; 64];
     bytes[..32].copy_from_slice(&word(signed.r()));
     bytes[32..].copy_from_slice(&word(signed.s()));
-    crate::senders::recover_word(&B512::from(bytes), signed.y_parity(), &signed.signature_hash()).map(Address::from_word)
+    crate::senders::recover_word(&B512::from(bytes), signed.y_parity(), &signed.signature_hash())
+        .map(Address::from_word)
 }

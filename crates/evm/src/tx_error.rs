@@ -56,7 +56,9 @@ pub enum TxError {
         code_len: usize,
     },
     /// Priority fee above the fee cap (EIP-1559).
-    #[error("max priority fee per gas higher than max fee per gas: address {address}, maxPriorityFeePerGas: {tip}, maxFeePerGas: {cap}")]
+    #[error(
+        "max priority fee per gas higher than max fee per gas: address {address}, maxPriorityFeePerGas: {tip}, maxFeePerGas: {cap}"
+    )]
     TipAboveFeeCap {
         /// Sender.
         address: Address,
@@ -66,7 +68,9 @@ pub enum TxError {
         cap: U256,
     },
     /// Fee cap below the block's base fee (EIP-1559).
-    #[error("max fee per gas less than block base fee: address {address}, maxFeePerGas: {cap}, baseFee: {base_fee}")]
+    #[error(
+        "max fee per gas less than block base fee: address {address}, maxFeePerGas: {cap}, baseFee: {base_fee}"
+    )]
     FeeCapTooLow {
         /// Sender.
         address: Address,
@@ -91,7 +95,9 @@ pub enum TxError {
         index: usize,
     },
     /// Blob fee cap below the block's blob base fee.
-    #[error("max fee per blob gas less than block blob gas fee: address {address} blobGasFeeCap: {cap}, blobBaseFee: {base_fee}")]
+    #[error(
+        "max fee per blob gas less than block blob gas fee: address {address} blobGasFeeCap: {cap}, blobBaseFee: {base_fee}"
+    )]
     BlobFeeCapTooLow {
         /// Sender.
         address: Address,
@@ -123,7 +129,9 @@ pub enum TxError {
         want: U256,
     },
     /// What the sender would need does not fit 256 bits.
-    #[error("insufficient funds for gas * price + value: address {address} required balance exceeds 256 bits")]
+    #[error(
+        "insufficient funds for gas * price + value: address {address} required balance exceeds 256 bits"
+    )]
     FundsOverflow {
         /// Sender.
         address: Address,

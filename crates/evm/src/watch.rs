@@ -4,7 +4,8 @@ use crate::machine::EvmContext;
 use revm::{
     Inspector,
     interpreter::{
-        CallInputs, CallOutcome, InstructionResult, Interpreter, interpreter::EthInterpreter, interpreter_types::LoopControl as _,
+        CallInputs, CallOutcome, InstructionResult, Interpreter, interpreter::EthInterpreter,
+        interpreter_types::LoopControl as _,
     },
 };
 use std::{

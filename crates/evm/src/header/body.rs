@@ -6,7 +6,10 @@ use crate::{
     spec::{ChainSpec, Fork},
 };
 use alloy_consensus::{EMPTY_OMMER_ROOT_HASH, Header, Transaction as _, proofs};
-use alloy_primitives::{B256, map::{B256Map, B256Set}};
+use alloy_primitives::{
+    B256,
+    map::{B256Map, B256Set},
+};
 use alloy_rlp::Encodable as _;
 use hearth_primitives::{Block, Height, StateError};
 
@@ -49,21 +52,36 @@ pub fn validate_roots(spec: &ChainSpec, block: &Block) -> Result<(), BlockError>
     let (header, body) = (&block.header, &block.body);
     let fork = spec.fork_of(header);
     expect_eq(Field::OmmersHash, proofs::calculate_ommers_root(&body.ommers), header.ommers_hash)?;
-    expect_eq(Field::TransactionsRoot, proofs::calculate_transaction_root(&body.transactions), header.transactions_root)?;
+    expect_eq(
+        Field::TransactionsRoot,
+        proofs::calculate_transaction_root(&body.transactions),
+        header.transactions_root,
+    )?;
     match (&body.withdrawals, header.withdrawals_root) {
-        (Some(list), Some(root)) => expect_eq(Field::WithdrawalsRoot, proofs::calculate_withdrawals_root(list), root)?,
-        (None, Some(_)) => return Err(BlockError::mismatch(Field::Withdrawals, "a list from Shanghai on", "none")),
-        (Some(list), None) => return Err(BlockError::mismatch(Field::Withdrawals, "none before Shanghai", list.len())),
+        (Some(list), Some(root)) => {
+            expect_eq(Field::WithdrawalsRoot, proofs::calculate_withdrawals_root(list), root)?
+        }
+        (None, Some(_)) => {
+            return Err(BlockError::mismatch(Field::Withdrawals, "a list from Shanghai on", "none"));
+        }
+        (Some(list), None) => {
+            return Err(BlockError::mismatch(Field::Withdrawals, "none before Shanghai", list.len()));
+        }
         (None, None) => {}
     }
-    let blob_gas: u64 = body.transactions.iter().filter_map(|tx| tx.blob_gas_used()).fold(0, u64::saturating_add);
+    let blob_gas: u64 =
+        body.transactions.iter().filter_map(|tx| tx.blob_gas_used()).fold(0, u64::saturating_add);
     match header.blob_gas_used {
         Some(used) => expect_eq(Field::BlobGasUsed, blob_gas, used)?,
         None if blob_gas > 0 => return Err(BlockError::mismatch(Field::BlobGasUsed, blob_gas, "none")),
         None => {}
     }
     if fork >= Fork::Osaka && block.length() > MAX_BLOCK_SIZE {
-        return Err(BlockError::mismatch(Field::BlockSize, format!("at most {MAX_BLOCK_SIZE} bytes"), block.length()));
+        return Err(BlockError::mismatch(
+            Field::BlockSize,
+            format!("at most {MAX_BLOCK_SIZE} bytes"),
+            block.length(),
+        ));
     }
     Ok(())
 }
@@ -87,9 +105,14 @@ fn validate_ommers(spec: &ChainSpec, block: &Block, ancestors: &dyn Ancestors) -
         if family.headers.contains_key(&hash) {
             return Err(BlockError::mismatch(Field::Ommer, "no ancestor of the block", hash));
         }
-        let parent = family.headers.get(&ommer.parent_hash).filter(|_| ommer.parent_hash != header.parent_hash);
+        let parent =
+            family.headers.get(&ommer.parent_hash).filter(|_| ommer.parent_hash != header.parent_hash);
         let Some(parent) = parent else {
-            return Err(BlockError::mismatch(Field::Ommer, "a child of one of the last ancestors but the parent", hash));
+            return Err(BlockError::mismatch(
+                Field::Ommer,
+                "a child of one of the last ancestors but the parent",
+                hash,
+            ));
         };
         validate_fields(spec, ommer, parent).map_err(|error| {
             BlockError::mismatch(Field::Ommer, "a valid header", format!("{hash}: {error}"))

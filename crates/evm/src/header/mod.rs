@@ -45,7 +45,11 @@ pub(crate) fn validate_fields(spec: &ChainSpec, header: &Header, parent: &Header
         return Err(BlockError::mismatch(Field::ExtraData, "at most 32 bytes", got));
     }
     if header.timestamp <= parent.timestamp {
-        return Err(BlockError::mismatch(Field::Timestamp, format!("above {}", parent.timestamp), header.timestamp));
+        return Err(BlockError::mismatch(
+            Field::Timestamp,
+            format!("above {}", parent.timestamp),
+            header.timestamp,
+        ));
     }
     if spec.is_post_merge(header) {
         proof_of_stake(header)?;
@@ -65,10 +69,15 @@ pub fn validate_merge(spec: &ChainSpec, header: &Header, parent_total: U256) -> 
     let Some(terminal) = spec.terminal_total_difficulty() else { return Ok(()) };
     let reached = parent_total >= terminal;
     if reached && !header.difficulty.is_zero() {
-        return Err(BlockError::mismatch(Field::Difficulty, "0, since the terminal total difficulty is reached", header.difficulty));
+        return Err(BlockError::mismatch(
+            Field::Difficulty,
+            "0, since the terminal total difficulty is reached",
+            header.difficulty,
+        ));
     }
     if !reached && header.difficulty.is_zero() {
-        let expected = format!("above 0, since the total difficulty {parent_total} is below the terminal {terminal}");
+        let expected =
+            format!("above 0, since the total difficulty {parent_total} is below the terminal {terminal}");
         return Err(BlockError::mismatch(Field::Difficulty, expected, header.difficulty));
     }
     Ok(())
@@ -92,7 +101,11 @@ fn proof_of_work(spec: &ChainSpec, header: &Header, parent: &Header) -> Result<(
         && (header.extra_data.as_ref() == dao::EXTRA_DATA) != dao.support
     {
         let tag = hex::encode_prefixed(dao::EXTRA_DATA);
-        let expected = if dao.support { format!("the DAO fork's {tag}") } else { format!("anything but the DAO fork's {tag}") };
+        let expected = if dao.support {
+            format!("the DAO fork's {tag}")
+        } else {
+            format!("anything but the DAO fork's {tag}")
+        };
         return Err(BlockError::mismatch(Field::ExtraData, expected, &header.extra_data));
     }
     Ok(())
@@ -100,7 +113,11 @@ fn proof_of_work(spec: &ChainSpec, header: &Header, parent: &Header) -> Result<(
 
 fn gas(spec: &ChainSpec, header: &Header, parent: &Header) -> Result<(), BlockError> {
     if header.gas_limit > MAX_GAS_LIMIT {
-        return Err(BlockError::mismatch(Field::GasLimit, format!("at most {MAX_GAS_LIMIT}"), header.gas_limit));
+        return Err(BlockError::mismatch(
+            Field::GasLimit,
+            format!("at most {MAX_GAS_LIMIT}"),
+            header.gas_limit,
+        ));
     }
     if header.gas_used > header.gas_limit {
         let expected = format!("at most the gas limit {}", header.gas_limit);

@@ -8,7 +8,7 @@ use crate::{
     machine::{BlockEvm, EvmContext, Machine, MachineError, block_evm, discard},
     overlay::{BlockState, ReadError},
     spec::{ChainSpec, Fork},
-    tx_check::{MAX_INIT_CODE, MAX_TX_BLOBS, BLOB_HASH_VERSION},
+    tx_check::{BLOB_HASH_VERSION, MAX_INIT_CODE, MAX_TX_BLOBS},
     tx_error::TxError,
     watch::{StepWatch, Watch},
 };
@@ -17,7 +17,10 @@ use alloy_primitives::{Bytes, Log, U256};
 use hearth_primitives::{BlockHashes, StateReader};
 use revm::{
     Inspector,
-    context_interface::{JournalTr as _, result::{EVMError, ExecutionResult, HaltReason}},
+    context_interface::{
+        JournalTr as _,
+        result::{EVMError, ExecutionResult, HaltReason},
+    },
     interpreter::{Interpreter, interpreter::EthInterpreter, interpreter_types::Jumps as _},
 };
 use std::{
@@ -161,7 +164,12 @@ impl<'a> Simulation<'a> {
     ///
     /// # Errors
     /// [`CallError::Invalid`] where the message cannot run; a message that fails is an outcome.
-    pub fn run(&self, message: &Message, watch: Watch<'_>, timeout: Duration) -> Result<CallOutcome, CallError> {
+    pub fn run(
+        &self,
+        message: &Message,
+        watch: Watch<'_>,
+        timeout: Duration,
+    ) -> Result<CallOutcome, CallError> {
         let (mut evm, env) = self.machine(message)?;
         let wrap = |source| CallError::Invalid { source, gas: message.gas };
         check_message(message, &env, &mut evm.ctx.journaled_state.database)?.map_err(wrap)?;
@@ -191,7 +199,9 @@ impl<'a> Simulation<'a> {
     fn outcome(&self, message: &Message, result: ExecutionResult) -> Result<CallOutcome, CallError> {
         let gas = *result.gas();
         let (status, output, logs, out_of_gas) = match result {
-            ExecutionResult::Success { output, logs, .. } => (CallStatus::Success, output.into_data(), logs, false),
+            ExecutionResult::Success { output, logs, .. } => {
+                (CallStatus::Success, output.into_data(), logs, false)
+            }
             ExecutionResult::Revert { output, .. } => (CallStatus::Revert, output, Vec::new(), false),
             ExecutionResult::Halt { reason, .. } => {
                 let details = self.halt_details(message, &reason)?;
@@ -213,7 +223,10 @@ impl<'a> Simulation<'a> {
     fn halt_details(&self, message: &Message, reason: &HaltReason) -> Result<Option<HaltDetails>, CallError> {
         let named = matches!(
             reason,
-            HaltReason::OpcodeNotFound | HaltReason::NotActivated | HaltReason::StackUnderflow | HaltReason::StackOverflow
+            HaltReason::OpcodeNotFound
+                | HaltReason::NotActivated
+                | HaltReason::StackUnderflow
+                | HaltReason::StackOverflow
         );
         if !named {
             return Ok(None);
@@ -235,8 +248,10 @@ struct LastStep {
 impl<'a> Inspector<EvmContext<'a>> for LastStep {
     fn step(&mut self, interpreter: &mut Interpreter<EthInterpreter>, context: &mut EvmContext<'a>) {
         if context.journaled_state.depth() <= 1 {
-            self.details =
-                Some(HaltDetails { opcode: interpreter.bytecode.opcode(), stack_len: interpreter.stack.len() });
+            self.details = Some(HaltDetails {
+                opcode: interpreter.bytecode.opcode(),
+                stack_len: interpreter.stack.len(),
+            });
         }
     }
 }

@@ -1,6 +1,9 @@
 //! `eth_estimateGas`: the lowest gas limit, within 1.5 percent, with which a message succeeds.
 
-use super::{BlockOverrides, CallError, CallLimits, CallOutcome, CallRequest, CallSite, CallStatus, Message, Simulation, StateOverrides};
+use super::{
+    BlockOverrides, CallError, CallLimits, CallOutcome, CallRequest, CallSite, CallStatus, Message,
+    Simulation, StateOverrides,
+};
 use crate::{
     spec::{Fork, GAS_PER_BLOB},
     tx_check::MAX_TX_GAS,
@@ -44,7 +47,12 @@ pub fn estimate_gas(
 }
 
 /// Where the search begins: block limit or the message's own, the cap of EIP-7825, what the sender can pay, the node's cap.
-fn highest_gas(simulation: &Simulation<'_>, block_limit: u64, message: &Message, gas_cap: u64) -> Result<u64, CallError> {
+fn highest_gas(
+    simulation: &Simulation<'_>,
+    block_limit: u64,
+    message: &Message,
+    gas_cap: u64,
+) -> Result<u64, CallError> {
     let mut highest = if message.gas >= TRANSFER_GAS { message.gas } else { block_limit };
     if simulation.environment().fork >= Fork::Osaka {
         highest = highest.min(MAX_TX_GAS);
@@ -58,7 +66,8 @@ fn highest_gas(simulation: &Simulation<'_>, block_limit: u64, message: &Message,
             .ok_or(CallError::EstimateFunds("insufficient funds for transfer"))?;
         let blobs = message.blob_hashes.as_ref().map_or(0, Vec::len) as u64;
         if env.fork >= Fork::Cancun && blobs > 0 {
-            let cost = U256::from(blobs * GAS_PER_BLOB).saturating_mul(message.blob_fee_cap.unwrap_or_default());
+            let cost =
+                U256::from(blobs * GAS_PER_BLOB).saturating_mul(message.blob_fee_cap.unwrap_or_default());
             available = available
                 .checked_sub(cost)
                 .filter(|rest| !rest.is_zero())
@@ -108,7 +117,10 @@ impl Search<'_, '_> {
         self.message.gas = gas;
         match self.simulation.run(&self.message, self.watch, self.timeout) {
             Ok(outcome) => Ok(Some(outcome)),
-            Err(CallError::Invalid { source: TxError::IntrinsicGas { .. } | TxError::GasLimitTooHigh { .. }, .. }) => Ok(None),
+            Err(CallError::Invalid {
+                source: TxError::IntrinsicGas { .. } | TxError::GasLimitTooHigh { .. },
+                ..
+            }) => Ok(None),
             Err(CallError::Invalid { source, gas }) => Err(CallError::EstimateInvalid { source, gas }),
             Err(error) => Err(error),
         }

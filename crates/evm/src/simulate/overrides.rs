@@ -5,7 +5,7 @@ use crate::{
     env::BlockEnvironment,
     overlay::{BlockState, StorageOverride},
     precompiles::Precompiles,
-    spec::ChainSpec,
+    spec::{ChainSpec, Fork},
 };
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,11 @@ pub struct AccountOverride {
 pub struct StateOverrides(pub BTreeMap<Address, AccountOverride>);
 
 impl StateOverrides {
-    pub(crate) fn apply(&self, state: &mut BlockState<'_>, precompiles: &mut Precompiles) -> Result<(), CallError> {
+    pub(crate) fn apply(
+        &self,
+        state: &mut BlockState<'_>,
+        precompiles: &mut Precompiles,
+    ) -> Result<(), CallError> {
         let mut targets = BTreeSet::new();
         for (address, account) in &self.0 {
             if targets.contains(address) {
@@ -63,7 +67,9 @@ impl StateOverrides {
 
 impl AccountOverride {
     fn apply(&self, address: Address, state: &mut BlockState<'_>) -> Result<(), CallError> {
-        let slots = |map: &BTreeMap<B256, B256>| map.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        let slots = |map: &BTreeMap<B256, B256>| {
+            map.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect()
+        };
         let storage = match (&self.state, &self.state_diff) {
             (Some(_), Some(_)) => return Err(CallError::StateAndDiff(address)),
             (Some(all), None) => Some(StorageOverride::Replace(slots(all))),
@@ -144,6 +150,9 @@ impl BlockOverrides {
             env.blob_base_fee = Some(u128::from(narrow("blobBaseFee", fee)?));
         }
         env.fork = spec.fork_with_merge(env.number, env.timestamp, env.prev_randao.is_some());
+        if let Some(params) = spec.blob_params(env.timestamp).filter(|_| env.fork >= Fork::Cancun) {
+            env.blob_base_fee.get_or_insert(params.blob_base_fee(env.excess_blob_gas.unwrap_or(0)));
+        }
         Ok(())
     }
 }

@@ -83,7 +83,9 @@ impl CallRequest {
     /// # Errors
     /// [`CallError`] where fields contradict each other.
     pub fn message(&self, base_fee: Option<u64>, chain_id: u64, gas_cap: u64) -> Result<Message, CallError> {
-        if self.gas_price.is_some() && (self.max_fee_per_gas.is_some() || self.max_priority_fee_per_gas.is_some()) {
+        if self.gas_price.is_some()
+            && (self.max_fee_per_gas.is_some() || self.max_priority_fee_per_gas.is_some())
+        {
             return Err(CallError::BothFeeStyles);
         }
         if let Some(have) = self.chain_id.filter(|have| *have != U256::from(chain_id)) {
@@ -93,7 +95,8 @@ impl CallRequest {
         let gas = self.gas.map_or(uncapped, |gas| gas.to::<u64>());
         let gas = if gas_cap == 0 { gas } else { gas.min(gas_cap) };
         let (gas_price, fee_cap, tip) = self.prices(base_fee);
-        let blob_fee_cap = self.max_fee_per_blob_gas.or(self.blob_versioned_hashes.as_ref().map(|_| U256::ZERO));
+        let blob_fee_cap =
+            self.max_fee_per_blob_gas.or(self.blob_versioned_hashes.as_ref().map(|_| U256::ZERO));
         Ok(Message {
             from: self.from.unwrap_or_default(),
             to: self.to,
@@ -156,7 +159,10 @@ impl Message {
             gas_priority_fee: (tx_type >= 2).then(|| narrow(self.tip)),
             blob_hashes: self.blob_hashes.clone().unwrap_or_default(),
             max_fee_per_blob_gas: narrow(self.blob_fee_cap.unwrap_or_default()),
-            authorization_list: authorizations.iter().map(|auth| Either::Right(recover_authorization(auth))).collect(),
+            authorization_list: authorizations
+                .iter()
+                .map(|auth| Either::Right(recover_authorization(auth)))
+                .collect(),
         }
     }
 }

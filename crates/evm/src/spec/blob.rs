@@ -63,7 +63,8 @@ impl BlobParams {
             let execution = U256::from(BLOB_BASE_COST) * U256::from(base_fee);
             let blob = U256::from(GAS_PER_BLOB) * U256::from(self.blob_base_fee(parent_excess));
             if execution > blob && self.max > 0 {
-                let scaled = u128::from(parent_used) * u128::from(self.max.saturating_sub(self.target)) / u128::from(self.max);
+                let scaled = u128::from(parent_used) * u128::from(self.max.saturating_sub(self.target))
+                    / u128::from(self.max);
                 return parent_excess.saturating_add(u64::try_from(scaled).unwrap_or(u64::MAX));
             }
         }

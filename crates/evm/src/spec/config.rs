@@ -18,7 +18,10 @@ impl ChainSpec {
     /// [`SpecError`] names the JSON field and what would be right.
     pub fn from_genesis_json(text: &str) -> Result<(Self, Genesis), SpecError> {
         let root = parse_object("genesis", text)?;
-        let spec = Self::from_config(&root.object("config")?.ok_or_else(|| SpecError::missing("config", "an object"))?, true)?;
+        let spec = Self::from_config(
+            &root.object("config")?.ok_or_else(|| SpecError::missing("config", "an object"))?,
+            true,
+        )?;
         let genesis = Genesis::from_fields(&root, &spec)?;
         Ok((spec, genesis))
     }
@@ -33,7 +36,8 @@ impl ChainSpec {
     }
 
     pub(crate) fn from_config(config: &Fields, strict: bool) -> Result<Self, SpecError> {
-        let chain_id = config.u64("chainId")?.ok_or_else(|| SpecError::missing("config.chainId", "a number"))?;
+        let chain_id =
+            config.u64("chainId")?.ok_or_else(|| SpecError::missing("config.chainId", "a number"))?;
         let blocks = block_forks(config)?;
         let times = TimeForks {
             shanghai: config.u64("shanghaiTime")?,
@@ -43,7 +47,10 @@ impl ChainSpec {
         };
         for unsupported in ["amsterdamTime", "verkleTime", "ubtTime"] {
             if config.u64(unsupported)?.is_some() {
-                return Err(SpecError::Unsupported { field: config.path(unsupported), reason: "rules up to Osaka are known" });
+                return Err(SpecError::Unsupported {
+                    field: config.path(unsupported),
+                    reason: "rules up to Osaka are known",
+                });
             }
         }
         if strict {
@@ -125,11 +132,18 @@ fn check_order(config: &Fields, b: &BlockForks, t: &TimeForks) -> Result<(), Spe
     ];
     let present: Vec<Scheduled> = all.into_iter().filter(|(_, at)| at.is_some()).collect();
     ascending(config, &present)?;
-    let times: [Scheduled; 4] =
-        [("shanghaiTime", t.shanghai), ("cancunTime", t.cancun), ("pragueTime", t.prague), ("osakaTime", t.osaka)];
+    let times: [Scheduled; 4] = [
+        ("shanghaiTime", t.shanghai),
+        ("cancunTime", t.cancun),
+        ("pragueTime", t.prague),
+        ("osakaTime", t.osaka),
+    ];
     ascending(config, &times)?;
     if t.shanghai.is_some() && b.london.is_none() {
-        return Err(SpecError::missing(&config.path("londonBlock"), "a number, since forks by time need London"));
+        return Err(SpecError::missing(
+            &config.path("londonBlock"),
+            "a number, since forks by time need London",
+        ));
     }
     Ok(())
 }
@@ -139,10 +153,18 @@ fn ascending(config: &Fields, forks: &[Scheduled]) -> Result<(), SpecError> {
         let [(first, a), (second, b)] = pair else { continue };
         match (a, b) {
             (None, Some(_)) => {
-                return Err(SpecError::missing(&config.path(first), &format!("a number, since {second} is set")));
+                return Err(SpecError::missing(
+                    &config.path(first),
+                    &format!("a number, since {second} is set"),
+                ));
             }
             (Some(a), Some(b)) if a > b => {
-                return Err(SpecError::Order { first: config.path(first), at: *a, second: config.path(second), before: *b });
+                return Err(SpecError::Order {
+                    first: config.path(first),
+                    at: *a,
+                    second: config.path(second),
+                    before: *b,
+                });
             }
             _ => {}
         }
@@ -151,7 +173,8 @@ fn ascending(config: &Fields, forks: &[Scheduled]) -> Result<(), SpecError> {
 }
 
 fn blob_schedule(config: &Fields, times: &TimeForks) -> Result<Vec<BlobScheduleEntry>, SpecError> {
-    let mut forks: Vec<(&str, Option<u64>)> = vec![("cancun", times.cancun), ("prague", times.prague), ("osaka", times.osaka)];
+    let mut forks: Vec<(&str, Option<u64>)> =
+        vec![("cancun", times.cancun), ("prague", times.prague), ("osaka", times.osaka)];
     for name in ["bpo1", "bpo2", "bpo3", "bpo4", "bpo5"] {
         forks.push((name, config.u64(&format!("{name}Time"))?));
     }
@@ -169,7 +192,10 @@ fn blob_schedule(config: &Fields, times: &TimeForks) -> Result<Vec<BlobScheduleE
             _ => None,
         };
         let params = given.or(default).ok_or_else(|| {
-            SpecError::missing(&config.path(&format!("blobSchedule.{name}")), "an object with target, max and baseFeeUpdateFraction")
+            SpecError::missing(
+                &config.path(&format!("blobSchedule.{name}")),
+                "an object with target, max and baseFeeUpdateFraction",
+            )
         })?;
         if let Some(last) = entries.last().filter(|last| last.time > time) {
             return Err(SpecError::Order {
@@ -186,7 +212,11 @@ fn blob_schedule(config: &Fields, times: &TimeForks) -> Result<Vec<BlobScheduleE
 
 fn blob_params(entry: &Fields) -> Result<BlobParams, SpecError> {
     let need = |name: &str| entry.u64(name)?.ok_or_else(|| SpecError::missing(&entry.path(name), "a number"));
-    let params = BlobParams { target: need("target")?, max: need("max")?, update_fraction: need("baseFeeUpdateFraction")? };
+    let params = BlobParams {
+        target: need("target")?,
+        max: need("max")?,
+        update_fraction: need("baseFeeUpdateFraction")?,
+    };
     if params.update_fraction == 0 {
         return Err(SpecError::invalid(&entry.path("baseFeeUpdateFraction"), "0", "a number above 0"));
     }

@@ -172,9 +172,16 @@ impl ChainSpec {
         let b = &self.blocks;
         if post_merge && active(b.london, number) {
             let t = &self.times;
-            let by_time =
-                [(t.osaka, Fork::Osaka), (t.prague, Fork::Prague), (t.cancun, Fork::Cancun), (t.shanghai, Fork::Shanghai)];
-            return by_time.iter().find(|(at, _)| active(*at, timestamp)).map_or(Fork::Paris, |(_, fork)| *fork);
+            let by_time = [
+                (t.osaka, Fork::Osaka),
+                (t.prague, Fork::Prague),
+                (t.cancun, Fork::Cancun),
+                (t.shanghai, Fork::Shanghai),
+            ];
+            return by_time
+                .iter()
+                .find(|(at, _)| active(*at, timestamp))
+                .map_or(Fork::Paris, |(_, fork)| *fork);
         }
         // A chain that names Constantinople alone goes straight to Petersburg.
         let petersburg = b.petersburg.or(b.constantinople);

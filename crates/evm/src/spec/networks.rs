@@ -69,7 +69,8 @@ impl ChainSpec {
             "5" => Some(Self::up_to(from, Some((position(to)?, TRANSITION_BLOCK)))),
             "Time15k" => Some(Self::up_to(from, Some((position(to)?, TRANSITION_TIME)))),
             _ => {
-                let difficulty = U256::from_str_radix(at.strip_prefix("Diff")?.trim_start_matches("0x"), 16).ok()?;
+                let difficulty =
+                    U256::from_str_radix(at.strip_prefix("Diff")?.trim_start_matches("0x"), 16).ok()?;
                 let mut spec = Self::up_to(from, None);
                 spec.terminal_total_difficulty = Some(difficulty);
                 Some(spec)
@@ -93,7 +94,9 @@ impl ChainSpec {
             (19, BlobParams { target: 14, max: 21, update_fraction: 11_684_671 }),
             (20, BlobParams { target: 21, max: 32, update_fraction: 20_609_697 }),
         ];
-        let entries = blobs.into_iter().filter_map(|(position, params)| Some(BlobScheduleEntry { time: at(position)?, params }));
+        let entries = blobs
+            .into_iter()
+            .filter_map(|(position, params)| Some(BlobScheduleEntry { time: at(position)?, params }));
         // A suite that names Constantinople means it without Petersburg.
         let petersburg = if last == 5 { Some(u64::MAX) } else { at(6) };
         Self {

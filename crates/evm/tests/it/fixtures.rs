@@ -43,7 +43,9 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
 /// Text of a gzip file.
 pub fn read(path: &Path) -> String {
     let mut text = String::new();
-    GzDecoder::new(File::open(path).expect("file opens")).read_to_string(&mut text).expect("file is gzip of UTF-8");
+    GzDecoder::new(File::open(path).expect("file opens"))
+        .read_to_string(&mut text)
+        .expect("file is gzip of UTF-8");
     text
 }
 

@@ -3,6 +3,8 @@
 
 mod blockchain;
 mod fixtures;
+mod headers;
 mod mainnet;
 mod memory;
+mod rpc_chain;
 mod state;

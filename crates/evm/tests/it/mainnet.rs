@@ -2,10 +2,13 @@
 
 use crate::{fixtures, memory::MemoryState};
 use hearth_evm::{
-    BlockEnvironment, BlockError, ChainSpec, Fork, RecordedCase, check_output, check_without_receipts_root, execute_block,
-    validate_roots,
+    BlockEnvironment, BlockError, ChainSpec, Fork, RecordedCase, check_output, check_without_receipts_root,
+    execute_block, validate_roots,
 };
-use std::{path::Path, time::{Duration, Instant}};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 struct Run {
     gas: u64,
@@ -19,7 +22,8 @@ fn run(path: &Path) -> Result<Run, String> {
     let block = case.block();
     match validate_roots(&spec, &block) {
         // Ommers are not recorded, so their hash cannot be checked.
-        Err(BlockError::Mismatch { field: hearth_evm::Field::OmmersHash, .. }) if !case.ommer_hashes.is_empty() => {}
+        Err(BlockError::Mismatch { field: hearth_evm::Field::OmmersHash, .. })
+            if !case.ommer_hashes.is_empty() => {}
         other => other.map_err(|error| error.to_string())?,
     }
     let start = Instant::now();
@@ -37,11 +41,18 @@ fn run(path: &Path) -> Result<Run, String> {
     }
     let mut whole = state;
     whole.apply_checked(&output.changes)?;
-    if stepwise.accounts != whole.accounts || stepwise.storage != whole.storage || stepwise.codes != whole.codes {
+    if stepwise.accounts != whole.accounts
+        || stepwise.storage != whole.storage
+        || stepwise.codes != whole.codes
+    {
         return Err("the net change differs from the sum of the write sets".to_string());
     }
     if output.writes.len() != case.transactions.len() + 2 {
-        return Err(format!("{} write sets for {} transactions", output.writes.len(), case.transactions.len()));
+        return Err(format!(
+            "{} write sets for {} transactions",
+            output.writes.len(),
+            case.transactions.len()
+        ));
     }
     Ok(Run { gas: output.gas_used, time })
 }
@@ -56,11 +67,20 @@ fn recorded_mainnet_blocks() {
         let result = run(&path).map(|run| {
             gas += run.gas;
             time += run.time;
-            println!("  {name:<28} {:>9} gas {:>7.1} ms {:>7.1} Mgas/s", run.gas, run.time.as_secs_f64() * 1e3, run.gas as f64 / run.time.as_secs_f64() / 1e6);
+            println!(
+                "  {name:<28} {:>9} gas {:>7.1} ms {:>7.1} Mgas/s",
+                run.gas,
+                run.time.as_secs_f64() * 1e3,
+                run.gas as f64 / run.time.as_secs_f64() / 1e6
+            );
         });
         table.add("recorded blocks", &name, result);
     }
     let (passed, failed) = table.print("mainnet blocks");
-    println!("  {gas} gas in {:.1} ms: {:.1} Mgas/s", time.as_secs_f64() * 1e3, gas as f64 / time.as_secs_f64() / 1e6);
+    println!(
+        "  {gas} gas in {:.1} ms: {:.1} Mgas/s",
+        time.as_secs_f64() * 1e3,
+        gas as f64 / time.as_secs_f64() / 1e6
+    );
     assert_eq!((passed, failed), (51, 0));
 }

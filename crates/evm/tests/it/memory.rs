@@ -1,7 +1,10 @@
 //! State in memory with its Merkle Patricia root.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use alloy_trie::{TrieAccount, root::{state_root_unhashed, storage_root_unhashed}};
+use alloy_trie::{
+    TrieAccount,
+    root::{state_root_unhashed, storage_root_unhashed},
+};
 use hearth_primitives::{Account, Changeset, RootTracker, StateError, StateReader};
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,15 +21,25 @@ impl MemoryState {
         for change in &changes.accounts {
             let have = self.accounts.get(&change.address).copied();
             if have != change.old {
-                return Err(format!("old value of {}: {have:?}, changeset says {:?}", change.address, change.old));
+                return Err(format!(
+                    "old value of {}: {have:?}, changeset says {:?}",
+                    change.address, change.old
+                ));
             }
             let slots = self.storage.entry(change.address).or_default();
             for slot in &change.storage {
                 let have = slots.get(&slot.slot).copied().unwrap_or_default();
                 if have != slot.old {
-                    return Err(format!("old value of {} slot {}: {have}, changeset says {}", change.address, slot.slot, slot.old));
+                    return Err(format!(
+                        "old value of {} slot {}: {have}, changeset says {}",
+                        change.address, slot.slot, slot.old
+                    ));
                 }
-                if slot.new.is_zero() { slots.remove(&slot.slot) } else { slots.insert(slot.slot, slot.new) };
+                if slot.new.is_zero() {
+                    slots.remove(&slot.slot)
+                } else {
+                    slots.insert(slot.slot, slot.new)
+                };
             }
             if change.new.is_none() && !slots.is_empty() {
                 return Err(format!("{} is gone but keeps {} slots", change.address, slots.len()));
@@ -46,10 +59,20 @@ impl MemoryState {
     pub fn root_of(&self) -> B256 {
         state_root_unhashed(self.accounts.iter().map(|(address, account)| {
             let storage_root = match self.storage.get(address) {
-                Some(slots) => storage_root_unhashed(slots.iter().map(|(slot, value)| (B256::from(*slot), *value))),
+                Some(slots) => {
+                    storage_root_unhashed(slots.iter().map(|(slot, value)| (B256::from(*slot), *value)))
+                }
                 None => alloy_trie::EMPTY_ROOT_HASH,
             };
-            (*address, TrieAccount { nonce: account.nonce, balance: account.balance, storage_root, code_hash: account.code_hash })
+            (
+                *address,
+                TrieAccount {
+                    nonce: account.nonce,
+                    balance: account.balance,
+                    storage_root,
+                    code_hash: account.code_hash,
+                },
+            )
         }))
     }
 
@@ -77,7 +100,11 @@ impl StateReader for MemoryState {
     }
 
     fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
-        Ok(self.storage.get(address).map(|slots| slots.iter().map(|(k, v)| (*k, *v)).collect()).unwrap_or_default())
+        Ok(self
+            .storage
+            .get(address)
+            .map(|slots| slots.iter().map(|(k, v)| (*k, *v)).collect())
+            .unwrap_or_default())
     }
 }
 

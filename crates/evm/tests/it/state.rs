@@ -88,10 +88,13 @@ fn run(case: &Case, state: &MemoryState, fork: &str, post: &Post) -> Result<(), 
     let header = header(&case.env, &spec);
     let env = BlockEnvironment::from_header(&spec, &header);
     let mut executor = BlockExecutor::new(&spec, env.clone(), state, &NumberHashes);
-    let done = Transaction::decode_2718(&mut post.txbytes.as_ref()).map_err(|error| error.to_string()).and_then(|tx| {
-        let sender = recover_sender(&spec, env.number, env.fork, &tx).map_err(|error| error.to_string())?;
-        executor.transact(&tx, sender).map_err(|error| error.to_string())
-    });
+    let done = Transaction::decode_2718(&mut post.txbytes.as_ref())
+        .map_err(|error| error.to_string())
+        .and_then(|tx| {
+            let sender =
+                recover_sender(&spec, env.number, env.fork, &tx).map_err(|error| error.to_string())?;
+            executor.transact(&tx, sender).map_err(|error| error.to_string())
+        });
     match (&done, &post.expect_exception) {
         (Ok(_), Some(exception)) => return Err(format!("ran, but {exception} was expected")),
         (Err(error), None) => return Err(format!("refused: {error}")),
@@ -118,7 +121,8 @@ fn run(case: &Case, state: &MemoryState, fork: &str, post: &Post) -> Result<(), 
 fn state_tests() {
     let Some(folder) = fixtures::folder("eest/state_tests") else { return };
     let only = std::env::var("ONLY").unwrap_or_default();
-    let paths: Vec<_> = fixtures::files(&folder).into_iter().filter(|path| path.to_string_lossy().contains(&only)).collect();
+    let paths: Vec<_> =
+        fixtures::files(&folder).into_iter().filter(|path| path.to_string_lossy().contains(&only)).collect();
     let run_file = |path: &std::path::PathBuf| {
         let mut table = fixtures::Table::default();
         let relative = path.strip_prefix(&folder).expect("below the folder");
