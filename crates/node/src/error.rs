@@ -141,7 +141,7 @@ pub enum NodeError {
         reason: String,
     },
     /// A trace ended early; some bytes may have been sent already.
-    #[error("tracing failed: {message}")]
+    #[error("{message}")]
     Trace {
         /// Why.
         message: String,

@@ -4,6 +4,8 @@
 
 mod config;
 mod error;
+mod home;
+pub mod jobs;
 pub mod json;
 mod node;
 mod ops;
@@ -19,8 +21,10 @@ pub use hearth_chain::{
     dev::{DevAccount, dev_accounts},
     pool::{PoolError, PoolLimits},
 };
-pub use node::{HomeStatus, Node};
+pub use home::HomeStatus;
+pub(crate) use home::OpenHome;
+pub use node::Node;
 pub use request::{
     BlockNumber, BlockRef, LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Request, TraceRequest,
 };
-pub use stream::{ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled, NextChunk};
+pub use stream::{ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled, NextChunk, STALL_LIMIT};

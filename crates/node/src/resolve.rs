@@ -1,7 +1,7 @@
 //! From what a request names to blocks and states, with go-ethereum's distinctions: a block that is not there is
 //! `null` where blocks are asked for, and an error where state is.
 
-use crate::{BlockNumber, BlockRef, Node, NodeError};
+use crate::{BlockNumber, BlockRef, NodeError, OpenHome};
 use alloy_eips::{BlockNumberOrTag, RpcBlockHash};
 use alloy_primitives::B256;
 use hearth_flatkv::StateView;
@@ -16,7 +16,7 @@ impl From<LedgerError> for NodeError {
 }
 
 /// Resolved blocks and their states.
-impl Node {
+impl OpenHome {
     /// The canonical head.
     pub(crate) fn head(&self) -> Result<Arc<StoredBlock>, NodeError> {
         self.stored(&self.chain().head().hash)

@@ -5,6 +5,7 @@ use parking_lot::{Condvar, Mutex};
 use std::{
     collections::VecDeque,
     sync::{Arc, Weak},
+    time::Duration,
 };
 
 /// Size of a chunk, in bytes; the last may be smaller.
@@ -12,6 +13,10 @@ pub const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Chunks that may wait for the reader; the job pauses beyond.
 pub const CHUNKS_WAITING: usize = 8;
+
+/// How long a full stream waits for a reader that takes nothing; then the job gives up, so that a client which
+/// stopped reading does not keep a thread of the pool.
+pub const STALL_LIMIT: Duration = Duration::from_secs(60);
 
 /// What [`ByteStream::next`] gives: a chunk, or `None` at the end.
 pub type NextChunk = Result<Option<Vec<u8>>, NodeError>;
@@ -144,6 +149,7 @@ impl Drop for ByteStream {
 pub struct ByteSender {
     channel: Arc<Channel>,
     buffer: Vec<u8>,
+    stall_limit: Duration,
     finished: bool,
 }
 
@@ -183,7 +189,10 @@ impl ByteSender {
     fn put(&self, chunk: Vec<u8>) -> Result<(), Cancelled> {
         let mut state = self.channel.state.lock();
         while state.chunks.len() >= CHUNKS_WAITING && !state.cancelled {
-            self.channel.writable.wait(&mut state);
+            let waited = self.channel.writable.wait_for(&mut state, self.stall_limit);
+            if waited.timed_out() && state.chunks.len() >= CHUNKS_WAITING {
+                state.cancelled = true;
+            }
         }
         if state.cancelled {
             return Err(Cancelled);
@@ -233,7 +242,13 @@ pub fn channel(on_cancel: impl Fn() + Send + Sync + 'static) -> (ByteSender, Byt
         writable: Condvar::new(),
         readable: Condvar::new(),
     });
-    (ByteSender { channel: channel.clone(), buffer: Vec::new(), finished: false }, ByteStream { channel })
+    let sender = ByteSender {
+        channel: channel.clone(),
+        buffer: Vec::new(),
+        stall_limit: STALL_LIMIT,
+        finished: false,
+    };
+    (sender, ByteStream { channel })
 }
 
 #[cfg(test)]
@@ -288,6 +303,19 @@ mod tests {
         assert!(seen.recv_timeout(Duration::from_millis(50)).is_err(), "the next one waits");
         drop(stream);
         assert_eq!(job.join().expect("job ends"), CHUNKS_WAITING);
+    }
+
+    #[test]
+    fn a_reader_that_takes_nothing_is_given_up() {
+        let (mut sender, stream) = channel(|| {});
+        sender.stall_limit = Duration::from_millis(20);
+        let chunk = vec![0; CHUNK_BYTES];
+        let written = (0..).find(|_| sender.write(&chunk).is_err());
+        assert_eq!(written, Some(CHUNKS_WAITING));
+        sender.finish(Err(NodeError::Trace { message: "given up".into() }));
+        let read = (0..CHUNKS_WAITING).filter(|_| matches!(stream.next(), Ok(Some(_)))).count();
+        assert_eq!(read, CHUNKS_WAITING);
+        assert!(matches!(stream.next(), Err(NodeError::Trace { .. })));
     }
 
     #[test]

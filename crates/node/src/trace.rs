@@ -1,6 +1,6 @@
 //! Traces: finds block and state, drives the tracers, fills the stream.
 
-use crate::{ByteSender, Node, NodeError, TraceRequest, workers::guarded};
+use crate::{ByteSender, NodeError, OpenHome, TraceRequest, workers::guarded};
 use alloy_primitives::B256;
 use hearth_ledger::StoredBlock;
 use hearth_tracers::{
@@ -22,7 +22,7 @@ impl Sink for ByteSender {
     }
 }
 
-impl Node {
+impl OpenHome {
     /// Runs a trace to its end, on the thread of the heavy pool that calls this.
     pub(crate) fn run_trace(&self, request: TraceRequest, cancel: Cancel, mut sender: ByteSender) {
         let outcome = guarded(|| {

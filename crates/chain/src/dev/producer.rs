@@ -55,7 +55,7 @@ impl DevChain {
             let state = self.chain.kv().at(parent.number)?;
             let ready = self.pool.ready(&state, header.base_fee_per_gas.unwrap_or(0), blob_fee)?;
             let Some(entry) = ready.first() else { return Ok(mined) };
-            match self.build(header, &[entry.clone()])? {
+            match self.build(header, std::slice::from_ref(entry))? {
                 Ok(hash) => mined.blocks.push(hash),
                 Err(error) => mined.dropped.push((entry.hash, error)),
             }

@@ -2,34 +2,34 @@
 
 use super::{Answer, null, quantity};
 use crate::{
-    BlockNumber, Node, NodeError,
+    BlockNumber, NodeError, OpenHome,
     json::{BlockParts, JsonWriter, write_block},
 };
 use alloy_primitives::B256;
 use hearth_ledger::StoredBlock;
 use std::sync::Arc;
 
-pub(super) fn by_number(node: &Node, block: BlockNumber, full: bool) -> Answer {
-    render(node, node.block_by_number(block)?, full)
+pub(super) fn by_number(home: &OpenHome, block: BlockNumber, full: bool) -> Answer {
+    render(home, home.block_by_number(block)?, full)
 }
 
-pub(super) fn by_hash(node: &Node, hash: &B256, full: bool) -> Answer {
-    render(node, node.block_by_hash(hash)?, full)
+pub(super) fn by_hash(home: &OpenHome, hash: &B256, full: bool) -> Answer {
+    render(home, home.block_by_hash(hash)?, full)
 }
 
-pub(super) fn transaction_count_by_number(node: &Node, block: BlockNumber) -> Answer {
-    count(node.block_by_number(block)?)
+pub(super) fn transaction_count_by_number(home: &OpenHome, block: BlockNumber) -> Answer {
+    count(home.block_by_number(block)?)
 }
 
-pub(super) fn transaction_count_by_hash(node: &Node, hash: &B256) -> Answer {
-    count(node.block_by_hash(hash)?)
+pub(super) fn transaction_count_by_hash(home: &OpenHome, hash: &B256) -> Answer {
+    count(home.block_by_hash(hash)?)
 }
 
 fn count(block: Option<Arc<StoredBlock>>) -> Answer {
     block.map_or_else(null, |block| quantity(block.tx_hashes.len() as u64))
 }
 
-fn render(node: &Node, block: Option<Arc<StoredBlock>>, full: bool) -> Answer {
+fn render(home: &OpenHome, block: Option<Arc<StoredBlock>>, full: bool) -> Answer {
     let Some(block) = block else { return null() };
     let parts = BlockParts {
         block: &block.block,
@@ -40,7 +40,7 @@ fn render(node: &Node, block: Option<Arc<StoredBlock>>, full: bool) -> Answer {
     };
     let mut writer = JsonWriter::with_capacity(parts.json_capacity(full));
     if full && !block.tx_hashes.is_empty() {
-        let receipts = node.receipts_of(&block)?;
+        let receipts = home.receipts_of(&block)?;
         check_length(&block, receipts.senders.len())?;
         write_block(&mut writer, &parts, Some(&receipts.senders));
     } else {

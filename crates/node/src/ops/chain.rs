@@ -1,19 +1,19 @@
 //! The chain's name and height.
 
 use super::{Answer, quantity};
-use crate::Node;
+use crate::OpenHome;
 
-pub(super) fn block_number(node: &Node) -> Answer {
-    quantity(node.head()?.block.header.number)
+pub(super) fn block_number(home: &OpenHome) -> Answer {
+    quantity(home.head()?.block.header.number)
 }
 
-pub(super) fn chain_id(node: &Node) -> Answer {
-    quantity(node.chain().spec().chain_id())
+pub(super) fn chain_id(home: &OpenHome) -> Answer {
+    quantity(home.chain().spec().chain_id())
 }
 
 /// The network's id is the chain's: there are no peers to tell apart.
-pub(super) fn net_version(node: &Node) -> Answer {
-    Ok(format!("\"{}\"", node.chain().spec().chain_id()).into_bytes())
+pub(super) fn net_version(home: &OpenHome) -> Answer {
+    Ok(format!("\"{}\"", home.chain().spec().chain_id()).into_bytes())
 }
 
 /// Blocks come from files or from this node itself, so it is never behind anyone.

@@ -1,7 +1,7 @@
 //! Fees: what the next block asks, what past blocks took, and what to suggest.
 
 use super::{Answer, short};
-use crate::{BlockNumber, Node, NodeError, json::JsonWriter};
+use crate::{BlockNumber, NodeError, OpenHome, json::JsonWriter};
 use alloy_consensus::Transaction as _;
 use alloy_eips::BlockNumberOrTag;
 use alloy_primitives::{Address, B256};
@@ -35,28 +35,28 @@ pub(crate) struct TipOracle {
 }
 
 impl TipOracle {
-    fn suggest(&self, node: &Node) -> Result<u128, NodeError> {
-        let head = node.head()?;
+    fn suggest(&self, home: &OpenHome) -> Result<u128, NodeError> {
+        let head = home.head()?;
         let last = *self.last.lock();
         let start = match last {
             Some((hash, tip)) if hash == head.hash => return Ok(tip),
             Some((_, tip)) => tip,
             None => SUGGEST_START_WEI,
         };
-        let tip = sample(node, head.block.header.number, start)?;
+        let tip = sample(home, head.block.header.number, start)?;
         *self.last.lock() = Some((head.hash, tip));
         Ok(tip)
     }
 }
 
 /// The percentile of the cheapest tips of recent blocks.
-fn sample(node: &Node, head: Height, last: u128) -> Result<u128, NodeError> {
+fn sample(home: &OpenHome, head: Height, last: u128) -> Result<u128, NodeError> {
     let mut samples = Vec::new();
     let (mut looked, mut thin) = (0, 0);
     let mut number = head;
     while number > 0 && looked < SUGGEST_BLOCKS + thin.min(SUGGEST_EXTRA_BLOCKS) {
-        let Some(block) = node.canonical(number)? else { break };
-        let receipts = node.receipts_of(&block)?;
+        let Some(block) = home.canonical(number)? else { break };
+        let receipts = home.receipts_of(&block)?;
         let mut tips = tips_of(&block, &receipts.senders, block.block.header.beneficiary);
         tips.truncate(SUGGEST_SAMPLES);
         if tips.len() <= 1 {
@@ -85,19 +85,19 @@ fn tips_of(block: &StoredBlock, senders: &[Address], producer: Address) -> Vec<u
     tips
 }
 
-pub(super) fn max_priority_fee_per_gas(node: &Node) -> Answer {
-    let tip = node.tips().suggest(node)?;
+pub(super) fn max_priority_fee_per_gas(home: &OpenHome) -> Answer {
+    let tip = home.tips().suggest(home)?;
     short(|w| w.quantity_u128(tip))
 }
 
-pub(super) fn gas_price(node: &Node) -> Answer {
-    let tip = node.tips().suggest(node)?;
-    let base_fee = node.head()?.block.header.base_fee_per_gas.unwrap_or(0);
+pub(super) fn gas_price(home: &OpenHome) -> Answer {
+    let tip = home.tips().suggest(home)?;
+    let base_fee = home.head()?.block.header.base_fee_per_gas.unwrap_or(0);
     short(|w| w.quantity_u128(tip + u128::from(base_fee)))
 }
 
-pub(super) fn base_fee(node: &Node) -> Answer {
-    let fee = fees::next_base_fee(node.chain().spec(), &node.head()?.block.header);
+pub(super) fn base_fee(home: &OpenHome) -> Answer {
+    let fee = fees::next_base_fee(home.chain().spec(), &home.head()?.block.header);
     match fee {
         Some(fee) => short(|w| w.quantity(fee)),
         None => super::null(),
@@ -105,9 +105,9 @@ pub(super) fn base_fee(node: &Node) -> Answer {
 }
 
 /// Of the head itself, as go-ethereum: its excess is what the next block starts from.
-pub(super) fn blob_base_fee(node: &Node) -> Answer {
-    let head = node.head()?;
-    let fee = fees::blob_base_fee(node.chain().spec(), &head.block.header);
+pub(super) fn blob_base_fee(home: &OpenHome) -> Answer {
+    let head = home.head()?;
+    let fee = fees::blob_base_fee(home.chain().spec(), &head.block.header);
     match fee {
         Some(fee) => short(|w| w.quantity_u128(fee)),
         None => super::null(),
@@ -125,14 +125,14 @@ struct BlockFees {
     rewards: Vec<u128>,
 }
 
-pub(super) fn fee_history(node: &Node, count: u64, newest: BlockNumber, percentiles: &[f64]) -> Answer {
+pub(super) fn fee_history(home: &OpenHome, count: u64, newest: BlockNumber, percentiles: &[f64]) -> Answer {
     if count == 0 {
         return Ok(NO_HISTORY.into());
     }
     check_percentiles(percentiles)?;
-    let mut count = count.min(node.config().rpc.fee_history_max_blocks.max(1));
-    let head = node.head()?.block.header.number;
-    let last = node.height(newest)?;
+    let mut count = count.min(home.config().rpc.fee_history_max_blocks.max(1));
+    let head = home.head()?.block.header.number;
+    let last = home.height(newest)?;
     if last > head {
         let message = format!("request beyond head block: requested {last}, head {head}");
         return Err(NodeError::Unsupported { message });
@@ -141,15 +141,15 @@ pub(super) fn fee_history(node: &Node, count: u64, newest: BlockNumber, percenti
     if newest == BlockNumberOrTag::Pending {
         count -= 1;
     }
-    count = count.min(last + 1);
+    count = count.min((last + 1).saturating_sub(home.first_block()));
     if count == 0 {
         return Ok(NO_HISTORY.into());
     }
     let oldest = last + 1 - count;
     let mut rows = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
     for number in oldest..=last {
-        let block = node.canonical(number)?.ok_or(NodeError::BlockNotFound { number: Some(number) })?;
-        rows.push(fees_of(node, &block, percentiles)?);
+        let block = home.canonical(number)?.ok_or(NodeError::BlockNotFound { number: Some(number) })?;
+        rows.push(fees_of(home, &block, percentiles)?);
     }
     Ok(render(oldest, &rows, !percentiles.is_empty()))
 }
@@ -175,8 +175,8 @@ fn check_percentiles(percentiles: &[f64]) -> Result<(), NodeError> {
     Ok(())
 }
 
-fn fees_of(node: &Node, block: &StoredBlock, percentiles: &[f64]) -> Result<BlockFees, NodeError> {
-    let spec = node.chain().spec();
+fn fees_of(home: &OpenHome, block: &StoredBlock, percentiles: &[f64]) -> Result<BlockFees, NodeError> {
+    let spec = home.chain().spec();
     let header = &block.block.header;
     let ratio = |used: u64, limit: u64| if limit == 0 { 0.0 } else { used as f64 / limit as f64 };
     let max_blob_gas = spec.blob_params(header.timestamp).map_or(0, |params| params.max_blob_gas());
@@ -184,7 +184,8 @@ fn fees_of(node: &Node, block: &StoredBlock, percentiles: &[f64]) -> Result<Bloc
     let rewards = if percentiles.is_empty() {
         Vec::new()
     } else {
-        rewards(block, &*node.receipts_of(block)?, percentiles)
+        let stored = home.receipts_of(block)?;
+        rewards(block, &stored, percentiles)
     };
     Ok(BlockFees {
         base: header.base_fee_per_gas.unwrap_or(0),

@@ -2,20 +2,21 @@
 
 use super::Answer;
 use crate::{
-    LogFilter, Node, NodeError,
+    LogFilter, NodeError, OpenHome,
     json::{JsonWriter, LogPlace, write_log},
 };
 use alloy_eips::BlockNumberOrTag;
 use alloy_primitives::{Address, B256, Bloom, BloomInput, Log};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Height;
+use std::sync::atomic::Ordering;
 
-pub(super) fn get(node: &Node, filter: &LogFilter) -> Answer {
+pub(super) fn get(home: &OpenHome, filter: &LogFilter) -> Answer {
     let mut search = Search {
-        node,
+        home,
         filter,
         found: 0,
-        limit: node.config().rpc.logs_max_results,
+        limit: home.config().rpc.logs_max_results,
         writer: JsonWriter::default(),
     };
     search.writer.begin_array();
@@ -25,13 +26,16 @@ pub(super) fn get(node: &Node, filter: &LogFilter) -> Answer {
                 let message = "cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other";
                 return Err(NodeError::invalid_params(message));
             }
-            let block = node.block_by_hash(&hash)?.ok_or(NodeError::UnknownBlock)?;
+            let block = home.block_by_hash(&hash)?.ok_or(NodeError::UnknownBlock)?;
             search.block(&block)?;
         }
         None => {
-            if let Some((first, last)) = range(node, filter)? {
-                for height in first..=last {
-                    if let Some(block) = node.canonical(height)? {
+            if let Some((first, last)) = range(home, filter)? {
+                for height in first.max(home.first_block())..=last {
+                    if home.stopping().load(Ordering::Relaxed) {
+                        return Err(NodeError::Closed);
+                    }
+                    if let Some(block) = home.canonical(height)? {
                         search.block(&block)?;
                     }
                 }
@@ -43,7 +47,7 @@ pub(super) fn get(node: &Node, filter: &LogFilter) -> Answer {
 }
 
 /// The heights to search, both inclusive; `None` for none.
-fn range(node: &Node, filter: &LogFilter) -> Result<Option<(Height, Height)>, NodeError> {
+fn range(home: &OpenHome, filter: &LogFilter) -> Result<Option<(Height, Height)>, NodeError> {
     let (from, to) = (filter.from_block.unwrap_or_default(), filter.to_block.unwrap_or_default());
     if from == BlockNumberOrTag::Pending || to == BlockNumberOrTag::Pending {
         return Err(NodeError::invalid_params("pending logs are not supported"));
@@ -54,15 +58,15 @@ fn range(node: &Node, filter: &LogFilter) -> Result<Option<(Height, Height)>, No
     {
         return Err(NodeError::invalid_params("invalid block range params"));
     }
-    let head = node.head()?.block.header.number;
-    let (first, last) = (node.height(from)?, node.height(to)?);
+    let head = home.head()?.block.header.number;
+    let (first, last) = (home.height(from)?, home.height(to)?);
     if first > last {
         return Ok(None);
     }
     if last > head {
         return Err(NodeError::invalid_params("block range extends beyond current head block"));
     }
-    let limit = node.config().rpc.logs_max_block_range;
+    let limit = home.config().rpc.logs_max_block_range;
     if limit != 0 && last - first > limit {
         return Err(NodeError::LimitExceeded { message: format!("exceed maximum block range: {limit}") });
     }
@@ -70,7 +74,7 @@ fn range(node: &Node, filter: &LogFilter) -> Result<Option<(Height, Height)>, No
 }
 
 struct Search<'a> {
-    node: &'a Node,
+    home: &'a OpenHome,
     filter: &'a LogFilter,
     found: usize,
     limit: usize,
@@ -83,7 +87,7 @@ impl Search<'_> {
         if !may_match(&header.logs_bloom, self.filter) {
             return Ok(());
         }
-        let stored = self.node.receipts_of(block)?;
+        let stored = self.home.receipts_of(block)?;
         let mut log_index = 0;
         for (tx_index, (receipt, tx_hash)) in stored.receipts.iter().zip(&block.tx_hashes).enumerate() {
             let place = LogPlace {

@@ -13,57 +13,57 @@ mod transactions;
 
 pub(crate) use fees::TipOracle;
 
-use crate::{Node, NodeError, Request, json::JsonWriter};
+use crate::{NodeError, OpenHome, Request, json::JsonWriter};
 use simulate::Simulated;
 
 /// What an operation gives: the JSON bytes of its result.
 pub(crate) type Answer = Result<Vec<u8>, NodeError>;
 
 /// Runs a request.
-pub(crate) fn answer(node: &Node, request: Request) -> Answer {
+pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
     match request {
-        Request::BlockNumber => chain::block_number(node),
-        Request::ChainId => chain::chain_id(node),
-        Request::NetVersion => chain::net_version(node),
+        Request::BlockNumber => chain::block_number(home),
+        Request::ChainId => chain::chain_id(home),
+        Request::NetVersion => chain::net_version(home),
         Request::Syncing => chain::syncing(),
-        Request::GasPrice => fees::gas_price(node),
-        Request::MaxPriorityFeePerGas => fees::max_priority_fee_per_gas(node),
-        Request::BaseFee => fees::base_fee(node),
-        Request::BlobBaseFee => fees::blob_base_fee(node),
+        Request::GasPrice => fees::gas_price(home),
+        Request::MaxPriorityFeePerGas => fees::max_priority_fee_per_gas(home),
+        Request::BaseFee => fees::base_fee(home),
+        Request::BlobBaseFee => fees::blob_base_fee(home),
         Request::FeeHistory { block_count, newest_block, reward_percentiles } => {
-            fees::fee_history(node, block_count.to(), newest_block, &reward_percentiles.unwrap_or_default())
+            fees::fee_history(home, block_count.to(), newest_block, &reward_percentiles.unwrap_or_default())
         }
-        Request::GetBalance { address, block } => state::balance(node, &address, block),
-        Request::GetCode { address, block } => state::code(node, &address, block),
-        Request::GetStorageAt { address, slot, block } => state::storage_at(node, &address, &slot, block),
-        Request::GetTransactionCount { address, block } => state::transaction_count(node, &address, block),
-        Request::GetBlockByNumber { block, full } => blocks::by_number(node, block, full),
-        Request::GetBlockByHash { hash, full } => blocks::by_hash(node, &hash, full),
+        Request::GetBalance { address, block } => state::balance(home, &address, block),
+        Request::GetCode { address, block } => state::code(home, &address, block),
+        Request::GetStorageAt { address, slot, block } => state::storage_at(home, &address, &slot, block),
+        Request::GetTransactionCount { address, block } => state::transaction_count(home, &address, block),
+        Request::GetBlockByNumber { block, full } => blocks::by_number(home, block, full),
+        Request::GetBlockByHash { hash, full } => blocks::by_hash(home, &hash, full),
         Request::GetBlockTransactionCountByNumber { block } => {
-            blocks::transaction_count_by_number(node, block)
+            blocks::transaction_count_by_number(home, block)
         }
-        Request::GetBlockTransactionCountByHash { hash } => blocks::transaction_count_by_hash(node, &hash),
-        Request::GetBlockReceipts { block } => receipts::of_block(node, block),
-        Request::GetTransactionByHash { hash } => transactions::by_hash(node, &hash),
+        Request::GetBlockTransactionCountByHash { hash } => blocks::transaction_count_by_hash(home, &hash),
+        Request::GetBlockReceipts { block } => receipts::of_block(home, block),
+        Request::GetTransactionByHash { hash } => transactions::by_hash(home, &hash),
         Request::GetTransactionByBlockNumberAndIndex { block, index } => {
-            transactions::by_number_and_index(node, block, index.to())
+            transactions::by_number_and_index(home, block, index.to())
         }
         Request::GetTransactionByBlockHashAndIndex { hash, index } => {
-            transactions::by_hash_and_index(node, &hash, index.to())
+            transactions::by_hash_and_index(home, &hash, index.to())
         }
-        Request::GetTransactionReceipt { hash } => receipts::of_transaction(node, &hash),
-        Request::GetLogs { filter } => logs::get(node, &filter),
+        Request::GetTransactionReceipt { hash } => receipts::of_transaction(home, &hash),
+        Request::GetLogs { filter } => logs::get(home, &filter),
         Request::Call { transaction, block, state_overrides, block_overrides } => {
-            simulate::call(node, &Simulated { transaction, block, state_overrides, block_overrides })
+            simulate::call(home, &Simulated { transaction, block, state_overrides, block_overrides })
         }
         Request::EstimateGas { transaction, block, state_overrides, block_overrides } => {
-            simulate::estimate_gas(node, &Simulated { transaction, block, state_overrides, block_overrides })
+            simulate::estimate_gas(home, &Simulated { transaction, block, state_overrides, block_overrides })
         }
-        Request::SendRawTransaction { transaction } => send::raw_transaction(node, &transaction),
-        Request::GetRawBlock { block } => raw::block(node, block),
-        Request::GetRawHeader { block } => raw::header(node, block),
-        Request::GetRawReceipts { block } => raw::receipts(node, block),
-        Request::GetRawTransaction { hash } => raw::transaction(node, &hash),
+        Request::SendRawTransaction { transaction } => send::raw_transaction(home, &transaction),
+        Request::GetRawBlock { block } => raw::block(home, block),
+        Request::GetRawHeader { block } => raw::header(home, block),
+        Request::GetRawReceipts { block } => raw::receipts(home, block),
+        Request::GetRawTransaction { hash } => raw::transaction(home, &hash),
     }
 }
 

@@ -2,20 +2,20 @@
 //! unknown hash an error: go-ethereum's habit.
 
 use super::{Answer, null};
-use crate::{BlockRef, Node, NodeError, json::JsonWriter};
+use crate::{BlockRef, NodeError, OpenHome, json::JsonWriter};
 use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::B256;
 use alloy_rlp::Encodable;
 use hearth_ledger::StoredBlock;
 use std::sync::Arc;
 
-pub(super) fn block(node: &Node, block: BlockRef) -> Answer {
-    let bytes = find(node, block)?.map(|found| alloy_rlp::encode(&found.block));
+pub(super) fn block(home: &OpenHome, block: BlockRef) -> Answer {
+    let bytes = find(home, block)?.map(|found| alloy_rlp::encode(&found.block));
     hex(&bytes.unwrap_or_default())
 }
 
-pub(super) fn header(node: &Node, block: BlockRef) -> Answer {
-    let bytes = find(node, block)?.map(|found| {
+pub(super) fn header(home: &OpenHome, block: BlockRef) -> Answer {
+    let bytes = find(home, block)?.map(|found| {
         let mut out = Vec::with_capacity(found.block.header.length());
         found.block.header.encode(&mut out);
         out
@@ -23,9 +23,9 @@ pub(super) fn header(node: &Node, block: BlockRef) -> Answer {
     hex(&bytes.unwrap_or_default())
 }
 
-pub(super) fn receipts(node: &Node, block: BlockRef) -> Answer {
-    let Some(found) = find(node, block)? else { return null() };
-    let stored = node.receipts_of(&found)?;
+pub(super) fn receipts(home: &OpenHome, block: BlockRef) -> Answer {
+    let Some(found) = find(home, block)? else { return null() };
+    let stored = home.receipts_of(&found)?;
     let mut writer = JsonWriter::default();
     writer.begin_array();
     stored.receipts.iter().for_each(|receipt| {
@@ -35,17 +35,17 @@ pub(super) fn receipts(node: &Node, block: BlockRef) -> Answer {
     Ok(writer.into_bytes())
 }
 
-pub(super) fn transaction(node: &Node, hash: &B256) -> Answer {
-    if let Some((block, index)) = node.chain().ledger().transaction(hash)? {
+pub(super) fn transaction(home: &OpenHome, hash: &B256) -> Answer {
+    if let Some((block, index)) = home.chain().ledger().transaction(hash)? {
         let tx = block.block.body.transactions.get(index);
         return hex(&tx.map(|tx| tx.encoded_2718()).unwrap_or_default());
     }
-    let entry = node.pool().get(hash);
+    let entry = home.pool().get(hash);
     hex(&entry.map(|entry| entry.encoded()).unwrap_or_default())
 }
 
-fn find(node: &Node, block: BlockRef) -> Result<Option<Arc<StoredBlock>>, NodeError> {
-    match (node.block_by_ref(block)?, block) {
+fn find(home: &OpenHome, block: BlockRef) -> Result<Option<Arc<StoredBlock>>, NodeError> {
+    match (home.block_by_ref(block)?, block) {
         (None, BlockRef::Hash(_)) => Err(NodeError::BlockNotFound { number: None }),
         (found, _) => Ok(found),
     }

@@ -2,7 +2,7 @@
 
 use super::{Answer, blocks::check_length, null};
 use crate::{
-    BlockRef, Node, NodeError,
+    BlockRef, NodeError, OpenHome,
     json::{JsonWriter, LogPlace, ReceiptPlace, write_receipt},
 };
 use alloy_primitives::B256;
@@ -12,29 +12,29 @@ use hearth_ledger::{StoredBlock, StoredReceipts};
 /// Room for a receipt with a log or two, in bytes.
 const RECEIPT_BYTES: usize = 2048;
 
-pub(super) fn of_block(node: &Node, block: BlockRef) -> Answer {
-    let Some(block) = node.block_by_ref(block)? else { return null() };
-    let stored = node.receipts_of(&block)?;
+pub(super) fn of_block(home: &OpenHome, block: BlockRef) -> Answer {
+    let Some(block) = home.block_by_ref(block)? else { return null() };
+    let stored = home.receipts_of(&block)?;
     check_length(&block, stored.receipts.len())?;
     let mut writer = JsonWriter::with_capacity(RECEIPT_BYTES * (stored.receipts.len() + 1));
     writer.begin_array();
     let mut cursor = Cursor::default();
     for index in 0..stored.receipts.len() {
-        write_one(node, &mut writer, &block, &stored, index, &cursor)?;
+        write_one(home, &mut writer, &block, &stored, index, &cursor)?;
         cursor.pass(&stored, index);
     }
     writer.end_array();
     Ok(writer.into_bytes())
 }
 
-pub(super) fn of_transaction(node: &Node, hash: &B256) -> Answer {
-    let Some((block, index)) = node.chain().ledger().transaction(hash)? else { return null() };
-    let stored = node.receipts_of(&block)?;
+pub(super) fn of_transaction(home: &OpenHome, hash: &B256) -> Answer {
+    let Some((block, index)) = home.chain().ledger().transaction(hash)? else { return null() };
+    let stored = home.receipts_of(&block)?;
     check_length(&block, stored.receipts.len())?;
     let mut cursor = Cursor::default();
     (0..index).for_each(|before| cursor.pass(&stored, before));
     let mut writer = JsonWriter::with_capacity(RECEIPT_BYTES);
-    write_one(node, &mut writer, &block, &stored, index, &cursor)?;
+    write_one(home, &mut writer, &block, &stored, index, &cursor)?;
     Ok(writer.into_bytes())
 }
 
@@ -55,7 +55,7 @@ impl Cursor {
 }
 
 fn write_one(
-    node: &Node,
+    home: &OpenHome,
     writer: &mut JsonWriter,
     block: &StoredBlock,
     stored: &StoredReceipts,
@@ -78,7 +78,7 @@ fn write_one(
         gas_before: before.gas,
         logs_before: before.logs,
         base_fee: header.base_fee_per_gas,
-        blob_gas_price: fees::blob_base_fee(node.chain().spec(), header),
+        blob_gas_price: fees::blob_base_fee(home.chain().spec(), header),
     };
     write_receipt(writer, stored.receipts.get(index).ok_or_else(missing)?, &at);
     Ok(())

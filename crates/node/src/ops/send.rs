@@ -1,16 +1,16 @@
 //! `eth_sendRawTransaction`.
 
 use super::{Answer, short};
-use crate::{Node, NodeError};
+use crate::{NodeError, OpenHome};
 use alloy_consensus::Transaction as _;
 use alloy_eips::eip2718::Decodable2718;
 use alloy_primitives::U256;
 use hearth_chain::pool::PoolError;
 use hearth_primitives::PooledTransaction;
 
-pub(super) fn raw_transaction(node: &Node, bytes: &[u8]) -> Answer {
+pub(super) fn raw_transaction(home: &OpenHome, bytes: &[u8]) -> Answer {
     let transaction = decode(bytes)?;
-    let limits = &node.config().rpc;
+    let limits = &home.config().rpc;
     let fee = U256::from(transaction.max_fee_per_gas()).saturating_mul(U256::from(transaction.gas_limit()));
     if limits.tx_fee_cap_wei != 0 && fee > U256::from(limits.tx_fee_cap_wei) {
         return Err(PoolError::FeeCapExceeded { fee_wei: fee, cap_wei: limits.tx_fee_cap_wei }.into());
@@ -18,10 +18,10 @@ pub(super) fn raw_transaction(node: &Node, bytes: &[u8]) -> Answer {
     if !limits.allow_unprotected_txs && transaction.chain_id().is_none() {
         return Err(PoolError::Unprotected.into());
     }
-    let (state, head) = node.state_at(None)?;
-    let entry = node.pool().add(transaction, &head.block.header, &state)?;
-    if let Some(dev) = node.dev() {
-        let mined = dev.mine_ready().map_err(|e| crate::node::chain_error(&node.config().home, e))?;
+    let (state, head) = home.state_at(None)?;
+    let entry = home.pool().add(transaction, &head.block.header, &state)?;
+    if let Some(dev) = home.dev() {
+        let mined = dev.mine_ready().map_err(|e| crate::home::chain_error(&home.config().home, e))?;
         if let Some((_, error)) = mined.dropped.iter().find(|(hash, _)| *hash == entry.hash) {
             return Err(PoolError::Invalid { reason: error.to_string() }.into());
         }

@@ -1,7 +1,7 @@
 //! `eth_call` and `eth_estimateGas`.
 
 use super::{Answer, quantity};
-use crate::{BlockRef, Node, NodeError, json::JsonWriter};
+use crate::{BlockRef, NodeError, OpenHome, json::JsonWriter};
 use hearth_evm::{
     BlockOverrides, CallError, CallLimits, CallRequest, CallSite, StateOverrides, call as run_call,
     estimate_gas as run_estimate,
@@ -19,8 +19,8 @@ pub(super) struct Simulated {
     pub block_overrides: Option<BlockOverrides>,
 }
 
-pub(super) fn call(node: &Node, asked: &Simulated) -> Answer {
-    let outcome = at_site(node, asked, |site, limits| {
+pub(super) fn call(home: &OpenHome, asked: &Simulated) -> Answer {
+    let outcome = at_site(home, asked, |site, limits| {
         let (state, block) = (asked.state_overrides.as_ref(), asked.block_overrides.as_ref());
         run_call(site, &asked.transaction, state, block, &limits)?.into_output()
     })?;
@@ -29,24 +29,24 @@ pub(super) fn call(node: &Node, asked: &Simulated) -> Answer {
     Ok(writer.into_bytes())
 }
 
-pub(super) fn estimate_gas(node: &Node, asked: &Simulated) -> Answer {
-    quantity(at_site(node, asked, |site, limits| {
+pub(super) fn estimate_gas(home: &OpenHome, asked: &Simulated) -> Answer {
+    quantity(at_site(home, asked, |site, limits| {
         let (state, block) = (asked.state_overrides.as_ref(), asked.block_overrides.as_ref());
         run_estimate(site, &asked.transaction, state, block, &limits)
     })?)
 }
 
 fn at_site<T>(
-    node: &Node,
+    home: &OpenHome,
     asked: &Simulated,
     run: impl FnOnce(CallSite<'_>, CallLimits<'_>) -> Result<T, CallError>,
 ) -> Result<T, NodeError> {
-    let (state, block) = node.state_at(asked.block)?;
-    let chain = node.chain();
+    let (state, block) = home.state_at(asked.block)?;
+    let chain = home.chain();
     let hashes = chain.ledger().as_ref();
     let site = CallSite { spec: chain.spec(), header: &block.block.header, state: &state, hashes };
-    let rpc = &node.config().rpc;
-    let limits = CallLimits { gas_cap: rpc.gas_cap, timeout: CALL_TIMEOUT, cancel: Some(node.stopping()) };
+    let rpc = &home.config().rpc;
+    let limits = CallLimits { gas_cap: rpc.gas_cap, timeout: CALL_TIMEOUT, cancel: Some(home.stopping()) };
     run(site, limits).map_err(call_error)
 }
 

@@ -1,19 +1,19 @@
 //! Reads of accounts and storage.
 
 use super::{Answer, quantity, short};
-use crate::{BlockRef, Node, json::JsonWriter};
+use crate::{BlockRef, OpenHome, json::JsonWriter};
 use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{Address, U256};
 use hearth_primitives::StateReader;
 
-pub(super) fn balance(node: &Node, address: &Address, block: Option<BlockRef>) -> Answer {
-    let (state, _) = node.state_at(block)?;
+pub(super) fn balance(home: &OpenHome, address: &Address, block: Option<BlockRef>) -> Answer {
+    let (state, _) = home.state_at(block)?;
     let account = state.account(address)?.unwrap_or_default();
     short(|w| w.quantity_u256(&account.balance))
 }
 
-pub(super) fn code(node: &Node, address: &Address, block: Option<BlockRef>) -> Answer {
-    let (state, _) = node.state_at(block)?;
+pub(super) fn code(home: &OpenHome, address: &Address, block: Option<BlockRef>) -> Answer {
+    let (state, _) = home.state_at(block)?;
     let code = match state.account(address)?.filter(|account| account.has_code()) {
         Some(account) => state.code(&account.code_hash)?,
         None => Default::default(),
@@ -23,15 +23,15 @@ pub(super) fn code(node: &Node, address: &Address, block: Option<BlockRef>) -> A
     Ok(writer.into_bytes())
 }
 
-pub(super) fn storage_at(node: &Node, address: &Address, slot: &U256, block: Option<BlockRef>) -> Answer {
-    let (state, _) = node.state_at(block)?;
+pub(super) fn storage_at(home: &OpenHome, address: &Address, slot: &U256, block: Option<BlockRef>) -> Answer {
+    let (state, _) = home.state_at(block)?;
     let value = state.storage(address, slot)?;
     short(|w| w.bytes(&value.to_be_bytes::<32>()))
 }
 
-pub(super) fn transaction_count(node: &Node, address: &Address, block: Option<BlockRef>) -> Answer {
-    let (state, _) = node.state_at(block)?;
+pub(super) fn transaction_count(home: &OpenHome, address: &Address, block: Option<BlockRef>) -> Answer {
+    let (state, _) = home.state_at(block)?;
     let nonce = state.account(address)?.unwrap_or_default().nonce;
     let pending = block == Some(BlockId::Number(BlockNumberOrTag::Pending));
-    quantity(if pending { node.pool().next_nonce(address, nonce) } else { nonce })
+    quantity(if pending { home.pool().next_nonce(address, nonce) } else { nonce })
 }

@@ -1,0 +1,167 @@
+//! An open home: chain, pool, block production. Operations and traces run on it.
+
+use crate::{FsyncPolicy, Mode, NodeConfig, NodeError, ops::TipOracle};
+use hearth_chain::{
+    Chain, ChainError, ChainOptions,
+    dev::{DevChain, dev_genesis_json},
+    pool::TransactionPool,
+};
+use hearth_flatkv::{FlatKvError, Fsync};
+use hearth_primitives::Height;
+use serde::Serialize;
+use std::{
+    path::Path,
+    sync::{Arc, atomic::AtomicBool},
+};
+
+/// The stores of one home and what lives on them.
+pub(crate) struct OpenHome {
+    config: NodeConfig,
+    chain: Arc<Chain>,
+    pool: Arc<TransactionPool>,
+    dev: Option<DevChain>,
+    tips: TipOracle,
+    stopping: Arc<AtomicBool>,
+}
+
+/// What an open home holds, for a line at start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HomeStatus {
+    /// The chain's id.
+    pub chain_id: u64,
+    /// Height of the head.
+    pub head: Height,
+    /// Hash of the head, as hex.
+    pub head_hash: String,
+    /// Oldest height with state.
+    pub oldest_state: Height,
+}
+
+impl OpenHome {
+    /// Opens the chain that the configuration means.
+    pub fn open(config: NodeConfig, stopping: Arc<AtomicBool>) -> Result<Self, NodeError> {
+        let chain = Arc::new(open_chain(&config)?);
+        let pool = Arc::new(TransactionPool::new(chain.spec().clone(), config.pool.clone()));
+        let dev = match config.mode {
+            Mode::Dev => Some(DevChain::new(chain.clone(), pool.clone())),
+            Mode::Start => None,
+        };
+        Ok(Self { config, chain, pool, dev, tips: TipOracle::default(), stopping })
+    }
+
+    /// Flushes and closes the stores.
+    pub fn close(&self) -> Result<(), NodeError> {
+        self.chain.close().map_err(|e| chain_error(&self.config.home, e))
+    }
+
+    pub fn status(&self) -> HomeStatus {
+        status(&self.chain)
+    }
+
+    pub fn config(&self) -> &NodeConfig {
+        &self.config
+    }
+
+    pub fn chain(&self) -> &Arc<Chain> {
+        &self.chain
+    }
+
+    pub fn pool(&self) -> &Arc<TransactionPool> {
+        &self.pool
+    }
+
+    /// Block production, where this node makes blocks.
+    pub fn dev(&self) -> Option<&DevChain> {
+        self.dev.as_ref()
+    }
+
+    pub fn tips(&self) -> &TipOracle {
+        &self.tips
+    }
+
+    /// Height of the first block: that of a home which begins in the middle has only a state below it.
+    pub fn first_block(&self) -> Height {
+        match self.chain.base() {
+            0 => 0,
+            base => base + 1,
+        }
+    }
+
+    /// Set while the node closes: running calls give up.
+    pub fn stopping(&self) -> &AtomicBool {
+        &self.stopping
+    }
+}
+
+/// Writes a genesis into a home that holds nothing yet.
+pub(crate) fn init_home(home: &Path, genesis_json: &str) -> Result<HomeStatus, NodeError> {
+    let options = ChainOptions::default();
+    match Chain::open(home, &options) {
+        Ok(chain) => {
+            let _ = chain.close();
+            return Err(NodeError::HomeNotEmpty { home: home.to_owned() });
+        }
+        Err(ChainError::NotInitialised { .. }) => {}
+        Err(error) => return Err(chain_error(home, error)),
+    }
+    let chain = Chain::create(home, genesis_json, &options).map_err(|e| chain_error(home, e))?;
+    let status = status(&chain);
+    chain.close().map_err(|e| chain_error(home, e))?;
+    Ok(status)
+}
+
+fn status(chain: &Chain) -> HomeStatus {
+    let head = chain.head();
+    HomeStatus {
+        chain_id: chain.spec().chain_id(),
+        head: head.height,
+        head_hash: head.hash.to_string(),
+        oldest_state: chain.kv().oldest().unwrap_or(head.height),
+    }
+}
+
+fn open_chain(config: &NodeConfig) -> Result<Chain, NodeError> {
+    let options = ChainOptions { fsync: fsync(config.fsync), cache_bytes: config.caches.state_bytes };
+    let opened = match (config.mode, &config.genesis) {
+        (Mode::Dev, _) => Chain::create(&config.home, &dev_genesis_json(config.dev.gas_limit), &options),
+        (Mode::Start, None) => Chain::open(&config.home, &options),
+        (Mode::Start, Some(path)) => {
+            let read = std::fs::read_to_string(path);
+            let text = read.map_err(|e| NodeError::Genesis { reason: format!("{}: {e}", path.display()) })?;
+            // `start` never makes a chain: it only checks that the home's is the one that is meant.
+            // Dropping the first one frees the home for the second, which compares.
+            let exists = Chain::open(&config.home, &options).and_then(|chain| chain.close());
+            exists.and_then(|()| Chain::create(&config.home, &text, &options))
+        }
+    };
+    opened.map_err(|e| chain_error(&config.home, e))
+}
+
+fn fsync(policy: FsyncPolicy) -> Fsync {
+    match policy {
+        FsyncPolicy::Block => Fsync::Block,
+        FsyncPolicy::Interval(every) => Fsync::Interval(every),
+        FsyncPolicy::None => Fsync::None,
+    }
+}
+
+/// What the chain says, in the node's terms.
+pub(crate) fn chain_error(home: &Path, error: ChainError) -> NodeError {
+    let home = home.to_owned();
+    match error {
+        ChainError::NotInitialised { .. } => NodeError::HomeEmpty { home },
+        ChainError::Store(FlatKvError::Locked { .. }) => NodeError::HomeInUse { home },
+        error @ (ChainError::OtherChain { .. }
+        | ChainError::NewerFormat { .. }
+        | ChainError::BadHome { .. }) => NodeError::HomeIncompatible { home, reason: error.to_string() },
+        ChainError::Store(error @ (FlatKvError::Commitment { .. } | FlatKvError::NewerFormat { .. })) => {
+            NodeError::HomeIncompatible { home, reason: error.to_string() }
+        }
+        ChainError::Genesis { path, source } => {
+            NodeError::Genesis { reason: format!("{}: {source}", path.display()) }
+        }
+        ChainError::Cancelled => NodeError::Closed,
+        other => NodeError::Store { message: other.to_string() },
+    }
+}

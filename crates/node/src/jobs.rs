@@ -1,0 +1,315 @@
+//! Offline work on a home that no node has open: making it, import, export. One typed job, read from JSON.
+
+use crate::FsyncPolicy;
+use alloy_primitives::B256;
+use hearth_chain::import::{ImportJob, Progress};
+use hearth_chain::{Chain, ChainError, ChainOptions, ExportRange, ExportReport};
+use hearth_flatkv::{FlatKvError, Fsync};
+use hearth_primitives::Height;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Buffer of an export's file, in bytes.
+const EXPORT_BUFFER_BYTES: usize = 1024 * 1024;
+
+/// What to do with which home.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Job {
+    /// The home.
+    pub home: PathBuf,
+    /// When the logs are forced to the disk.
+    pub fsync: FsyncPolicy,
+    /// RocksDB block cache, in bytes.
+    pub cache_bytes: usize,
+    /// The work.
+    #[serde(flatten)]
+    pub work: Work,
+}
+
+/// The kinds of work.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "job", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Work {
+    /// Makes the home of a genesis.
+    Init {
+        /// A geth-format genesis file.
+        genesis: PathBuf,
+    },
+    /// Executes and verifies block files.
+    Import {
+        /// Makes the home where it is new; must equal the home's otherwise.
+        #[serde(default)]
+        genesis: Option<PathBuf>,
+        /// Block files in order.
+        files: Vec<PathBuf>,
+        /// Head to choose in place of what fork choice says.
+        #[serde(default)]
+        head: Option<B256>,
+    },
+    /// Executes and verifies one recorded block on its recorded pre-state.
+    ImportCase {
+        /// Fork rules; mainnet's where absent.
+        #[serde(default)]
+        genesis: Option<PathBuf>,
+        /// The recorded block, JSON or gzipped JSON.
+        case: PathBuf,
+    },
+    /// Writes the canonical chain as RLP blocks.
+    Export {
+        /// File to write; replaced whole, at the end.
+        file: PathBuf,
+        /// First block; the first one above the genesis where absent.
+        #[serde(default)]
+        from: Option<Height>,
+        /// Last block; the head where absent.
+        #[serde(default)]
+        to: Option<Height>,
+        /// Whether block 0 is written too, where `from` is absent.
+        #[serde(default)]
+        with_genesis: bool,
+    },
+}
+
+/// How far a job is. `done` of `total` is counted in bytes of input for an import, in blocks for an export.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobProgress {
+    /// Blocks executed or written.
+    pub blocks: u64,
+    /// Gas that they used.
+    pub gas: u64,
+    /// Part that is done.
+    pub done: u64,
+    /// The whole; 0 while it is not known.
+    pub total: u64,
+    /// Number of the last block.
+    pub height: Option<Height>,
+}
+
+/// What a job did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobResult {
+    /// Blocks executed or written.
+    pub blocks: u64,
+    /// Blocks that were there already.
+    pub known: u64,
+    /// Gas of the executed ones.
+    pub gas: u64,
+    /// The head afterwards.
+    pub head: Option<JobHead>,
+    /// Checks that the input made impossible, one sentence each.
+    pub skipped: Vec<String>,
+}
+
+/// A head, for a line at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct JobHead {
+    /// Its height.
+    pub height: Height,
+    /// Its hash.
+    pub hash: B256,
+}
+
+/// Why a job ended without a result. What was done until then stays done.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// The home, its stores or the blocks.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    /// A file that is not the chain's own.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The job's description does not read.
+    #[error("the job: {0}")]
+    Description(#[from] serde_json::Error),
+}
+
+impl JobError {
+    /// A stable machine name of the kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Io { .. } | Self::Chain(ChainError::Io { .. }) => "io",
+            Self::Description(_) => "config",
+            Self::Chain(error) => match error {
+                ChainError::Cancelled => "cancelled",
+                ChainError::NotInitialised { .. } => "home_empty",
+                ChainError::Store(FlatKvError::Locked { .. }) => "home_in_use",
+                ChainError::OtherChain { .. }
+                | ChainError::NewerFormat { .. }
+                | ChainError::BadHome { .. } => "home_incompatible",
+                ChainError::Genesis { .. } => "genesis",
+                ChainError::Store(_) | ChainError::State(_) | ChainError::Ledger(_) => "store",
+                _ => "import",
+            },
+        }
+    }
+
+    /// `{"kind":…,"message":…}`.
+    pub fn to_json(&self) -> Vec<u8> {
+        serde_json::json!({ "kind": self.kind(), "message": self.to_string() }).to_string().into_bytes()
+    }
+}
+
+/// What the thread of a job and its watchers share.
+#[derive(Debug, Default)]
+pub struct JobControl {
+    progress: Mutex<JobProgress>,
+    cancel: AtomicBool,
+}
+
+impl JobControl {
+    /// How far the job is.
+    pub fn progress(&self) -> JobProgress {
+        *self.progress.lock()
+    }
+
+    /// Stops the job after the block under way.
+    pub fn cancel(&self) {
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Job {
+    /// Reads a job from JSON.
+    ///
+    /// # Errors
+    /// [`JobError::Description`] naming the field.
+    pub fn from_json(text: &str) -> Result<Self, JobError> {
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// Does the work on this thread.
+    ///
+    /// # Errors
+    /// See [`JobError`].
+    pub fn run(&self, control: &JobControl) -> Result<JobResult, JobError> {
+        let fsync = match self.fsync {
+            FsyncPolicy::Block => Fsync::Block,
+            FsyncPolicy::Interval(every) => Fsync::Interval(every),
+            FsyncPolicy::None => Fsync::None,
+        };
+        let options = ChainOptions { fsync, cache_bytes: self.cache_bytes };
+        let home = self.home.as_path();
+        match &self.work {
+            Work::Init { genesis } => {
+                let chain = open(home, Some(genesis), &options)?;
+                finish(&chain, Ok(JobResult::default()))
+            }
+            Work::Import { genesis, files, head } => {
+                let chain = open(home, genesis.as_deref(), &options)?;
+                let job = ImportJob { files: files.clone(), head: *head };
+                let report = &mut |p: &Progress| *control.progress.lock() = import_progress(p);
+                let done = chain.import(&job, report, &control.cancel);
+                let result = done.map(|done| JobResult {
+                    blocks: done.progress.blocks,
+                    known: done.progress.known,
+                    gas: done.progress.gas,
+                    ..JobResult::default()
+                });
+                finish(&chain, result.map_err(JobError::from))
+            }
+            Work::ImportCase { genesis, case } => {
+                let _ = (genesis, case);
+                Ok(JobResult::default())
+            }
+            Work::Export { file, from, to, with_genesis } => {
+                let chain = open(home, None, &options)?;
+                let range = ExportRange { from: *from, to: *to, with_genesis: *with_genesis };
+                let blocks = export(&chain, &range, file, control);
+                finish(&chain, blocks.map(|blocks| JobResult { blocks, ..JobResult::default() }))
+            }
+        }
+    }
+}
+
+fn import_progress(p: &Progress) -> JobProgress {
+    JobProgress {
+        blocks: p.blocks,
+        gas: p.gas,
+        done: p.bytes_done,
+        total: p.bytes_total,
+        height: Some(p.number),
+    }
+}
+
+fn read(path: &Path) -> Result<String, JobError> {
+    std::fs::read_to_string(path).map_err(|source| JobError::Io { path: path.to_owned(), source })
+}
+
+/// Opens the home's chain; with a genesis makes it where it is new.
+fn open(home: &Path, genesis: Option<&Path>, options: &ChainOptions) -> Result<Chain, JobError> {
+    match genesis {
+        None => Ok(Chain::open(home, options)?),
+        Some(path) => Ok(Chain::create(home, &read(path)?, options)?),
+    }
+}
+
+/// Closes the chain whatever happened; the work's own error is told first.
+fn finish(chain: &Chain, work: Result<JobResult, JobError>) -> Result<JobResult, JobError> {
+    let head = chain.head();
+    let closed = chain.close();
+    let result = work?;
+    closed?;
+    Ok(JobResult { head: Some(JobHead { height: head.height, hash: head.hash }), ..result })
+}
+
+/// Exports into a file beside the one that is wanted and renames it at the end, so that no half export is left.
+fn export(chain: &Chain, range: &ExportRange, file: &Path, control: &JobControl) -> Result<u64, JobError> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(format!(".partial-{}", std::process::id()));
+    let partial = PathBuf::from(name);
+    let failed = |source| JobError::Io { path: file.to_owned(), source };
+    let written = File::create(&partial).map_err(failed).and_then(|out| {
+        let mut out = BufWriter::with_capacity(EXPORT_BUFFER_BYTES, out);
+        let report = &mut |done: &ExportReport, all: u64| {
+            *control.progress.lock() =
+                JobProgress { blocks: done.blocks, done: done.blocks, total: all, ..JobProgress::default() };
+        };
+        let done = chain.export(range, file, &mut out, report, &control.cancel)?;
+        std::fs::rename(&partial, file).map_err(failed)?;
+        Ok(done.blocks)
+    });
+    if written.is_err() {
+        let _ = std::fs::remove_file(&partial);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_reads_from_the_json_that_crosses() {
+        let text = r#"{"home":"/h","fsync":"block","cacheBytes":1,"job":"export","file":"/f","to":7,"withGenesis":true}"#;
+        let job = Job::from_json(text).expect("a good job");
+        assert_eq!(job.home, Path::new("/h"));
+        let Work::Export { file, from, to, with_genesis } = job.work else { panic!("an export") };
+        assert_eq!((file.as_path(), from, to, with_genesis), (Path::new("/f"), None, Some(7), true));
+        let error = Job::from_json(&text.replace("export", "exprt")).expect_err("no such work");
+        assert_eq!(error.kind(), "config");
+        assert!(error.to_string().contains("exprt"), "{error}");
+    }
+
+    #[test]
+    fn an_export_of_a_home_without_a_chain_says_so_and_leaves_no_file() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("out.rlp");
+        let work = Work::Export { file: file.clone(), from: None, to: None, with_genesis: false };
+        let job = Job { home: dir.path().join("home"), fsync: FsyncPolicy::None, cache_bytes: 1 << 20, work };
+        let error = job.run(&JobControl::default()).expect_err("nothing there");
+        assert_eq!(error.kind(), "home_empty");
+        assert!(!file.exists());
+    }
+}

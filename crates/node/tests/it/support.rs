@@ -1,0 +1,92 @@
+//! Homes, configurations and fixtures for tests.
+
+use hearth_chain::{Chain, ChainOptions, import::ImportJob};
+use hearth_flatkv::Fsync;
+use hearth_node::{
+    CacheConfig, DevConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits, Request, RpcLimits,
+    TraceRequest, WorkerConfig, Workers,
+};
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    sync::atomic::AtomicBool,
+};
+
+/// A folder of the recorded cases; `None`, said aloud, where they are not there.
+pub fn fixtures(folder: &str) -> Option<PathBuf> {
+    let root = match std::env::var_os("HEARTH_FIXTURES") {
+        Some(root) => PathBuf::from(root),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
+    };
+    let dir = root.join(folder);
+    if dir.is_dir() {
+        return Some(dir);
+    }
+    println!("skipped: {} is not there", dir.display());
+    None
+}
+
+pub fn config(home: &Path, mode: Mode) -> NodeConfig {
+    NodeConfig {
+        home: home.to_owned(),
+        mode,
+        genesis: None,
+        fsync: FsyncPolicy::None,
+        caches: CacheConfig { state_bytes: 16 << 20 },
+        rpc: RpcLimits {
+            gas_cap: 50_000_000,
+            logs_max_results: 10_000,
+            logs_max_block_range: 0,
+            fee_history_max_blocks: 1024,
+            tx_fee_cap_wei: 1_000_000_000_000_000_000,
+            allow_unprotected_txs: false,
+        },
+        pool: PoolLimits {
+            max_transactions: 100,
+            max_per_account: 16,
+            max_bytes: 8 << 20,
+            max_transaction_bytes: 128 << 10,
+            price_bump_percent: 10,
+            min_tip_wei: 1,
+        },
+        workers: Workers {
+            read: WorkerConfig { threads: 2, queue: 64 },
+            heavy: WorkerConfig { threads: 2, queue: 64 },
+        },
+        dev: DevConfig { gas_limit: 30_000_000 },
+    }
+}
+
+/// A home with the execution-apis chain, open. The folder lives as long as the first part.
+pub fn execution_apis() -> Option<(tempfile::TempDir, Arc<Node>)> {
+    let fixtures = fixtures("rpc-compat")?;
+    let home = tempfile::tempdir().expect("a folder");
+    let genesis = std::fs::read_to_string(fixtures.join("genesis.json")).expect("genesis");
+    let options = ChainOptions { fsync: Fsync::None, cache_bytes: 16 << 20 };
+    let chain = Chain::create(home.path(), &genesis, &options).expect("a new home");
+    let job = ImportJob { files: vec![fixtures.join("chain.rlp")], head: None };
+    chain.import(&job, &mut |_| {}, &AtomicBool::new(false)).expect("the chain verifies");
+    chain.close().expect("closes");
+    drop(chain);
+    let node = Node::open(config(home.path(), Mode::Start)).expect("opens");
+    Some((home, node))
+}
+
+/// Asks for an operation as the boundary does: through JSON.
+pub fn ask(node: &Node, op: &str, args: Value) -> Result<Value, NodeError> {
+    let text = if args.is_null() { json!({ "op": op }) } else { json!({ "op": op, "args": args }) };
+    let bytes = node.handle(Request::from_json(text.to_string().as_bytes())?)?;
+    Ok(serde_json::from_slice(&bytes).expect("answers are JSON"))
+}
+
+/// Asks for a trace and reads it whole.
+pub fn trace(node: &Arc<Node>, op: &str, args: Value) -> Result<Value, NodeError> {
+    let text = json!({ "op": op, "args": args }).to_string();
+    let stream = node.stream(TraceRequest::from_json(text.as_bytes())?);
+    let mut bytes = Vec::new();
+    while let Some(chunk) = stream.next()? {
+        bytes.extend(chunk);
+    }
+    Ok(serde_json::from_slice(&bytes).expect("answers are JSON"))
+}
