@@ -64,7 +64,8 @@ impl Core {
     /// After a write: starts a flush where one is due, and looks after the one under way.
     pub(crate) fn after_write(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
         let due = writer.unflushed.is_due();
-        if writer.unflushed.pending.is_some() && (due || writer.unflushed.records % LOOK_EVERY == 0) {
+        if writer.unflushed.pending.is_some() && (due || writer.unflushed.records.is_multiple_of(LOOK_EVERY))
+        {
             self.look(writer, due)?;
         }
         if due {

@@ -9,6 +9,8 @@
 //!
 //! Must not be in here: execution, blocks as such, HTTP, the environment.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod codec;
 mod codes;
 mod commit;

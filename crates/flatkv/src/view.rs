@@ -107,7 +107,7 @@ impl StateView {
         } else if self.is_head(unwinds) {
             return self.checked(None);
         }
-        let value = self.from_history(history(), read)?;
+        let value = self.past_value(history(), read)?;
         self.checked(value)
     }
 
@@ -117,7 +117,7 @@ impl StateView {
     }
 
     /// The newest value at or below the view's height.
-    fn from_history<T>(
+    fn past_value<T>(
         &self,
         prefix: Vec<u8>,
         read: impl FnOnce(&[u8]) -> Result<T, StateError>,

@@ -5,7 +5,7 @@ pub(crate) mod scan;
 
 use crate::FlatKvError;
 use record::{MAX_PAYLOAD_BYTES, SegmentHeader, frame};
-use scan::Scan;
+use scan::{End, Scan};
 use std::{
     collections::VecDeque,
     fs::{self, File, OpenOptions},
@@ -39,15 +39,15 @@ struct Open {
 impl Wal {
     /// Goes on behind what a scan found, once it was cut.
     pub(crate) fn resume(dir: &Path, scan: Scan, segment_bytes: u64) -> Result<Self, FlatKvError> {
-        let (segments, last, next) = scan.into_segments();
-        let open = match (segments.last(), last) {
+        let End { segments, open, next } = scan.into_end();
+        let open = match (segments.back(), open) {
             (Some((_, path)), Some((header, end))) => {
                 let file = OpenOptions::new().write(true).open(path).map_err(FlatKvError::io(path))?;
                 Some(Open { file: Arc::new(file), path: path.clone(), salt: header.salt, end })
             }
             _ => None,
         };
-        Ok(Self { dir: dir.to_owned(), segment_bytes, segments: segments.into(), open, next })
+        Ok(Self { dir: dir.to_owned(), segment_bytes, segments, open, next })
     }
 
     /// Number of the last record; 0 without any.

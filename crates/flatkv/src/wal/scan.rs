@@ -8,6 +8,7 @@ use super::{
 };
 use crate::FlatKvError;
 use std::{
+    collections::VecDeque,
     fs::{self, OpenOptions},
     path::{Path, PathBuf},
 };
@@ -148,15 +149,24 @@ impl Scan {
         Ok(RecordBody::from_payload(payload)?)
     }
 
-    /// The last segment and its length, for appending; the segments in order with the number of their first record.
-    pub(super) fn into_segments(self) -> (Vec<(u64, PathBuf)>, Option<(SegmentHeader, u64)>, u64) {
+    /// Where appending goes on.
+    pub(super) fn into_end(self) -> End {
         let next = self.records.last().map_or(1, |last| last.number + 1);
         let open = self.segments.last().and_then(|(_, header)| *header).zip(self.records.last());
         let open = open.map(|(header, last)| (header, (last.offset + last.len) as u64));
-        let segments =
-            self.segments.into_iter().filter_map(|(path, header)| Some((header?.first, path))).collect();
-        (segments, open, next)
+        let segments = self.segments.into_iter().filter_map(|(path, header)| Some((header?.first, path)));
+        End { segments: segments.collect(), open, next }
     }
+}
+
+/// Where appending goes on after a scan.
+pub(super) struct End {
+    /// First record and path of each segment, oldest first.
+    pub(super) segments: VecDeque<(u64, PathBuf)>,
+    /// Header and length of the last segment.
+    pub(super) open: Option<(SegmentHeader, u64)>,
+    /// Number of the next record.
+    pub(super) next: u64,
 }
 
 /// Segment files in order of their first record.

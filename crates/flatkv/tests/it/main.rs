@@ -1,5 +1,7 @@
 //! The store against a model: history, unwind, crashes, concurrency, refusals.
 
+#![allow(clippy::unwrap_used)]
+
 mod concurrent;
 mod crash;
 mod history;
