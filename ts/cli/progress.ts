@@ -26,7 +26,7 @@ export function rates(blocks: number, gas: number, ms: number): string {
 
 /** One line of progress, `ms` after the start. */
 export function progressLine(progress: JobProgress, ms: number, bar: boolean): string {
-  const share = progress.bytesTotal > 0 ? Math.min(1, progress.bytes / progress.bytesTotal) : 0
+  const share = progress.total > 0 ? Math.min(1, progress.done / progress.total) : 0
   const filled = Math.round(share * BAR_CELLS)
   const drawn = bar ? `[${'#'.repeat(filled)}${'.'.repeat(BAR_CELLS - filled)}] ` : ''
   const left = share > 0 && share < 1 ? `, ${duration((ms / share) * (1 - share))} left` : ''

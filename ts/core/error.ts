@@ -4,6 +4,7 @@
 export const CORE_ERROR_KINDS = [
   'block_not_found',
   'busy',
+  'cancelled',
   'closed',
   'config',
   'execution',

@@ -25,12 +25,12 @@ export type Job = JobBase &
 
 /** How far a job is. */
 export interface JobProgress {
-  /** Blocks done, of those that are known to come. */
+  /** Blocks executed or written. */
   readonly blocks: number
   readonly gas: number
-  /** Bytes done of all input; 0 of 0 where there is none. */
-  readonly bytes: number
-  readonly bytesTotal: number
+  /** Part of the work that is done, of the whole: bytes of input for an import, blocks for an export. 0 of 0 while it is not known. */
+  readonly done: number
+  readonly total: number
   /** Height of the last block done. */
   readonly height: number | null
 }
@@ -50,7 +50,7 @@ export interface JobResult {
 /** A job under way. */
 export interface RunningJob {
   progress(): JobProgress
-  /** Rejects with `CoreError`; what was done until then stays done. */
+  /** Rejects with `CoreError`, of the kind `cancelled` after `cancel`; what was done until then stays done. */
   wait(): Promise<JobResult>
   /** Stops after the block under way. */
   cancel(): void

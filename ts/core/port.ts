@@ -23,10 +23,10 @@ export interface Operations {
   baseFee: undefined
   blobBaseFee: undefined
   feeHistory: { blockCount: Hex; newestBlock: BlockNumber; rewardPercentiles: readonly number[] }
-  getBalance: { address: Hex; block: BlockRef }
-  getCode: { address: Hex; block: BlockRef }
-  getStorageAt: { address: Hex; slot: Hex; block: BlockRef }
-  getTransactionCount: { address: Hex; block: BlockRef }
+  getBalance: { address: Hex; block: BlockRef | undefined }
+  getCode: { address: Hex; block: BlockRef | undefined }
+  getStorageAt: { address: Hex; slot: Hex; block: BlockRef | undefined }
+  getTransactionCount: { address: Hex; block: BlockRef | undefined }
   getBlockByNumber: { block: BlockNumber; full: boolean }
   getBlockByHash: { hash: Hex; full: boolean }
   getBlockTransactionCountByNumber: { block: BlockNumber }

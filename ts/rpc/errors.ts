@@ -33,6 +33,7 @@ export const CODE = {
 const CORE_CODES: Readonly<Record<CoreErrorKind, number>> = {
   block_not_found: CODE.server,
   busy: CODE.limitExceeded,
+  cancelled: CODE.server,
   closed: CODE.server,
   config: CODE.internal,
   execution: CODE.server,

@@ -3,10 +3,7 @@ import path from 'node:path'
 import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
 import { HOME_FLAG, homeOf, settingsOf } from '../home.ts'
-import { runJob, storage } from './job.ts'
-
-/** Exit code of an export that a signal stopped. */
-const STOPPED_EXIT = 130
+import { runJob, STOPPED_EXIT, storage } from './job.ts'
 
 function height(text: string | undefined, flag: string): number | undefined {
   if (text === undefined) return undefined
@@ -35,8 +32,12 @@ export const exportCommand: Command = {
     const file = path.resolve(parsed.files[0] as string)
     const withGenesis = parsed.flags.has('with-genesis')
     if (withGenesis && from !== undefined && from > 0) throw new UsageError('--with-genesis and --from exclude each other')
-    const { result, stopped } = await runJob({ job: 'export', file, from, to, withGenesis, ...storage(home, settings) }, terminal)
-    terminal.out(`exported ${result.blocks} blocks to ${file}\n`)
-    return stopped ? STOPPED_EXIT : 0
+    const done = await runJob({ job: 'export', file, from, to, withGenesis, ...storage(home, settings) }, terminal)
+    if (done === undefined) {
+      terminal.err('stopped: nothing was written\n')
+      return STOPPED_EXIT
+    }
+    terminal.out(`exported ${done.result.blocks} blocks to ${file}\n`)
+    return 0
   },
 }

@@ -4,10 +4,7 @@ import { type Parsed, UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
 import { HOME_FLAG, homeOf, settingsOf } from '../home.ts'
 import { rates } from '../progress.ts'
-import { inputFile, runJob, storage } from './job.ts'
-
-/** Exit code of an import that a signal stopped: it can be continued. */
-const STOPPED_EXIT = 130
+import { inputFile, runJob, STOPPED_EXIT, storage } from './job.ts'
 
 function jobOf(parsed: Parsed, base: ReturnType<typeof storage>): Job {
   const genesis = parsed.flags.get('genesis')
@@ -47,11 +44,13 @@ export const importCommand: Command = {
   async run(parsed, terminal) {
     const home = homeOf(parsed)
     const { settings } = settingsOf(parsed, home)
-    const { result, stopped, ms } = await runJob(jobOf(parsed, storage(home, settings)), terminal)
-    terminal.out(summary(result, ms))
-    for (const sentence of result.skipped) terminal.out(`skipped: ${sentence}\n`)
-    if (!stopped) return 0
-    terminal.err('stopped: the same command goes on from here\n')
-    return STOPPED_EXIT
+    const done = await runJob(jobOf(parsed, storage(home, settings)), terminal)
+    if (done === undefined) {
+      terminal.err('stopped: the same command goes on from here\n')
+      return STOPPED_EXIT
+    }
+    terminal.out(summary(done.result, done.ms))
+    for (const sentence of done.result.skipped) terminal.out(`skipped: ${sentence}\n`)
+    return 0
   },
 }

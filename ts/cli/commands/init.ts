@@ -4,7 +4,7 @@ import path from 'node:path'
 import { defaultFile } from '../../config/index.ts'
 import type { Command } from '../command.ts'
 import { HOME_FLAG, homeOf, settingsFile, settingsOf } from '../home.ts'
-import { inputFile, runJob, storage } from './job.ts'
+import { inputFile, runJob, STOPPED_EXIT, storage } from './job.ts'
 
 export const init: Command = {
   name: 'init',
@@ -20,8 +20,9 @@ export const init: Command = {
     if (!fs.existsSync(file)) fs.writeFileSync(file, defaultFile())
     terminal.out(`settings: ${file}\n`)
     if (genesisFile !== undefined) {
-      const { result } = await runJob({ job: 'init', genesis: genesisFile, ...storage(home, settings) }, terminal)
-      terminal.out(`genesis: ${result.head?.hash}\n`)
+      const done = await runJob({ job: 'init', genesis: genesisFile, ...storage(home, settings) }, terminal)
+      if (done === undefined) return STOPPED_EXIT
+      terminal.out(`genesis: ${done.result.head?.hash}\n`)
     }
     return 0
   },

@@ -2,6 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Settings } from '../../config/index.ts'
+import { CoreError } from '../../core/error.ts'
 import type { Job, JobResult } from '../../core/jobs.ts'
 import { startJob } from '../../core/native.ts'
 import { UsageError } from '../args.ts'
@@ -18,18 +19,20 @@ export const storage = (home: string, settings: Settings): { home: string; fsync
   cacheBytes: settings['storage.cache_mib'] * MIB,
 })
 
-/** Runs a job to its end, or to the block under way when a signal comes. */
-export async function runJob(job: Job, terminal: Terminal): Promise<{ result: JobResult; stopped: boolean; ms: number }> {
+/** Exit code of work that a signal stopped. */
+export const STOPPED_EXIT = 130
+
+/** Runs a job to its end; undefined where a signal stopped it after the block under way. */
+export async function runJob(job: Job, terminal: Terminal): Promise<{ result: JobResult; ms: number } | undefined> {
   const began = Date.now()
   const running = startJob(job)
-  let stopped = false
-  const forget = onStop(() => {
-    stopped = true
-    running.cancel()
-  })
+  const forget = onStop(() => running.cancel())
   try {
     const result = await watchJob(running, running.wait(), terminal)
-    return { result, stopped, ms: Date.now() - began }
+    return { result, ms: Date.now() - began }
+  } catch (e) {
+    if (e instanceof CoreError && e.kind === 'cancelled') return undefined
+    throw e
   } finally {
     forget()
   }

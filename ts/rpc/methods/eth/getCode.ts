@@ -1,11 +1,11 @@
 // eth_getCode: Code of an account after a block.
 import { address, blockRef } from '../../codec/index.ts'
-import { method, required } from '../../method.ts'
+import { method, optional, required } from '../../method.ts'
 
 export const getCode = method({
   name: 'eth_getCode',
   doc: 'Code of an account after a block.',
   cost: 'read',
-  params: [required('address', address), required('block', blockRef)],
+  params: [required('address', address), optional('block', blockRef)],
   handle: ({ core }, address, block) => core.request('getCode', { address, block }),
 })
