@@ -180,7 +180,7 @@ impl<'a> BlockExecutor<'a> {
         for (index, (tx, sender)) in block.body.transactions.iter().zip(senders).enumerate() {
             self.transact(tx, *sender).map_err(|error| match error {
                 ExecuteError::Invalid(source) => {
-                    BlockError::InvalidTransaction { index, hash: *tx.tx_hash(), source }
+                    BlockError::InvalidTransaction { index, hash: *tx.tx_hash(), source: Box::new(source) }
                 }
                 ExecuteError::State(error) => error.into(),
             })?;
