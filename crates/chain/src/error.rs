@@ -135,6 +135,14 @@ pub enum ChainError {
         /// The home.
         home: PathBuf,
     },
+    /// A recorded pre-state that is not the state of the parent.
+    #[error("state root of the parent: expected {expected} (recorded), got {got} from the pre-state")]
+    ParentStateRoot {
+        /// Root that is recorded.
+        expected: B256,
+        /// Root that the pre-state gives.
+        got: B256,
+    },
     /// The operation was cancelled; what was done before it is kept.
     #[error("cancelled")]
     Cancelled,

@@ -4,7 +4,8 @@ use crate::home::{remove, write_whole};
 use crate::{Chain, ChainError};
 use alloy_primitives::{Address, B256, U256};
 use hearth_evm::{
-    Ancestors, BlockError, Field, check_output, execute_block, validate_body, validate_header, validate_merge,
+    Ancestors, BlockEnvironment, BlockError, BlockExecutor, Field, check_output, recover_senders,
+    validate_body, validate_header, validate_merge,
 };
 use hearth_flatkv::{Commit, CommitmentKind, FlatKvError, JoinedTables, TrieUpdate};
 use hearth_ledger::{LedgerError, StoredBlock};
@@ -273,7 +274,7 @@ impl Chain {
         block: &Block,
         hash: B256,
         total_difficulty: U256,
-        _senders: Option<Vec<Address>>,
+        senders: Option<Vec<Address>>,
     ) -> Result<u64, ChainError> {
         let header = &block.header;
         let refused = |source| ChainError::Refused { number: header.number, hash, source };
@@ -281,8 +282,13 @@ impl Chain {
         let (output, trie) = match self.file.commitment.into() {
             CommitmentKind::Mpt => {
                 let mut trie = self.kv.trie()?;
-                let output = execute_block(&self.spec, block, &state, &*self.ledger, Some(&mut trie));
-                let output = output.map_err(refused)?;
+                let env = BlockEnvironment::from_header(&self.spec, header);
+                let senders = match senders {
+                    Some(senders) => senders,
+                    None => recover_senders(&self.spec, &env, &block.body.transactions).map_err(refused)?,
+                };
+                let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger);
+                let output = executor.run(block, &senders, Some(&mut trie)).map_err(refused)?;
                 check_output(&self.spec, header, &output).map_err(refused)?;
                 let root = trie.root()?;
                 if root != header.state_root {
@@ -311,8 +317,22 @@ impl Chain {
         output: &BlockOutput,
         trie: Option<TrieUpdate>,
     ) -> Result<(), ChainError> {
+        self.commit_with(block, hash, total_difficulty, output, trie, &[])
+    }
+
+    /// As [`Chain::commit`], for a recorded block of whose ommers only the hashes are known.
+    pub(crate) fn commit_with(
+        &self,
+        block: &Block,
+        hash: B256,
+        total_difficulty: U256,
+        output: &BlockOutput,
+        trie: Option<TrieUpdate>,
+        ommers: &[B256],
+    ) -> Result<(), ChainError> {
         let before = self.ledger.positions();
-        let committed = self.ledger.append(block, hash, total_difficulty, &output.receipts, &output.senders);
+        let (receipts, senders) = (&output.receipts, &output.senders);
+        let committed = self.ledger.append_recorded(block, hash, total_difficulty, receipts, senders, ommers);
         let committed = committed.map_err(ChainError::from).and_then(|()| {
             let commit = Commit {
                 height: block.header.number,

@@ -5,9 +5,11 @@
 //! count and by bytes.
 
 mod blame;
+mod case;
 mod pipeline;
 mod reader;
 
+pub use case::CaseReport;
 pub use reader::MAX_BLOCK_BYTES;
 
 use crate::insert::Inserted;

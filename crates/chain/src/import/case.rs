@@ -1,0 +1,311 @@
+//! Importing a recorded block: a home that begins with the state before one block of a chain and holds that block.
+//!
+//! The block is executed and checked in memory first; only a block that passes makes or touches a home.
+
+use crate::home::{ChainFile, Commitment, HOME_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole};
+use crate::{Chain, ChainError, ChainOptions};
+use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
+use alloy_primitives::{Address, B256, Bytes, U256};
+use flate2::read::MultiGzDecoder;
+use hearth_evm::{
+    BlockEnvironment, BlockError, BlockExecutor, ChainSpec, Field, Fork, RecordedCase, alloc_changes,
+    check_output, check_without_receipts_root, recover_senders, validate_roots,
+};
+use hearth_flatkv::{Commit, IndexWrite, WitnessTrie};
+use hearth_ledger::index::number_key;
+use hearth_primitives::{
+    Account, Block, BlockOutput, Changeset, Height, RootTracker, SlotChange, StateError, StateReader,
+};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+/// What importing a recorded block did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseReport {
+    /// Number of the block.
+    pub number: Height,
+    /// Its hash.
+    pub hash: B256,
+    /// Number of its transactions.
+    pub transactions: usize,
+    /// Gas that they used.
+    pub gas_used: u64,
+    /// Checks that the recording has not enough for, each with the reason.
+    pub skipped: Vec<&'static str>,
+    /// Whether the home held the block before.
+    pub known: bool,
+}
+
+const NO_PARENT: &str = "header fields against the parent: there is no parent header";
+const NO_OMMERS: &str = "ommers hash and the ommers' rewards: there are no ommer headers";
+const NO_OMMERS_ROOT: &str = "state root: the ommers' rewards are not known";
+const NO_TRIE: &str = "state root of the parent and of the block: there are no trie nodes";
+const NO_PARENT_ROOT: &str = "state root of the parent and of the block: the parent's is not recorded";
+const NO_RECEIPT_ROOTS: &str = "receipts root: before Byzantium it needs trie nodes";
+const NO_REQUESTS: &str = "requests hash: the system contracts' code is not in the pre-state";
+
+impl Chain {
+    /// Makes a home whose first state is the one before a recorded block and whose only block is that one. `genesis`
+    /// is the text of a geth-format genesis file with the chain's rules; mainnet's without it. The same again is
+    /// harmless.
+    ///
+    /// # Errors
+    /// [`ChainError::BadCase`], [`ChainError::Refused`] with the field that differs,
+    /// [`ChainError::ParentStateRoot`], [`ChainError::OtherChain`] where the home holds something else. Nothing is
+    /// written then.
+    pub fn import_case(
+        home: &Path,
+        case: &Path,
+        genesis: Option<&str>,
+        options: &ChainOptions,
+    ) -> Result<(Self, CaseReport), ChainError> {
+        let paths = HomePaths::new(home);
+        let (spec, rules) = match genesis {
+            Some(text) => (parse_genesis(&paths.genesis(), text)?.0, RulesFrom::Genesis),
+            None => (ChainSpec::mainnet(), RulesFrom::Mainnet),
+        };
+        let recorded = read(case)?;
+        let number = recorded.header.number;
+        let bad = |why: &str| ChainError::BadCase { file: case.to_owned(), why: why.to_owned() };
+        let base =
+            number.checked_sub(1).ok_or_else(|| bad("block.number: the genesis cannot be executed"))?;
+        let checked = Checked::new(&spec, &recorded)?;
+        let file = ChainFile {
+            format: HOME_FORMAT,
+            rules,
+            chain_id: spec.chain_id(),
+            commitment: Commitment::None,
+            base,
+            base_hash: recorded.header.parent_hash,
+        };
+        if let Some(there) = ChainFile::read(&paths)?
+            && there != file
+        {
+            let (there, given) = (describe(&there), describe(&file));
+            return Err(ChainError::OtherChain { home: home.to_owned(), what: "first state", there, given });
+        }
+        if let Some(text) = genesis {
+            write_whole(&paths.genesis(), text.as_bytes())?;
+        }
+        file.write(&paths)?;
+        let chain = Self::assemble(paths, spec, file, options)?;
+        let known = chain.store_case(&recorded, &checked)?;
+        let report = CaseReport {
+            number,
+            hash: recorded.hash,
+            transactions: recorded.transactions.len(),
+            gas_used: checked.output.gas_used,
+            skipped: checked.skipped,
+            known,
+        };
+        Ok((chain, report))
+    }
+
+    /// Writes what is not there yet: the state before the block, and the block. Whether both were there.
+    fn store_case(&self, case: &RecordedCase, checked: &Checked) -> Result<bool, ChainError> {
+        let _one_at_a_time = self.working.lock();
+        let (base, parent) = (self.base(), case.header.parent_hash);
+        if self.kv.head().is_none() {
+            self.kv.init(Commit {
+                height: base,
+                hash: parent,
+                parent: B256::ZERO,
+                changes: &checked.pre_state,
+                trie: None,
+                state_root: None,
+                index: hash_rows(case),
+                positions: self.ledger.positions(),
+            })?;
+        }
+        let head = self.head();
+        if head.hash == case.hash {
+            return Ok(true);
+        }
+        if head.hash != parent {
+            let (there, given) = (head.hash.to_string(), case.hash.to_string());
+            return Err(ChainError::OtherChain {
+                home: self.paths.home.clone(),
+                what: "block",
+                there,
+                given,
+            });
+        }
+        // The sum of the difficulties up to the block is not recorded; its own is the least that it can be.
+        let (block, output) = (&checked.block, &checked.output);
+        let total_difficulty = case.header.difficulty;
+        self.commit_with(block, case.hash, total_difficulty, output, None, &case.ommer_hashes)?;
+        Ok(false)
+    }
+}
+
+/// Recorded hashes of ancestors as canonical rows, the parent's among them.
+fn hash_rows(case: &RecordedCase) -> Vec<IndexWrite> {
+    let mut hashes = case.block_hashes.clone();
+    hashes.retain(|number, _| *number < case.header.number);
+    hashes.entry(case.header.number - 1).or_insert(case.header.parent_hash);
+    let row =
+        |(number, hash): (Height, B256)| IndexWrite { key: number_key(number), value: Some(hash.to_vec()) };
+    hashes.into_iter().map(row).collect()
+}
+
+fn describe(file: &ChainFile) -> String {
+    format!("that of height {} of chain {} ({})", file.base, file.chain_id, file.base_hash)
+}
+
+fn read(path: &Path) -> Result<RecordedCase, ChainError> {
+    let file = File::open(path).map_err(ChainError::io(path))?;
+    let mut buffered = BufReader::new(file);
+    let gzip = buffered.fill_buf().map_err(ChainError::io(path))?.starts_with(&[0x1f, 0x8b]);
+    let input: Box<dyn Read> =
+        if gzip { Box::new(MultiGzDecoder::new(buffered)) } else { Box::new(buffered) };
+    RecordedCase::parse(input)
+        .map_err(|error| ChainError::BadCase { file: path.to_owned(), why: error.to_string() })
+}
+
+/// A recorded block that passed every check that it has enough for.
+struct Checked {
+    block: Block,
+    pre_state: Changeset,
+    output: BlockOutput,
+    skipped: Vec<&'static str>,
+}
+
+impl Checked {
+    fn new(spec: &ChainSpec, case: &RecordedCase) -> Result<Self, ChainError> {
+        let (number, hash) = (case.header.number, case.hash);
+        let refused = |source| ChainError::Refused { number, hash, source };
+        let mut skipped = vec![NO_PARENT];
+        let block = case.block();
+        check_body(spec, case, &block, &mut skipped).map_err(refused)?;
+        let env = BlockEnvironment::from_header(spec, &case.header);
+        let fork = env.fork;
+        let mut pre_state = case.pre_changes();
+        if fork >= Fork::SpuriousDragon {
+            // EIP-161: an account without nonce, balance and code does not exist.
+            pre_state.accounts.retain(|a| a.new.is_some_and(|new| !new.is_empty()) || !a.storage.is_empty());
+        }
+        let mut trie = witness(case, fork, &mut skipped)?;
+        let senders = recover_senders(spec, &env, &case.transactions).map_err(refused)?;
+        let state = PreState::new(&pre_state);
+        let executor = BlockExecutor::new(spec, env, &state, case).on_partial_state();
+        let roots = trie.as_mut().map(|trie| trie as &mut dyn RootTracker);
+        let output = executor.run(&block, &senders, roots).map_err(refused)?;
+        let mut header = case.header.clone();
+        if fork >= Fork::Prague && output.requests.is_none() {
+            header.requests_hash = None;
+            skipped.push(NO_REQUESTS);
+        }
+        if fork >= Fork::Byzantium || trie.is_some() {
+            check_output(spec, &header, &output).map_err(refused)?;
+        } else {
+            check_without_receipts_root(spec, &header, &output).map_err(refused)?;
+            skipped.push(NO_RECEIPT_ROOTS);
+        }
+        match trie.map(|mut trie| trie.root()).transpose()? {
+            None => {}
+            Some(_) if !case.ommer_hashes.is_empty() => skipped.push(NO_OMMERS_ROOT),
+            Some(root) if root == header.state_root => {}
+            Some(root) => {
+                let (expected, got) = (root.to_string(), header.state_root.to_string());
+                return Err(refused(BlockError::Mismatch { field: Field::StateRoot, expected, got }));
+            }
+        }
+        Ok(Self { block, pre_state, output, skipped })
+    }
+}
+
+/// Checks the roots of the body. Ommers are known by their hashes alone.
+fn check_body(
+    spec: &ChainSpec,
+    case: &RecordedCase,
+    block: &Block,
+    skipped: &mut Vec<&'static str>,
+) -> Result<(), BlockError> {
+    let mut known = block.clone();
+    if !case.ommer_hashes.is_empty() {
+        known.header.ommers_hash = EMPTY_OMMER_ROOT_HASH;
+        skipped.push(NO_OMMERS);
+    }
+    validate_roots(spec, &known)
+}
+
+/// The parent's trie out of the recorded nodes, where it can be had, checked against the pre-state.
+fn witness(
+    case: &RecordedCase,
+    fork: Fork,
+    skipped: &mut Vec<&'static str>,
+) -> Result<Option<WitnessTrie>, ChainError> {
+    let Some(nodes) = &case.trie_nodes else {
+        skipped.push(NO_TRIE);
+        return Ok(None);
+    };
+    let Some(expected) = case.parent_state_root else {
+        skipped.push(NO_PARENT_ROOT);
+        return Ok(None);
+    };
+    let mut trie = WitnessTrie::new(expected, nodes.iter().cloned());
+    // Writing what is there already leaves the root as it is; any other value changes it.
+    trie.apply(&as_writes(case, fork))?;
+    let got = trie.root()?;
+    match got == expected {
+        true => Ok(Some(trie)),
+        false => Err(ChainError::ParentStateRoot { expected, got }),
+    }
+}
+
+/// The pre-state as writes over itself: accounts that do not exist and slots without a value are deletions.
+fn as_writes(case: &RecordedCase, fork: Fork) -> Changeset {
+    let mut writes = alloc_changes(&case.pre_state);
+    for change in &mut writes.accounts {
+        change.old = change.new;
+        if fork >= Fork::SpuriousDragon && change.new.is_some_and(|new| new.is_empty()) {
+            change.new = None;
+            change.old = None;
+        }
+        let given = case.pre_state.get(&change.address).map(|a| &a.storage);
+        let slots =
+            given.into_iter().flatten().map(|(slot, new)| SlotChange { slot: *slot, old: *new, new: *new });
+        change.storage = slots.collect();
+    }
+    writes
+}
+
+/// The recorded pre-state as execution reads it. Accounts outside of it are empty.
+struct PreState {
+    accounts: HashMap<Address, (Account, HashMap<U256, U256>)>,
+    codes: HashMap<B256, Bytes>,
+}
+
+impl PreState {
+    fn new(changes: &Changeset) -> Self {
+        let account = |change: &hearth_primitives::AccountChange| {
+            let slots = change.storage.iter().map(|s| (s.slot, s.new)).collect();
+            Some((change.address, (change.new?, slots)))
+        };
+        Self {
+            accounts: changes.accounts.iter().filter_map(account).collect(),
+            codes: changes.codes.iter().cloned().collect(),
+        }
+    }
+}
+
+impl StateReader for PreState {
+    fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
+        Ok(self.accounts.get(address).map(|(account, _)| *account))
+    }
+
+    fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
+        Ok(self.accounts.get(address).and_then(|(_, slots)| slots.get(slot)).copied().unwrap_or_default())
+    }
+
+    fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
+        self.codes.get(hash).cloned().ok_or(StateError::MissingCode(*hash))
+    }
+
+    fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
+        let slots = self.accounts.get(address).into_iter().flat_map(|(_, slots)| slots);
+        Ok(slots.map(|(slot, value)| (*slot, *value)).collect())
+    }
+}
