@@ -249,10 +249,13 @@ fn read(path: &Path) -> Result<String, JobError> {
 
 /// Opens the home's chain; with a genesis makes it where it is new.
 fn open(home: &Path, genesis: Option<&Path>, options: &ChainOptions) -> Result<Chain, JobError> {
-    match genesis {
-        None => Ok(Chain::open(home, options)?),
-        Some(path) => Ok(Chain::create(home, &read(path)?, options)?),
-    }
+    let Some(given) = genesis else { return Ok(Chain::open(home, options)?) };
+    let created = Chain::create(home, &read(given)?, options);
+    Ok(created.map_err(|error| match error {
+        // The user knows the file that was given, not the home's copy of it.
+        ChainError::Genesis { source, .. } => ChainError::Genesis { path: given.to_owned(), source },
+        other => other,
+    })?)
 }
 
 /// Closes the chain whatever happened; the work's own error is told first.
