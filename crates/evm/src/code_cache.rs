@@ -60,10 +60,11 @@ pub(crate) fn get(state: &dyn StateReader, hash: &B256, delegations: bool) -> Re
 
 /// Analyses code. `delegations`: EIP-7702 is in force.
 pub(crate) fn analyse(code: Bytes, delegations: bool) -> Bytecode {
-    if delegations && looks_delegated(&code) {
-        if let Ok(code) = Bytecode::new_raw_checked(code.clone()) {
-            return code;
-        }
+    if delegations
+        && looks_delegated(&code)
+        && let Ok(code) = Bytecode::new_raw_checked(code.clone())
+    {
+        return code;
     }
     Bytecode::new_legacy(code)
 }

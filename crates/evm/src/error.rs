@@ -185,7 +185,7 @@ pub enum BlockError {
         /// Hash of the transaction.
         hash: B256,
         /// Why.
-        source: TxError,
+        source: Box<TxError>,
     },
     /// A system contract that the fork needs has no code, or its call failed (EIP-7002, EIP-7251).
     #[error("system contract {address} ({eip}): {reason}")]

@@ -7,6 +7,9 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
+/// An element of a list: its path and its text.
+type Element = (String, Box<RawValue>);
+
 /// Longest piece of a wrong value that an error repeats, in characters.
 const QUOTED_CHARS: usize = 40;
 
@@ -63,7 +66,7 @@ impl Fields {
     }
 
     /// The elements of a list, as texts with their paths.
-    fn elements(&self, name: &str) -> Result<Option<Vec<(String, Box<RawValue>)>>, SpecError> {
+    fn elements(&self, name: &str) -> Result<Option<Vec<Element>>, SpecError> {
         let Some(text) = self.raw(name) else { return Ok(None) };
         let list: Vec<Box<RawValue>> =
             serde_json::from_str(text).map_err(|_| self.wrong(name, &quoted(text), "a list"))?;
@@ -80,7 +83,7 @@ impl Fields {
     /// A list of strings.
     pub fn strings(&self, name: &str) -> Result<Option<Vec<String>>, SpecError> {
         let Some(list) = self.elements(name)? else { return Ok(None) };
-        let parse = |(path, raw): (String, Box<RawValue>)| {
+        let parse = |(path, raw): Element| {
             serde_json::from_str(raw.get())
                 .map_err(|_| SpecError::invalid(&path, &quoted(raw.get()), "a string"))
         };

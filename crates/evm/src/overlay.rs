@@ -210,10 +210,9 @@ impl<'a> BlockState<'a> {
             let info = &account.info;
             let code_hash = if info.code_hash.is_zero() { KECCAK256_EMPTY } else { info.code_hash };
             let new = Some(Account { nonce: info.nonce, balance: info.balance, code_hash });
-            if old.map(|old| old.code_hash) != Some(code_hash) && code_hash != KECCAK256_EMPTY {
-                if let Some(code) = &info.code {
-                    self.deploy(code_hash, code, &mut changes);
-                }
+            let changed = code_hash != KECCAK256_EMPTY && old.map(|old| old.code_hash) != Some(code_hash);
+            if let Some(code) = info.code.as_ref().filter(|_| changed) {
+                self.deploy(code_hash, code, &mut changes);
             }
             let entry = &mut self.entries[index];
             entry.now = new;

@@ -73,7 +73,7 @@ pub fn recover_senders(
         recover_sender(spec, env.number, env.fork, tx).map_err(|source| BlockError::InvalidTransaction {
             index,
             hash: *tx.tx_hash(),
-            source,
+            source: Box::new(source),
         })
     };
     if txs.len() < PARALLEL_FROM {

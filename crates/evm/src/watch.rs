@@ -50,7 +50,7 @@ impl<'w> StepWatch<'w> {
 impl<'a> Inspector<EvmContext<'a>> for StepWatch<'_> {
     fn step(&mut self, interpreter: &mut Interpreter<EthInterpreter>, _context: &mut EvmContext<'a>) {
         self.steps = self.steps.wrapping_add(1);
-        if !self.stopped && self.steps % STEPS_PER_LOOK == 0 {
+        if !self.stopped && self.steps.is_multiple_of(STEPS_PER_LOOK) {
             self.stopped = self.watch.expired();
         }
         if self.stopped && interpreter.bytecode.action().is_none() {

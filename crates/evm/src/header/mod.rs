@@ -148,7 +148,7 @@ fn fork_fields(spec: &ChainSpec, header: &Header, parent: &Header) -> Result<(),
     }
     let Some(params) = spec.blob_params(header.timestamp) else { return Ok(()) };
     let used = header.blob_gas_used.unwrap_or(0);
-    if used > params.max_blob_gas() || used % crate::spec::GAS_PER_BLOB != 0 {
+    if used > params.max_blob_gas() || !used.is_multiple_of(crate::spec::GAS_PER_BLOB) {
         let expected = format!("a multiple of {} up to {}", crate::spec::GAS_PER_BLOB, params.max_blob_gas());
         return Err(BlockError::mismatch(Field::BlobGasUsed, expected, used));
     }

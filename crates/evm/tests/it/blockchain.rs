@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use std::{
     collections::{BTreeMap, HashMap},
-    path::PathBuf,
+    path::Path,
 };
 
 #[derive(Deserialize)]
@@ -153,7 +153,7 @@ fn run(case: Case) -> Result<(), String> {
     Ok(())
 }
 
-fn run_file(path: &PathBuf, folder: &std::path::Path) -> fixtures::Table {
+fn run_file(path: &Path, folder: &Path) -> fixtures::Table {
     let mut table = fixtures::Table::default();
     let relative = path.strip_prefix(folder).expect("below the folder");
     let group = relative.iter().take(2).map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
