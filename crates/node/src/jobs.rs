@@ -122,6 +122,12 @@ pub enum JobError {
     /// The home, its stores or the blocks.
     #[error(transparent)]
     Chain(#[from] ChainError),
+    /// Another process has the home open.
+    #[error("{} is in use by another process", home.display())]
+    InUse {
+        /// The home.
+        home: PathBuf,
+    },
     /// A file that is not the chain's own.
     #[error("{}: {source}", path.display())]
     Io {
@@ -141,10 +147,10 @@ impl JobError {
         match self {
             Self::Io { .. } | Self::Chain(ChainError::Io { .. }) => "io",
             Self::Description(_) => "config",
+            Self::InUse { .. } => "home_in_use",
             Self::Chain(error) => match error {
                 ChainError::Cancelled => "cancelled",
                 ChainError::NotInitialised { .. } => "home_empty",
-                ChainError::Store(FlatKvError::Locked { .. }) => "home_in_use",
                 ChainError::OtherChain { .. }
                 | ChainError::NewerFormat { .. }
                 | ChainError::BadHome { .. } => "home_incompatible",
@@ -194,6 +200,15 @@ impl Job {
     /// # Errors
     /// See [`JobError`].
     pub fn run(&self, control: &JobControl) -> Result<JobResult, JobError> {
+        self.work(control).map_err(|error| match error {
+            JobError::Chain(ChainError::Store(FlatKvError::Locked { .. })) => {
+                JobError::InUse { home: self.home.clone() }
+            }
+            other => other,
+        })
+    }
+
+    fn work(&self, control: &JobControl) -> Result<JobResult, JobError> {
         let fsync = match self.fsync {
             FsyncPolicy::Block => Fsync::Block,
             FsyncPolicy::Interval(every) => Fsync::Interval(every),
@@ -220,8 +235,12 @@ impl Job {
                 finish(&chain, result.map_err(JobError::from))
             }
             Work::ImportCase { genesis, case } => {
-                let _ = (genesis, case);
-                Ok(JobResult::default())
+                let rules = genesis.as_deref().map(read).transpose()?;
+                let imported = Chain::import_case(home, case, rules.as_deref(), &options);
+                let (chain, done) = imported.map_err(|e| of_given(e, genesis.as_deref()))?;
+                let (blocks, known) = if done.known { (0, 1) } else { (1, 0) };
+                let skipped = done.skipped.iter().map(|reason| (*reason).to_owned()).collect();
+                finish(&chain, Ok(JobResult { blocks, known, gas: done.gas_used, head: None, skipped }))
             }
             Work::Export { file, from, to, with_genesis } => {
                 let chain = open(home, None, &options)?;
@@ -249,13 +268,21 @@ fn read(path: &Path) -> Result<String, JobError> {
 
 /// Opens the home's chain; with a genesis makes it where it is new.
 fn open(home: &Path, genesis: Option<&Path>, options: &ChainOptions) -> Result<Chain, JobError> {
-    let Some(given) = genesis else { return Ok(Chain::open(home, options)?) };
-    let created = Chain::create(home, &read(given)?, options);
-    Ok(created.map_err(|error| match error {
-        // The user knows the file that was given, not the home's copy of it.
-        ChainError::Genesis { source, .. } => ChainError::Genesis { path: given.to_owned(), source },
-        other => other,
-    })?)
+    let opened = match genesis {
+        None => Chain::open(home, options),
+        Some(path) => Chain::create(home, &read(path)?, options),
+    };
+    Ok(opened.map_err(|error| of_given(error, genesis))?)
+}
+
+/// Names the genesis file that was given in place of the home's copy of it, which the user does not know.
+fn of_given(error: ChainError, genesis: Option<&Path>) -> ChainError {
+    match (error, genesis) {
+        (ChainError::Genesis { source, .. }, Some(given)) => {
+            ChainError::Genesis { path: given.to_owned(), source }
+        }
+        (other, _) => other,
+    }
 }
 
 /// Closes the chain whatever happened; the work's own error is told first.
