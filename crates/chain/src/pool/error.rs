@@ -100,7 +100,7 @@ pub enum PoolError {
         needed: u128,
     },
     /// A total fee above the cap of this node.
-    #[error("tx fee ({fee_wei} wei) exceeds the configured cap ({cap_wei} wei)")]
+    #[error("tx fee ({:.2} ether) exceeds the configured cap ({:.2} ether)", ether(*fee_wei), ether(U256::from(*cap_wei)))]
     FeeCapExceeded {
         /// Gas limit times price, in wei.
         fee_wei: U256,
@@ -185,4 +185,9 @@ pub enum PoolError {
     /// The state could not be read.
     #[error(transparent)]
     State(#[from] StateError),
+}
+
+/// Wei as ether, for reading only.
+fn ether(wei: U256) -> f64 {
+    f64::from(wei) / 1e18
 }

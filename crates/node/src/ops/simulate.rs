@@ -6,7 +6,7 @@ use hearth_evm::{
     BlockOverrides, CallError, CallLimits, CallRequest, CallSite, StateOverrides, call as run_call,
     estimate_gas as run_estimate,
 };
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 /// Longest time of one simulated call (go-ethereum's default).
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,7 +47,11 @@ fn at_site<T>(
     let site = CallSite { spec: chain.spec(), header: &block.block.header, state: &state, hashes };
     let rpc = &home.config().rpc;
     let limits = CallLimits { gas_cap: rpc.gas_cap, timeout: CALL_TIMEOUT, cancel: Some(home.stopping()) };
-    run(site, limits).map_err(call_error)
+    run(site, limits).map_err(|error| match error {
+        // Given up because the node closes, not because of the clock.
+        CallError::Aborted(_) if home.stopping().load(Ordering::Relaxed) => NodeError::Closed,
+        other => call_error(other),
+    })
 }
 
 fn call_error(error: CallError) -> NodeError {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 const CHAIN_ID: u64 = 31_337;
 const GWEI: u128 = 1_000_000_000;
 
-fn open() -> (tempfile::TempDir, Arc<Node>) {
+pub fn open() -> (tempfile::TempDir, Arc<Node>) {
     let home = tempfile::tempdir().expect("a folder");
     let node = Node::open(config(home.path(), Mode::Dev)).expect("opens");
     (home, node)
@@ -35,12 +35,12 @@ fn sign_hash(who: usize, hash: B256) -> Signature {
     key(who).sign_prehash_recoverable(hash.as_slice()).expect("signs").into()
 }
 
-fn sign<T: SignableTransaction<Signature>>(tx: T, who: usize) -> alloy_consensus::Signed<T> {
+pub fn sign<T: SignableTransaction<Signature>>(tx: T, who: usize) -> alloy_consensus::Signed<T> {
     let signature = sign_hash(who, tx.signature_hash());
     tx.into_signed(signature)
 }
 
-fn send(node: &Node, tx: impl Into<PooledTransaction>) -> Result<String, String> {
+pub fn send(node: &Node, tx: impl Into<PooledTransaction>) -> Result<String, String> {
     let raw = Bytes::from(tx.into().encoded_2718());
     let hash = ask(node, "sendRawTransaction", json!({ "transaction": raw })).map_err(|e| e.to_string())?;
     Ok(hash.as_str().expect("a hash").to_owned())
@@ -50,7 +50,7 @@ fn receipt(node: &Node, hash: &str) -> Value {
     ask(node, "getTransactionReceipt", json!({ "hash": hash })).expect("answers")
 }
 
-fn transfer(nonce: u64) -> TxEip1559 {
+pub fn transfer(nonce: u64) -> TxEip1559 {
     TxEip1559 {
         chain_id: CHAIN_ID,
         nonce,
@@ -237,7 +237,8 @@ fn refused_transactions_leave_no_block() {
     assert_eq!(words, "only replay-protected (EIP-155) transactions allowed over RPC");
     let mut dear = transfer(0);
     dear.max_fee_per_gas = 1_000_000 * GWEI;
-    assert!(send(&node, sign(dear, 0)).expect_err("refused").contains("exceeds the configured cap"));
+    let words = send(&node, sign(dear, 0)).expect_err("refused");
+    assert_eq!(words, "tx fee (21.00 ether) exceeds the configured cap (1.00 ether)");
     assert_eq!(node.status().expect("open").head, 0);
     send(&node, sign(transfer(0), 0)).expect("accepted");
     assert_eq!(

@@ -1,7 +1,9 @@
 //! The node over real homes: recorded requests of the execution-apis chain, the development chain, traces.
 
 mod dev_chain;
+mod forks;
 mod lifecycle;
+mod rendering;
 mod rpc_compat;
 mod support;
 mod traces;
