@@ -9,14 +9,20 @@ use crate::error::corrupt;
 use alloy_primitives::{Address, B256, keccak256};
 use alloy_rlp::Decodable;
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
-use hearth_primitives::{Account, AccountChange, Changeset, StateError};
+use hearth_primitives::{Account, AccountChange, Changeset, SlotChange, StateError};
 use rayon::prelude::*;
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 /// Changed slots of a write set from which on accounts are worked on in parallel.
 const PARALLEL_SLOTS: usize = 128;
 /// Changed accounts from which on roots are computed in parallel.
 const PARALLEL_ACCOUNTS: usize = 64;
+
+/// Nodes and accounts in memory from which on a trie is not kept for the next session: about 100 MB.
+const KEEP_NODES: usize = 100_000;
 
 /// A state trie and the changes made on top of it.
 pub(super) struct StateTrie {
@@ -26,6 +32,10 @@ pub(super) struct StateTrie {
     open: HashMap<Address, OpenAccount>,
     /// Accounts whose leaf is behind.
     behind: Vec<Address>,
+    /// Accounts that the session changed, for collecting their nodes.
+    touched: HashSet<Address>,
+    /// Nodes and accounts in memory, over all sessions that this trie was handed through.
+    kept: usize,
     /// A failure in the middle of a change leaves nodes half-changed; it is the answer from then on.
     failed: Option<StateError>,
 }
@@ -41,7 +51,21 @@ struct OpenAccount {
 impl StateTrie {
     pub(super) fn new(source: Arc<dyn NodeSource>, root: B256) -> Self {
         let accounts = Tree::new(None, root);
-        Self { source, base: root, accounts, open: HashMap::new(), behind: Vec::new(), failed: None }
+        Self {
+            source,
+            base: root,
+            accounts,
+            open: HashMap::new(),
+            behind: Vec::new(),
+            touched: HashSet::new(),
+            kept: 0,
+            failed: None,
+        }
+    }
+
+    /// Root that the session started from.
+    pub(super) fn base(&self) -> B256 {
+        self.base
     }
 
     pub(super) fn apply(&mut self, changes: &Changeset) -> Result<(), StateError> {
@@ -52,15 +76,20 @@ impl StateTrie {
         self.guard(Self::catch_up)
     }
 
+    /// What the store has to change, and the trie in memory for the next session on the new root.
     pub(super) fn into_update(mut self) -> Result<TrieUpdate, StateError> {
         let root = self.root()?;
         let source = &*self.source;
         let mut nodes = Vec::new();
-        self.accounts.collect(source, &mut nodes)?;
-        for (_, open) in self.open {
-            open.storage.collect(source, &mut nodes)?;
+        self.kept += self.accounts.collect(source, &mut nodes)?;
+        for address in self.touched.drain() {
+            if let Some(open) = self.open.get_mut(&address) {
+                self.kept += open.storage.collect(source, &mut nodes)?;
+            }
         }
-        Ok(TrieUpdate { base: self.base, root, nodes })
+        let base = std::mem::replace(&mut self.base, root);
+        let kept = (self.kept < KEEP_NODES).then(|| Box::new(self));
+        Ok(TrieUpdate { base, root, nodes, kept })
     }
 
     fn guard<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, StateError>) -> Result<T, StateError> {
@@ -87,6 +116,7 @@ impl StateTrie {
             work.iter_mut().try_for_each(|(open, change)| open.apply(source, change))?;
         }
         for (mut open, change) in work {
+            self.touched.insert(change.address);
             if !std::mem::replace(&mut open.behind, true) {
                 self.behind.push(change.address);
             }
@@ -96,6 +126,7 @@ impl StateTrie {
     }
 
     fn open_account(&mut self, address: &Address) -> Result<OpenAccount, StateError> {
+        self.kept += 1;
         let hash = keccak256(address);
         let key = nibbles(&hash);
         let (account, root) = match self.accounts.get(&*self.source, &key)? {
@@ -123,6 +154,9 @@ impl StateTrie {
         } else {
             work.iter_mut().for_each(|(_, open, root)| *root = open.storage.root(false));
         }
+        // A removal may fold a branch and then needs the node that is left over. Removals come last, so that only those
+        // nodes are needed that the final trie folds: a witness holds no others.
+        work.sort_by_key(|(_, open, _)| open.account.is_none());
         for (address, mut open, root) in work {
             match open.account {
                 Some(Account { nonce, balance, code_hash }) => {
@@ -147,13 +181,14 @@ impl OpenAccount {
         if change.new.is_none() {
             return Ok(());
         }
-        for slot in &change.storage {
+        // Removals last, as for accounts.
+        for slot in change.storage.iter().filter(|slot| !slot.new.is_zero()) {
             let key = nibbles(&keccak256(slot.slot.to_be_bytes::<32>()));
-            if slot.new.is_zero() {
-                self.storage.remove(source, &key)?;
-            } else {
-                self.storage.insert(source, &key, alloy_rlp::encode(slot.new))?;
-            }
+            self.storage.insert(source, &key, alloy_rlp::encode(slot.new))?;
+        }
+        for slot in change.storage.iter().filter(|slot| slot.new.is_zero()) {
+            let key = nibbles(&keccak256(slot.slot.to_be_bytes::<32>()));
+            self.storage.remove(source, &key)?;
         }
         Ok(())
     }
