@@ -4,7 +4,8 @@ use crate::{
     env::BlockEnvironment,
     error::BlockError,
     machine::{BlockEvm, EvmContext, Machine, MachineError, block_evm, discard},
-    overlay::{BlockState, ReadError, WriteSet},
+    outcome::{ExecuteError, TxOutcome, TxStatus, execute_error},
+    overlay::BlockState,
     receipt::{ReceiptStatus, build_receipt},
     requests, rewards,
     senders::recover_senders,
@@ -12,8 +13,8 @@ use crate::{
     system,
     tx_check::{Remaining, Sender, check_transaction},
     tx_env::tx_env,
-    tx_error::TxError,
     watch::Watch,
+    write_set::WriteSet,
 };
 use alloy_consensus::{Header, Transaction as _, TxReceipt as _, Typed2718 as _};
 use alloy_eips::eip4895::Withdrawal;
@@ -24,45 +25,8 @@ use hearth_primitives::{
 use revm::{
     Inspector,
     context_interface::JournalTr as _,
-    context_interface::result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction},
+    context_interface::result::{ExecutionResult, HaltReason},
 };
-
-/// How a transaction ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TxStatus {
-    /// It ran to its end.
-    Success,
-    /// `REVERT`; the output is the reason.
-    Revert,
-    /// It failed and used up its gas.
-    Halt(HaltReason),
-}
-
-/// What one transaction did.
-#[derive(Clone, Debug)]
-pub struct TxOutcome {
-    /// How it ended.
-    pub status: TxStatus,
-    /// Gas used, refunds deducted.
-    pub gas_used: u64,
-    /// Gas refunded.
-    pub gas_refunded: u64,
-    /// Return data, or the reason of a revert.
-    pub output: Bytes,
-    /// Address of the contract that it made.
-    pub created: Option<Address>,
-}
-
-/// Why [`BlockExecutor::transact`] gave no outcome.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum ExecuteError {
-    /// The transaction cannot be part of this block.
-    #[error(transparent)]
-    Invalid(#[from] TxError),
-    /// State could not be read.
-    #[error(transparent)]
-    State(#[from] hearth_primitives::StateError),
-}
 
 /// Executes the transactions of one block on top of a state.
 ///
@@ -399,27 +363,6 @@ fn merge(first: Changeset, second: Changeset) -> Changeset {
         return second;
     }
     crate::changes::merge(first, second)
-}
-
-fn execute_error(error: MachineError) -> ExecuteError {
-    match error {
-        EVMError::Database(ReadError(error)) => ExecuteError::State(error),
-        EVMError::Transaction(error) => ExecuteError::Invalid(invalid(error)),
-        EVMError::Header(error) => ExecuteError::Invalid(TxError::Other(error.to_string())),
-        other => ExecuteError::Invalid(TxError::Other(other.to_string())),
-    }
-}
-
-pub(crate) fn invalid(error: InvalidTransaction) -> TxError {
-    match error {
-        InvalidTransaction::CallGasCostMoreThanGasLimit { initial_gas, gas_limit } => {
-            TxError::IntrinsicGas { have: gas_limit, want: initial_gas }
-        }
-        InvalidTransaction::GasFloorMoreThanGasLimit { gas_floor, gas_limit } => {
-            TxError::FloorDataGas { have: gas_limit, want: gas_floor }
-        }
-        other => TxError::Other(other.to_string()),
-    }
 }
 
 /// Executes a whole block on the state of its parent. Senders are recovered in parallel.

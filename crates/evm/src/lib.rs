@@ -16,6 +16,7 @@ mod header;
 mod json;
 mod kzg;
 mod machine;
+mod outcome;
 mod overlay;
 mod precompiles;
 mod receipt;
@@ -30,13 +31,14 @@ mod tx_check;
 mod tx_env;
 mod tx_error;
 mod watch;
+mod write_set;
 
 pub use changes::merge as merge_changes;
 pub use check::{check_output, check_without_receipts_root};
 pub use code_cache::CODE_CACHE_BYTES;
 pub use env::BlockEnvironment;
 pub use error::{BlockError, Field, SpecError};
-pub use executor::{BlockExecutor, ExecuteError, TxOutcome, TxStatus, execute_block};
+pub use executor::{BlockExecutor, execute_block};
 pub use genesis::{Genesis, GenesisAccount, alloc_changes};
 pub use halt_text::{HaltDetails, halt_text};
 pub use header::{
@@ -45,6 +47,7 @@ pub use header::{
     validate_roots,
 };
 pub use machine::EvmContext;
+pub use outcome::{ExecuteError, TxOutcome, TxStatus};
 pub use overlay::{BlockState, ReadError};
 pub use precompiles::Precompiles;
 pub use recorded::{MAX_CASE_BYTES, RecordedCase, RecordedError};

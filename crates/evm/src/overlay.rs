@@ -3,7 +3,7 @@
 //! Every account, slot and code is asked of the [`StateReader`] at most once a block. What was asked is the block's
 //! read set, what each step changed its write set.
 
-use crate::code_cache;
+use crate::{code_cache, write_set::WriteSet};
 use alloy_primitives::{
     Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256,
     map::{AddressMap, B256Map, HashMap, U256Map},
@@ -368,6 +368,15 @@ impl<'a> BlockState<'a> {
     }
 }
 
+/// What an account's storage is to hold during a simulation.
+#[derive(Clone, Debug)]
+pub(crate) enum StorageOverride {
+    /// These slots and nothing else.
+    Replace(Vec<(U256, U256)>),
+    /// These slots on top of the others.
+    Change(Vec<(U256, U256)>),
+}
+
 impl Database for BlockState<'_> {
     type Error = ReadError;
 
@@ -416,52 +425,5 @@ impl Database for BlockState<'_> {
         let hash = self.reader.hashes.block_hash(number)?;
         self.hashes.insert(number, hash);
         Ok(hash)
-    }
-}
-
-/// What an account's storage is to hold during a simulation.
-#[derive(Clone, Debug)]
-pub(crate) enum StorageOverride {
-    /// These slots and nothing else.
-    Replace(Vec<(U256, U256)>),
-    /// These slots on top of the others.
-    Change(Vec<(U256, U256)>),
-}
-
-/// A write set in the making, for changes outside of the interpreter: an account may change more than once.
-#[derive(Debug, Default)]
-pub(crate) struct WriteSet {
-    accounts: std::collections::BTreeMap<Address, (Option<Account>, Option<Account>)>,
-}
-
-impl WriteSet {
-    fn account(&mut self, address: Address, old: Option<Account>, new: Option<Account>) {
-        self.accounts.entry(address).and_modify(|(_, now)| *now = new).or_insert((old, new));
-    }
-
-    /// Merges these account changes into a changeset that came before them.
-    pub fn merge_into(self, changes: &mut Changeset) {
-        for (address, (old, new)) in self.accounts {
-            match changes.accounts.binary_search_by_key(&address, |change| change.address) {
-                Ok(at) => {
-                    changes.accounts[at].new = new;
-                    let change = &changes.accounts[at];
-                    if change.old == change.new && change.storage.is_empty() {
-                        changes.accounts.remove(at);
-                    }
-                }
-                Err(_) if old == new => {}
-                Err(at) => changes.accounts.insert(
-                    at,
-                    AccountChange {
-                        address,
-                        old,
-                        new,
-                        wiped: old.is_some() && new.is_none(),
-                        storage: Vec::new(),
-                    },
-                ),
-            }
-        }
     }
 }

@@ -1,11 +1,6 @@
 //! Changes of balances outside of transactions: block rewards, withdrawals, the DAO's move.
 
-use crate::{
-    dao,
-    env::BlockEnvironment,
-    overlay::{BlockState, WriteSet},
-    spec::Fork,
-};
+use crate::{dao, env::BlockEnvironment, overlay::BlockState, spec::Fork, write_set::WriteSet};
 use alloy_consensus::Header;
 use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, U256};

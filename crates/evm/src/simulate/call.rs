@@ -3,9 +3,9 @@
 use super::{BlockOverrides, CallError, CallRequest, Message, StateOverrides};
 use crate::{
     env::BlockEnvironment,
-    executor::invalid,
     halt_text::{HaltDetails, halt_text},
     machine::{BlockEvm, EvmContext, Machine, MachineError, block_evm, discard},
+    outcome::invalid,
     overlay::{BlockState, ReadError},
     spec::{ChainSpec, Fork},
     tx_check::{BLOB_HASH_VERSION, MAX_INIT_CODE, MAX_TX_BLOBS},

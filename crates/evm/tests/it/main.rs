@@ -6,5 +6,8 @@ mod fixtures;
 mod headers;
 mod mainnet;
 mod memory;
+mod replay;
 mod rpc_chain;
+mod simulation;
 mod state;
+mod writes;

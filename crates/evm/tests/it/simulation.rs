@@ -1,0 +1,217 @@
+//! Calls with overrides, limits and errors, on a development chain in memory.
+
+use crate::memory::MemoryState;
+use alloy_consensus::Header;
+use alloy_primitives::{Address, B256, Bytes, U256, address};
+use hearth_evm::{
+    BlockOverrides, CallError, CallLimits, CallRequest, CallSite, CallStatus, ChainSpec, GenesisAccount,
+    StateOverrides, call, estimate_gas,
+};
+use hearth_primitives::{BlockHashes, Height, StateError};
+use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
+
+const RICH: Address = address!("0x1000000000000000000000000000000000000001");
+const CONTRACT: Address = address!("0x2000000000000000000000000000000000000002");
+
+struct NoHashes;
+
+impl BlockHashes for NoHashes {
+    fn block_hash(&self, _number: Height) -> Result<B256, StateError> {
+        Ok(B256::ZERO)
+    }
+}
+
+struct Bench {
+    spec: ChainSpec,
+    header: Header,
+    state: MemoryState,
+}
+
+impl Bench {
+    fn new(code: &str) -> Self {
+        let code: Bytes = code.parse().expect("hex");
+        let state = MemoryState::from_alloc(&BTreeMap::from([
+            (RICH, GenesisAccount { balance: U256::from(10u64.pow(18)), ..Default::default() }),
+            (
+                CONTRACT,
+                GenesisAccount {
+                    nonce: 1,
+                    code,
+                    storage: BTreeMap::from([(U256::from(1), U256::from(7)), (U256::from(2), U256::from(8))]),
+                    ..Default::default()
+                },
+            ),
+        ]));
+        let header = Header {
+            number: 5,
+            timestamp: 1_000,
+            gas_limit: 30_000_000,
+            base_fee_per_gas: Some(1_000_000_000),
+            excess_blob_gas: Some(0),
+            ..Header::default()
+        };
+        Self { spec: ChainSpec::dev(31_337), header, state }
+    }
+
+    fn site(&self) -> CallSite<'_> {
+        CallSite { spec: &self.spec, header: &self.header, state: &self.state, hashes: &NoHashes }
+    }
+
+    fn call(&self, request: &str, state: &str, block: &str) -> Result<Bytes, CallError> {
+        let request: CallRequest = serde_json::from_str(request).expect("a call object");
+        let state: StateOverrides = serde_json::from_str(state).expect("state overrides");
+        let block: BlockOverrides = serde_json::from_str(block).expect("block overrides");
+        call(self.site(), &request, Some(&state), Some(&block), &CallLimits::default())
+            .and_then(|outcome| outcome.into_output())
+    }
+
+    fn word(&self, request: &str, state: &str, block: &str) -> u64 {
+        U256::from_be_slice(&self.call(request, state, block).expect("succeeds")).to()
+    }
+
+    fn estimate(&self, request: &str) -> Result<u64, CallError> {
+        let request: CallRequest = serde_json::from_str(request).expect("a call object");
+        estimate_gas(self.site(), &request, None, None, &CallLimits::default())
+    }
+}
+
+const TO: &str = r#"{"to":"0x2000000000000000000000000000000000000002"}"#;
+/// Returns the word on top of the stack: PUSH0 MSTORE PUSH1 32 PUSH0 RETURN.
+const RETURN_TOP: &str = "5f5260205ff3";
+
+#[test]
+fn storage_overrides() {
+    // SLOAD 1 and SLOAD 2, added.
+    let bench = Bench::new(&format!("0x60015460025401{RETURN_TOP}"));
+    let key = |n: u8| format!("0x{n:064x}");
+    let overrides = |field: &str| format!(r#"{{"{CONTRACT}":{{"{field}":{{"{}":"{}"}}}}}}"#, key(1), key(40));
+    assert_eq!(bench.word(TO, "{}", "{}"), 15);
+    assert_eq!(bench.word(TO, &overrides("stateDiff"), "{}"), 48);
+    assert_eq!(bench.word(TO, &overrides("state"), "{}"), 40);
+    let both = format!(r#"{{"{CONTRACT}":{{"state":{{}},"stateDiff":{{}}}}}}"#);
+    let error = bench.call(TO, &both, "{}").expect_err("both at once");
+    assert_eq!(error.to_string(), format!("account {CONTRACT} has both 'state' and 'stateDiff'"));
+}
+
+#[test]
+fn code_balance_and_precompile_overrides() {
+    let bench = Bench::new("0x00");
+    let code = format!(r#"{{"{CONTRACT}":{{"code":"0x47{RETURN_TOP}","balance":"0x63"}}}}"#);
+    assert_eq!(bench.word(TO, &code, "{}"), 99, "SELFBALANCE");
+    // The identity contract answers at another address, and no longer at its own.
+    let target = "0x00000000000000000000000000000000000ffffe";
+    let moved = format!(
+        r#"{{"0x0000000000000000000000000000000000000004":{{"movePrecompileToAddress":"{target}"}}}}"#
+    );
+    let at = |address: &str| format!(r#"{{"to":"{address}","input":"0x1234"}}"#);
+    assert_eq!(bench.call(&at(target), &moved, "{}").expect("runs").to_string(), "0x1234");
+    let own = at("0x0000000000000000000000000000000000000004");
+    assert_eq!(bench.call(&own, &moved, "{}").expect("runs").to_string(), "0x");
+    assert_eq!(bench.call(&own, "{}", "{}").expect("runs").to_string(), "0x1234");
+    let wrong = format!(r#"{{"{CONTRACT}":{{"movePrecompileToAddress":"{target}"}}}}"#);
+    let error = bench.call(TO, &wrong, "{}").expect_err("no precompile");
+    assert_eq!(error.to_string(), format!("account {CONTRACT} is not a precompile"));
+}
+
+#[test]
+fn block_overrides() {
+    for (opcode, field, value) in [
+        ("43", "number", 77),
+        ("42", "time", 5_000),
+        ("45", "gasLimit", 9_000_000),
+        ("4a", "blobBaseFee", 12),
+    ] {
+        let bench = Bench::new(&format!("0x{opcode}{RETURN_TOP}"));
+        let overrides = format!(r#"{{"{field}":"{value:#x}"}}"#);
+        assert_eq!(bench.word(TO, "{}", &overrides), value, "{field}");
+        assert_ne!(bench.word(TO, "{}", "{}"), value, "{field}");
+    }
+    // Without a price the base fee is zero, so that nobody pays it.
+    let bench = Bench::new(&format!("0x48{RETURN_TOP}"));
+    assert_eq!(bench.word(TO, "{}", r#"{"baseFeePerGas":"0x9"}"#), 0);
+    let error = bench.call(
+        TO,
+        "{}",
+        r#"{"beaconRoot":"0x0000000000000000000000000000000000000000000000000000000000000001"}"#,
+    );
+    assert_eq!(
+        error.expect_err("refused").to_string(),
+        r#"block override "beaconRoot" is not supported for this RPC method"#
+    );
+}
+
+#[test]
+fn failures_in_the_words_of_go_ethereum() {
+    for (code, text) in [
+        ("0xfe", "invalid opcode: INVALID"),
+        ("0x0c", "invalid opcode: opcode 0xc not defined"),
+        ("0x5f01", "stack underflow (1 <=> 2)"),
+        ("0x5f56", "invalid jump destination"),
+        ("0x5b5f56", "out of gas"),
+        ("0x5f5f5f3e60205f5f3e", "return data out of bounds"),
+    ] {
+        let error = Bench::new(code).call(TO, "{}", "{}").expect_err(code);
+        assert_eq!((error.to_string().as_str(), error.code()), (text, -32_000), "{code}");
+    }
+    let error = Bench::new("0x60205ffd").call(TO, "{}", "{}").expect_err("reverts");
+    assert_eq!((error.to_string().as_str(), error.code()), ("execution reverted", 3));
+    assert_eq!(error.data().map(|data| data.len()), Some(32));
+}
+
+#[test]
+fn requests_that_contradict_themselves() {
+    let bench = Bench::new("0x00");
+    let text = |request: &str| bench.call(request, "{}", "{}").expect_err(request).to_string();
+    assert_eq!(
+        text(r#"{"gasPrice":"0x1","maxFeePerGas":"0x1"}"#),
+        "both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified"
+    );
+    assert_eq!(text(r#"{"chainId":"0x5"}"#), "chainId does not match node's (have=5, want=31337)");
+    let poor = text(r#"{"to":"0x2000000000000000000000000000000000000002","value":"0x1","gas":"0x5208"}"#);
+    assert_eq!(
+        poor,
+        "err: insufficient funds for gas * price + value: address 0x0000000000000000000000000000000000000000 have 0 want 1 (supplied gas 21000)"
+    );
+    let cheap = text(
+        r#"{"from":"0x1000000000000000000000000000000000000001","to":"0x2000000000000000000000000000000000000002","maxFeePerGas":"0x5","gas":"0x5208"}"#,
+    );
+    assert!(cheap.contains("max fee per gas less than block base fee"), "{cheap}");
+    let low = text(r#"{"to":"0x2000000000000000000000000000000000000002","gas":"0x5207"}"#);
+    assert_eq!(low, "err: intrinsic gas too low: have 20999, want 21000 (supplied gas 20999)");
+}
+
+#[test]
+fn estimates() {
+    let bench = Bench::new("0x00");
+    assert_eq!(
+        bench.estimate(&format!(r#"{{"from":"{RICH}","to":"{RICH}","value":"0x1"}}"#)).expect("runs"),
+        21_000
+    );
+    // A loop that needs most of the gas it is given fails with the allowance.
+    let error = Bench::new("0x5b5f56").estimate(TO).expect_err("endless");
+    assert_eq!(error.to_string(), "gas required exceeds allowance (16777216)");
+    let error = Bench::new("0x5f5ffd").estimate(TO).expect_err("reverts");
+    assert_eq!((error.to_string().as_str(), error.code()), ("execution reverted", 3));
+    // SSTORE of a new slot: the estimate succeeds when it is used as the limit, and is close.
+    let bench = Bench::new("0x600160095500");
+    let gas = bench.estimate(TO).expect("runs");
+    let used = 21_000 + 3 + 3 + 22_100;
+    assert!((used..used + used / 50).contains(&gas), "{gas}");
+}
+
+#[test]
+fn a_call_ends_in_time() {
+    // An endless loop with more gas than any time allows.
+    let bench = Bench::new("0x5b5f56");
+    let request = CallRequest { to: Some(CONTRACT), ..CallRequest::default() };
+    let limits = CallLimits { gas_cap: 0, timeout: Duration::from_millis(50), cancel: None };
+    let bare = "0x5b600056";
+    let endless = Bench::new(bare);
+    let error = call(endless.site(), &request, None, None, &limits).expect_err("aborted");
+    assert_eq!(error.to_string(), "execution aborted (timeout = 0.05s)");
+    let cancelled = AtomicBool::new(true);
+    let limits = CallLimits { cancel: Some(&cancelled), ..CallLimits::default() };
+    assert!(matches!(call(bench.site(), &request, None, None, &limits), Err(CallError::Aborted(_))));
+    let outcome = call(bench.site(), &request, None, None, &CallLimits::default()).expect("an outcome");
+    assert!(matches!(outcome.status, CallStatus::Halt(_)) && outcome.out_of_gas);
+}
