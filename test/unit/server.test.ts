@@ -220,6 +220,46 @@ describe('streams', () => {
   })
 })
 
+describe('a client that goes before its stream begins', () => {
+  /** A stream that stays silent until it is cancelled. */
+  function silent(): ResultStream & { cancelled: boolean } {
+    let end: (chunk: null) => void = () => undefined
+    return {
+      cancelled: false,
+      next: () => new Promise((resolve) => (end = resolve)),
+      cancel() {
+        this.cancelled = true
+        end(null)
+      },
+    }
+  }
+
+  it('cancels it, over HTTP', async () => {
+    const stream = silent()
+    const { httpUrl } = await serve(fakeCore({}, () => stream))
+    const request = http.request(httpUrl, { method: 'POST', headers: JSON_TYPE }).on('error', () => undefined)
+    request.end(TRACE)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(stream.cancelled).toBe(false)
+    request.destroy()
+    await expect.poll(() => stream.cancelled).toBe(true)
+  })
+
+  it('cancels it, over WebSocket, also in a batch', async () => {
+    for (const message of [TRACE, `[${TRACE}]`]) {
+      const stream = silent()
+      const { wsUrl } = await serve(fakeCore({}, () => stream))
+      const socket = new WebSocket(wsUrl)
+      await new Promise((resolve) => socket.once('open', resolve))
+      socket.send(message)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      expect(stream.cancelled).toBe(false)
+      socket.terminate()
+      await expect.poll(() => stream.cancelled).toBe(true)
+    }
+  })
+})
+
 describe('WebSocket', () => {
   const open = (url: string, options = {}): Promise<WebSocket> =>
     new Promise((resolve, reject) => {

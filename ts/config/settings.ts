@@ -79,12 +79,6 @@ export const SETTINGS = {
     unit: 'gas',
     doc: 'Most gas that eth_call and eth_estimateGas may use.',
   }),
-  'evm.call_timeout_ms': setting({
-    kind: integer(1, 3_600_000),
-    default: 5000,
-    unit: 'ms',
-    doc: 'Longest run of eth_call and eth_estimateGas.',
-  }),
   'evm.trace_timeout_ms': setting({
     kind: integer(1, 3_600_000),
     default: 5000,

@@ -18,8 +18,14 @@ export interface BatchLimits {
 /** An answer: its bytes, a stream of them, or none (notifications). */
 export type Answer = Uint8Array | ResultStream | undefined
 
-/** Serves one request body or one WebSocket message. */
-export type Dispatch = (text: string) => Promise<Answer>
+/** Who waits for an answer. */
+export interface Client {
+  /** Calls back when nobody waits any more; at once where that is so already. May also call back after the answer was sent. */
+  onGone(callback: () => void): void
+}
+
+/** Serves one request body or one WebSocket message. Work that streams is cancelled when its client goes. */
+export type Dispatch = (text: string, client: Client) => Promise<Answer>
 
 const encoder = new TextEncoder()
 const isStream = (result: Result): result is ResultStream => !(result instanceof Uint8Array)
@@ -87,30 +93,36 @@ export function makeDispatch(context: Context, limits: BatchLimits, report: (e: 
     return method
   }
 
-  async function single(call: Call | BadCall): Promise<Answer> {
+  async function single(call: Call | BadCall, client: Client): Promise<Answer> {
     if (isBad(call)) return failure(call.id, call.error)
     const { id } = call
     try {
       const result = await lookUp(call.method).call(context, call.params)
-      if (id !== undefined) return isStream(result) ? await spliceStream(id, result) : splice(id, result)
-      if (isStream(result)) result.cancel()
-      return undefined
+      if (!isStream(result)) return id === undefined ? undefined : splice(id, result)
+      if (id === undefined) {
+        result.cancel()
+        return undefined
+      }
+      client.onGone(() => result.cancel())
+      return await spliceStream(id, result)
     } catch (e) {
       return id === undefined ? undefined : failure(id, e)
     }
   }
 
   /** One entry of a batch: whole bytes, or an error. */
-  async function entry(call: Call): Promise<Uint8Array | RpcError> {
+  async function entry(call: Call, client: Client): Promise<Uint8Array | RpcError> {
     try {
       const result = await lookUp(call.method).call(context, call.params)
-      return isStream(result) ? await collect(result, limits.responseBytes) : result
+      if (!isStream(result)) return result
+      client.onGone(() => result.cancel())
+      return await collect(result, limits.responseBytes)
     } catch (e) {
       return toRpcError(e, report)
     }
   }
 
-  async function batch(calls: readonly (Call | BadCall)[]): Promise<Answer> {
+  async function batch(calls: readonly (Call | BadCall)[], client: Client): Promise<Answer> {
     if (calls.length > limits.requests) {
       const id = calls.find((call) => !isBad(call) && call.id !== undefined)?.id ?? 'null'
       return encoder.encode(`[${errorAnswer(id, invalidRequest('batch too large'))}]`)
@@ -148,17 +160,20 @@ export function makeDispatch(context: Context, limits: BatchLimits, report: (e: 
       for (const call of entries) {
         const writes = !isBad(call) && table.get(call.method)?.cost === 'write'
         while (running.length >= limits.concurrency || (writes && running.length > 0)) yield await oldest()
-        running.push({ call, result: isBad(call) ? Promise.resolve(call.error) : full ? Promise.resolve(responseTooLarge()) : entry(call) })
+        running.push({
+          call,
+          result: isBad(call) ? Promise.resolve(call.error) : full ? Promise.resolve(responseTooLarge()) : entry(call, client),
+        })
         if (writes) yield await oldest()
       }
       while (running.length > 0) yield await oldest()
     }
   }
 
-  return async (text) => {
+  return async (text, client) => {
     try {
       const message = parseMessage(text)
-      return message.batch ? await batch(message.calls) : await single(message.calls[0])
+      return message.batch ? await batch(message.calls, client) : await single(message.calls[0], client)
     } catch (e) {
       return failure('null', e)
     }

@@ -8,6 +8,7 @@ import { BodyAborted, BodyTooLarge, declaredLength, readBody } from './body.ts'
 import { applyCors } from './cors.ts'
 import { REFUSED_BODY_BYTES_MAX } from './limits.ts'
 import { type Compression, sendBytes, sendStream } from './respond.ts'
+import { WaitingClient } from './waiting.ts'
 
 /** What the HTTP side needs to know. */
 export interface AppOptions {
@@ -45,7 +46,9 @@ async function serveRpc(options: AppOptions, request: IncomingMessage, response:
     return refuse(request, response, 413, `content length too large (${length}>${options.maxBodyBytes})`)
   }
   if (!CONTENT_TYPES.has(type)) return refuse(request, response, 415, 'invalid content type, only application/json is supported')
-  const answer = await options.dispatch(await readBody(request, options.maxBodyBytes))
+  const client = new WaitingClient()
+  response.once('close', () => client.leave())
+  const answer = await options.dispatch(await readBody(request, options.maxBodyBytes), client)
   response.setHeader('content-type', 'application/json')
   const accept = request.headers['accept-encoding']
   const accepted = Array.isArray(accept) ? accept.join(',') : accept

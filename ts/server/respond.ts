@@ -57,7 +57,9 @@ export async function sendStream(
   compression: Compression,
 ): Promise<void> {
   const gone = new AbortController()
-  response.once('close', () => gone.abort())
+  // A response that is closed already says so no more.
+  if (response.closed) gone.abort()
+  else response.once('close', () => gone.abort())
   response.appendHeader('vary', 'accept-encoding')
   // A stream has more than one chunk of the core's, which is over any sensible threshold.
   const packer = negotiate(accept, true) === 'gzip' ? zlib.createGzip({ level: compression.level }) : undefined

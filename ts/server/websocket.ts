@@ -5,6 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import type { Answer, Dispatch } from '../rpc/dispatch.ts'
 import { isAllowedOrigin } from './cors.ts'
 import { PING_EVERY_MS, STOP_MS_MAX } from './limits.ts'
+import { WaitingClient } from './waiting.ts'
 
 /** What the WebSocket side needs to know. */
 export interface WebSocketOptions {
@@ -38,10 +39,16 @@ class Connection {
   /** Fragments of one answer must not mix with another answer: sending is one after the other. */
   private sending: Promise<void> = Promise.resolve()
 
+  /** Who waits for the messages in flight. */
+  private readonly clients = new Set<WaitingClient>()
+
   constructor(socket: WebSocket, options: WebSocketOptions) {
     this.socket = socket
     this.options = options
     socket.on('message', (data) => this.onMessage(data.toString()))
+    socket.on('close', () => {
+      for (const client of this.clients) client.leave()
+    })
     // A broken connection closes next; there is nobody to tell.
     socket.on('error', () => socket.terminate())
   }
@@ -72,12 +79,18 @@ class Connection {
   }
 
   private async serve(text: string): Promise<void> {
-    const answer = await this.options.dispatch(text)
-    if (answer === undefined) return
-    const turn = this.sending.then(() => this.send(answer))
-    // A failed turn is reported by its own message and must not stop the next one from ending.
-    this.sending = turn.catch(() => undefined)
-    await turn
+    const client = new WaitingClient()
+    this.clients.add(client)
+    try {
+      const answer = await this.options.dispatch(text, client)
+      if (answer === undefined) return
+      const turn = this.sending.then(() => this.send(answer))
+      // A failed turn is reported by its own message and must not stop the next one from ending.
+      this.sending = turn.catch(() => undefined)
+      await turn
+    } finally {
+      this.clients.delete(client)
+    }
   }
 
   private async send(answer: NonNullable<Answer>): Promise<void> {

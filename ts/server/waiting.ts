@@ -1,0 +1,19 @@
+// The client of one request, as the dispatcher sees it.
+import type { Client } from '../rpc/dispatch.ts'
+
+/** Remembers what to do when the client goes. */
+export class WaitingClient implements Client {
+  private gone = false
+  private readonly callbacks: (() => void)[] = []
+
+  onGone(callback: () => void): void {
+    if (this.gone) callback()
+    else this.callbacks.push(callback)
+  }
+
+  /** To be called when the client has gone, or has its answer. */
+  leave(): void {
+    this.gone = true
+    for (const callback of this.callbacks.splice(0)) callback()
+  }
+}
