@@ -9,11 +9,11 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
-/** A job under way. */
+/** A job. */
 export declare class NativeJob {
-  /** `{"blocks":…,"gas":…,"bytes":…,"bytesTotal":…,"height":…}`. */
+  /** How far the job is, as JSON. */
   progress(): string
-  /** Runs the job. To be called once. */
+  /** Does the work; resolves to its result or an error value. To be called once. */
   wait(): Promise<Buffer>
   /** Stops after the block under way; what was done stays done. */
   cancel(): void
@@ -43,5 +43,5 @@ export declare function devAccounts(): string
 /** Opens a home on a thread of its own: replaying a log may take a while. Resolves to the node or to an error value. */
 export declare function openNode(config: string): Promise<NativeNode | Buffer>
 
-/** Prepares a job; [`NativeJob::wait`] runs it. */
+/** Prepares a job, described in JSON; `wait` does it. */
 export declare function startJob(json: string): NativeJob
