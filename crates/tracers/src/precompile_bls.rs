@@ -58,7 +58,7 @@ fn many(
     size: usize,
     check: impl Fn(&[u8]) -> Option<Text>,
 ) -> Option<Text> {
-    if !input.is_empty() && input.len() % size == 0 {
+    if !input.is_empty() && input.len().is_multiple_of(size) {
         return input.chunks_exact(size).find_map(check);
     }
     let count = input.len() / size;

@@ -3,6 +3,8 @@
 
 mod answers;
 mod cases;
+mod frames;
 mod limits;
 mod mainnet;
 mod tracetest;
+mod world;
