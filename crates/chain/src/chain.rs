@@ -82,6 +82,9 @@ impl Chain {
             if there != given {
                 return Err(ChainError::OtherChain { home: paths.home, what: "genesis hash", there, given });
             }
+            if !paths.genesis().exists() {
+                write_whole(&paths.genesis(), genesis.as_bytes())?;
+            }
             match Self::open(home, options) {
                 // The process died while the home was made; it is made again below.
                 Err(ChainError::NotInitialised { .. }) => {}

@@ -104,6 +104,16 @@ impl Chain {
         self.settle(working)
     }
 
+    /// As [`Chain::insert_block`], but the head stays where the block was executed: what an import does between two
+    /// blocks, and what it leaves where the process dies then. [`Chain::open`] and every other change settle it.
+    ///
+    /// # Errors
+    /// As [`Chain::insert_block`].
+    #[doc(hidden)]
+    pub fn insert_unsettled(&self, block: Block) -> Result<Inserted, ChainError> {
+        self.insert_lazily(&mut self.working.lock(), block.into())
+    }
+
     /// Goes back to the chosen head if the process died while another branch was worked on.
     pub(crate) fn recover(&self) -> Result<(), ChainError> {
         let path = self.paths.chosen_head();

@@ -14,7 +14,8 @@ use hearth_evm::{
 use hearth_flatkv::{Commit, IndexWrite, WitnessTrie};
 use hearth_ledger::index::number_key;
 use hearth_primitives::{
-    Account, Block, BlockOutput, Changeset, Height, RootTracker, SlotChange, StateError, StateReader,
+    Account, AccountChange, Block, BlockOutput, Changeset, Height, RootTracker, SlotChange, StateError,
+    StateReader,
 };
 use std::collections::HashMap;
 use std::fs::File;
@@ -181,12 +182,17 @@ impl Checked {
         check_body(spec, case, &block, &mut skipped).map_err(refused)?;
         let env = BlockEnvironment::from_header(spec, &case.header);
         let fork = env.fork;
+        let parent = Parent::new(case, &mut skipped);
         let mut pre_state = case.pre_changes();
         if fork >= Fork::SpuriousDragon {
-            // EIP-161: an account without nonce, balance and code does not exist.
-            pre_state.accounts.retain(|a| a.new.is_some_and(|new| !new.is_empty()) || !a.storage.is_empty());
+            // An account without nonce, balance and code does not exist under EIP-161, but one may be left over from
+            // before until something touches it; the parent's trie tells.
+            pre_state.accounts.retain(|change| {
+                let empty = change.new.is_none_or(|new| new.is_empty()) && change.storage.is_empty();
+                !empty || parent.as_ref().is_some_and(|parent| parent.holds(change))
+            });
         }
-        let mut trie = witness(case, fork, &mut skipped)?;
+        let mut trie = parent.map(|parent| parent.check(case, &pre_state)).transpose()?;
         let senders = recover_senders(spec, &env, &case.transactions).map_err(refused)?;
         let state = PreState::new(&pre_state);
         let executor = BlockExecutor::new(spec, env, &state, case).on_partial_state();
@@ -231,45 +237,53 @@ fn check_body(
     validate_roots(spec, &known)
 }
 
-/// The parent's trie out of the recorded nodes, where it can be had, checked against the pre-state.
-fn witness(
-    case: &RecordedCase,
-    fork: Fork,
-    skipped: &mut Vec<&'static str>,
-) -> Result<Option<WitnessTrie>, ChainError> {
-    let Some(nodes) = &case.trie_nodes else {
-        skipped.push(NO_TRIE);
-        return Ok(None);
-    };
-    let Some(expected) = case.parent_state_root else {
-        skipped.push(NO_PARENT_ROOT);
-        return Ok(None);
-    };
-    let mut trie = WitnessTrie::new(expected, nodes.iter().cloned());
-    // Writing what is there already leaves the root as it is; any other value changes it.
-    trie.apply(&as_writes(case, fork))?;
-    let got = trie.root()?;
-    match got == expected {
-        true => Ok(Some(trie)),
-        false => Err(ChainError::ParentStateRoot { expected, got }),
-    }
+/// The parent's state trie, as far as its nodes are recorded.
+struct Parent<'a> {
+    root: B256,
+    nodes: &'a [Bytes],
 }
 
-/// The pre-state as writes over itself: accounts that do not exist and slots without a value are deletions.
-fn as_writes(case: &RecordedCase, fork: Fork) -> Changeset {
-    let mut writes = alloc_changes(&case.pre_state);
-    for change in &mut writes.accounts {
-        change.old = change.new;
-        if fork >= Fork::SpuriousDragon && change.new.is_some_and(|new| new.is_empty()) {
-            change.new = None;
-            change.old = None;
-        }
-        let given = case.pre_state.get(&change.address).map(|a| &a.storage);
-        let slots =
-            given.into_iter().flatten().map(|(slot, new)| SlotChange { slot: *slot, old: *new, new: *new });
-        change.storage = slots.collect();
+impl<'a> Parent<'a> {
+    fn new(case: &'a RecordedCase, skipped: &mut Vec<&'static str>) -> Option<Self> {
+        let Some(nodes) = &case.trie_nodes else {
+            skipped.push(NO_TRIE);
+            return None;
+        };
+        let Some(root) = case.parent_state_root else {
+            skipped.push(NO_PARENT_ROOT);
+            return None;
+        };
+        Some(Self { root, nodes })
     }
-    writes
+
+    fn trie(&self) -> WitnessTrie {
+        WitnessTrie::new(self.root, self.nodes.iter().cloned())
+    }
+
+    /// Whether the trie has exactly this account. Writing what is there leaves the root as it is; any other value
+    /// changes it.
+    fn holds(&self, change: &AccountChange) -> bool {
+        let mut trie = self.trie();
+        let written = Changeset { accounts: vec![change.clone()], codes: Vec::new() };
+        trie.apply(&written).and_then(|()| trie.root()).is_ok_and(|root| root == self.root)
+    }
+
+    /// The trie, if the pre-state is what it holds: accounts with all their slots, those without a value too.
+    fn check(self, case: &RecordedCase, pre_state: &Changeset) -> Result<WitnessTrie, ChainError> {
+        let mut written = pre_state.clone();
+        for change in &mut written.accounts {
+            let given = case.pre_state.get(&change.address).map(|account| &account.storage);
+            let slot = |(slot, new): (&U256, &U256)| SlotChange { slot: *slot, old: *new, new: *new };
+            change.storage = given.into_iter().flatten().map(slot).collect();
+        }
+        let mut trie = self.trie();
+        trie.apply(&written)?;
+        let (expected, got) = (self.root, trie.root()?);
+        match got == expected {
+            true => Ok(trie),
+            false => Err(ChainError::ParentStateRoot { expected, got }),
+        }
+    }
 }
 
 /// The recorded pre-state as execution reads it. Accounts outside of it are empty.
@@ -280,7 +294,7 @@ struct PreState {
 
 impl PreState {
     fn new(changes: &Changeset) -> Self {
-        let account = |change: &hearth_primitives::AccountChange| {
+        let account = |change: &AccountChange| {
             let slots = change.storage.iter().map(|s| (s.slot, s.new)).collect();
             Some((change.address, (change.new?, slots)))
         };

@@ -115,7 +115,8 @@ impl Chain {
                         reported = Instant::now();
                     }
                 }
-                Ok(())
+                // The pipeline ends early when it sees the flag first.
+                if cancel.load(Ordering::Relaxed) { Err(ChainError::Cancelled) } else { Ok(()) }
             });
             let settled = self.settle(working);
             imported.and(settled)

@@ -1,10 +1,9 @@
 //! Blockchain tests: every block of every case through a chain on a home of its own.
 
-use crate::support::{Table, files, fixtures, in_parallel, text};
+use crate::support::{Table, files, fixtures, in_parallel, options, text};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_rlp::Decodable;
-use hearth_chain::{Chain, ChainOptions};
-use hearth_flatkv::Fsync;
+use hearth_chain::Chain;
 use hearth_primitives::{Block, StateReader};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -174,8 +173,8 @@ fn genesis(case: &Case) -> String {
 
 fn run(case: &Case) -> Result<(), String> {
     let home = tempfile::TempDir::new().unwrap();
-    let options = ChainOptions { fsync: Fsync::None, cache_bytes: 1 << 20 };
-    let chain = Chain::create(home.path(), &genesis(case), &options).map_err(|e| format!("genesis: {e}"))?;
+    let chain =
+        Chain::create(home.path(), &genesis(case), &options()).map_err(|e| format!("genesis: {e}"))?;
     let want = case.genesis_block_header["hash"].as_str().unwrap();
     if chain.base_hash().to_string() != want {
         return Err(format!("genesis hash is {}, not {want}", chain.base_hash()));

@@ -1,4 +1,9 @@
 //! The chain on real homes: other people's blocks, block files, damage, reorganisations.
 
 mod blockchain;
+mod cases;
+mod damage;
+mod files;
+mod homes;
+mod reorg;
 mod support;

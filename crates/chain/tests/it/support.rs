@@ -1,11 +1,15 @@
 //! Fixtures, parallel runs, and a table of what passed.
 
+use alloy_primitives::B256;
+use hearth_chain::import::{ImportJob, ImportReport};
+use hearth_chain::{Chain, ChainError, ChainOptions, ExportRange};
+use hearth_flatkv::Fsync;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A folder of the fixtures; `None`, with a line that says so, where it is missing.
 pub fn fixtures(folder: &str) -> Option<PathBuf> {
@@ -47,6 +51,47 @@ pub fn text(path: &Path) -> String {
         text = String::from_utf8(bytes).unwrap();
     }
     text
+}
+
+/// Options for tests: nothing is synced, caches are small.
+pub fn options() -> ChainOptions {
+    ChainOptions { fsync: Fsync::None, cache_bytes: 1 << 20 }
+}
+
+/// The execution-apis chain: text of its genesis file, and its blocks as one file.
+pub fn rpc_chain() -> Option<(String, PathBuf)> {
+    let dir = fixtures("rpc-compat")?;
+    Some((text(&dir.join("genesis.json")), dir.join("chain.rlp")))
+}
+
+/// Imports block files without looking at the progress.
+pub fn import(chain: &Chain, files: &[&Path]) -> Result<ImportReport, ChainError> {
+    import_to(chain, files, None)
+}
+
+/// Imports block files and chooses a head at the end.
+pub fn import_to(chain: &Chain, files: &[&Path], head: Option<B256>) -> Result<ImportReport, ChainError> {
+    let job = ImportJob { files: files.iter().map(|f| f.to_path_buf()).collect(), head };
+    chain.import(&job, &mut |_| {}, &AtomicBool::new(false))
+}
+
+/// The canonical chain as a block file's bytes.
+pub fn export(chain: &Chain, range: &ExportRange) -> Result<Vec<u8>, ChainError> {
+    let mut out = Vec::new();
+    chain.export(range, Path::new("memory"), &mut out, &mut |_, _| {}, &AtomicBool::new(false))?;
+    Ok(out)
+}
+
+/// Splits a block file into its blocks' bytes.
+pub fn split(mut rest: &[u8]) -> Vec<&[u8]> {
+    let mut blocks = Vec::new();
+    while !rest.is_empty() {
+        let before = rest;
+        let header = alloy_rlp::Header::decode(&mut rest).unwrap();
+        rest = &rest[header.payload_length..];
+        blocks.push(&before[..before.len() - rest.len()]);
+    }
+    blocks
 }
 
 /// Counts by row, and the failures by name.

@@ -1,0 +1,202 @@
+//! Competing branches: fork choice, unwinding, coming back, dying in between.
+
+use crate::support::{Table, export, import, options};
+use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_rlp::Encodable;
+use hearth_chain::{Chain, ChainError, ExportRange, Inserted};
+use hearth_evm::{BlockEnvironment, BlockExecutor, check_output, next_difficulty};
+use hearth_primitives::{Block, Header, RootTracker, StateReader};
+use std::fs;
+use tempfile::TempDir;
+
+/// A chain of proof of work from genesis on, without a merge.
+const GENESIS: &str = r#"{
+    "config": {"chainId": 5, "homesteadBlock": 0, "eip150Block": 0, "eip155Block": 0, "eip158Block": 0},
+    "difficulty": "0x100000", "gasLimit": "0x1000000",
+    "alloc": {"0x00000000000000000000000000000000000000aa": {"balance": "1000"}}
+}"#;
+
+/// A chain of proof of stake from genesis on.
+const MERGED: &str = r#"{
+    "config": {"chainId": 5, "homesteadBlock": 0, "eip150Block": 0, "eip155Block": 0, "eip158Block": 0,
+        "byzantiumBlock": 0, "constantinopleBlock": 0, "petersburgBlock": 0, "istanbulBlock": 0,
+        "berlinBlock": 0, "londonBlock": 0, "terminalTotalDifficulty": 0},
+    "difficulty": "0x0", "gasLimit": "0x1000000", "baseFeePerGas": "0x7",
+    "alloc": {"0x00000000000000000000000000000000000000aa": {"balance": "1000"}}
+}"#;
+
+/// An empty block on the head of a chain. `seconds` after its parent decide on its difficulty.
+fn next(chain: &Chain, seconds: u64, coinbase: u8) -> Block {
+    let parent = chain.head_block().unwrap().unwrap().block.header.clone();
+    let spec = chain.spec();
+    let merged = parent.difficulty.is_zero();
+    let timestamp = parent.timestamp + seconds;
+    let mut header = Header {
+        parent_hash: parent.hash_slow(),
+        beneficiary: Address::repeat_byte(coinbase),
+        number: parent.number + 1,
+        gas_limit: parent.gas_limit,
+        timestamp,
+        difficulty: if merged { U256::ZERO } else { next_difficulty(spec, timestamp, &parent) },
+        base_fee_per_gas: hearth_evm::next_base_fee(spec, &parent),
+        extra_data: Bytes::from(vec![coinbase]),
+        ..Header::default()
+    };
+    let block = Block { header: header.clone(), body: Default::default() };
+    let state = chain.kv().latest().unwrap();
+    let env = BlockEnvironment::from_header(spec, &header);
+    let mut trie = chain.kv().trie().unwrap();
+    let executor = BlockExecutor::new(spec, env, &state, &**chain.ledger());
+    let output = executor.run(&block, &[], Some(&mut trie)).unwrap();
+    header.state_root = trie.root().unwrap();
+    check_output(spec, &header, &output).unwrap();
+    Block { header, body: block.body }
+}
+
+fn hash(block: &Block) -> B256 {
+    block.header.hash_slow()
+}
+
+/// Builds a branch of blocks with these seconds between them, on a home of its own over given blocks.
+fn branch(genesis: &str, base: &[Block], seconds: &[u64], coinbase: u8) -> Vec<Block> {
+    let home = TempDir::new().unwrap();
+    let chain = Chain::create(home.path(), genesis, &options()).unwrap();
+    for block in base {
+        chain.insert_block(block.clone()).unwrap();
+    }
+    let mut blocks = Vec::new();
+    for seconds in seconds {
+        let block = next(&chain, *seconds, coinbase);
+        assert!(matches!(chain.insert_block(block.clone()).unwrap(), Inserted::Added { gas_used: 0 }));
+        blocks.push(block);
+    }
+    blocks
+}
+
+fn balance(chain: &Chain, coinbase: u8) -> U256 {
+    let account = chain.kv().latest().unwrap().account(&Address::repeat_byte(coinbase)).unwrap();
+    account.map(|a| a.balance).unwrap_or_default()
+}
+
+fn rlp(blocks: &[&[Block]]) -> Vec<u8> {
+    let mut out = Vec::new();
+    blocks.iter().flat_map(|b| b.iter()).for_each(|b| b.encode(&mut out));
+    out
+}
+
+/// Block rewards before Byzantium, in wei.
+const REWARD: u128 = 5_000_000_000_000_000_000;
+
+#[test]
+fn the_highest_total_difficulty_wins() {
+    let common = branch(GENESIS, &[], &[15, 15], 1);
+    // Few fast blocks weigh more than as many slow ones; one more slow block weighs more than that.
+    let slow = branch(GENESIS, &common, &[60, 60, 60, 60], 2);
+    let fast = branch(GENESIS, &common, &[5, 5, 5], 3);
+    let home = TempDir::new().unwrap();
+    let chain = Chain::create(home.path(), GENESIS, &options()).unwrap();
+    let give = |block: &Block| chain.insert_block(block.clone()).unwrap();
+    common.iter().chain(&slow[..3]).for_each(|b| assert!(matches!(give(b), Inserted::Added { .. })));
+    assert_eq!(chain.head().hash, hash(&slow[2]));
+    assert_eq!(balance(&chain, 2), U256::from(3 * REWARD));
+    // Lighter prefixes of the other branch do not move the head.
+    let heads: Vec<u64> = fast.iter().map(|block| (give(block), chain.head().height).1).collect();
+    assert_eq!(heads, [5, 5, 5]);
+    assert_eq!(chain.head().hash, hash(&fast[2]), "three fast blocks weigh more than three slow ones");
+    assert_eq!((balance(&chain, 1), balance(&chain, 2)), (U256::from(2 * REWARD), U256::ZERO));
+    assert_eq!(chain.ledger().canonical_hash(3).unwrap(), Some(hash(&fast[0])));
+    assert!(!chain.ledger().is_canonical(&hash(&slow[0])).unwrap());
+    give(&slow[3]);
+    assert_eq!(chain.head().hash, hash(&slow[3]), "the fourth slow block turns the scales");
+    assert_eq!((balance(&chain, 2), balance(&chain, 3)), (U256::from(4 * REWARD), U256::ZERO));
+    assert_eq!(give(&fast[1]), Inserted::Known);
+    assert_eq!(chain.head().hash, hash(&slow[3]));
+    chain.close().unwrap();
+    drop(chain);
+    let chain = Chain::open(home.path(), &options()).unwrap();
+    assert_eq!(chain.head().hash, hash(&slow[3]));
+    assert_eq!(export(&chain, &ExportRange::default()).unwrap(), rlp(&[&common, &slow]));
+    chain.set_head(&hash(&fast[2])).unwrap();
+    assert_eq!(export(&chain, &ExportRange::default()).unwrap(), rlp(&[&common, &fast]));
+    assert_eq!(balance(&chain, 3), U256::from(3 * REWARD));
+    chain.set_head(&chain.base_hash()).unwrap();
+    assert_eq!((chain.head().height, balance(&chain, 1)), (0, U256::ZERO));
+}
+
+#[test]
+fn the_first_wins_a_tie() {
+    let (one, two) = (branch(GENESIS, &[], &[15, 15], 1), branch(GENESIS, &[], &[15, 15], 2));
+    for (first, second) in [(&one, &two), (&two, &one)] {
+        let home = TempDir::new().unwrap();
+        let chain = Chain::create(home.path(), GENESIS, &options()).unwrap();
+        for block in first.iter().chain(second.iter()) {
+            chain.insert_block(block.clone()).unwrap();
+        }
+        assert_eq!(chain.head().hash, hash(&first[1]));
+    }
+}
+
+#[test]
+fn after_the_merge_the_last_one_given_wins() {
+    let (one, two) = (branch(MERGED, &[], &[12, 12, 12], 1), branch(MERGED, &[], &[12, 12], 2));
+    let home = TempDir::new().unwrap();
+    let chain = Chain::create(home.path(), MERGED, &options()).unwrap();
+    let file = home.path().join("blocks.rlp");
+    let give = |blocks: &[&[Block]]| {
+        fs::write(&file, rlp(blocks)).unwrap();
+        import(&chain, &[&file]).unwrap().head.hash
+    };
+    assert_eq!(give(&[&one, &two]), hash(&two[1]));
+    assert_eq!(give(&[&one]), hash(&one[2]), "known blocks count as given");
+    assert_eq!(give(&[&one[..1]]), hash(&one[2]), "but an ancestor of the head does not");
+    assert_eq!(give(&[&two, &one[..2]]), hash(&one[1]));
+    assert_eq!(chain.ledger().canonical_hash(3).unwrap(), None);
+}
+
+/// The file of two branches in any order of blocks, as long as parents come first, gives the same head; a bad block
+/// on the other branch does not lose the chosen one.
+#[test]
+fn bad_blocks_on_a_side_branch_leave_the_head() {
+    let one = branch(GENESIS, &[], &[5, 5, 5, 5], 1);
+    let mut two = branch(GENESIS, &[], &[60, 60, 60], 2);
+    two[2].header.state_root.0[0] ^= 1;
+    let home = TempDir::new().unwrap();
+    let chain = Chain::create(home.path(), GENESIS, &options()).unwrap();
+    let file = home.path().join("blocks.rlp");
+    fs::write(&file, rlp(&[&one, &two])).unwrap();
+    let refused = import(&chain, &[&file]).unwrap_err();
+    assert!(refused.to_string().contains("state root"), "{refused}");
+    assert_eq!(chain.head().hash, hash(&one[3]));
+    assert!(chain.ledger().has_block(&hash(&two[1])) && !chain.ledger().has_block(&hash(&two[2])));
+    let refused = chain.insert_block(two[2].clone());
+    assert!(matches!(refused, Err(ChainError::Refused { number: 3, .. })), "{refused:?}");
+    assert_eq!((chain.head().hash, balance(&chain, 1)), (hash(&one[3]), U256::from(4 * REWARD)));
+}
+
+/// The process dies while a side branch is worked on: the home opens on the head that was chosen.
+#[test]
+fn a_crash_on_a_side_branch_comes_back() {
+    let one = branch(GENESIS, &[], &[5, 5, 5, 5], 1);
+    let two = branch(GENESIS, &[], &[60, 60, 60], 2);
+    let table = Table::default();
+    for given in 1..=two.len() {
+        let home = TempDir::new().unwrap();
+        let chain = Chain::create(home.path(), GENESIS, &options()).unwrap();
+        for block in &one {
+            chain.insert_block(block.clone()).unwrap();
+        }
+        for block in &two[..given] {
+            chain.insert_unsettled(block.clone()).unwrap();
+        }
+        assert_eq!(chain.head().hash, hash(&two[given - 1]), "the working head is on the branch");
+        drop(chain);
+        let chain = Chain::open(home.path(), &options()).unwrap();
+        let right = chain.head().hash == hash(&one[3]) && balance(&chain, 1) == U256::from(4 * REWARD);
+        table.add("crashes", &given.to_string(), right.then_some(()).ok_or("wrong head".to_owned()));
+        drop(chain);
+        let chain = Chain::open(home.path(), &options()).unwrap();
+        assert_eq!(chain.head().hash, hash(&one[3]));
+        assert!(chain.ledger().has_block(&hash(&two[given - 1])), "what was done is kept");
+    }
+    assert_eq!(table.print("crashes on a side branch").1, 0);
+}
