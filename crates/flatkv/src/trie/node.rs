@@ -39,6 +39,8 @@ pub(super) struct Loaded {
     pub(super) node: Node,
     /// How the parent names it; `None` while it or anything below it changed.
     pub(super) reference: Option<Reference>,
+    /// Its RLP from when it was hashed until it is stored.
+    pub(super) rlp: Option<Vec<u8>>,
     /// Whether the store holds exactly this node at its path.
     pub(super) stored: bool,
 }
@@ -55,7 +57,7 @@ pub(super) enum Reference {
 impl Link {
     /// A link to a node that is new in memory.
     pub(super) fn new(node: Node) -> Self {
-        Self::Node(Box::new(Loaded { node, reference: None, stored: false }))
+        Self::Node(Box::new(Loaded { node, reference: None, rlp: None, stored: false }))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -87,11 +89,12 @@ impl Link {
             Node::Branch { children } => children.iter_mut().for_each(Self::hash),
         }
         let rlp = loaded.node.encode();
-        loaded.reference = Some(if rlp.len() < EMBED_BELOW_BYTES {
-            Reference::Embedded(rlp)
+        if rlp.len() < EMBED_BELOW_BYTES {
+            loaded.reference = Some(Reference::Embedded(rlp));
         } else {
-            Reference::Hash(keccak256(&rlp))
-        });
+            loaded.reference = Some(Reference::Hash(keccak256(&rlp)));
+            loaded.rlp = Some(rlp);
+        }
     }
 }
 
@@ -166,7 +169,7 @@ fn decode_link(item: &[u8]) -> Result<Link, StateError> {
         }
         let node = Node::decode(item)?;
         let reference = Some(Reference::Embedded(item.to_vec()));
-        return Ok(Link::Node(Box::new(Loaded { node, reference, stored: false })));
+        return Ok(Link::Node(Box::new(Loaded { node, reference, rlp: None, stored: false })));
     }
     match string(item)? {
         [] => Ok(Link::Empty),

@@ -9,7 +9,7 @@ use crate::error::corrupt;
 use alloy_primitives::{Address, B256, keccak256};
 use alloy_rlp::Decodable;
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
-use hearth_primitives::{Account, AccountChange, Changeset, SlotChange, StateError};
+use hearth_primitives::{Account, AccountChange, Changeset, StateError};
 use rayon::prelude::*;
 use std::{
     collections::{HashMap, HashSet},

@@ -26,13 +26,15 @@ pub(super) struct Tree {
     stale: HashSet<Box<[u8]>>,
     /// Whether the store's nodes were dropped as a whole; they are listed when the changes are collected.
     dropped: bool,
+    /// Nodes that came into memory, for bounding it.
+    loaded: usize,
 }
 
 impl Tree {
     /// The trie with this root.
     pub(super) fn new(owner: Option<B256>, root: B256) -> Self {
         let root = if root == EMPTY_ROOT_HASH { Link::Empty } else { Link::Hash(root) };
-        Self { owner, root, stale: HashSet::new(), dropped: false }
+        Self { owner, root, stale: HashSet::new(), dropped: false, loaded: 0 }
     }
 
     /// Empties the trie without looking at its nodes.
@@ -52,7 +54,7 @@ impl Tree {
         let mut link = &mut self.root;
         let mut depth = 0;
         loop {
-            resolve(source, owner, link, &key[..depth])?;
+            resolve(source, owner, link, &key[..depth], &mut self.loaded)?;
             let Link::Node(loaded) = link else { return Ok(None) };
             match &mut loaded.node {
                 Node::Leaf { path, value } => {
@@ -81,13 +83,26 @@ impl Tree {
         key: &[u8; 64],
         value: Vec<u8>,
     ) -> Result<(), StateError> {
-        let mut walk = Walk { source, owner: self.owner.as_ref(), key, stale: &mut self.stale };
+        let mut walk = Walk {
+            source,
+            owner: self.owner.as_ref(),
+            key,
+            stale: &mut self.stale,
+            loaded: &mut self.loaded,
+        };
+        *walk.loaded += 1;
         walk.insert(&mut self.root, 0, value).map(drop)
     }
 
     /// Removes a key; nothing happens where it is not set.
     pub(super) fn remove(&mut self, source: &dyn NodeSource, key: &[u8; 64]) -> Result<(), StateError> {
-        let mut walk = Walk { source, owner: self.owner.as_ref(), key, stale: &mut self.stale };
+        let mut walk = Walk {
+            source,
+            owner: self.owner.as_ref(),
+            key,
+            stale: &mut self.stale,
+            loaded: &mut self.loaded,
+        };
         walk.remove(&mut self.root, 0).map(drop)
     }
 
@@ -111,22 +126,23 @@ impl Tree {
         }
     }
 
-    /// Appends what has to be written and deleted so that the store holds this trie. Call [`Self::root`] first.
+    /// Appends what has to be written and deleted so that the store holds this trie, and takes it as done. Call
+    /// [`Self::root`] first. Returns how many nodes came into memory since the last time.
     pub(super) fn collect(
-        mut self,
+        &mut self,
         source: &dyn NodeSource,
         out: &mut Vec<(Vec<u8>, Option<Vec<u8>>)>,
-    ) -> Result<(), StateError> {
-        if self.dropped
+    ) -> Result<usize, StateError> {
+        if std::mem::take(&mut self.dropped)
             && let Some(owner) = &self.owner
         {
             self.stale.extend(source.paths(owner)?.into_iter().map(Vec::into_boxed_slice));
         }
         let mut path = Vec::with_capacity(64);
         let prefix = key_prefix(self.owner.as_ref());
-        collect(&self.root, &mut path, &prefix, &mut self.stale, out);
-        out.extend(self.stale.iter().map(|path| ([prefix.as_slice(), path].concat(), None)));
-        Ok(())
+        collect(&mut self.root, &mut path, &prefix, &mut self.stale, out);
+        out.extend(self.stale.drain().map(|path| ([prefix.as_slice(), &path].concat(), None)));
+        Ok(std::mem::take(&mut self.loaded))
     }
 }
 
@@ -139,7 +155,7 @@ pub(super) fn key_prefix(owner: Option<&B256>) -> Vec<u8> {
 }
 
 fn collect(
-    link: &Link,
+    link: &mut Link,
     path: &mut Vec<u8>,
     prefix: &[u8],
     stale: &mut HashSet<Box<[u8]>>,
@@ -149,20 +165,21 @@ fn collect(
     if loaded.stored {
         return;
     }
-    let rlp = loaded.node.encode();
+    let rlp = loaded.rlp.take().unwrap_or_else(|| loaded.node.encode());
     if path.is_empty() || Node::stands_alone(&rlp) {
         stale.remove(path.as_slice());
+        loaded.stored = true;
         out.push(([prefix, path.as_slice()].concat(), Some(rlp)));
     }
     let depth = path.len();
-    match &loaded.node {
+    match &mut loaded.node {
         Node::Leaf { .. } => {}
         Node::Extension { path: shared, child } => {
             path.extend_from_slice(shared);
             collect(child, path, prefix, stale, out);
         }
         Node::Branch { children } => {
-            for (nibble, child) in (0..).zip(children.iter()) {
+            for (nibble, child) in (0..).zip(children.iter_mut()) {
                 path.push(nibble);
                 collect(child, path, prefix, stale, out);
                 path.truncate(depth);
@@ -178,11 +195,14 @@ fn resolve(
     owner: Option<&B256>,
     link: &mut Link,
     path: &[u8],
+    loaded: &mut usize,
 ) -> Result<(), StateError> {
     if let Link::Hash(hash) = link {
         let rlp = source.node(owner, path, hash)?;
+        *loaded += 1;
         let reference = Some(Reference::Hash(*hash));
-        *link = Link::Node(Box::new(Loaded { node: Node::decode(&rlp)?, reference, stored: true }));
+        *link =
+            Link::Node(Box::new(Loaded { node: Node::decode(&rlp)?, reference, rlp: None, stored: true }));
     }
     Ok(())
 }
@@ -193,12 +213,14 @@ struct Walk<'a> {
     owner: Option<&'a B256>,
     key: &'a [u8; 64],
     stale: &'a mut HashSet<Box<[u8]>>,
+    loaded: &'a mut usize,
 }
 
 impl Walk<'_> {
     /// Notes that a node at a path changes or leaves.
     fn touch(&mut self, loaded: &mut Loaded, path: &[u8]) {
         loaded.reference = None;
+        loaded.rlp = None;
         if std::mem::take(&mut loaded.stored) {
             self.stale.insert(path.into());
         }
@@ -207,7 +229,7 @@ impl Walk<'_> {
     /// Returns whether anything changed.
     fn insert(&mut self, link: &mut Link, depth: usize, value: Vec<u8>) -> Result<bool, StateError> {
         let (here, rest) = self.key.split_at(depth);
-        resolve(self.source, self.owner, link, here)?;
+        resolve(self.source, self.owner, link, here, self.loaded)?;
         let Link::Node(loaded) = link else {
             *link = Link::new(Node::Leaf { path: rest.to_vec(), value });
             return Ok(true);
@@ -260,7 +282,7 @@ impl Walk<'_> {
     /// Returns whether anything changed.
     fn remove(&mut self, link: &mut Link, depth: usize) -> Result<bool, StateError> {
         let (here, rest) = self.key.split_at(depth);
-        resolve(self.source, self.owner, link, here)?;
+        resolve(self.source, self.owner, link, here, self.loaded)?;
         let Link::Node(loaded) = link else { return Ok(false) };
         match &mut loaded.node {
             Node::Leaf { path, .. } => {
@@ -301,7 +323,7 @@ impl Walk<'_> {
 
     /// The node that leads over `path` to `child`, which stood at `at`: leaves and extensions take the path in.
     fn join(&mut self, mut path: Vec<u8>, mut child: Link, at: &[u8]) -> Result<Node, StateError> {
-        resolve(self.source, self.owner, &mut child, at)?;
+        resolve(self.source, self.owner, &mut child, at, self.loaded)?;
         let Link::Node(mut loaded) = child else { return Err(corrupt("trie")) };
         if matches!(loaded.node, Node::Branch { .. }) {
             return Ok(Node::Extension { path, child: Link::Node(loaded) });

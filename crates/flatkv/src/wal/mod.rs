@@ -2,6 +2,8 @@
 
 pub(crate) mod record;
 pub(crate) mod scan;
+#[cfg(test)]
+mod tests;
 
 use crate::FlatKvError;
 use record::{MAX_PAYLOAD_BYTES, SegmentHeader, frame};

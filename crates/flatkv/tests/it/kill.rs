@@ -1,6 +1,6 @@
 //! A real process killed with SIGKILL in the middle of commits, again and again, over one home.
 
-use crate::model::{Block, Random, Tables, check, options};
+use crate::model::{Block, Random, Tables, check, options, temp_dir};
 use hearth_flatkv::{CommitmentKind, FlatKv, NoTables};
 use std::{
     env,
@@ -17,7 +17,7 @@ const KILLS: u64 = 10;
 /// The chain that the child makes: every block follows from the one before. Each 40th step unwinds a few blocks.
 fn step(chain: &mut Vec<Block>, steps: &mut u64) -> Option<u64> {
     *steps += 1;
-    if *steps % 40 == 0 {
+    if steps.is_multiple_of(40) {
         let keep = chain.len() - 5;
         chain.truncate(keep);
         return Some(chain[keep - 1].height);
@@ -63,7 +63,7 @@ fn child() {
 
 #[test]
 fn ten_kills_lose_no_acknowledged_step() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = temp_dir();
     let mut random = Random(2024);
     let mut done = 0;
     for kill in 0..KILLS {

@@ -60,7 +60,7 @@ pub fn address(n: u64) -> Address {
 
 pub fn slot(n: u64) -> U256 {
     // Slots at both ends of the key space.
-    if n % 2 == 0 { U256::from(n) } else { U256::MAX - U256::from(n) }
+    if n.is_multiple_of(2) { U256::from(n) } else { U256::MAX - U256::from(n) }
 }
 
 impl Block {
@@ -274,7 +274,7 @@ pub struct Home {
 
 impl Home {
     pub fn new(kind: CommitmentKind) -> Self {
-        Self { dir: tempfile::tempdir().unwrap(), kind, tables: Arc::default() }
+        Self { dir: temp_dir(), kind, tables: Arc::default() }
     }
 
     pub fn options(&self) -> Options {
@@ -299,6 +299,11 @@ impl Home {
         paths.sort();
         paths
     }
+}
+
+/// A folder in memory where the system has one: nothing here cuts the power, so syncing would only cost time.
+pub fn temp_dir() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 pub fn options(dir: &Path, kind: CommitmentKind) -> Options {

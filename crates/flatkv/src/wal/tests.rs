@@ -1,0 +1,113 @@
+//! Every cut and every flip of a small WAL.
+
+use super::{
+    record::{RecordHead, SEGMENT_HEADER_BYTES},
+    *,
+};
+use crate::Head;
+use alloy_primitives::B256;
+
+/// A WAL with one record a height; the borders of its records when it is one segment.
+fn write(dir: &Path, records: u64, segment_bytes: u64) -> Vec<usize> {
+    let mut wal = Wal::resume(dir, Scan::read(dir).unwrap(), segment_bytes).unwrap();
+    let mut ends = vec![SEGMENT_HEADER_BYTES];
+    for height in 0..records {
+        let hash = |height: u64| B256::from(alloy_primitives::U256::from(height));
+        let head = Head { height, hash: hash(height + 1), commitment: B256::ZERO };
+        let record = RecordHead { unwind: false, head, parent: hash(height), positions: vec![height * 1000] };
+        let bytes = wal.append(&record.commit_payload(&Default::default(), &[])).unwrap();
+        ends.push(ends[ends.len() - 1] + bytes as usize);
+    }
+    assert_eq!(wal.last(), records);
+    ends
+}
+
+fn numbers(dir: &Path) -> Result<Vec<u64>, FlatKvError> {
+    let scan = Scan::read(dir)?;
+    scan.records.iter().for_each(|found| assert_eq!(found.head.head.height + 1, found.number));
+    Ok(scan.records.iter().map(|found| found.number).collect())
+}
+
+#[test]
+fn a_cut_at_any_byte_leaves_the_whole_records_before_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let ends = write(dir.path(), 4, u64::MAX);
+    let path = segment_path(dir.path(), 1);
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!(bytes.len(), ends[4]);
+    for cut in 0..bytes.len() {
+        fs::write(&path, &bytes[..cut]).unwrap();
+        let whole = ends.iter().filter(|end| **end <= cut).count().saturating_sub(1);
+        let expected: Vec<u64> = (1..=whole as u64).collect();
+        assert_eq!(numbers(dir.path()).unwrap(), expected, "cut at {cut}");
+        // The tail may have been allocated and never written.
+        let zeros = [&bytes[..cut], &[0; 64]].concat();
+        fs::write(&path, zeros).unwrap();
+        if cut == 0 || cut >= SEGMENT_HEADER_BYTES {
+            // The record's own last bytes may be zeros, which then are there after all.
+            assert!(numbers(dir.path()).unwrap().starts_with(&expected), "zeros from {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_flip_of_any_byte_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let ends = write(dir.path(), 4, u64::MAX);
+    let path = segment_path(dir.path(), 1);
+    let sound = fs::read(&path).unwrap();
+    for at in 0..sound.len() {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 1 << (at % 8);
+        fs::write(&path, &bytes).unwrap();
+        match numbers(dir.path()) {
+            Ok(numbers) => {
+                assert!(at >= ends[3], "a flip at {at} went unnoticed");
+                assert_eq!(numbers, [1, 2, 3]);
+            }
+            Err(FlatKvError::WalDamaged { offset, .. }) => {
+                let start = ends.iter().rev().find(|end| **end <= at).map_or(0, |end| *end as u64);
+                assert!(at < ends[3], "a flip at {at} in the last record");
+                assert_eq!(offset, start, "flip at {at}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn a_bad_record_in_an_older_segment_is_damage_unless_nothing_follows() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), 6, 100);
+    let paths: Vec<_> = (1..=6).map(|first| segment_path(dir.path(), first)).collect();
+    assert_eq!(numbers(dir.path()).unwrap(), [1, 2, 3, 4, 5, 6]);
+    let cut =
+        |path: &Path, len: u64| OpenOptions::new().write(true).open(path).unwrap().set_len(len).unwrap();
+    cut(&paths[4], 60);
+    assert!(matches!(numbers(dir.path()), Err(FlatKvError::WalDamaged { offset: 32, .. })));
+    cut(&paths[5], 40);
+    assert_eq!(numbers(dir.path()).unwrap(), [1, 2, 3, 4], "both tails are torn");
+    let mut scan = Scan::read(dir.path()).unwrap();
+    scan.cut(Some(3)).unwrap();
+    assert_eq!(paths.iter().filter(|path| path.exists()).count(), 4);
+    let mut wal = Wal::resume(dir.path(), scan, 100).unwrap();
+    assert_eq!(wal.last(), 4);
+    wal.prune(3).unwrap();
+    assert_eq!(paths.iter().filter(|path| path.exists()).count(), KEEP_SEGMENTS);
+    assert_eq!(numbers(dir.path()).unwrap(), [2, 3, 4]);
+}
+
+#[test]
+fn stored_bytes_do_not_pass_for_a_record() {
+    // A torn record whose payload holds a whole record of another WAL, with a number that would fit.
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let ends = write(other.path(), 3, u64::MAX);
+    let foreign = fs::read(segment_path(other.path(), 1)).unwrap()[ends[1]..].to_vec();
+    write(dir.path(), 1, u64::MAX);
+    let path = segment_path(dir.path(), 1);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.extend(b"HWR1 torn");
+    bytes.extend(foreign);
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(numbers(dir.path()).unwrap(), [1]);
+}
