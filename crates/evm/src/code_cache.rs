@@ -73,3 +73,34 @@ pub(crate) fn analyse(code: Bytes, delegations: bool) -> Bytecode {
 pub(crate) fn looks_delegated(code: &[u8]) -> bool {
     code.len() == 23 && code.starts_with(&[0xef, 0x01, 0x00])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloy_primitives::keccak256;
+
+    #[test]
+    fn the_cache_is_bounded_and_keeps_what_is_used() {
+        let mut shard = Shard::default();
+        let code = |n: u32| Bytes::from(n.to_be_bytes().repeat(1_000));
+        let used = keccak256(code(0));
+        shard.insert(used, analyse(code(0), true));
+        for n in 1..5_000 {
+            shard.insert(keccak256(code(n)), analyse(code(n), true));
+            assert!(shard.get(&used).is_some(), "what is asked for stays");
+        }
+        let bytes = |map: &B256Map<Bytecode>| {
+            map.values().map(|code| code.original_byte_slice().len()).sum::<usize>()
+        };
+        assert!(bytes(&shard.young) + bytes(&shard.old) <= CODE_CACHE_BYTES / SHARDS);
+        assert!(shard.get(&keccak256(code(1))).is_none(), "what is not asked for goes");
+    }
+
+    #[test]
+    fn delegations_are_code_before_their_fork() {
+        let designator = Bytes::from([&[0xef, 0x01, 0x00][..], &[7; 20]].concat());
+        assert!(analyse(designator.clone(), true).is_eip7702());
+        assert!(!analyse(designator.clone(), false).is_eip7702());
+        assert_eq!(analyse(designator.clone(), false).original_bytes(), designator);
+    }
+}

@@ -15,6 +15,8 @@ pub struct HaltDetails {
     pub opcode: u8,
     /// Items on the stack before it.
     pub stack_len: usize,
+    /// It was a `RETURN` that succeeded: what failed is storing the returned code.
+    pub returned: bool,
 }
 
 /// go-ethereum's text for a halt. Without details, texts that name an opcode or a stack length name the error alone.
@@ -23,6 +25,9 @@ pub fn halt_text(reason: &HaltReason, details: Option<HaltDetails>) -> String {
         HaltReason::OutOfGas(OutOfGasError::InvalidOperand) => "gas uint64 overflow",
         HaltReason::OutOfGas(OutOfGasError::ReentrancySentry) => {
             "out of gas: not enough gas for reentrancy sentry"
+        }
+        HaltReason::OutOfGas(_) if details.is_some_and(|details| details.returned) => {
+            "contract creation code storage out of gas"
         }
         HaltReason::OutOfGas(_) => "out of gas",
         HaltReason::InvalidFEOpcode => "invalid opcode: INVALID",

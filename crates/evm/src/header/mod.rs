@@ -89,7 +89,7 @@ fn proof_of_stake(header: &Header) -> Result<(), BlockError> {
 }
 
 fn proof_of_work(spec: &ChainSpec, header: &Header, parent: &Header) -> Result<(), BlockError> {
-    if spec.is_post_merge(parent) && parent.number > 0 {
+    if spec.is_post_merge(parent) {
         return Err(BlockError::mismatch(Field::Difficulty, "0, as the parent's", header.difficulty));
     }
     if spec.is_london(header.number) && spec.times.shanghai.is_some_and(|at| at <= header.timestamp) {

@@ -21,7 +21,11 @@ use revm::{
         JournalTr as _,
         result::{EVMError, ExecutionResult, HaltReason},
     },
-    interpreter::{Interpreter, interpreter::EthInterpreter, interpreter_types::Jumps as _},
+    interpreter::{
+        InstructionResult, Interpreter, InterpreterAction,
+        interpreter::EthInterpreter,
+        interpreter_types::{Jumps as _, LoopControl as _},
+    },
 };
 use std::{
     sync::atomic::AtomicBool,
@@ -228,7 +232,9 @@ impl<'a> Simulation<'a> {
                 | HaltReason::StackUnderflow
                 | HaltReason::StackOverflow
         );
-        if !named {
+        // A creation that returned runs out of gas while its code is stored, which has a text of its own.
+        let creation = message.to.is_none() && matches!(reason, HaltReason::OutOfGas(_));
+        if !named && !creation {
             return Ok(None);
         }
         let (mut evm, env) = self.machine(message)?;
@@ -251,8 +257,19 @@ impl<'a> Inspector<EvmContext<'a>> for LastStep {
             self.details = Some(HaltDetails {
                 opcode: interpreter.bytecode.opcode(),
                 stack_len: interpreter.stack.len(),
+                returned: false,
             });
         }
+    }
+
+    fn step_end(&mut self, interpreter: &mut Interpreter<EthInterpreter>, context: &mut EvmContext<'a>) {
+        let Some(details) = self.details.as_mut().filter(|_| context.journaled_state.depth() <= 1) else {
+            return;
+        };
+        details.returned = matches!(
+            interpreter.bytecode.action(),
+            Some(InterpreterAction::Return(result)) if result.result == InstructionResult::Return
+        );
     }
 }
 

@@ -153,6 +153,10 @@ fn failures_in_the_words_of_go_ethereum() {
         let error = Bench::new(code).call(TO, "{}", "{}").expect_err(code);
         assert_eq!((error.to_string().as_str(), error.code()), (text, -32_000), "{code}");
     }
+    // A creation that returns 32 bytes with gas for the copy but not for 200 gas a byte (6400).
+    let creation = r#"{"input":"0x60205ff3","gas":"0xd6d8"}"#;
+    let error = Bench::new("0x00").call(creation, "{}", "{}").expect_err("no gas for the code");
+    assert_eq!(error.to_string(), "contract creation code storage out of gas");
     let error = Bench::new("0x60205ffd").call(TO, "{}", "{}").expect_err("reverts");
     assert_eq!((error.to_string().as_str(), error.code()), ("execution reverted", 3));
     assert_eq!(error.data().map(|data| data.len()), Some(32));

@@ -1,0 +1,242 @@
+//! The state of a block while it executes: what was read once from the store, under what was written since.
+//!
+//! Every account, slot and code is asked of the [`StateReader`] at most once a block. What was asked is the block's
+//! read set, what each step changed its write set.
+
+mod changes;
+mod overrides;
+
+pub(crate) use overrides::StorageOverride;
+
+use crate::{code_cache, write_set::WriteSet};
+use alloy_primitives::{
+    Address, B256, Bytes, KECCAK256_EMPTY, U256,
+    map::{AddressMap, B256Map, HashMap, U256Map},
+};
+use hearth_primitives::{Account, BlockHashes, Height, StateError, StateReader};
+use revm::{
+    Database,
+    bytecode::Bytecode,
+    database_interface::DBErrorMarker,
+    state::{AccountId, AccountInfo},
+};
+
+/// A failed read of state, in the form that the interpreter carries.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct ReadError(#[from] pub StateError);
+
+impl DBErrorMarker for ReadError {}
+
+/// One slot: its value at the start of the block and now.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    start: U256,
+    now: U256,
+}
+
+/// One account: at the start of the block and now.
+#[derive(Debug)]
+struct Entry {
+    address: Address,
+    start: Option<Account>,
+    now: Option<Account>,
+    slots: U256Map<Slot>,
+    /// The storage was wiped since the start: slots that are not in `slots` are zero.
+    wiped: bool,
+}
+
+impl Entry {
+    /// Whether a slot that is not in `slots` may hold a value in the store.
+    fn stored(&self) -> bool {
+        self.start.is_some() && !self.wiped
+    }
+}
+
+/// State of one block over a store.
+#[derive(Debug)]
+pub struct BlockState<'a> {
+    reader: Reader<'a>,
+    entries: Vec<Entry>,
+    index: AddressMap<usize>,
+    codes: B256Map<Bytecode>,
+    /// Codes that this block deployed.
+    new_codes: B256Map<Bytes>,
+    read_codes: Vec<B256>,
+    hashes: HashMap<Height, B256>,
+    /// Whether code of the form of a delegation is one (EIP-7702).
+    delegations: bool,
+}
+
+/// The sources that a block's state is read from.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    state: &'a dyn StateReader,
+    hashes: &'a dyn BlockHashes,
+}
+
+impl std::fmt::Debug for Reader<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Reader")
+    }
+}
+
+impl<'a> BlockState<'a> {
+    /// State that begins as `state` says. `delegations`: EIP-7702 is in force.
+    pub fn new(state: &'a dyn StateReader, hashes: &'a dyn BlockHashes, delegations: bool) -> Self {
+        Self {
+            reader: Reader { state, hashes },
+            entries: Vec::new(),
+            index: AddressMap::default(),
+            codes: B256Map::default(),
+            new_codes: B256Map::default(),
+            read_codes: Vec::new(),
+            hashes: HashMap::default(),
+            delegations,
+        }
+    }
+
+    fn entry_index(&mut self, address: Address) -> Result<usize, StateError> {
+        if let Some(index) = self.index.get(&address) {
+            return Ok(*index);
+        }
+        let start = self.reader.state.account(&address)?;
+        let index = self.entries.len();
+        self.entries.push(Entry { address, start, now: start, slots: U256Map::default(), wiped: false });
+        self.index.insert(address, index);
+        Ok(index)
+    }
+
+    /// The account as it is now.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn account(&mut self, address: Address) -> Result<Option<Account>, StateError> {
+        let index = self.entry_index(address)?;
+        Ok(self.entries[index].now)
+    }
+
+    /// A slot as it is now.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn slot(&mut self, address: Address, key: U256) -> Result<U256, StateError> {
+        let index = self.entry_index(address)?;
+        self.slot_at(index, key)
+    }
+
+    fn slot_at(&mut self, index: usize, key: U256) -> Result<U256, StateError> {
+        let entry = &mut self.entries[index];
+        if let Some(slot) = entry.slots.get(&key) {
+            return Ok(slot.now);
+        }
+        if !entry.stored() {
+            return Ok(U256::ZERO);
+        }
+        let value = self.reader.state.storage(&entry.address, &key)?;
+        entry.slots.insert(key, Slot { start: value, now: value });
+        Ok(value)
+    }
+
+    /// Analysed code by its hash.
+    ///
+    /// # Errors
+    /// The store's, [`StateError::MissingCode`] where it does not hold the code.
+    pub fn code(&mut self, hash: B256) -> Result<Bytecode, StateError> {
+        if hash == KECCAK256_EMPTY || hash.is_zero() {
+            return Ok(Bytecode::default());
+        }
+        if let Some(code) = self.codes.get(&hash) {
+            return Ok(code.clone());
+        }
+        let code = code_cache::get(self.reader.state, &hash, self.delegations)?;
+        self.codes.insert(hash, code.clone());
+        self.read_codes.push(hash);
+        Ok(code)
+    }
+
+    /// Whether an account holds storage now. Only an account that the store knew can hold some that was not written
+    /// in this block.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn has_storage(&mut self, address: Address) -> Result<bool, StateError> {
+        let index = self.entry_index(address)?;
+        let entry = &self.entries[index];
+        if entry.slots.values().any(|slot| !slot.now.is_zero()) {
+            return Ok(true);
+        }
+        if !entry.stored() {
+            return Ok(false);
+        }
+        let slots = self.reader.state.storage_of(&address)?;
+        Ok(slots.iter().any(|(key, _)| entry.slots.get(key).is_none_or(|slot| !slot.now.is_zero())))
+    }
+
+    /// Sets an account outside of the interpreter (rewards, withdrawals, the DAO's move) and notes the change.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) fn set_account(
+        &mut self,
+        address: Address,
+        new: Option<Account>,
+        changes: &mut WriteSet,
+    ) -> Result<(), StateError> {
+        let index = self.entry_index(address)?;
+        let old = std::mem::replace(&mut self.entries[index].now, new);
+        changes.account(address, old, new);
+        Ok(())
+    }
+}
+
+impl Database for BlockState<'_> {
+    type Error = ReadError;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ReadError> {
+        let index = self.entry_index(address)?;
+        let Some(account) = self.entries[index].now else { return Ok(None) };
+        let code = if account.has_code() {
+            self.codes.get(&account.code_hash).cloned()
+        } else {
+            Some(Bytecode::default())
+        };
+        Ok(Some(AccountInfo {
+            balance: account.balance,
+            nonce: account.nonce,
+            code_hash: account.code_hash,
+            account_id: AccountId::new(index),
+            code,
+        }))
+    }
+
+    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, ReadError> {
+        Ok(self.code(hash)?)
+    }
+
+    fn storage(&mut self, address: Address, key: U256) -> Result<U256, ReadError> {
+        Ok(self.slot(address, key)?)
+    }
+
+    fn storage_by_account_id(
+        &mut self,
+        address: Address,
+        id: AccountId,
+        key: U256,
+    ) -> Result<U256, ReadError> {
+        let index = id.get();
+        if self.entries.get(index).is_some_and(|entry| entry.address == address) {
+            return Ok(self.slot_at(index, key)?);
+        }
+        Ok(self.slot(address, key)?)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, ReadError> {
+        if let Some(hash) = self.hashes.get(&number) {
+            return Ok(*hash);
+        }
+        let hash = self.reader.hashes.block_hash(number)?;
+        self.hashes.insert(number, hash);
+        Ok(hash)
+    }
+}
