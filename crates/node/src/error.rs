@@ -107,7 +107,7 @@ pub enum NodeError {
     },
     /// The transaction was not accepted.
     #[error(transparent)]
-    Pool(#[from] PoolError),
+    Pool(PoolError),
     /// The raw transaction does not decode.
     #[error("{message}")]
     TransactionDecode {
@@ -228,6 +228,16 @@ impl NodeError {
     /// An error of parameters, in the words given.
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::InvalidParams { message: message.into() }
+    }
+}
+
+impl From<PoolError> for NodeError {
+    fn from(error: PoolError) -> Self {
+        match error {
+            // The transaction is not at fault where the store is.
+            PoolError::State(error) => error.into(),
+            other => Self::Pool(other),
+        }
     }
 }
 

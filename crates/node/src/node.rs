@@ -84,14 +84,16 @@ impl Node {
             let answer = guarded(|| ops::answer(&home, request));
             // The home is let go before the answer is seen: who closes after it finds nothing held here.
             drop(home);
-            if let Some(done) = job_slot.lock().take() {
+            let done = job_slot.lock().take();
+            if let Some(done) = done {
                 done(answer);
             }
         });
-        if let Err(error) = submitted
-            && let Some(done) = slot.lock().take()
-        {
-            done(Err(error));
+        if let Err(error) = submitted {
+            let done = slot.lock().take();
+            if let Some(done) = done {
+                done(Err(error));
+            }
         }
     }
 
@@ -118,14 +120,16 @@ impl Node {
         let slot = Arc::new(Mutex::new(Some(sender)));
         let job_slot = slot.clone();
         let submitted = self.heavy.submit(move || {
-            if let Some(sender) = job_slot.lock().take() {
+            let sender = job_slot.lock().take();
+            if let Some(sender) = sender {
                 home.run_trace(request, cancel, sender);
             }
         });
-        if let Err(error) = submitted
-            && let Some(sender) = slot.lock().take()
-        {
-            sender.finish(Err(error));
+        if let Err(error) = submitted {
+            let sender = slot.lock().take();
+            if let Some(sender) = sender {
+                sender.finish(Err(error));
+            }
         }
         stream
     }

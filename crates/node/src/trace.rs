@@ -6,7 +6,7 @@ use hearth_ledger::StoredBlock;
 use hearth_tracers::{
     BlockReplay, Cancel, Limits, Recorder, Sink, SinkClosed, TraceConfig, TraceError, TracePlan,
 };
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 /// What is to be traced, found.
 struct Target {
@@ -29,7 +29,11 @@ impl OpenHome {
             let target = self.target(request)?;
             self.trace(&target, cancel, &mut sender)
         });
-        sender.finish(outcome);
+        sender.finish(match outcome {
+            // Given up because the node closes, not because its reader went.
+            Err(_) if self.stopping().load(Ordering::Relaxed) => Err(NodeError::Closed),
+            other => other,
+        });
     }
 
     fn target(&self, request: TraceRequest) -> Result<Target, NodeError> {

@@ -2,7 +2,7 @@
 
 use crate::{
     Chain, ChainError, fees,
-    pool::{PoolEntry, TransactionPool},
+    pool::{PoolEntry, PoolError, TransactionPool},
 };
 use alloy_consensus::{
     EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH,
@@ -11,7 +11,9 @@ use alloy_consensus::{
 use alloy_primitives::{B256, keccak256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, ExecuteError, TxError, next_excess_blob_gas};
 use hearth_flatkv::TrieUpdate;
-use hearth_primitives::{Block, BlockOutput, Header, RootTracker, StateError, Transaction};
+use hearth_primitives::{
+    Block, BlockOutput, Header, PooledTransaction, RootTracker, StateError, Transaction,
+};
 use parking_lot::Mutex;
 use std::{
     sync::Arc,
@@ -41,12 +43,40 @@ impl DevChain {
         Self { chain, pool, building: Mutex::new(()) }
     }
 
+    /// Takes a transaction into the pool and makes blocks of what can be executed now. Nothing comes between the
+    /// check against the head and the block. The inner error is a transaction that is not accepted.
+    ///
+    /// # Errors
+    /// The stores'.
+    pub fn submit(
+        &self,
+        transaction: PooledTransaction,
+    ) -> Result<Result<Arc<PoolEntry>, PoolError>, ChainError> {
+        let _one_at_a_time = self.building.lock();
+        let head = self.parent()?;
+        let entry = match self.pool.add(transaction, &head, &self.chain.kv().at(head.number)?) {
+            Ok(entry) => entry,
+            Err(PoolError::State(error)) => return Err(error.into()),
+            Err(refused) => return Ok(Err(refused)),
+        };
+        let mined = self.mine()?;
+        let dropped = mined.dropped.into_iter().find(|(hash, _)| *hash == entry.hash);
+        Ok(match dropped {
+            Some((_, error)) => Err(PoolError::Invalid { reason: error.to_string() }),
+            None => Ok(entry),
+        })
+    }
+
     /// Makes a block for every transaction that can be executed now, best tip first.
     ///
     /// # Errors
     /// The stores'. Transactions that fail are mined; those that are invalid are dropped and reported.
     pub fn mine_ready(&self) -> Result<Mined, ChainError> {
         let _one_at_a_time = self.building.lock();
+        self.mine()
+    }
+
+    fn mine(&self) -> Result<Mined, ChainError> {
         let mut mined = Mined::default();
         loop {
             let parent = self.parent()?;

@@ -18,14 +18,13 @@ pub(super) fn raw_transaction(home: &OpenHome, bytes: &[u8]) -> Answer {
     if !limits.allow_unprotected_txs && transaction.chain_id().is_none() {
         return Err(PoolError::Unprotected.into());
     }
-    let (state, head) = home.state_at(None)?;
-    let entry = home.pool().add(transaction, &head.block.header, &state)?;
-    if let Some(dev) = home.dev() {
-        let mined = dev.mine_ready().map_err(|e| crate::home::chain_error(&home.config().home, e))?;
-        if let Some((_, error)) = mined.dropped.iter().find(|(hash, _)| *hash == entry.hash) {
-            return Err(PoolError::Invalid { reason: error.to_string() }.into());
+    let entry = match home.dev() {
+        Some(dev) => dev.submit(transaction).map_err(|e| crate::home::chain_error(&home.config().home, e))?,
+        None => {
+            let (state, head) = home.state_at(None)?;
+            home.pool().add(transaction, &head.block.header, &state)
         }
-    }
+    }?;
     short(|w| w.hash(&entry.hash))
 }
 

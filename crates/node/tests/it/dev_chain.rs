@@ -311,3 +311,23 @@ fn a_contract_is_deployed_called_and_traced() {
     let estimated = u64::from_str_radix(&estimated.as_str().expect("hex")[2..], 16).expect("a number");
     assert!(estimated >= used && estimated < used + used / 10, "{estimated} for {used}");
 }
+
+#[test]
+fn of_two_with_one_nonce_sent_at_once_one_is_mined_and_one_refused() {
+    let (_home, node) = open();
+    for nonce in 0..5 {
+        let sends: Vec<_> = [3, 4]
+            .map(|value| {
+                let (node, tx) = (node.clone(), TxEip1559 { value: U256::from(value), ..transfer(nonce) });
+                std::thread::spawn(move || send(&node, sign(tx, 0)))
+            })
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"))
+            .collect();
+        let refused: Vec<_> = sends.iter().filter_map(|sent| sent.as_ref().err()).collect();
+        let words = format!("nonce too low: next nonce {}, tx nonce {nonce}", nonce + 1);
+        assert_eq!(refused, [&words]);
+    }
+    assert_eq!(node.status().expect("open").head, 5);
+    assert!(node.pool().expect("open").is_empty());
+}

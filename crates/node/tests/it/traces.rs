@@ -1,7 +1,12 @@
 //! Trace streams: what is refused, what is cancelled, and that a block's trace holds each transaction's.
 
-use crate::support::{config, execution_apis, trace};
-use hearth_node::{Mode, Node, NodeError, TraceRequest};
+use crate::{
+    dev_chain::{open, send, sign, transfer},
+    support::{config, execution_apis, trace},
+};
+use alloy_consensus::TxEip1559;
+use alloy_primitives::{Bytes, TxKind, U256};
+use hearth_node::{CHUNK_BYTES, CHUNKS_WAITING, Mode, Node, NodeError, TraceRequest};
 use serde_json::{Value, json};
 
 fn call_tracer() -> Value {
@@ -70,4 +75,47 @@ fn closing_the_node_ends_its_streams() {
     let request =
         TraceRequest::from_json(br#"{"op":"traceBlockByNumber","args":{"block":"latest"}}"#).expect("reads");
     assert!(matches!(node.stream(request).next(), Err(NodeError::Closed)));
+}
+
+#[test]
+fn closing_ends_a_trace_that_nobody_reads() {
+    let (home, node) = open();
+    // Logs enough data that the trace of the block is longer than the stream holds.
+    let input = logger();
+    let create =
+        TxEip1559 { to: TxKind::Create, input, value: U256::ZERO, gas_limit: 15_000_000, ..transfer(0) };
+    send(&node, sign(create, 0)).expect("accepted");
+    let request = json!({ "op": "traceBlockByNumber", "args": {
+        "block": "0x1", "config": { "tracer": "callTracer", "tracerConfig": { "withLog": true } } } });
+    let request = || TraceRequest::from_json(request.to_string().as_bytes()).expect("reads");
+    let whole = {
+        let stream = node.stream(request());
+        std::iter::from_fn(|| stream.next().expect("no error")).map(|chunk| chunk.len()).sum::<usize>()
+    };
+    assert!(whole > (CHUNKS_WAITING + 2) * CHUNK_BYTES, "only {whole} bytes");
+
+    let unread = node.stream(request());
+    assert!(unread.next().expect("begins").is_some());
+    node.close().expect("does not wait for the reader");
+    let mut rest = 1;
+    let end = loop {
+        match unread.next() {
+            Ok(Some(_)) => rest += 1,
+            other => break other,
+        }
+    };
+    assert!(rest <= CHUNKS_WAITING + 2);
+    assert!(matches!(end, Err(NodeError::Closed)), "{end:?}");
+    drop(home);
+}
+
+/// Init code that logs 16 KiB of zeros 40 times.
+fn logger() -> Bytes {
+    let mut code = Vec::new();
+    for _ in 0..40 {
+        // PUSH2 0x4000 PUSH0 LOG0
+        code.extend([0x61, 0x40, 0x00, 0x5f, 0xa0]);
+    }
+    code.push(0x00);
+    code.into()
 }
