@@ -30,7 +30,7 @@ pub struct TxOutcome {
     pub created: Option<Address>,
 }
 
-/// Why [`BlockExecutor::transact`] gave no outcome.
+/// Why [`crate::BlockExecutor::transact`] gave no outcome.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ExecuteError {
     /// The transaction cannot be part of this block.
