@@ -45,7 +45,7 @@ impl CallTree<'_> {
                 json.raw(if parent.has_children { b"," } else { b",\"calls\":[" });
                 parent.has_children = true;
             }
-            let failed = parent_failed || frame.reverted;
+            let failed = parent_failed || frame.fault.is_some();
             self.open(json, frame, failed);
             open.push(Open { end: frame.subtree_end as usize, failed, has_children: false });
         }

@@ -37,7 +37,7 @@ impl Cancel {
 /// Bounds of the recording of one transaction.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Time for one transaction.
+    /// Time for one transaction. The drivers put the plan's in its place.
     pub timeout: Duration,
     /// Bytes for one transaction's recording.
     pub recording_bytes: usize,

@@ -80,10 +80,8 @@ pub struct Frame {
     pub input: Span,
     /// Return data, revert data or deployed code.
     pub output: Span,
-    /// Why it failed.
+    /// Why it failed and its effects were undone; `None` where it succeeded.
     pub fault: Option<Fault>,
-    /// Its effects were undone. The only faultless way to be here is not to be: it equals `fault.is_some()` from Homestead on.
-    pub reverted: bool,
     /// A precompiled contract ran instead of code.
     pub precompile: bool,
     /// Index of the parent; `u32::MAX` for the first frame.

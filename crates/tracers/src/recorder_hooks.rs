@@ -125,7 +125,6 @@ impl Recorder {
         let Some(frame) = self.leave() else { return };
         frame.gas_used = end.gas_used;
         frame.output = output;
-        frame.reverted = end.fault.is_some();
         frame.fault = end.fault;
         frame.precompile = end.precompile;
         if let Some(address) = end.created {
@@ -156,7 +155,6 @@ fn frame(kind: FrameKind, from: Address, to: Address, value: U256, gas: u64, inp
         input,
         output: Span::default(),
         fault: None,
-        reverted: false,
         precompile: false,
         parent: NONE,
         subtree_end: 0,
