@@ -98,6 +98,33 @@ fn rocksdb_on_another_branch_than_the_wal_goes_over_the_common_block() {
 }
 
 #[test]
+fn a_view_of_the_head_does_not_see_a_commit_that_is_under_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::None).unwrap();
+    commit(&kv, 5);
+    let head = kv.head().unwrap();
+    let view = kv.latest().unwrap();
+    let other = Address::repeat_byte(9);
+    let change = |address, old, new, storage| AccountChange { address, old, new, wiped: false, storage };
+    let gone = SlotChange { slot: U256::from(1), old: U256::from(5), new: U256::ZERO };
+    let accounts = vec![change(WHO, account(5), None, vec![gone]), change(other, None, account(1), vec![])];
+    let next = Head { height: 1, hash: B256::repeat_byte(1), ..head };
+    // As in a commit: announced, written, not yet published.
+    kv.core.upcoming.store(1, std::sync::atomic::Ordering::SeqCst);
+    let mut batch = kv.core.db.batch().unwrap();
+    crate::commit::put_block(&mut batch, &next, &Changeset { accounts, codes: vec![] }, &[], false);
+    batch.write().unwrap();
+    assert_eq!(kv.head(), Some(head));
+    for view in [view, kv.latest().unwrap()] {
+        assert_eq!(view.account(&WHO).unwrap(), account(5));
+        assert_eq!(view.storage(&WHO, &U256::from(1)).unwrap(), U256::from(5));
+        assert_eq!(view.storage_of(&WHO).unwrap(), [(U256::from(1), U256::from(5))]);
+        assert_eq!(view.account(&other).unwrap(), None);
+    }
+    abandon(kv);
+}
+
+#[test]
 fn unwind_restores_height_stamps() {
     let dir = tempfile::tempdir().unwrap();
     let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();

@@ -41,7 +41,7 @@ impl fmt::Debug for TrieUpdate {
 }
 
 /// The trie of the last commit, with the nodes that were in memory then, so that the next session need not load them
-/// again. Measured: blocks of two token transfers on 100,000 accounts commit twice as fast with it.
+/// again. Measured: blocks of two token transfers on 100,000 accounts commit 1.7 times as fast with it.
 #[derive(Default)]
 pub(crate) struct Kept(Mutex<Option<Box<StateTrie>>>);
 
