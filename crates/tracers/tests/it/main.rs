@@ -3,6 +3,7 @@
 
 mod answers;
 mod cases;
+mod faults;
 mod frames;
 mod limits;
 mod mainnet;
