@@ -40,6 +40,7 @@ describe('hex', () => {
   it('accepts', () => {
     expect(codec.address(ADDRESS)).toBe(ADDRESS)
     expect(codec.data('0x')).toBe('0x')
+    expect(codec.data('0XAB')).toBe('0xAB')
     expect(codec.uint64('0x0')).toBe('0x0')
     expect(codec.uint64('0xffffffffffffffff')).toBe('0xffffffffffffffff')
     expect(codec.hexOrDecimal('0x10')).toBe('0x10')

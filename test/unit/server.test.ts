@@ -285,6 +285,20 @@ describe('WebSocket', () => {
     expect((await raw(wsUrl.replace('ws', 'http'), 'POST', JSON_TYPE, ASK)).status).toBe(426)
   })
 
+  it('shares the port of HTTP where both settings name it', async () => {
+    const port = await new Promise<number>((resolve) => {
+      const probe = net.createServer().listen(0, '127.0.0.1', () => {
+        const { port } = probe.address() as net.AddressInfo
+        probe.close(() => resolve(port))
+      })
+    })
+    const { httpUrl, wsUrl } = await serve(core(), { 'evm.http_port': String(port), 'evm.ws_port': String(port) })
+    expect([httpUrl, wsUrl]).toEqual([`http://127.0.0.1:${port}`, `ws://127.0.0.1:${port}`])
+    const socket = await open(wsUrl)
+    expect(await ask(socket, ASK)).toBe(ANSWER)
+    socket.close()
+  })
+
   it('refuses other paths and other origins', async () => {
     const { wsUrl } = await serve(core(), { 'evm.cors_origins': 'https://example.org' })
     await expect(open(`${wsUrl}/x`)).rejects.toThrow('404')

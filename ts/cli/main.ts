@@ -2,6 +2,9 @@
 // The program `hearth`.
 import { main } from './run.ts'
 
+// A reader that has seen enough (`hearth config | head`) is no failure.
+process.stdout.on('error', (e: NodeJS.ErrnoException) => process.exit(e.code === 'EPIPE' ? 0 : 1))
+
 process.exitCode = await main(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),

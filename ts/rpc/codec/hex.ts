@@ -4,11 +4,13 @@ import { BadValue, type Codec, kindOf } from './codec.ts'
 function hexText(value: unknown): string {
   if (typeof value !== 'string') throw new BadValue(`cannot use ${kindOf(value)} as a hex string`)
   if (value === '') throw new BadValue('empty hex string')
-  if (!value.startsWith('0x') && !value.startsWith('0X')) throw new BadValue('hex string without 0x prefix')
-  return value
+  if (value.startsWith('0x')) return value
+  // go-ethereum takes 0X as well; behind this line there is one prefix.
+  if (value.startsWith('0X')) return `0x${value.slice(2)}`
+  throw new BadValue('hex string without 0x prefix')
 }
 
-const DIGITS = /^0[xX][0-9a-fA-F]*$/
+const DIGITS = /^0x[0-9a-fA-F]*$/
 
 /** Hex bytes of any length. */
 export const data: Codec<string> = (value) => {
