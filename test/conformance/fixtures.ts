@@ -6,7 +6,7 @@ import path from 'node:path'
 export const ROOT = path.resolve(import.meta.dirname, '../..')
 
 /** Folder of the recorded cases. */
-export const FIXTURES = path.resolve(ROOT, process.env['HEARTH_FIXTURES'] ?? '../shared/fixtures')
+export const FIXTURES = path.resolve(ROOT, process.env.HEARTH_FIXTURES ?? '../shared/fixtures')
 
 /** The folder of one set; undefined, said aloud, where it is missing. */
 export function fixtures(set: string): string | undefined {
