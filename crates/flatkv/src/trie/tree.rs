@@ -15,13 +15,6 @@ pub(super) trait NodeSource: Send + Sync {
 
     /// Paths of all nodes stored for an owner.
     fn paths(&self, owner: &B256) -> Result<Vec<Vec<u8>>, StateError>;
-
-    /// Whether a missing node that a folded branch leaves over is taken for a branch. Witnesses made from proofs hold
-    /// such a node only where it is a leaf or an extension, whose path grows; over a branch an extension is put, which
-    /// needs no more than the hash. Where the guess is wrong, the root is.
-    fn missing_are_branches(&self) -> bool {
-        false
-    }
 }
 
 /// One trie: the accounts', or one account's storage.
@@ -330,12 +323,7 @@ impl Walk<'_> {
 
     /// The node that leads over `path` to `child`, which stood at `at`: leaves and extensions take the path in.
     fn join(&mut self, mut path: Vec<u8>, mut child: Link, at: &[u8]) -> Result<Node, StateError> {
-        match resolve(self.source, self.owner, &mut child, at, self.loaded) {
-            Err(StateError::MissingNode { .. }) if self.source.missing_are_branches() => {
-                return Ok(Node::Extension { path, child });
-            }
-            other => other?,
-        }
+        resolve(self.source, self.owner, &mut child, at, self.loaded)?;
         let Link::Node(mut loaded) = child else { return Err(corrupt("trie")) };
         if matches!(loaded.node, Node::Branch { .. }) {
             return Ok(Node::Extension { path, child: Link::Node(loaded) });

@@ -7,9 +7,8 @@ use std::{collections::HashMap, sync::Arc};
 
 /// A partial state trie whose nodes come from a recorded witness.
 ///
-/// Subtries that no change touches may be missing. A removal that leaves a branch with one child needs that child unless
-/// it is a branch itself: a missing one is taken for a branch, and where that is wrong the root is not the right one.
-/// A change below a missing node is answered by [`StateError::MissingNode`], from then on.
+/// Subtries that no change touches may be missing. A removal that leaves a branch with one child needs that child;
+/// without it the answer is [`StateError::MissingNode`], from then on.
 pub struct WitnessTrie(StateTrie);
 
 impl WitnessTrie {
@@ -40,9 +39,5 @@ impl NodeSource for RecordedNodes {
 
     fn paths(&self, _: &B256) -> Result<Vec<Vec<u8>>, StateError> {
         Ok(Vec::new())
-    }
-
-    fn missing_are_branches(&self) -> bool {
-        true
     }
 }
