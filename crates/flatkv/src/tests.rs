@@ -178,6 +178,29 @@ fn a_damaged_root_node_or_vector_is_found_at_open() {
 }
 
 #[test]
+fn flushes_keep_the_replay_short_though_blocks_are_tiny() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::None).unwrap();
+    (0..12_000).for_each(|n| commit(&kv, n % 200 + 1));
+    let synced = kv.core.db.get(Family::Metadata, meta::SYNCED).unwrap().unwrap().to_vec();
+    let synced = u64::from_be_bytes(synced.try_into().unwrap());
+    assert!(12_000 - synced < 4_500, "the last flush was started at record {synced}");
+    // What is on the disk without a clean close leads to the head.
+    let killed = tempfile::tempdir().unwrap();
+    for folder in ["state", "state/db", "wal"] {
+        fs::create_dir(killed.path().join(folder)).unwrap();
+        for entry in fs::read_dir(dir.path().join(folder)).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_file() {
+                fs::copy(entry.path(), killed.path().join(folder).join(entry.file_name())).unwrap();
+            }
+        }
+    }
+    let again = open(killed.path(), CommitmentKind::None).unwrap();
+    assert_eq!(again.head(), kv.head());
+    assert_eq!([0, 1, 6_000, 11_999].map(|height| nonce_at(&again, height)), [1, 2, 1, 200]);
+}
+
+#[test]
 fn a_newer_format_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
