@@ -5,13 +5,14 @@
 //
 // HEARTH_PROFILE=dev builds the core with cargo's dev profile: quicker to build, slower to run. Imports Node's own modules alone, since it
 // runs before anything is installed.
+import './require-node.mjs'
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { cargoEnv } from './cargo.mjs'
 import { ROOT, SetupError, say, TARGET } from './env.mjs'
 import { digest, Stamp } from './stamp.mjs'
-import { checkCompilers, checkNode, checkNpm } from './tools.mjs'
+import { checkCompilers, checkNpm } from './tools.mjs'
 
 const PROFILES = ['release', 'dev']
 const NATIVE_SOURCES = [
@@ -108,7 +109,6 @@ try {
   const unknown = asked.find((step) => !STEPS.includes(step))
   if (unknown !== undefined) throw new SetupError(`unknown step ${unknown}: one of ${STEPS.join(', ')}`)
   const wanted = (step) => asked.length === 0 || asked.includes(step)
-  checkNode()
   if (wanted('npm')) npmPackages()
   if (wanted('native')) await nativeCore(profile())
   if (wanted('ts')) typescript()

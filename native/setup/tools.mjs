@@ -1,21 +1,12 @@
 // The tools that a build needs: which version, and the one sentence that says what to type where one is missing.
 import { output, SetupError } from './env.mjs'
 
-const NODE = [20, 20]
 const RUST = [1, 95]
 const APT = 'Type: sudo apt-get install -y build-essential cmake, then run the command again.'
 
 const atLeast = (text, [major, minor]) => {
   const found = /(\d+)\.(\d+)/.exec(text ?? '')
   return found !== null && (Number(found[1]) > major || (Number(found[1]) === major && Number(found[2]) >= minor))
-}
-
-/** Refuses a Node.js that is too old. */
-export function checkNode() {
-  if (atLeast(process.versions.node, NODE)) return
-  throw new SetupError(
-    `Node.js ${NODE.join('.')} or newer is needed, this is ${process.versions.node}. Type: nvm install 20 (or take it from nodejs.org), then run the command again.`,
-  )
 }
 
 /** Refuses a machine without npm. */
