@@ -173,6 +173,46 @@ impl NodeConfig {
 mod tests {
     use super::*;
 
+    /// What crosses from the layer above, whole.
+    fn json() -> serde_json::Value {
+        serde_json::json!({
+            "home": "/h", "mode": "dev", "fsync": "interval:100",
+            "caches": { "stateBytes": 1 },
+            "rpc": {
+                "gasCap": 50_000_000, "logsMaxResults": 10_000, "logsMaxBlockRange": 0,
+                "feeHistoryMaxBlocks": 1024, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
+                "allowUnprotectedTxs": false
+            },
+            "pool": {
+                "maxTransactions": 1, "maxPerAccount": 1, "maxBytes": 1, "maxTransactionBytes": 1,
+                "priceBumpPercent": 10, "minTipWei": 1
+            },
+            "workers": { "read": { "threads": 1, "queue": 1 }, "heavy": { "threads": 1, "queue": 1 } },
+            "dev": { "gasLimit": 30_000_000 }
+        })
+    }
+
+    #[test]
+    fn a_configuration_reads_whole_or_names_its_field() {
+        let config = NodeConfig::from_json(&json().to_string()).expect("whole");
+        assert_eq!((config.mode, config.genesis), (Mode::Dev, None));
+        assert_eq!(config.rpc.tx_fee_cap_wei, 1_000_000_000_000_000_000);
+        let refusal = |change: fn(&mut serde_json::Value)| {
+            let mut json = json();
+            change(&mut json);
+            let error = NodeConfig::from_json(&json.to_string()).expect_err("refused");
+            assert_eq!(error.kind(), "config");
+            error.to_string()
+        };
+        assert!(refusal(|json| json["rpc"]["gasCap"] = "x".into()).contains("x"));
+        assert!(refusal(|json| json["rpc"]["extra"] = 1.into()).contains("extra"));
+        assert!(
+            refusal(|json| drop(json.as_object_mut().map(|json| json.remove("caches")))).contains("caches")
+        );
+        let zero = refusal(|json| json["workers"]["heavy"]["threads"] = 0.into());
+        assert_eq!(zero, "configuration: workers.heavy.threads must be at least 1");
+    }
+
     #[test]
     fn fsync_reads_its_three_forms_and_nothing_else() {
         assert_eq!("block".parse(), Ok(FsyncPolicy::Block));

@@ -331,3 +331,20 @@ fn of_two_with_one_nonce_sent_at_once_one_is_mined_and_one_refused() {
     assert_eq!(node.status().expect("open").head, 5);
     assert!(node.pool().expect("open").is_empty());
 }
+
+#[test]
+fn bytes_cut_or_lengthened_anywhere_are_refused() {
+    let (_home, node) = open();
+    let whole: PooledTransaction = sign(transfer(0), 0).into();
+    let whole = whole.encoded_2718();
+    let refused = |bytes: Vec<u8>| {
+        let sent = ask(&node, "sendRawTransaction", json!({ "transaction": Bytes::from(bytes) }));
+        let error = sent.expect_err("no transaction");
+        assert_eq!(error.kind(), "transaction_decode", "{error}");
+        error.to_string()
+    };
+    (0..whole.len()).for_each(|cut| drop(refused(whole[..cut].to_vec())));
+    let longer = refused([&whole[..], &[0]].concat());
+    assert_eq!(longer, format!("rlp: 1 bytes after the transaction, at offset {}", whole.len()));
+    assert_eq!(node.status().expect("open").head, 0);
+}

@@ -6,8 +6,9 @@ use crate::{
 };
 use alloy_consensus::TxEip1559;
 use alloy_primitives::{Bytes, TxKind, U256};
-use hearth_node::{CHUNK_BYTES, CHUNKS_WAITING, Mode, Node, NodeError, TraceRequest};
+use hearth_node::{CHUNK_BYTES, CHUNKS_WAITING, Mode, Node, NodeError, Request, TraceRequest, WorkerConfig};
 use serde_json::{Value, json};
+use std::sync::mpsc;
 
 fn call_tracer() -> Value {
     json!({ "tracer": "callTracer" })
@@ -107,6 +108,43 @@ fn closing_ends_a_trace_that_nobody_reads() {
     assert!(rest <= CHUNKS_WAITING + 2);
     assert!(matches!(end, Err(NodeError::Closed)), "{end:?}");
     drop(home);
+}
+
+#[test]
+fn a_full_heavy_pool_is_busy_while_short_reads_go_on() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut settings = config(home.path(), Mode::Dev);
+    settings.workers.heavy = WorkerConfig { threads: 1, queue: 1 };
+    let node = Node::open(settings).expect("opens");
+    let create = TxEip1559 {
+        to: TxKind::Create,
+        input: logger(),
+        value: U256::ZERO,
+        gas_limit: 15_000_000,
+        ..transfer(0)
+    };
+    send(&node, sign(create, 0)).expect("accepted");
+    let config = json!({ "tracer": "callTracer", "tracerConfig": { "withLog": true } });
+    let request =
+        json!({ "op": "traceBlockByNumber", "args": { "block": "0x1", "config": config } }).to_string();
+    let unread = node.stream(TraceRequest::from_json(request.as_bytes()).expect("reads"));
+    assert!(unread.next().expect("begins").is_some(), "the only heavy thread is taken");
+
+    let (told, answers) = mpsc::channel();
+    let spawn = |text: &str| {
+        let told = told.clone();
+        let request = Request::from_json(text.as_bytes()).expect("reads");
+        node.spawn(request, move |result| told.send(result).expect("test waits"));
+    };
+    let logs = r#"{"op":"getLogs","args":{"filter":{"fromBlock":"0x0","toBlock":"0x0"}}}"#;
+    spawn(logs);
+    spawn(logs);
+    let busy = answers.recv().expect("refused at once").expect_err("refused");
+    assert_eq!(busy.to_string(), "node is busy: the heavy queue is full (1 waiting)");
+    spawn(r#"{"op":"chainId"}"#);
+    assert_eq!(answers.recv().expect("answers").expect("short"), b"\"0x7a69\"");
+    drop(unread);
+    assert_eq!(answers.recv().expect("the thread is free again").expect("found"), b"[]");
 }
 
 /// Init code that logs 16 KiB of zeros 40 times.
