@@ -44,7 +44,8 @@ const NO_OMMERS: &str = "ommers hash and the ommers' rewards: there are no ommer
 const NO_OMMERS_ROOT: &str = "state root: the ommers' rewards are not known";
 const NO_TRIE: &str = "state root of the parent and of the block: there are no trie nodes";
 const NO_PARENT_ROOT: &str = "state root of the parent and of the block: the parent's is not recorded";
-const NO_RECEIPT_ROOTS: &str = "receipts root: before Byzantium it needs trie nodes";
+const NO_RECEIPT_ROOTS: &str = "receipts root: before Byzantium it needs all trie nodes";
+const NO_SIBLING: &str = "state root: a removal folds the trie around a node that is not recorded";
 const NO_REQUESTS: &str = "requests hash: the system contracts' code is not in the pre-state";
 
 impl Chain {
@@ -192,24 +193,26 @@ impl Checked {
                 !empty || parent.as_ref().is_some_and(|parent| parent.holds(change))
             });
         }
-        let mut trie = parent.map(|parent| parent.check(case, &pre_state)).transpose()?;
+        let trie = parent.map(|parent| parent.check(case, &pre_state)).transpose()?;
         let senders = recover_senders(spec, &env, &case.transactions).map_err(refused)?;
         let state = PreState::new(&pre_state);
-        let executor = BlockExecutor::new(spec, env, &state, case).on_partial_state();
-        let roots = trie.as_mut().map(|trie| trie as &mut dyn RootTracker);
-        let output = executor.run(&block, &senders, roots).map_err(refused)?;
+        let run = |roots: Option<&mut dyn RootTracker>| {
+            let executor = BlockExecutor::new(spec, env.clone(), &state, case).on_partial_state();
+            executor.run(&block, &senders, roots)
+        };
+        let (output, root) = with_roots(trie, run, &mut skipped).map_err(refused)?;
         let mut header = case.header.clone();
         if fork >= Fork::Prague && output.requests.is_none() {
             header.requests_hash = None;
             skipped.push(NO_REQUESTS);
         }
-        if fork >= Fork::Byzantium || trie.is_some() {
+        if fork >= Fork::Byzantium || root.is_some() {
             check_output(spec, &header, &output).map_err(refused)?;
         } else {
             check_without_receipts_root(spec, &header, &output).map_err(refused)?;
             skipped.push(NO_RECEIPT_ROOTS);
         }
-        match trie.map(|mut trie| trie.root()).transpose()? {
+        match root {
             None => {}
             Some(_) if !case.ommer_hashes.is_empty() => skipped.push(NO_OMMERS_ROOT),
             Some(root) if root == header.state_root => {}
@@ -219,6 +222,24 @@ impl Checked {
             }
         }
         Ok(Self { block, pre_state, output, skipped })
+    }
+}
+
+/// Executes over the parent's trie, where there is one, and gives the state root after the block. Proofs of the
+/// parent's state alone may lack a node that the block's removals need; the block is executed without the trie then.
+fn with_roots(
+    trie: Option<WitnessTrie>,
+    run: impl Fn(Option<&mut dyn RootTracker>) -> Result<BlockOutput, BlockError>,
+    skipped: &mut Vec<&'static str>,
+) -> Result<(BlockOutput, Option<B256>), BlockError> {
+    let Some(mut trie) = trie else { return Ok((run(None)?, None)) };
+    let traced = run(Some(&mut trie)).and_then(|output| Ok((output, Some(trie.root()?))));
+    match traced {
+        Err(BlockError::State(StateError::MissingNode { .. })) => {
+            skipped.push(NO_SIBLING);
+            Ok((run(None)?, None))
+        }
+        other => other,
     }
 }
 

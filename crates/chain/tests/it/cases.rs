@@ -9,6 +9,16 @@ use std::path::Path;
 use std::{fs, io::Read};
 use tempfile::TempDir;
 
+/// Recordings whose trie nodes do not reach to the state root after the block: a removal leaves a branch with one
+/// child that they lack.
+const WITHOUT_SIBLING: [&str; 5] = [
+    "15050000.json.gz",
+    "19426587.zeth.json.gz",
+    "21230867.json.gz",
+    "2675000.zeth.json.gz",
+    "9069000.zeth.json.gz",
+];
+
 fn check(path: &Path) -> Result<(), String> {
     let case = RecordedCase::parse_json(&text(path)).map_err(|e| e.to_string())?;
     let home = TempDir::new().unwrap();
@@ -25,8 +35,11 @@ fn check(path: &Path) -> Result<(), String> {
     let listed = |what: &str| report.skipped.iter().any(|s| s.starts_with(what));
     expect(listed("header fields"), "header fields are not listed")?;
     expect(listed("ommers hash") != case.ommer_hashes.is_empty(), "ommers are not listed")?;
-    expect(listed("state root") == case.trie_nodes.is_none(), "state root")?;
-    expect(listed("receipts root") == (number < 4_370_000 && case.trie_nodes.is_none()), "receipts root")?;
+    let lacking = WITHOUT_SIBLING.contains(&path.file_name().unwrap().to_str().unwrap());
+    expect(listed("state root of the parent") == case.trie_nodes.is_none(), "parent's state root")?;
+    expect(listed("state root: a removal") == lacking, "state root")?;
+    let no_roots = lacking || case.trie_nodes.is_none();
+    expect(listed("receipts root") == (number < 4_370_000 && no_roots), "receipts root")?;
     drop(chain);
     let chain = Chain::open(home.path(), &options()).map_err(|error| error.to_string())?;
     look_around(&chain, &case).map_err(|what| format!("{what} differs"))?;
