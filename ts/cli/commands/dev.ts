@@ -1,16 +1,21 @@
 // hearth dev: a development chain that makes a block for each transaction.
 import { devAccounts } from '../../core/native.ts'
+import type { Core } from '../../core/port.ts'
 import type { Server } from '../../server/index.ts'
 import type { Command } from '../command.ts'
 import { HOME_FLAG } from '../home.ts'
 import { serve } from './node.ts'
 
-function banner({ httpUrl, wsUrl }: Server): string {
+const quantity = async (answer: Promise<Uint8Array>): Promise<bigint> => BigInt(JSON.parse(Buffer.from(await answer).toString()) as string)
+
+async function banner({ httpUrl, wsUrl }: Server, core: Core): Promise<string> {
+  const chainId = await quantity(core.request('chainId', undefined))
+  const height = await quantity(core.request('blockNumber', undefined))
   const accounts = devAccounts().map(({ address, privateKey }, i) => `  (${i}) ${address}  ${privateKey}`)
   return [
-    'Hearth development chain, chain id 31337: a block for each transaction.',
+    `Hearth development chain, chain id ${chainId}, block ${height}: a block for each transaction.`,
     '',
-    'Accounts with 10000 ETH each. Their keys are known to everyone: never send anything real to them.',
+    'Funded accounts. Their keys are known to everyone: never send anything real to them.',
     ...accounts,
     '',
     `JSON-RPC is ready on ${httpUrl} (HTTP and WebSocket) and ${wsUrl} (WebSocket). Press Ctrl-C to stop.`,

@@ -1,6 +1,7 @@
 // What `start` and `dev` share: open the node, listen, serve until a signal, close in order.
 import type { Mode } from '../../core/config.ts'
 import { openNode } from '../../core/native.ts'
+import type { Core } from '../../core/port.ts'
 import { makeDispatch } from '../../rpc/dispatch.ts'
 import { type Server, startServer } from '../../server/index.ts'
 import type { Parsed } from '../args.ts'
@@ -11,7 +12,12 @@ import { onStop } from '../signals.ts'
 import { clientVersion } from '../version.ts'
 
 /** Serves a home until a signal asks to stop; resolves to the exit code. */
-export async function serve(mode: Mode, parsed: Parsed, terminal: Terminal, ready: (server: Server) => string): Promise<number> {
+export async function serve(
+  mode: Mode,
+  parsed: Parsed,
+  terminal: Terminal,
+  ready: (server: Server, core: Core) => Promise<string>,
+): Promise<number> {
   const home = homeOf(parsed)
   const { settings } = settingsOf(parsed, home)
   const stopped = new Promise<void>((resolve) => onStop(() => resolve()))
@@ -29,7 +35,7 @@ export async function serve(mode: Mode, parsed: Parsed, terminal: Terminal, read
       report,
     )
     const server = await startServer(settings, dispatch, report)
-    terminal.out(ready(server))
+    terminal.out(await ready(server, core))
     await stopped
     await server.stop()
   } finally {

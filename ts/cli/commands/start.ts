@@ -8,5 +8,5 @@ export const start: Command = {
   doc: 'Serve a home over JSON-RPC. Produces no blocks.',
   flags: HOME_FLAG,
   run: (parsed, terminal) =>
-    serve('start', parsed, terminal, ({ httpUrl, wsUrl }) => `hearth is ready: JSON-RPC on ${httpUrl} and ${wsUrl}\n`),
+    serve('start', parsed, terminal, async ({ httpUrl, wsUrl }) => `hearth is ready: JSON-RPC on ${httpUrl} and ${wsUrl}\n`),
 }

@@ -1,0 +1,50 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { METHODS, methodTable, namespaceOf } from '../../ts/rpc/table.ts'
+
+const DIR = path.resolve(import.meta.dirname, '../../ts/rpc/methods')
+
+/** What this release promises, by namespace. */
+const PROMISED = {
+  eth: `blockNumber chainId syncing gasPrice maxPriorityFeePerGas feeHistory baseFee blobBaseFee getBalance getCode getStorageAt
+    getTransactionCount getBlockByHash getBlockByNumber getBlockTransactionCountByHash getBlockTransactionCountByNumber getBlockReceipts
+    getTransactionByHash getTransactionByBlockHashAndIndex getTransactionByBlockNumberAndIndex getTransactionReceipt getLogs call
+    estimateGas sendRawTransaction`,
+  net: 'version',
+  web3: 'clientVersion',
+  debug: 'getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash',
+  rpc: 'modules',
+}
+
+describe('the table of methods', () => {
+  it('has every promised method and no other', () => {
+    const promised = Object.entries(PROMISED).flatMap(([namespace, names]) => names.split(/\s+/).map((name) => `${namespace}_${name}`))
+    expect(METHODS.map((m) => m.name).sort()).toEqual(promised.sort())
+  })
+
+  it('has one file a method, named after it, and no file without a method', () => {
+    const files = fs
+      .readdirSync(DIR)
+      .flatMap((ns) => fs.readdirSync(path.join(DIR, ns)).map((file) => `${ns}_${file.replace(/\.ts$/, '')}`))
+    expect(files.sort()).toEqual(METHODS.map((m) => m.name).sort())
+  })
+
+  it('documents each, puts optional parameters last, and marks what writes', () => {
+    for (const { name, doc, params } of METHODS) {
+      expect(doc, name).toMatch(/^[A-Z].*\.$/)
+      const firstOptional = params.findIndex((p) => !p.required)
+      if (firstOptional >= 0)
+        expect(
+          params.slice(firstOptional).every((p) => !p.required),
+          name,
+        ).toBe(true)
+    }
+    expect(METHODS.filter((m) => m.cost === 'write').map((m) => m.name)).toEqual(['eth_sendRawTransaction'])
+  })
+
+  it('serves the namespaces asked for alone', () => {
+    expect([...methodTable(['net', 'rpc', 'nothing']).keys()].sort()).toEqual(['net_version', 'rpc_modules'])
+    expect([namespaceOf('eth_call'), namespaceOf('call'), namespaceOf('_x')]).toEqual(['eth', '', ''])
+  })
+})
