@@ -1,8 +1,10 @@
 //! A home's chain: its rules, state and ledger together; where its blocks come from.
 //!
 //! [`Chain`] opens and creates homes, executes, verifies and stores blocks of any branch, and chooses the head.
-//! Beside it: block files and recorded blocks ([`import`]), [`export`], the transaction pool ([`pool`]), fees
+//! Beside it: block files and recorded blocks ([`import`]), [`Chain::export`], the transaction pool ([`pool`]), fees
 //! ([`fees`]) and the development chain ([`dev`]).
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod chain;
 pub mod dev;

@@ -8,6 +8,8 @@
 //! [`Ledger::open`] gives the tables, which are handed to the state store as its joined tables; with the opened
 //! store, [`Ledger::new`] gives the ledger.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod cache;
 mod error;
 pub mod index;

@@ -1,5 +1,7 @@
 //! Tables as callers see them: groups, conflicts, reopening, cuts, damage, threads.
 
+#![allow(clippy::unwrap_used)]
+
 use hearth_littable::{LittError, Littable, Table, TableSpec};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;

@@ -8,8 +8,8 @@ use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use flate2::read::MultiGzDecoder;
 use hearth_evm::{
-    BlockEnvironment, BlockError, BlockExecutor, ChainSpec, Field, Fork, RecordedCase, alloc_changes,
-    check_output, check_without_receipts_root, recover_senders, validate_roots,
+    BlockEnvironment, BlockError, BlockExecutor, ChainSpec, Field, Fork, RecordedCase, check_output,
+    check_without_receipts_root, recover_senders, validate_roots,
 };
 use hearth_flatkv::{Commit, IndexWrite, WitnessTrie};
 use hearth_ledger::index::number_key;

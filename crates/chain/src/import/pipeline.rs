@@ -67,7 +67,7 @@ impl Pipeline {
         }
         let (files, taken) = (files.to_vec(), budget.clone());
         scope.spawn(move || {
-            let mut reader = Reader::new(&files);
+            let mut reader = Reader::new(files);
             while !cancel.load(Ordering::Relaxed) {
                 let (answer, slot) = sync_channel(1);
                 let (size, job) = match reader.next_block() {

@@ -47,8 +47,8 @@ struct Open {
 }
 
 impl Reader {
-    pub fn new(files: &[PathBuf]) -> Self {
-        Self { files: files.to_vec().into_iter(), open: None, done: 0 }
+    pub fn new(files: Vec<PathBuf>) -> Self {
+        Self { files: files.into_iter(), open: None, done: 0 }
     }
 
     /// The next block; `None` behind the last file.

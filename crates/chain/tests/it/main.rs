@@ -1,5 +1,7 @@
 //! The chain on real homes: other people's blocks, block files, damage, reorganisations.
 
+#![allow(clippy::unwrap_used)]
+
 mod blockchain;
 mod cases;
 mod damage;
