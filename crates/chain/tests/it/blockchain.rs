@@ -1,6 +1,6 @@
 //! Blockchain tests: every block of every case through a chain on a home of its own.
 
-use crate::support::{Table, files, fixtures, in_parallel, options, text};
+use crate::support::{Table, files, fixtures, in_parallel, light_home, options, text};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_rlp::Decodable;
 use hearth_chain::Chain;
@@ -172,7 +172,7 @@ fn genesis(case: &Case) -> String {
 }
 
 fn run(case: &Case) -> Result<(), String> {
-    let home = tempfile::TempDir::new().unwrap();
+    let home = light_home();
     let chain =
         Chain::create(home.path(), &genesis(case), &options()).map_err(|e| format!("genesis: {e}"))?;
     let want = case.genesis_block_header["hash"].as_str().unwrap();

@@ -58,6 +58,13 @@ pub fn options() -> ChainOptions {
     ChainOptions { fsync: Fsync::None, cache_bytes: 1 << 20 }
 }
 
+/// A folder for a short-lived home: in memory where the system has such a place, since thousands of them are made.
+pub fn light_home() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = tempfile::TempDir::new_in(memory).or_else(|_| tempfile::TempDir::new());
+    made.unwrap()
+}
+
 /// The execution-apis chain: text of its genesis file, and its blocks as one file.
 pub fn rpc_chain() -> Option<(String, PathBuf)> {
     let dir = fixtures("rpc-compat")?;
