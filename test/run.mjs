@@ -21,7 +21,10 @@ function run(command, args, env = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, HEARTH_TEST: mode, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
     let text = ''
-    const take = (out) => (data) => { text += data; out.write(data) }
+    const take = (out) => (data) => {
+      text += data
+      out.write(data)
+    }
     child.stdout.on('data', take(process.stdout))
     child.stderr.on('data', take(process.stderr))
     child.once('error', (e) => resolve({ code: 127, text: String(e) }))
@@ -45,7 +48,11 @@ const sum = (text, pattern) => [...text.matchAll(pattern)].reduce((n, m) => n + 
 
 async function rust() {
   const began = Date.now()
-  const r = await run(process.execPath, ['native/setup/cargo.mjs', 'test', '--workspace', '--exclude', 'hearth-native', '--no-fail-fast', '--', '--nocapture'], { CARGO_TERM_COLOR: 'never' })
+  const r = await run(
+    process.execPath,
+    ['native/setup/cargo.mjs', 'test', '--workspace', '--exclude', 'hearth-native', '--no-fail-fast', '--', '--nocapture'],
+    { CARGO_TERM_COLOR: 'never' },
+  )
   const results = /^test result: \w+\. (\d+) passed; \d+ failed/gm
   const failures = /^test result: \w+\. \d+ passed; (\d+) failed/gm
   const ignored = sum(r.text, /^test result: .* (\d+) ignored/gm)
@@ -58,11 +65,22 @@ async function vitest(name, dir) {
   const report = path.join(ROOT, 'dist', `.vitest-${name}.json`)
   fs.mkdirSync(path.dirname(report), { recursive: true })
   fs.rmSync(report, { force: true })
-  const r = await run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--dir', dir, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`])
-  const json = fs.existsSync(report) ? JSON.parse(fs.readFileSync(report, 'utf8')) : { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, testResults: [] }
-  for (const file of json.testResults) for (const t of file.assertionResults) {
-    if (t.status === 'skipped' || t.status === 'pending') total.skipped.push(`${name}: skipped: ${t.fullName}`)
-  }
+  const r = await run(process.execPath, [
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--dir',
+    dir,
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+  ])
+  const json = fs.existsSync(report)
+    ? JSON.parse(fs.readFileSync(report, 'utf8'))
+    : { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, testResults: [] }
+  for (const file of json.testResults)
+    for (const t of file.assertionResults) {
+      if (t.status === 'skipped' || t.status === 'pending') total.skipped.push(`${name}: skipped: ${t.fullName}`)
+    }
   // A file that fails to load has no failed test in it, yet must not pass.
   const unloaded = json.testResults.filter((f) => f.status === 'failed' && f.assertionResults.every((t) => t.status !== 'failed')).length
   count(name, r, { passed: json.numPassedTests, failed: json.numFailedTests + unloaded }, began)

@@ -14,5 +14,11 @@ export const spread = (values, digits = 1) =>
 export function table(heading, rows) {
   const all = [heading, ...rows].map((row) => row.map(String))
   const widths = heading.map((_, i) => Math.max(...all.map((row) => row[i].length)))
-  for (const row of all) console.log(row.map((cell, i) => cell.padEnd(widths[i])).join('  ').trimEnd())
+  for (const row of all)
+    console.log(
+      row
+        .map((cell, i) => cell.padEnd(widths[i]))
+        .join('  ')
+        .trimEnd(),
+    )
 }

@@ -42,6 +42,8 @@ export interface JobResult {
   /** Blocks that were there already. */
   readonly known: number
   readonly gas: number
+  /** Nanoseconds that executing took by itself; null where it was not measured (only a recorded block is). */
+  readonly executionNanos: number | null
   readonly head: { readonly height: number; readonly hash: string } | null
   /** Checks that the input made impossible, one sentence each. */
   readonly skipped: readonly string[]

@@ -101,6 +101,8 @@ pub struct JobResult {
     pub known: u64,
     /// Gas of the executed ones.
     pub gas: u64,
+    /// Nanoseconds that executing took by itself, where it was measured: a recorded block.
+    pub execution_nanos: Option<u64>,
     /// The head afterwards.
     pub head: Option<JobHead>,
     /// Checks that the input made impossible, one sentence each.
@@ -240,7 +242,9 @@ impl Job {
                 let (chain, done) = imported.map_err(|e| of_given(e, genesis.as_deref()))?;
                 let (blocks, known) = if done.known { (0, 1) } else { (1, 0) };
                 let skipped = done.skipped.iter().map(|reason| (*reason).to_owned()).collect();
-                finish(&chain, Ok(JobResult { blocks, known, gas: done.gas_used, head: None, skipped }))
+                let execution_nanos = u64::try_from(done.execution.as_nanos()).ok();
+                let gas = done.gas_used;
+                finish(&chain, Ok(JobResult { blocks, known, gas, execution_nanos, head: None, skipped }))
             }
             Work::Export { file, from, to, with_genesis } => {
                 let chain = open(home, None, &options)?;

@@ -22,10 +22,17 @@ function jobOf(parsed: Parsed, base: ReturnType<typeof storage>): Job {
   return { job: 'import', genesis: genesisFile, files: parsed.files.map((file) => inputFile(file, 'the block file')), head, ...base }
 }
 
+/** Time and speed of executing alone: what the whole command takes tells little of one block. */
+function executed(gas: number, nanos: number): string {
+  return `${(nanos / 1e6).toFixed(1)} ms (${((gas * 1e3) / nanos).toFixed(1)} Mgas/s)`
+}
+
 function summary(result: JobResult, ms: number): string {
   const known = result.known > 0 ? `, ${result.known} were there already` : ''
   const head = result.head === null ? '' : `; the head is block ${result.head.height} ${result.head.hash}`
-  return `imported ${result.blocks} blocks (${rates(result.blocks, result.gas, ms)})${known}${head}\n`
+  const execution = result.executionNanos === null ? '' : `; executed in ${executed(result.gas, result.executionNanos)}`
+  const blocks = result.blocks === 1 ? '1 block' : `${result.blocks} blocks`
+  return `imported ${blocks} (${rates(result.blocks, result.gas, ms)})${known}${execution}${head}\n`
 }
 
 export const importCommand: Command = {

@@ -21,6 +21,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// What importing a recorded block did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct CaseReport {
     pub skipped: Vec<&'static str>,
     /// Whether the home held the block before.
     pub known: bool,
+    /// Time that recovering the senders and executing the block took; reading the file and writing the home not in it.
+    pub execution: Duration,
 }
 
 const NO_PARENT: &str = "header fields against the parent: there is no parent header";
@@ -101,6 +104,7 @@ impl Chain {
             gas_used: checked.output.gas_used,
             skipped: checked.skipped,
             known,
+            execution: checked.execution,
         };
         Ok((chain, report))
     }
@@ -172,6 +176,7 @@ struct Checked {
     pre_state: Changeset,
     output: BlockOutput,
     skipped: Vec<&'static str>,
+    execution: Duration,
 }
 
 impl Checked {
@@ -194,6 +199,7 @@ impl Checked {
             });
         }
         let trie = parent.map(|parent| parent.check(case, &pre_state)).transpose()?;
+        let started = Instant::now();
         let senders = recover_senders(spec, &env, &case.transactions).map_err(refused)?;
         let state = PreState::new(&pre_state);
         let run = |roots: Option<&mut dyn RootTracker>| {
@@ -201,6 +207,7 @@ impl Checked {
             executor.run(&block, &senders, roots)
         };
         let (output, root) = with_roots(trie, run, &mut skipped).map_err(refused)?;
+        let execution = started.elapsed();
         let mut header = case.header.clone();
         if fork >= Fork::Prague && output.requests.is_none() {
             header.requests_hash = None;
@@ -221,7 +228,7 @@ impl Checked {
                 return Err(refused(BlockError::Mismatch { field: Field::StateRoot, expected, got }));
             }
         }
-        Ok(Self { block, pre_state, output, skipped })
+        Ok(Self { block, pre_state, output, skipped, execution })
     }
 }
 
