@@ -50,7 +50,7 @@ pub use machine::EvmContext;
 pub use outcome::{ExecuteError, TxOutcome, TxStatus};
 pub use overlay::{BlockState, ReadError};
 pub use precompiles::Precompiles;
-pub use recorded::{MAX_CASE_BYTES, RecordedCase, RecordedError};
+pub use recorded::{AllocState, MAX_CASE_BYTES, RecordedCase, RecordedError, TracerTest};
 pub use rewards::block_reward;
 pub use senders::{recover_sender, recover_senders};
 pub use simulate::{

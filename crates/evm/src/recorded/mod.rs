@@ -3,7 +3,12 @@
 //! The document is `{block, preState, blockHashes?, trieNodes?, parentStateRoot?}`: the block with full transactions, the
 //! state before it as a genesis allocation, hashes of ancestors by number, and the nodes of the parent's state trie.
 
+mod state;
+mod tracer_test;
 mod transaction;
+
+pub use state::AllocState;
+pub use tracer_test::TracerTest;
 
 use crate::{
     error::{BlockError, Field, SpecError, expect_eq},
