@@ -4,7 +4,7 @@ use crate::{ByteSender, NodeError, OpenHome, TraceRequest, workers::guarded};
 use alloy_primitives::B256;
 use hearth_ledger::StoredBlock;
 use hearth_tracers::{
-    BlockReplay, Cancel, Limits, Recorder, Sink, SinkClosed, TraceConfig, TraceError, TracePlan,
+    BlockReplay, Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan,
 };
 use std::sync::{Arc, atomic::Ordering};
 
@@ -69,8 +69,7 @@ impl OpenHome {
         let state = self.parent_state(&target.block)?;
         let chain = self.chain();
         let limits = Limits { cancel, ..Limits::default() };
-        let mut recorder = Recorder::new();
-        let mut replay = BlockReplay::new(
+            let mut replay = BlockReplay::new(
             chain.spec(),
             &target.block.block,
             Some(&senders.senders),
@@ -84,11 +83,10 @@ impl OpenHome {
                 index,
                 &target.plan,
                 &limits,
-                &mut recorder,
                 sender,
             )
             .map(drop),
-            None => hearth_tracers::trace_block(&mut replay, &target.plan, &limits, &mut recorder, sender)
+            None => hearth_tracers::trace_block(&mut replay, &target.plan, &limits, sender)
                 .map(drop),
         };
         done.map_err(|error| match error {
@@ -112,7 +110,8 @@ impl OpenHome {
     }
 }
 
-fn trace_error(error: TraceError) -> NodeError {
+/// What a tracer says, in the node's terms.
+pub(crate) fn trace_error(error: TraceError) -> NodeError {
     match error {
         TraceError::Config(error) => NodeError::invalid_params(error.to_string()),
         TraceError::NotBuilt { .. } | TraceError::JavaScript { .. } | TraceError::UnknownTracer { .. } => {

@@ -12,7 +12,7 @@ mod cases;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hearth_evm::{ChainSpec, recover_senders};
 use hearth_tracers::{
-    BlockReplay, Limits, Recorder, Replay as _, Sink, SinkClosed, TraceConfig, TracePlan, trace_block,
+    BlockReplay, Limits, Replay as _, Sink, SinkClosed, TraceConfig, TracePlan, trace_block,
 };
 
 /// Blocks of different ages and kinds: early, many small calls, deep call trees.
@@ -48,14 +48,10 @@ fn call_tracer(criterion: &mut Criterion) {
                 replay.seek(replay.count(), &|| false).unwrap()
             });
         });
-        let mut recorder = Recorder::new();
         for (config, json) in answers::CONFIGS {
             let plan = TracePlan::new(&TraceConfig::parse(json).unwrap()).unwrap();
             group.bench_function(config, |bencher| {
-                bencher.iter(|| {
-                    trace_block(&mut replay(), &plan, &Limits::default(), &mut recorder, &mut Nowhere)
-                        .unwrap()
-                });
+                bencher.iter(|| trace_block(&mut replay(), &plan, &Limits::default(), &mut Nowhere).unwrap());
             });
         }
         group.finish();

@@ -1,9 +1,10 @@
 //! callTracer: the tree of call frames, as go-ethereum renders it.
 
-use crate::config::{TracePlan, TracerPlan};
+use crate::hooks::delegate_hooks;
 use crate::json::JsonWriter;
-use crate::recorder::{Frame, FrameKind, Recorder};
+use crate::recorder::{Frame, FrameKind, Recorder, RecorderOptions};
 use crate::revert::unpack_revert;
+use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
 
 /// Options of callTracer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,10 +15,40 @@ pub struct CallTracerConfig {
     pub with_log: bool,
 }
 
-/// Writes the result that `plan` asks for from a finished recording.
-pub fn render(plan: &TracePlan, recording: &Recorder, json: &mut JsonWriter<'_>) {
-    match &plan.tracer {
-        TracerPlan::Call(config) => CallTree { recording, config: *config }.write(json),
+/// callTracer over a recording of its own.
+#[derive(Debug, Default)]
+pub struct CallTracer {
+    recorder: Recorder,
+    config: CallTracerConfig,
+}
+
+impl CallTracer {
+    /// A tracer with these options.
+    pub fn new(config: CallTracerConfig) -> Self {
+        Self { recorder: Recorder::new(), config }
+    }
+}
+
+delegate_hooks!(CallTracer, recorder);
+
+impl Observed for CallTracer {
+    fn size_bytes(&self) -> usize {
+        self.recorder.size_bytes()
+    }
+}
+
+impl Tracing for CallTracer {
+    fn begin(&mut self, tx: &TxContext) {
+        let options = RecorderOptions { nested: !self.config.only_top_call, logs: self.config.with_log };
+        self.recorder.begin(options, tx.log_base);
+    }
+
+    fn finish(&mut self, end: &TxEnd<'_>) {
+        self.recorder.finish(end.gas_limit, end.gas_used);
+    }
+
+    fn render(&mut self, json: &mut JsonWriter<'_>) {
+        CallTree { recording: &self.recorder, config: self.config }.write(json);
     }
 }
 

@@ -5,7 +5,6 @@ use crate::directory::{self, TracerName};
 use crate::duration::parse_go_duration;
 use crate::error::{ConfigError, TraceError};
 use crate::limits::DEFAULT_TRACE_TIMEOUT;
-use crate::recorder::RecorderOptions;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
@@ -167,13 +166,6 @@ impl TracePlan {
         let timeout = config.timeout.as_deref().map_or(Ok(DEFAULT_TRACE_TIMEOUT), parse_go_duration)?;
         Ok(Self { tracer, timeout })
     }
-
-    /// What a recording must hold so that this plan can be rendered from it.
-    pub fn recorder_options(&self) -> RecorderOptions {
-        match &self.tracer {
-            TracerPlan::Call(c) => RecorderOptions { nested: !c.only_top_call, logs: c.with_log },
-        }
-    }
 }
 
 impl CallTracerConfig {
@@ -287,7 +279,6 @@ mod tests {
         let plan = TracePlan::new(&config).unwrap();
         assert_eq!(plan.tracer, TracerPlan::Call(CallTracerConfig { only_top_call: false, with_log: true }));
         assert_eq!(plan.timeout, Duration::from_secs(60));
-        assert_eq!(plan.recorder_options(), RecorderOptions { nested: true, logs: true });
     }
 
     #[test]

@@ -1,22 +1,15 @@
 //! Drivers: a block or one of its transactions, from a replay to JSON bytes.
 
-use crate::call_tracer::render;
-use crate::config::TracePlan;
+use crate::config::{TracePlan, TracerPlan};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
-use crate::recorder::{Abort, Recorder};
 use crate::sink::Sink;
+use crate::tracing::{Tracing, TxContext, TxEnd};
+use crate::watch::Watched;
 use alloy_primitives::B256;
-
-/// What the receipt of a recorded transaction says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TxEnd {
-    /// Gas limit of the transaction.
-    pub gas_limit: u64,
-    /// Gas used, after refunds.
-    pub gas_used: u64,
-}
+use hearth_evm::EvmContext;
+use revm::Inspector;
 
 /// Runs the transactions of one block, each on the state right before it. How the state gets there is the
 /// implementation's business: by executing what comes before, or straight from recorded write sets.
@@ -27,13 +20,15 @@ pub trait Replay {
     /// Hash of a transaction.
     fn hash(&self, index: usize) -> B256;
 
-    /// Gets ready for transaction `index` and returns the number of logs that the block has before it.
-    /// Indexes never go down. `should_stop` is asked between transactions that are executed on the way.
-    fn seek(&mut self, index: usize, should_stop: &dyn Fn() -> bool) -> Result<u64, TraceError>;
+    /// Gets ready for transaction `index` and says where it stands. Indexes never go down. `should_stop` is asked
+    /// between transactions that are executed on the way.
+    fn seek(&mut self, index: usize, should_stop: &dyn Fn() -> bool) -> Result<TxContext, TraceError>;
 
-    /// Executes the transaction that was sought, the recorder watching, and keeps its effects. After an error the
+    /// Executes the transaction that was sought, the inspector watching, and keeps its effects. After an error the
     /// transaction has no effects yet; the next `seek` executes it unwatched.
-    fn record(&mut self, recorder: &mut Recorder) -> Result<TxEnd, TraceError>;
+    fn record<I>(&mut self, inspector: &mut I) -> Result<TxEnd<'_>, TraceError>
+    where
+        I: for<'c> Inspector<EvmContext<'c>>;
 }
 
 /// What a block trace came to.
@@ -47,38 +42,116 @@ pub struct BlockStats {
     pub bytes: u64,
 }
 
+/// How one transaction becomes bytes under a tracer.
+trait Engine {
+    /// Executes the transaction that was sought and writes its result.
+    fn run<R: Replay>(
+        &mut self,
+        replay: &mut R,
+        tx: &TxContext,
+        limits: &Limits,
+        json: &mut JsonWriter<'_>,
+    ) -> Result<(), TraceError>;
+}
+
+/// Records first, renders afterwards.
+struct Recorded<T>(T);
+
+impl<T: Tracing> Engine for Recorded<T> {
+    fn run<R: Replay>(
+        &mut self,
+        replay: &mut R,
+        tx: &TxContext,
+        limits: &Limits,
+        json: &mut JsonWriter<'_>,
+    ) -> Result<(), TraceError> {
+        self.0.begin(tx);
+        let mut watched = Watched::new(&mut self.0, limits.clone());
+        let outcome = replay.record(&mut watched);
+        if let Some(reason) = watched.aborted() {
+            return Err(reason);
+        }
+        self.0.finish(&outcome?);
+        self.0.render(json);
+        Ok(())
+    }
+}
+
+/// Evaluates `$body` with `$engine` bound to the engine of the plan's tracer, once for each type of tracer.
+macro_rules! with_tracer {
+    ($plan:expr, $engine:ident => $body:expr) => {
+        match &$plan.tracer {
+            TracerPlan::Call(config) => {
+                let mut $engine = Recorded(crate::call_tracer::CallTracer::new(*config));
+                $body
+            }
+        }
+    };
+}
+
 /// Writes `[{"txHash":…,"result":…},…]`. A transaction that fails has `error` in place of `result`, and the rest is
 /// finished: what reaches the sink is valid JSON unless this returns an error.
-pub fn trace_block<R: Replay + ?Sized>(
+pub fn trace_block<R: Replay>(
     replay: &mut R,
     plan: &TracePlan,
     limits: &Limits,
-    recorder: &mut Recorder,
     sink: &mut dyn Sink,
+) -> Result<BlockStats, TraceError> {
+    with_tracer!(plan, engine => block(replay, plan, limits, sink, &mut engine))
+}
+
+/// Writes the result of one transaction and returns the number of bytes written.
+///
+/// # Errors
+/// Where nothing has reached the sink, the error stands for the result. Where something has (more than
+/// [`crate::HELD_BACK_BYTES`]), it is a whole JSON value, cut short, and the error belongs beside it; only after
+/// [`TraceError::Cancelled`] it may be anything.
+pub fn trace_transaction<R: Replay>(
+    replay: &mut R,
+    index: usize,
+    plan: &TracePlan,
+    limits: &Limits,
+    sink: &mut dyn Sink,
+) -> Result<u64, TraceError> {
+    with_tracer!(plan, engine => {
+        let mut json = JsonWriter::new(sink);
+        json.mark();
+        let outcome = one(replay, index, plan, limits, &mut engine, &mut json);
+        if outcome.is_ok() || !json.rewind() {
+            let written = json.finish()?;
+            return outcome.map(|()| written);
+        }
+        Err(outcome.err().unwrap_or(TraceError::Cancelled))
+    })
+}
+
+fn block<R: Replay, E: Engine>(
+    replay: &mut R,
+    plan: &TracePlan,
+    limits: &Limits,
+    sink: &mut dyn Sink,
+    engine: &mut E,
 ) -> Result<BlockStats, TraceError> {
     let mut stats = BlockStats::default();
     let mut json = JsonWriter::new(sink);
     let mut broken: Option<TraceError> = None;
     json.raw(b"[");
     for index in 0..replay.count() {
+        json.raw(if index > 0 { b",{\"txHash\":" } else { b"{\"txHash\":" });
+        json.hex_bytes(replay.hash(index).as_slice());
+        json.mark();
+        json.raw(b",\"result\":");
         let outcome = match &broken {
             Some(error) => Err(error.clone()),
-            None => record_one(replay, index, plan, limits, recorder),
+            None => one(replay, index, plan, limits, engine, &mut json),
         };
         if json.is_closed() || matches!(outcome, Err(TraceError::Cancelled)) {
             return Err(TraceError::Cancelled);
         }
-        json.raw(if index > 0 { b",{\"txHash\":" } else { b"{\"txHash\":" });
-        json.hex_bytes(replay.hash(index).as_slice());
         match outcome {
-            Ok(()) => {
-                json.raw(b",\"result\":");
-                render(plan, recorder, &mut json);
-                stats.traced += 1;
-            }
+            Ok(()) => stats.traced += 1,
             Err(error) => {
-                json.raw(b",\"error\":");
-                json.string(&error.to_string());
+                write_error(&mut json, &error);
                 stats.failed += 1;
                 if !error.is_local() {
                     broken = Some(error);
@@ -92,43 +165,31 @@ pub fn trace_block<R: Replay + ?Sized>(
     Ok(stats)
 }
 
-/// Writes the result of one transaction. Nothing reaches the sink where this returns an error other than
-/// [`TraceError::Cancelled`]. Returns the number of bytes written.
-pub fn trace_transaction<R: Replay + ?Sized>(
-    replay: &mut R,
-    index: usize,
-    plan: &TracePlan,
-    limits: &Limits,
-    recorder: &mut Recorder,
-    sink: &mut dyn Sink,
-) -> Result<u64, TraceError> {
-    record_one(replay, index, plan, limits, recorder)?;
-    let mut json = JsonWriter::new(sink);
-    render(plan, recorder, &mut json);
-    Ok(json.finish()?)
+/// Writes the error of one element: in place of its result where nothing of that has left, else beside it.
+fn write_error(json: &mut JsonWriter<'_>, error: &TraceError) {
+    if json.rewind() {
+        json.raw(b",\"error\":");
+        json.string(&error.to_string());
+    } else {
+        json.raw(b",\"error\":{\"code\":-32000,\"message\":");
+        json.string(&error.to_string());
+        json.raw(b"}");
+    }
 }
 
-fn record_one<R: Replay + ?Sized>(
+fn one<R: Replay, E: Engine>(
     replay: &mut R,
     index: usize,
     plan: &TracePlan,
     limits: &Limits,
-    recorder: &mut Recorder,
+    engine: &mut E,
+    json: &mut JsonWriter<'_>,
 ) -> Result<(), TraceError> {
     let count = replay.count();
     if index >= count {
         return Err(TraceError::IndexOutOfRange { index, count });
     }
-    let log_base = replay.seek(index, &|| limits.cancel.is_cancelled())?;
-    recorder.begin(plan.recorder_options(), &Limits { timeout: plan.timeout, ..limits.clone() }, log_base);
-    let outcome = replay.record(recorder);
-    match recorder.aborted() {
-        Some(Abort::Timeout) => return Err(TraceError::ExecutionTimeout),
-        Some(Abort::Cancelled) => return Err(TraceError::Cancelled),
-        Some(Abort::TooLarge { limit_bytes }) => return Err(TraceError::TooLarge { limit_bytes }),
-        None => {}
-    }
-    let end = outcome?;
-    recorder.finish(end.gas_limit, end.gas_used);
-    Ok(())
+    let tx = replay.seek(index, &|| limits.cancel.is_cancelled())?;
+    let limits = Limits { timeout: plan.timeout, ..limits.clone() };
+    engine.run(replay, &tx, &limits, json)
 }

@@ -2,6 +2,10 @@
 
 use crate::sink::{Sink, SinkClosed};
 use alloy_primitives::U256;
+use std::time::{Duration, Instant};
+
+/// Bytes that are held back behind a mark, so that they can be taken back.
+pub const HELD_BACK_BYTES: usize = 1 << 20;
 
 /// Bytes collected before they are handed to the sink.
 pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
@@ -22,19 +26,25 @@ const HEX_PAIRS: [[u8; 2]; 256] = {
     table
 };
 
-/// Writes JSON tokens into chunks of 64 KiB. After the sink has closed, writing does nothing;
+/// Writes JSON tokens into chunks of at most 64 KiB. After the sink has closed, writing does nothing;
 /// [`JsonWriter::finish`] reports it, and loops ask [`JsonWriter::is_closed`].
+///
+/// What follows a [`JsonWriter::mark`] is held back up to [`HELD_BACK_BYTES`] and can be taken back until then.
 pub struct JsonWriter<'a> {
     sink: &'a mut dyn Sink,
     buffer: Vec<u8>,
+    /// Where the mark is in the buffer.
+    mark: Option<usize>,
     written: u64,
+    waited: Duration,
     closed: bool,
 }
 
 impl<'a> JsonWriter<'a> {
     /// A writer into `sink`.
     pub fn new(sink: &'a mut dyn Sink) -> Self {
-        Self { sink, buffer: Vec::with_capacity(CHUNK_BYTES), written: 0, closed: false }
+        let buffer = Vec::with_capacity(CHUNK_BYTES);
+        Self { sink, buffer, mark: None, written: 0, waited: Duration::ZERO, closed: false }
     }
 
     /// Whether the sink has refused bytes.
@@ -47,6 +57,27 @@ impl<'a> JsonWriter<'a> {
         self.written + self.buffer.len() as u64
     }
 
+    /// Time that the sink took so far.
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// From here on bytes can be taken back, instead of from an earlier mark.
+    pub fn mark(&mut self) {
+        self.mark = Some(self.buffer.len());
+    }
+
+    /// Takes back what was written since the mark. `false` where it was too much to be held back: the mark is gone then.
+    pub fn rewind(&mut self) -> bool {
+        match self.mark.take() {
+            Some(mark) => {
+                self.buffer.truncate(mark);
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Hands the rest to the sink and returns the number of bytes written.
     pub fn finish(mut self) -> Result<u64, SinkClosed> {
         self.flush();
@@ -54,26 +85,46 @@ impl<'a> JsonWriter<'a> {
     }
 
     /// Writes bytes as they are.
-    pub fn raw(&mut self, mut bytes: &[u8]) {
-        while self.buffer.len() + bytes.len() > CHUNK_BYTES {
-            let (head, tail) = bytes.split_at(CHUNK_BYTES - self.buffer.len());
-            self.buffer.extend_from_slice(head);
-            bytes = tail;
-            self.flush();
+    #[inline]
+    pub fn raw(&mut self, bytes: &[u8]) {
+        if self.buffer.len() + bytes.len() > CHUNK_BYTES {
+            return self.raw_in_pieces(bytes);
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    fn raw_in_pieces(&mut self, bytes: &[u8]) {
+        for piece in bytes.chunks(CHUNK_BYTES) {
+            self.make_room(piece.len());
             if self.closed {
                 return;
             }
+            self.buffer.extend_from_slice(piece);
         }
-        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Sends what may leave where `bytes` more would make the buffer larger than a chunk.
+    fn make_room(&mut self, bytes: usize) {
+        if self.buffer.len() + bytes <= CHUNK_BYTES {
+            return;
+        }
+        match self.mark {
+            Some(mark) if self.buffer.len() + bytes - mark <= HELD_BACK_BYTES => {
+                if mark > 0 {
+                    self.send(mark);
+                    self.buffer.drain(..mark);
+                    self.mark = Some(0);
+                }
+            }
+            _ => self.flush(),
+        }
     }
 
     /// Writes bytes as a quoted `0x` string, two digits a byte.
     pub fn hex_bytes(&mut self, bytes: &[u8]) {
         self.raw(b"\"0x");
         for block in bytes.chunks(HEX_BLOCK_BYTES) {
-            if self.buffer.len() + block.len() * 2 > CHUNK_BYTES {
-                self.flush();
-            }
+            self.make_room(block.len() * 2);
             if self.closed {
                 return;
             }
@@ -142,11 +193,22 @@ impl<'a> JsonWriter<'a> {
     }
 
     fn flush(&mut self) {
-        if !self.closed && !self.buffer.is_empty() {
-            self.closed = self.sink.write(&self.buffer).is_err();
-            self.written += self.buffer.len() as u64;
-        }
+        self.send(self.buffer.len());
         self.buffer.clear();
+        self.mark = None;
+    }
+
+    /// Hands the first bytes of the buffer to the sink.
+    fn send(&mut self, bytes: usize) {
+        let started = Instant::now();
+        for chunk in self.buffer[..bytes].chunks(CHUNK_BYTES) {
+            if self.closed {
+                break;
+            }
+            self.closed = self.sink.write(chunk).is_err();
+            self.written += chunk.len() as u64;
+        }
+        self.waited += started.elapsed();
     }
 }
 
@@ -216,6 +278,29 @@ mod tests {
         assert_eq!(json.finish(), Ok(1 + data.len() as u64 * 3 + 4));
         assert!(sink.0.iter().all(|c| c.len() <= CHUNK_BYTES));
         assert_eq!(sink.0.concat().len(), 1 + data.len() * 3 + 4);
+    }
+
+    #[test]
+    fn what_follows_a_mark_can_be_taken_back_until_it_is_too_much() {
+        let mut out = Vec::new();
+        let mut json = JsonWriter::new(&mut out);
+        let chunk = vec![b'b'; CHUNK_BYTES];
+        json.raw(&vec![b'a'; 100_000]);
+        json.mark();
+        for _ in 0..HELD_BACK_BYTES / CHUNK_BYTES {
+            json.raw(&chunk);
+        }
+        assert!(json.rewind());
+        assert!(!json.rewind(), "a mark serves once");
+        json.mark();
+        for _ in 0..=HELD_BACK_BYTES / CHUNK_BYTES {
+            json.raw(&chunk);
+        }
+        assert!(!json.rewind());
+        json.raw(b"c");
+        json.finish().unwrap();
+        assert_eq!(out.len(), 100_000 + HELD_BACK_BYTES + CHUNK_BYTES + 1);
+        assert!(out[..100_000].iter().all(|b| *b == b'a') && out.ends_with(b"bc"));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 //!
 //! Three steps that know nothing of each other:
 //! - [`TraceConfig`] is the second parameter of `debug_traceTransaction`; [`TracePlan`] is what it asks for, checked.
-//! - [`Recorder`] is a revm inspector: a neutral arena of call frames, logs and bytes, reused from transaction to transaction.
-//! - [`render`] turns a recording into the bytes that go to the client, through a bounded buffer into a [`Sink`].
+//! - A tracer ([`Tracing`]) watches the execution. [`Recorder`] is what several of them share: a revm inspector with a
+//!   neutral arena of call frames, logs and bytes, reused from transaction to transaction.
+//! - Rendering turns a recording into the bytes that go to the client, through a bounded buffer into a [`Sink`].
 //!
 //! [`trace_block`] and [`trace_transaction`] drive them over anything that can run the transactions of a block
 //! ([`Replay`]); [`BlockReplay`] does so with the block executor.
@@ -19,6 +20,7 @@ mod drive;
 mod duration;
 mod error;
 mod fault;
+mod hooks;
 mod json;
 mod limits;
 mod opcode;
@@ -30,17 +32,21 @@ mod recorder_hooks;
 mod replay;
 mod revert;
 mod sink;
+mod tracing;
+mod watch;
 
-pub use call_tracer::{CallTracerConfig, render};
+pub use call_tracer::{CallTracer, CallTracerConfig};
 pub use config::{LoggerConfig, TraceConfig, TracePlan, TracerPlan};
 pub use directory::{Availability, TRACERS, TracerName};
-pub use drive::{BlockStats, Replay, TxEnd, trace_block, trace_transaction};
+pub use drive::{BlockStats, Replay, trace_block, trace_transaction};
 pub use duration::{DurationError, parse_go_duration};
 pub use error::{ConfigError, TraceError};
 pub use fault::{Fault, GasRefusal};
-pub use json::JsonWriter;
+pub use json::{HELD_BACK_BYTES, JsonWriter};
 pub use limits::{Cancel, DEFAULT_RECORDING_LIMIT_BYTES, DEFAULT_TRACE_TIMEOUT, Limits};
-pub use recorder::{Abort, Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span};
+pub use recorder::{Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span};
 pub use replay::BlockReplay;
 pub use revert::unpack_revert;
 pub use sink::{Sink, SinkClosed};
+pub use tracing::{Observed, Tracing, TxContext, TxEnd};
+pub use watch::Watched;

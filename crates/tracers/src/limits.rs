@@ -10,9 +10,6 @@ pub const DEFAULT_TRACE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes that the recording of one transaction may take: frames, logs, inputs and outputs.
 pub const DEFAULT_RECORDING_LIMIT_BYTES: usize = 1 << 30;
 
-/// Instructions between two looks at the clock and the cancel flag.
-pub(crate) const STEPS_BETWEEN_CHECKS: u32 = 4096;
-
 /// A flag that ends a trace from another thread: the client is gone, or the node stops.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);

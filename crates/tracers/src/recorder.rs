@@ -2,7 +2,6 @@
 
 use crate::fault::Fault;
 use alloy_primitives::{Address, B256, U256};
-use std::time::Instant;
 
 /// No index: the end of a list, or a frame without a parent.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -126,20 +125,6 @@ pub struct RecorderOptions {
     pub logs: bool,
 }
 
-/// Why a recording ended before its transaction did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Abort {
-    /// The time for one transaction is over.
-    Timeout,
-    /// Whoever asked is gone.
-    Cancelled,
-    /// The recording outgrew its limit.
-    TooLarge {
-        /// The limit in bytes.
-        limit_bytes: usize,
-    },
-}
-
 /// Records the frames and logs of one transaction at a time; its memory is used again for the next.
 ///
 /// A revm inspector: hand it to the executor between [`Recorder::begin`] and [`Recorder::finish`].
@@ -155,22 +140,10 @@ pub struct Recorder {
     pub(crate) skipped: u32,
     /// What was there before the current instruction.
     pub(crate) before: crate::recorder_hooks::Before,
-    /// Instructions until the next look at clock and cancel flag.
-    pub(crate) steps_left: u32,
     pub(crate) pending: crate::recorder_hooks::Pending,
-    pub(crate) watch: Watch,
     log_base: u64,
     gas_limit: u64,
     gas_used: u64,
-}
-
-/// What may end a recording early.
-#[derive(Debug, Default)]
-pub(crate) struct Watch {
-    pub(crate) deadline: Option<Instant>,
-    pub(crate) cancel: crate::limits::Cancel,
-    pub(crate) limit_bytes: usize,
-    pub(crate) abort: Option<Abort>,
 }
 
 impl Recorder {
@@ -179,9 +152,9 @@ impl Recorder {
         Self::default()
     }
 
-    /// Forgets the last transaction, keeps its memory, and gets ready for one with `options` within `limits`.
+    /// Forgets the last transaction, keeps its memory, and gets ready for one with `options`.
     /// `log_base` is the number of logs of the block before it.
-    pub fn begin(&mut self, options: RecorderOptions, limits: &crate::limits::Limits, log_base: u64) {
+    pub fn begin(&mut self, options: RecorderOptions, log_base: u64) {
         let Self {
             options: own_options,
             frames,
@@ -190,9 +163,7 @@ impl Recorder {
             open,
             skipped,
             before,
-            steps_left,
             pending,
-            watch,
             log_base: own_log_base,
             gas_limit,
             gas_used,
@@ -204,20 +175,10 @@ impl Recorder {
         open.clear();
         *skipped = 0;
         *before = Default::default();
-        *steps_left = crate::limits::STEPS_BETWEEN_CHECKS;
         *pending = Default::default();
-        *watch = Watch {
-            deadline: Instant::now().checked_add(limits.timeout),
-            cancel: limits.cancel.clone(),
-            limit_bytes: limits.recording_bytes,
-            abort: None,
-        };
         *own_log_base = log_base;
         *gas_limit = 0;
         *gas_used = 0;
-        if limits.timeout.is_zero() {
-            *steps_left = 1;
-        }
     }
 
     /// Completes the recording with what the transaction's receipt says.
@@ -257,22 +218,9 @@ impl Recorder {
         self.gas_used
     }
 
-    /// Why the recording ended early, if it did. The transaction was not executed to its end then.
-    pub fn aborted(&self) -> Option<Abort> {
-        self.watch.abort
-    }
-
     /// Memory in use by the recording, in bytes.
     pub fn size_bytes(&self) -> usize {
         self.bytes.len() + self.frames.len() * size_of::<Frame>() + self.logs.len() * size_of::<LogRecord>()
-    }
-
-    /// Ends the recording at the next instruction if it has outgrown its limit.
-    pub(crate) fn check_size(&mut self) {
-        if self.size_bytes() > self.watch.limit_bytes && self.watch.abort.is_none() {
-            self.watch.abort = Some(Abort::TooLarge { limit_bytes: self.watch.limit_bytes });
-            self.steps_left = 1;
-        }
     }
 
     /// Copies bytes into the arena.
@@ -291,7 +239,6 @@ impl Recorder {
         }
         self.frames.push(Frame { parent, depth: self.open.len() as u32, ..frame });
         self.open.push(index);
-        self.check_size();
     }
 
     /// Closes the innermost open frame.
@@ -328,6 +275,5 @@ impl Recorder {
         }
         frame.last_log = number;
         self.logs.push(record);
-        self.check_size();
     }
 }

@@ -1,15 +1,13 @@
 //! The recorder as a revm inspector.
 //!
 //! No instruction is looked at but the one that ends its frame: the hook before an instruction keeps three numbers that
-//! tell why it failed, if it does, and counts down to the next look at the clock.
+//! tell why it failed, if it does.
 
 use crate::classify::Failure;
 use crate::fault::Fault;
-use crate::limits::STEPS_BETWEEN_CHECKS;
 use crate::precompile::Refused;
-use crate::recorder::{Abort, Frame, FrameKind, NONE, Recorder, Span};
+use crate::recorder::{Frame, FrameKind, NONE, Recorder, Span};
 use alloy_primitives::{Address, Bytes, Log, U256};
-use revm::context_interface::context::ContextError;
 use revm::context_interface::{ContextTr, CreateScheme, JournalTr};
 use revm::inspector::JournalExt;
 use revm::interpreter::interpreter::EthInterpreter;
@@ -20,7 +18,6 @@ use revm::interpreter::{
 };
 use revm::primitives::hardfork::SpecId;
 use revm::{Inspector, context_interface::Cfg};
-use std::time::Instant;
 
 /// What was there before the current instruction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,29 +45,6 @@ impl Recorder {
     /// Whether frames and logs at the current depth are recorded.
     fn is_recording(&self) -> bool {
         self.options.nested || self.open.is_empty()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn check_watch<CTX: ContextTr>(
-        &mut self,
-        interpreter: &mut Interpreter<EthInterpreter>,
-        context: &mut CTX,
-    ) {
-        self.steps_left = STEPS_BETWEEN_CHECKS;
-        if self.watch.abort.is_none() {
-            if self.watch.cancel.is_cancelled() {
-                self.watch.abort = Some(Abort::Cancelled);
-            } else if self.watch.deadline.is_some_and(|d| Instant::now() >= d) {
-                self.watch.abort = Some(Abort::Timeout);
-            }
-        }
-        if self.watch.abort.is_some() {
-            // A fatal error unwinds the whole transaction, so that nothing of it reaches the state.
-            self.steps_left = 1;
-            *context.error() = Err(ContextError::Custom("trace aborted".to_owned()));
-            interpreter.halt_fatal();
-        }
     }
 
     #[cold]
@@ -130,7 +104,6 @@ impl Recorder {
         if let Some(address) = end.created {
             frame.to = address;
         }
-        self.check_size();
     }
 }
 
@@ -180,10 +153,6 @@ where
             gas: interpreter.gas.remaining(),
             journal: context.journal().journal().len(),
         };
-        self.steps_left -= 1;
-        if self.steps_left == 0 {
-            self.check_watch(interpreter, context);
-        }
     }
 
     #[inline]

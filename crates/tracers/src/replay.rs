@@ -1,12 +1,15 @@
 //! The replay that executes a block's transactions one after the other.
 
-use crate::drive::{Replay, TxEnd};
+use crate::drive::Replay;
 use crate::error::TraceError;
-use crate::recorder::Recorder;
+use crate::tracing::{TxContext, TxEnd};
 use alloy_consensus::Transaction as _;
 use alloy_primitives::{Address, B256};
-use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec, ExecuteError, recover_senders};
+use hearth_evm::{
+    BlockEnvironment, BlockExecutor, ChainSpec, EvmContext, ExecuteError, TxStatus, recover_senders,
+};
 use hearth_primitives::{Block, BlockHashes, StateReader, Transaction};
+use revm::Inspector;
 use std::borrow::Cow;
 
 /// Runs the transactions of a block on the state of its parent, in order; those that are not asked for unwatched.
@@ -18,6 +21,8 @@ pub struct BlockReplay<'a> {
     next: usize,
     /// Logs of the block so far.
     logs: u64,
+    /// Hash of the block.
+    block_hash: B256,
 }
 
 impl<'a> BlockReplay<'a> {
@@ -40,7 +45,7 @@ impl<'a> BlockReplay<'a> {
         };
         let mut executor = BlockExecutor::new(spec, environment, state, hashes);
         executor.begin().map_err(replay_error)?;
-        Ok(Self::over(executor, transactions, senders))
+        Ok(Self::over(executor, transactions, senders).with_block_hash(block.header.hash_slow()))
     }
 
     /// A replay of `transactions` by an executor that stands before the first of them.
@@ -49,7 +54,12 @@ impl<'a> BlockReplay<'a> {
         transactions: &'a [Transaction],
         senders: Cow<'a, [Address]>,
     ) -> Self {
-        Self { executor, transactions, senders, next: 0, logs: 0 }
+        Self { executor, transactions, senders, next: 0, logs: 0, block_hash: B256::ZERO }
+    }
+
+    /// Names the block for tracers whose results do.
+    pub fn with_block_hash(self, block_hash: B256) -> Self {
+        Self { block_hash, ..self }
     }
 
     fn current(&self) -> Result<(&'a Transaction, Address), TraceError> {
@@ -73,7 +83,7 @@ impl Replay for BlockReplay<'_> {
         self.transactions.get(index).map_or(B256::ZERO, |tx| *tx.tx_hash())
     }
 
-    fn seek(&mut self, index: usize, should_stop: &dyn Fn() -> bool) -> Result<u64, TraceError> {
+    fn seek(&mut self, index: usize, should_stop: &dyn Fn() -> bool) -> Result<TxContext, TraceError> {
         if index < self.next {
             return Err(TraceError::Replay(format!(
                 "transaction {index} was asked for after transaction {}",
@@ -91,18 +101,44 @@ impl Replay for BlockReplay<'_> {
             })?;
             self.advance();
         }
-        Ok(self.logs)
+        let (tx, from) = self.current()?;
+        let environment = self.executor.environment();
+        Ok(TxContext {
+            block_hash: self.block_hash,
+            block_number: environment.number,
+            hash: *tx.tx_hash(),
+            index: index as u64,
+            coinbase: environment.beneficiary,
+            fork: environment.fork,
+            base_fee: environment.base_fee,
+            from,
+            gas_price: tx.effective_gas_price(environment.base_fee),
+            gas_limit: tx.gas_limit(),
+            log_base: self.logs,
+        })
     }
 
-    fn record(&mut self, recorder: &mut Recorder) -> Result<TxEnd, TraceError> {
+    fn record<I>(&mut self, inspector: &mut I) -> Result<TxEnd<'_>, TraceError>
+    where
+        I: for<'c> Inspector<EvmContext<'c>>,
+    {
         let (tx, sender) = self.current()?;
         let outcome =
-            self.executor.transact_inspected(tx, sender, recorder).map_err(|error| match error {
+            self.executor.transact_inspected(tx, sender, inspector).map_err(|error| match error {
                 ExecuteError::Invalid(error) => TraceError::Execution(error.to_string()),
                 ExecuteError::State(error) => TraceError::Replay(error.to_string()),
             })?;
         self.advance();
-        Ok(TxEnd { gas_limit: tx.gas_limit(), gas_used: outcome.gas_used })
+        let writes = self.executor.writes().last().ok_or_else(|| replay_error("no write set"))?;
+        Ok(TxEnd {
+            gas_limit: tx.gas_limit(),
+            gas_used: outcome.gas_used,
+            success: outcome.status == TxStatus::Success,
+            reverted: outcome.status == TxStatus::Revert,
+            output: outcome.output,
+            created: outcome.created,
+            writes,
+        })
     }
 }
 

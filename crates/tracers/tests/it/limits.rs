@@ -2,8 +2,7 @@
 
 use crate::world::World;
 use hearth_tracers::{
-    Cancel, Limits, Recorder, Sink, SinkClosed, TraceConfig, TraceError, TracePlan, trace_block,
-    trace_transaction,
+    Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction,
 };
 use serde_json::Value;
 
@@ -97,8 +96,7 @@ fn whoever_asks_can_stop_it() {
         }
     }
     let plan = TracePlan::new(&TraceConfig::parse(CALL_TRACER).unwrap()).unwrap();
-    let mut recorder = Recorder::new();
-    let outcome = trace_block(&mut world.replay(), &plan, &Limits::default(), &mut recorder, &mut Gone);
+    let outcome = trace_block(&mut world.replay(), &plan, &Limits::default(), &mut Gone);
     assert!(matches!(outcome, Err(TraceError::Cancelled)));
 }
 
@@ -107,8 +105,7 @@ fn an_index_beyond_the_block_is_an_error() {
     let world = World::london().contract(0x72, 1, 0, &counter()).call(0x72, 100_000, &[]);
     let plan = TracePlan::new(&TraceConfig::parse(CALL_TRACER).unwrap()).unwrap();
     let mut out = Vec::new();
-    let outcome =
-        trace_transaction(&mut world.replay(), 1, &plan, &Limits::default(), &mut Recorder::new(), &mut out);
+    let outcome = trace_transaction(&mut world.replay(), 1, &plan, &Limits::default(), &mut out);
     assert!(matches!(outcome, Err(TraceError::IndexOutOfRange { index: 1, count: 1 })));
     assert!(out.is_empty());
 }

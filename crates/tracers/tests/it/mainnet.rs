@@ -3,7 +3,7 @@
 use crate::answers::{CONFIGS, Table, digest, files, first_difference, fixtures, quick, read_json};
 use crate::cases::MainnetCase;
 use hearth_evm::ChainSpec;
-use hearth_tracers::{BlockReplay, Limits, Recorder, TraceConfig, TracePlan, trace_block, trace_transaction};
+use hearth_tracers::{BlockReplay, Limits, TraceConfig, TracePlan, trace_block, trace_transaction};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Mutex;
@@ -27,12 +27,11 @@ fn check_block(
     table: &Mutex<Table>,
 ) -> usize {
     let want = read_json(&answers.join(name).join("digests.json"));
-    let mut recorder = Recorder::new();
     let replay = || BlockReplay::new(spec, &case.block, None, &case.state, &case.state).unwrap();
     for (config, json) in CONFIGS {
         let plan = plan(json);
         let mut out = Vec::new();
-        let stats = trace_block(&mut replay(), &plan, &Limits::default(), &mut recorder, &mut out).unwrap();
+        let stats = trace_block(&mut replay(), &plan, &Limits::default(), &mut out).unwrap();
         assert_eq!(stats.bytes, out.len() as u64);
         let have: Vec<Value> = serde_json::from_slice(&out).unwrap();
         let kept = answers.join(name).join(format!("{config}.json.gz"));
@@ -43,8 +42,7 @@ fn check_block(
             let middle = have.len() / 2;
             let wanted = have.get(middle)?;
             let mut one = Vec::new();
-            trace_transaction(&mut replay(), middle, &plan, &Limits::default(), &mut recorder, &mut one)
-                .unwrap();
+            trace_transaction(&mut replay(), middle, &plan, &Limits::default(), &mut one).unwrap();
             first_difference(&serde_json::from_slice(&one).unwrap(), &wanted["result"], "single")
         });
         table.lock().unwrap().check(&format!("{name} {config}"), difference);

@@ -2,7 +2,7 @@
 
 use crate::answers::{CONFIGS, Table, digest, files, first_difference, fixtures, read_json};
 use crate::cases::TraceTest;
-use hearth_tracers::{Limits, Recorder, TraceConfig, TracePlan, trace_transaction};
+use hearth_tracers::{Limits, TraceConfig, TracePlan, trace_transaction};
 use serde_json::Value;
 
 const FOLDERS: [&str; 5] = [
@@ -13,11 +13,11 @@ const FOLDERS: [&str; 5] = [
     "prestate_tracer_with_diff_mode",
 ];
 
-fn trace(case: &Value, config: &TraceConfig, recorder: &mut Recorder) -> Value {
+fn trace(case: &Value, config: &TraceConfig) -> Value {
     let test = TraceTest::parse(case);
     let plan = TracePlan::new(config).unwrap();
     let mut out = Vec::new();
-    trace_transaction(&mut test.replay(), 0, &plan, &Limits::default(), recorder, &mut out).unwrap();
+    trace_transaction(&mut test.replay(), 0, &plan, &Limits::default(), &mut out).unwrap();
     serde_json::from_slice(&out).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&out)))
 }
 
@@ -25,7 +25,6 @@ fn trace(case: &Value, config: &TraceConfig, recorder: &mut Recorder) -> Value {
 fn every_file_under_every_configuration() {
     let Some(dir) = fixtures() else { return };
     let mut table = Table::default();
-    let mut recorder = Recorder::new();
     let mut expected = 0;
     for folder in FOLDERS {
         for file in files(&dir.join("tracetest").join(folder), ".json") {
@@ -35,7 +34,7 @@ fn every_file_under_every_configuration() {
             for (config, json) in CONFIGS {
                 let Some(wanted) = want["digests"].get(config) else { continue };
                 expected += 1;
-                let have = trace(&case, &TraceConfig::parse(json).unwrap(), &mut recorder);
+                let have = trace(&case, &TraceConfig::parse(json).unwrap());
                 let difference =
                     (digest(&have) != wanted.as_str().unwrap()).then(|| match want["answers"].get(config) {
                         Some(answer) => first_difference(&have, answer, "$")
@@ -64,7 +63,6 @@ fn with_log_indexes(result: &mut Value) {
 fn results_in_the_files_themselves() {
     let Some(dir) = fixtures() else { return };
     let mut table = Table::default();
-    let mut recorder = Recorder::new();
     for folder in &FOLDERS[..2] {
         for file in files(&dir.join("tracetest").join(folder), ".json") {
             let mut case = read_json(&file);
@@ -75,7 +73,7 @@ fn results_in_the_files_themselves() {
                 tracer_config: options,
                 ..Default::default()
             };
-            let have = trace(&case, &config, &mut recorder);
+            let have = trace(&case, &config);
             table.check(&file.display().to_string(), first_difference(&have, &case["result"], "$"));
         }
     }

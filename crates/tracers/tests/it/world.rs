@@ -5,9 +5,7 @@ use alloy_consensus::{Signed, TxLegacy};
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, Signature, TxKind, U256, keccak256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec};
 use hearth_primitives::{Header, Transaction};
-use hearth_tracers::{
-    BlockReplay, BlockStats, Limits, Recorder, TraceConfig, TraceError, TracePlan, trace_block,
-};
+use hearth_tracers::{BlockReplay, BlockStats, Limits, TraceConfig, TraceError, TracePlan, trace_block};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -95,7 +93,7 @@ impl World {
     pub fn trace_text(&self, config: &str, limits: &Limits) -> Result<(String, BlockStats), TraceError> {
         let plan = TracePlan::new(&TraceConfig::parse(config).unwrap()).unwrap();
         let mut out = Vec::new();
-        let stats = trace_block(&mut self.replay(), &plan, limits, &mut Recorder::new(), &mut out)?;
+        let stats = trace_block(&mut self.replay(), &plan, limits, &mut out)?;
         Ok((String::from_utf8(out).unwrap(), stats))
     }
 

@@ -1,0 +1,106 @@
+//! The contract of a tracer, and how to add one.
+//!
+//! A tracer watches one transaction at a time as a revm [`Inspector`] over [`EvmContext`] and then writes its result:
+//!
+//! ```text
+//! begin(tx) ─► Inspector hooks ─► finish(end) ─► render(json)      once a transaction, in this order
+//!           └► nothing more, where the transaction was aborted or is invalid; the next call is begin
+//! ```
+//!
+//! - [`Observed`] is what the driver asks while the transaction runs. The driver itself counts instructions, looks at
+//!   the clock, the cancel flag and [`Observed::size_bytes`], and stops the transaction: a tracer never does.
+//! - [`Tracing`] is a tracer that records and is rendered afterwards. Its value lives for a whole block, so that its
+//!   memory is used again; `begin` must forget the last transaction. The trait is object safe: several tracers can
+//!   watch one execution as `Box<dyn Tracing>`.
+//! - The struct logger writes while the transaction runs and is no [`Tracing`]; see `struct_logger`.
+//!
+//! To add a tracer: a variant of [`crate::TracerPlan`] with its checked options, its line in `TracePlan::new` and in
+//! `with_tracer!` of `drive`, `Availability::Built` in `directory`, and the type with `impl Observed` and
+//! `impl Tracing`. The result is rendered with sorted or unsorted keys alike; no trailing white space.
+//!
+//! What hooks can see: the transaction's environment is `context.tx()`, the block's is `context.block()`, the rules
+//! `context.cfg().spec()`; `context.db_mut()` is the block's state before the transaction (nothing of the transaction
+//! is in it until it has ended), the journal what it has changed so far.
+
+use crate::json::JsonWriter;
+use alloy_primitives::{Address, B256, Bytes};
+use hearth_evm::{EvmContext, Fork};
+use hearth_primitives::Changeset;
+use revm::Inspector;
+use std::time::Duration;
+
+/// Where a transaction stands, and under which rules it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TxContext {
+    /// Hash of the block; zero where there is none yet.
+    pub block_hash: B256,
+    /// Number of the block.
+    pub block_number: u64,
+    /// Hash of the transaction; zero for a call that is no transaction.
+    pub hash: B256,
+    /// Index of the transaction within the block.
+    pub index: u64,
+    /// Who gets the block's fees.
+    pub coinbase: Address,
+    /// Rules in force.
+    pub fork: Fork,
+    /// Base fee in wei; `None` before London.
+    pub base_fee: Option<u64>,
+    /// Sender.
+    pub from: Address,
+    /// Wei for a unit of gas that the sender pays, base fee included.
+    pub gas_price: u128,
+    /// Gas limit.
+    pub gas_limit: u64,
+    /// Number of logs of the block before the transaction.
+    pub log_base: u64,
+}
+
+/// How a transaction ended.
+#[derive(Clone, Debug)]
+pub struct TxEnd<'a> {
+    /// Gas limit.
+    pub gas_limit: u64,
+    /// Gas used, after refunds.
+    pub gas_used: u64,
+    /// Whether the receipt says that it succeeded.
+    pub success: bool,
+    /// Whether it ended with REVERT.
+    pub reverted: bool,
+    /// Return data, the data of a REVERT, or deployed code.
+    pub output: Bytes,
+    /// The contract that it made.
+    pub created: Option<Address>,
+    /// Everything that it changed, fees and refunds included.
+    pub writes: &'a Changeset,
+}
+
+/// A tracer as the driver sees it while a transaction runs.
+pub trait Observed: for<'a> Inspector<EvmContext<'a>> {
+    /// Memory that the recording of this transaction takes so far, in bytes; bounded by [`crate::Limits`].
+    fn size_bytes(&self) -> usize {
+        0
+    }
+
+    /// Time that this transaction has spent waiting for whoever reads the result; it does not count against `timeout`.
+    fn waited(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Whether nobody wants the result any more.
+    fn is_closed(&self) -> bool {
+        false
+    }
+}
+
+/// A tracer that records and is rendered afterwards.
+pub trait Tracing: Observed {
+    /// Forgets the last transaction and gets ready for the next.
+    fn begin(&mut self, tx: &TxContext);
+
+    /// Completes the recording. Not called where the transaction was aborted or is invalid.
+    fn finish(&mut self, end: &TxEnd<'_>);
+
+    /// Writes the result: one JSON value.
+    fn render(&mut self, json: &mut JsonWriter<'_>);
+}
