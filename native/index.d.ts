@@ -45,3 +45,6 @@ export declare function openNode(config: string): Promise<NativeNode | Buffer>
 
 /** Prepares a job, described in JSON; `wait` does it. */
 export declare function startJob(json: string): NativeJob
+
+/** Starts traces of files without a home; the stream gives lines of JSON. */
+export declare function startReplay(json: string): NativeStream

@@ -773,11 +773,12 @@ if (
   }
 }
 
-const { NativeJob, NativeNode, NativeStream, devAccounts, openNode, startJob } = nativeBinding
+const { NativeJob, NativeNode, NativeStream, devAccounts, openNode, startJob, startReplay } = nativeBinding
 export { NativeJob }
 export { NativeNode }
 export { NativeStream }
 export { devAccounts }
 export { openNode }
 export { startJob }
+export { startReplay }
 export const __napiBindingTarget = __napiLoadedBindingTarget

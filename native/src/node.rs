@@ -1,7 +1,7 @@
 //! An open node: requests, streams, close.
 
 use crate::answer::{Answer, Settle, guarded, on_thread, promise};
-use hearth_node::{ByteStream, Node, NodeConfig, NodeError, Request, TraceRequest};
+use hearth_node::{ByteStream, Node, NodeConfig, NodeError, Replay, Request, TraceRequest};
 use napi::bindgen_prelude::{Either, Object};
 use napi::{Env, Result};
 use napi_derive::napi;
@@ -98,6 +98,16 @@ impl NativeStream {
             stream.cancel();
         }
     }
+}
+
+/// Starts traces of files without a home; the stream gives lines of JSON.
+#[napi(catch_unwind)]
+pub fn start_replay(json: String) -> NativeStream {
+    let source = match Replay::from_json(json.as_bytes()) {
+        Ok(replay) => Source::Stream(replay.start()),
+        Err(error) => Source::Refused(Mutex::new(Some(error))),
+    };
+    NativeStream { source: Arc::new(source) }
 }
 
 fn tell(settle: Settle<Option<Answer>>, next: hearth_node::NextChunk) {

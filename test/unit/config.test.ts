@@ -107,6 +107,13 @@ describe('command lines', () => {
     expect(parsed.files).toEqual(['a', '--b'])
   })
 
+  it('keeps every value of a flag that may be given several times', () => {
+    const many = { flags: { trace: { value: 'CONFIG', many: true, doc: '' } }, files: shape.files } as const
+    const parsed = parseArgs(['--trace', '{"a":1}', 'f', '--trace=b', '--trace', 'b'], many)
+    expect([...parsed.lists]).toEqual([['trace', ['{"a":1}', 'b', 'b']]])
+    expect([parsed.flags.size, parsed.files]).toEqual([0, ['f']])
+  })
+
   it('refuses what it does not know', () => {
     expect(refusal('--hom=x', 'f')).toBe('unknown flag --hom; did you mean --home?')
     expect(refusal('--evm.namespace=eth', 'f')).toBe('unknown flag --evm.namespace; did you mean --evm.namespaces?')

@@ -10,6 +10,8 @@ export class UsageError extends Error {
 export interface Flag {
   /** What it takes, for help: `DIR`; absent for a switch. */
   readonly value?: string
+  /** It may be given several times; its values are in `lists`. */
+  readonly many?: true
   readonly doc: string
 }
 
@@ -24,6 +26,8 @@ export interface CommandShape {
 export interface Parsed {
   /** The command's own flags; a switch has the value `true`. */
   readonly flags: ReadonlyMap<string, string>
+  /** Values of the flags that may be given several times, in order. */
+  readonly lists: ReadonlyMap<string, readonly string[]>
   /** Settings by key, text as typed. */
   readonly settings: ReadonlyMap<string, string>
   readonly files: readonly string[]
@@ -31,8 +35,7 @@ export interface Parsed {
 
 /** Reads what follows the command's name; throws `UsageError` with the nearest known flag. */
 export function parseArgs(args: readonly string[], shape: CommandShape): Parsed {
-  const flags = new Map<string, string>()
-  const settings = new Map<string, string>()
+  const into: Into = { flags: new Map(), lists: new Map(), settings: new Map() }
   const files: string[] = []
   const queue = [...args]
   let flagsEnded = false
@@ -42,16 +45,23 @@ export function parseArgs(args: readonly string[], shape: CommandShape): Parsed 
     } else if (flagsEnded || !arg.startsWith('-') || arg === '-') {
       files.push(arg)
     } else {
-      readFlag(arg, queue, shape, flags, settings)
+      readFlag(arg, queue, shape, into)
     }
   }
   const { name, min, max } = shape.files ?? { name: 'FILE', min: 0, max: 0 }
   if (files.length < min) throw new UsageError(`${name} is missing`)
   if (files.length > max) throw new UsageError(`unexpected argument ${JSON.stringify(files[max])}`)
-  return { flags, settings, files }
+  return { ...into, files }
 }
 
-function readFlag(arg: string, queue: string[], shape: CommandShape, flags: Map<string, string>, settings: Map<string, string>): void {
+/** What is filled while a line is read. */
+interface Into {
+  readonly flags: Map<string, string>
+  readonly lists: Map<string, string[]>
+  readonly settings: Map<string, string>
+}
+
+function readFlag(arg: string, queue: string[], shape: CommandShape, { flags, lists, settings }: Into): void {
   const equals = arg.indexOf('=')
   const name = (equals < 0 ? arg : arg.slice(0, equals)).replace(/^--?/, '')
   const inline = equals < 0 ? undefined : arg.slice(equals + 1)
@@ -66,7 +76,8 @@ function readFlag(arg: string, queue: string[], shape: CommandShape, flags: Map<
   }
   const value = inline ?? queue.shift()
   if (value === undefined) throw new UsageError(`--${name} needs a value${own?.value === undefined ? '' : `: --${name} ${own.value}`}`)
-  into.set(name, value)
+  if (own?.many === true) lists.set(name, [...(lists.get(name) ?? []), value])
+  else into.set(name, value)
 }
 
 /** The error for a command that nothing knows. */

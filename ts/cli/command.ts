@@ -4,6 +4,8 @@ import type { CommandShape, Parsed } from './args.ts'
 /** Where a command writes. Standard output is for what was asked for, standard error for progress and errors. */
 export interface Terminal {
   readonly out: (text: string) => void
+  /** Bytes to standard output; resolves when it takes more. */
+  readonly write: (bytes: Uint8Array) => Promise<void>
   readonly err: (text: string) => void
   /** Whether standard error is a terminal: progress is a bar there, lines elsewhere. */
   readonly interactive: boolean

@@ -7,6 +7,11 @@ process.stdout.on('error', (e: NodeJS.ErrnoException) => process.exit(e.code ===
 
 process.exitCode = await main(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
+  write: (bytes) =>
+    new Promise((resolve) => {
+      if (process.stdout.write(bytes)) resolve()
+      else process.stdout.once('drain', resolve)
+    }),
   err: (text) => process.stderr.write(text),
   interactive: process.stderr.isTTY === true,
 })

@@ -9,12 +9,13 @@ import { dev } from './commands/dev.ts'
 import { exportCommand } from './commands/export.ts'
 import { importCommand } from './commands/import.ts'
 import { init } from './commands/init.ts'
+import { replay } from './commands/replay.ts'
 import { start } from './commands/start.ts'
 import { commandHelp, programHelp } from './help.ts'
 import { clientVersion } from './version.ts'
 
 /** Every command. */
-export const COMMANDS: readonly Command[] = [init, start, dev, importCommand, exportCommand, config]
+export const COMMANDS: readonly Command[] = [init, start, dev, importCommand, exportCommand, replay, config]
 
 /** Exit codes: the work failed; the command line does not read. */
 const FAILED = 1

@@ -3,7 +3,7 @@ import * as native from '../../native/index.js'
 import type { NodeConfig } from './config.ts'
 import { coreErrorFrom } from './error.ts'
 import type { Job, JobProgress, JobResult, RunningJob } from './jobs.ts'
-import type { Core, Operations, ResultStream, StreamOperations } from './port.ts'
+import type { Core, Operations, ReplayJob, ResultStream, StreamOperations } from './port.ts'
 
 /** First byte of every answer: what follows is a result, or an error value. */
 const OK = 0
@@ -71,6 +71,9 @@ export function startJob(job: Job): RunningJob {
     cancel: () => running.cancel(),
   }
 }
+
+/** Starts traces of files without a home: lines of JSON, one for each file and configuration. */
+export const startReplay = (job: ReplayJob): ResultStream => new Stream(native.startReplay(JSON.stringify(job)))
 
 /** An account of the dev chain; its key is published, so it is worth nothing on any other chain. */
 export interface DevAccount {

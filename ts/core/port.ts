@@ -69,6 +69,16 @@ export interface ResultStream {
   cancel(): void
 }
 
+/** Files to trace without a home. Paths are absolute. */
+export interface ReplayJob {
+  /** Tracer tests and recorded blocks, plain or gzipped. */
+  readonly files: readonly string[]
+  /** Configurations, each the second parameter of debug_traceTransaction. */
+  readonly traces: readonly JsonObject[]
+  /** Position of the only transaction that is wanted; all where absent. */
+  readonly tx: number | undefined
+}
+
 /** A node that is open. */
 export interface Core {
   /** JSON bytes of the result; rejects with `CoreError`. */

@@ -43,6 +43,14 @@ pub enum NodeError {
         /// What differs.
         reason: String,
     },
+    /// A file given to a replay cannot be used.
+    #[error("{}: {reason}", file.display())]
+    Input {
+        /// The file.
+        file: PathBuf,
+        /// Which field and why.
+        reason: String,
+    },
     /// The genesis file does not read as one.
     #[error("genesis: {reason}")]
     Genesis {
@@ -180,6 +188,7 @@ impl NodeError {
             Self::HomeEmpty { .. } => "home_empty",
             Self::HomeNotEmpty { .. } => "home_not_empty",
             Self::HomeIncompatible { .. } => "home_incompatible",
+            Self::Input { .. } => "io",
             Self::Genesis { .. } => "genesis",
             Self::HeaderNotFound | Self::HeaderForHashNotFound => "header_not_found",
             Self::NotCanonical => "not_canonical",

@@ -9,6 +9,7 @@ pub mod jobs;
 pub mod json;
 mod node;
 mod ops;
+mod replay;
 mod request;
 mod resolve;
 mod stream;
@@ -24,6 +25,7 @@ pub use hearth_chain::{
 pub use home::HomeStatus;
 pub(crate) use home::OpenHome;
 pub use node::Node;
+pub use replay::Replay;
 pub use request::{
     BlockNumber, BlockRef, LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Request, TraceRequest,
 };

@@ -172,6 +172,14 @@ impl ByteSender {
         Ok(())
     }
 
+    /// Hands on what is collected, so that the reader gets it before an error.
+    pub(crate) fn flush(&mut self) {
+        let rest = std::mem::take(&mut self.buffer);
+        if !rest.is_empty() {
+            let _ = self.put(rest);
+        }
+    }
+
     /// Whether the reader has gone.
     pub fn is_cancelled(&self) -> bool {
         self.channel.state.lock().cancelled

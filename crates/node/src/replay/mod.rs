@@ -1,0 +1,128 @@
+//! `hearth replay`: traces of files, without a home.
+//!
+//! The output is one line of JSON for each file and configuration, in that order: the bare result for a tracer test and
+//! where one transaction is asked for, the array of `debug_traceBlockByNumber` for a block. A trace that fails has
+//! `{"error":{"code":…,"message":…}}` for its line; the rest follows, and the stream ends with an error.
+
+mod input;
+
+use crate::{ByteSender, ByteStream, NodeError, stream, workers::guarded};
+use hearth_tracers::{Cancel, Limits, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction};
+use input::Input;
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// JSON-RPC code of a failed trace, as go-ethereum answers it.
+const TRACE_ERROR_CODE: i32 = -32_000;
+
+/// What to trace, as `hearth replay` hands it over.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Replay {
+    /// Tracer tests and recorded blocks, plain or gzipped.
+    pub files: Vec<PathBuf>,
+    /// Configurations, each the second parameter of `debug_traceTransaction`; the default one where there is none.
+    #[serde(default)]
+    pub traces: Vec<serde_json::Value>,
+    /// Position of the only transaction that is wanted; all where absent.
+    #[serde(default)]
+    pub tx: Option<usize>,
+}
+
+impl Replay {
+    /// Reads a replay from JSON.
+    ///
+    /// # Errors
+    /// [`NodeError::InvalidParams`] naming the field.
+    pub fn from_json(text: &[u8]) -> Result<Self, NodeError> {
+        serde_json::from_slice(text).map_err(|error| NodeError::invalid_params(error.to_string()))
+    }
+
+    /// Starts the work on a thread of its own. The stream's first answer is an error where nothing can be traced.
+    pub fn start(self) -> ByteStream {
+        let cancel = Cancel::new();
+        let on_cancel = cancel.clone();
+        let (sender, stream) = stream::channel(move || on_cancel.cancel());
+        let slot = std::sync::Arc::new(parking_lot::Mutex::new(Some(sender)));
+        let of_thread = slot.clone();
+        let started = std::thread::Builder::new().name("hearth-replay".into()).spawn(move || {
+            let Some(mut sender) = of_thread.lock().take() else { return };
+            let end = guarded(|| self.run(&cancel, &mut sender));
+            sender.finish(end);
+        });
+        if let Err(error) = started
+            && let Some(sender) = slot.lock().take()
+        {
+            sender.finish(Err(NodeError::Internal { message: format!("cannot start a thread: {error}") }));
+        }
+        stream
+    }
+
+    fn plans(&self) -> Result<Vec<TracePlan>, NodeError> {
+        let plan = |config: &serde_json::Value| {
+            let config = TraceConfig::parse(&config.to_string()).map_err(TraceError::from)?;
+            TracePlan::new(&config)
+        };
+        let default = [serde_json::Value::Null];
+        let configs = if self.traces.is_empty() { &default[..] } else { &self.traces };
+        configs.iter().map(|config| plan(config).map_err(crate::trace::trace_error)).collect()
+    }
+
+    fn run(&self, cancel: &Cancel, sender: &mut ByteSender) -> Result<(), NodeError> {
+        let plans = self.plans()?;
+        let mut failed = None;
+        for path in &self.files {
+            let input = Input::read(path)?;
+            let index = self.index(&input, path)?;
+            for plan in &plans {
+                let error = match line(&input, index, plan, cancel, sender) {
+                    Ok(()) => continue,
+                    Err(error) => error,
+                };
+                if cancel.is_cancelled() {
+                    return Ok(());
+                }
+                let message = error.to_string();
+                let line = serde_json::json!({ "error": { "code": TRACE_ERROR_CODE, "message": message } });
+                if sender.write(format!("{line}\n").as_bytes()).is_err() {
+                    return Ok(());
+                }
+                failed.get_or_insert(NodeError::Trace { message: format!("{}: {message}", path.display()) });
+            }
+        }
+        failed.map_or(Ok(()), |error| {
+            sender.flush();
+            Err(error)
+        })
+    }
+
+    /// Position of the only transaction that is wanted of a file; `None` for the block as a whole.
+    fn index(&self, input: &Input, path: &std::path::Path) -> Result<Option<usize>, NodeError> {
+        let count = input.count();
+        match self.tx.or(input.is_single().then_some(0)) {
+            Some(index) if index >= count => Err(NodeError::Input {
+                file: path.to_owned(),
+                reason: TraceError::IndexOutOfRange { index, count }.to_string(),
+            }),
+            index => Ok(index),
+        }
+    }
+}
+
+/// Writes the line of one file under one configuration.
+fn line(
+    input: &Input,
+    index: Option<usize>,
+    plan: &TracePlan,
+    cancel: &Cancel,
+    sender: &mut ByteSender,
+) -> Result<(), NodeError> {
+    let limits = Limits { cancel: cancel.clone(), ..Limits::default() };
+    let mut replay = input.replay()?;
+    match index {
+        Some(index) => trace_transaction(&mut replay, index, plan, &limits, sender).map(drop),
+        None => trace_block(&mut replay, plan, &limits, sender).map(drop),
+    }
+    .map_err(crate::trace::trace_error)?;
+    sender.write(b"\n").map_err(|_| NodeError::Closed)
+}
