@@ -83,6 +83,11 @@ impl<'a> BlockExecutor<'a> {
         &mut self.evm.ctx.journaled_state.database
     }
 
+    /// The state as of now, for what runs on top of it without being part of the block.
+    pub fn into_state(self) -> BlockState<'a> {
+        self.evm.ctx.journaled_state.database
+    }
+
     /// The interpreter's context, for tracers that set up something before a run.
     pub fn context(&mut self) -> &mut EvmContext<'a> {
         &mut self.evm.ctx

@@ -54,8 +54,8 @@ pub use recorded::{AllocState, MAX_CASE_BYTES, RecordedCase, RecordedError, Trac
 pub use rewards::block_reward;
 pub use senders::{recover_sender, recover_senders};
 pub use simulate::{
-    BlockOverrides, CallError, CallLimits, CallOutcome, CallRequest, CallSite, CallStatus, StateOverrides,
-    call, estimate_gas,
+    BlockOverrides, CallError, CallLimits, CallOutcome, CallRequest, CallSession, CallSite, CallStatus,
+    Message, MessageOutcome, StateOverrides, call, estimate_gas,
 };
 pub use spec::{BlobParams, BlobScheduleEntry, ChainSpec, Fork};
 pub use system::{

@@ -147,13 +147,7 @@ impl<'a> Simulation<'a> {
 
     /// An interpreter on the state with its overrides, and the environment as this message sees it.
     pub(crate) fn machine(&self, message: &Message) -> Result<(BlockEvm<'a>, BlockEnvironment), CallError> {
-        let mut env = self.env.clone();
-        if message.gas_price.is_zero() {
-            env.base_fee = env.base_fee.map(|_| 0);
-        }
-        if message.blob_fee_cap.is_some_and(|cap| cap.is_zero()) {
-            env.blob_base_fee = env.blob_base_fee.map(|_| 0);
-        }
+        let env = self.env.for_message(message);
         let state = BlockState::new(self.site.state, self.site.hashes, env.fork >= Fork::Prague);
         let mut evm = block_evm(self.site.spec, &env, state);
         evm.ctx.cfg.disable_nonce_check = true;
@@ -274,7 +268,7 @@ impl<'a> Inspector<EvmContext<'a>> for LastStep {
 }
 
 /// What go-ethereum checks of a message before it runs, in its order.
-fn check_message(
+pub(super) fn check_message(
     message: &Message,
     env: &BlockEnvironment,
     state: &mut BlockState<'_>,

@@ -6,6 +6,7 @@ mod estimate;
 mod overrides;
 mod request;
 mod revert;
+mod session;
 
 pub use call::{CallLimits, CallOutcome, CallSite, CallStatus, DEFAULT_CALL_GAS_CAP, Simulation, call};
 pub use error::CallError;
@@ -13,3 +14,4 @@ pub use estimate::estimate_gas;
 pub use overrides::{AccountOverride, BlockOverrides, StateOverrides};
 pub use request::{CallRequest, Message};
 pub use revert::revert_reason;
+pub use session::{CallSession, MessageOutcome};
