@@ -62,6 +62,9 @@ const CORE_CODES: Readonly<Record<CoreErrorKind, number>> = {
   unsupported: CODE.server,
 }
 
+/** Every kind of failure in the core with its code, for the docs. */
+export const errorKinds = (): [string, number][] => Object.entries(CORE_CODES)
+
 export const parseError = (): RpcError => new RpcError(CODE.parse, 'parse error')
 export const invalidRequest = (message = 'invalid request'): RpcError => new RpcError(CODE.invalidRequest, message)
 export const methodNotFound = (method: string): RpcError =>
