@@ -11,7 +11,7 @@ use crate::{
     view::Views,
     wal::Wal,
 };
-use hearth_primitives::{Height, StateError};
+use hearth_primitives::{Changeset, Height, RootTracker, StateError};
 use parking_lot::{Mutex, RwLock};
 use std::{
     fs::File,
@@ -134,6 +134,28 @@ impl FlatKv {
             )));
         }
         Ok(self.core.kept.session(&self.core.db, self.core.trie_root()))
+    }
+
+    /// Whether the home keeps a state trie.
+    pub fn has_trie(&self) -> bool {
+        self.core.kind == CommitmentKind::Mpt
+    }
+
+    /// The state trie after the block at a height, made by taking back every block above it: the cost grows with what
+    /// those changed. Nothing of it can be committed.
+    ///
+    /// # Errors
+    /// As [`Self::trie`] and [`Self::at`]; [`StateError::MissingNode`] where the head moves meanwhile.
+    pub fn trie_at(self: &Arc<Self>, height: Height) -> Result<impl RootTracker + use<>, StateError> {
+        let view = self.at(height)?;
+        let head = self.head().ok_or_else(|| StateError::Store("the store is empty".to_owned()))?;
+        let mut trie = self.trie()?;
+        for above in (height + 1..=head.height).rev() {
+            let changes = crate::unwind::block_changes(&self.core.db, above)?.accounts;
+            trie.apply(&Changeset { accounts: changes, codes: Vec::new() }.reversed())?;
+        }
+        drop(view);
+        Ok(trie)
     }
 
     /// A row of the canonical index.

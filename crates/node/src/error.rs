@@ -78,6 +78,24 @@ pub enum NodeError {
     /// Tracing a transaction that is not on the canonical chain.
     #[error("transaction not found")]
     TransactionNotFound,
+    /// A block given in full does not decode.
+    #[error("could not decode block: {message}")]
+    BlockDecode {
+        /// What is wrong with the bytes.
+        message: String,
+    },
+    /// The parent of a block given in full is not known.
+    #[error("block {hash} not found")]
+    ParentNotFound {
+        /// Hash of the parent.
+        hash: B256,
+    },
+    /// A place in a block that it does not have.
+    #[error("{message}")]
+    InvalidIndex {
+        /// go-ethereum's words for it.
+        message: String,
+    },
     /// Block 0 has no parent to execute on.
     #[error("genesis is not traceable")]
     GenesisNotTraceable,
@@ -195,6 +213,9 @@ impl NodeError {
             Self::UnknownBlock => "unknown_block",
             Self::BlockNotFound { .. } => "block_not_found",
             Self::TransactionNotFound => "transaction_not_found",
+            Self::BlockDecode { .. } => "transaction_decode",
+            Self::ParentNotFound { .. } => "block_not_found",
+            Self::InvalidIndex { .. } => "transaction_not_found",
             Self::GenesisNotTraceable => "genesis_not_traceable",
             Self::ExecutionReverted { .. } => "execution_reverted",
             Self::ExecutionFailed { .. } => "execution_failed",

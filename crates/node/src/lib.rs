@@ -27,6 +27,7 @@ pub(crate) use home::OpenHome;
 pub use node::Node;
 pub use replay::Replay;
 pub use request::{
-    BlockNumber, BlockRef, LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Request, TraceRequest,
+    BlockNumber, BlockRef, CallBundle, LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Request,
+    TraceCall, TraceCallMany, TraceRequest,
 };
 pub use stream::{ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled, NextChunk, STALL_LIMIT};

@@ -189,6 +189,24 @@ pub enum Request {
         /// Which transaction.
         hash: B256,
     },
+    /// State roots after each transaction of a block.
+    IntermediateRoots {
+        /// Which block.
+        hash: B256,
+    },
+    /// An account's storage before a transaction, in the order of the hashed slots.
+    StorageRangeAt {
+        /// Which block.
+        block: BlockRef,
+        /// Which of its transactions.
+        tx_index: U64,
+        /// Account.
+        address: Address,
+        /// First hashed slot, at most 32 bytes, zeros on the right left out.
+        key_start: Bytes,
+        /// Most slots wanted.
+        max_result: U64,
+    },
 }
 
 impl Request {
@@ -206,6 +224,8 @@ impl Request {
                 | Self::GetLogs { .. }
                 | Self::FeeHistory { .. }
                 | Self::SendRawTransaction { .. }
+                | Self::IntermediateRoots { .. }
+                | Self::StorageRangeAt { .. }
         )
     }
 }
@@ -305,6 +325,77 @@ pub enum TraceRequest {
         #[serde(default)]
         config: Option<serde_json::Value>,
     },
+    /// All transactions of a block that is given in full; its parent must be known.
+    TraceBlock {
+        /// The block in RLP.
+        rlp: Bytes,
+        /// The tracer's configuration.
+        #[serde(default)]
+        config: Option<serde_json::Value>,
+    },
+    /// A call.
+    TraceCall(TraceCall),
+    /// Bundles of calls.
+    TraceCallMany(TraceCallMany),
+}
+
+/// A call to trace.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TraceCall {
+    /// What to call.
+    pub transaction: CallRequest,
+    /// In the environment of this block, on the state after it.
+    pub block: BlockRef,
+    /// On the state before this transaction of the block instead.
+    #[serde(default)]
+    pub tx_index: Option<U64>,
+    /// State to pretend.
+    #[serde(default)]
+    pub state_overrides: Option<StateOverrides>,
+    /// Block fields to pretend.
+    #[serde(default)]
+    pub block_overrides: Option<BlockOverrides>,
+    /// The tracer's configuration.
+    #[serde(default)]
+    pub config: Option<serde_json::Value>,
+}
+
+/// Bundles of calls to trace one after the other. The answer is an array for each bundle with the result of each call.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TraceCallMany {
+    /// The bundles.
+    pub bundles: Vec<CallBundle>,
+    /// In the environment of this block, on the state after it; the head where absent.
+    #[serde(default)]
+    pub block: Option<BlockRef>,
+    /// On the state before this transaction of the block instead.
+    #[serde(default)]
+    pub transaction_index: Option<U64>,
+    /// State to pretend from the first bundle on.
+    #[serde(default)]
+    pub state_overrides: Option<StateOverrides>,
+    /// Block fields to pretend in bundles that name none.
+    #[serde(default)]
+    pub block_overrides: Option<BlockOverrides>,
+    /// The tracer's configuration.
+    #[serde(default)]
+    pub config: Option<serde_json::Value>,
+}
+
+/// Calls of one simulated block.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CallBundle {
+    /// The calls, in order.
+    pub transactions: Vec<CallRequest>,
+    /// Block fields to pretend.
+    pub block_overrides: Option<BlockOverrides>,
+    /// Hashes of blocks to pretend, by number.
+    pub block_hashes: Vec<(U64, B256)>,
+    /// State to pretend from this bundle on.
+    pub state_overrides: Option<StateOverrides>,
 }
 
 impl TraceRequest {

@@ -1,20 +1,12 @@
 //! Traces: finds block and state, drives the tracers, fills the stream.
 
-use crate::{ByteSender, NodeError, OpenHome, TraceRequest, workers::guarded};
-use alloy_primitives::B256;
+use crate::{ByteSender, NodeError, OpenHome, TraceRequest, ops::trace_call, workers::guarded};
+use alloy_primitives::Address;
+use alloy_rlp::Decodable as _;
 use hearth_ledger::StoredBlock;
-use hearth_tracers::{
-    BlockReplay, Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan,
-};
-use std::sync::{Arc, atomic::Ordering};
-
-/// What is to be traced, found.
-struct Target {
-    block: Arc<StoredBlock>,
-    /// One transaction; all where absent.
-    index: Option<usize>,
-    plan: TracePlan,
-}
+use hearth_primitives::{Block, Header};
+use hearth_tracers::{BlockReplay, Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan};
+use std::sync::atomic::Ordering;
 
 impl Sink for ByteSender {
     fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
@@ -25,9 +17,33 @@ impl Sink for ByteSender {
 impl OpenHome {
     /// Runs a trace to its end, on the thread of the heavy pool that calls this.
     pub(crate) fn run_trace(&self, request: TraceRequest, cancel: Cancel, mut sender: ByteSender) {
-        let outcome = guarded(|| {
-            let target = self.target(request)?;
-            self.trace(&target, cancel, &mut sender)
+        let limits = Limits { cancel, ..Limits::default() };
+        let outcome = guarded(|| match &request {
+            TraceRequest::TraceCall(asked) => trace_call::one(self, asked, &limits, &mut sender),
+            TraceRequest::TraceCallMany(asked) => trace_call::many(self, asked, &limits, &mut sender),
+            TraceRequest::TraceTransaction { hash, config } => {
+                let plan = plan_of(config.as_ref())?;
+                let found = self.chain().ledger().transaction(hash)?;
+                let (block, index) = found.ok_or(NodeError::TransactionNotFound)?;
+                self.trace_stored(&block, Some(index), &plan, &limits, &mut sender)
+            }
+            TraceRequest::TraceBlockByNumber { block, config } => {
+                let plan = plan_of(config.as_ref())?;
+                let number = Some(self.height(*block)?);
+                let block = self.block_by_number(*block)?.ok_or(NodeError::BlockNotFound { number })?;
+                self.trace_stored(&block, None, &plan, &limits, &mut sender)
+            }
+            TraceRequest::TraceBlockByHash { hash, config } => {
+                let plan = plan_of(config.as_ref())?;
+                let block = self.block_by_hash(hash)?.ok_or(NodeError::BlockNotFound { number: None })?;
+                self.trace_stored(&block, None, &plan, &limits, &mut sender)
+            }
+            TraceRequest::TraceBlock { rlp, config } => {
+                let plan = plan_of(config.as_ref())?;
+                let block = Block::decode(&mut &rlp[..])
+                    .map_err(|error| NodeError::BlockDecode { message: error.to_string() })?;
+                self.trace_given(&block, &plan, &limits, &mut sender)
+            }
         });
         sender.finish(match outcome {
             // Given up because the node closes, not because its reader went.
@@ -36,78 +52,90 @@ impl OpenHome {
         });
     }
 
-    fn target(&self, request: TraceRequest) -> Result<Target, NodeError> {
-        let (config, block, index) = match request {
-            TraceRequest::TraceTransaction { hash, config } => {
-                let (block, index) =
-                    self.chain().ledger().transaction(&hash)?.ok_or(NodeError::TransactionNotFound)?;
-                (config, block, Some(index))
-            }
-            TraceRequest::TraceBlockByNumber { block, config } => {
-                let number = self.height(block)?;
-                let block =
-                    self.block_by_number(block)?.ok_or(NodeError::BlockNotFound { number: Some(number) })?;
-                (config, block, None)
-            }
-            TraceRequest::TraceBlockByHash { hash, config } => {
-                let block = self.block_by_hash(&hash)?.ok_or(NodeError::BlockNotFound { number: None })?;
-                (config, block, None)
-            }
-        };
-        let text = config.map_or_else(|| "null".to_owned(), |config| config.to_string());
-        let config = TraceConfig::parse(&text).map_err(|e| NodeError::invalid_params(e.to_string()))?;
-        let plan = TracePlan::new(&config).map_err(trace_error)?;
-        if block.block.header.number == 0 {
-            return Err(NodeError::GenesisNotTraceable);
-        }
-        Ok(Target { block, index, plan })
+    /// Traces a block of the ledger, or one of its transactions.
+    fn trace_stored(
+        &self,
+        block: &StoredBlock,
+        index: Option<usize>,
+        plan: &TracePlan,
+        limits: &Limits,
+        sender: &mut ByteSender,
+    ) -> Result<(), NodeError> {
+        check_traceable(&block.block)?;
+        let senders = self.receipts_of(block)?;
+        self.trace_block(&block.block, Some(&senders.senders), index, plan, limits, sender)
     }
 
-    fn trace(&self, target: &Target, cancel: Cancel, sender: &mut ByteSender) -> Result<(), NodeError> {
-        let header = &target.block.block.header;
-        let senders = self.receipts_of(&target.block)?;
-        let state = self.parent_state(&target.block)?;
+    /// Traces a block that need not be known; its parent must be.
+    fn trace_given(
+        &self,
+        block: &Block,
+        plan: &TracePlan,
+        limits: &Limits,
+        sender: &mut ByteSender,
+    ) -> Result<(), NodeError> {
+        check_traceable(block)?;
+        let (parent, hash) = (block.header.number - 1, block.header.parent_hash);
+        let canonical = self.chain().ledger().canonical_hash(parent)? == Some(hash);
+        if !canonical && self.block_by_hash(&hash)?.is_none() {
+            return Err(NodeError::ParentNotFound { hash });
+        }
+        self.trace_block(block, None, None, plan, limits, sender)
+    }
+
+    fn trace_block(
+        &self,
+        block: &Block,
+        senders: Option<&[Address]>,
+        index: Option<usize>,
+        plan: &TracePlan,
+        limits: &Limits,
+        sender: &mut ByteSender,
+    ) -> Result<(), NodeError> {
+        let height = block.header.number;
+        let state = self.parent_state(&block.header)?;
         let chain = self.chain();
-        let limits = Limits { cancel, ..Limits::default() };
-            let mut replay = BlockReplay::new(
-            chain.spec(),
-            &target.block.block,
-            Some(&senders.senders),
-            &state,
-            chain.ledger().as_ref(),
-        )
-        .map_err(|error| NodeError::Execution { height: header.number, reason: error.to_string() })?;
-        let done = match target.index {
-            Some(index) => hearth_tracers::trace_transaction(
-                &mut replay,
-                index,
-                &target.plan,
-                &limits,
-                sender,
-            )
-            .map(drop),
-            None => hearth_tracers::trace_block(&mut replay, &target.plan, &limits, sender)
-                .map(drop),
+        let failed = |reason| NodeError::Execution { height, reason };
+        let mut replay = BlockReplay::new(chain.spec(), block, senders, &state, chain.ledger().as_ref())
+            .map_err(|error| failed(error.to_string()))?;
+        let done = match index {
+            Some(index) => {
+                hearth_tracers::trace_transaction(&mut replay, index, plan, limits, sender).map(drop)
+            }
+            None => hearth_tracers::trace_block(&mut replay, plan, limits, sender).map(drop),
         };
         done.map_err(|error| match error {
-            TraceError::Replay(reason) => NodeError::Execution { height: header.number, reason },
+            TraceError::Replay(reason) => failed(reason),
             other => trace_error(other),
         })
     }
 
-    /// The state that a block was executed on.
-    fn parent_state(&self, block: &StoredBlock) -> Result<hearth_flatkv::StateView, NodeError> {
-        let header = &block.block.header;
-        let height = header.number - 1;
-        let canonical = |number, hash: B256| -> Result<bool, NodeError> {
-            Ok(self.chain().ledger().canonical_hash(number)? == Some(hash))
-        };
+    /// The state that the block with this header is executed on.
+    pub(crate) fn parent_state(&self, header: &Header) -> Result<hearth_flatkv::StateView, NodeError> {
+        let (height, hash) = (header.number.saturating_sub(1), header.parent_hash);
+        let canonical =
+            |number, hash| Ok::<_, NodeError>(self.chain().ledger().canonical_hash(number)? == Some(hash));
         // A canonical block's parent is canonical; the parent of another may be.
-        if canonical(header.number, block.hash)? || canonical(height, header.parent_hash)? {
+        if canonical(height, hash)? || canonical(header.number, header.hash_slow())? {
             return Ok(self.chain().kv().at(height)?);
         }
-        Err(NodeError::StateNotCanonical { height, hash: header.parent_hash })
+        Err(NodeError::StateNotCanonical { height, hash })
     }
+}
+
+/// A checked trace configuration.
+///
+/// # Errors
+/// What in it cannot be used.
+pub(crate) fn plan_of(config: Option<&serde_json::Value>) -> Result<TracePlan, NodeError> {
+    let text = config.map_or_else(|| "null".to_owned(), |config| config.to_string());
+    let config = TraceConfig::parse(&text).map_err(|error| NodeError::invalid_params(error.to_string()))?;
+    TracePlan::new(&config).map_err(trace_error)
+}
+
+/// Block 0 has no parent to execute on.
+pub(crate) fn check_traceable(block: &Block) -> Result<(), NodeError> {
+    if block.header.number == 0 { Err(NodeError::GenesisNotTraceable) } else { Ok(()) }
 }
 
 /// What a tracer says, in the node's terms.

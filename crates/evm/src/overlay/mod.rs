@@ -173,6 +173,24 @@ impl<'a> BlockState<'a> {
         Ok(slots.iter().any(|(key, _)| entry.slots.get(key).is_none_or(|slot| !slot.now.is_zero())))
     }
 
+    /// Every slot of an account that is not zero now, in any order.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn storage_of(&mut self, address: Address) -> Result<Vec<(U256, U256)>, StateError> {
+        let index = self.entry_index(address)?;
+        let entry = &self.entries[index];
+        if entry.now.is_none() {
+            return Ok(Vec::new());
+        }
+        let stored = if entry.stored() { self.reader.state.storage_of(&address)? } else { Vec::new() };
+        let mut slots: Vec<_> =
+            stored.into_iter().filter(|(key, _)| !entry.slots.contains_key(key)).collect();
+        slots
+            .extend(entry.slots.iter().map(|(key, slot)| (*key, slot.now)).filter(|(_, now)| !now.is_zero()));
+        Ok(slots)
+    }
+
     /// Sets an account outside of the interpreter (rewards, withdrawals, the DAO's move) and notes the change.
     ///
     /// # Errors

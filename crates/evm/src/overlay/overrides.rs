@@ -2,8 +2,8 @@
 
 use super::{BlockState, Slot};
 use crate::code_cache;
-use alloy_primitives::{Address, Bytes, KECCAK256_EMPTY, U256, keccak256};
-use hearth_primitives::StateError;
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
+use hearth_primitives::{Height, StateError};
 
 /// What an account's storage is to hold during a simulation.
 #[derive(Clone, Debug)]
@@ -15,6 +15,11 @@ pub(crate) enum StorageOverride {
 }
 
 impl BlockState<'_> {
+    /// Makes a block's hash another one from now on (simulation).
+    pub(crate) fn set_block_hash(&mut self, number: Height, hash: B256) {
+        self.hashes.insert(number, hash);
+    }
+
     /// Makes an account hold something else from the start on (simulation). `None` leaves a field as it is.
     ///
     /// # Errors

@@ -47,7 +47,7 @@ pub struct CallRequest {
 }
 
 /// A call with its defaults filled in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     /// Sender.
     pub from: Address,

@@ -71,6 +71,13 @@ impl JsonWriter {
         self
     }
 
+    /// Begins a member whose name is a hash.
+    pub fn hash_key(&mut self, key: &B256) -> &mut Self {
+        self.hash(key);
+        self.out.push(b':');
+        self
+    }
+
     /// `null`.
     pub fn null(&mut self) -> &mut Self {
         self.raw("null")

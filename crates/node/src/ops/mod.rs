@@ -1,14 +1,18 @@
 //! One small function an operation: typed arguments in, JSON bytes out.
 
 mod blocks;
+mod call_site;
 mod chain;
 mod fees;
 mod logs;
 mod raw;
 mod receipts;
+mod roots;
 mod send;
 mod simulate;
 mod state;
+mod storage_range;
+pub(crate) mod trace_call;
 mod transactions;
 
 pub(crate) use fees::TipOracle;
@@ -64,6 +68,13 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
         Request::GetRawHeader { block } => raw::header(home, block),
         Request::GetRawReceipts { block } => raw::receipts(home, block),
         Request::GetRawTransaction { hash } => raw::transaction(home, &hash),
+        Request::IntermediateRoots { hash } => roots::intermediate(home, &hash),
+        Request::StorageRangeAt { block, tx_index, address, key_start, max_result } => {
+            let max_slots = usize::try_from(max_result.to::<u64>()).unwrap_or(usize::MAX);
+            let tx_index = tx_index.to();
+            let range = storage_range::Range { block, tx_index, address, start: &key_start, max_slots };
+            storage_range::at(home, &range)
+        }
     }
 }
 

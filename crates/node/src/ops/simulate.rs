@@ -54,7 +54,8 @@ fn at_site<T>(
     })
 }
 
-fn call_error(error: CallError) -> NodeError {
+/// What a simulation says, in the node's terms.
+pub(super) fn call_error(error: CallError) -> NodeError {
     let message = error.to_string();
     match error {
         CallError::Reverted { data } => {

@@ -1,0 +1,189 @@
+//! Messages that run one after the other on a state, each under a tracer: what `debug_traceCall` and
+//! `debug_traceCallMany` are made of.
+
+use super::{
+    BlockOverrides, CallError, Message, StateOverrides,
+    call::{check_message, machine_error},
+};
+use crate::{
+    env::BlockEnvironment,
+    machine::{BlockEvm, EvmContext, Machine, block_evm, discard},
+    outcome::{TxOutcome, TxStatus},
+    overlay::BlockState,
+    spec::{ChainSpec, Fork},
+    watch::Watch,
+};
+use alloy_consensus::Header;
+use alloy_primitives::{B256, Bytes};
+use hearth_primitives::{BlockHashes, Changeset, Height, StateReader};
+use revm::{
+    Inspector,
+    context_interface::{JournalTr as _, result::ExecutionResult},
+};
+
+/// What a message did.
+#[derive(Clone, Debug)]
+pub struct MessageOutcome {
+    /// How it ended.
+    pub outcome: TxOutcome,
+    /// Number of logs that it left.
+    pub logs: u64,
+    /// What it changed.
+    pub writes: Changeset,
+}
+
+/// Messages on a state. The effects of each are seen by the next.
+pub struct CallSession<'a> {
+    spec: &'a ChainSpec,
+    env: BlockEnvironment,
+    evm: BlockEvm<'a>,
+}
+
+impl<'a> CallSession<'a> {
+    /// A session on a state, in the environment of the block with this header.
+    ///
+    /// # Errors
+    /// [`CallError`] where the block overrides cannot be taken.
+    pub fn new(
+        spec: &'a ChainSpec,
+        header: &Header,
+        block_overrides: Option<&BlockOverrides>,
+        state: &'a dyn StateReader,
+        hashes: &'a dyn BlockHashes,
+    ) -> Result<Self, CallError> {
+        let env = environment(spec, header, block_overrides)?;
+        let state = BlockState::new(state, hashes, env.fork >= Fork::Prague);
+        Ok(Self::on(spec, env, state))
+    }
+
+    /// A session on the state that a block's execution has reached, in the environment of the block with this header.
+    ///
+    /// # Errors
+    /// [`CallError`] where the block overrides cannot be taken.
+    pub fn after(
+        spec: &'a ChainSpec,
+        header: &Header,
+        block_overrides: Option<&BlockOverrides>,
+        state: BlockState<'a>,
+    ) -> Result<Self, CallError> {
+        Ok(Self::on(spec, environment(spec, header, block_overrides)?, state))
+    }
+
+    fn on(spec: &'a ChainSpec, env: BlockEnvironment, state: BlockState<'a>) -> Self {
+        let mut evm = block_evm(spec, &env, state);
+        evm.ctx.cfg.disable_nonce_check = true;
+        evm.ctx.cfg.disable_base_fee = true;
+        Self { spec, env, evm }
+    }
+
+    /// The same state in the environment of another block. Precompiled contracts that were moved stay where they are.
+    ///
+    /// # Errors
+    /// [`CallError`] where the block overrides cannot be taken.
+    pub fn in_block(
+        self,
+        header: &Header,
+        block_overrides: Option<&BlockOverrides>,
+    ) -> Result<Self, CallError> {
+        let Self { spec, env, evm } = self;
+        let mut next = Self::after(spec, header, block_overrides, evm.ctx.journaled_state.database)?;
+        if next.env.fork == env.fork {
+            next.evm.precompiles = evm.precompiles;
+        }
+        Ok(next)
+    }
+
+    /// Makes `BLOCKHASH` give another hash for a block.
+    pub fn override_block_hash(&mut self, number: Height, hash: B256) {
+        self.evm.ctx.journaled_state.database.set_block_hash(number, hash);
+    }
+
+    /// Makes accounts hold something else from now on.
+    ///
+    /// # Errors
+    /// [`CallError`] where the overrides contradict each other.
+    pub fn override_state(&mut self, overrides: &StateOverrides) -> Result<(), CallError> {
+        overrides.apply(&mut self.evm.ctx.journaled_state.database, &mut self.evm.precompiles)
+    }
+
+    /// The environment that messages see.
+    pub fn environment(&self) -> &BlockEnvironment {
+        &self.env
+    }
+
+    /// The chain's rules.
+    pub fn spec(&self) -> &'a ChainSpec {
+        self.spec
+    }
+
+    /// Runs a message under a tracer's inspector and keeps its changes.
+    ///
+    /// # Errors
+    /// [`CallError::Invalid`] where the message cannot run, [`CallError::State`] where state cannot be read; nothing
+    /// is changed then. A message that fails is an outcome.
+    pub fn run<I: Inspector<EvmContext<'a>>>(
+        &mut self,
+        message: &Message,
+        inspector: &mut I,
+    ) -> Result<MessageOutcome, CallError> {
+        let env = self.env.for_message(message);
+        let wrap = |source| CallError::Invalid { source, gas: message.gas };
+        check_message(message, &env, &mut self.evm.ctx.journaled_state.database)?.map_err(wrap)?;
+        self.evm.ctx.block = env.block_env();
+        self.evm.ctx.tx = message.tx_env(self.spec.chain_id(), env.base_fee.is_some());
+        let machine = &mut Machine { evm: &mut self.evm, inspector, watch: Watch::default() };
+        match machine.inspect() {
+            Ok(result) => self.keep(result),
+            Err(error) => {
+                discard(&mut self.evm);
+                Err(machine_error(error, message.gas))
+            }
+        }
+    }
+
+    fn keep(&mut self, result: ExecutionResult) -> Result<MessageOutcome, CallError> {
+        let delete_empty = self.env.fork >= Fork::SpuriousDragon;
+        let journal = &mut self.evm.ctx.journaled_state;
+        let state = std::mem::take(&mut journal.inner.state);
+        let _ = journal.finalize();
+        let writes = journal.database.commit(state, delete_empty)?;
+        let gas_used = result.tx_gas_used();
+        let gas_refunded = result.gas().final_refunded();
+        let (status, output, created, logs) = match result {
+            ExecutionResult::Success { output, logs, .. } => {
+                let created = output.address().copied();
+                (TxStatus::Success, output.into_data(), created, logs.len() as u64)
+            }
+            ExecutionResult::Revert { output, .. } => (TxStatus::Revert, output, None, 0),
+            ExecutionResult::Halt { reason, .. } => (TxStatus::Halt(reason), Bytes::new(), None, 0),
+        };
+        let outcome = TxOutcome { status, gas_used, gas_refunded, output, created };
+        Ok(MessageOutcome { outcome, logs, writes })
+    }
+}
+
+impl BlockEnvironment {
+    /// The environment as a simulated message sees it: one that pays nothing sees no fees.
+    pub(crate) fn for_message(&self, message: &Message) -> Self {
+        let mut env = self.clone();
+        if message.gas_price.is_zero() {
+            env.base_fee = env.base_fee.map(|_| 0);
+        }
+        if message.blob_fee_cap.is_some_and(|cap| cap.is_zero()) {
+            env.blob_base_fee = env.blob_base_fee.map(|_| 0);
+        }
+        env
+    }
+}
+
+fn environment(
+    spec: &ChainSpec,
+    header: &Header,
+    overrides: Option<&BlockOverrides>,
+) -> Result<BlockEnvironment, CallError> {
+    let mut env = BlockEnvironment::from_header(spec, header);
+    if let Some(overrides) = overrides {
+        overrides.apply(spec, &mut env)?;
+    }
+    Ok(env)
+}

@@ -1,0 +1,225 @@
+//! Where traced calls are made: on the state after a block or before one of its transactions, and how one call becomes a
+//! replay that the tracers drive.
+
+use super::simulate::call_error;
+use crate::{BlockNumber, BlockRef, NodeError, OpenHome, trace::trace_error};
+use alloy_primitives::{Address, B256, U256};
+use hearth_evm::{
+    BlockEnvironment, BlockExecutor, BlockOverrides, CallError, CallRequest, CallSession, EvmContext,
+    Message, StateOverrides, TxStatus,
+};
+use hearth_flatkv::StateView;
+use hearth_ledger::StoredBlock;
+use hearth_primitives::{Changeset, StateReader as _};
+use hearth_tracers::{Cancel, Replay, TraceError, TxContext, TxEnd};
+use revm::Inspector;
+use std::sync::{Arc, atomic::Ordering};
+
+/// A block and the state that calls begin with.
+pub(super) struct CallSite {
+    block: Arc<StoredBlock>,
+    /// The state after the block, or the one before it where a transaction is named.
+    state: StateView,
+    /// Calls are made before this transaction; after the block where absent.
+    index: Option<usize>,
+}
+
+impl CallSite {
+    /// Finds block and state.
+    ///
+    /// # Errors
+    /// Those of a block that is not there, of state that is not kept, and of an index beyond the block's end.
+    pub fn find(home: &OpenHome, block: BlockRef, index: Option<u64>) -> Result<Self, NodeError> {
+        if matches!(block, BlockRef::Number(BlockNumber::Pending)) {
+            let message = "tracing on top of pending is not supported".to_owned();
+            return Err(NodeError::Unsupported { message });
+        }
+        let number = match block {
+            BlockRef::Number(number) => Some(home.height(number)?),
+            BlockRef::Hash(_) => None,
+        };
+        let block = home.block_by_ref(block)?.ok_or(NodeError::BlockNotFound { number })?;
+        let Some(index) = index else {
+            let state = home.state_after(block.block.header.number, &block.hash)?;
+            return Ok(Self { block, state, index: None });
+        };
+        let height = block.block.header.number;
+        let wrong = |message: String| NodeError::InvalidIndex { message };
+        if height == 0 {
+            return Err(wrong("no transaction in genesis".to_owned()));
+        }
+        let count = block.block.body.transactions.len();
+        // The start of a block without transactions is before its transaction 0, as in go-ethereum.
+        let found = usize::try_from(index).ok().filter(|index| *index < count || (*index == 0 && count == 0));
+        let index = found.ok_or_else(|| {
+            wrong(format!("transaction index {index} out of range for block {}", block.hash))
+        })?;
+        Ok(Self { state: home.parent_state(&block.block.header)?, block, index: Some(index) })
+    }
+
+    /// A session of calls in the environment of the block, its transactions before the site executed.
+    ///
+    /// # Errors
+    /// [`NodeError::Execution`] where those do not execute again, and what the overrides contradict.
+    pub fn session<'a>(
+        &'a self,
+        home: &'a OpenHome,
+        overrides: Option<&BlockOverrides>,
+        cancel: &Cancel,
+    ) -> Result<(CallSession<'a>, u64), NodeError> {
+        let (spec, hashes) = (home.chain().spec(), home.chain().ledger().as_ref());
+        let header = &self.block.block.header;
+        let Some(index) = self.index else {
+            let session =
+                CallSession::new(spec, header, overrides, &self.state, hashes).map_err(call_error)?;
+            return Ok((session, 0));
+        };
+        let executor = self.executor(home, index, &|| cancel.is_cancelled())?;
+        let logs = executor.receipts().iter().map(|receipt| receipt.logs().len() as u64).sum();
+        let session =
+            CallSession::after(spec, header, overrides, executor.into_state()).map_err(call_error)?;
+        Ok((session, logs))
+    }
+
+    /// The block's execution right before one of its transactions.
+    fn executor<'a>(
+        &'a self,
+        home: &'a OpenHome,
+        index: usize,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<BlockExecutor<'a>, NodeError> {
+        let (spec, hashes) = (home.chain().spec(), home.chain().ledger().as_ref());
+        let header = &self.block.block.header;
+        let failed = |reason: String| NodeError::Execution { height: header.number, reason };
+        let environment = BlockEnvironment::from_header(spec, header);
+        let mut executor = BlockExecutor::new(spec, environment, &self.state, hashes);
+        executor.begin().map_err(|error| failed(error.to_string()))?;
+        let senders = home.receipts_of(&self.block)?;
+        for (tx, sender) in self.block.block.body.transactions.iter().zip(&senders.senders).take(index) {
+            if should_stop() {
+                return Err(trace_error(TraceError::Cancelled));
+            }
+            executor.transact(tx, *sender).map_err(|error| failed(error.to_string()))?;
+        }
+        Ok(executor)
+    }
+
+    /// Every slot of an account that is not zero where calls begin, in any order.
+    ///
+    /// # Errors
+    /// As [`Self::session`].
+    pub fn storage_of(&self, home: &OpenHome, address: Address) -> Result<Vec<(U256, U256)>, NodeError> {
+        match self.index {
+            None => Ok(self.state.storage_of(&address)?),
+            Some(index) => {
+                let stopping = || home.stopping().load(Ordering::Relaxed);
+                Ok(self.executor(home, index, &stopping)?.state().storage_of(address)?)
+            }
+        }
+    }
+
+    /// The block's header.
+    pub fn header(&self) -> &hearth_primitives::Header {
+        &self.block.block.header
+    }
+}
+
+/// The call that is traced next, in a session that keeps its effects.
+pub(super) struct CallReplay<'a> {
+    session: CallSession<'a>,
+    message: Message,
+    /// Logs so far: of the block's transactions before the call, and of the calls.
+    logs: u64,
+    writes: Changeset,
+}
+
+impl<'a> CallReplay<'a> {
+    /// A replay whose call is set by [`Self::set`].
+    pub fn new((session, logs): (CallSession<'a>, u64)) -> Self {
+        Self { session, message: Message::default(), logs, writes: Changeset::default() }
+    }
+
+    /// Sets the next call.
+    ///
+    /// # Errors
+    /// The call's fields contradict each other.
+    pub fn set(&mut self, request: &CallRequest, gas_cap: u64) -> Result<(), NodeError> {
+        let chain_id = self.session.spec().chain_id();
+        let base_fee = self.session.environment().base_fee;
+        self.message = request.message(base_fee, chain_id, gas_cap).map_err(call_error)?;
+        Ok(())
+    }
+
+    /// Makes accounts hold something else from now on.
+    ///
+    /// # Errors
+    /// The overrides contradict each other.
+    pub fn override_state(&mut self, overrides: Option<&StateOverrides>) -> Result<(), NodeError> {
+        overrides.map_or(Ok(()), |overrides| self.session.override_state(overrides).map_err(call_error))
+    }
+
+    /// Goes on in a block of its own.
+    ///
+    /// # Errors
+    /// Overrides that cannot be taken.
+    pub fn in_block(
+        self,
+        header: &hearth_primitives::Header,
+        overrides: Option<&BlockOverrides>,
+        hashes: &[(u64, B256)],
+    ) -> Result<Self, NodeError> {
+        let mut session = self.session.in_block(header, overrides).map_err(call_error)?;
+        hashes.iter().for_each(|(number, hash)| session.override_block_hash(*number, *hash));
+        Ok(Self { session, ..self })
+    }
+}
+
+/// One call: as in go-ethereum, it has neither a hash nor a place in a block.
+impl Replay for CallReplay<'_> {
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn hash(&self, _index: usize) -> B256 {
+        B256::ZERO
+    }
+
+    fn seek(&mut self, _index: usize, _should_stop: &dyn Fn() -> bool) -> Result<TxContext, TraceError> {
+        let environment = self.session.environment();
+        Ok(TxContext {
+            block_hash: B256::ZERO,
+            block_number: 0,
+            hash: B256::ZERO,
+            index: 0,
+            coinbase: environment.beneficiary,
+            fork: environment.fork,
+            base_fee: environment.base_fee,
+            from: self.message.from,
+            gas_price: u128::try_from(self.message.gas_price).unwrap_or(u128::MAX),
+            gas_limit: self.message.gas,
+            log_base: self.logs,
+        })
+    }
+
+    fn record<I>(&mut self, inspector: &mut I) -> Result<TxEnd<'_>, TraceError>
+    where
+        I: for<'c> Inspector<EvmContext<'c>>,
+    {
+        let done = self.session.run(&self.message, inspector).map_err(|error| match error {
+            CallError::Invalid { source, .. } => TraceError::Execution(source.to_string()),
+            CallError::State(error) => TraceError::Replay(error.to_string()),
+            other => TraceError::Execution(other.to_string()),
+        })?;
+        self.logs += done.logs;
+        self.writes = done.writes;
+        Ok(TxEnd {
+            gas_limit: self.message.gas,
+            gas_used: done.outcome.gas_used,
+            success: done.outcome.status == TxStatus::Success,
+            reverted: done.outcome.status == TxStatus::Revert,
+            output: done.outcome.output,
+            created: done.outcome.created,
+            writes: &self.writes,
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! `debug_intermediateRoots`: the state root after each transaction of a block.
+
+use super::Answer;
+use crate::{NodeError, OpenHome, json::JsonWriter, trace::check_traceable};
+use alloy_primitives::B256;
+use hearth_evm::{BlockEnvironment, BlockExecutor, recover_senders};
+use hearth_primitives::RootTracker as _;
+use std::sync::atomic::Ordering;
+
+/// Furthest block below the head whose roots are made: the trie is that of the head, taken back block by block.
+pub const MAX_DEPTH_BLOCKS: u64 = 1024;
+
+pub(super) fn intermediate(home: &OpenHome, hash: &B256) -> Answer {
+    let block = home.block_by_hash(hash)?.ok_or(NodeError::ParentNotFound { hash: *hash })?;
+    let block = &block.block;
+    check_traceable(block)?;
+    let (chain, number) = (home.chain(), block.header.number);
+    if !chain.kv().has_trie() {
+        return Err(NodeError::Unsupported {
+            message: "this home keeps no state trie: it has no roots".to_owned(),
+        });
+    }
+    let depth = home.head()?.block.header.number.saturating_sub(number);
+    if depth > MAX_DEPTH_BLOCKS {
+        return Err(NodeError::LimitExceeded {
+            message: format!(
+                "block {number} is {depth} blocks below the head, at most {MAX_DEPTH_BLOCKS} are allowed"
+            ),
+        });
+    }
+    let state = home.parent_state(&block.header)?;
+    let failed = |reason: String| NodeError::Execution { height: number, reason };
+    let mut trie = chain.kv().trie_at(number - 1)?;
+    let environment = BlockEnvironment::from_header(chain.spec(), &block.header);
+    let transactions = &block.body.transactions;
+    let senders = recover_senders(chain.spec(), &environment, transactions)
+        .map_err(|error| failed(error.to_string()))?;
+    let mut executor = BlockExecutor::new(chain.spec(), environment, &state, chain.ledger().as_ref());
+    executor.begin().map_err(|error| failed(error.to_string()))?;
+    if let Some(changes) = executor.writes().last() {
+        trie.apply(changes)?;
+    }
+    let mut writer = JsonWriter::default();
+    writer.begin_array();
+    for (tx, sender) in transactions.iter().zip(&senders) {
+        if home.stopping().load(Ordering::Relaxed) {
+            return Err(NodeError::Closed);
+        }
+        // The roots up to a transaction that does not execute are the answer, as in go-ethereum.
+        if executor.transact(tx, *sender).is_err() {
+            break;
+        }
+        if let Some(changes) = executor.writes().last() {
+            trie.apply(changes)?;
+        }
+        writer.bytes(trie.root()?.as_slice());
+    }
+    writer.end_array();
+    Ok(writer.into_bytes())
+}

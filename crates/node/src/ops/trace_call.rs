@@ -1,0 +1,113 @@
+//! `debug_traceCall` and `debug_traceCallMany`.
+
+use super::call_site::{CallReplay, CallSite};
+use crate::{
+    BlockRef, ByteSender, NodeError, OpenHome,
+    request::{CallBundle, TraceCall, TraceCallMany},
+    trace::{plan_of, trace_error},
+};
+use hearth_tracers::{Limits, Sink, SinkClosed, TraceError, TracePlan, trace_transaction};
+
+/// Most calls of one `debug_traceCallMany`, over all bundles.
+pub const MAX_CALLS: usize = 10_000;
+
+/// Traces one call.
+pub(crate) fn one(
+    home: &OpenHome,
+    asked: &TraceCall,
+    limits: &Limits,
+    sender: &mut ByteSender,
+) -> Result<(), NodeError> {
+    let plan = plan_of(asked.config.as_ref())?;
+    let site = CallSite::find(home, asked.block, asked.tx_index.map(|index| index.to()))?;
+    let mut replay = CallReplay::new(site.session(home, asked.block_overrides.as_ref(), &limits.cancel)?);
+    replay.override_state(asked.state_overrides.as_ref())?;
+    replay.set(&asked.transaction, home.config().rpc.gas_cap)?;
+    trace_transaction(&mut replay, 0, &plan, limits, sender).map(drop).map_err(trace_error)
+}
+
+/// Traces bundles of calls one after the other, each on what those before it left.
+pub(crate) fn many(
+    home: &OpenHome,
+    asked: &TraceCallMany,
+    limits: &Limits,
+    sender: &mut ByteSender,
+) -> Result<(), NodeError> {
+    let plan = plan_of(asked.config.as_ref())?;
+    let calls: usize = asked.bundles.iter().map(|bundle| bundle.transactions.len()).sum();
+    if calls > MAX_CALLS {
+        return Err(NodeError::LimitExceeded {
+            message: format!("{calls} calls, at most {MAX_CALLS} are allowed"),
+        });
+    }
+    let block = asked.block.unwrap_or_else(BlockRef::latest);
+    let site = CallSite::find(home, block, asked.transaction_index.map(|index| index.to()))?;
+    let mut replay = CallReplay::new(site.session(home, asked.block_overrides.as_ref(), &limits.cancel)?);
+    replay.override_state(asked.state_overrides.as_ref())?;
+    let mut out = Bundles { home, plan: &plan, limits, sink: Counted { sender, written: 0 } };
+    for (index, bundle) in asked.bundles.iter().enumerate() {
+        let overrides = bundle.block_overrides.as_ref().or(asked.block_overrides.as_ref());
+        let hashes: Vec<_> = bundle.block_hashes.iter().map(|(number, hash)| (number.to(), *hash)).collect();
+        replay = replay.in_block(site.header(), overrides, &hashes)?;
+        replay.override_state(bundle.state_overrides.as_ref())?;
+        out.text(if index == 0 { b"[[" } else { b",[" })?;
+        out.bundle(&mut replay, bundle)?;
+        out.text(b"]")?;
+    }
+    out.text(if asked.bundles.is_empty() { b"[]" } else { b"]" })
+}
+
+/// Writes bundles.
+struct Bundles<'a> {
+    home: &'a OpenHome,
+    plan: &'a TracePlan,
+    limits: &'a Limits,
+    sink: Counted<'a>,
+}
+
+impl Bundles<'_> {
+    /// Writes one result a call. A call that cannot be traced has `{"error":…}` for its result, and the rest follows.
+    fn bundle(&mut self, replay: &mut CallReplay<'_>, bundle: &CallBundle) -> Result<(), NodeError> {
+        for (index, request) in bundle.transactions.iter().enumerate() {
+            if index > 0 {
+                self.text(b",")?;
+            }
+            let before = self.sink.written;
+            let outcome = match replay.set(request, self.home.config().rpc.gas_cap) {
+                Ok(()) => {
+                    trace_transaction(replay, 0, self.plan, self.limits, &mut self.sink).map_err(trace_error)
+                }
+                Err(error) => Err(error),
+            };
+            let Err(error) = outcome else { continue };
+            if self.limits.cancel.is_cancelled() {
+                return Err(error);
+            }
+            if self.sink.written > before {
+                // A whole value that was cut short: the error belongs beside the answer, which ends here.
+                self.text(b"]]")?;
+                return Err(error);
+            }
+            let failed = serde_json::json!({ "error": error.to_string() }).to_string();
+            self.text(failed.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, bytes: &[u8]) -> Result<(), NodeError> {
+        self.sink.write(bytes).map_err(|_| trace_error(TraceError::Cancelled))
+    }
+}
+
+/// Counts what reaches the stream.
+struct Counted<'a> {
+    sender: &'a mut ByteSender,
+    written: u64,
+}
+
+impl Sink for Counted<'_> {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
+        self.written += chunk.len() as u64;
+        Sink::write(self.sender, chunk)
+    }
+}
