@@ -33,19 +33,19 @@ const WARM_ACCESS_GAS: u64 = 100;
 
 /// An instruction that failed, and what was there before it.
 pub(crate) struct Failure {
-    opcode: u8,
-    spec: SpecId,
-    is_static: bool,
+    pub(crate) opcode: u8,
+    pub(crate) spec: SpecId,
+    pub(crate) is_static: bool,
     /// Height of the stack.
-    height: usize,
+    pub(crate) height: usize,
     /// Gas left.
-    gas: u64,
+    pub(crate) gas: u64,
     /// Length of the journal.
-    journal: usize,
+    pub(crate) journal: usize,
     /// Size of memory in bytes.
-    memory: u64,
+    pub(crate) memory: u64,
     /// Items from the top of the stack on, as far as there are.
-    items: [U256; MAX_ITEMS],
+    pub(crate) items: [U256; MAX_ITEMS],
 }
 
 impl Failure {
@@ -128,7 +128,7 @@ impl Failure {
     }
 
     /// Gas left after the constant part.
-    fn gas_after_constant(&self) -> u64 {
+    pub(crate) fn gas_after_constant(&self) -> u64 {
         self.gas.saturating_sub(constant_gas(self.opcode, self.spec))
     }
 
@@ -221,7 +221,11 @@ impl Failure {
     }
 
     /// Whether the transaction had not touched the account before this instruction.
-    fn was_cold<CTX: ContextTr<Journal: JournalExt>>(&self, context: &mut CTX, address: Address) -> bool {
+    pub(crate) fn was_cold<CTX: ContextTr<Journal: JournalExt>>(
+        &self,
+        context: &mut CTX,
+        address: Address,
+    ) -> bool {
         let warmed_now = context.journal().journal().get(self.journal..).unwrap_or_default().iter().any(
             |entry| matches!(entry, JournalEntry::AccountWarmed { address: warmed } if *warmed == address),
         );
@@ -229,7 +233,7 @@ impl Failure {
     }
 
     /// Gas for growing memory to what the instruction asks for.
-    fn memory_gas(&self) -> u64 {
+    pub(crate) fn memory_gas(&self) -> u64 {
         let words = |bytes: u64| bytes.div_ceil(WORD_BYTES);
         let cost = |words: u64| words.saturating_mul(3).saturating_add(words.saturating_mul(words) / 512);
         cost(words(self.memory_needed().unwrap_or(u64::MAX))).saturating_sub(cost(words(self.memory)))

@@ -5,6 +5,7 @@ use crate::directory::{self, TracerName};
 use crate::duration::parse_go_duration;
 use crate::error::{ConfigError, TraceError};
 use crate::limits::DEFAULT_TRACE_TIMEOUT;
+use crate::struct_logger::StructLogConfig;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
@@ -22,10 +23,53 @@ pub struct LoggerConfig {
     pub disable_storage: bool,
     /// Capture return data.
     pub enable_return_data: bool,
-    /// Number of steps kept; zero and below mean no limit.
+    /// Bytes of steps after which no more are written; 0 means no limit.
     pub limit: i64,
     /// Chain configuration overrides, as JSON text.
     pub overrides: Option<String>,
+}
+
+impl LoggerConfig {
+    /// Sets the option with this lower-case key; other keys are ignored.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
+        match key {
+            "enablememory" => boolean(value, "TraceConfig.Config.EnableMemory", &mut self.enable_memory),
+            "disablestack" => boolean(value, "TraceConfig.Config.DisableStack", &mut self.disable_stack),
+            "disablestorage" => {
+                boolean(value, "TraceConfig.Config.DisableStorage", &mut self.disable_storage)
+            }
+            "enablereturndata" => {
+                boolean(value, "TraceConfig.Config.EnableReturnData", &mut self.enable_return_data)
+            }
+            "limit" => {
+                if let Some(limit) = number(value, "TraceConfig.Config.Limit", "int")? {
+                    self.limit = limit;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads `tracerConfig` of opcodeTracer, which takes the struct logger's options. `null` is the default.
+    fn parse(json: &str) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for (key, value) in entries(json, "logger.Config")? {
+            config.set(&key.to_lowercase(), value.get())?;
+        }
+        Ok(config)
+    }
+
+    fn plan(&self, summary: bool) -> StructLogConfig {
+        StructLogConfig {
+            memory: self.enable_memory,
+            stack: !self.disable_stack,
+            storage: !self.disable_storage,
+            return_data: self.enable_return_data,
+            limit: self.limit,
+            summary,
+        }
+    }
 }
 
 /// The configuration of a trace as the client sent it. Unknown keys are ignored, keys fold case as Go's decoder does.
@@ -59,29 +103,12 @@ impl TraceConfig {
             "timeout" => self.timeout = string(value, "TraceConfig.Timeout")?,
             "reexec" => self.reexec = number(value, "TraceConfig.Reexec", "uint64")?,
             "tracerconfig" => self.tracer_config = (value != "null").then(|| value.to_owned()),
-            "enablememory" => {
-                boolean(value, "TraceConfig.Config.EnableMemory", &mut self.logger.enable_memory)?
-            }
-            "disablestack" => {
-                boolean(value, "TraceConfig.Config.DisableStack", &mut self.logger.disable_stack)?
-            }
-            "disablestorage" => {
-                boolean(value, "TraceConfig.Config.DisableStorage", &mut self.logger.disable_storage)?
-            }
-            "enablereturndata" => {
-                boolean(value, "TraceConfig.Config.EnableReturnData", &mut self.logger.enable_return_data)?
-            }
-            "limit" => {
-                if let Some(limit) = number(value, "TraceConfig.Config.Limit", "int")? {
-                    self.logger.limit = limit;
-                }
-            }
             "overrides" => match value.as_bytes().first() {
                 Some(b'{') => self.logger.overrides = Some(value.to_owned()),
                 Some(b'n') => self.logger.overrides = None,
                 _ => return Err(wrong(value, "TraceConfig.Config.overrides", "params.ChainConfig")),
             },
-            _ => {}
+            key => self.logger.set(key, value)?,
         }
         Ok(())
     }
@@ -152,16 +179,19 @@ pub struct TracePlan {
 pub enum TracerPlan {
     /// `callTracer`.
     Call(CallTracerConfig),
+    /// No tracer named: the struct logger; or `opcodeTracer`.
+    StructLog(StructLogConfig),
 }
 
 impl TracePlan {
     /// Checks a configuration: the tracer exists, its options and the timeout decode.
     pub fn new(config: &TraceConfig) -> Result<Self, TraceError> {
-        let name = config.tracer.as_deref().ok_or_else(|| directory::not_built(directory::STRUCT_LOGGER))?;
         let options = config.tracer_config.as_deref().unwrap_or("null");
-        let tracer = match TracerName::find(name)? {
-            TracerName::CallTracer => TracerPlan::Call(CallTracerConfig::parse(options)?),
-            _ => return Err(directory::not_built(name)),
+        let tracer = match config.tracer.as_deref().map(TracerName::find).transpose()? {
+            None => TracerPlan::StructLog(config.logger.plan(false)),
+            Some(TracerName::CallTracer) => TracerPlan::Call(CallTracerConfig::parse(options)?),
+            Some(TracerName::OpcodeTracer) => TracerPlan::StructLog(LoggerConfig::parse(options)?.plan(true)),
+            Some(_) => return Err(directory::not_built(config.tracer.as_deref().unwrap_or_default())),
         };
         let timeout = config.timeout.as_deref().map_or(Ok(DEFAULT_TRACE_TIMEOUT), parse_go_duration)?;
         Ok(Self { tracer, timeout })
@@ -368,8 +398,19 @@ mod tests {
     #[test]
     fn plans_name_what_is_missing() {
         let plan = |text: &str| TracePlan::new(&TraceConfig::parse(text).unwrap());
-        assert!(matches!(plan("{}"), Err(TraceError::NotBuilt { name, .. }) if name == "structLogger"));
-        assert!(matches!(plan(r#"{"tracer":"prestateTracer"}"#), Err(TraceError::NotBuilt { .. })));
+        let options = r#"{"enableMemory":true,"disableStack":true,"limit":7}"#;
+        let top = plan(options).unwrap().tracer;
+        let under = plan(&format!(r#"{{"tracer":"opcodeTracer","tracerConfig":{options}}}"#)).unwrap().tracer;
+        let want = StructLogConfig {
+            memory: true,
+            stack: false,
+            storage: true,
+            return_data: false,
+            limit: 7,
+            summary: false,
+        };
+        assert_eq!(top, TracerPlan::StructLog(want));
+        assert_eq!(under, TracerPlan::StructLog(StructLogConfig { summary: true, ..want }));
         let timeout = plan(r#"{"tracer":"callTracer","timeout":"5"}"#).unwrap_err();
         assert_eq!(timeout.to_string(), r#"time: missing unit in duration "5""#);
     }

@@ -39,11 +39,8 @@ pub const TRACERS: &[(&str, TracerName, Availability)] = &[
     ("muxTracer", TracerName::MuxTracer, Availability::NotYet),
     ("erc7562Tracer", TracerName::Erc7562Tracer, Availability::NotYet),
     ("keccak256PreimageTracer", TracerName::Keccak256PreimageTracer, Availability::NotYet),
-    ("opcodeTracer", TracerName::OpcodeTracer, Availability::NotYet),
+    ("opcodeTracer", TracerName::OpcodeTracer, Availability::Built),
 ];
-
-/// The name under which errors speak of the default tracer.
-pub(crate) const STRUCT_LOGGER: &str = "structLogger";
 
 fn names(keep: impl Fn(Availability) -> bool) -> String {
     let names: Vec<&str> = TRACERS.iter().filter(|t| keep(t.2)).map(|t| t.0).collect();

@@ -43,7 +43,7 @@ pub struct BlockStats {
 }
 
 /// How one transaction becomes bytes under a tracer.
-trait Engine {
+pub(crate) trait Engine {
     /// Executes the transaction that was sought and writes its result.
     fn run<R: Replay>(
         &mut self,
@@ -83,6 +83,10 @@ macro_rules! with_tracer {
         match &$plan.tracer {
             TracerPlan::Call(config) => {
                 let mut $engine = Recorded(crate::call_tracer::CallTracer::new(*config));
+                $body
+            }
+            TracerPlan::StructLog(config) => {
+                let mut $engine = crate::struct_logger::StructLogs::new(*config);
                 $body
             }
         }

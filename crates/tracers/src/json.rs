@@ -16,7 +16,7 @@ const HEX_BLOCK_BYTES: usize = 4096;
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// Both hex digits of every byte.
-const HEX_PAIRS: [[u8; 2]; 256] = {
+pub(crate) const HEX_PAIRS: [[u8; 2]; 256] = {
     let mut table = [[0u8; 2]; 256];
     let mut i = 0;
     while i < 256 {
@@ -91,6 +91,16 @@ impl<'a> JsonWriter<'a> {
             return self.raw_in_pieces(bytes);
         }
         self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The buffer with room for `bytes` more, for writers that append to it themselves.
+    #[inline(always)]
+    pub(crate) fn tail(&mut self, bytes: usize) -> &mut Vec<u8> {
+        if self.buffer.len() + bytes > CHUNK_BYTES {
+            self.make_room(bytes);
+        }
+        self.buffer.reserve(bytes);
+        &mut self.buffer
     }
 
     fn raw_in_pieces(&mut self, bytes: &[u8]) {

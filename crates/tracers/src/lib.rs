@@ -19,6 +19,7 @@ mod directory;
 mod drive;
 mod duration;
 mod error;
+mod failed_gas;
 mod fault;
 mod hooks;
 mod json;
@@ -32,6 +33,8 @@ mod recorder_hooks;
 mod replay;
 mod revert;
 mod sink;
+mod step_text;
+mod struct_logger;
 mod tracing;
 mod watch;
 
@@ -48,5 +51,6 @@ pub use recorder::{Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span}
 pub use replay::BlockReplay;
 pub use revert::unpack_revert;
 pub use sink::{Sink, SinkClosed};
+pub use struct_logger::StructLogConfig;
 pub use tracing::{Observed, Tracing, TxContext, TxEnd};
 pub use watch::Watched;

@@ -92,27 +92,44 @@ pub(crate) fn is_active(opcode: u8, spec: SpecId) -> bool {
     spec.is_enabled_in(since)
 }
 
-/// Gas that go-ethereum takes before it looks at memory: of the instructions for which the order shows.
+/// Gas that go-ethereum takes before it looks at memory, whatever the instruction's operands are.
 pub(crate) fn constant_gas(opcode: u8, spec: SpecId) -> u64 {
-    let by_fork = |frontier, tangerine, berlin| match spec {
+    let by_fork = |frontier, tangerine, istanbul, berlin| match spec {
         s if s.is_enabled_in(SpecId::BERLIN) => berlin,
+        s if s.is_enabled_in(SpecId::ISTANBUL) => istanbul,
         s if s.is_enabled_in(SpecId::TANGERINE) => tangerine,
         _ => frontier,
     };
     match opcode {
+        op::ADDRESS | op::ORIGIN | op::CALLER | op::CALLVALUE | op::CALLDATASIZE | op::CODESIZE => 2,
+        op::GASPRICE | op::COINBASE | op::TIMESTAMP | op::NUMBER | op::DIFFICULTY | op::GASLIMIT => 2,
+        op::RETURNDATASIZE | op::CHAINID | op::BASEFEE | op::BLOBBASEFEE | op::POP => 2,
+        op::PC | op::MSIZE | op::GAS | op::PUSH0 => 2,
+        op::MUL | op::DIV | op::SDIV | op::MOD | op::SMOD | op::SIGNEXTEND | op::SELFBALANCE | op::CLZ => 5,
+        op::ADDMOD | op::MULMOD | op::JUMP => 8,
+        op::JUMPI => 10,
+        op::JUMPDEST => 1,
+        op::BLOCKHASH => 20,
         op::KECCAK256 => 30,
-        op::CALLDATACOPY
-        | op::CODECOPY
-        | op::RETURNDATACOPY
-        | op::MCOPY
-        | op::MLOAD
-        | op::MSTORE
-        | op::MSTORE8 => 3,
-        op::EXTCODECOPY => by_fork(20, 700, 100),
+        op::EXTCODESIZE | op::EXTCODECOPY => by_fork(20, 700, 700, 100),
+        op::BALANCE => by_fork(20, 400, 700, 100),
+        op::EXTCODEHASH => by_fork(400, 400, 700, 100),
+        op::SLOAD => by_fork(50, 200, 800, 0),
         op::CREATE | op::CREATE2 => 32_000,
-        op::CALL | op::CALLCODE | op::DELEGATECALL | op::STATICCALL => by_fork(40, 700, 100),
-        op::SELFDESTRUCT => by_fork(0, 0, 5000),
-        op::TSTORE => 100,
+        op::CALL | op::CALLCODE | op::DELEGATECALL | op::STATICCALL => by_fork(40, 700, 700, 100),
+        op::SELFDESTRUCT => by_fork(0, 0, 0, 5000),
+        op::TLOAD | op::TSTORE => 100,
+        op::STOP | op::EXP | op::SSTORE | op::RETURN | op::REVERT | op::INVALID => 0,
+        op::LOG0..=op::LOG4 => 0,
+        other if OpCode::new(other).is_some() => 3,
         _ => 0,
+    }
+}
+
+/// Items at the top of the stack that the instruction may change or take.
+pub(crate) fn touched(opcode: u8) -> usize {
+    match opcode {
+        0x80..=0x8f => 0,
+        _ => inputs(opcode),
     }
 }

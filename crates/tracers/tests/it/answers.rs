@@ -6,10 +6,12 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The configurations of this crate's tests: the name that the answer files use, and the configuration's JSON.
-pub const CONFIGS: [(&str, &str); 3] = [
+pub const CONFIGS: [(&str, &str); 5] = [
     ("callTracer", r#"{"tracer":"callTracer"}"#),
     ("callTracer.withLog", r#"{"tracer":"callTracer","tracerConfig":{"withLog":true}}"#),
     ("callTracer.onlyTopCall", r#"{"tracer":"callTracer","tracerConfig":{"onlyTopCall":true}}"#),
+    ("structLogs", "{}"),
+    ("structLogs.full", r#"{"enableMemory":true,"enableReturnData":true}"#),
 ];
 
 /// The folder of fixtures, or `None` (with a line that says so) where it is missing.
@@ -49,6 +51,44 @@ pub fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
         .collect();
     out.sort();
     out
+}
+
+/// Whether everything is wanted, however long it takes.
+pub fn full() -> bool {
+    std::env::var("HEARTH_TEST").is_ok_and(|v| v == "full")
+}
+
+/// [`digest`] of a struct log's text, step by step: as values in memory it may be very large.
+pub fn digest_of_steps(text: &[u8]) -> String {
+    struct Steps(Sha256, bool);
+    impl<'de> serde::de::Visitor<'de> for &mut Steps {
+        type Value = ();
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("steps")
+        }
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut steps: A) -> Result<(), A::Error> {
+            while let Some(step) = steps.next_element::<Value>()? {
+                self.0.update(if self.1 { "," } else { "" });
+                self.0.update(step.to_string());
+                self.1 = true;
+            }
+            Ok(())
+        }
+    }
+    const HEAD: &[u8] = b"{\"structLogs\":";
+    const TAIL: &[u8] = b"],\"gas\":";
+    assert!(text.starts_with(HEAD), "structLogs come first");
+    let end = text.windows(TAIL.len()).rposition(|window| window == TAIL).unwrap() + 1;
+    let totals: Value = serde_json::from_slice(&[b"{", &text[end + 1..]].concat()).unwrap();
+    assert!(totals.as_object().unwrap().keys().all(|key| key.as_str() < "structLogs"), "{totals}");
+    let mut steps = Steps(Sha256::new(), false);
+    steps.0.update(totals.to_string().strip_suffix('}').unwrap());
+    steps.0.update(",\"structLogs\":[");
+    let mut deserializer = serde_json::Deserializer::from_slice(&text[HEAD.len()..end]);
+    serde::Deserializer::deserialize_seq(&mut deserializer, &mut steps).unwrap();
+    deserializer.end().unwrap();
+    steps.0.update("]}");
+    steps.0.finalize()[..8].iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// First 8 bytes of SHA-256 over the JSON with sorted keys and no white space, in hex.

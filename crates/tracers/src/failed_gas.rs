@@ -1,0 +1,279 @@
+//! What go-ethereum says that an instruction costs which did not run: its tracers are told of the cost before the
+//! instruction runs, so a step that fails has one as well.
+
+use crate::classify::Failure;
+use crate::fault::Fault;
+use crate::opcode::constant_gas;
+use alloy_primitives::{Address, U256};
+use revm::bytecode::{Bytecode, opcode as op};
+use revm::context::JournalEntry;
+use revm::context_interface::{ContextTr, JournalTr};
+use revm::inspector::JournalExt;
+use revm::primitives::hardfork::SpecId;
+
+/// Access of a slot that the transaction has not touched (EIP-2929).
+const COLD_SLOT_GAS: u64 = 2_100;
+/// What a cold account costs on top of a warm one (EIP-2929).
+const COLD_ACCOUNT_EXTRA_GAS: u64 = 2_500;
+/// Sending value along with a call.
+const CALL_VALUE_GAS: u64 = 9_000;
+/// Making an account by a call or a self-destruct.
+const NEW_ACCOUNT_GAS: u64 = 25_000;
+
+/// What the step of a failed instruction says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FailedStep {
+    /// Gas that the instruction would have cost.
+    pub(crate) cost: u64,
+    /// What computing that has added to the refund counter.
+    pub(crate) refund: i64,
+}
+
+impl Failure {
+    /// Cost and refund of the instruction that failed with `fault` in a frame of `contract`.
+    pub(crate) fn step<CTX: ContextTr<Journal: JournalExt>>(
+        &self,
+        fault: &Fault,
+        contract: Address,
+        context: &mut CTX,
+    ) -> FailedStep {
+        let constant = constant_gas(self.opcode, self.spec);
+        let before_dynamic = match fault {
+            Fault::InvalidOpcode(_) => return FailedStep::default(),
+            Fault::StackUnderflow { .. } | Fault::StackOverflow { .. } => true,
+            Fault::GasUintOverflow | Fault::GasRefused(_) => true,
+            _ => self.gas < constant,
+        };
+        if before_dynamic {
+            return FailedStep { cost: constant, refund: 0 };
+        }
+        let (dynamic, refund) = self.dynamic(contract, context);
+        FailedStep { cost: constant.saturating_add(dynamic), refund }
+    }
+
+    fn since(&self, fork: SpecId) -> bool {
+        self.spec.is_enabled_in(fork)
+    }
+
+    fn address(&self, item: usize) -> Address {
+        Address::from_word(self.items[item].into())
+    }
+
+    fn dynamic<CTX: ContextTr<Journal: JournalExt>>(
+        &self,
+        contract: Address,
+        context: &mut CTX,
+    ) -> (u64, i64) {
+        let words = |bytes: U256| bytes.saturating_to::<u64>().div_ceil(32);
+        let [_, size, length, extra, ..] = self.items;
+        let memory = || self.memory_gas();
+        let gas = match self.opcode {
+            op::MLOAD | op::MSTORE | op::MSTORE8 | op::RETURN | op::REVERT => memory(),
+            op::KECCAK256 => memory().saturating_add(words(size).saturating_mul(6)),
+            op::CALLDATACOPY | op::CODECOPY | op::RETURNDATACOPY | op::MCOPY => {
+                memory().saturating_add(words(length).saturating_mul(3))
+            }
+            op::EXTCODECOPY => {
+                let copy = memory().saturating_add(words(extra).saturating_mul(3));
+                copy.saturating_add(self.account_gas(context))
+            }
+            op::EXP => {
+                let each = if self.since(SpecId::SPURIOUS_DRAGON) { 50 } else { 10 };
+                10 + each * size.bit_len().div_ceil(8) as u64
+            }
+            op::LOG0..=op::LOG4 => {
+                let topics = u64::from(self.opcode - op::LOG0);
+                let data = size.saturating_to::<u64>().saturating_mul(8);
+                memory().saturating_add(data).saturating_add(375 * (topics + 1))
+            }
+            op::CREATE | op::CREATE2 => {
+                let code = if self.since(SpecId::SHANGHAI) { 2 } else { 0 };
+                let hash = if self.opcode == op::CREATE2 { 6 } else { 0 };
+                memory().saturating_add(words(length).saturating_mul(code + hash))
+            }
+            op::BALANCE | op::EXTCODESIZE | op::EXTCODEHASH => self.account_gas(context),
+            op::SLOAD if self.since(SpecId::BERLIN) => {
+                if self.slot_was_cold(context, contract) {
+                    COLD_SLOT_GAS
+                } else {
+                    100
+                }
+            }
+            op::SSTORE => return self.store_gas(context, contract),
+            op::SELFDESTRUCT => return self.selfdestruct_gas(context, contract),
+            op::CALL | op::CALLCODE | op::DELEGATECALL | op::STATICCALL => self.call_gas(context),
+            _ => 0,
+        };
+        (gas, 0)
+    }
+
+    fn account_gas<CTX: ContextTr<Journal: JournalExt>>(&self, context: &mut CTX) -> u64 {
+        let cold = self.since(SpecId::BERLIN) && self.was_cold(context, self.address(0));
+        if cold { COLD_ACCOUNT_EXTRA_GAS } else { 0 }
+    }
+
+    fn slot_was_cold<CTX: ContextTr<Journal: JournalExt>>(
+        &self,
+        context: &mut CTX,
+        contract: Address,
+    ) -> bool {
+        let slot = self.items[0];
+        let warmed_now = self.new_entries(context).iter().any(|entry| {
+            matches!(entry, JournalEntry::StorageWarmed { address, key } if *address == contract && *key == slot)
+        });
+        warmed_now || context.journal_mut().sload_skip_cold_load(contract, slot, true).is_err()
+    }
+
+    /// What the instruction itself has put into the journal.
+    fn new_entries<'c, CTX: ContextTr<Journal: JournalExt>>(&self, context: &'c CTX) -> &'c [JournalEntry] {
+        context.journal_ref().journal().get(self.journal..).unwrap_or_default()
+    }
+
+    /// The value of the instruction's slot before the transaction, and before the instruction.
+    fn slot_values<CTX: ContextTr<Journal: JournalExt>>(
+        &self,
+        context: &mut CTX,
+        contract: Address,
+    ) -> (U256, U256) {
+        let slot = self.items[0];
+        let overwritten = self.new_entries(context).iter().find_map(|entry| match entry {
+            JournalEntry::StorageChanged { address, key, had_value }
+                if *address == contract && *key == slot =>
+            {
+                Some(*had_value)
+            }
+            _ => None,
+        });
+        // The frame is about to be undone, and with it that this warms the slot.
+        let present = context.journal_mut().sload(contract, slot).map_or(U256::ZERO, |load| load.data);
+        let current = overwritten.unwrap_or(present);
+        let state = context.journal_ref().evm_state();
+        let original = state
+            .get(&contract)
+            .and_then(|account| account.storage.get(&slot))
+            .map_or(current, |slot| slot.original_value);
+        (original, current)
+    }
+
+    fn store_gas<CTX: ContextTr<Journal: JournalExt>>(
+        &self,
+        context: &mut CTX,
+        contract: Address,
+    ) -> (u64, i64) {
+        let cold = if self.since(SpecId::BERLIN) && self.slot_was_cold(context, contract) {
+            COLD_SLOT_GAS
+        } else {
+            0
+        };
+        let (original, current) = self.slot_values(context, contract);
+        let new = self.items[1];
+        let net = self.since(SpecId::ISTANBUL);
+        if !net {
+            return match (current.is_zero(), new.is_zero()) {
+                (true, false) => (20_000, 0),
+                (false, true) => (5_000, 15_000),
+                _ => (5_000, 0),
+            };
+        }
+        let (warm, reset) = if self.since(SpecId::BERLIN) { (100, 2_900) } else { (800, 5_000) };
+        let clearing: i64 = if self.since(SpecId::LONDON) { 4_800 } else { 15_000 };
+        if current == new {
+            return (cold + warm, 0);
+        }
+        if original == current {
+            return match (original.is_zero(), new.is_zero()) {
+                (true, _) => (cold + 20_000, 0),
+                (false, true) => (cold + reset, clearing),
+                (false, false) => (cold + reset, 0),
+            };
+        }
+        let mut refund = 0;
+        if !original.is_zero() {
+            if current.is_zero() {
+                refund -= clearing;
+            } else if new.is_zero() {
+                refund += clearing;
+            }
+        }
+        if original == new {
+            refund += (if original.is_zero() { 20_000 } else { reset }) as i64 - warm as i64;
+        }
+        (cold + warm, refund)
+    }
+
+    fn is_missing<CTX: ContextTr<Journal: JournalExt>>(&self, context: &mut CTX, address: Address) -> bool {
+        let spec = self.spec;
+        context
+            .journal_mut()
+            .load_account(address)
+            .is_ok_and(|account| account.data.state_clear_aware_is_empty(spec))
+    }
+
+    fn selfdestruct_gas<CTX: ContextTr<Journal: JournalExt>>(
+        &self,
+        context: &mut CTX,
+        contract: Address,
+    ) -> (u64, i64) {
+        let heir = self.address(0);
+        let mut gas = 0;
+        if self.since(SpecId::BERLIN) {
+            if self.was_cold(context, heir) {
+                gas += 2_600;
+            }
+        } else if self.since(SpecId::TANGERINE) {
+            gas += 5_000;
+        }
+        let balance = context
+            .journal_mut()
+            .load_account(contract)
+            .map_or(U256::ZERO, |account| account.data.info.balance);
+        let pays = !self.since(SpecId::SPURIOUS_DRAGON) || !balance.is_zero();
+        if self.since(SpecId::TANGERINE) && pays && self.is_missing(context, heir) {
+            gas += NEW_ACCOUNT_GAS;
+        }
+        let destroyed =
+            context.journal_ref().evm_state().get(&contract).is_some_and(|a| a.is_selfdestructed());
+        let refund = if self.since(SpecId::LONDON) || destroyed { 0 } else { 24_000 };
+        (gas, refund)
+    }
+
+    fn call_gas<CTX: ContextTr<Journal: JournalExt>>(&self, context: &mut CTX) -> u64 {
+        let target = self.address(1);
+        let mut left = self.gas_after_constant();
+        let mut access = 0;
+        if self.since(SpecId::BERLIN) && self.was_cold(context, target) {
+            access += COLD_ACCOUNT_EXTRA_GAS;
+        }
+        if self.since(SpecId::PRAGUE) {
+            let code = context.journal_mut().load_account_with_code(target).ok();
+            let delegate = code
+                .and_then(|account| account.data.info.code.clone())
+                .as_ref()
+                .and_then(Bytecode::eip7702_address);
+            if let Some(delegate) = delegate {
+                access += if self.was_cold(context, delegate) { 2_600 } else { 100 };
+            }
+        }
+        left = left.saturating_sub(access);
+        let value = matches!(self.opcode, op::CALL | op::CALLCODE) && !self.items[2].is_zero();
+        let mut base = self.memory_gas();
+        if value {
+            base = base.saturating_add(CALL_VALUE_GAS);
+        }
+        let makes_account = self.opcode == op::CALL
+            && (value || !self.since(SpecId::SPURIOUS_DRAGON))
+            && self.is_missing(context, target);
+        if makes_account {
+            base = base.saturating_add(NEW_ACCOUNT_GAS);
+        }
+        let asked = u64::try_from(self.items[0]).unwrap_or(u64::MAX);
+        let given = if self.since(SpecId::TANGERINE) {
+            // The reference subtracts without looking, so that too little gas becomes very much.
+            let rest = left.wrapping_sub(base);
+            asked.min(rest - rest / 64)
+        } else {
+            asked
+        };
+        base.saturating_add(given).saturating_add(access)
+    }
+}
