@@ -7,4 +7,5 @@ mod lifecycle;
 mod rendering;
 mod rpc_compat;
 mod support;
+mod trace_calls;
 mod traces;

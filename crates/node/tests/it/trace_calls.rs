@@ -1,0 +1,266 @@
+//! Traced calls: where they are made, what they may pretend, and what bundles of them see of each other.
+
+use crate::{
+    dev_chain::{open, send, sign, transfer},
+    support::{ask, execution_apis, trace},
+};
+use alloy_consensus::TxEip1559;
+use alloy_primitives::{TxKind, U256, address, hex};
+use hearth_node::{Node, NodeError};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Adds one to slot 0 and returns what was there, in 32 bytes:
+/// `PUSH0 SLOAD DUP1 PUSH0 MSTORE PUSH1 1 ADD PUSH0 SSTORE PUSH1 32 PUSH0 RETURN`.
+const COUNTER: &str = "0x5f54805f5260010160005560205ff3";
+/// Returns the block's number in 32 bytes.
+const NUMBER: &str = "0x435f5260205ff3";
+/// Returns the hash of the block whose number is the input.
+const BLOCK_HASH: &str = "0x5f35405f5260205ff3";
+
+const AT: &str = "0x00000000000000000000000000000000000000c0";
+
+fn word(value: u64) -> String {
+    format!("0x{value:064x}")
+}
+
+fn traced(node: &Arc<Node>, args: Value) -> Result<Value, NodeError> {
+    let mut args = args;
+    args["config"] = json!({ "tracer": "callTracer" });
+    trace(node, "traceCall", args)
+}
+
+fn many(node: &Arc<Node>, args: Value) -> Result<Value, NodeError> {
+    let mut args = args;
+    args["config"] = json!({ "tracer": "callTracer" });
+    trace(node, "traceCallMany", args)
+}
+
+#[test]
+fn a_call_sees_overrides_of_state_and_block() {
+    let (_home, node) = open();
+    let call = |code: &str, block_overrides: Value, input: &str| {
+        traced(
+            &node,
+            json!({ "transaction": { "to": AT, "input": input }, "block": "latest",
+                "stateOverrides": { AT: { "code": code, "stateDiff": { word(0): word(7) } } },
+                "blockOverrides": block_overrides }),
+        )
+        .expect("traces")
+    };
+    let counted = call(COUNTER, Value::Null, "0x");
+    assert_eq!(counted["output"], word(7));
+    assert_eq!(counted["type"], "CALL");
+    assert_eq!(counted["from"], "0x0000000000000000000000000000000000000000");
+    assert_eq!(counted["gas"], "0x2faf080", "the node's gas cap");
+    assert_eq!(call(NUMBER, Value::Null, "0x")["output"], word(0));
+    assert_eq!(call(NUMBER, json!({ "number": "0x9" }), "0x")["output"], word(9));
+    // On the block after the head, the head's hash is known.
+    let head = ask(&node, "getBlockByNumber", json!({ "block": "latest" })).expect("answers")["hash"].clone();
+    assert_eq!(call(BLOCK_HASH, json!({ "number": "0x1" }), &word(0))["output"], head);
+    assert_eq!(call(BLOCK_HASH, Value::Null, &word(0))["output"], word(0));
+}
+
+#[test]
+fn what_cannot_be_called_has_go_ethereums_words() {
+    let (_home, node) = open();
+    send(&node, sign(transfer(0), 0)).expect("accepted");
+    let refused = |args: Value| traced(&node, args).expect_err("refused").to_string();
+    let poor = json!({ "transaction": { "from": AT, "to": AT, "value": "0x1" }, "block": "latest" });
+    assert_eq!(
+        refused(poor),
+        "tracing failed: insufficient funds for gas * price + value: address 0x00000000000000000000000000000000000000C0 have 0 want 1"
+    );
+    let call = |block: &str, index: Value| {
+        refused(json!({ "transaction": { "to": AT }, "block": block, "txIndex": index }))
+    };
+    assert_eq!(call("pending", Value::Null), "tracing on top of pending is not supported");
+    assert_eq!(call("0x63", Value::Null), "block #99 not found");
+    assert_eq!(call("0x0", json!("0x0")), "no transaction in genesis");
+    let hash = ask(&node, "getBlockByNumber", json!({ "block": "0x1" })).expect("answers")["hash"].clone();
+    let hash = hash.as_str().expect("a hash");
+    assert_eq!(call("0x1", json!("0x1")), format!("transaction index 1 out of range for block {hash}"));
+    let both =
+        json!({ "transaction": { "to": AT, "gasPrice": "0x1", "maxFeePerGas": "0x1" }, "block": "latest" });
+    assert_eq!(refused(both), "both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
+}
+
+/// Every transaction of the recorded chain again as a call before its own place: it does what it did.
+#[test]
+fn a_transaction_called_before_itself_does_what_it_did() {
+    let Some((_home, node)) = execution_apis() else { return };
+    let mut compared = 0;
+    for number in 1..=54u64 {
+        let block = json!({ "block": format!("{number:#x}"), "full": true });
+        let block = ask(&node, "getBlockByNumber", block).expect("answers");
+        for (index, tx) in block["transactions"].as_array().expect("a list").iter().enumerate() {
+            // Blobs and authorizations are checked by other rules in calls; two of each kind are compared below them.
+            let mut call = json!({ "from": tx["from"], "to": tx["to"], "gas": tx["gas"], "value": tx["value"],
+                "input": tx["input"], "accessList": tx["accessList"] });
+            if tx["type"] == "0x0" || tx["type"] == "0x1" {
+                call["gasPrice"] = tx["gasPrice"].clone();
+            } else {
+                call["maxFeePerGas"] = tx["maxFeePerGas"].clone();
+                call["maxPriorityFeePerGas"] = tx["maxPriorityFeePerGas"].clone();
+            }
+            if tx["type"] == "0x3" || tx["type"] == "0x4" {
+                continue;
+            }
+            let asked =
+                json!({ "transaction": call, "block": block["hash"], "txIndex": format!("{index:#x}") });
+            let config = json!({ "tracer": "callTracer" });
+            let single = trace(&node, "traceTransaction", json!({ "hash": tx["hash"], "config": config }));
+            assert_eq!(traced(&node, asked).expect("traces"), single.expect("traces"), "{tx}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 200, "only {compared}");
+}
+
+#[test]
+fn bundles_carry_their_state() {
+    let (_home, node) = open();
+    let call = json!({ "to": AT });
+    let overrides = json!({ AT: { "code": COUNTER } });
+    let answer = many(
+        &node,
+        json!({ "bundles": [
+            { "transactions": [call, call] },
+            { "transactions": [] },
+            { "transactions": [call], "stateOverrides": { AT: { "code": NUMBER } }, "blockOverrides": { "number": "0x5" } },
+            { "transactions": [call], "stateOverrides": { AT: { "code": COUNTER } } },
+            { "transactions": [{ "to": AT, "input": word(2) }], "stateOverrides": { AT: { "code": BLOCK_HASH } },
+              "blockOverrides": { "number": "0x5" }, "blockHashes": [["0x2", word(77)]] },
+        ], "stateOverrides": overrides }),
+    )
+    .expect("traces");
+    let outputs: Vec<Vec<&str>> = answer
+        .as_array()
+        .expect("bundles")
+        .iter()
+        .map(|bundle| {
+            bundle.as_array().expect("calls").iter().map(|c| c["output"].as_str().expect("bytes")).collect()
+        })
+        .collect();
+    let words = |values: &[u64]| values.iter().map(|v| word(*v)).collect::<Vec<_>>();
+    assert_eq!(outputs, [words(&[0, 1]), words(&[]), words(&[5]), words(&[2]), words(&[77])]);
+    assert_eq!(many(&node, json!({ "bundles": [] })).expect("traces"), json!([]));
+}
+
+#[test]
+fn one_bad_call_of_a_bundle_does_not_spoil_the_rest() {
+    let (_home, node) = open();
+    let poor = json!({ "from": AT, "to": AT, "value": "0x1" });
+    let answer = many(
+        &node,
+        json!({ "bundles": [{ "transactions": [poor, { "to": AT }] }, { "transactions": [{ "to": AT }] }] }),
+    );
+    let answer = answer.expect("traces");
+    let error = answer[0][0]["error"].as_str().expect("an error");
+    assert!(error.starts_with("tracing failed: insufficient funds"), "{error}");
+    assert_eq!(answer[0][1]["type"], "CALL");
+    assert_eq!(answer[1][0]["type"], "CALL");
+}
+
+#[test]
+fn a_block_in_rlp_is_traced_as_the_one_that_is_known() {
+    let Some((_home, node)) = execution_apis() else { return };
+    let config = json!({ "tracer": "callTracer" });
+    for number in [1u64, 20, 40, 54] {
+        let block = format!("{number:#x}");
+        let rlp = ask(&node, "getRawBlock", json!({ "block": block })).expect("answers");
+        let given = trace(&node, "traceBlock", json!({ "rlp": rlp, "config": config })).expect("traces");
+        assert_eq!(
+            given,
+            trace(&node, "traceBlockByNumber", json!({ "block": block, "config": config })).expect("traces")
+        );
+    }
+    let refused = |rlp: &Value| {
+        trace(&node, "traceBlock", json!({ "rlp": rlp, "config": config })).expect_err("refused")
+    };
+    assert!(refused(&json!("0x01")).to_string().starts_with("could not decode block: "));
+    let genesis = ask(&node, "getRawBlock", json!({ "block": "0x0" })).expect("answers");
+    assert_eq!(refused(&genesis).to_string(), "genesis is not traceable");
+    // Another parent hash: bytes 4 to 36 of a block are the header's first field behind the two list heads.
+    let raw = ask(&node, "getRawBlock", json!({ "block": "0x2" })).expect("answers");
+    let parent =
+        ask(&node, "getBlockByNumber", json!({ "block": "0x2" })).expect("answers")["parentHash"].clone();
+    let unknown = "11".repeat(32);
+    let raw = raw.as_str().expect("hex").replacen(&parent.as_str().expect("hex")[2..], &unknown, 1);
+    assert_eq!(refused(&json!(raw)).to_string(), format!("block 0x{unknown} not found"));
+}
+
+#[test]
+fn the_root_after_the_last_transaction_is_the_blocks() {
+    let Some((_home, node)) = execution_apis() else { return };
+    let mut equal = 0;
+    for number in 1..=54u64 {
+        let block =
+            ask(&node, "getBlockByNumber", json!({ "block": format!("{number:#x}") })).expect("answers");
+        let roots = ask(&node, "intermediateRoots", json!({ "hash": block["hash"] })).expect("answers");
+        let roots = roots.as_array().expect("a list");
+        assert_eq!(roots.len(), block["transactions"].as_array().expect("a list").len());
+        // Rewards, withdrawals and request contracts change the state after the last transaction.
+        let ends = block["difficulty"] == "0x0"
+            && block["requestsHash"].is_null()
+            && block["withdrawals"].as_array().is_none_or(Vec::is_empty);
+        if ends && !roots.is_empty() {
+            assert_eq!(roots.last(), Some(&block["stateRoot"]), "block {number}");
+            equal += 1;
+        }
+    }
+    assert!(equal >= 5, "only {equal} blocks end with their last transaction");
+    let unknown = format!("0x{}", "22".repeat(32));
+    let refused = ask(&node, "intermediateRoots", json!({ "hash": unknown })).expect_err("refused");
+    assert_eq!(refused.to_string(), format!("block {unknown} not found"));
+}
+
+#[test]
+fn storage_comes_in_pages_as_of_a_transaction() {
+    let (_home, node) = open();
+    // Init code that sets slots 1 to 5 to their numbers, then deploys COUNTER.
+    let mut init = Vec::new();
+    for slot in 1..=5u8 {
+        init.extend([0x60, slot, 0x60, slot, 0x55]);
+    }
+    let code = hex::decode(COUNTER).expect("hex");
+    let at = u8::try_from(init.len() + 11).expect("short");
+    let length = u8::try_from(code.len()).expect("short");
+    init.extend([0x60, length, 0x60, at, 0x5f, 0x39, 0x60, length, 0x5f, 0xf3, 0x00]);
+    init.extend(&code);
+    let create = TxEip1559 {
+        to: TxKind::Create,
+        value: U256::ZERO,
+        gas_limit: 1_000_000,
+        input: init.into(),
+        ..transfer(0)
+    };
+    send(&node, sign(create, 0)).expect("accepted");
+    let contract = address!("0x5FbDB2315678afecb367f032d93F642f64180aa3");
+    let count =
+        TxEip1559 { to: TxKind::Call(contract), value: U256::ZERO, gas_limit: 100_000, ..transfer(1) };
+    send(&node, sign(count, 0)).expect("accepted");
+    let range = |block: &str, start: &str, max: u64| {
+        ask(&node, "storageRangeAt", json!({ "block": block, "txIndex": "0x0", "address": contract, "keyStart": start, "maxResult": max }))
+            .expect("answers")
+    };
+    assert_eq!(range("0x1", "0x", 10), json!({ "storage": null, "nextKey": null }), "before it was made");
+    let mut seen = Vec::new();
+    let mut start = "0x".to_owned();
+    loop {
+        let page = range("0x2", &start, 2);
+        for (hashed, entry) in page["storage"].as_object().expect("an object") {
+            let key: U256 = entry["key"].as_str().expect("a word").parse().expect("a word");
+            assert_eq!(*hashed, alloy_primitives::keccak256(key.to_be_bytes::<32>()).to_string());
+            assert_eq!(entry["key"], entry["value"]);
+            seen.push(key.to::<u64>());
+        }
+        match page["nextKey"].as_str() {
+            Some(next) => start = next.to_owned(),
+            None => break,
+        }
+    }
+    seen.sort_unstable();
+    // Slot 0 was still zero before transaction 0 of block 2.
+    assert_eq!(seen, [1, 2, 3, 4, 5]);
+}
