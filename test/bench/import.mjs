@@ -5,15 +5,15 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { cargo } from '../../native/setup/cargo.mjs'
-import { CACHE, ROOT } from '../../native/setup/env.mjs'
+import { ROOT } from '../../native/setup/env.mjs'
+import { generatedChain } from './chain.mjs'
 import { median, spread, table } from './stats.mjs'
 
 /** Interleaved pairs; the order within a pair alternates, so that warmth favours neither side. */
 const PAIRS = 5
 
 /** Blocks of the generated chain and transactions in each: long enough that process start is noise. */
-const CHAIN = { blocks: 400, transactions: 150 }
+const CHAIN = { blocks: 400, least: 150, most: 150 }
 
 const HEARTH = [process.execPath, path.join(ROOT, 'dist/cli/main.js')]
 
@@ -67,30 +67,6 @@ function theirs(dir) {
   }
 }
 
-/** The generated chain, made once a machine and kept in the cache. */
-async function generated() {
-  const dir = path.join(CACHE, `bench-chain-${CHAIN.blocks}-${CHAIN.transactions}`)
-  const facts = path.join(dir, 'facts.json')
-  if (!fs.existsSync(facts)) {
-    fs.mkdirSync(dir, { recursive: true })
-    const status = await cargo([
-      'run',
-      '--release',
-      '--quiet',
-      '-p',
-      'hearth-chain',
-      '--example',
-      'generate_chain',
-      '--',
-      dir,
-      String(CHAIN.blocks),
-      String(CHAIN.transactions),
-    ])
-    if (status !== 0) throw new Error('the generator of the bench chain failed')
-  }
-  return { dir, ...JSON.parse(fs.readFileSync(facts, 'utf8')) }
-}
-
 function compare(name, dir, facts) {
   const geth = spawnSync('geth', ['version']).status === 0
   const have = []
@@ -135,7 +111,7 @@ function recorded() {
 
 /** The bench behind `npm run bench -- import`. */
 export async function importBench() {
-  const chain = await generated()
+  const chain = await generatedChain(CHAIN)
   const rows = compare(`generated, ${chain.blocks} blocks, ${chain.transactions} transactions`, chain.dir, chain)
   const compat = path.resolve(ROOT, process.env.HEARTH_FIXTURES ?? '../shared/fixtures', 'rpc-compat')
   if (fs.existsSync(compat)) rows.push(...compare('execution-apis chain, 54 blocks (process start dominates)', compat, gasOf(compat)))

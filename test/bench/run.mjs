@@ -1,8 +1,9 @@
 // `npm run bench -- NAME…`: measures in pairs within one run, ours and theirs, and prints losing rows too.
 import { importBench } from './import.mjs'
+import { traceBench } from './trace.mjs'
 
 /** Benches by name. */
-const BENCHES = { import: importBench }
+const BENCHES = { import: importBench, trace: traceBench }
 
 const names = process.argv.slice(2).filter((a) => !a.startsWith('-'))
 const unknown = names.filter((n) => !(n in BENCHES))

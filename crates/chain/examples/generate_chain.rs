@@ -1,8 +1,10 @@
-//! Writes the chain that the import bench runs on: `generate_chain DIR BLOCKS TRANSACTIONS_PER_BLOCK`.
+//! Writes the chain that the benches run on: `generate_chain DIR BLOCKS LEAST MOST`, the transactions of a block growing
+//! from `LEAST` in the first block to `MOST` in the last.
 //!
 //! `DIR` gets `genesis.json`, `chain.rlp` and `facts.json` (`{"blocks":…,"transactions":…,"gas":…}`). The chain is the same
-//! for the same numbers: no clock and no randomness but a seeded one. Of ten transactions four move ether to one of
-//! 50,000 accounts, five move a token (two storage slots and a log), one hashes in a loop.
+//! for the same numbers: no clock and no randomness but a seeded one. Of twenty transactions eight move ether to one of
+//! 50,000 accounts, eight move a token (two storage slots and a log), two call through a contract that calls the token
+//! and two others, one hashes in a loop, one deploys a contract.
 
 use alloy_consensus::{
     EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH, SignableTransaction as _, TxEip1559,
@@ -16,7 +18,7 @@ use k256::ecdsa::SigningKey;
 use std::{error::Error, fs, path::Path, sync::atomic::AtomicBool};
 
 /// Gas limit of a block: far above what the transactions use.
-const GAS_LIMIT: u64 = 60_000_000;
+const GAS_LIMIT: u64 = 150_000_000;
 /// Seconds between blocks.
 const BLOCK_SECONDS: u64 = 12;
 /// Accounts that send.
@@ -34,6 +36,16 @@ const TOKEN_CODE: &[u8] = &hex!(
 const HASHER: Address = address!("00000000000000000000000000000000000bbbbb");
 /// Hashes its own result 200 times.
 const HASHER_CODE: &[u8] = &hex!("60c85b6020600020600052600190038060025700");
+
+const ROUTER: Address = address!("00000000000000000000000000000000000ccccc");
+/// Calls the token with its own calldata, then the hasher by STATICCALL and by DELEGATECALL.
+const ROUTER_CODE: &[u8] = &hex!(
+    "3660006000376000600036600060007300000000000000000000000000000000000aaaaa5af150600060006000600073"
+    "00000000000000000000000000000000000bbbbb5afa50600060006000600073"
+    "00000000000000000000000000000000000bbbbb5af45000"
+);
+/// Init code that leaves ten bytes of code.
+const INIT_CODE: &[u8] = &hex!("600a600c600039600a6000f360016000550000000000");
 
 struct Sender {
     key: SigningKey,
@@ -76,11 +88,18 @@ fn genesis(senders: &[Sender]) -> Result<String, Box<dyn Error>> {
         genesis["alloc"][sender.address.to_string()] =
             serde_json::json!({"balance": "0xd3c21bcecceda1000000"});
     }
-    genesis["alloc"][TOKEN.to_string()] =
-        serde_json::json!({"balance": "0x0", "code": Bytes::from_static(TOKEN_CODE).to_string()});
-    genesis["alloc"][HASHER.to_string()] =
-        serde_json::json!({"balance": "0x0", "code": Bytes::from_static(HASHER_CODE).to_string()});
+    for (address, code) in [(TOKEN, TOKEN_CODE), (HASHER, HASHER_CODE), (ROUTER, ROUTER_CODE)] {
+        let code = Bytes::from_static(code).to_string();
+        genesis["alloc"][address.to_string()] = serde_json::json!({ "balance": "0x0", "code": code });
+    }
     Ok(serde_json::to_string_pretty(&genesis)?)
+}
+
+/// Calldata of the token: to whom and how much.
+fn transfer(random: &mut Random) -> Bytes {
+    let to = account("holder", random.below(HOLDERS)).into_word();
+    let amount = B256::from(U256::from(random.below(1_000)));
+    [to.as_slice(), amount.as_slice()].concat().into()
 }
 
 fn transaction(
@@ -88,19 +107,16 @@ fn transaction(
     chain_id: u64,
     random: &mut Random,
 ) -> Result<Transaction, Box<dyn Error>> {
-    let (to, value, input, gas_limit) = match random.below(10) {
-        0..=3 => (
-            account("receiver", random.below(RECEIVERS)),
-            U256::from(1 + random.below(1_000_000)),
-            Bytes::new(),
-            21_000,
-        ),
-        4..=8 => {
-            let to = account("holder", random.below(HOLDERS)).into_word();
-            let amount = B256::from(U256::from(random.below(1_000)));
-            (TOKEN, U256::ZERO, [to.as_slice(), amount.as_slice()].concat().into(), 100_000)
+    let call = |to: Address, input: Bytes, gas_limit: u64| (TxKind::Call(to), U256::ZERO, input, gas_limit);
+    let (to, value, input, gas_limit) = match random.below(20) {
+        0..=7 => {
+            let to = account("receiver", random.below(RECEIVERS));
+            (TxKind::Call(to), U256::from(1 + random.below(1_000_000)), Bytes::new(), 21_000)
         }
-        _ => (HASHER, U256::ZERO, Bytes::new(), 100_000),
+        8..=15 => call(TOKEN, transfer(random), 100_000),
+        16..=17 => call(ROUTER, transfer(random), 200_000),
+        18 => call(HASHER, Bytes::new(), 100_000),
+        _ => (TxKind::Create, U256::ZERO, Bytes::from_static(INIT_CODE), 100_000),
     };
     let tx = TxEip1559 {
         chain_id,
@@ -108,7 +124,7 @@ fn transaction(
         gas_limit,
         max_fee_per_gas: 100_000_000_000,
         max_priority_fee_per_gas: 1_000_000_000,
-        to: TxKind::Call(to),
+        to,
         value,
         access_list: Default::default(),
         input,
@@ -177,7 +193,7 @@ fn extend(
     Ok(header)
 }
 
-fn generate(dir: &Path, blocks: u64, per_block: u64) -> Result<(), Box<dyn Error>> {
+fn generate(dir: &Path, blocks: u64, least: u64, most: u64) -> Result<(), Box<dyn Error>> {
     let mut senders = senders()?;
     let genesis = genesis(&senders)?;
     fs::write(dir.join("genesis.json"), &genesis)?;
@@ -185,8 +201,10 @@ fn generate(dir: &Path, blocks: u64, per_block: u64) -> Result<(), Box<dyn Error
     let chain = Chain::create(&home, &genesis, &ChainOptions::default())?;
     let mut parent = chain.head_block()?.ok_or("no genesis")?.block.header.clone();
     let mut random = Random(1);
-    let mut gas = 0;
-    for _ in 0..blocks {
+    let (mut gas, mut count) = (0, 0);
+    for block in 0..blocks {
+        let per_block = least + (most - least) * block / blocks.saturating_sub(1).max(1);
+        count += per_block;
         let mut transactions = Vec::new();
         for _ in 0..per_block {
             let sender = &mut senders[random.below(SENDERS) as usize];
@@ -205,15 +223,15 @@ fn generate(dir: &Path, blocks: u64, per_block: u64) -> Result<(), Box<dyn Error
     // Last: the bench takes a folder with facts for a whole one.
     fs::write(
         dir.join("facts.json"),
-        format!(r#"{{"blocks":{blocks},"transactions":{},"gas":{gas}}}"#, blocks * per_block),
+        format!(r#"{{"blocks":{blocks},"transactions":{},"gas":{gas}}}"#, count),
     )?;
     Ok(())
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [dir, blocks, per_block] = arguments.as_slice() else {
-        return Err("usage: generate_chain DIR BLOCKS TRANSACTIONS_PER_BLOCK".into());
+    let [dir, blocks, least, most] = arguments.as_slice() else {
+        return Err("usage: generate_chain DIR BLOCKS LEAST MOST".into());
     };
-    generate(Path::new(dir), blocks.parse()?, per_block.parse()?)
+    generate(Path::new(dir), blocks.parse()?, least.parse()?, most.parse()?)
 }

@@ -1,0 +1,25 @@
+// The generated chain that benches run on: made once a machine, kept in the cache.
+import fs from 'node:fs'
+import path from 'node:path'
+import { cargo } from '../../native/setup/cargo.mjs'
+import { CACHE, ROOT } from '../../native/setup/env.mjs'
+
+/** Changes whenever the generator makes another chain for the same numbers. */
+const GENERATOR = 2
+
+/**
+ * A chain of `blocks` blocks whose transactions grow from `least` to `most` a block: the folder with genesis.json and chain.rlp, and
+ * its blocks, transactions and gas.
+ */
+export async function generatedChain({ blocks, least, most }) {
+  const dir = path.join(CACHE, `bench-chain-${GENERATOR}-${blocks}-${least}-${most}`)
+  const facts = path.join(dir, 'facts.json')
+  if (!fs.existsSync(facts)) {
+    fs.rmSync(dir, { recursive: true, force: true })
+    fs.mkdirSync(dir, { recursive: true })
+    const example = ['run', '--release', '--quiet', '-p', 'hearth-chain', '--example', 'generate_chain', '--']
+    const status = await cargo([...example, dir, String(blocks), String(least), String(most)], { cwd: ROOT })
+    if (status !== 0) throw new Error('the generator of the bench chain failed')
+  }
+  return { dir, ...JSON.parse(fs.readFileSync(facts, 'utf8')) }
+}
