@@ -13,7 +13,8 @@ const PROMISED = {
     estimateGas sendRawTransaction`,
   net: 'version',
   web3: 'clientVersion',
-  debug: 'getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash',
+  debug: `getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash traceBlock traceCall
+    traceCallMany traceBadBlock getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile`,
   rpc: 'modules',
 }
 

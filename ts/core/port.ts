@@ -44,6 +44,9 @@ export interface Operations {
   getRawHeader: { block: BlockRef }
   getRawReceipts: { block: BlockRef }
   getRawTransaction: { hash: Hex }
+  intermediateRoots: { hash: Hex }
+  storageRangeAt: { block: BlockRef; txIndex: Hex; address: Hex; keyStart: Hex; maxResult: Hex }
+  getBadBlocks: undefined
 }
 
 /** What `call` and `estimateGas` take. */
@@ -54,11 +57,38 @@ export interface CallArguments {
   blockOverrides: JsonObject | undefined
 }
 
+/** Calls of one simulated block. */
+export interface CallBundle {
+  readonly transactions: readonly JsonObject[]
+  readonly blockOverrides: JsonObject | undefined
+  /** Hashes of blocks to pretend: number and hash. */
+  readonly blockHashes: readonly (readonly [Hex, Hex])[]
+  readonly stateOverrides: JsonObject | undefined
+}
+
 /** Operations that answer with a stream of JSON bytes. */
 export interface StreamOperations {
   traceTransaction: { hash: Hex; config: JsonObject | undefined }
   traceBlockByNumber: { block: BlockNumber; config: JsonObject | undefined }
   traceBlockByHash: { hash: Hex; config: JsonObject | undefined }
+  traceBlock: { rlp: Hex; config: JsonObject | undefined }
+  traceBadBlock: { hash: Hex; config: JsonObject | undefined }
+  traceCall: {
+    transaction: JsonObject
+    block: BlockRef
+    txIndex: Hex | undefined
+    stateOverrides: JsonObject | undefined
+    blockOverrides: JsonObject | undefined
+    config: JsonObject | undefined
+  }
+  traceCallMany: {
+    bundles: readonly CallBundle[]
+    block: BlockRef | undefined
+    transactionIndex: Hex | undefined
+    stateOverrides: JsonObject | undefined
+    blockOverrides: JsonObject | undefined
+    config: JsonObject | undefined
+  }
 }
 
 /** The JSON bytes of one result in chunks, made as fast as they are taken. */

@@ -157,8 +157,14 @@ export const resultHead = (id: string): string => `{"jsonrpc":"2.0","id":${id},"
 /** What stands after them. */
 export const RESULT_TAIL = '}'
 
-/** A whole answer with an error. */
-export function errorAnswer(id: string, e: RpcError): string {
+/** An error as a member of an envelope. */
+function errorMember(e: RpcError): string {
   const data = e.data === undefined ? '' : `,"data":${JSON.stringify(e.data)}`
-  return `{"jsonrpc":"2.0","id":${id},"error":{"code":${e.code},"message":${JSON.stringify(e.message)}${data}}}`
+  return `"error":{"code":${e.code},"message":${JSON.stringify(e.message)}${data}}`
 }
+
+/** What stands after the bytes of a result that was cut short: clients look for `error` first. */
+export const lateError = (e: RpcError): string => `,${errorMember(e)}${RESULT_TAIL}`
+
+/** A whole answer with an error. */
+export const errorAnswer = (id: string, e: RpcError): string => `{"jsonrpc":"2.0","id":${id},${errorMember(e)}}`

@@ -69,6 +69,9 @@ export const parseError = (): RpcError => new RpcError(CODE.parse, 'parse error'
 export const invalidRequest = (message = 'invalid request'): RpcError => new RpcError(CODE.invalidRequest, message)
 export const methodNotFound = (method: string): RpcError =>
   new RpcError(CODE.methodNotFound, `the method ${method} does not exist/is not available`)
+/** A method of go-ethereum that is left out on purpose. */
+export const notServed = (method: string, instead: string): RpcError =>
+  new RpcError(CODE.methodNotFound, `the method ${method} does not exist/is not available: use ${instead}`)
 export const invalidParams = (message: string): RpcError => new RpcError(CODE.invalidParams, message)
 export const responseTooLarge = (): RpcError => new RpcError(CODE.responseTooLarge, 'response too large')
 

@@ -1,11 +1,20 @@
 // Every method that this node has, listed by hand: nothing becomes an endpoint by accident.
 import type { Method } from './method.ts'
+import { getBadBlocks } from './methods/debug/getBadBlocks.ts'
 import { getRawBlock } from './methods/debug/getRawBlock.ts'
 import { getRawHeader } from './methods/debug/getRawHeader.ts'
 import { getRawReceipts } from './methods/debug/getRawReceipts.ts'
 import { getRawTransaction } from './methods/debug/getRawTransaction.ts'
+import { intermediateRoots } from './methods/debug/intermediateRoots.ts'
+import { standardTraceBadBlockToFile } from './methods/debug/standardTraceBadBlockToFile.ts'
+import { standardTraceBlockToFile } from './methods/debug/standardTraceBlockToFile.ts'
+import { storageRangeAt } from './methods/debug/storageRangeAt.ts'
+import { traceBadBlock } from './methods/debug/traceBadBlock.ts'
+import { traceBlock } from './methods/debug/traceBlock.ts'
 import { traceBlockByHash } from './methods/debug/traceBlockByHash.ts'
 import { traceBlockByNumber } from './methods/debug/traceBlockByNumber.ts'
+import { traceCall } from './methods/debug/traceCall.ts'
+import { traceCallMany } from './methods/debug/traceCallMany.ts'
 import { traceTransaction } from './methods/debug/traceTransaction.ts'
 import { baseFee } from './methods/eth/baseFee.ts'
 import { blobBaseFee } from './methods/eth/blobBaseFee.ts'
@@ -69,6 +78,15 @@ export const METHODS: readonly Method[] = [
   getRawHeader,
   getRawReceipts,
   getRawTransaction,
+  getBadBlocks,
+  intermediateRoots,
+  standardTraceBadBlockToFile,
+  standardTraceBlockToFile,
+  storageRangeAt,
+  traceBadBlock,
+  traceBlock,
+  traceCall,
+  traceCallMany,
   traceBlockByHash,
   traceBlockByNumber,
   traceTransaction,

@@ -55,6 +55,11 @@ impl HomePaths {
         self.home.join("data/ledger")
     }
 
+    /// The last blocks that were refused.
+    pub(crate) fn bad_blocks(&self) -> PathBuf {
+        self.home.join("data").join("bad_blocks.rlp")
+    }
+
     /// The hash of the chosen head while another branch is being worked on; see [`crate::Chain`].
     pub(crate) fn chosen_head(&self) -> PathBuf {
         self.home.join("data/ledger/head")

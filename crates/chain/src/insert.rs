@@ -138,6 +138,22 @@ impl Chain {
         given: Prepared,
     ) -> Result<Inserted, ChainError> {
         let Prepared { block, hash, senders } = given;
+        let inserted = self.insert_one(working, &block, hash, senders);
+        if matches!(&inserted, Err(ChainError::Refused { source, .. }) if !matches!(source, BlockError::State(_)))
+        {
+            // Why it was refused counts more than that it could not be kept.
+            let _ = self.keep_bad_block(&block, hash);
+        }
+        inserted
+    }
+
+    fn insert_one(
+        &self,
+        working: &mut Working,
+        block: &Block,
+        hash: B256,
+        senders: Option<Vec<Address>>,
+    ) -> Result<Inserted, ChainError> {
         let header = &block.header;
         if self.ledger.has_block(&hash) {
             self.reconsider(working, &hash)?;
@@ -150,11 +166,11 @@ impl Chain {
             validate_merge(&self.spec, header, parent.total_difficulty).map_err(refused)?;
         }
         validate_header(&self.spec, header, &parent.block.header).map_err(refused)?;
-        validate_body(&self.spec, &block, &Family(self)).map_err(refused)?;
+        validate_body(&self.spec, block, &Family(self)).map_err(refused)?;
         let total_difficulty = parent.total_difficulty.saturating_add(header.difficulty);
         self.move_to(working, header.parent_hash)?;
         let before = working.chosen.unwrap_or(header.parent_hash);
-        let gas_used = self.execute(&block, hash, total_difficulty, senders)?;
+        let gas_used = self.execute(block, hash, total_difficulty, senders)?;
         let candidate = self.candidate(&block.header, hash, total_difficulty);
         if before == header.parent_hash || self.wins(&candidate, &before)? {
             self.choose(working, hash)?;

@@ -6,6 +6,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod bad_blocks;
 mod chain;
 pub mod dev;
 mod error;
@@ -16,6 +17,7 @@ pub mod import;
 mod insert;
 pub mod pool;
 
+pub use bad_blocks::{MAX_BAD_BLOCK_BYTES, MAX_BAD_BLOCKS};
 pub use chain::{Chain, ChainOptions};
 pub use error::ChainError;
 pub use export::{ExportRange, ExportReport};

@@ -90,6 +90,12 @@ pub enum NodeError {
         /// Hash of the parent.
         hash: B256,
     },
+    /// A block that is not among the refused ones.
+    #[error("bad block {hash} not found")]
+    BadBlockNotFound {
+        /// Hash asked for.
+        hash: B256,
+    },
     /// A place in a block that it does not have.
     #[error("{message}")]
     InvalidIndex {
@@ -214,7 +220,7 @@ impl NodeError {
             Self::BlockNotFound { .. } => "block_not_found",
             Self::TransactionNotFound => "transaction_not_found",
             Self::BlockDecode { .. } => "transaction_decode",
-            Self::ParentNotFound { .. } => "block_not_found",
+            Self::BadBlockNotFound { .. } | Self::ParentNotFound { .. } => "block_not_found",
             Self::InvalidIndex { .. } => "transaction_not_found",
             Self::GenesisNotTraceable => "genesis_not_traceable",
             Self::ExecutionReverted { .. } => "execution_reverted",

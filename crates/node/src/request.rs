@@ -189,6 +189,8 @@ pub enum Request {
         /// Which transaction.
         hash: B256,
     },
+    /// The last blocks that this home refused.
+    GetBadBlocks,
     /// State roots after each transaction of a block.
     IntermediateRoots {
         /// Which block.
@@ -329,6 +331,14 @@ pub enum TraceRequest {
     TraceBlock {
         /// The block in RLP.
         rlp: Bytes,
+        /// The tracer's configuration.
+        #[serde(default)]
+        config: Option<serde_json::Value>,
+    },
+    /// All transactions of a block that this home refused.
+    TraceBadBlock {
+        /// Which block.
+        hash: B256,
         /// The tracer's configuration.
         #[serde(default)]
         config: Option<serde_json::Value>,

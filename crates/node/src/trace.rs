@@ -1,6 +1,10 @@
 //! Traces: finds block and state, drives the tracers, fills the stream.
 
-use crate::{ByteSender, NodeError, OpenHome, TraceRequest, ops::trace_call, workers::guarded};
+use crate::{
+    ByteSender, NodeError, OpenHome, TraceRequest,
+    ops::{bad_blocks, trace_call},
+    workers::guarded,
+};
 use alloy_primitives::Address;
 use alloy_rlp::Decodable as _;
 use hearth_ledger::StoredBlock;
@@ -37,6 +41,10 @@ impl OpenHome {
                 let plan = plan_of(config.as_ref())?;
                 let block = self.block_by_hash(hash)?.ok_or(NodeError::BlockNotFound { number: None })?;
                 self.trace_stored(&block, None, &plan, &limits, &mut sender)
+            }
+            TraceRequest::TraceBadBlock { hash, config } => {
+                let plan = plan_of(config.as_ref())?;
+                self.trace_given(&bad_blocks::find(self, hash)?, &plan, &limits, &mut sender)
             }
             TraceRequest::TraceBlock { rlp, config } => {
                 let plan = plan_of(config.as_ref())?;

@@ -33,6 +33,9 @@ export function part<T>(name: string, codec: Codec<T>, value: unknown): T {
 /** What a JSON value is, for messages. */
 export const kindOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
 
+/** Any JSON value, as it is. */
+export const anything: Codec<unknown> = (value) => value
+
 /** true or false. */
 export const boolean: Codec<boolean> = (value) => {
   if (typeof value !== 'boolean') throw new BadValue(`cannot use ${kindOf(value)} as a boolean`)

@@ -1,5 +1,6 @@
 //! One small function an operation: typed arguments in, JSON bytes out.
 
+pub(crate) mod bad_blocks;
 mod blocks;
 mod call_site;
 mod chain;
@@ -68,6 +69,7 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
         Request::GetRawHeader { block } => raw::header(home, block),
         Request::GetRawReceipts { block } => raw::receipts(home, block),
         Request::GetRawTransaction { hash } => raw::transaction(home, &hash),
+        Request::GetBadBlocks => bad_blocks::list(home),
         Request::IntermediateRoots { hash } => roots::intermediate(home, &hash),
         Request::StorageRangeAt { block, tx_index, address, key_start, max_result } => {
             let max_slots = usize::try_from(max_result.to::<u64>()).unwrap_or(usize::MAX);

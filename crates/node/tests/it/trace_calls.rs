@@ -5,7 +5,9 @@ use crate::{
     support::{ask, execution_apis, trace},
 };
 use alloy_consensus::TxEip1559;
-use alloy_primitives::{TxKind, U256, address, hex};
+use alloy_primitives::{B256, TxKind, U256, address, hex};
+use alloy_rlp::Encodable as _;
+use hearth_chain::MAX_BAD_BLOCKS;
 use hearth_node::{Node, NodeError};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -263,4 +265,51 @@ fn storage_comes_in_pages_as_of_a_transaction() {
     seen.sort_unstable();
     // Slot 0 was still zero before transaction 0 of block 2.
     assert_eq!(seen, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn refused_blocks_are_kept_and_traced() {
+    let (home, node) = open();
+    send(&node, sign(transfer(0), 0)).expect("accepted");
+    let config = json!({ "tracer": "callTracer" });
+    let good =
+        trace(&node, "traceBlockByNumber", json!({ "block": "0x1", "config": config })).expect("traces");
+    assert_eq!(ask(&node, "getBadBlocks", Value::Null).expect("answers"), json!([]));
+    let chain = node.chain().expect("open");
+    let hash = chain.ledger().canonical_hash(1).expect("reads").expect("there");
+    let block = chain.ledger().block(&hash).expect("reads").expect("there").block.clone();
+    let mut hashes = Vec::new();
+    for number in 0..=MAX_BAD_BLOCKS {
+        let mut bad = block.clone();
+        bad.header.state_root = B256::with_last_byte(u8::try_from(number).expect("few"));
+        hashes.push(bad.header.hash_slow());
+        // The same again changes nothing.
+        for _ in 0..2 {
+            let refused = chain.insert_block(bad.clone()).expect_err("refused").to_string();
+            assert!(refused.contains("state root"), "{refused}");
+        }
+    }
+    drop(chain);
+    node.close().expect("closes");
+    drop(node);
+    let node = Node::open(crate::support::config(home.path(), hearth_node::Mode::Dev)).expect("opens");
+    let listed = ask(&node, "getBadBlocks", Value::Null).expect("answers");
+    let listed = listed.as_array().expect("a list");
+    let newest: Vec<Value> = hashes.iter().rev().take(MAX_BAD_BLOCKS).map(|hash| json!(hash)).collect();
+    assert_eq!(listed.iter().map(|row| row["hash"].clone()).collect::<Vec<_>>(), newest);
+    assert_eq!(listed[0]["block"]["hash"], listed[0]["hash"]);
+    assert_eq!(listed[0]["block"]["transactions"][0]["hash"], good[0]["txHash"]);
+    let mut rlp = Vec::new();
+    let newest = {
+        let mut bad = block;
+        bad.header.state_root = B256::with_last_byte(MAX_BAD_BLOCKS as u8);
+        bad
+    };
+    newest.encode(&mut rlp);
+    assert_eq!(listed[0]["rlp"], format!("0x{}", hex::encode(rlp)));
+    let traced = |hash: &B256| trace(&node, "traceBadBlock", json!({ "hash": hash, "config": config }));
+    assert_eq!(traced(&hashes[MAX_BAD_BLOCKS]).expect("traces"), good);
+    // The oldest made room for the others.
+    let refused = traced(&hashes[0]).expect_err("refused").to_string();
+    assert_eq!(refused, format!("bad block {} not found", hashes[0]));
 }

@@ -1,0 +1,10 @@
+// debug_getBadBlocks: The last blocks that this home refused.
+import { method } from '../../method.ts'
+
+export const getBadBlocks = method({
+  name: 'debug_getBadBlocks',
+  doc: 'The last blocks that this home refused, newest first: hash, block and RLP of each.',
+  cost: 'read',
+  params: [],
+  handle: ({ core }) => core.request('getBadBlocks', undefined),
+})

@@ -1,0 +1,11 @@
+// debug_intermediateRoots: State root after each transaction of a block.
+import { hash, traceConfig } from '../../codec/index.ts'
+import { method, optional, required } from '../../method.ts'
+
+export const intermediateRoots = method({
+  name: 'debug_intermediateRoots',
+  doc: 'State root after each transaction of a block.',
+  cost: 'heavy',
+  params: [required('hash', hash), optional('config', traceConfig)],
+  handle: ({ core }, hash) => core.request('intermediateRoots', { hash }),
+})

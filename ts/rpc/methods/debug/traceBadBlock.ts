@@ -1,0 +1,11 @@
+// debug_traceBadBlock: Traces of all transactions of a block that this home refused.
+import { hash, traceConfig, withTimeout } from '../../codec/index.ts'
+import { method, optional, required } from '../../method.ts'
+
+export const traceBadBlock = method({
+  name: 'debug_traceBadBlock',
+  doc: 'Traces of all transactions of a block that this home refused.',
+  cost: 'heavy',
+  params: [required('hash', hash), optional('config', traceConfig)],
+  handle: ({ core, traceTimeoutMs }, hash, config) => core.stream('traceBadBlock', { hash, config: withTimeout(config, traceTimeoutMs) }),
+})

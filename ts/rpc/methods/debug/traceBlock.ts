@@ -1,0 +1,11 @@
+// debug_traceBlock: Traces of all transactions of a block given as RLP, whose parent must be known.
+import { data, traceConfig, withTimeout } from '../../codec/index.ts'
+import { method, optional, required } from '../../method.ts'
+
+export const traceBlock = method({
+  name: 'debug_traceBlock',
+  doc: 'Traces of all transactions of a block given as RLP, whose parent must be known.',
+  cost: 'heavy',
+  params: [required('block', data), optional('config', traceConfig)],
+  handle: ({ core, traceTimeoutMs }, rlp, config) => core.stream('traceBlock', { rlp, config: withTimeout(config, traceTimeoutMs) }),
+})

@@ -1,0 +1,23 @@
+// debug_traceCall: Trace of a call on the state after a block, in the environment of that block; with `txIndex` in the configuration, before that transaction.
+import { blockRef, callConfig, transaction, withTimeout } from '../../codec/index.ts'
+import { method, optional, required } from '../../method.ts'
+
+const NOTHING = { txIndex: undefined, stateOverrides: undefined, blockOverrides: undefined, config: undefined }
+
+export const traceCall = method({
+  name: 'debug_traceCall',
+  doc: 'Trace of a call on the state after a block, in the environment of that block; with `txIndex` in the configuration, before that transaction.',
+  cost: 'heavy',
+  params: [required('transaction', transaction), required('block', blockRef), optional('config', callConfig)],
+  handle: ({ core, traceTimeoutMs }, transaction, block, given) => {
+    const { txIndex, stateOverrides, blockOverrides, config } = { ...NOTHING, ...given }
+    return core.stream('traceCall', {
+      transaction,
+      block,
+      txIndex,
+      stateOverrides,
+      blockOverrides,
+      config: withTimeout(config, traceTimeoutMs),
+    })
+  },
+})

@@ -1,0 +1,18 @@
+// debug_traceCallMany: Traces of bundles of calls, an array for each bundle; every call sees what those before it left.
+import { bundles, callConfig, callContext, withTimeout } from '../../codec/index.ts'
+import { method, optional, required } from '../../method.ts'
+
+const NOTHING = { stateOverrides: undefined, blockOverrides: undefined, config: undefined }
+
+export const traceCallMany = method({
+  name: 'debug_traceCallMany',
+  doc: 'Traces of bundles of calls, an array for each bundle; every call sees what those before it left.',
+  cost: 'heavy',
+  params: [required('bundles', bundles), optional('context', callContext), optional('config', callConfig)],
+  handle: ({ core, traceTimeoutMs }, bundles, context, given) => {
+    const { stateOverrides, blockOverrides, config } = { ...NOTHING, ...given }
+    const { block, transactionIndex } = { block: undefined, transactionIndex: undefined, ...context }
+    const asked = { bundles, block, transactionIndex, stateOverrides, blockOverrides }
+    return core.stream('traceCallMany', { ...asked, config: withTimeout(config, traceTimeoutMs) })
+  },
+})
