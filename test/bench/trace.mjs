@@ -23,6 +23,9 @@ const LOOP_ADDRESS = '0x00000000000000000000000000000000000d00d5'
 
 const TRACERS = ['callTracer', 'prestateTracer', 'flatCallTracer']
 
+/** An error stands at the beginning of an answer. */
+const ERROR_WITHIN_BYTES = 100
+
 /** Milliseconds that a node may take to answer for the first time. */
 const START_MS = 60_000
 
@@ -44,7 +47,12 @@ async function ask(url, method, params, encoding = 'identity') {
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
   let bytes = 0
-  for await (const chunk of response.body) bytes += chunk.length
+  for await (const chunk of response.body) {
+    // An error comes fast, and must not be taken for a fast answer.
+    if (bytes === 0 && Buffer.from(chunk.subarray(0, ERROR_WITHIN_BYTES)).includes('"error":{"code"'))
+      throw new Error(Buffer.from(chunk).toString())
+    bytes += chunk.length
+  }
   return { ms: Number(process.hrtime.bigint() - began) / 1e6, bytes }
 }
 
@@ -123,6 +131,15 @@ function peakMiB(pid) {
   return kib ? Number(kib) / 1024 : undefined
 }
 
+/** A row; one that fails says so and does not end the bench. */
+async function row(name, sides, method, params, options) {
+  try {
+    return await pair(name, sides, method, params, options)
+  } catch (e) {
+    return [name, 'failed', '', '', e.message]
+  }
+}
+
 /** One row: both sides asked in turn, their answers compared first where `compare` says so. */
 async function pair(name, sides, method, params, { compare = true, pairs = PAIRS, encoding, unit } = {}) {
   const { ours, theirs } = sides
@@ -158,7 +175,7 @@ async function blockRows(chain, sides) {
     const size = `${block.transactions.length} transactions, ${(Number(block.gasUsed) / 1e6).toFixed(0)} Mgas`
     for (const tracer of TRACERS) {
       const name = `traceBlock ${tracer}, ${size} (ms)`
-      rows.push(await pair(name, sides, 'debug_traceBlockByNumber', [tag, { tracer, timeout: '300s' }]))
+      rows.push(await row(name, sides, 'debug_traceBlockByNumber', [tag, { tracer, timeout: '300s' }]))
     }
     if (number !== chain.blocks) continue
     rows.push(
@@ -188,13 +205,13 @@ async function loopRows(sides) {
     // geth holds the whole answer in memory: ten million steps would be gigabytes.
     const peer = steps > 1_000_000 ? { ours: sides.ours } : sides
     const before = peakMiB(sides.ours.pid)
-    const row = await pair(`struct logs, ${steps / 1e6} M steps (M steps/s)`, peer, 'debug_traceCall', params, {
+    const loop = await row(`struct logs, ${steps / 1e6} M steps (M steps/s)`, peer, 'debug_traceCall', params, {
       compare: false,
       pairs: 3,
       unit: (ms) => steps / 1e3 / ms,
     })
     const after = peakMiB(sides.ours.pid)
-    rows.push(row)
+    rows.push(loop)
     if (before !== undefined && after !== undefined) rows.push([`  memory that they added (MiB)`, (after - before).toFixed(0), '', '', ''])
   }
   return rows
