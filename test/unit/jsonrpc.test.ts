@@ -202,16 +202,26 @@ describe('batches', () => {
     ])
   })
 
-  it('cut off a stream at the limit of bytes', async () => {
-    const stream = fakeStream(['x'.repeat(60), 'x'.repeat(60), 'x'.repeat(60)])
+  it('never cut off a stream, but refuse what follows a long one', async () => {
+    const stream = fakeStream(['"', 'x'.repeat(60), 'x'.repeat(60), '"'])
     const tracing = dispatcher(fakeCore({ blockNumber: '1' }, () => stream))
     const trace = { jsonrpc: '2.0', id: 1, method: 'debug_traceBlockByNumber', params: ['0x1'] }
-    const answer = JSON.parse((await tracing([trace, { ...trace, id: 2, method: 'eth_blockNumber', params: [] }])) as string) as {
-      error?: { code: number }
-    }[]
-    expect(answer.map((r) => r.error?.code)).toEqual([-32003, -32003])
-    expect(stream.cancelled).toBe(true)
-    expect(stream.taken).toBe(2)
+    const answer = JSON.parse((await tracing([trace, { ...trace, id: 2, method: 'eth_blockNumber', params: [] }])) as string)
+    expect(answer).toEqual([
+      { jsonrpc: '2.0', id: 1, result: 'x'.repeat(120) },
+      { jsonrpc: '2.0', id: 2, error: { code: -32003, message: 'response too large' } },
+    ])
+  })
+
+  it('stream where they are large, and name a late failure behind its result', async () => {
+    const long = fakeStream(['["', ...Array.from({ length: 40 }, () => 'x'.repeat(65_536)), '"]', new CoreError('trace', 'too late')])
+    const tracing = dispatcher(fakeCore({ blockNumber: '"0x1"' }, () => long))
+    const trace = { jsonrpc: '2.0', id: 1, method: 'debug_traceBlockByNumber', params: ['0x1'] }
+    const answer = JSON.parse((await tracing([{ ...trace, id: 0, method: 'eth_blockNumber', params: [] }, trace])) as string)
+    expect(answer[0]).toEqual({ jsonrpc: '2.0', id: 0, result: '0x1' })
+    expect(answer[1].result[0].length).toBe(40 * 65_536)
+    expect(answer[1].error).toEqual({ code: -32000, message: 'too late' })
+    expect(answer.length).toBe(2)
   })
 })
 
@@ -233,8 +243,14 @@ describe('streams', () => {
     expect(await failing(trace)).toBe('{"jsonrpc":"2.0","id":"π","error":{"code":-32000,"message":"transaction not found"}}')
   })
 
-  it('that fail later fail the reader', async () => {
-    const failing = dispatcher(fakeCore({}, () => fakeStream(['[1', ',2', new CoreError('trace', 'execution timeout')])))
-    await expect(failing(trace)).rejects.toThrow('execution timeout')
+  it('that fail later name the error behind a result that is cut short', async () => {
+    const failing = dispatcher(fakeCore({}, () => fakeStream(['[1', ',2', ']', new CoreError('trace', 'execution timeout')])))
+    const text = (await failing(trace)) as string
+    expect(text).toBe('{"jsonrpc":"2.0","id":"π","result":[1,2],"error":{"code":-32000,"message":"execution timeout"}}')
+  })
+
+  it('that break later fail the reader', async () => {
+    const failing = dispatcher(fakeCore({}, () => fakeStream(['[1', ',2', new CoreError('closed', 'the node is closed')])))
+    await expect(failing(trace)).rejects.toThrow('the node is closed')
   })
 })

@@ -180,7 +180,7 @@ describe('gzip', () => {
 
 describe('streams', () => {
   it.each(['identity', 'gzip'])('that fail in the middle cut the connection (%s)', async (encoding) => {
-    const stream = fakeStream(['[1', ',2', ',3', new CoreError('trace', 'execution timeout')])
+    const stream = fakeStream(['[1', ',2', ',3', new CoreError('closed', 'the node is closed')])
     const { httpUrl } = await serve(fakeCore({}, () => stream))
     await expect(raw(httpUrl, 'POST', { ...JSON_TYPE, 'accept-encoding': encoding }, TRACE)).rejects.toThrow()
     expect(stream.cancelled).toBe(true)
@@ -342,7 +342,7 @@ describe('WebSocket', () => {
   })
 
   it('a stream that fails in the middle ends the connection', async () => {
-    const { wsUrl } = await serve(fakeCore({}, () => fakeStream(['[1', ',2', ',3', new CoreError('trace', 'execution timeout')])))
+    const { wsUrl } = await serve(fakeCore({}, () => fakeStream(['[1', ',2', ',3', new CoreError('closed', 'the node is closed')])))
     const socket = await open(wsUrl)
     socket.on('error', () => undefined)
     const closed = new Promise((resolve) => socket.once('close', resolve))

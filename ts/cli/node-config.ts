@@ -23,6 +23,7 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
       feeHistoryMaxBlocks: settings['evm.fee_history_max_blocks'],
       txFeeCapWei: orZero(settings['evm.tx_fee_cap_gwei']) * WEI_PER_GWEI,
       allowUnprotectedTxs: settings['evm.allow_unprotected_txs'],
+      traceTimeoutMs: settings['evm.trace_timeout_ms'],
     },
     pool: {
       maxTransactions: settings['txpool.max_transactions'],

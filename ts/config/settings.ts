@@ -79,11 +79,23 @@ export const SETTINGS = {
     unit: 'gas',
     doc: 'Most gas that eth_call and eth_estimateGas may use.',
   }),
-  'evm.trace_timeout_ms': setting({
+  'evm.trace_transaction_timeout_ms': setting({
     kind: integer(1, 3_600_000),
     default: 5000,
     unit: 'ms',
-    doc: 'Longest run of the trace of one transaction where the request names no timeout.',
+    doc: 'Longest run of the trace of one transaction where the request names no timeout. Waiting for the reader does not count.',
+  }),
+  'evm.trace_timeout_ms': setting({
+    kind: integer(1, 86_400_000),
+    default: 300_000,
+    unit: 'ms',
+    doc: 'Longest run of a whole trace call, waiting for the reader included; a longer timeout in the request raises it.',
+  }),
+  'evm.trace_stall_timeout_ms': setting({
+    kind: integer(1, 86_400_000),
+    default: 30_000,
+    unit: 'ms',
+    doc: 'A client that takes nothing of a streamed answer for this long is cut off.',
   }),
   'evm.logs_max_block_range': setting({
     kind: integerOr('none', 1, Number.MAX_SAFE_INTEGER),

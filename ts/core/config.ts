@@ -18,6 +18,8 @@ export interface NodeConfig {
     /** 0 is no cap. */
     readonly txFeeCapWei: number
     readonly allowUnprotectedTxs: boolean
+    /** Longest run of a whole trace call, in milliseconds. */
+    readonly traceTimeoutMs: number
   }
   readonly pool: {
     readonly maxTransactions: number

@@ -16,6 +16,8 @@ export interface AppOptions {
   readonly corsOrigins: readonly string[]
   readonly maxBodyBytes: number
   readonly compression: Compression
+  /** A client that takes nothing of a streamed answer for this long is cut off, in milliseconds. */
+  readonly stallMs: number
   /** Told of failures that no client can be told of. */
   readonly report: (e: unknown) => void
 }
@@ -54,7 +56,7 @@ async function serveRpc(options: AppOptions, request: IncomingMessage, response:
   const accepted = Array.isArray(accept) ? accept.join(',') : accept
   if (answer === undefined) response.end()
   else if (answer instanceof Uint8Array) await sendBytes(response, answer, accepted, options.compression)
-  else await sendStream(response, answer, accepted, options.compression)
+  else await sendStream(response, answer, accepted, options.compression, options.stallMs)
 }
 
 async function handle(options: AppOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -52,6 +52,7 @@ export async function startServer(settings: Settings, dispatch: Dispatch, report
     corsOrigins,
     maxBodyBytes: settings['evm.max_request_body_bytes'],
     compression: { thresholdBytes: settings['evm.gzip_threshold_bytes'], level: settings['evm.gzip_level'] },
+    stallMs: settings['evm.trace_stall_timeout_ms'],
     report,
   })
   const sockets = createWebSocketEndpoint({
@@ -59,6 +60,7 @@ export async function startServer(settings: Settings, dispatch: Dispatch, report
     corsOrigins,
     maxPayloadBytes: settings['evm.ws_max_payload_bytes'],
     maxInFlight: settings['evm.ws_max_in_flight'],
+    stallMs: settings['evm.trace_stall_timeout_ms'],
     report,
   })
   const timeouts = { requestTimeout: REQUEST_READ_MS_MAX, headersTimeout: REQUEST_READ_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS }

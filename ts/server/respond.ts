@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import type { ResultStream } from '../core/port.ts'
 import { negotiate } from './accept.ts'
+import { parts } from './parts.ts'
 
 /** How answers are compressed. */
 export interface Compression {
@@ -34,27 +35,31 @@ export async function sendBytes(
   }
 }
 
-/** Writes a chunk and waits until there is room for the next; false once the client is gone. */
-async function write(sink: NodeJS.WritableStream, chunk: Uint8Array, gone: AbortSignal): Promise<boolean> {
-  if (gone.aborted) return false
+/** Writes a chunk and waits until there is room for the next; false once the client is gone, or takes nothing for too long. */
+async function write(sink: NodeJS.WritableStream, chunk: Uint8Array, gone: AbortController, stallMs: number): Promise<boolean> {
+  if (gone.signal.aborted) return false
   if (sink.write(chunk)) return true
+  const timer = setTimeout(() => gone.abort(), stallMs)
   try {
-    await once(sink, 'drain', { signal: gone })
+    await once(sink, 'drain', { signal: gone.signal })
     return true
   } catch {
     return false
+  } finally {
+    clearTimeout(timer)
   }
 }
 
 /**
- * Sends an answer in chunks as the core makes them. A client that leaves cancels the work; work that fails in the middle destroys the
- * connection, so that the client cannot take a part for the whole.
+ * Sends an answer in chunks as the core makes them. A client that leaves, or takes nothing for `stallMs` milliseconds, cancels the work;
+ * work that fails in the middle destroys the connection, so that the client cannot take a part for the whole.
  */
 export async function sendStream(
   response: ServerResponse,
   stream: ResultStream,
   accept: string | undefined,
   compression: Compression,
+  stallMs: number,
 ): Promise<void> {
   const gone = new AbortController()
   // A response that is closed already says so no more.
@@ -72,7 +77,11 @@ export async function sendStream(
   const sink = packer ?? response
   try {
     for (let chunk = await stream.next(); chunk !== null; chunk = await stream.next()) {
-      if (!(await write(sink, chunk, gone.signal))) return
+      for (const part of parts(chunk)) {
+        if (await write(sink, part, gone, stallMs)) continue
+        response.destroy()
+        return
+      }
     }
     sink.end()
   } catch (e) {

@@ -5,6 +5,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import type { Answer, Dispatch } from '../rpc/dispatch.ts'
 import { isAllowedOrigin } from './cors.ts'
 import { PING_EVERY_MS, STOP_MS_MAX } from './limits.ts'
+import { parts } from './parts.ts'
 import { WaitingClient } from './waiting.ts'
 
 /** What the WebSocket side needs to know. */
@@ -15,6 +16,8 @@ export interface WebSocketOptions {
   readonly maxPayloadBytes: number
   /** Messages of a connection that are served at the same time. */
   readonly maxInFlight: number
+  /** A client that takes nothing of an answer for this long is cut off, in milliseconds. */
+  readonly stallMs: number
   readonly report: (e: unknown) => void
 }
 
@@ -102,7 +105,10 @@ class Connection {
       let chunk = await answer.next()
       while (chunk !== null) {
         const following = await answer.next()
-        if (!(await this.frame(chunk, following === null))) return
+        const pieces = [...parts(chunk)]
+        for (const [i, piece] of pieces.entries()) {
+          if (!(await this.frame(piece, following === null && i === pieces.length - 1, this.options.stallMs))) return
+        }
         chunk = following
       }
     } finally {
@@ -110,11 +116,15 @@ class Connection {
     }
   }
 
-  /** Sends a frame and waits until it has left; false once the client is gone. */
-  private frame(bytes: Uint8Array, last: boolean): Promise<boolean> {
+  /** Sends a frame and waits until it has left; false once the client is gone, or has taken nothing for `stallMs` milliseconds. */
+  private frame(bytes: Uint8Array, last: boolean, stallMs?: number): Promise<boolean> {
     return new Promise((resolve) => {
-      if (this.socket.readyState !== this.socket.OPEN) resolve(false)
-      else this.socket.send(bytes, { binary: false, fin: last, compress: false }, (e) => resolve(e == null))
+      if (this.socket.readyState !== this.socket.OPEN) return resolve(false)
+      const timer = stallMs === undefined ? undefined : setTimeout(() => this.socket.terminate(), stallMs)
+      this.socket.send(bytes, { binary: false, fin: last, compress: false }, (e) => {
+        clearTimeout(timer)
+        resolve(e == null)
+      })
     })
   }
 }

@@ -85,6 +85,8 @@ pub struct RpcLimits {
     pub fee_history_max_blocks: u64,
     /// Highest total fee that `eth_sendRawTransaction` accepts, in wei; 0 for no cap.
     pub tx_fee_cap_wei: u128,
+    /// Longest run of a whole trace call, in milliseconds; a longer `timeout` of the request raises it.
+    pub trace_timeout_ms: u64,
     /// Whether legacy transactions without a chain id (EIP-155) are accepted.
     pub allow_unprotected_txs: bool,
 }
@@ -180,7 +182,7 @@ mod tests {
             "caches": { "stateBytes": 1 },
             "rpc": {
                 "gasCap": 50_000_000, "logsMaxResults": 10_000, "logsMaxBlockRange": 0,
-                "feeHistoryMaxBlocks": 1024, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
+                "feeHistoryMaxBlocks": 1024, "traceTimeoutMs": 300_000, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
                 "allowUnprotectedTxs": false
             },
             "pool": {

@@ -51,6 +51,9 @@ pub enum NodeError {
         /// Which field and why.
         reason: String,
     },
+    /// Nobody waits for the answer any more; what was written of it is no whole value.
+    #[error("cancelled: nobody waits for the answer")]
+    Cancelled,
     /// The genesis file does not read as one.
     #[error("genesis: {reason}")]
     Genesis {
@@ -233,6 +236,7 @@ impl NodeError {
             Self::NotRetained { .. } | Self::StateNotCanonical { .. } => "not_retained",
             Self::Execution { .. } => "execution",
             Self::Trace { .. } => "trace",
+            Self::Cancelled => "cancelled",
             Self::Busy { .. } => "busy",
             Self::Closed => "closed",
             Self::Store { .. } => "store",

@@ -14,9 +14,9 @@ pub const CHUNK_BYTES: usize = 64 * 1024;
 /// Chunks that may wait for the reader; the job pauses beyond.
 pub const CHUNKS_WAITING: usize = 8;
 
-/// How long a full stream waits for a reader that takes nothing; then the job gives up, so that a client which
-/// stopped reading does not keep a thread of the pool.
-pub const STALL_LIMIT: Duration = Duration::from_secs(60);
+/// How long a full stream waits for a reader within the process; then the job gives up. Servers cut off clients that
+/// stop reading much earlier, by cancelling; a stream may wait long for its turn in the answer to a batch.
+pub const STALL_LIMIT: Duration = Duration::from_secs(3600);
 
 /// What [`ByteStream::next`] gives: a chunk, or `None` at the end.
 pub type NextChunk = Result<Option<Vec<u8>>, NodeError>;

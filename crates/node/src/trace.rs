@@ -10,7 +10,7 @@ use alloy_rlp::Decodable as _;
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Block, Header};
 use hearth_tracers::{BlockReplay, Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan};
-use std::sync::atomic::Ordering;
+use std::{sync::atomic::Ordering, time::Duration};
 
 impl Sink for ByteSender {
     fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
@@ -21,7 +21,8 @@ impl Sink for ByteSender {
 impl OpenHome {
     /// Runs a trace to its end, on the thread of the heavy pool that calls this.
     pub(crate) fn run_trace(&self, request: TraceRequest, cancel: Cancel, mut sender: ByteSender) {
-        let limits = Limits { cancel, ..Limits::default() };
+        let call_timeout = Duration::from_millis(self.config().rpc.trace_timeout_ms);
+        let limits = Limits { call_timeout, cancel, ..Limits::default() };
         let outcome = guarded(|| match &request {
             TraceRequest::TraceCall(asked) => trace_call::one(self, asked, &limits, &mut sender),
             TraceRequest::TraceCallMany(asked) => trace_call::many(self, asked, &limits, &mut sender),
@@ -153,6 +154,7 @@ pub(crate) fn trace_error(error: TraceError) -> NodeError {
         TraceError::NotBuilt { .. } | TraceError::JavaScript { .. } | TraceError::UnknownTracer { .. } => {
             NodeError::Unsupported { message: error.to_string() }
         }
+        TraceError::Cancelled => NodeError::Cancelled,
         other => NodeError::Trace { message: other.to_string() },
     }
 }

@@ -21,7 +21,8 @@ pub trait Replay {
     fn hash(&self, index: usize) -> B256;
 
     /// Gets ready for transaction `index` and says where it stands. Indexes never go down. `should_stop` is asked
-    /// between transactions that are executed on the way.
+    /// now and then while transactions are executed on the way; where it says so, the error is
+    /// [`TraceError::Cancelled`].
     fn seek(&mut self, index: usize, should_stop: &dyn Fn() -> bool) -> Result<TxContext, TraceError>;
 
     /// Executes the transaction that was sought, the inspector watching, and keeps its effects. After an error the
@@ -193,7 +194,11 @@ fn one<R: Replay, E: Engine>(
     if index >= count {
         return Err(TraceError::IndexOutOfRange { index, count });
     }
-    let tx = replay.seek(index, &|| limits.cancel.is_cancelled())?;
     let limits = Limits { timeout: plan.timeout, ..limits.clone() };
+    let should_stop = || limits.cancel.is_cancelled() || limits.call_is_over();
+    let tx = replay.seek(index, &should_stop).map_err(|error| match error {
+        TraceError::Cancelled if !limits.cancel.is_cancelled() => TraceError::CallTimeout,
+        error => error,
+    })?;
     engine.run(replay, &tx, &limits, json)
 }

@@ -63,6 +63,9 @@ pub enum TraceError {
     /// The transaction took longer than `timeout` allows.
     #[error("execution timeout")]
     ExecutionTimeout,
+    /// The whole call took longer than a call may.
+    #[error("trace call timeout")]
+    CallTimeout,
     /// Whoever asked is gone.
     #[error("trace cancelled")]
     Cancelled,

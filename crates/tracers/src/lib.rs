@@ -46,7 +46,9 @@ pub use duration::{DurationError, parse_go_duration};
 pub use error::{ConfigError, TraceError};
 pub use fault::{Fault, GasRefusal};
 pub use json::{HELD_BACK_BYTES, JsonWriter};
-pub use limits::{Cancel, DEFAULT_RECORDING_LIMIT_BYTES, DEFAULT_TRACE_TIMEOUT, Limits};
+pub use limits::{
+    Cancel, DEFAULT_CALL_TIMEOUT, DEFAULT_RECORDING_LIMIT_BYTES, DEFAULT_TRACE_TIMEOUT, Limits,
+};
 pub use recorder::{Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span};
 pub use replay::BlockReplay;
 pub use revert::unpack_revert;

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Time that one transaction's trace may take where the configuration says nothing, as go-ethereum's default.
 pub const DEFAULT_TRACE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Time that a whole call may take, waiting for its reader included, where nobody says otherwise.
+pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Bytes that the recording of one transaction may take: frames, logs, inputs and outputs.
 pub const DEFAULT_RECORDING_LIMIT_BYTES: usize = 1 << 30;
@@ -31,21 +34,34 @@ impl Cancel {
     }
 }
 
-/// Bounds of the recording of one transaction.
+/// Bounds of one call: of each of its transactions, and of all together.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Time for one transaction. The drivers put the plan's in its place.
+    /// Time for one transaction, without waiting for the reader. The drivers put the plan's in its place.
     pub timeout: Duration,
+    /// When the call began.
+    pub started: Instant,
+    /// Time for the whole call; a longer `timeout` raises it.
+    pub call_timeout: Duration,
     /// Bytes for one transaction's recording.
     pub recording_bytes: usize,
     /// Ends the trace early.
     pub cancel: Cancel,
 }
 
+impl Limits {
+    /// Whether the call has taken all of its time.
+    pub(crate) fn call_is_over(&self) -> bool {
+        self.started.elapsed() >= self.call_timeout.max(self.timeout)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             timeout: DEFAULT_TRACE_TIMEOUT,
+            started: Instant::now(),
+            call_timeout: DEFAULT_CALL_TIMEOUT,
             recording_bytes: DEFAULT_RECORDING_LIMIT_BYTES,
             cancel: Cancel::new(),
         }

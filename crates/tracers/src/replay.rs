@@ -3,6 +3,7 @@
 use crate::drive::Replay;
 use crate::error::TraceError;
 use crate::tracing::{TxContext, TxEnd};
+use crate::watch::StopWatch;
 use alloy_consensus::Transaction as _;
 use alloy_primitives::{Address, B256};
 use hearth_evm::{
@@ -11,6 +12,9 @@ use hearth_evm::{
 use hearth_primitives::{Block, BlockHashes, StateReader, Transaction};
 use revm::Inspector;
 use std::borrow::Cow;
+
+/// Transactions with at most this gas run to their end before anybody asks whether to stop: they take milliseconds.
+const UNWATCHED_GAS: u64 = 2_000_000;
 
 /// Runs the transactions of a block on the state of its parent, in order; those that are not asked for unwatched.
 pub struct BlockReplay<'a> {
@@ -95,7 +99,16 @@ impl Replay for BlockReplay<'_> {
                 return Err(TraceError::Cancelled);
             }
             let (tx, sender) = self.current()?;
-            let outcome = self.executor.transact(tx, sender);
+            let outcome = if tx.gas_limit() > UNWATCHED_GAS {
+                let mut stop = StopWatch::new(should_stop);
+                let outcome = self.executor.transact_inspected(tx, sender, &mut stop);
+                if stop.stopped {
+                    return Err(TraceError::Cancelled);
+                }
+                outcome
+            } else {
+                self.executor.transact(tx, sender)
+            };
             outcome.map_err(|error| {
                 TraceError::Replay(format!("transaction {} ({}): {error}", self.next, tx.tx_hash()))
             })?;

@@ -70,28 +70,63 @@ impl<'t, T: Observed + ?Sized> Watched<'t, T> {
             self.abort = self.reason();
         }
         if self.abort.is_some() {
-            // A fatal error unwinds the whole transaction, so that nothing of it reaches the state.
             self.weight_left = 1;
-            *context.error() = Err(ContextError::Custom("trace aborted".to_owned()));
-            interpreter.halt_fatal();
+            halt(interpreter, context);
         }
     }
 
     fn reason(&self) -> Option<TraceError> {
-        let Limits { timeout, recording_bytes, cancel } = &self.limits;
-        if cancel.is_cancelled() || self.tracer.is_closed() {
+        let limits = &self.limits;
+        if limits.cancel.is_cancelled() || self.tracer.is_closed() {
             return Some(TraceError::Cancelled);
         }
-        if self.running() >= *timeout {
+        if limits.call_is_over() {
+            return Some(TraceError::CallTimeout);
+        }
+        if self.running() >= limits.timeout {
             return Some(TraceError::ExecutionTimeout);
         }
-        (self.tracer.size_bytes() > *recording_bytes)
-            .then_some(TraceError::TooLarge { limit_bytes: *recording_bytes })
+        let limit_bytes = limits.recording_bytes;
+        (self.tracer.size_bytes() > limit_bytes).then_some(TraceError::TooLarge { limit_bytes })
     }
 
     fn running(&self) -> Duration {
         self.started.elapsed().saturating_sub(self.tracer.waited())
     }
+}
+
+/// Stops a transaction that no tracer watches.
+pub(crate) struct StopWatch<'s> {
+    should_stop: &'s dyn Fn() -> bool,
+    weight_left: u32,
+    pub(crate) stopped: bool,
+}
+
+impl<'s> StopWatch<'s> {
+    pub(crate) fn new(should_stop: &'s dyn Fn() -> bool) -> Self {
+        Self { should_stop, weight_left: WEIGHT_BETWEEN_LOOKS, stopped: false }
+    }
+}
+
+impl<'a> Inspector<EvmContext<'a>> for StopWatch<'_> {
+    #[inline]
+    fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
+        let weight = WEIGHTS[usize::from(interpreter.bytecode.opcode())];
+        self.weight_left = self.weight_left.saturating_sub(weight);
+        if self.weight_left == 0 {
+            self.weight_left = WEIGHT_BETWEEN_LOOKS;
+            self.stopped |= (self.should_stop)();
+        }
+        if self.stopped {
+            halt(interpreter, context);
+        }
+    }
+}
+
+/// Unwinds the whole transaction by a fatal error, so that nothing of it reaches the state.
+fn halt<CTX: ContextTr>(interpreter: &mut Interpreter<EthInterpreter>, context: &mut CTX) {
+    *context.error() = Err(ContextError::Custom("trace aborted".to_owned()));
+    interpreter.halt_fatal();
 }
 
 impl<'a, T: Observed + ?Sized> Inspector<EvmContext<'a>> for Watched<'_, T> {

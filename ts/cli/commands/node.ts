@@ -26,7 +26,7 @@ export async function serve(
   try {
     const namespaces = settings['evm.namespaces']
     const dispatch = makeDispatch(
-      { core, namespaces, clientVersion: clientVersion(), traceTimeoutMs: settings['evm.trace_timeout_ms'] },
+      { core, namespaces, clientVersion: clientVersion(), traceTimeoutMs: settings['evm.trace_transaction_timeout_ms'] },
       {
         requests: settings['evm.batch_request_limit'],
         responseBytes: settings['evm.batch_response_max_bytes'],

@@ -39,6 +39,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
             logs_max_results: 10_000,
             logs_max_block_range: 0,
             fee_history_max_blocks: 1024,
+            trace_timeout_ms: 300_000,
             tx_fee_cap_wei: 1_000_000_000_000_000_000,
             allow_unprotected_txs: false,
         },
