@@ -150,6 +150,8 @@ pub struct ByteSender {
     channel: Arc<Channel>,
     buffer: Vec<u8>,
     stall_limit: Duration,
+    /// Whether a chunk was handed on.
+    sent: bool,
     finished: bool,
 }
 
@@ -166,6 +168,7 @@ impl ByteSender {
             self.buffer.extend_from_slice(now);
             bytes = later;
             let full = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK_BYTES));
+            self.sent = true;
             self.put(full)?;
         }
         self.buffer.extend_from_slice(bytes);
@@ -185,10 +188,11 @@ impl ByteSender {
         self.channel.state.lock().cancelled
     }
 
-    /// Hands on what is left and says how it ended.
+    /// Hands on what is left and says how it ended. What is left of a failure is handed on only behind what was handed
+    /// on before: it completes that.
     pub fn finish(mut self, end: Result<(), NodeError>) {
         let rest = std::mem::take(&mut self.buffer);
-        if !rest.is_empty() && end.is_ok() {
+        if !rest.is_empty() && (end.is_ok() || self.sent) {
             let _ = self.put(rest);
         }
         self.end(end);
@@ -254,6 +258,7 @@ pub fn channel(on_cancel: impl Fn() + Send + Sync + 'static) -> (ByteSender, Byt
         channel: channel.clone(),
         buffer: Vec::new(),
         stall_limit: STALL_LIMIT,
+        sent: false,
         finished: false,
     };
     (sender, ByteStream { channel })
@@ -329,11 +334,20 @@ mod tests {
     #[test]
     fn an_error_comes_after_the_chunks_and_ends_the_stream() {
         let (mut sender, stream) = channel(|| {});
-        sender.write(&vec![1; CHUNK_BYTES]).expect("room");
+        sender.write(&vec![1; CHUNK_BYTES + 7]).expect("room");
         sender.finish(Err(NodeError::TransactionNotFound));
         assert_eq!(stream.next().expect("chunk").map(|c| c.len()), Some(CHUNK_BYTES));
+        assert_eq!(stream.next().expect("the rest").map(|c| c.len()), Some(7));
         assert!(matches!(stream.next(), Err(NodeError::TransactionNotFound)));
         assert!(stream.next().expect("over").is_none());
+    }
+
+    #[test]
+    fn an_error_stands_alone_where_no_chunk_has_left() {
+        let (mut sender, stream) = channel(|| {});
+        sender.write(b"[[").expect("room");
+        sender.finish(Err(NodeError::TransactionNotFound));
+        assert!(matches!(stream.next(), Err(NodeError::TransactionNotFound)));
     }
 
     #[test]

@@ -6,10 +6,27 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The configurations of this crate's tests: the name that the answer files use, and the configuration's JSON.
-pub const CONFIGS: [(&str, &str); 5] = [
+pub const CONFIGS: [(&str, &str); 13] = [
     ("callTracer", r#"{"tracer":"callTracer"}"#),
     ("callTracer.withLog", r#"{"tracer":"callTracer","tracerConfig":{"withLog":true}}"#),
     ("callTracer.onlyTopCall", r#"{"tracer":"callTracer","tracerConfig":{"onlyTopCall":true}}"#),
+    ("flatCallTracer", r#"{"tracer":"flatCallTracer"}"#),
+    (
+        "flatCallTracer.parity",
+        r#"{"tracer":"flatCallTracer","tracerConfig":{"convertParityErrors":true,"includePrecompiles":true}}"#,
+    ),
+    ("prestateTracer", r#"{"tracer":"prestateTracer"}"#),
+    ("prestateTracer.diffMode", r#"{"tracer":"prestateTracer","tracerConfig":{"diffMode":true}}"#),
+    (
+        "prestateTracer.noCodeNoStorage",
+        r#"{"tracer":"prestateTracer","tracerConfig":{"disableCode":true,"disableStorage":true}}"#,
+    ),
+    ("4byteTracer", r#"{"tracer":"4byteTracer"}"#),
+    ("noopTracer", r#"{"tracer":"noopTracer"}"#),
+    (
+        "muxTracer",
+        r#"{"tracer":"muxTracer","tracerConfig":{"callTracer":{"onlyTopCall":true},"4byteTracer":null,"prestateTracer":{"diffMode":true}}}"#,
+    ),
     ("structLogs", "{}"),
     ("structLogs.full", r#"{"enableMemory":true,"enableReturnData":true}"#),
 ];

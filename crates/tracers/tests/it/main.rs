@@ -3,9 +3,11 @@
 
 mod answers;
 mod cases;
+mod deadlines;
 mod faults;
 mod frames;
 mod limits;
 mod mainnet;
+mod steps;
 mod tracetest;
 mod world;

@@ -28,7 +28,7 @@ impl World {
         let header = Header {
             number: 1,
             timestamp: 1,
-            gas_limit: 1_000_000_000,
+            gas_limit: 10_000_000_000_000,
             difficulty: U256::from(u8::from(!merged)),
             base_fee_per_gas: spec.is_london(1).then_some(0),
             excess_blob_gas: config.contains("cancunTime").then_some(0),

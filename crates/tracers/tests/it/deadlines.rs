@@ -1,0 +1,141 @@
+//! Deadlines by the clock: a trace ends when its time is over, whatever the program does, and waiting for the reader
+//! is none of its time.
+
+use crate::answers::full;
+use crate::steps::PUSH_POP;
+use crate::world::World;
+use hearth_tracers::{
+    Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan, trace_transaction,
+};
+use std::time::{Duration, Instant};
+
+/// Hashes 100 kB of memory, again and again.
+const KECCAK: [u8; 12] = [0x5b, 0x62, 0x01, 0x86, 0xa0, 0x60, 0, 0x20, 0x50, 0x60, 0, 0x56];
+
+/// Calls modexp with base, exponent and modulus of 256 bytes each, again and again. The lengths come from the program's
+/// own code, the numbers are made of it as well.
+fn modexp() -> Vec<u8> {
+    let mut code = Vec::new();
+    for slot in [0u8, 32, 64] {
+        // PUSH2 256 PUSH1 slot MSTORE
+        code.extend([0x61, 1, 0, 0x60, slot, 0x52]);
+    }
+    for word in 0..24u16 {
+        // PUSH1 0 NOT PUSH2 at MSTORE
+        let at = (96 + 32 * word).to_be_bytes();
+        code.extend([0x60, 0, 0x19, 0x61, at[0], at[1], 0x52]);
+    }
+    let start = code.len() as u16;
+    code.push(0x5b);
+    // PUSH1 0, PUSH1 0, PUSH2 864, PUSH1 0, PUSH1 5, GAS, STATICCALL, POP
+    code.extend([0x60, 0, 0x60, 0, 0x61, 3, 0x60, 0x60, 0, 0x60, 5, 0x5a, 0xfa, 0x50, 0x61]);
+    code.extend(start.to_be_bytes());
+    code.push(0x56);
+    code
+}
+
+/// Takes the bytes and forgets them, after a pause for each chunk.
+struct Slow(Duration);
+
+impl Sink for Slow {
+    fn write(&mut self, _: &[u8]) -> Result<(), SinkClosed> {
+        std::thread::sleep(self.0);
+        Ok(())
+    }
+}
+
+fn world(code: &[u8]) -> World {
+    World::london().contract(0x71, 1, 0, code).call(0x71, 1_000_000_000_000, &[])
+}
+
+/// Time that a trace takes which is given up.
+fn time_of(world: &World, config: &str, limits: &Limits, sink: &mut dyn Sink) -> (Duration, TraceError) {
+    let plan = TracePlan::new(&TraceConfig::parse(config).unwrap()).unwrap();
+    let mut replay = world.replay();
+    let started = Instant::now();
+    let error = trace_transaction(&mut replay, 0, &plan, limits, sink).unwrap_err();
+    (started.elapsed(), error)
+}
+
+/// A deadline may be missed by 5 %, or by 25 ms.
+fn allowed(timeout: Duration) -> Duration {
+    timeout + (timeout / 20).max(Duration::from_millis(25))
+}
+
+#[test]
+fn are_met_whatever_the_program_does() {
+    let mut timeouts = vec![50, 500];
+    if full() {
+        timeouts.push(5_000);
+    }
+    for (name, code) in [("push/pop", PUSH_POP.to_vec()), ("keccak", KECCAK.to_vec()), ("modexp", modexp())] {
+        let world = world(&code);
+        for milliseconds in &timeouts {
+            let timeout = Duration::from_millis(*milliseconds);
+            for options in ["", r#","tracer":"callTracer","tracerConfig":{"onlyTopCall":true}"#] {
+                let config = format!("{{\"timeout\":\"{milliseconds}ms\"{options}}}");
+                // A machine that is busy with other work may be late once, not three times.
+                let met = (0..3).any(|_| {
+                    let sink = &mut Slow(Duration::ZERO);
+                    let (took, error) = time_of(&world, &config, &Limits::default(), sink);
+                    assert!(matches!(error, TraceError::ExecutionTimeout), "{name} {config}: {error}");
+                    assert!(took >= timeout, "{name} {config}: {took:?}");
+                    took <= allowed(timeout)
+                });
+                assert!(met, "{name} {config}");
+            }
+        }
+    }
+}
+
+#[test]
+fn do_not_count_waiting_for_the_reader() {
+    let timeout = Duration::from_millis(50);
+    let sink = &mut Slow(Duration::from_millis(20));
+    let (took, error) = time_of(&world(&PUSH_POP), r#"{"timeout":"50ms"}"#, &Limits::default(), sink);
+    assert!(matches!(error, TraceError::ExecutionTimeout), "{error}");
+    // In 50 ms it makes more than a few chunks, for each of which it waits.
+    assert!(took > allowed(timeout) + Duration::from_millis(100), "{took:?}");
+}
+
+#[test]
+fn of_the_whole_call_count_it_and_are_raised_by_the_requests() {
+    let limits = || Limits { call_timeout: Duration::from_millis(60), ..Limits::default() };
+    let sink = &mut Slow(Duration::from_millis(5));
+    let (took, error) = time_of(&world(&PUSH_POP), r#"{"timeout":"10ms"}"#, &limits(), sink);
+    assert!(matches!(error, TraceError::ExecutionTimeout | TraceError::CallTimeout), "{error}");
+    assert!(took < Duration::from_millis(200), "{took:?}");
+    let quick = &mut Slow(Duration::ZERO);
+    let (took, error) = time_of(&world(&PUSH_POP), r#"{"timeout":"200ms"}"#, &limits(), quick);
+    assert!(matches!(error, TraceError::ExecutionTimeout | TraceError::CallTimeout), "{error}");
+    assert!(took >= Duration::from_millis(200), "{took:?}");
+}
+
+#[test]
+fn a_trace_that_is_not_wanted_ends_within_100_ms() {
+    for code in [PUSH_POP.to_vec(), KECCAK.to_vec(), modexp()] {
+        // Watched, and on the way to the transaction that is.
+        for index in [0, 1] {
+            let world = World::london().contract(0x71, 1, 0, &code).call(0x71, 1_000_000_000_000, &[]).call(
+                0x71,
+                1_000_000_000_000,
+                &[],
+            );
+            let cancel = Cancel::new();
+            let flag = cancel.clone();
+            let asker = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(100));
+                flag.cancel();
+                Instant::now()
+            });
+            let limits = Limits { cancel, ..Limits::default() };
+            let plan = TracePlan::new(&TraceConfig::parse("{}").unwrap()).unwrap();
+            let outcome =
+                trace_transaction(&mut world.replay(), index, &plan, &limits, &mut Slow(Duration::ZERO));
+            let ended = Instant::now();
+            assert!(matches!(outcome, Err(TraceError::Cancelled)));
+            let late = ended.duration_since(asker.join().unwrap());
+            assert!(late < Duration::from_millis(100), "{late:?}");
+        }
+    }
+}

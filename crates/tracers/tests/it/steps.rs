@@ -1,0 +1,146 @@
+//! Struct logs of small programs: what bounds them, how they end early, and the summary of opcodeTracer.
+
+use crate::world::World;
+use hearth_tracers::{
+    HELD_BACK_BYTES, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan, trace_block,
+    trace_transaction,
+};
+use serde_json::{Value, json};
+
+/// JUMPDEST PUSH1 7 POP PUSH1 0 JUMP: runs until its gas or its time is over.
+pub const PUSH_POP: [u8; 7] = [0x5b, 0x60, 7, 0x50, 0x60, 0, 0x56];
+
+/// Slot 1 becomes 5, is read, and 32 bytes of memory are returned.
+const STORE: [u8; 14] = [0x60, 5, 0x60, 1, 0x55, 0x60, 1, 0x54, 0x60, 0, 0x52, 0x60, 32, 0x60];
+
+fn store() -> World {
+    World::london().contract(0x71, 1, 0, &[&STORE[..], &[0, 0xf3]].concat()).call(0x71, 100_000, &[])
+}
+
+fn plan(config: &str) -> TracePlan {
+    TracePlan::new(&TraceConfig::parse(config).unwrap()).unwrap()
+}
+
+fn trace(world: &World, config: &str) -> Value {
+    let mut out = Vec::new();
+    trace_transaction(&mut world.replay(), 0, &plan(config), &Limits::default(), &mut out).unwrap();
+    serde_json::from_slice(&out).unwrap()
+}
+
+#[test]
+fn steps_have_what_was_there_before_and_what_they_cost() {
+    let log = trace(&store(), r#"{"enableMemory":true}"#);
+    let words = |n: u64| format!("0x{n:064x}");
+    assert_eq!(log["structLogs"].as_array().unwrap().len(), 10);
+    assert_eq!(
+        log["structLogs"][2],
+        json!({"pc": 4, "op": "SSTORE", "gas": 78_994, "gasCost": 22_100, "depth": 1, "stack": ["0x5", "0x1"],
+            "storage": {words(1): words(5)}})
+    );
+    assert_eq!(
+        log["structLogs"][4],
+        json!({"pc": 7, "op": "SLOAD", "gas": 56_891, "gasCost": 100, "depth": 1, "stack": ["0x1"],
+            "storage": {words(1): words(5)}})
+    );
+    assert_eq!(
+        log["structLogs"][9],
+        json!({"pc": 15, "op": "RETURN", "gas": 56_776, "gasCost": 0, "depth": 1, "stack": ["0x20", "0x0"],
+            "memory": [words(5)]})
+    );
+    assert_eq!(log["gas"], 43_224);
+    assert_eq!(log["failed"], false);
+    assert_eq!(log["returnValue"], words(5));
+}
+
+#[test]
+fn what_is_disabled_is_absent() {
+    let log = trace(&store(), r#"{"disableStack":true,"disableStorage":true}"#);
+    for step in log["structLogs"].as_array().unwrap() {
+        let keys: Vec<&str> = step.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys, ["depth", "gas", "gasCost", "op", "pc"]);
+    }
+}
+
+#[test]
+fn the_limit_is_in_bytes_of_steps() {
+    let all = trace(&store(), "{}");
+    let sizes: Vec<usize> =
+        all["structLogs"].as_array().unwrap().iter().map(|s| s.to_string().len()).collect();
+    for (limit, steps) in
+        [(1, 1), (sizes[0], 2), (sizes[0] + sizes[1] - 1, 2), (sizes[0] + sizes[1], 3), (1 << 40, 10)]
+    {
+        let cut = trace(&store(), &format!("{{\"limit\":{limit}}}"));
+        assert_eq!(cut["structLogs"], json!(all["structLogs"].as_array().unwrap()[..steps]), "limit {limit}");
+        assert_eq!((&cut["gas"], &cut["returnValue"]), (&all["gas"], &all["returnValue"]));
+    }
+    assert_eq!(trace(&store(), r#"{"limit":-1}"#)["structLogs"], json!([]));
+}
+
+#[test]
+fn the_opcode_tracer_counts_by_name() {
+    let mut log = trace(&store(), r#"{"tracer":"opcodeTracer","tracerConfig":{"limit":1}}"#);
+    let summary = log.as_object_mut().unwrap().remove("summary").unwrap();
+    assert_eq!(log, trace(&store(), r#"{"limit":1}"#));
+    assert_eq!(
+        summary,
+        json!({"PUSH1": {"count": 6, "totalGas": 18}, "SSTORE": {"count": 1, "totalGas": 22_100},
+            "SLOAD": {"count": 1, "totalGas": 100}, "MSTORE": {"count": 1, "totalGas": 6},
+            "RETURN": {"count": 1, "totalGas": 0}})
+    );
+}
+
+/// A sink that remembers its largest chunk.
+#[derive(Default)]
+struct Chunks {
+    text: Vec<u8>,
+    chunks: usize,
+}
+
+impl Sink for Chunks {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
+        self.text.extend_from_slice(chunk);
+        self.chunks += 1;
+        Ok(())
+    }
+}
+
+#[test]
+fn an_early_failure_leaves_nothing_and_a_late_one_a_whole_value() {
+    let world = World::london().contract(0x71, 1, 0, &PUSH_POP).call(0x71, 500_000_000, &[]);
+    let mut early = Chunks::default();
+    let now = plan(r#"{"timeout":"1ns"}"#);
+    let error = trace_transaction(&mut world.replay(), 0, &now, &Limits::default(), &mut early).unwrap_err();
+    assert!(matches!(error, TraceError::ExecutionTimeout), "{error}");
+    assert_eq!(early.chunks, 0);
+    let mut late = Chunks::default();
+    let soon = plan(r#"{"timeout":"100ms"}"#);
+    let error = trace_transaction(&mut world.replay(), 0, &soon, &Limits::default(), &mut late).unwrap_err();
+    assert!(matches!(error, TraceError::ExecutionTimeout), "{error}");
+    assert!(late.text.len() > HELD_BACK_BYTES, "{}", late.text.len());
+    assert!(late.text.starts_with(b"{\"structLogs\":[{") && late.text.ends_with(b"}]}"));
+    let log: Value = serde_json::from_slice(&late.text).unwrap();
+    assert_eq!(log.as_object().unwrap().len(), 1);
+    let last = log["structLogs"].as_array().unwrap().last().unwrap();
+    assert!(last["gasCost"].is_u64(), "{last}");
+}
+
+#[test]
+fn a_late_failure_in_a_block_stands_beside_its_result() {
+    let world = World::london()
+        .contract(0x71, 1, 0, &PUSH_POP)
+        .contract(0x72, 1, 0, &[0x60, 0, 0x50, 0])
+        .call(0x72, 100_000, &[])
+        .call(0x71, 400_000_000, &[])
+        .call_with_nonce(0x72, 100_000, &[], 1);
+    let mut out = Vec::new();
+    let soon = plan(r#"{"timeout":"100ms"}"#);
+    // The last one cannot follow: its nonce is that of the one that was given up, which is executed all the same.
+    let stats = trace_block(&mut world.replay(), &soon, &Limits::default(), &mut out).unwrap();
+    let block: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(stats.traced, 1);
+    assert_eq!(block[0]["result"]["structLogs"].as_array().unwrap().len(), 3);
+    assert_eq!(block[1]["error"], json!({"code": -32000, "message": "execution timeout"}));
+    assert!(block[1]["result"]["structLogs"].as_array().unwrap().len() > 1_000);
+    assert!(block[2]["error"].as_str().unwrap().contains("nonce too low"), "{}", block[2]);
+    assert!(block[2]["result"].is_null());
+}
