@@ -14,7 +14,7 @@ const PROMISED = {
   net: 'version',
   web3: 'clientVersion',
   debug: `getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash traceBlock traceCall
-    traceCallMany traceBadBlock getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile`,
+    traceCallMany traceStateAccess traceTransactionProfile traceBadBlock getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile`,
   rpc: 'modules',
 }
 

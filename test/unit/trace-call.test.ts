@@ -10,7 +10,7 @@ const HASH = `0x${'ab'.repeat(32)}`
 async function asked(name: string, ...params: unknown[]): Promise<unknown> {
   const method = METHODS.find((m) => m.name === name)
   if (method === undefined) throw new Error(`no method ${name}`)
-  const core = fakeCore({ intermediateRoots: '[]', storageRangeAt: '{}', getBadBlocks: '[]' })
+  const core = fakeCore({ intermediateRoots: '[]', storageRangeAt: '{}', getBadBlocks: '[]', traceStateAccess: '{}' })
   try {
     await method.call({ core, namespaces: [], clientVersion: '', traceTimeoutMs: 5000 }, params)
   } catch (e) {
@@ -123,6 +123,9 @@ describe('the other methods of debug', () => {
       config: { tracer: 'noopTracer', timeout: '5000ms' },
     })
     expect(await asked('debug_traceBadBlock', HASH)).toEqual({ hash: HASH, config: { timeout: '5000ms' } })
+    expect(await asked('debug_traceTransactionProfile', HASH)).toEqual({ hash: HASH, config: { timeout: '5000ms' } })
+    expect(await asked('debug_traceStateAccess', HASH)).toEqual({ hash: HASH })
+    expect(await asked('debug_traceStateAccess', HASH, {})).toEqual([-32602, 'too many arguments, want at most 1'])
     expect(await asked('debug_intermediateRoots', HASH, {})).toEqual({ hash: HASH })
     expect(await asked('debug_storageRangeAt', HASH, 1, A, '0x', 1024)).toEqual({
       block: { blockHash: HASH },

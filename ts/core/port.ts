@@ -47,6 +47,7 @@ export interface Operations {
   intermediateRoots: { hash: Hex }
   storageRangeAt: { block: BlockRef; txIndex: Hex; address: Hex; keyStart: Hex; maxResult: Hex }
   getBadBlocks: undefined
+  traceStateAccess: { hash: Hex }
 }
 
 /** What `call` and `estimateGas` take. */
@@ -72,6 +73,7 @@ export interface StreamOperations {
   traceBlockByNumber: { block: BlockNumber; config: JsonObject | undefined }
   traceBlockByHash: { hash: Hex; config: JsonObject | undefined }
   traceBlock: { rlp: Hex; config: JsonObject | undefined }
+  traceTransactionProfile: { hash: Hex; config: JsonObject | undefined }
   traceBadBlock: { hash: Hex; config: JsonObject | undefined }
   traceCall: {
     transaction: JsonObject

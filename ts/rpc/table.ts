@@ -15,7 +15,9 @@ import { traceBlockByHash } from './methods/debug/traceBlockByHash.ts'
 import { traceBlockByNumber } from './methods/debug/traceBlockByNumber.ts'
 import { traceCall } from './methods/debug/traceCall.ts'
 import { traceCallMany } from './methods/debug/traceCallMany.ts'
+import { traceStateAccess } from './methods/debug/traceStateAccess.ts'
 import { traceTransaction } from './methods/debug/traceTransaction.ts'
+import { traceTransactionProfile } from './methods/debug/traceTransactionProfile.ts'
 import { baseFee } from './methods/eth/baseFee.ts'
 import { blobBaseFee } from './methods/eth/blobBaseFee.ts'
 import { blockNumber } from './methods/eth/blockNumber.ts'
@@ -90,6 +92,8 @@ export const METHODS: readonly Method[] = [
   traceBlockByHash,
   traceBlockByNumber,
   traceTransaction,
+  traceTransactionProfile,
+  traceStateAccess,
   modules,
 ]
 

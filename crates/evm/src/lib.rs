@@ -48,7 +48,7 @@ pub use header::{
 };
 pub use machine::EvmContext;
 pub use outcome::{ExecuteError, TxOutcome, TxStatus};
-pub use overlay::{BlockState, ReadError};
+pub use overlay::{BlockState, PrefixState, ReadError};
 pub use precompiles::Precompiles;
 pub use recorded::{AllocState, MAX_CASE_BYTES, RecordedCase, RecordedError, TracerTest};
 pub use rewards::block_reward;

@@ -189,6 +189,11 @@ pub enum Request {
         /// Which transaction.
         hash: B256,
     },
+    /// What one transaction read and wrote.
+    TraceStateAccess {
+        /// Which transaction.
+        hash: B256,
+    },
     /// The last blocks that this home refused.
     GetBadBlocks,
     /// State roots after each transaction of a block.
@@ -227,6 +232,7 @@ impl Request {
                 | Self::FeeHistory { .. }
                 | Self::SendRawTransaction { .. }
                 | Self::IntermediateRoots { .. }
+                | Self::TraceStateAccess { .. }
                 | Self::StorageRangeAt { .. }
         )
     }
@@ -331,6 +337,14 @@ pub enum TraceRequest {
     TraceBlock {
         /// The block in RLP.
         rlp: Bytes,
+        /// The tracer's configuration.
+        #[serde(default)]
+        config: Option<serde_json::Value>,
+    },
+    /// One transaction of the canonical chain, with where the time of tracing it went.
+    TraceTransactionProfile {
+        /// Which transaction.
+        hash: B256,
         /// The tracer's configuration.
         #[serde(default)]
         config: Option<serde_json::Value>,

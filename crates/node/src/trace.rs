@@ -2,7 +2,7 @@
 
 use crate::{
     ByteSender, NodeError, OpenHome, TraceRequest,
-    ops::{bad_blocks, trace_call},
+    ops::{bad_blocks, profile, trace_call},
     workers::guarded,
 };
 use alloy_primitives::Address;
@@ -42,6 +42,9 @@ impl OpenHome {
                 let plan = plan_of(config.as_ref())?;
                 let block = self.block_by_hash(hash)?.ok_or(NodeError::BlockNotFound { number: None })?;
                 self.trace_stored(&block, None, &plan, &limits, &mut sender)
+            }
+            TraceRequest::TraceTransactionProfile { hash, config } => {
+                profile::of_transaction(self, hash, config.as_ref(), &limits, &mut sender)
             }
             TraceRequest::TraceBadBlock { hash, config } => {
                 let plan = plan_of(config.as_ref())?;

@@ -139,7 +139,7 @@ impl BlockState<'_> {
     }
 
     /// What was read from the store since the start of the block.
-    pub(crate) fn into_reads(self) -> ReadSet {
+    pub fn into_reads(self) -> ReadSet {
         let mut reads = ReadSet { codes: self.read_codes, ..ReadSet::default() };
         reads.accounts.reserve(self.entries.len());
         for entry in self.entries {

@@ -5,8 +5,10 @@
 
 mod changes;
 mod overrides;
+mod prefix;
 
 pub(crate) use overrides::StorageOverride;
+pub use prefix::PrefixState;
 
 use crate::{code_cache, write_set::WriteSet};
 use alloy_primitives::{

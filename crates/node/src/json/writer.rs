@@ -71,6 +71,13 @@ impl JsonWriter {
         self
     }
 
+    /// Begins a member whose name is an address, in lower case.
+    pub fn address_key(&mut self, key: &Address) -> &mut Self {
+        self.address(key);
+        self.out.push(b':');
+        self
+    }
+
     /// Begins a member whose name is a hash.
     pub fn hash_key(&mut self, key: &B256) -> &mut Self {
         self.hash(key);

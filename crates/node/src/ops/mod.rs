@@ -6,13 +6,16 @@ mod call_site;
 mod chain;
 mod fees;
 mod logs;
+pub(crate) mod profile;
 mod raw;
 mod receipts;
 mod roots;
 mod send;
 mod simulate;
 mod state;
+mod state_access;
 mod storage_range;
+mod timed_state;
 pub(crate) mod trace_call;
 mod transactions;
 
@@ -70,6 +73,7 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
         Request::GetRawReceipts { block } => raw::receipts(home, block),
         Request::GetRawTransaction { hash } => raw::transaction(home, &hash),
         Request::GetBadBlocks => bad_blocks::list(home),
+        Request::TraceStateAccess { hash } => state_access::of_transaction(home, &hash),
         Request::IntermediateRoots { hash } => roots::intermediate(home, &hash),
         Request::StorageRangeAt { block, tx_index, address, key_start, max_result } => {
             let max_slots = usize::try_from(max_result.to::<u64>()).unwrap_or(usize::MAX);

@@ -8,4 +8,5 @@ mod rendering;
 mod rpc_compat;
 mod support;
 mod trace_calls;
+mod trace_profile;
 mod traces;
