@@ -4,8 +4,11 @@ use crate::call_tracer::CallTracerConfig;
 use crate::directory::{self, TracerName};
 use crate::duration::parse_go_duration;
 use crate::error::{ConfigError, TraceError};
+use crate::flat_call_tracer::FlatCallTracerConfig;
 use crate::limits::DEFAULT_TRACE_TIMEOUT;
+use crate::prestate_tracer::PrestateTracerConfig;
 use crate::struct_logger::StructLogConfig;
+use crate::tracer_options;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
@@ -179,6 +182,16 @@ pub struct TracePlan {
 pub enum TracerPlan {
     /// `callTracer`.
     Call(CallTracerConfig),
+    /// `flatCallTracer`.
+    FlatCall(FlatCallTracerConfig),
+    /// `prestateTracer`.
+    Prestate(PrestateTracerConfig),
+    /// `4byteTracer`.
+    FourByte,
+    /// `noopTracer`.
+    Noop,
+    /// `muxTracer`: tracers by the names of their results, in order of name.
+    Mux(Vec<(String, TracerPlan)>),
     /// No tracer named: the struct logger; or `opcodeTracer`.
     StructLog(StructLogConfig),
 }
@@ -190,6 +203,11 @@ impl TracePlan {
         let tracer = match config.tracer.as_deref().map(TracerName::find).transpose()? {
             None => TracerPlan::StructLog(config.logger.plan(false)),
             Some(TracerName::CallTracer) => TracerPlan::Call(CallTracerConfig::parse(options)?),
+            Some(TracerName::FlatCallTracer) => TracerPlan::FlatCall(FlatCallTracerConfig::parse(options)?),
+            Some(TracerName::PrestateTracer) => TracerPlan::Prestate(PrestateTracerConfig::parse(options)?),
+            Some(TracerName::FourByteTracer) => TracerPlan::FourByte,
+            Some(TracerName::NoopTracer) => TracerPlan::Noop,
+            Some(TracerName::MuxTracer) => TracerPlan::Mux(tracer_options::parse_mux(options, 0)?),
             Some(TracerName::OpcodeTracer) => TracerPlan::StructLog(LoggerConfig::parse(options)?.plan(true)),
             Some(_) => return Err(directory::not_built(config.tracer.as_deref().unwrap_or_default())),
         };
@@ -216,7 +234,10 @@ impl CallTracerConfig {
 }
 
 /// The entries of a JSON object in order, repetitions included; none for `null`.
-fn entries(json: &str, go_type: &'static str) -> Result<Vec<(String, Box<RawValue>)>, ConfigError> {
+pub(crate) fn entries(
+    json: &str,
+    go_type: &'static str,
+) -> Result<Vec<(String, Box<RawValue>)>, ConfigError> {
     struct Entries;
     impl<'de> Visitor<'de> for Entries {
         type Value = Vec<(String, Box<RawValue>)>;
@@ -283,7 +304,7 @@ fn number<T: std::str::FromStr>(
 }
 
 /// Sets a flag; `null` leaves it as it is.
-fn boolean(value: &str, field: &'static str, target: &mut bool) -> Result<(), ConfigError> {
+pub(crate) fn boolean(value: &str, field: &'static str, target: &mut bool) -> Result<(), ConfigError> {
     match value {
         "true" => *target = true,
         "false" => *target = false,

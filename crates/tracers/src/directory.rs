@@ -32,11 +32,11 @@ pub enum Availability {
 /// Every built-in tracer, by the name that users type.
 pub const TRACERS: &[(&str, TracerName, Availability)] = &[
     ("callTracer", TracerName::CallTracer, Availability::Built),
-    ("flatCallTracer", TracerName::FlatCallTracer, Availability::NotYet),
-    ("prestateTracer", TracerName::PrestateTracer, Availability::NotYet),
-    ("4byteTracer", TracerName::FourByteTracer, Availability::NotYet),
-    ("noopTracer", TracerName::NoopTracer, Availability::NotYet),
-    ("muxTracer", TracerName::MuxTracer, Availability::NotYet),
+    ("flatCallTracer", TracerName::FlatCallTracer, Availability::Built),
+    ("prestateTracer", TracerName::PrestateTracer, Availability::Built),
+    ("4byteTracer", TracerName::FourByteTracer, Availability::Built),
+    ("noopTracer", TracerName::NoopTracer, Availability::Built),
+    ("muxTracer", TracerName::MuxTracer, Availability::Built),
     ("erc7562Tracer", TracerName::Erc7562Tracer, Availability::NotYet),
     ("keccak256PreimageTracer", TracerName::Keccak256PreimageTracer, Availability::NotYet),
     ("opcodeTracer", TracerName::OpcodeTracer, Availability::Built),

@@ -86,6 +86,26 @@ macro_rules! with_tracer {
                 let mut $engine = Recorded(crate::call_tracer::CallTracer::new(*config));
                 $body
             }
+            TracerPlan::FlatCall(config) => {
+                let mut $engine = Recorded(crate::flat_call_tracer::FlatCallTracer::new(*config));
+                $body
+            }
+            TracerPlan::Prestate(config) => {
+                let mut $engine = Recorded(crate::prestate_tracer::PrestateTracer::new(*config));
+                $body
+            }
+            TracerPlan::FourByte => {
+                let mut $engine = Recorded(crate::four_byte_tracer::FourByteTracer::default());
+                $body
+            }
+            TracerPlan::Noop => {
+                let mut $engine = Recorded(crate::four_byte_tracer::NoopTracer);
+                $body
+            }
+            TracerPlan::Mux(plans) => {
+                let mut $engine = Recorded(crate::tracer_options::mux(plans));
+                $body
+            }
             TracerPlan::StructLog(config) => {
                 let mut $engine = crate::struct_logger::StructLogs::new(*config);
                 $body

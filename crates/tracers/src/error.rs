@@ -27,6 +27,23 @@ pub enum ConfigError {
         /// The Go type that go-ethereum names.
         wanted: &'static str,
     },
+    /// prestateTracer's diff shows what is new by leaving out what was empty.
+    #[error("cannot use diffMode with includeEmpty")]
+    DiffWithEmpty,
+    /// muxTracer with too many tracers, or too deeply nested.
+    #[error("muxTracer takes at most {limit} tracers and {depth_limit} levels")]
+    TooManyTracers {
+        /// Most tracers.
+        limit: usize,
+        /// Most muxTracers within each other.
+        depth_limit: usize,
+    },
+    /// A tracer within muxTracer that writes while the transaction runs.
+    #[error("{name} cannot be used within muxTracer")]
+    NotInMux {
+        /// The tracer.
+        name: String,
+    },
 }
 
 /// A trace that could not be made.

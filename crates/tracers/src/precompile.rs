@@ -30,6 +30,11 @@ const BN254_TWIST_B: Fp2 = (
     uint!(266929791119991161246907387137283842545076965332900288569378510910307636690_U256),
 );
 
+/// Whether a precompiled contract stands at an address under these rules.
+pub(crate) fn is_precompile(spec: SpecId, address: &Address) -> bool {
+    Precompiles::new(PrecompileSpecId::from_spec_id(spec)).contains(address)
+}
+
 /// A refused call of a precompiled contract.
 pub(crate) struct Refused<'a> {
     pub(crate) spec: SpecId,

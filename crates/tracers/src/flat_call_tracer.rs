@@ -1,0 +1,244 @@
+//! flatCallTracer: the call frames as a list, in the shape of Parity's `trace_transaction`.
+
+use crate::fault::Fault;
+use crate::hooks::delegate_hooks;
+use crate::json::JsonWriter;
+use crate::precompile::is_precompile;
+use crate::recorder::{Frame, FrameKind, Recorder, RecorderOptions};
+use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
+
+/// Options of flatCallTracer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlatCallTracerConfig {
+    /// Errors in Parity's words.
+    pub convert_parity_errors: bool,
+    /// With calls of precompiled contracts below the first frame.
+    pub include_precompiles: bool,
+}
+
+/// flatCallTracer over a recording of its own.
+#[derive(Debug, Default)]
+pub struct FlatCallTracer {
+    recorder: Recorder,
+    config: FlatCallTracerConfig,
+    tx: Option<TxContext>,
+}
+
+impl FlatCallTracer {
+    /// A tracer with these options.
+    pub fn new(config: FlatCallTracerConfig) -> Self {
+        Self { config, ..Self::default() }
+    }
+
+    /// Whether a frame is left out. Such a frame has no descendants: no code runs in it.
+    fn is_hidden(&self, tx: &TxContext, frame: &Frame) -> bool {
+        !self.config.include_precompiles
+            && frame.depth > 0
+            && matches!(frame.kind, FrameKind::Call | FrameKind::StaticCall)
+            && is_precompile(tx.fork.spec_id(), &frame.to)
+    }
+
+    fn list(&self, json: &mut JsonWriter<'_>, tx: &TxContext) {
+        let frames = self.recorder.frames();
+        let mut hidden_children = vec![0u32; frames.len()];
+        for frame in frames.iter().filter(|frame| self.is_hidden(tx, frame)) {
+            if let Some(count) = hidden_children.get_mut(frame.parent as usize) {
+                *count += 1;
+            }
+        }
+        // The open frames: the end of each one's descendants, and how many children have been written.
+        let mut open: Vec<(usize, u32)> = Vec::new();
+        let mut path: Vec<u32> = Vec::new();
+        json.raw(b"[");
+        for (index, frame) in frames.iter().enumerate() {
+            if json.is_closed() {
+                return;
+            }
+            while open.last().is_some_and(|(end, _)| *end <= index) {
+                open.pop();
+                path.pop();
+            }
+            if self.is_hidden(tx, frame) {
+                continue;
+            }
+            if let Some((_, children)) = open.last_mut() {
+                path.push(*children);
+                *children += 1;
+                json.raw(b",");
+            }
+            let subtraces = frame.children - hidden_children[index];
+            self.frame(json, tx, frame, subtraces, &path);
+            open.push((frame.subtree_end as usize, 0));
+        }
+        json.raw(b"]");
+    }
+
+    fn frame(&self, json: &mut JsonWriter<'_>, tx: &TxContext, frame: &Frame, subtraces: u32, path: &[u32]) {
+        json.raw(b"{\"action\":{");
+        match frame.kind {
+            FrameKind::SelfDestruct => self.selfdestruct_action(json, frame),
+            kind if kind.is_create() => self.create_action(json, frame),
+            _ => self.call_action(json, frame),
+        }
+        json.raw(b"},\"blockHash\":");
+        hash_or_null(json, &tx.block_hash.0);
+        json.raw(b",\"blockNumber\":");
+        json.raw(tx.block_number.to_string().as_bytes());
+        if let Some(fault) = &frame.fault {
+            let text = fault.to_string();
+            json.raw(b",\"error\":");
+            json.string(if self.config.convert_parity_errors { parity_error(&text) } else { &text });
+        }
+        if frame.kind != FrameKind::SelfDestruct && frame.fault.as_ref().is_none_or(Fault::is_revert) {
+            self.result(json, frame);
+        }
+        json.raw(format!(",\"subtraces\":{subtraces},\"traceAddress\":[").as_bytes());
+        for (i, child) in path.iter().enumerate() {
+            json.raw(if i > 0 { b"," } else { b"" });
+            json.raw(child.to_string().as_bytes());
+        }
+        json.raw(b"],\"transactionHash\":");
+        hash_or_null(json, &tx.hash.0);
+        json.raw(b",\"transactionPosition\":");
+        json.raw(tx.index.to_string().as_bytes());
+        json.raw(match frame.kind {
+            FrameKind::SelfDestruct => b",\"type\":\"suicide\"}",
+            kind if kind.is_create() => b",\"type\":\"create\"}",
+            _ => b",\"type\":\"call\"}",
+        });
+    }
+
+    /// Gas handed to a frame: the first one speaks for the transaction.
+    fn gas(&self, frame: &Frame) -> u64 {
+        if frame.depth == 0 { self.recorder.gas_limit() } else { frame.gas }
+    }
+
+    fn call_action(&self, json: &mut JsonWriter<'_>, frame: &Frame) {
+        json.raw(match frame.kind {
+            FrameKind::CallCode => b"\"callType\":\"callcode\",\"from\":",
+            FrameKind::DelegateCall => b"\"callType\":\"delegatecall\",\"from\":",
+            FrameKind::StaticCall => b"\"callType\":\"staticcall\",\"from\":",
+            _ => b"\"callType\":\"call\",\"from\":",
+        });
+        json.hex_bytes(frame.from.as_slice());
+        json.raw(b",\"gas\":");
+        json.hex_u64(self.gas(frame));
+        json.raw(b",\"input\":");
+        json.hex_bytes(self.recorder.bytes(frame.input));
+        json.raw(b",\"to\":");
+        json.hex_bytes(frame.to.as_slice());
+        json.raw(b",\"value\":");
+        json.hex_u256(&frame.value);
+    }
+
+    fn create_action(&self, json: &mut JsonWriter<'_>, frame: &Frame) {
+        json.raw(if frame.kind == FrameKind::Create2 {
+            b"\"creationMethod\":\"create2\",\"from\":"
+        } else {
+            b"\"creationMethod\":\"create\",\"from\":"
+        });
+        json.hex_bytes(frame.from.as_slice());
+        json.raw(b",\"gas\":");
+        json.hex_u64(self.gas(frame));
+        json.raw(b",\"init\":");
+        json.hex_bytes(self.recorder.bytes(frame.input));
+        json.raw(b",\"value\":");
+        json.hex_u256(&frame.value);
+    }
+
+    fn selfdestruct_action(&self, json: &mut JsonWriter<'_>, frame: &Frame) {
+        json.raw(b"\"address\":");
+        json.hex_bytes(frame.from.as_slice());
+        json.raw(b",\"balance\":");
+        json.hex_u256(&frame.value);
+        json.raw(b",\"refundAddress\":");
+        json.hex_bytes(frame.to.as_slice());
+    }
+
+    fn result(&self, json: &mut JsonWriter<'_>, frame: &Frame) {
+        json.raw(b",\"result\":{");
+        if frame.kind.is_create() {
+            if frame.fault.is_none() {
+                json.raw(b"\"address\":");
+                json.hex_bytes(frame.to.as_slice());
+                json.raw(b",");
+            }
+            json.raw(b"\"code\":");
+        } else {
+            json.raw(b"\"output\":");
+        }
+        json.hex_bytes(self.recorder.bytes(frame.output));
+        json.raw(b",\"gasUsed\":");
+        json.hex_u64(if frame.depth == 0 { self.recorder.gas_used() } else { frame.gas_used });
+        json.raw(b"}");
+    }
+}
+
+fn hash_or_null(json: &mut JsonWriter<'_>, hash: &[u8; 32]) {
+    if *hash == [0; 32] { json.raw(b"null") } else { json.hex_bytes(hash) }
+}
+
+/// Parity's words for an error; those that it has none for stay.
+fn parity_error(text: &str) -> &str {
+    match text {
+        "contract creation code storage out of gas"
+        | "out of gas"
+        | "gas uint64 overflow"
+        | "max code size exceeded" => "Out of gas",
+        "invalid jump destination" => "Bad jump destination",
+        "execution reverted" => "Reverted",
+        "return data out of bounds" => "Out of bounds",
+        "stack limit reached 1024 (1023)" => "Out of stack",
+        "precompiled failed" | "invalid input length" => "Built-in failed",
+        _ if text.starts_with("out of gas:") => "Out of gas",
+        _ if text.starts_with("invalid opcode:") => "Bad instruction",
+        _ if text.starts_with("stack underflow") => "Stack underflow",
+        _ => text,
+    }
+}
+
+delegate_hooks!(FlatCallTracer, recorder);
+
+impl Observed for FlatCallTracer {
+    fn size_bytes(&self) -> usize {
+        self.recorder.size_bytes()
+    }
+}
+
+impl Tracing for FlatCallTracer {
+    fn begin(&mut self, tx: &TxContext) {
+        self.tx = Some(tx.clone());
+        self.recorder.begin(RecorderOptions { nested: true, logs: false }, tx.log_base);
+    }
+
+    fn finish(&mut self, end: &TxEnd<'_>) {
+        self.recorder.finish(end.gas_limit, end.gas_used);
+    }
+
+    fn render(&mut self, json: &mut JsonWriter<'_>) {
+        match &self.tx {
+            Some(tx) => self.list(json, tx),
+            None => json.raw(b"[]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_in_parity_words() {
+        for (text, parity) in [
+            ("out of gas: not enough gas for reentrancy sentry", "Out of gas"),
+            ("max code size exceeded", "Out of gas"),
+            ("stack limit reached 1024 (1023)", "Out of stack"),
+            ("stack limit reached 1024 (1022)", "stack limit reached 1024 (1022)"),
+            ("invalid opcode: INVALID", "Bad instruction"),
+            ("stack underflow (0 <=> 1)", "Stack underflow"),
+            ("write protection", "write protection"),
+        ] {
+            assert_eq!(parity_error(text), parity);
+        }
+    }
+}

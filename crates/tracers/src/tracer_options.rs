@@ -1,0 +1,177 @@
+//! `tracerConfig` of the native tracers, read as go-ethereum reads it; and tracers made from their plans.
+
+use crate::config::{TraceConfig, TracePlan, TracerPlan, boolean, entries};
+use crate::error::{ConfigError, TraceError};
+use crate::flat_call_tracer::{FlatCallTracer, FlatCallTracerConfig};
+use crate::four_byte_tracer::{FourByteTracer, NoopTracer};
+use crate::mux_tracer::MuxTracer;
+use crate::prestate_tracer::{PrestateTracer, PrestateTracerConfig};
+use crate::tracing::Tracing;
+use crate::{CallTracer, TracerName};
+
+/// Most tracers in a muxTracer, those of nested ones included.
+pub const MAX_MUX_TRACERS: usize = 32;
+/// Most muxTracers within each other.
+pub const MAX_MUX_DEPTH: usize = 4;
+
+impl FlatCallTracerConfig {
+    /// Reads `tracerConfig` of flatCallTracer. `null` is the default.
+    pub fn parse(json: &str) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for (key, value) in entries(json, "native.flatCallTracerConfig")? {
+            let value = value.get();
+            match key.to_lowercase().as_str() {
+                "convertparityerrors" => boolean(
+                    value,
+                    "flatCallTracerConfig.convertParityErrors",
+                    &mut config.convert_parity_errors,
+                )?,
+                "includeprecompiles" => boolean(
+                    value,
+                    "flatCallTracerConfig.includePrecompiles",
+                    &mut config.include_precompiles,
+                )?,
+                _ => {}
+            }
+        }
+        Ok(config)
+    }
+}
+
+impl PrestateTracerConfig {
+    /// Reads `tracerConfig` of prestateTracer. `null` is the default.
+    pub fn parse(json: &str) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for (key, value) in entries(json, "native.PrestateTracerConfig")? {
+            let value = value.get();
+            match key.to_lowercase().as_str() {
+                "diffmode" => boolean(value, "PrestateTracerConfig.diffMode", &mut config.diff_mode)?,
+                "disablecode" => {
+                    boolean(value, "PrestateTracerConfig.disableCode", &mut config.disable_code)?
+                }
+                "disablestorage" => {
+                    boolean(value, "PrestateTracerConfig.disableStorage", &mut config.disable_storage)?
+                }
+                "includeempty" => {
+                    boolean(value, "PrestateTracerConfig.includeEmpty", &mut config.include_empty)?
+                }
+                _ => {}
+            }
+        }
+        if config.diff_mode && config.include_empty {
+            return Err(ConfigError::DiffWithEmpty);
+        }
+        Ok(config)
+    }
+}
+
+/// Reads `tracerConfig` of muxTracer: the tracers' own configurations by their names. The last one of a name counts.
+pub(crate) fn parse_mux(json: &str, depth: usize) -> Result<Vec<(String, TracerPlan)>, TraceError> {
+    let too_many = TraceError::Config(ConfigError::TooManyTracers {
+        limit: MAX_MUX_TRACERS,
+        depth_limit: MAX_MUX_DEPTH,
+    });
+    let found = entries(json, "map[string]json.RawMessage")?;
+    if depth >= MAX_MUX_DEPTH || found.len() > MAX_MUX_TRACERS {
+        return Err(too_many);
+    }
+    let mut plans: Vec<(String, TracerPlan)> = Vec::new();
+    for (name, options) in found {
+        let plan = if TracerName::find(&name)? == TracerName::MuxTracer {
+            TracerPlan::Mux(parse_mux(options.get(), depth + 1)?)
+        } else {
+            let tracer_config = Some(options.get().to_owned());
+            let config = TraceConfig { tracer: Some(name.clone()), tracer_config, ..TraceConfig::default() };
+            TracePlan::new(&config)?.tracer
+        };
+        if recording(&plan).is_none() {
+            return Err(ConfigError::NotInMux { name }.into());
+        }
+        plans.retain(|(other, _)| *other != name);
+        plans.push((name, plan));
+    }
+    plans.sort_by(|a, b| a.0.cmp(&b.0));
+    if plans.iter().map(|(_, plan)| weight(plan)).sum::<usize>() > MAX_MUX_TRACERS {
+        return Err(too_many);
+    }
+    Ok(plans)
+}
+
+/// Number of tracers in a plan.
+fn weight(plan: &TracerPlan) -> usize {
+    match plan {
+        TracerPlan::Mux(plans) => 1 + plans.iter().map(|(_, plan)| weight(plan)).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// The tracer of a plan; `None` for one that writes while the transaction runs.
+fn recording(plan: &TracerPlan) -> Option<Box<dyn Tracing>> {
+    Some(match plan {
+        TracerPlan::Call(config) => Box::new(CallTracer::new(*config)),
+        TracerPlan::FlatCall(config) => Box::new(FlatCallTracer::new(*config)),
+        TracerPlan::Prestate(config) => Box::new(PrestateTracer::new(*config)),
+        TracerPlan::FourByte => Box::new(FourByteTracer::default()),
+        TracerPlan::Noop => Box::new(NoopTracer),
+        TracerPlan::Mux(plans) => Box::new(mux(plans)),
+        TracerPlan::StructLog(_) => return None,
+    })
+}
+
+/// A muxTracer of these plans.
+pub(crate) fn mux(plans: &[(String, TracerPlan)]) -> MuxTracer {
+    let tracers = plans.iter().filter_map(|(name, plan)| Some((name.clone(), recording(plan)?)));
+    MuxTracer::new(tracers.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(json: &str) -> Result<TracerPlan, String> {
+        let config = TraceConfig::parse(json).unwrap();
+        TracePlan::new(&config).map(|plan| plan.tracer).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn options_fold_case_and_are_checked() {
+        assert_eq!(
+            plan(r#"{"tracer":"prestateTracer","tracerConfig":{"DIFFMODE":true,"disableCode":null}}"#),
+            Ok(TracerPlan::Prestate(PrestateTracerConfig { diff_mode: true, ..Default::default() }))
+        );
+        assert_eq!(
+            plan(r#"{"tracer":"prestateTracer","tracerConfig":{"diffMode":true,"includeEmpty":true}}"#),
+            Err("cannot use diffMode with includeEmpty".to_owned())
+        );
+        assert_eq!(
+            plan(r#"{"tracer":"flatCallTracer","tracerConfig":{"includePrecompiles":1}}"#),
+            Err("json: cannot unmarshal number into Go struct field flatCallTracerConfig.includePrecompiles of type bool".to_owned())
+        );
+    }
+
+    #[test]
+    fn muxes_nest_up_to_a_limit() {
+        assert_eq!(
+            plan(
+                r#"{"tracer":"muxTracer","tracerConfig":{"noopTracer":null,"muxTracer":{"4byteTracer":{}}}}"#
+            ),
+            Ok(TracerPlan::Mux(vec![
+                (
+                    "muxTracer".to_owned(),
+                    TracerPlan::Mux(vec![("4byteTracer".to_owned(), TracerPlan::FourByte)])
+                ),
+                ("noopTracer".to_owned(), TracerPlan::Noop),
+            ]))
+        );
+        let nested = |depth: usize| {
+            let inner = (1..depth).fold("{}".to_owned(), |inner, _| format!(r#"{{"muxTracer":{inner}}}"#));
+            plan(&format!(r#"{{"tracer":"muxTracer","tracerConfig":{inner}}}"#))
+        };
+        assert!(nested(MAX_MUX_DEPTH).is_ok());
+        assert!(nested(MAX_MUX_DEPTH + 1).unwrap_err().contains("at most 32 tracers"), "too deep");
+        let unknown = plan(r#"{"tracer":"muxTracer","tracerConfig":{"nope":null}}"#).unwrap_err();
+        assert!(unknown.starts_with("unknown tracer \"nope\""), "{unknown}");
+        let steps = plan(r#"{"tracer":"muxTracer","tracerConfig":{"opcodeTracer":null}}"#).unwrap_err();
+        assert!(steps.starts_with("opcodeTracer cannot"), "{steps}");
+    }
+}
