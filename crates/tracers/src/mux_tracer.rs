@@ -19,6 +19,13 @@ impl MuxTracer {
         Self { tracers }
     }
 
+    /// Writes the result of one tracer alone, by its position.
+    pub(crate) fn render_one(&mut self, position: usize, json: &mut JsonWriter<'_>) {
+        if let Some((_, tracer)) = self.tracers.get_mut(position) {
+            tracer.render(json);
+        }
+    }
+
     fn each(&mut self) -> impl Iterator<Item = &mut Box<dyn Tracing>> {
         self.tracers.iter_mut().map(|(_, tracer)| tracer)
     }

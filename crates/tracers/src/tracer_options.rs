@@ -106,7 +106,7 @@ fn weight(plan: &TracerPlan) -> usize {
 }
 
 /// The tracer of a plan; `None` for one that writes while the transaction runs.
-fn recording(plan: &TracerPlan) -> Option<Box<dyn Tracing>> {
+pub(crate) fn recording(plan: &TracerPlan) -> Option<Box<dyn Tracing>> {
     Some(match plan {
         TracerPlan::Call(config) => Box::new(CallTracer::new(*config)),
         TracerPlan::FlatCall(config) => Box::new(FlatCallTracer::new(*config)),

@@ -48,8 +48,19 @@ pub(crate) fn many(
     for (index, bundle) in asked.bundles.iter().enumerate() {
         let overrides = bundle.block_overrides.as_ref().or(asked.block_overrides.as_ref());
         let hashes: Vec<_> = bundle.block_hashes.iter().map(|(number, hash)| (number.to(), *hash)).collect();
-        replay = replay.in_block(site.header(), overrides, &hashes)?;
-        replay.override_state(bundle.state_overrides.as_ref())?;
+        let next = replay.in_block(site.header(), overrides, &hashes);
+        let next =
+            next.and_then(|mut next| next.override_state(bundle.state_overrides.as_ref()).map(|()| next));
+        replay = match next {
+            Ok(next) => next,
+            Err(error) => {
+                // What was written so far becomes a whole value: the error belongs beside it, or in its place.
+                if index > 0 {
+                    out.text(b"]")?;
+                }
+                return Err(error);
+            }
+        };
         out.text(if index == 0 { b"[[" } else { b",[" })?;
         out.bundle(&mut replay, bundle)?;
         out.text(b"]")?;

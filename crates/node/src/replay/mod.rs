@@ -5,11 +5,15 @@
 //! `{"error":{"code":…,"message":…}}` for its line; the rest follows, and the stream ends with an error.
 
 mod input;
+mod shared;
 
 use crate::{ByteSender, ByteStream, NodeError, stream, workers::guarded};
-use hearth_tracers::{Cancel, Limits, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction};
+use hearth_tracers::{
+    Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction,
+};
 use input::Input;
 use serde::Deserialize;
+use shared::Shared;
 use std::path::PathBuf;
 
 /// JSON-RPC code of a failed trace, as go-ethereum answers it.
@@ -74,20 +78,17 @@ impl Replay {
         for path in &self.files {
             let input = Input::read(path)?;
             let index = self.index(&input, path)?;
-            for plan in &plans {
-                let error = match line(&input, index, plan, cancel, sender) {
-                    Ok(()) => continue,
-                    Err(error) => error,
+            let mut shared = Shared::new(&input, index, &plans, cancel)?;
+            for (position, plan) in plans.iter().enumerate() {
+                let outcome = match shared.write(position, sender) {
+                    Some(outcome) => outcome,
+                    None => line(&input, index, plan, cancel, sender),
                 };
+                let Err(error) = outcome else { continue };
                 if cancel.is_cancelled() {
                     return Ok(());
                 }
-                let message = error.to_string();
-                let line = serde_json::json!({ "error": { "code": TRACE_ERROR_CODE, "message": message } });
-                if sender.write(format!("{line}\n").as_bytes()).is_err() {
-                    return Ok(());
-                }
-                failed.get_or_insert(NodeError::Trace { message: format!("{}: {message}", path.display()) });
+                failed.get_or_insert(NodeError::Trace { message: format!("{}: {error}", path.display()) });
             }
         }
         failed.map_or(Ok(()), |error| {
@@ -109,7 +110,7 @@ impl Replay {
     }
 }
 
-/// Writes the line of one file under one configuration.
+/// Writes the line of one file under one configuration. The line of a trace that fails says so.
 fn line(
     input: &Input,
     index: Option<usize>,
@@ -117,12 +118,47 @@ fn line(
     cancel: &Cancel,
     sender: &mut ByteSender,
 ) -> Result<(), NodeError> {
-    let limits = Limits { cancel: cancel.clone(), ..Limits::default() };
-    let mut replay = input.replay()?;
-    match index {
-        Some(index) => trace_transaction(&mut replay, index, plan, &limits, sender).map(drop),
-        None => trace_block(&mut replay, plan, &limits, sender).map(drop),
+    let mut sink = Counted { sender, written: 0 };
+    let outcome = input.replay().and_then(|mut replay| {
+        let limits = limits(cancel);
+        match index {
+            Some(index) => trace_transaction(&mut replay, index, plan, &limits, &mut sink).map(drop),
+            None => trace_block(&mut replay, plan, &limits, &mut sink).map(drop),
+        }
+        .map_err(crate::trace::trace_error)
+    });
+    match &outcome {
+        // Nothing of the result was written: the error stands in its place. Else it is a whole value, cut short.
+        Err(error) if sink.written == 0 => failure(error, sender)?,
+        _ => {}
     }
-    .map_err(crate::trace::trace_error)?;
-    sender.write(b"\n").map_err(|_| NodeError::Closed)
+    end_line(sender).and(outcome)
+}
+
+fn limits(cancel: &Cancel) -> Limits {
+    Limits { cancel: cancel.clone(), ..Limits::default() }
+}
+
+/// Writes an error in place of a result.
+fn failure(error: &NodeError, sender: &mut ByteSender) -> Result<(), NodeError> {
+    let message = error.to_string();
+    let value = serde_json::json!({ "error": { "code": TRACE_ERROR_CODE, "message": message } });
+    sender.write(value.to_string().as_bytes()).map_err(|_| NodeError::Cancelled)
+}
+
+fn end_line(sender: &mut ByteSender) -> Result<(), NodeError> {
+    sender.write(b"\n").map_err(|_| NodeError::Cancelled)
+}
+
+/// Counts what reaches the stream.
+struct Counted<'a> {
+    sender: &'a mut ByteSender,
+    written: u64,
+}
+
+impl Sink for Counted<'_> {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
+        self.written += chunk.len() as u64;
+        Sink::write(self.sender, chunk)
+    }
 }

@@ -5,6 +5,7 @@ mod dev_chain;
 mod forks;
 mod lifecycle;
 mod rendering;
+mod replay;
 mod rpc_compat;
 mod support;
 mod trace_calls;

@@ -165,6 +165,19 @@ fn one_bad_call_of_a_bundle_does_not_spoil_the_rest() {
 }
 
 #[test]
+fn bundles_that_contradict_themselves_are_refused() {
+    let (_home, node) = open();
+    let both = json!({ AT: { "state": {}, "stateDiff": {} } });
+    let call = json!({ "to": AT });
+    let bundles = json!([{ "transactions": [call] }, { "transactions": [call], "stateOverrides": both }]);
+    let refused = many(&node, json!({ "bundles": bundles })).expect_err("refused");
+    assert!(refused.to_string().ends_with("has both 'state' and 'stateDiff'"), "{refused}");
+    let calls = vec![call; 10_001];
+    let refused = many(&node, json!({ "bundles": [{ "transactions": calls }] })).expect_err("refused");
+    assert_eq!(refused.to_string(), "10001 calls, at most 10000 are allowed");
+}
+
+#[test]
 fn a_block_in_rlp_is_traced_as_the_one_that_is_known() {
     let Some((_home, node)) = execution_apis() else { return };
     let config = json!({ "tracer": "callTracer" });
