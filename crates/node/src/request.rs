@@ -358,9 +358,9 @@ pub enum TraceRequest {
         config: Option<serde_json::Value>,
     },
     /// A call.
-    TraceCall(TraceCall),
+    TraceCall(Box<TraceCall>),
     /// Bundles of calls.
-    TraceCallMany(TraceCallMany),
+    TraceCallMany(Box<TraceCallMany>),
 }
 
 /// A call to trace.

@@ -108,7 +108,7 @@ fn a_recorded_block_gives_an_array_or_one_of_its_transactions() {
     assert_eq!(whole.len(), 3);
     for (line, config) in whole.iter().zip(traces.as_array().expect("a list")) {
         // An execution of its own gives the same.
-        assert_eq!(lines(&[&file], json!([config]), None).0, [line.clone()]);
+        assert_eq!(lines(&[&file], json!([config]), None).0, std::slice::from_ref(line));
     }
     let rows: Vec<&Vec<Value>> =
         whole.iter().map(|line| line.as_array().expect("a row a transaction")).collect();
