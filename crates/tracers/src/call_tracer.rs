@@ -48,19 +48,30 @@ impl Tracing for CallTracer {
     }
 
     fn render(&mut self, json: &mut JsonWriter<'_>) {
-        CallTree { recording: &self.recorder, config: self.config }.write(json);
+        let tree = CallTree { recording: &self.recorder, config: self.config };
+        tree.write(json, |json, _, frame, failed| {
+            if self.config.with_log && !failed {
+                tree.logs(json, frame);
+            }
+        });
     }
 }
 
-struct CallTree<'a> {
-    recording: &'a Recorder,
-    config: CallTracerConfig,
+/// The frames as a tree.
+pub(crate) struct CallTree<'a> {
+    pub(crate) recording: &'a Recorder,
+    pub(crate) config: CallTracerConfig,
 }
 
 impl CallTree<'_> {
     /// Frames lie in the order in which they were entered, so the tree is written in one pass with the open frames
     /// on a stack; nothing recurses.
-    fn write(&self, json: &mut JsonWriter<'_>) {
+    /// `more` writes members behind a frame's own, given its index and whether it or one above it failed.
+    pub(crate) fn write(
+        &self,
+        json: &mut JsonWriter<'_>,
+        more: impl Fn(&mut JsonWriter<'_>, usize, &Frame, bool),
+    ) {
         let frames = self.recording.frames();
         let count = if self.config.only_top_call { frames.len().min(1) } else { frames.len() };
         let mut open: Vec<Open> = Vec::new();
@@ -77,7 +88,8 @@ impl CallTree<'_> {
                 parent.has_children = true;
             }
             let failed = parent_failed || frame.fault.is_some();
-            self.open(json, frame, failed);
+            self.open(json, frame);
+            more(json, index, frame, failed);
             open.push(Open { end: frame.subtree_end as usize, failed, has_children: false });
         }
         while let Some(last) = open.pop() {
@@ -85,7 +97,7 @@ impl CallTree<'_> {
         }
     }
 
-    fn open(&self, json: &mut JsonWriter<'_>, frame: &Frame, failed: bool) {
+    fn open(&self, json: &mut JsonWriter<'_>, frame: &Frame) {
         json.raw(b"{\"type\":\"");
         json.raw(frame.kind.name().as_bytes());
         json.raw(b"\",\"from\":");
@@ -107,9 +119,6 @@ impl CallTree<'_> {
         if frame.kind != FrameKind::StaticCall {
             json.raw(b",\"value\":");
             json.hex_u256(&frame.value);
-        }
-        if self.config.with_log && !failed {
-            self.logs(json, frame);
         }
     }
 

@@ -1,8 +1,9 @@
 //! The trace configuration: the second parameter of `debug_traceTransaction`, read as go-ethereum reads it.
 
 use crate::call_tracer::CallTracerConfig;
-use crate::directory::{self, TracerName};
+use crate::directory::TracerName;
 use crate::duration::parse_go_duration;
+use crate::erc7562_tracer::Erc7562TracerConfig;
 use crate::error::{ConfigError, TraceError};
 use crate::flat_call_tracer::FlatCallTracerConfig;
 use crate::limits::DEFAULT_TRACE_TIMEOUT;
@@ -192,6 +193,10 @@ pub enum TracerPlan {
     Noop,
     /// `muxTracer`: tracers by the names of their results, in order of name.
     Mux(Vec<(String, TracerPlan)>),
+    /// `keccak256PreimageTracer`.
+    Keccak256Preimage,
+    /// `erc7562Tracer`.
+    Erc7562(Erc7562TracerConfig),
     /// No tracer named: the struct logger; or `opcodeTracer`.
     StructLog(StructLogConfig),
 }
@@ -208,8 +213,9 @@ impl TracePlan {
             Some(TracerName::FourByteTracer) => TracerPlan::FourByte,
             Some(TracerName::NoopTracer) => TracerPlan::Noop,
             Some(TracerName::MuxTracer) => TracerPlan::Mux(tracer_options::parse_mux(options, 0)?),
+            Some(TracerName::Keccak256PreimageTracer) => TracerPlan::Keccak256Preimage,
+            Some(TracerName::Erc7562Tracer) => TracerPlan::Erc7562(Erc7562TracerConfig::parse(options)?),
             Some(TracerName::OpcodeTracer) => TracerPlan::StructLog(LoggerConfig::parse(options)?.plan(true)),
-            Some(_) => return Err(directory::not_built(config.tracer.as_deref().unwrap_or_default())),
         };
         let timeout = config.timeout.as_deref().map_or(Ok(DEFAULT_TRACE_TIMEOUT), parse_go_duration)?;
         Ok(Self { tracer, timeout })
@@ -284,7 +290,7 @@ fn kind(value: &str, wanted: &str) -> String {
     }
 }
 
-fn wrong(value: &str, field: &'static str, wanted: &'static str) -> ConfigError {
+pub(crate) fn wrong(value: &str, field: &'static str, wanted: &'static str) -> ConfigError {
     ConfigError::Field { got: kind(value, wanted), field, wanted }
 }
 

@@ -37,8 +37,8 @@ pub const TRACERS: &[(&str, TracerName, Availability)] = &[
     ("4byteTracer", TracerName::FourByteTracer, Availability::Built),
     ("noopTracer", TracerName::NoopTracer, Availability::Built),
     ("muxTracer", TracerName::MuxTracer, Availability::Built),
-    ("erc7562Tracer", TracerName::Erc7562Tracer, Availability::NotYet),
-    ("keccak256PreimageTracer", TracerName::Keccak256PreimageTracer, Availability::NotYet),
+    ("erc7562Tracer", TracerName::Erc7562Tracer, Availability::Built),
+    ("keccak256PreimageTracer", TracerName::Keccak256PreimageTracer, Availability::Built),
     ("opcodeTracer", TracerName::OpcodeTracer, Availability::Built),
 ];
 

@@ -106,6 +106,14 @@ macro_rules! with_tracer {
                 let mut $engine = Recorded(crate::tracer_options::mux(plans));
                 $body
             }
+            TracerPlan::Keccak256Preimage => {
+                let mut $engine = Recorded(crate::keccak_tracer::Keccak256PreimageTracer::default());
+                $body
+            }
+            TracerPlan::Erc7562(config) => {
+                let mut $engine = Recorded(crate::erc7562_tracer::Erc7562Tracer::new(config));
+                $body
+            }
             TracerPlan::StructLog(config) => {
                 let mut $engine = crate::struct_logger::StructLogs::new(*config);
                 $body

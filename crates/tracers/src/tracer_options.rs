@@ -1,9 +1,11 @@
 //! `tracerConfig` of the native tracers, read as go-ethereum reads it; and tracers made from their plans.
 
-use crate::config::{TraceConfig, TracePlan, TracerPlan, boolean, entries};
+use crate::config::{TraceConfig, TracePlan, TracerPlan, boolean, entries, wrong};
+use crate::erc7562_tracer::{Erc7562Tracer, Erc7562TracerConfig};
 use crate::error::{ConfigError, TraceError};
 use crate::flat_call_tracer::{FlatCallTracer, FlatCallTracerConfig};
 use crate::four_byte_tracer::{FourByteTracer, NoopTracer};
+use crate::keccak_tracer::Keccak256PreimageTracer;
 use crate::mux_tracer::MuxTracer;
 use crate::prestate_tracer::{PrestateTracer, PrestateTracerConfig};
 use crate::tracing::Tracing;
@@ -65,6 +67,35 @@ impl PrestateTracerConfig {
     }
 }
 
+impl Erc7562TracerConfig {
+    /// Reads `tracerConfig` of erc7562Tracer. `null` is the default. `stackTopItemsSize` changes no result.
+    pub fn parse(json: &str) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for (key, value) in entries(json, "native.erc7562TracerConfig")? {
+            let value = value.get();
+            match key.to_lowercase().as_str() {
+                "ignoredopcodes" => {
+                    let field = "erc7562TracerConfig.ignoredOpcodes";
+                    let list: Option<Vec<&str>> =
+                        serde_json::from_str(value).map_err(|_| wrong(value, field, "[]hexutil.Uint64"))?;
+                    // As in the reference, the low byte counts.
+                    let opcode = |text: &str| {
+                        let digits = text.strip_prefix("0x").unwrap_or_default();
+                        u64::from_str_radix(digits, 16)
+                            .map(|number| number as u8)
+                            .map_err(|_| wrong("\"", field, "hexutil.Uint64"))
+                    };
+                    config.ignored_opcodes =
+                        list.map(|list| list.into_iter().map(opcode).collect()).transpose()?;
+                }
+                "withlog" => boolean(value, "erc7562TracerConfig.withLog", &mut config.with_log)?,
+                _ => {}
+            }
+        }
+        Ok(config)
+    }
+}
+
 /// Reads `tracerConfig` of muxTracer: the tracers' own configurations by their names. The last one of a name counts.
 pub(crate) fn parse_mux(json: &str, depth: usize) -> Result<Vec<(String, TracerPlan)>, TraceError> {
     let too_many = TraceError::Config(ConfigError::TooManyTracers {
@@ -114,6 +145,8 @@ pub(crate) fn recording(plan: &TracerPlan) -> Option<Box<dyn Tracing>> {
         TracerPlan::FourByte => Box::new(FourByteTracer::default()),
         TracerPlan::Noop => Box::new(NoopTracer),
         TracerPlan::Mux(plans) => Box::new(mux(plans)),
+        TracerPlan::Keccak256Preimage => Box::new(Keccak256PreimageTracer::default()),
+        TracerPlan::Erc7562(config) => Box::new(Erc7562Tracer::new(config)),
         TracerPlan::StructLog(_) => return None,
     })
 }

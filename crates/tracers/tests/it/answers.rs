@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The configurations of this crate's tests: the name that the answer files use, and the configuration's JSON.
-pub const CONFIGS: [(&str, &str); 13] = [
+pub const CONFIGS: [(&str, &str); 14] = [
     ("callTracer", r#"{"tracer":"callTracer"}"#),
     ("callTracer.withLog", r#"{"tracer":"callTracer","tracerConfig":{"withLog":true}}"#),
     ("callTracer.onlyTopCall", r#"{"tracer":"callTracer","tracerConfig":{"onlyTopCall":true}}"#),
@@ -27,6 +27,7 @@ pub const CONFIGS: [(&str, &str); 13] = [
         "muxTracer",
         r#"{"tracer":"muxTracer","tracerConfig":{"callTracer":{"onlyTopCall":true},"4byteTracer":null,"prestateTracer":{"diffMode":true}}}"#,
     ),
+    ("erc7562Tracer", r#"{"tracer":"erc7562Tracer"}"#),
     ("structLogs", "{}"),
     ("structLogs.full", r#"{"enableMemory":true,"enableReturnData":true}"#),
 ];
