@@ -14,8 +14,8 @@
 //!   watch one execution as `Box<dyn Tracing>`.
 //! - The struct logger writes while the transaction runs and is no [`Tracing`]; see `struct_logger`.
 //!
-//! To add a tracer: a variant of [`crate::TracerPlan`] with its checked options, its line in `TracePlan::new` and in
-//! `with_tracer!` of `drive`, `Availability::Built` in `directory`, and the type with `impl Observed` and
+//! To add a tracer: a variant of [`crate::TracerPlan`] with its checked options, its line in `TracePlan::new`, in
+//! `with_tracer!` of `drive` and in `recording` of `tracer_options` (for muxTracer), `Availability::Built` in `directory`, and the type with `impl Observed` and
 //! `impl Tracing`. The result is rendered with sorted or unsorted keys alike; no trailing white space.
 //!
 //! What hooks can see: the transaction's environment is `context.tx()`, the block's is `context.block()`, the rules

@@ -8,6 +8,7 @@ mod faults;
 mod frames;
 mod limits;
 mod mainnet;
+mod native;
 mod steps;
 mod tracetest;
 mod world;

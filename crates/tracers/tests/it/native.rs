@@ -1,0 +1,82 @@
+//! Corner cases of the native tracers, on chains made by hand.
+
+use crate::world::{SENDER, World};
+use alloy_primitives::{Address, keccak256};
+use hearth_tracers::Limits;
+use serde_json::{Value, json};
+
+fn only(world: &World, config: &str) -> Value {
+    let (text, _) = world.trace_text(config, &Limits::default()).unwrap();
+    let mut all: Vec<Value> = serde_json::from_str(&text).unwrap();
+    assert_eq!(all.len(), 1);
+    all[0]["result"].take()
+}
+
+fn name(last_byte: u8) -> String {
+    format!("{:?}", Address::with_last_byte(last_byte))
+}
+
+const SLOT: &str = "0x0000000000000000000000000000000000000000000000000000000000000007";
+
+/// BALANCE(0x11), SLOAD(7).
+const LOOKS: [u8; 7] = [0x60, 0x11, 0x31, 0x60, 7, 0x54, 0x00];
+
+#[test]
+fn prestate_names_operands_that_were_paid_for() {
+    let world =
+        |gas| World::london().contract(0x10, 1, 0, &LOOKS).contract(0x11, 0, 9, &[]).call(0x10, gas, &[]);
+    let config = r#"{"tracer":"prestateTracer"}"#;
+    let all = only(&world(100_000), config);
+    assert_eq!(all[name(0x11)], json!({ "balance": "0x9" }));
+    assert_eq!(all[name(0x10)]["storage"][SLOT], format!("0x{}", "0".repeat(64)));
+    // 3 + 2,600 + 3 for the first three instructions: SLOAD cannot be paid for.
+    let some = only(&world(21_000 + 2_700), config);
+    assert_eq!(some[name(0x11)], json!({ "balance": "0x9" }));
+    assert!(some[name(0x10)].get("storage").is_none(), "{some}");
+    let few = only(&world(21_000 + 100), config);
+    assert!(few.get(name(0x11)).is_none(), "{few}");
+    // The block's coinbase has no account: shown only where that is asked for.
+    let zero = format!("{:?}", Address::ZERO);
+    assert!(all.get(&zero).is_none());
+    let empty = only(&world(100_000), r#"{"tracer":"prestateTracer","tracerConfig":{"includeEmpty":true}}"#);
+    assert_eq!(empty[&zero], json!({ "balance": "0x0" }));
+}
+
+#[test]
+fn diffs_leave_out_what_stays() {
+    // SSTORE(7, 5).
+    let world =
+        World::london().contract(0x10, 1, 0, &[0x60, 5, 0x60, 7, 0x55, 0x00]).call(0x10, 100_000, &[]);
+    let diff = only(&world, r#"{"tracer":"prestateTracer","tracerConfig":{"diffMode":true}}"#);
+    let five = format!("0x{}5", "0".repeat(63));
+    assert_eq!(diff["post"][name(0x10)], json!({ "storage": { SLOT: five } }));
+    assert!(diff["pre"][name(0x10)].get("storage").is_none(), "{diff}");
+    let sender = format!("{SENDER:?}");
+    assert_eq!(diff["post"][&sender], json!({ "nonce": 1 }));
+    assert!(diff["pre"][&sender].get("nonce").is_none());
+}
+
+#[test]
+fn a_mux_gives_each_tracer_its_own_answer() {
+    // KECCAK256 of four bytes beyond the end of memory, then a call of the identity contract with them.
+    let code = [0x60, 4, 0x60, 0, 0x20, 0x60, 0, 0x60, 0, 0x60, 4, 0x60, 0, 0x60, 4, 0x5a, 0xfa, 0x00];
+    let world = World::london().contract(0x10, 1, 0, &code).call(0x10, 100_000, &[0xde, 0xad, 0xbe, 0xef, 1]);
+    let own = r#""callTracer":{"withLog":true},"4byteTracer":null,"noopTracer":{},"prestateTracer":{"diffMode":true},
+        "flatCallTracer":{"includePrecompiles":true},"keccak256PreimageTracer":null,"erc7562Tracer":{}"#;
+    let all =
+        only(&world, &format!(r#"{{"tracer":"muxTracer","tracerConfig":{{{own},"muxTracer":{{{own}}}}}}}"#));
+    for (tracer, options) in
+        serde_json::from_str::<Value>(&format!("{{{own}}}")).unwrap().as_object().unwrap()
+    {
+        let alone = only(&world, &json!({ "tracer": tracer, "tracerConfig": options }).to_string());
+        assert_eq!(all[tracer], alone, "{tracer}");
+        assert_eq!(all["muxTracer"][tracer], alone, "{tracer} in the inner one");
+    }
+    assert_eq!(all["4byteTracer"], json!({ "0xdeadbeef-1": 1 }));
+    assert_eq!(all["keccak256PreimageTracer"], json!({ (keccak256([0; 4]).to_string()): "0x00000000" }));
+    assert_eq!(all["erc7562Tracer"]["keccak"], json!(["0x00000000"]));
+    let frames = all["flatCallTracer"].as_array().unwrap();
+    assert_eq!((frames.len(), &frames[1]["traceAddress"]), (2, &json!([0])));
+    let hidden = only(&world, r#"{"tracer":"flatCallTracer"}"#);
+    assert_eq!((hidden.as_array().unwrap().len(), &hidden[0]["subtraces"]), (1, &json!(0)));
+}
