@@ -3,8 +3,8 @@
 use crate::hooks::delegate_hooks;
 use crate::json::JsonWriter;
 use crate::recorder::{Frame, FrameKind, Recorder, RecorderOptions};
-use crate::revert::unpack_revert;
 use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
+use hearth_evm::simulate::revert_reason;
 
 /// Options of callTracer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl CallTree<'_> {
             json.raw(b",\"error\":");
             json.string(&fault.to_string());
             if let Some(reason) =
-                fault.is_revert().then(|| unpack_revert(output)).flatten().filter(|r| !r.is_empty())
+                fault.is_revert().then(|| revert_reason(output)).flatten().filter(|r| !r.is_empty())
             {
                 json.raw(b",\"revertReason\":");
                 json.string(&reason);

@@ -5,19 +5,17 @@
 use crate::home::{ChainFile, Commitment, HOME_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole};
 use crate::{Chain, ChainError, ChainOptions};
 use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
-use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_primitives::{B256, Bytes, U256};
 use flate2::read::MultiGzDecoder;
 use hearth_evm::{
-    BlockEnvironment, BlockError, BlockExecutor, ChainSpec, Field, Fork, RecordedCase, check_output,
-    check_without_receipts_root, recover_senders, validate_roots,
+    AllocState, BlockEnvironment, BlockError, BlockExecutor, ChainSpec, Field, Fork, RecordedCase,
+    check_output, check_without_receipts_root, recover_senders, validate_roots,
 };
 use hearth_flatkv::{Commit, IndexWrite, WitnessTrie};
 use hearth_ledger::index::number_key;
 use hearth_primitives::{
-    Account, AccountChange, Block, BlockOutput, Changeset, Height, RootTracker, SlotChange, StateError,
-    StateReader,
+    AccountChange, Block, BlockOutput, Changeset, Height, RootTracker, SlotChange, StateError,
 };
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -201,7 +199,7 @@ impl Checked {
         let trie = parent.map(|parent| parent.check(case, &pre_state)).transpose()?;
         let started = Instant::now();
         let senders = recover_senders(spec, &env, &case.transactions).map_err(refused)?;
-        let state = PreState::new(&pre_state);
+        let state = AllocState::from_changes(pre_state.clone());
         let run = |roots: Option<&mut dyn RootTracker>| {
             let executor = BlockExecutor::new(spec, env.clone(), &state, case).on_partial_state();
             executor.run(&block, &senders, roots)
@@ -311,43 +309,5 @@ impl<'a> Parent<'a> {
             true => Ok(trie),
             false => Err(ChainError::ParentStateRoot { expected, got }),
         }
-    }
-}
-
-/// The recorded pre-state as execution reads it. Accounts outside of it are empty.
-struct PreState {
-    accounts: HashMap<Address, (Account, HashMap<U256, U256>)>,
-    codes: HashMap<B256, Bytes>,
-}
-
-impl PreState {
-    fn new(changes: &Changeset) -> Self {
-        let account = |change: &AccountChange| {
-            let slots = change.storage.iter().map(|s| (s.slot, s.new)).collect();
-            Some((change.address, (change.new?, slots)))
-        };
-        Self {
-            accounts: changes.accounts.iter().filter_map(account).collect(),
-            codes: changes.codes.iter().cloned().collect(),
-        }
-    }
-}
-
-impl StateReader for PreState {
-    fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
-        Ok(self.accounts.get(address).map(|(account, _)| *account))
-    }
-
-    fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
-        Ok(self.accounts.get(address).and_then(|(_, slots)| slots.get(slot)).copied().unwrap_or_default())
-    }
-
-    fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
-        self.codes.get(hash).cloned().ok_or(StateError::MissingCode(*hash))
-    }
-
-    fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
-        let slots = self.accounts.get(address).into_iter().flat_map(|(_, slots)| slots);
-        Ok(slots.map(|(slot, value)| (*slot, *value)).collect())
     }
 }

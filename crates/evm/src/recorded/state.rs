@@ -1,8 +1,8 @@
-//! A state in memory, as an allocation gives it.
+//! A state in memory, as an allocation or a changeset gives it.
 
 use crate::genesis::{GenesisAccount, alloc_changes};
 use alloy_primitives::{Address, B256, Bytes, U256};
-use hearth_primitives::{Account, BlockHashes, Height, StateError, StateReader};
+use hearth_primitives::{Account, BlockHashes, Changeset, Height, StateError, StateReader};
 use std::collections::{BTreeMap, HashMap};
 
 /// The state of an allocation. Accounts that it does not name do not exist, and it knows no ancestors: their hashes
@@ -16,7 +16,11 @@ pub struct AllocState {
 impl AllocState {
     /// The state of these accounts.
     pub fn new(alloc: &BTreeMap<Address, GenesisAccount>) -> Self {
-        let changes = alloc_changes(alloc);
+        Self::from_changes(alloc_changes(alloc))
+    }
+
+    /// The state that this changeset leaves on an empty one.
+    pub fn from_changes(changes: Changeset) -> Self {
         let accounts = changes.accounts.into_iter().filter_map(|change| {
             let slots = change.storage.into_iter().map(|slot| (slot.slot, slot.new)).collect();
             Some((change.address, (change.new?, slots)))
