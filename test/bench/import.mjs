@@ -116,5 +116,5 @@ export async function importBench() {
   const compat = path.resolve(ROOT, process.env.HEARTH_FIXTURES ?? '../shared/fixtures', 'rpc-compat')
   if (fs.existsSync(compat)) rows.push(...compare('execution-apis chain, 54 blocks (process start dominates)', compat, gasOf(compat)))
   rows.push(...recorded())
-  table(['chain', 'side', 'Mgas/s', 'blocks/s', 'ratio, theirs over ours'], rows)
+  table('import', ['chain', 'side', 'Mgas/s', 'blocks/s', 'ratio, theirs over ours'], rows)
 }

@@ -1,5 +1,7 @@
-// `npm run bench -- NAME…`: measures in pairs within one run, ours and theirs, and prints losing rows too.
+// `npm run bench -- NAME… [--write]`: measures in pairs within one run, ours and theirs, and prints losing rows too.
+// `--write` makes docs/benchmarks.md out of the tables.
 import { importBench } from './import.mjs'
+import { writePage } from './page.mjs'
 import { traceBench } from './trace.mjs'
 
 /** Benches by name. */
@@ -12,3 +14,4 @@ if (unknown.length || !names.length) {
   process.exit(2)
 }
 for (const name of names) await BENCHES[name]()
+if (process.argv.includes('--write')) writePage()

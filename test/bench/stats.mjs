@@ -10,15 +10,16 @@ export const median = (values) => {
 export const spread = (values, digits = 1) =>
   `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)} to ${Math.max(...values).toFixed(digits)})`
 
+/** Every table printed so far, for the page that `--write` makes. */
+export const printed = []
+
 /** Prints rows of equal length under a heading, columns aligned. */
-export function table(heading, rows) {
+export function table(name, heading, rows) {
+  printed.push({ name, heading, rows })
   const all = [heading, ...rows].map((row) => row.map(String))
   const widths = heading.map((_, i) => Math.max(...all.map((row) => row[i].length)))
-  for (const row of all)
-    console.log(
-      row
-        .map((cell, i) => cell.padEnd(widths[i]))
-        .join('  ')
-        .trimEnd(),
-    )
+  for (const row of all) {
+    const line = row.map((cell, i) => cell.padEnd(widths[i]))
+    console.log(line.join('  ').trimEnd())
+  }
 }

@@ -226,7 +226,7 @@ export async function traceBench() {
     if (spawnSync('geth', ['version']).status === 0) sides.theirs = await startGeth(chain, homes[1])
     else console.log('skipped: geth is not on the PATH, so nothing to compare with')
     const rows = [...(await blockRows(chain, sides)), ...(await loopRows(sides))]
-    table(['row', 'hearth', 'geth', 'geth over hearth', 'answers'], rows)
+    table('trace', ['row', 'hearth', 'geth', 'geth over hearth', 'answers'], rows)
   } finally {
     await sides.ours.stop()
     await sides.theirs?.stop()
