@@ -8,7 +8,6 @@ import { hearth, type RunningNode, startNode } from '../e2e/harness.ts'
 import { fixtures } from './fixtures.ts'
 
 const dir = fixtures('rpc-compat')
-const TRACE = /^debug_trace/
 
 interface Case {
   name: string
@@ -59,10 +58,10 @@ describe.skipIf(!dir)('execution-apis', () => {
 
   const known = dir ? cases(dir) : []
   const names = new Set(METHODS.map((m) => m.name))
-  const later = known.filter((c) => !names.has(c.method) || TRACE.test(c.method))
+  const later = known.filter((c) => !names.has(c.method))
   console.log(`skipped: ${later.length} of ${known.length} execution-apis cases are of methods that are not there yet`)
 
-  it.each(known.filter((c) => names.has(c.method) && !TRACE.test(c.method)))('$name', async ({ lines }) => {
+  it.each(known.filter((c) => names.has(c.method)))('$name', async ({ lines }) => {
     const specOnly = lines.some((l) => l.startsWith('// speconly'))
     let answer = ''
     for (const line of lines) {
