@@ -18,6 +18,19 @@ impl Sink for ByteSender {
     }
 }
 
+/// A stream that counts what reaches it, so that a failure knows whether bytes went out before it.
+pub(crate) struct Counted<'a> {
+    pub(crate) sender: &'a mut ByteSender,
+    pub(crate) written: u64,
+}
+
+impl Sink for Counted<'_> {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
+        self.written += chunk.len() as u64;
+        Sink::write(self.sender, chunk)
+    }
+}
+
 impl OpenHome {
     /// Runs a trace to its end, on the thread of the heavy pool that calls this.
     pub(crate) fn run_trace(&self, request: TraceRequest, cancel: Cancel, mut sender: ByteSender) {

@@ -4,9 +4,9 @@ use super::call_site::{CallReplay, CallSite};
 use crate::{
     BlockRef, ByteSender, NodeError, OpenHome,
     request::{CallBundle, TraceCall, TraceCallMany},
-    trace::{plan_of, trace_error},
+    trace::{Counted, plan_of, trace_error},
 };
-use hearth_tracers::{Limits, Sink, SinkClosed, TraceError, TracePlan, trace_transaction};
+use hearth_tracers::{Limits, Sink, TraceError, TracePlan, trace_transaction};
 
 /// Most calls of one `debug_traceCallMany`, over all bundles.
 pub const MAX_CALLS: usize = 10_000;
@@ -107,18 +107,5 @@ impl Bundles<'_> {
 
     fn text(&mut self, bytes: &[u8]) -> Result<(), NodeError> {
         self.sink.write(bytes).map_err(|_| trace_error(TraceError::Cancelled))
-    }
-}
-
-/// Counts what reaches the stream.
-struct Counted<'a> {
-    sender: &'a mut ByteSender,
-    written: u64,
-}
-
-impl Sink for Counted<'_> {
-    fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
-        self.written += chunk.len() as u64;
-        Sink::write(self.sender, chunk)
     }
 }

@@ -7,10 +7,8 @@
 mod input;
 mod shared;
 
-use crate::{ByteSender, ByteStream, NodeError, stream, workers::guarded};
-use hearth_tracers::{
-    Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction,
-};
+use crate::{ByteSender, ByteStream, NodeError, stream, trace::Counted, workers::guarded};
+use hearth_tracers::{Cancel, Limits, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction};
 use input::Input;
 use serde::Deserialize;
 use shared::Shared;
@@ -148,17 +146,4 @@ fn failure(error: &NodeError, sender: &mut ByteSender) -> Result<(), NodeError> 
 
 fn end_line(sender: &mut ByteSender) -> Result<(), NodeError> {
     sender.write(b"\n").map_err(|_| NodeError::Cancelled)
-}
-
-/// Counts what reaches the stream.
-struct Counted<'a> {
-    sender: &'a mut ByteSender,
-    written: u64,
-}
-
-impl Sink for Counted<'_> {
-    fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
-        self.written += chunk.len() as u64;
-        Sink::write(self.sender, chunk)
-    }
 }
