@@ -65,7 +65,7 @@ async function nativeCore(kind) {
   const first = !fs.existsSync(path.join(TARGET, kind === 'dev' ? 'debug' : 'release'))
   say(
     first
-      ? 'building the core: about 6 minutes on 2 cores the first time, less on more; later only what has changed'
+      ? 'building the core: 6 to 8 minutes on 2 cores the first time, less on more; later only what has changed'
       : 'building the core: only what has changed',
   )
   const env = { ...process.env, ...(await cargoEnv()) }
