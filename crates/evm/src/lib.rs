@@ -12,6 +12,7 @@ mod error;
 mod executor;
 mod genesis;
 mod halt_text;
+mod hash_cache;
 mod header;
 mod json;
 mod kzg;

@@ -45,6 +45,7 @@ const COLLIDING_CODE_HASH: B256 = B256::repeat_byte(0xff);
 /// Builds the interpreter of one block.
 pub(crate) fn block_evm<'a>(spec: &ChainSpec, env: &BlockEnvironment, state: BlockState<'a>) -> BlockEvm<'a> {
     crate::kzg::install();
+    crate::hash_cache::install();
     let rules = env.fork.spec_id();
     let mut cfg = env.cfg_env(spec);
     let mut instructions = Instructions::new_mainnet_with_spec(rules);
