@@ -1,0 +1,236 @@
+//! File I/O behind one trait, so that tests can put a disk under a store that fails as disks and power do.
+//!
+//! [`Disk`] is a file system, [`DiskFile`] an open file; [`RealDisk`] is the machine's. With the feature `sim` there is
+//! `SimDisk`, which loses, keeps or tears what was not synced, and fails at a chosen call. [`Clock`] stands beside them
+//! for what depends on time.
+//!
+//! What a store may rely on after a power cut is what POSIX and Linux promise and no more: bytes of a file are durable
+//! after its [`DiskFile::sync_data`], a name in a folder (created, renamed, unlinked) after [`Disk::sync_dir`] of that
+//! folder, and a sync that failed must not be tried again: the bytes may be gone while the second one succeeds.
+
+mod clock;
+mod fs_kind;
+mod lock;
+mod real;
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use fs_kind::FsKind;
+pub use lock::{Holder, Lock, LockError};
+pub use real::RealDisk;
+
+use std::{
+    ffi::OsString,
+    fmt::Debug,
+    io::{self, IoSlice},
+    path::Path,
+    sync::Arc,
+};
+
+/// How an existing file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// For reading.
+    Read,
+    /// For reading and writing.
+    ReadWrite,
+}
+
+/// What a name in a folder stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A plain file.
+    File,
+    /// A folder.
+    Dir,
+    /// Anything else: a link that leads nowhere, a socket.
+    Other,
+}
+
+/// Kind and size of what a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// What it is.
+    pub kind: EntryKind,
+    /// Size in bytes; of no meaning where it is not a file.
+    pub len: u64,
+}
+
+/// One name in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirEntry {
+    /// The name, without the folder.
+    pub name: OsString,
+    /// What it stands for.
+    pub kind: EntryKind,
+    /// Size in bytes; of no meaning where it is not a file.
+    pub len: u64,
+}
+
+/// A file system. All methods may be called from any thread.
+///
+/// Errors are those of the operating system: `NotFound`, `AlreadyExists`, `StorageFull`, and so on.
+pub trait Disk: Send + Sync + Debug + 'static {
+    /// Makes a new, empty file, open for reading and writing; an error if the name is there already.
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Opens an existing file.
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Moves a name, in place of the file that has the new one, if any. Durable when both folders are synced.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Takes a file's name away. Who has it open goes on reading and writing it.
+    fn remove_file(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes a folder; an error if the name is there already or the parent is not.
+    fn create_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Removes an empty folder.
+    fn remove_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// The names in a folder, sorted.
+    fn list(&self, dir: &Path) -> io::Result<Vec<DirEntry>>;
+
+    /// Makes the names in a folder durable.
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+
+    /// Kind and size of what a path leads to; `NotFound` where nothing is.
+    fn metadata(&self, path: &Path) -> io::Result<Metadata>;
+
+    /// Bytes that may still be written to the file system of an existing path.
+    fn free_bytes(&self, path: &Path) -> io::Result<u64>;
+
+    /// Whether an existing path lies on a file system of this machine.
+    fn fs_kind(&self, path: &Path) -> io::Result<FsKind>;
+
+    /// Takes the lock file at `path` for this process, makes it if it is missing, and writes host, process and boot
+    /// into it. The lock ends with the value or with the process.
+    ///
+    /// # Errors
+    /// [`LockError::Held`] names who has it.
+    fn lock(&self, path: &Path) -> Result<Lock, LockError>;
+
+    /// Whether anything is at the path.
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        match self.metadata(path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes a folder and those above it that are missing, and makes their names durable.
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        match self.metadata(path) {
+            Ok(Metadata { kind: EntryKind::Dir, .. }) => return Ok(()),
+            Ok(_) => return Err(io::Error::new(io::ErrorKind::NotADirectory, path.display().to_string())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let parent = parent(path);
+        self.create_dir_all(parent)?;
+        match self.create_dir(path) {
+            // Somebody else made it in between.
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        self.sync_dir(parent)
+    }
+
+    /// The whole content of a file.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let file = self.open(path, OpenMode::Read)?;
+        let mut bytes = vec![0; file.len()? as usize];
+        file.read_exact_at(&mut bytes, 0)?;
+        Ok(bytes)
+    }
+}
+
+/// An open file. All methods may be called from any thread.
+// A file's size may not be known (an I/O error), so there is no `is_empty` beside `len`.
+#[allow(clippy::len_without_is_empty)]
+pub trait DiskFile: Send + Sync + Debug {
+    /// Reads at an offset; may read fewer bytes than asked for, 0 at the end of the file.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Writes at an offset; may write fewer bytes than given.
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize>;
+
+    /// Writes several buffers one behind the other; may write fewer bytes than given.
+    fn write_vectored_at(&self, bufs: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+        bufs.iter().find(|buf| !buf.is_empty()).map_or(Ok(0), |buf| self.write_at(buf, offset))
+    }
+
+    /// Makes the file's bytes and its size durable.
+    fn sync_data(&self) -> io::Result<()>;
+
+    /// Makes the file's bytes and everything else about it durable; not its name, see [`Disk::sync_dir`].
+    fn sync_all(&self) -> io::Result<()>;
+
+    /// Cuts the file off, or extends it with zeros.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+
+    /// Size in bytes.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Fills the buffer.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` where the file ends before.
+    fn read_exact_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !buf.is_empty() {
+            match self.read_at(buf, offset) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(n) => {
+                    buf = &mut buf[n..];
+                    offset += n as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all bytes. After an error any part of them may be there.
+    fn write_all_at(&self, mut buf: &[u8], mut offset: u64) -> io::Result<()> {
+        while !buf.is_empty() {
+            match self.write_at(buf, offset) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => {
+                    buf = &buf[n..];
+                    offset += n as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all buffers, one behind the other. After an error any part of them may be there.
+    fn write_all_vectored_at(&self, mut bufs: &mut [IoSlice<'_>], mut offset: u64) -> io::Result<()> {
+        IoSlice::advance_slices(&mut bufs, 0);
+        while !bufs.is_empty() {
+            match self.write_vectored_at(bufs, offset) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => {
+                    IoSlice::advance_slices(&mut bufs, n);
+                    offset += n as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The folder a path lies in; `.` for a bare name.
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => path,
+    }
+}
