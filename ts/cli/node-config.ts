@@ -16,6 +16,7 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
     mode,
     fsync: settings['storage.fsync'],
     caches: { stateBytes: settings['storage.cache_mib'] * MIB },
+    flatkv: { enableKvdbMetrics: settings['state-commit.flatkv.enable-kvdb-metrics'] },
     rpc: {
       gasCap: settings['evm.gas_cap'],
       logsMaxResults: settings['evm.max_logs'],

@@ -27,6 +27,8 @@ export interface Setting<T> {
   /** `bytes`, `ms`, …; absent where a value has no unit. */
   readonly unit?: string
   readonly doc: string
+  /** It is honoured, but a new home's node.toml does not name it. */
+  readonly hidden?: true
 }
 
 const refuse = (takes: string, got: unknown): never => {

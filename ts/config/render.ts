@@ -39,12 +39,13 @@ export function settingsPage(): string {
   return `${lines.join('\n')}\n`
 }
 
-/** A new home's node.toml: every setting with its default, commented out. */
+/** A new home's node.toml: every setting but the hidden ones with its default, commented out. */
 export function defaultFile(): string {
   const lines = ['# Settings of this node. Remove the # in front of a line to change it; `hearth config --home DIR` prints what holds.']
   for (const section of sections()) {
-    lines.push('', `[${section}]`)
-    for (const key of SETTING_KEYS.filter((k) => sectionOf(k) === section))
+    const keys = SETTING_KEYS.filter((key) => sectionOf(key) === section && of(key).hidden !== true)
+    if (keys.length > 0) lines.push('', `[${section}]`)
+    for (const key of keys)
       lines.push(`# ${of(key).doc}`, `# ${nameOf(key)} = ${toToml(of(key).default)}`)
   }
   return `${lines.join('\n')}\n`

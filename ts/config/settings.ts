@@ -140,7 +140,24 @@ export const SETTINGS = {
     default: 1024,
     doc: 'Calls, searches and traces that may wait for a thread; one more is refused as busy.',
   }),
-  'metrics.port': setting({ kind: port, default: 9101, doc: 'Port of the metrics page.' }),
+  'metrics.enabled': setting({ kind: boolean, default: true, doc: 'Whether the node serves its metrics at /metrics.' }),
+  'metrics.host': setting({
+    kind: text('a host name or an IP address', /^[^\s/]+$/),
+    default: '127.0.0.1',
+    doc: 'Address that the metrics page binds.',
+  }),
+  'metrics.port': setting({ kind: port, default: 9101, doc: 'Port of the metrics page. 0 takes a free port.' }),
+  'metrics.legacy': setting({
+    kind: boolean,
+    default: true,
+    doc: 'Whether the page also has chain_rpc_request_counter, chain_rpc_request_latency_ms and chain_websocket_connect, which are on their way out.',
+  }),
+  'state-commit.flatkv.enable-kvdb-metrics': setting({
+    kind: boolean,
+    default: true,
+    hidden: true,
+    doc: 'Whether the page has the internal metrics of RocksDB, for every data DB of the state store; wins over EnableMetrics of a single DB.',
+  }),
   'storage.fsync': setting({
     kind: text('block, interval:<ms> or none', /^(block|none|interval:[1-9]\d{0,8})$/),
     default: 'interval:200',

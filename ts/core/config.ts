@@ -9,6 +9,8 @@ export interface NodeConfig {
   readonly mode: Mode
   readonly fsync: string
   readonly caches: { readonly stateBytes: number }
+  /** Whether RocksDB's internal metrics are gathered, for every data DB. */
+  readonly flatkv: { readonly enableKvdbMetrics: boolean }
   readonly rpc: {
     readonly gasCap: number
     readonly logsMaxResults: number

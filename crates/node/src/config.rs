@@ -71,6 +71,14 @@ pub struct CacheConfig {
     pub state_bytes: usize,
 }
 
+/// Settings of the state store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FlatkvConfig {
+    /// Whether RocksDB's internal metrics are gathered, for every data DB.
+    pub enable_kvdb_metrics: bool,
+}
+
 /// Limits of the JSON-RPC answers that this crate makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -134,6 +142,8 @@ pub struct NodeConfig {
     pub fsync: FsyncPolicy,
     /// Cache sizes.
     pub caches: CacheConfig,
+    /// The state store.
+    pub flatkv: FlatkvConfig,
     /// Limits of answers.
     pub rpc: RpcLimits,
     /// Limits of the transaction pool.
@@ -180,6 +190,7 @@ mod tests {
         serde_json::json!({
             "home": "/h", "mode": "dev", "fsync": "interval:100",
             "caches": { "stateBytes": 1 },
+            "flatkv": { "enableKvdbMetrics": true },
             "rpc": {
                 "gasCap": 50_000_000, "logsMaxResults": 10_000, "logsMaxBlockRange": 0,
                 "feeHistoryMaxBlocks": 1024, "traceTimeoutMs": 300_000, "txFeeCapWei": 1_000_000_000_000_000_000_u64,

@@ -16,7 +16,9 @@ mod stream;
 mod trace;
 mod workers;
 
-pub use config::{CacheConfig, DevConfig, FsyncPolicy, Mode, NodeConfig, RpcLimits, WorkerConfig, Workers};
+pub use config::{
+    CacheConfig, DevConfig, FlatkvConfig, FsyncPolicy, Mode, NodeConfig, RpcLimits, WorkerConfig, Workers,
+};
 pub use error::NodeError;
 pub use hearth_chain::{
     dev::{DevAccount, dev_accounts},

@@ -3,8 +3,8 @@
 use hearth_chain::{Chain, ChainOptions, import::ImportJob};
 use hearth_flatkv::Fsync;
 use hearth_node::{
-    CacheConfig, DevConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits, Request, RpcLimits,
-    TraceRequest, WorkerConfig, Workers,
+    CacheConfig, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits,
+    Request, RpcLimits, TraceRequest, WorkerConfig, Workers,
 };
 use serde_json::{Value, json};
 use std::{
@@ -34,6 +34,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
         genesis: None,
         fsync: FsyncPolicy::None,
         caches: CacheConfig { state_bytes: 16 << 20 },
+        flatkv: FlatkvConfig { enable_kvdb_metrics: true },
         rpc: RpcLimits {
             gas_cap: 50_000_000,
             logs_max_results: 10_000,
