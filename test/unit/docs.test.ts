@@ -1,12 +1,30 @@
-// docs/rpc.md is what the tables say.
+// The pages of docs/ are what the tables say.
 import fs from 'node:fs'
 import path from 'node:path'
-import { expect, it } from 'vitest'
-import { rpcPage } from '../../ts/rpc/page.ts'
+import { describe, expect, it } from 'vitest'
+import { LIFECYCLES } from '../../ts/cli/lifecycle-page.ts'
+import { PAGES } from '../../ts/cli/pages.ts'
+import { CORE_ERROR_KINDS } from '../../ts/core/error.ts'
 import { METHODS } from '../../ts/rpc/table.ts'
 
-it('docs/rpc.md is up to date (npm run docs writes it) and names every method', () => {
-  const page = fs.readFileSync(path.resolve(import.meta.dirname, '../../docs/rpc.md'), 'utf8')
-  expect(page).toBe(rpcPage())
-  for (const { name } of METHODS) expect(page).toContain(`\`${name}\``)
+const read = (file: string): string => fs.readFileSync(path.resolve(import.meta.dirname, '../../docs', file), 'utf8')
+
+describe('docs', () => {
+  it.each(Object.entries(PAGES))('%s is up to date (npm run docs writes it)', (file, page) => {
+    expect(read(file)).toBe(page())
+  })
+
+  it('name every method and every kind of failure', () => {
+    for (const { name } of METHODS) expect(read('rpc.md')).toContain(`| \`${name}\` |`)
+    for (const kind of CORE_ERROR_KINDS) expect(read('errors.md')).toContain(`| \`${kind}\` |`)
+  })
+
+  it('have lifecycles whose states are all reached and lead to states that there are', () => {
+    for (const [thing, states] of Object.entries(LIFECYCLES)) {
+      const names = states.map((s) => s.name)
+      expect(new Set(names).size, thing).toBe(names.length)
+      const reached = new Set([names[0], ...states.flatMap((s) => s.leaves.map(([, to]) => to))])
+      expect([...reached].sort(), thing).toEqual([...names].sort())
+    }
+  })
 })

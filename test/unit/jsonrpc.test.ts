@@ -10,7 +10,7 @@ const reported: unknown[] = []
 function dispatcher(core: Core, namespaces = ['eth', 'net', 'web3', 'debug', 'rpc'], limits = LIMITS) {
   const dispatch = makeDispatch({ core, namespaces, clientVersion: 'Hearth/test', traceTimeoutMs: 5000 }, limits, (e) => reported.push(e))
   return async (body: unknown): Promise<string | undefined> => {
-    const answer = await dispatch(typeof body === 'string' ? body : JSON.stringify(body), { onGone: () => undefined })
+    const answer = await dispatch(typeof body === 'string' ? body : JSON.stringify(body), { connection: 'http', onGone: () => undefined })
     if (answer === undefined) return undefined
     if (answer instanceof Uint8Array) return Buffer.from(answer).toString()
     const chunks: Uint8Array[] = []

@@ -16,6 +16,7 @@ const PROMISED = {
   debug: `getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash traceBlock traceCall
     traceCallMany traceStateAccess traceTransactionProfile traceBadBlock getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile`,
   rpc: 'modules',
+  chain: 'getTransactionReceipt',
 }
 
 describe('the table of methods', () => {

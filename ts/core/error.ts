@@ -7,6 +7,7 @@ export const CORE_ERROR_KINDS = [
   'cancelled',
   'closed',
   'config',
+  'evm_not_supported',
   'execution',
   'execution_failed',
   'execution_reverted',

@@ -1,10 +1,11 @@
 // From the text of a request to the bytes of its answer. Knows no transport.
 import { CoreError } from '../core/error.ts'
 import type { ResultStream } from '../core/port.ts'
-import { type BadCall, type Call, errorAnswer, lateError, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
-import { invalidRequest, methodNotFound, RpcError, responseTooLarge, toRpcError } from './errors.ts'
+import { type BadCall, type Call, errorAnswer, lateError, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
+import { chainDisabled, invalidRequest, methodNotFound, RpcError, responseTooLarge, toRpcError } from './errors.ts'
+import { type Connection, NO_METER, type RequestMeter, Sample } from './meter.ts'
 import type { Context, Method, Result } from './method.ts'
-import { methodTable } from './table.ts'
+import { isMethod, methodTable, namespaceOf } from './table.ts'
 
 /** Limits of batches. */
 export interface BatchLimits {
@@ -21,6 +22,7 @@ export type Answer = Uint8Array | ResultStream | undefined
 
 /** Who waits for an answer. */
 export interface Client {
+  readonly connection: Connection
   /** Calls back when nobody waits any more; at once where that is so already. May also call back after the answer was sent. */
   onGone(callback: () => void): void
 }
@@ -56,6 +58,12 @@ interface Opened {
   readonly stream: ResultStream
 }
 
+/** An entry of a batch and its measurement. */
+interface Entry {
+  readonly call: Call | BadCall
+  readonly sample: Sample
+}
+
 const isOpened = (result: Uint8Array | RpcError | Opened): result is Opened => 'stream' in result
 
 /** The start of a stream; one of a single chunk is bytes. */
@@ -70,108 +78,154 @@ async function open(stream: ResultStream): Promise<Uint8Array | Opened> {
  * Envelope and result in chunks. A failure in the middle of a result that is a value all the same becomes a member `error` behind it;
  * after any other failure nothing can be made whole, and it is thrown.
  */
-async function* spliced(id: string, opened: Opened, report: (e: unknown) => void): AsyncGenerator<Uint8Array, void> {
+async function* spliced(id: string, opened: Opened, sample: Sample, report: (e: unknown) => void): AsyncGenerator<Uint8Array, void> {
   yield encoder.encode(resultHead(id))
   yield* opened.ready
   let tail = RESULT_TAIL
   try {
     for (let chunk = await opened.stream.next(); chunk !== null; chunk = await opened.stream.next()) yield chunk
+    sample.succeed()
   } catch (e) {
     if (!(e instanceof CoreError && WHOLE_KINDS.has(e.kind))) throw e
-    tail = lateError(toRpcError(e, report))
+    const error = toRpcError(e, report)
+    sample.fail(error)
+    tail = lateError(error)
   }
   yield encoder.encode(tail)
 }
 
-/** Chunks as a stream; `cancel` ends the work behind them. */
-function toStream(ready: Uint8Array[], chunks: AsyncGenerator<Uint8Array, void>, cancel: () => void): ResultStream {
+/**
+ * Chunks as a stream; `cancel` ends the work behind them. Where the client goes before the end, or the work fails in a way that has no
+ * answer, the requests that are still open count as cut off.
+ */
+function toStream(
+  ready: Uint8Array[],
+  chunks: AsyncGenerator<Uint8Array, void>,
+  samples: readonly Sample[],
+  cancel: () => void,
+): ResultStream {
+  const cutOff = (): void => {
+    for (const sample of samples) sample.cutOff()
+  }
   return {
     async next() {
       const chunk = ready.shift()
       if (chunk !== undefined) return chunk
-      const more = await chunks.next()
-      return more.done === true ? null : more.value
+      try {
+        const more = await chunks.next()
+        return more.done === true ? null : more.value
+      } catch (e) {
+        cutOff()
+        throw e
+      }
     },
-    cancel,
+    cancel() {
+      cutOff()
+      cancel()
+    },
   }
 }
 
-/** Makes the dispatcher of a node. Failures that are this program's fault are told to `report`. */
-export function makeDispatch(context: Context, limits: BatchLimits, report: (e: unknown) => void): Dispatch {
+/** Makes the dispatcher of a node. Failures that are this program's fault are told to `report`; every request is told to the meter. */
+export function makeDispatch(
+  context: Context,
+  limits: BatchLimits,
+  report: (e: unknown) => void,
+  meter: RequestMeter = NO_METER,
+): Dispatch {
   const table = methodTable(context.namespaces)
-  const failure = (id: string, e: unknown): Uint8Array => encoder.encode(errorAnswer(id, toRpcError(e, report)))
 
   const lookUp = (name: string): Method => {
     const method = table.get(name)
-    if (method === undefined) throw methodNotFound(name)
+    if (method === undefined) throw namespaceOf(name) === 'chain' && isMethod(name) ? chainDisabled(name) : methodNotFound(name)
     return method
   }
 
-  async function single(call: Call | BadCall, client: Client): Promise<Answer> {
-    if (isBad(call)) return failure(call.id, call.error)
+  async function single(call: Call | BadCall, client: Client, sample: Sample): Promise<Answer> {
+    const refused = (error: RpcError): Uint8Array | undefined => {
+      sample.fail(error)
+      return call.id === undefined ? undefined : encoder.encode(errorAnswer(call.id, error))
+    }
+    if (isBad(call)) return refused(call.error)
     const { id } = call
     try {
       const result = await lookUp(call.method).call(context, call.params)
-      if (!isStream(result)) return id === undefined ? undefined : splice(id, result)
-      if (id === undefined) {
-        result.cancel()
-        return undefined
+      if (isStream(result) && id !== undefined) {
+        client.onGone(() => result.cancel())
+        const opened = await open(result)
+        if (!(opened instanceof Uint8Array)) return toStream([], spliced(id, opened, sample, report), [sample], () => result.cancel())
+        sample.succeed()
+        return splice(id, opened)
       }
-      client.onGone(() => result.cancel())
-      const opened = await open(result)
-      if (opened instanceof Uint8Array) return splice(id, opened)
-      return toStream([], spliced(id, opened, report), () => result.cancel())
+      sample.succeed()
+      if (!isStream(result)) return id === undefined ? undefined : splice(id, result)
+      result.cancel()
+      return undefined
     } catch (e) {
-      return id === undefined ? undefined : failure(id, e)
+      return refused(toRpcError(e, report))
     }
   }
 
   /** One entry of a batch: whole bytes, the start of a stream, or an error. */
-  async function entry(call: Call, client: Client): Promise<Uint8Array | Opened | RpcError> {
+  async function entry({ call, sample }: Entry, client: Client): Promise<Uint8Array | Opened | RpcError> {
+    if (isBad(call)) return call.error
+    let answer: Uint8Array | Opened | RpcError
     try {
       const result = await lookUp(call.method).call(context, call.params)
-      if (!isStream(result)) return result
-      client.onGone(() => result.cancel())
-      return await open(result)
+      if (isStream(result)) client.onGone(() => result.cancel())
+      answer = isStream(result) ? await open(result) : result
     } catch (e) {
-      return toRpcError(e, report)
+      answer = toRpcError(e, report)
     }
+    // The answer may wait for those before it; the work is done.
+    if (answer instanceof RpcError || !isOpened(answer)) sample.produced()
+    return answer
   }
 
   /** The answer to a batch: as one piece where it is small, else as a stream. */
-  async function batch(calls: readonly (Call | BadCall)[], client: Client): Promise<Answer> {
-    if (calls.length > limits.requests) {
-      const id = calls.find((call) => !isBad(call) && call.id !== undefined)?.id ?? 'null'
-      return encoder.encode(`[${errorAnswer(id, invalidRequest('batch too large'))}]`)
+  async function batch(entries: readonly Entry[], client: Client): Promise<Answer> {
+    const failAll = (error: RpcError): void => {
+      for (const { sample } of entries) sample.fail(error)
+    }
+    if (entries.length > limits.requests) {
+      const id = entries.find(({ call }) => !isBad(call) && call.id !== undefined)?.call.id ?? 'null'
+      const error = invalidRequest('batch too large')
+      failAll(error)
+      return encoder.encode(`[${errorAnswer(id, error)}]`)
     }
     const opened = new Set<ResultStream>()
-    const chunks = batchChunks(calls, client, opened)
+    const chunks = batchChunks(entries, client, opened)
     const ready: Uint8Array[] = []
     let size = 0
-    for (let chunk = await chunks.next(); chunk.done !== true; chunk = await chunks.next()) {
-      ready.push(chunk.value)
-      size += chunk.value.length
-      if (size > BATCH_WHOLE_BYTES) {
-        return toStream(ready, chunks, () => {
-          for (const stream of opened) stream.cancel()
-        })
+    try {
+      for (let chunk = await chunks.next(); chunk.done !== true; chunk = await chunks.next()) {
+        ready.push(chunk.value)
+        size += chunk.value.length
+        if (size > BATCH_WHOLE_BYTES) {
+          const samples = entries.map(({ sample }) => sample)
+          return toStream(ready, chunks, samples, () => {
+            for (const stream of opened) stream.cancel()
+          })
+        }
       }
+    } catch (e) {
+      const error = toRpcError(e, report)
+      failAll(error)
+      return encoder.encode(errorAnswer('null', error))
     }
     return ready.length === 0 ? undefined : Buffer.concat(ready)
   }
 
   /** The answer to a batch in chunks; none where nothing is to be answered. */
-  async function* batchChunks(
-    calls: readonly (Call | BadCall)[],
-    client: Client,
-    opened: Set<ResultStream>,
-  ): AsyncGenerator<Uint8Array, void> {
+  async function* batchChunks(entries: readonly Entry[], client: Client, opened: Set<ResultStream>): AsyncGenerator<Uint8Array, void> {
     let size = 0
     let full = false
     let first = true
-    for await (const [call, result] of inOrder(calls)) {
+    for await (const [{ call, sample }, result] of inOrder()) {
       const { id } = call
       if (id === undefined) {
+        if (result instanceof RpcError) sample.fail(result)
+        else sample.succeed()
         if (isOpened(result)) result.stream.cancel()
         continue
       }
@@ -179,18 +233,21 @@ export function makeDispatch(context: Context, limits: BatchLimits, report: (e: 
       first = false
       if (result instanceof RpcError || full) {
         if (isOpened(result)) result.stream.cancel()
-        yield failure(id, full && !isBad(call) ? responseTooLarge() : result)
+        const error = result instanceof RpcError && (isBad(call) || !full) ? result : responseTooLarge()
+        sample.fail(error)
+        yield encoder.encode(errorAnswer(id, error))
         continue
       }
       if (isOpened(result)) {
         // A stream costs no memory, however long it is: it is never cut off, but the requests after it may be.
-        for await (const chunk of spliced(id, result, report)) {
+        for await (const chunk of spliced(id, result, sample, report)) {
           size += chunk.length
           yield chunk
         }
         opened.delete(result.stream)
       } else {
         size += result.length
+        sample.succeed()
         yield splice(id, result)
       }
       full = size > limits.responseBytes
@@ -198,21 +255,19 @@ export function makeDispatch(context: Context, limits: BatchLimits, report: (e: 
     if (!first) yield encoder.encode(']')
 
     /** Runs the entries, some at the same time, and gives them in order. A method that writes runs alone, after all before it. */
-    async function* inOrder(entries: readonly (Call | BadCall)[]): AsyncGenerator<[Call | BadCall, Uint8Array | Opened | RpcError]> {
-      const running: { call: Call | BadCall; result: Promise<Uint8Array | Opened | RpcError> }[] = []
-      const oldest = async (): Promise<[Call | BadCall, Uint8Array | Opened | RpcError]> => {
-        const { call, result } = running.shift() as (typeof running)[number]
+    async function* inOrder(): AsyncGenerator<[Entry, Uint8Array | Opened | RpcError]> {
+      const running: { entry: Entry; result: Promise<Uint8Array | Opened | RpcError> }[] = []
+      const oldest = async (): Promise<[Entry, Uint8Array | Opened | RpcError]> => {
+        const { entry, result } = running.shift() as (typeof running)[number]
         const answer = await result
         if (isOpened(answer)) opened.add(answer.stream)
-        return [call, answer]
+        return [entry, answer]
       }
-      for (const call of entries) {
+      for (const next of entries) {
+        const { call } = next
         const writes = !isBad(call) && table.get(call.method)?.cost === 'write'
         while (running.length >= limits.concurrency || (writes && running.length > 0)) yield await oldest()
-        running.push({
-          call,
-          result: isBad(call) ? Promise.resolve(call.error) : full ? Promise.resolve(responseTooLarge()) : entry(call, client),
-        })
+        running.push({ entry: next, result: full && !isBad(call) ? Promise.resolve(responseTooLarge()) : entry(next, client) })
         if (writes) yield await oldest()
       }
       while (running.length > 0) yield await oldest()
@@ -220,11 +275,23 @@ export function makeDispatch(context: Context, limits: BatchLimits, report: (e: 
   }
 
   return async (text, client) => {
+    const arrived = meter.now()
+    let message: Message
     try {
-      const message = parseMessage(text)
-      return message.batch ? await batch(message.calls, client) : await single(message.calls[0], client)
+      message = parseMessage(text)
     } catch (e) {
-      return failure('null', e)
+      const error = toRpcError(e, report)
+      new Sample(meter, undefined, client.connection, arrived).fail(error)
+      return encoder.encode(errorAnswer('null', error))
     }
+    const parsed = meter.now()
+    const measured = (call: Call | BadCall): Sample => new Sample(meter, call.method, client.connection, parsed)
+    if (message.batch)
+      return batch(
+        message.calls.map((call) => ({ call, sample: measured(call) })),
+        client,
+      )
+    const [call] = message.calls
+    return single(call, client, measured(call))
   }
 }

@@ -13,6 +13,8 @@ export interface Call {
 export interface BadCall {
   readonly id: string
   readonly error: RpcError
+  /** The method that it names, where that much can be read. */
+  readonly method: string | undefined
 }
 
 /** What a body holds. */
@@ -130,11 +132,12 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 const isAnswerable = (id: string | undefined): id is string => id !== undefined && !id.startsWith('{') && !id.startsWith('[')
 
 function toCall(value: unknown, id: string | undefined): Call | BadCall {
-  const bad = (message?: string): BadCall => ({ id: isAnswerable(id) ? id : 'null', error: invalidRequest(message) })
-  if (!isObject(value) || value.jsonrpc !== '2.0' || typeof value.method !== 'string' || value.method === '') return bad()
+  const method = isObject(value) && typeof value.method === 'string' && value.method !== '' ? value.method : undefined
+  const bad = (message?: string): BadCall => ({ id: isAnswerable(id) ? id : 'null', error: invalidRequest(message), method })
+  if (!isObject(value) || value.jsonrpc !== '2.0' || method === undefined) return bad()
   if (id !== undefined && !isAnswerable(id)) return bad()
-  if (value.method.length > METHOD_NAME_MAX) return bad(`method name too long: ${value.method.length} > ${METHOD_NAME_MAX}`)
-  return { id, method: value.method, params: value.params }
+  if (method.length > METHOD_NAME_MAX) return bad(`method name too long: ${method.length} > ${METHOD_NAME_MAX}`)
+  return { id, method, params: value.params }
 }
 
 /** Reads a body; throws `RpcError` -32700 where it is no JSON, -32600 for an empty batch. */

@@ -1,18 +1,5 @@
-// The one table of JSON-RPC errors: each kind of failure and its code.
+// The one table of JSON-RPC errors: each kind of failure, its code, and what metrics say of it.
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
-
-/** An error as JSON-RPC sends it. */
-export class RpcError extends Error {
-  override name = 'RpcError'
-  readonly code: number
-  readonly data: string | undefined
-
-  constructor(code: number, message: string, data?: string) {
-    super(message)
-    this.code = code
-    this.data = data
-  }
-}
 
 /** Codes of the JSON-RPC 2.0 specification (section 5.1) and of go-ethereum. */
 export const CODE = {
@@ -29,41 +16,99 @@ export const CODE = {
   reverted: 3,
 } as const
 
-/** JSON-RPC code of every kind of failure in the core. */
-const CORE_CODES: Readonly<Record<CoreErrorKind, number>> = {
-  block_not_found: CODE.server,
-  busy: CODE.limitExceeded,
-  cancelled: CODE.server,
-  closed: CODE.server,
-  config: CODE.internal,
-  execution: CODE.server,
-  execution_failed: CODE.server,
-  execution_reverted: CODE.reverted,
-  genesis: CODE.internal,
-  genesis_not_traceable: CODE.server,
-  header_not_found: CODE.server,
-  home_empty: CODE.internal,
-  home_in_use: CODE.internal,
-  home_incompatible: CODE.internal,
-  home_not_empty: CODE.internal,
-  import: CODE.internal,
-  internal: CODE.internal,
-  invalid_params: CODE.invalidParams,
-  io: CODE.internal,
-  limit_exceeded: CODE.limitExceeded,
-  not_canonical: CODE.server,
-  not_retained: CODE.server,
-  store: CODE.internal,
-  trace: CODE.server,
-  transaction_decode: CODE.server,
-  transaction_not_found: CODE.server,
-  transaction_rejected: CODE.server,
-  unknown_block: CODE.server,
-  unsupported: CODE.server,
+/** What a class of failures says in the label `error_class`, and which code its errors carry. */
+interface ErrorClassRow {
+  /** The code of all its errors; `any` where they differ, `none` where the client gets no code. */
+  readonly code: number | 'any' | 'none'
+  readonly when: string
 }
 
-/** Every kind of failure in the core with its code, for the docs. */
-export const errorKinds = (): [string, number][] => Object.entries(CORE_CODES)
+/** Every value of the label `error_class` but the empty one, which is success. */
+export const ERROR_CLASSES = {
+  panic: { code: CODE.internal, when: 'A panic or an exception was caught: a defect of this node.' },
+  execution_reverted: { code: CODE.reverted, when: 'The EVM reverted a call, an estimate, an access list or a transaction that was sent.' },
+  evm_not_supported: { code: CODE.server, when: 'A height before the first block of this home.' },
+  chain_legacy_disabled: { code: CODE.methodNotFound, when: 'A method of the namespace `chain` that is known and disabled.' },
+  association_missing: { code: 'none', when: 'Reserved for native transactions whose sender has no EVM address yet.' },
+  jsonrpc_error: { code: 'any', when: 'Any other error with a code.' },
+  unknown: { code: 'none', when: 'The rest: the answer was cut off in the middle, and no code reached the client.' },
+} as const satisfies Readonly<Record<string, ErrorClassRow>>
+
+/** A value of the label `error_class`. */
+export type ErrorClass = keyof typeof ERROR_CLASSES
+
+/** An error as JSON-RPC sends it. */
+export class RpcError extends Error {
+  override name = 'RpcError'
+  readonly code: number
+  readonly data: string | undefined
+  /** What metrics count it as. */
+  readonly errorClass: ErrorClass
+
+  constructor(code: number, message: string, data?: string, errorClass: ErrorClass = 'jsonrpc_error') {
+    super(message)
+    this.code = code
+    this.data = data
+    this.errorClass = errorClass
+  }
+}
+
+/** A kind of failure in the core, for clients, metrics and docs. */
+interface CoreErrorRow {
+  readonly code: number
+  /** `jsonrpc_error` where absent. */
+  readonly errorClass?: ErrorClass
+  /** The text that clients see; capitals stand for what varies. */
+  readonly message: string
+  /** What `data` holds, where there is one. */
+  readonly data?: string
+}
+
+/** Code, class and text of every kind of failure in the core. */
+const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
+  block_not_found: { code: CODE.server, message: 'block #N not found' },
+  busy: { code: CODE.limitExceeded, message: 'node is busy: the POOL queue is full (N waiting)' },
+  cancelled: { code: CODE.server, message: 'cancelled: nobody waits for the answer' },
+  closed: { code: CODE.server, message: 'node is closed' },
+  config: { code: CODE.internal, message: 'configuration: REASON' },
+  evm_not_supported: {
+    code: CODE.server,
+    errorClass: 'evm_not_supported',
+    message: 'block N is before the first block of this node, which is block M',
+  },
+  execution: { code: CODE.server, message: 'block N does not execute: REASON' },
+  execution_failed: { code: CODE.server, message: 'REASON, in the words of go-ethereum' },
+  execution_reverted: {
+    code: CODE.reverted,
+    errorClass: 'execution_reverted',
+    message: 'execution reverted, or execution reverted: REASON',
+    data: 'the output of the call, as hex',
+  },
+  genesis: { code: CODE.internal, message: 'genesis: REASON' },
+  genesis_not_traceable: { code: CODE.server, message: 'genesis is not traceable' },
+  header_not_found: { code: CODE.server, message: 'header not found, or header for hash not found' },
+  home_empty: { code: CODE.internal, message: 'HOME holds no chain yet: …' },
+  home_in_use: { code: CODE.internal, message: 'HOME is in use by another process' },
+  home_incompatible: { code: CODE.internal, message: 'HOME cannot be used: REASON' },
+  home_not_empty: { code: CODE.internal, message: 'HOME holds a chain already' },
+  import: { code: CODE.internal, message: 'REASON' },
+  internal: { code: CODE.internal, errorClass: 'panic', message: 'internal error: REASON' },
+  invalid_params: { code: CODE.invalidParams, message: 'REASON, the parameter named' },
+  io: { code: CODE.internal, message: 'FILE: REASON' },
+  limit_exceeded: { code: CODE.limitExceeded, message: 'the limit, named with its value' },
+  not_canonical: { code: CODE.server, message: 'hash is not currently canonical' },
+  not_retained: { code: CODE.server, message: 'state at height N is not available: REASON' },
+  store: { code: CODE.internal, message: 'store: REASON' },
+  trace: { code: CODE.server, message: 'REASON' },
+  transaction_decode: { code: CODE.server, message: 'REASON' },
+  transaction_not_found: { code: CODE.server, message: 'transaction not found' },
+  transaction_rejected: { code: CODE.server, message: 'REASON, in the words of go-ethereum' },
+  unknown_block: { code: CODE.server, message: 'unknown block' },
+  unsupported: { code: CODE.server, message: 'REASON' },
+}
+
+/** Every kind of failure in the core with its row, for the docs. */
+export const errorKinds = (): [CoreErrorKind, CoreErrorRow][] => Object.entries(CORE_ERRORS) as [CoreErrorKind, CoreErrorRow][]
 
 export const parseError = (): RpcError => new RpcError(CODE.parse, 'parse error')
 export const invalidRequest = (message = 'invalid request'): RpcError => new RpcError(CODE.invalidRequest, message)
@@ -72,16 +117,39 @@ export const methodNotFound = (method: string): RpcError =>
 /** A method of go-ethereum that is left out on purpose. */
 export const notServed = (method: string, instead: string): RpcError =>
   new RpcError(CODE.methodNotFound, `the method ${method} does not exist/is not available: use ${instead}`)
+/** A method of the namespace `chain` that this node knows and does not serve. */
+export const chainDisabled = (method: string): RpcError =>
+  new RpcError(
+    CODE.methodNotFound,
+    `the method ${method} does not exist/is not available: it is disabled on this node`,
+    undefined,
+    'chain_legacy_disabled',
+  )
 export const invalidParams = (message: string): RpcError => new RpcError(CODE.invalidParams, message)
 export const responseTooLarge = (): RpcError => new RpcError(CODE.responseTooLarge, 'response too large')
+/** A defect of this program: the client learns nothing of it. */
+const internalError = (): RpcError => new RpcError(CODE.internal, 'internal error', undefined, 'panic')
+
+/** Errors of this layer for the docs: one of each kind that it makes, and when. */
+export const protocolErrors = (): [RpcError, string][] => [
+  [parseError(), 'The body is not JSON, or is nested too deeply.'],
+  [invalidRequest(), 'The request is not one of JSON-RPC 2.0; `empty batch` and `batch too large` are others of this code.'],
+  [methodNotFound('METHOD'), 'No such method, or its namespace is not served.'],
+  [notServed('METHOD', 'OTHER'), 'A method of go-ethereum that is left out on purpose.'],
+  [chainDisabled('METHOD'), 'A method of the namespace `chain` that is known and disabled.'],
+  [invalidParams('invalid argument N: NAME: REASON'), 'A parameter is missing, one too many, or not of its type.'],
+  [responseTooLarge(), 'The answers to a batch outgrew `evm.batch_response_max_bytes`.'],
+  [internalError(), 'A defect of this node; its log says more.'],
+]
 
 /** Any failure of a handler as a JSON-RPC error; a defect of this program is told to `report` and hidden from the client. */
 export function toRpcError(e: unknown, report: (e: unknown) => void): RpcError {
   if (e instanceof RpcError) return e
   if (e instanceof CoreError) {
     if (e.kind === 'internal' || e.kind === 'store') report(e)
-    return new RpcError(CORE_CODES[e.kind], e.message, e.data)
+    const { code, errorClass } = CORE_ERRORS[e.kind]
+    return new RpcError(code, e.message, e.data, errorClass)
   }
   report(e)
-  return new RpcError(CODE.internal, 'internal error')
+  return internalError()
 }

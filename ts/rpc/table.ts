@@ -1,5 +1,6 @@
 // Every method that this node has, listed by hand: nothing becomes an endpoint by accident.
 import type { Method } from './method.ts'
+import { chainTransactionReceipt } from './methods/chain/getTransactionReceipt.ts'
 import { getBadBlocks } from './methods/debug/getBadBlocks.ts'
 import { getRawBlock } from './methods/debug/getRawBlock.ts'
 import { getRawHeader } from './methods/debug/getRawHeader.ts'
@@ -95,10 +96,16 @@ export const METHODS: readonly Method[] = [
   traceTransactionProfile,
   traceStateAccess,
   modules,
+  chainTransactionReceipt,
 ]
 
 /** The namespace of a method's name: what stands before the first underscore. */
 export const namespaceOf = (name: string): string => name.slice(0, Math.max(0, name.indexOf('_')))
+
+const names = new Set(METHODS.map((m) => m.name))
+
+/** Whether a name is in the table, served or not. */
+export const isMethod = (name: string): boolean => names.has(name)
 
 /** The methods of the namespaces that are served, by name. */
 export function methodTable(namespaces: readonly string[]): ReadonlyMap<string, Method> {

@@ -48,7 +48,7 @@ async function serveRpc(options: AppOptions, request: IncomingMessage, response:
     return refuse(request, response, 413, `content length too large (${length}>${options.maxBodyBytes})`)
   }
   if (!CONTENT_TYPES.has(type)) return refuse(request, response, 415, 'invalid content type, only application/json is supported')
-  const client = new WaitingClient()
+  const client = new WaitingClient('http')
   response.once('close', () => client.leave())
   const answer = await options.dispatch(await readBody(request, options.maxBodyBytes), client)
   response.setHeader('content-type', 'application/json')

@@ -44,8 +44,13 @@ const stopOne = (server: http.Server): Promise<void> =>
     server.closeIdleConnections()
   })
 
-/** Opens both listeners. */
-export async function startServer(settings: Settings, dispatch: Dispatch, report: (e: unknown) => void): Promise<Server> {
+/** Opens both listeners; `onConnect` is told of every WebSocket connection. */
+export async function startServer(
+  settings: Settings,
+  dispatch: Dispatch,
+  report: (e: unknown) => void,
+  onConnect: () => void = () => undefined,
+): Promise<Server> {
   const corsOrigins = settings['evm.cors_origins'].map((origin) => origin.toLowerCase())
   const app = createApp({
     dispatch,
@@ -62,6 +67,7 @@ export async function startServer(settings: Settings, dispatch: Dispatch, report
     maxInFlight: settings['evm.ws_max_in_flight'],
     stallMs: settings['evm.trace_stall_timeout_ms'],
     report,
+    onConnect,
   })
   const timeouts = { requestTimeout: REQUEST_READ_MS_MAX, headersTimeout: REQUEST_READ_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS }
   const httpServer = http.createServer({ ...timeouts }, getRequestListener(app.fetch))

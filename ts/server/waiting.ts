@@ -1,10 +1,16 @@
 // The client of one request, as the dispatcher sees it.
 import type { Client } from '../rpc/dispatch.ts'
+import type { Connection } from '../rpc/meter.ts'
 
 /** Remembers what to do when the client goes. */
 export class WaitingClient implements Client {
+  readonly connection: Connection
   private gone = false
   private readonly callbacks: (() => void)[] = []
+
+  constructor(connection: Connection) {
+    this.connection = connection
+  }
 
   onGone(callback: () => void): void {
     if (this.gone) callback()

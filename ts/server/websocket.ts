@@ -19,6 +19,8 @@ export interface WebSocketOptions {
   /** A client that takes nothing of an answer for this long is cut off, in milliseconds. */
   readonly stallMs: number
   readonly report: (e: unknown) => void
+  /** Told of every connection that opens. */
+  readonly onConnect: () => void
 }
 
 /** Takes upgraded connections of any listener. */
@@ -82,7 +84,7 @@ class Connection {
   }
 
   private async serve(text: string): Promise<void> {
-    const client = new WaitingClient()
+    const client = new WaitingClient('websocket')
     this.clients.add(client)
     try {
       const answer = await this.options.dispatch(text, client)
@@ -155,7 +157,10 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
     clientTracking: true,
   })
   const timer = watch(server)
-  server.on('connection', (socket) => new Connection(socket, options))
+  server.on('connection', (socket) => {
+    options.onConnect()
+    new Connection(socket, options)
+  })
   const reject = (socket: Duplex, status: string): void => {
     socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
   }
