@@ -1,7 +1,7 @@
 //! File I/O behind one trait, so that tests can put a disk under a store that fails as disks and power do.
 //!
 //! [`Disk`] is a file system, [`DiskFile`] an open file; [`RealDisk`] is the machine's. With the feature `sim` there is
-//! `SimDisk`, which loses, keeps or tears what was not synced, and fails at a chosen call. [`Clock`] stands beside them
+//! `sim::SimDisk`, which loses, keeps or tears what was not synced, and fails at a chosen call. [`Clock`] stands beside them
 //! for what depends on time.
 //!
 //! What a store may rely on after a power cut is what POSIX and Linux promise and no more: bytes of a file are durable
@@ -12,6 +12,8 @@ mod clock;
 mod fs_kind;
 mod lock;
 mod real;
+#[cfg(feature = "sim")]
+pub mod sim;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use fs_kind::FsKind;
