@@ -58,6 +58,11 @@ impl SimDisk {
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
+    fn lying_as(self, before: &State) -> Self {
+        self.lock_state().plan.ignored.clone_from(&before.plan.ignored);
+        self
+    }
+
     fn lock_state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -73,7 +78,7 @@ impl SimDisk {
     }
 
     /// Lets the disk die in its `n`-th change counted from the first, in whatever thread: that call and every later
-    /// one is an error.
+    /// one is an error. Of a write it dies in, a part was done.
     pub fn die_at(&self, n: u64) {
         self.lock_state().plan.dies_after = n;
     }
@@ -87,6 +92,12 @@ impl SimDisk {
     /// Takes back what [`SimDisk::fail`] set.
     pub fn fail_no_more(&self) {
         self.lock_state().plan.faults.clear();
+    }
+
+    /// Lets syncs, [`Call::Sync`] or [`Call::SyncDir`], do nothing and say they did, after cuts too: a planted bug that a
+    /// suite must find.
+    pub fn ignore(&self, sync: Call) {
+        self.lock_state().plan.ignored.push(sync);
     }
 
     /// Cuts one in `one_in` reads and writes short, chosen by the seed; 0 ends it.
@@ -131,7 +142,7 @@ impl SimDisk {
     pub fn power_cut(&self, seed: u64) -> Self {
         let mut state = self.lock_state();
         state.plan.dies_after = 0;
-        Self::from_state(state.cut(seed))
+        Self::from_state(state.cut(seed)).lying_as(&state)
     }
 
     /// The disk after the death of the process: nothing is lost, nothing more is durable. This one is dead from now on.
@@ -139,7 +150,7 @@ impl SimDisk {
     pub fn kill(&self) -> Self {
         let mut state = self.lock_state();
         state.plan.dies_after = 0;
-        Self::from_state(state.killed())
+        Self::from_state(state.killed()).lying_as(&state)
     }
 
     /// Every file below a folder, sorted.
@@ -164,7 +175,7 @@ impl SimDisk {
     fn enter(&self, call: Call, path: &Path) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.lock_state();
         match state.plan.enter(call, || path.display().to_string())? {
-            Verdict::Goes => Ok(state),
+            Verdict::Goes | Verdict::Lies => Ok(state),
             Verdict::Fails(error) => Err(error),
         }
     }
@@ -232,6 +243,7 @@ impl Disk for SimDisk {
                 state.sync_dir(id);
                 Ok(())
             }
+            Verdict::Lies => Ok(()),
             Verdict::Fails(error) => {
                 let mut rng = Rng::new(state.plan.changes);
                 state.fail_sync_dir(id, &mut rng);
@@ -306,10 +318,22 @@ impl SimFile {
         self.disk.enter(call, &self.path)
     }
 
+    /// A process may die in the middle of a write: then a part of it was done.
+    fn die_writing(&self, buf: &[u8], offset: u64) {
+        let mut state = self.disk.lock_state();
+        if std::mem::take(&mut state.plan.dying) {
+            let mut rng = Rng::new(state.plan.changes);
+            let n = rng.below(buf.len() as u64 + 1) as usize;
+            // Where there is no room, none of it was.
+            let _ = state.write(self.id, &buf[..n], offset);
+        }
+    }
+
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.lock_state();
         match state.plan.enter(Call::Sync, || self.path.display().to_string())? {
             Verdict::Goes => state.sync(self.id),
+            Verdict::Lies => Ok(()),
             Verdict::Fails(error) => {
                 let mut rng = Rng::new(state.plan.changes);
                 state.fail_sync(self.id, &mut rng)?;
@@ -331,7 +355,13 @@ impl DiskFile for SimFile {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize> {
-        let mut state = self.enter(Call::Write)?;
+        let mut state = match self.enter(Call::Write) {
+            Ok(state) => state,
+            Err(error) => {
+                self.die_writing(buf, offset);
+                return Err(error);
+            }
+        };
         let n = state.plan.short(buf.len());
         state.write(self.id, &buf[..n], offset)
     }

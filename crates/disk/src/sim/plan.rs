@@ -64,8 +64,12 @@ pub(super) struct Plan {
     pub(super) changes: u64,
     /// The number of changes after which nothing answers any more.
     pub(super) dies_after: u64,
+    /// Set by the call in which the disk dies.
+    pub(super) dying: bool,
     /// Kind, how many of it go well first, and the fault.
     pub(super) faults: Vec<(Call, u64, Fault)>,
+    /// Calls that answer as if they had been carried out.
+    pub(super) ignored: Vec<Call>,
     /// Short reads and writes: one in so many calls; 0 for none.
     pub(super) short_one_in: u64,
     pub(super) rng: Rng,
@@ -79,7 +83,9 @@ impl Default for Plan {
         Self {
             changes: 0,
             dies_after: u64::MAX,
+            dying: false,
             faults: Vec::new(),
+            ignored: Vec::new(),
             short_one_in: 0,
             rng: Rng::new(0),
             journal: VecDeque::new(),
@@ -92,6 +98,8 @@ impl Default for Plan {
 pub(super) enum Verdict {
     /// It is carried out.
     Goes,
+    /// It answers as if it had been.
+    Lies,
     /// It fails; a sync takes its dirty pages with it.
     Fails(io::Error),
 }
@@ -115,7 +123,11 @@ impl Plan {
         }
         self.changes += u64::from(call.changes());
         if self.dead() {
+            self.dying = true;
             return Err(io::Error::other("the disk died in this call"));
+        }
+        if self.ignored.contains(&call) {
+            return Ok(Verdict::Lies);
         }
         let Some(at) = self.faults.iter().position(|(of, left, _)| *of == call && *left == 0) else {
             self.faults.iter_mut().filter(|(of, ..)| *of == call).for_each(|(_, left, _)| *left -= 1);

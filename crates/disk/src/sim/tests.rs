@@ -364,3 +364,34 @@ fn locks_name_their_holder_and_end_with_the_process() {
     disk.lock(path("/LOCK")).unwrap();
     drop(lock);
 }
+
+#[test]
+fn an_ignored_sync_loses_what_it_says_it_keeps() {
+    for call in [Call::Sync, Call::SyncDir] {
+        let lost = (0..SEEDS).filter(|seed| {
+            let disk = SimDisk::new();
+            disk.ignore(call);
+            let disk = disk.power_cut(0);
+            write(&disk, "/a", b"a").sync_all().unwrap();
+            disk.sync_dir(path("/")).unwrap();
+            disk.power_cut(*seed).read(path("/a")).unwrap_or_default() != b"a"
+        });
+        assert!(lost.count() > 0, "{call:?}");
+    }
+}
+
+#[test]
+fn a_write_in_which_the_process_dies_may_be_done_in_part() {
+    let parts: BTreeSet<_> = (2..40)
+        .map(|n| {
+            let disk = SimDisk::new();
+            let file = disk.create(path("/a")).unwrap();
+            (2..n).for_each(|_| file.set_len(0).unwrap());
+            disk.die_at(n);
+            file.write_at(b"abc", 0).unwrap_err();
+            file.write_at(b"xyz", 0).unwrap_err();
+            disk.kill().read(path("/a")).unwrap()
+        })
+        .collect();
+    assert_eq!(parts, BTreeSet::from([b"".to_vec(), b"a".to_vec(), b"ab".to_vec(), b"abc".to_vec()]));
+}
