@@ -1,0 +1,31 @@
+//! Instruments of the native core: one table of what is measured, and the atomics that hot paths bump.
+//!
+//! - A row of [`instruments`] declares a name, kind, unit, help, labels and buckets, once. The rows of a store stand
+//!   beside its handles: [`FlatkvMetrics`], [`LittMetrics`], [`RocksdbMetrics`].
+//! - A [`Registry`] holds the series of one home. There is no global one: two nodes of a process do not mix.
+//! - A recording is a few relaxed atomic additions: no lock, no allocation, no look-up of labels.
+//! - [`Registry::catalog_json`] and [`Registry::snapshot_json`] are what a scrape takes away.
+//!
+//! Must not be in here: clocks other than those of timers, disks, HTTP, anything of ours.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod cells;
+mod flatkv;
+mod instrument;
+mod litt;
+mod registry;
+mod rocksdb;
+mod snapshot;
+
+pub use cells::{Counter, Flag, Gauge, Histogram, Timer};
+pub use flatkv::{DataDb, FlatkvMetrics, PerDb};
+pub use instrument::{Instrument, Kind, Label, Unit, Values};
+pub use litt::{CacheMetrics, ChunkCache, LittMetrics, MAX_TABLES, OTHER_TABLES, TableMetrics};
+pub use registry::{MAX_COLLECTORS, Registry};
+pub use rocksdb::{FamilyMetrics, LEVELS, RocksdbMetrics};
+
+/// Every native instrument, in the order of the scrape page.
+pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
+    [flatkv::ROWS, litt::ROWS, rocksdb::ROWS].into_iter().flatten()
+}
