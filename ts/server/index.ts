@@ -1,12 +1,15 @@
 // The listeners: JSON-RPC over HTTP with WebSocket by upgrade, and over WebSocket alone on a port of its own.
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
 import { createApp } from './app.ts'
-import { KEEP_ALIVE_MS, REQUEST_READ_MS_MAX, STOP_MS_MAX } from './limits.ts'
+import { KEEP_ALIVE_MS, REQUEST_READ_MS_MAX } from './limits.ts'
+import { listen, shownHost, stopListener } from './listener.ts'
 import { createWebSocketEndpoint } from './websocket.ts'
+
+export { ListenError } from './listener.ts'
+export { type MetricsServer, startMetricsServer } from './metrics.ts'
 
 /** Listeners that are open. */
 export interface Server {
@@ -15,34 +18,6 @@ export interface Server {
   /** Takes no more connections, lets answers under way finish for a while, then closes what is left. */
   stop(): Promise<void>
 }
-
-/** A port cannot be had: the message says which and why. */
-export class ListenError extends Error {
-  override name = 'ListenError'
-}
-
-function listen(server: http.Server, host: string, port: number, setting: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (e: NodeJS.ErrnoException) => {
-      const why = e.code === 'EADDRINUSE' ? 'another process has it' : e.message
-      reject(new ListenError(`cannot listen on ${host}:${port}: ${why}. Choose another port with --${setting}=PORT.`))
-    })
-    server.listen(port, host, () => {
-      server.removeAllListeners('error')
-      resolve((server.address() as AddressInfo).port)
-    })
-  })
-}
-
-const stopOne = (server: http.Server): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), STOP_MS_MAX)
-    server.close(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-    server.closeIdleConnections()
-  })
 
 /** Opens both listeners; `onConnect` is told of every WebSocket connection. */
 export async function startServer(
@@ -57,7 +32,7 @@ export async function startServer(
     corsOrigins,
     maxBodyBytes: settings['evm.max_request_body_bytes'],
     compression: { thresholdBytes: settings['evm.gzip_threshold_bytes'], level: settings['evm.gzip_level'] },
-    stallMs: settings['evm.trace_stall_timeout_ms'],
+    stallMs: settings['evm.trace_stall_timeout'],
     report,
   })
   const sockets = createWebSocketEndpoint({
@@ -65,7 +40,7 @@ export async function startServer(
     corsOrigins,
     maxPayloadBytes: settings['evm.ws_max_payload_bytes'],
     maxInFlight: settings['evm.ws_max_in_flight'],
-    stallMs: settings['evm.trace_stall_timeout_ms'],
+    stallMs: settings['evm.trace_stall_timeout'],
     report,
     onConnect,
   })
@@ -78,11 +53,11 @@ export async function startServer(
   })
   const servers = [httpServer, wsServer]
   for (const server of servers) {
-    server.maxConnections = settings['evm.max_connections']
+    server.maxConnections = settings['evm.max_open_connections']
     server.on('upgrade', sockets.upgrade)
   }
   const host = settings['evm.http_host']
-  const shown = host.includes(':') ? `[${host}]` : host
+  const shown = shownHost(host)
   try {
     const httpPort = await listen(httpServer, host, settings['evm.http_port'], 'evm.http_port')
     const samePort = settings['evm.ws_port'] !== 0 && settings['evm.ws_port'] === httpPort
@@ -92,12 +67,12 @@ export async function startServer(
       wsUrl: `ws://${shown}:${wsPort}`,
       async stop() {
         sockets.close()
-        await Promise.all(servers.filter((server) => server.listening).map(stopOne))
+        await Promise.all(servers.filter((server) => server.listening).map(stopListener))
       },
     }
   } catch (e) {
     sockets.close()
-    await Promise.all(servers.filter((server) => server.listening).map(stopOne))
+    await Promise.all(servers.filter((server) => server.listening).map(stopListener))
     throw e
   }
 }

@@ -1,0 +1,259 @@
+// Every way through the dispatcher gives exactly one sample a request, with the right labels and the right time.
+import { beforeEach, describe, expect, it } from 'vitest'
+import { CoreError } from '../../ts/core/error.ts'
+import type { Core } from '../../ts/core/port.ts'
+import { type Answer, makeDispatch } from '../../ts/rpc/dispatch.ts'
+import { CONNECTIONS, type Connection, ENDPOINTS, type RequestMeter } from '../../ts/rpc/meter.ts'
+import { OUTCOMES } from '../../ts/rpc/outcome.ts'
+import { type FakeStream, fakeCore, fakeStream } from './fake-core.ts'
+
+let samples: string[] = []
+let times: number[] = []
+/** A clock that stands until a test moves it. */
+let clock = 0
+beforeEach(() => {
+  samples = []
+  times = []
+  clock = 0
+})
+
+const meter: RequestMeter = {
+  now: () => clock,
+  request(endpoint, connection, outcome, began, ended) {
+    const { success, errorClass, codeClass } = OUTCOMES[outcome] as (typeof OUTCOMES)[number]
+    const how = success ? 'ok' : `${errorClass}/${codeClass}`
+    samples.push(`${ENDPOINTS[endpoint]} ${CONNECTIONS[connection]} ${how}`)
+    times.push(ended - began)
+  },
+}
+
+const LIMITS = { requests: 5, responseBytes: 100, concurrency: 2 }
+
+interface Options {
+  readonly namespaces?: string[]
+  readonly connection?: Connection
+  readonly onGone?: (callback: () => void) => void
+}
+
+function send(core: Core, body: unknown, { namespaces, connection = 'http', onGone = () => undefined }: Options = {}): Promise<Answer> {
+  const context = { core, namespaces: namespaces ?? ['eth', 'net', 'debug', 'chain'], clientVersion: 'Hearth/test', traceTimeoutMs: 5000 }
+  const dispatch = makeDispatch(context, LIMITS, () => undefined, meter)
+  return dispatch(typeof body === 'string' ? body : JSON.stringify(body), { connection, onGone })
+}
+
+async function drain(answer: Answer): Promise<string> {
+  if (answer === undefined) return ''
+  if (answer instanceof Uint8Array) return Buffer.from(answer).toString()
+  const chunks: Uint8Array[] = []
+  for (let chunk = await answer.next(); chunk !== null; chunk = await answer.next()) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+const ask = async (core: Core, body: unknown, options?: Options): Promise<string> => drain(await send(core, body, options))
+const call = (method: string, params?: unknown[], id: number | undefined = 1) => ({ jsonrpc: '2.0', id, method, params })
+const trace = call('debug_traceBlockByNumber', ['0x1'])
+const reverted = new CoreError('execution_reverted', 'execution reverted', '0x')
+
+describe('a request', () => {
+  it.each([
+    ['a result', call('eth_blockNumber'), 'eth_blockNumber http ok'],
+    ['a notification', { jsonrpc: '2.0', method: 'eth_blockNumber' }, 'eth_blockNumber http ok'],
+    ['a revert', call('eth_call', [{}]), 'eth_call http execution_reverted/other'],
+    ['a revert of an estimate', call('eth_estimateGas', [{}]), 'eth_estimateGas http execution_reverted/other'],
+    [
+      'a height before the first block',
+      call('eth_getBalance', [`0x${'00'.repeat(20)}`, '0x1']),
+      'eth_getBalance http evm_not_supported/server',
+    ],
+    ['a panic of the core', call('eth_gasPrice'), 'eth_gasPrice http panic/spec'],
+    ['an exception in a handler', call('net_version'), 'net_version http panic/spec'],
+    ['a refusal because of load', call('eth_getLogs', [{}]), 'eth_getLogs http jsonrpc_error/server'],
+    ['a missing parameter', call('eth_getBalance', []), 'eth_getBalance http jsonrpc_error/spec'],
+    ['a notification that fails', { jsonrpc: '2.0', method: 'eth_getBalance' }, 'eth_getBalance http jsonrpc_error/spec'],
+    ['an unknown method', call('eth_nothing'), 'unknown http jsonrpc_error/spec'],
+    ['a method whose name is no label', call('x"} 1\nfake{a="'), 'unknown http jsonrpc_error/spec'],
+    ['a method of a namespace that is not served', call('web3_clientVersion'), 'web3_clientVersion http jsonrpc_error/spec'],
+    ['a disabled method', call('chain_getTransactionReceipt', ['0x']), 'chain_getTransactionReceipt http chain_legacy_disabled/spec'],
+    [
+      'a method that is left out on purpose',
+      call('debug_standardTraceBlockToFile'),
+      'debug_standardTraceBlockToFile http jsonrpc_error/spec',
+    ],
+    ['another version of the protocol', { id: 1, method: 'eth_blockNumber' }, 'eth_blockNumber http jsonrpc_error/spec'],
+    ['an id that is none', { jsonrpc: '2.0', id: {}, method: 'eth_blockNumber' }, 'eth_blockNumber http jsonrpc_error/spec'],
+    ['no method', { jsonrpc: '2.0', id: 1 }, 'invalid http jsonrpc_error/spec'],
+    ['a method that is no text', { jsonrpc: '2.0', id: 1, method: 7 }, 'invalid http jsonrpc_error/spec'],
+    ['a number', 7, 'invalid http jsonrpc_error/spec'],
+    ['no JSON', '{', 'invalid http jsonrpc_error/spec'],
+    ['an empty batch', [], 'invalid http jsonrpc_error/spec'],
+  ])('%s is one sample', async (_, body, sample) => {
+    const core = fakeCore({
+      blockNumber: '"0x1"',
+      call: reverted,
+      estimateGas: reverted,
+      getBalance: new CoreError('evm_not_supported', 'block 1 is before the first block'),
+      gasPrice: new CoreError('internal', 'internal error: a job panicked'),
+      netVersion: () => Promise.reject(new TypeError('x is undefined')),
+      getLogs: new CoreError('busy', 'node is busy'),
+    })
+    await ask(core, body)
+    expect(samples).toEqual([sample])
+  })
+
+  it('over WebSocket says so', async () => {
+    await ask(fakeCore({ blockNumber: '"0x1"' }), call('eth_blockNumber'), { connection: 'websocket' })
+    expect(samples).toEqual(['eth_blockNumber websocket ok'])
+  })
+
+  it('of the namespace chain is disabled also where the namespace is not served', async () => {
+    const answer = await ask(fakeCore({}), call('chain_getTransactionReceipt'), { namespaces: ['eth'] })
+    expect(JSON.parse(answer).error).toEqual({
+      code: -32601,
+      message: 'the method chain_getTransactionReceipt does not exist/is not available: it is disabled on this node',
+    })
+    await ask(fakeCore({}), call('chain_nothing'), { namespaces: ['eth', 'chain'] })
+    expect(samples).toEqual(['chain_getTransactionReceipt http chain_legacy_disabled/spec', 'unknown http jsonrpc_error/spec'])
+  })
+
+  it('takes the time until its answer is there', async () => {
+    const slow = async (): Promise<string> => {
+      clock += 250
+      return '"0x1"'
+    }
+    await ask(fakeCore({ blockNumber: slow }), call('eth_blockNumber'))
+    expect(times).toEqual([250])
+  })
+})
+
+describe('a batch', () => {
+  const core = () => fakeCore({ blockNumber: '"0x1"', call: reverted }, () => fakeStream(['[1', ',2', ']']))
+
+  it('is one sample an element', async () => {
+    const body = [call('eth_blockNumber'), { jsonrpc: '2.0', method: 'eth_blockNumber' }, call('eth_nothing'), 5, call('eth_call', [{}])]
+    await ask(core(), body, { connection: 'websocket' })
+    expect(samples.sort()).toEqual([
+      'eth_blockNumber websocket ok',
+      'eth_blockNumber websocket ok',
+      'eth_call websocket execution_reverted/other',
+      'invalid websocket jsonrpc_error/spec',
+      'unknown websocket jsonrpc_error/spec',
+    ])
+  })
+
+  it('that is too large is one rejected sample an element', async () => {
+    await ask(core(), [...Array(5).fill(call('eth_blockNumber')), call('eth_nothing')])
+    expect(samples).toEqual([...Array(5).fill('eth_blockNumber http jsonrpc_error/spec'), 'unknown http jsonrpc_error/spec'])
+  })
+
+  it('whose answers outgrow the limit counts the refused ones as such', async () => {
+    const large = fakeCore({ blockNumber: `"${'x'.repeat(90)}"` })
+    const answers = JSON.parse(await ask(large, Array(5).fill(call('eth_blockNumber')))) as { error?: object }[]
+    const refused = answers.filter((a) => a.error !== undefined).length
+    expect(refused).toBe(3)
+    expect(samples).toEqual([...Array(2).fill('eth_blockNumber http ok'), ...Array(3).fill('eth_blockNumber http jsonrpc_error/server')])
+  })
+
+  it('measures each element from the parsed batch to its own end', async () => {
+    const waits = [100, 10]
+    const stepped = fakeCore({
+      sendRawTransaction: async () => {
+        clock += waits.shift() as number
+        return '"0x1"'
+      },
+    })
+    // Methods that write run one after the other: the second waits for the first.
+    await ask(stepped, [call('eth_sendRawTransaction', ['0x01']), call('eth_sendRawTransaction', ['0x02'])])
+    expect(times).toEqual([100, 110])
+  })
+
+  it('with an answer that waits for a slower one before it counts its own time alone', async () => {
+    let release: (value: string) => void = () => undefined
+    const core = fakeCore({ gasPrice: () => new Promise((resolve) => (release = resolve)), blockNumber: '"0x1"' })
+    const answer = ask(core, [call('eth_gasPrice'), call('eth_blockNumber')])
+    await new Promise((resolve) => setImmediate(resolve))
+    clock = 400
+    release('"0x2"')
+    await answer
+    expect(samples).toEqual(['eth_gasPrice http ok', 'eth_blockNumber http ok'])
+    expect(times).toEqual([400, 0])
+  })
+})
+
+describe('a stream', () => {
+  const withStream = (stream: FakeStream) => fakeCore({ blockNumber: '"0x1"' }, () => stream)
+
+  it('is recorded when it ends', async () => {
+    const answer = await send(withStream(fakeStream(['[1', ',2', ',3', ']'])), trace)
+    expect(samples).toEqual([])
+    clock = 70
+    expect(await drain(answer)).toBe('{"jsonrpc":"2.0","id":1,"result":[1,2,3]}')
+    expect(samples).toEqual(['debug_traceBlockByNumber http ok'])
+    expect(times).toEqual([70])
+    if (answer !== undefined && !(answer instanceof Uint8Array)) answer.cancel()
+    expect(samples.length).toBe(1)
+  })
+
+  it('of one chunk is a result', async () => {
+    await ask(withStream(fakeStream(['[]'])), trace)
+    expect(samples).toEqual(['debug_traceBlockByNumber http ok'])
+  })
+
+  it('with failed transactions in it is a success', async () => {
+    await ask(withStream(fakeStream(['[{"error":"execution reverted"', '}', ']'])), trace)
+    expect(samples).toEqual(['debug_traceBlockByNumber http ok'])
+  })
+
+  it('that fails at once is an error', async () => {
+    await ask(withStream(fakeStream([new CoreError('transaction_not_found', 'transaction not found')])), trace)
+    expect(samples).toEqual(['debug_traceBlockByNumber http jsonrpc_error/server'])
+  })
+
+  it('that fails behind what was sent is an error', async () => {
+    expect(await ask(withStream(fakeStream(['[1', ',2]', new CoreError('trace', 'out of time')])), trace)).toContain(
+      '"error":{"code":-32000',
+    )
+    expect(samples).toEqual(['debug_traceBlockByNumber http jsonrpc_error/server'])
+  })
+
+  it('that breaks in the middle has no code', async () => {
+    await expect(ask(withStream(fakeStream(['[1', ',2', new CoreError('closed', 'node is closed')])), trace)).rejects.toThrow('closed')
+    expect(samples).toEqual(['debug_traceBlockByNumber http unknown/'])
+  })
+
+  it('whose client goes has no code', async () => {
+    const answer = await send(withStream(fakeStream(['[1', ',2', ',3', ']'])), trace)
+    if (answer === undefined || answer instanceof Uint8Array) throw new Error('no stream')
+    await answer.next()
+    answer.cancel()
+    answer.cancel()
+    expect(samples).toEqual(['debug_traceBlockByNumber http unknown/'])
+  })
+
+  it('asked for by a notification is not run', async () => {
+    const stream = fakeStream(['[1', ']'])
+    await ask(withStream(stream), { ...trace, id: undefined })
+    expect([stream.cancelled, samples]).toEqual([true, ['debug_traceBlockByNumber http ok']])
+  })
+
+  it('within a batch ends every sample of the batch, however the batch ends', async () => {
+    const chunk = 'x'.repeat(700_000)
+    const large = () => fakeStream([`["${chunk}"`, `,"${chunk}"`, ',3', ']'])
+    const whole = await send(fakeCore({ blockNumber: '"0x1"' }, large), [trace, trace, call('eth_blockNumber')])
+    expect(samples).toEqual([])
+    await drain(whole)
+    expect(samples).toEqual([
+      'debug_traceBlockByNumber http ok',
+      'debug_traceBlockByNumber http jsonrpc_error/server',
+      'eth_blockNumber http jsonrpc_error/server',
+    ])
+    samples = []
+    const left = await send(fakeCore({ blockNumber: '"0x1"' }, large), [call('eth_blockNumber'), trace, trace])
+    if (left === undefined || left instanceof Uint8Array) throw new Error('no stream')
+    left.cancel()
+    expect(samples).toEqual(['eth_blockNumber http ok', 'debug_traceBlockByNumber http unknown/', 'debug_traceBlockByNumber http unknown/'])
+    samples = []
+    const broken = () => fakeStream(['[1', ',2', new CoreError('closed', 'node is closed')])
+    await ask(fakeCore({ blockNumber: '"0x1"' }, broken), [call('eth_blockNumber'), trace])
+    expect(samples).toEqual(['eth_blockNumber http ok', 'debug_traceBlockByNumber http jsonrpc_error/server'])
+  })
+})

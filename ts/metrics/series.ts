@@ -1,0 +1,67 @@
+// Points of an instrument in OpenTelemetry's shape, and the cells that low rates are counted in.
+import { type Attributes, type HrTime, ValueType } from '@opentelemetry/api'
+import { AggregationTemporality, type DataPoint, DataPointType, type Histogram, type MetricData } from '@opentelemetry/sdk-metrics'
+import { combinations, type Instrument } from './table.ts'
+
+/** Labels of a series. One object a series for as long as it lives: the page keeps its text by it. */
+export type Labels = Attributes
+
+/** A histogram's value; a summary's has its quantiles beside, which the page shows in place of buckets. */
+export interface Distribution extends Histogram {
+  /** Values at the instrument's quantiles, NaN where nothing was measured lately. */
+  readonly quantiles?: readonly number[]
+}
+
+/** When the series began and when they are read. */
+export interface Interval {
+  readonly startTime: HrTime
+  readonly endTime: HrTime
+}
+
+/** A series at one moment. */
+export interface Point<T> {
+  readonly labels: Labels
+  readonly value: T
+}
+
+const descriptor = ({ name, help, unit }: Instrument) => ({ name, description: help, unit, valueType: ValueType.DOUBLE })
+
+/** The points of a counter or a gauge. */
+export function numbers(instrument: Instrument, interval: Interval, points: readonly Point<number>[]): MetricData {
+  const base = { descriptor: descriptor(instrument), aggregationTemporality: AggregationTemporality.CUMULATIVE }
+  const dataPoints: DataPoint<number>[] = points.map(({ labels, value }) => ({ ...interval, attributes: labels, value }))
+  return instrument.kind === 'counter'
+    ? { ...base, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints }
+    : { ...base, dataPointType: DataPointType.GAUGE, dataPoints }
+}
+
+/** The points of a histogram or a summary. */
+export function distributions(instrument: Instrument, interval: Interval, points: readonly Point<Distribution>[]): MetricData {
+  return {
+    descriptor: descriptor(instrument),
+    aggregationTemporality: AggregationTemporality.CUMULATIVE,
+    dataPointType: DataPointType.HISTOGRAM,
+    dataPoints: points.map(({ labels, value }) => ({ ...interval, attributes: labels, value })),
+  }
+}
+
+/** A counter whose labels are all finite: every series is there from the start, at zero. */
+export class Cells {
+  private readonly labels: readonly Labels[]
+  private readonly values: Float64Array
+
+  constructor(instrument: Instrument) {
+    this.labels = combinations(instrument.labels)
+    this.values = new Float64Array(this.labels.length)
+  }
+
+  /** Counts one; the series is named by its place among the combinations. */
+  count(series = 0): void {
+    if (series < 0 || series >= this.values.length) throw new RangeError(`no series ${series} among ${this.values.length}`)
+    this.values[series] = (this.values[series] as number) + 1
+  }
+
+  points(): Point<number>[] {
+    return this.labels.map((labels, i) => ({ labels, value: this.values[i] as number }))
+  }
+}

@@ -1,0 +1,125 @@
+// Every instrument of the RPC layer, once. The scrape page, docs/metrics.md and the tests of the dashboards come from here and from the
+// table of the native core, whose rows have the same shape.
+import { ERROR_CLASSES } from '../rpc/errors.ts'
+import { CONNECTIONS } from '../rpc/meter.ts'
+import { CODE_CLASSES } from '../rpc/outcome.ts'
+import { METHODS } from '../rpc/table.ts'
+
+/** Units as OpenTelemetry writes them (UCUM). */
+export type Unit = 's' | 'ms' | 'By' | '{count}'
+
+/** A label. Without `values` it is open: a series appears with its value. */
+export interface Label {
+  readonly key: string
+  /** All the values that it takes. */
+  readonly values?: readonly string[]
+}
+
+/** An instrument: what the page shows of it, and with which labels. */
+export interface Instrument {
+  readonly name: string
+  readonly kind: 'counter' | 'gauge' | 'histogram' | 'summary'
+  readonly unit: Unit
+  /** What is counted or measured, in one sentence. */
+  readonly help: string
+  readonly labels: readonly Label[]
+  /** Upper bounds of the buckets, ascending, in the unit; histograms alone. */
+  readonly buckets?: readonly number[]
+  /** Quantiles of a summary, from 0 to 1. */
+  readonly quantiles?: readonly number[]
+  /** A counter whose sample is its name, without `_total`. */
+  readonly bare?: true
+  /** Kept for old dashboards; `metrics.legacy` switches it off. */
+  readonly legacy?: true
+}
+
+const row = <const I extends Instrument>(instrument: I): I => instrument
+
+const connection: Label = { key: 'connection', values: CONNECTIONS }
+const success: Label = { key: 'success', values: ['true', 'false'] }
+/** Open: method names and two words, but a series waits for its first request. */
+const endpoint: Label = { key: 'endpoint' }
+
+/** Methods that another node may have to answer. */
+const REDIRECTED = ['eth_sendRawTransaction', 'eth_getTransactionCount']
+
+/** The tracing methods, in the order of the method table. */
+export const TRACE_METHODS: readonly string[] = METHODS.map((m) => m.name).filter((name) => name.startsWith('debug_trace'))
+
+/** The table. */
+export const INSTRUMENTS = {
+  requests: row({
+    name: 'evmrpc_request_latency_seconds',
+    kind: 'histogram',
+    unit: 's',
+    help: 'Time of JSON-RPC requests from the parsed request to the last byte of the answer, queueing included',
+    labels: [
+      endpoint,
+      connection,
+      success,
+      { key: 'error_class', values: ['', ...Object.keys(ERROR_CLASSES)] },
+      { key: 'jsonrpc_code', values: CODE_CLASSES },
+    ],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  }),
+  websocketConnects: row({
+    name: 'evmrpc_websocket_connects_total',
+    kind: 'counter',
+    unit: '{count}',
+    help: 'New WebSocket connections',
+    labels: [],
+  }),
+  redirected: row({
+    name: 'evmrpc_redirected_requests_total',
+    kind: 'counter',
+    unit: '{count}',
+    help: 'Requests that were passed on to another validator; zero until this node does so',
+    labels: [{ key: 'endpoint', values: REDIRECTED }, connection],
+  }),
+  historicalTraces: row({
+    name: 'evmrpc_historical_debug_trace_attempts_total',
+    kind: 'counter',
+    unit: '{count}',
+    help: 'Traces asked for of blocks beyond the configured lookback',
+    labels: [{ key: 'endpoint', values: TRACE_METHODS }, connection],
+  }),
+  legacyLatency: row({
+    name: 'chain_rpc_request_latency_ms',
+    kind: 'summary',
+    unit: 'ms',
+    help: 'Deprecated, see evmrpc_request_latency_seconds: time of JSON-RPC requests; quantiles over the last one to two minutes',
+    labels: [endpoint, connection],
+    quantiles: [0.5, 0.9, 0.99],
+    legacy: true,
+  }),
+  legacyRequests: row({
+    name: 'chain_rpc_request_counter',
+    kind: 'counter',
+    unit: '{count}',
+    help: 'Deprecated, see the count of evmrpc_request_latency_seconds: JSON-RPC requests',
+    labels: [endpoint, connection, success],
+    bare: true,
+    legacy: true,
+  }),
+  legacyConnects: row({
+    name: 'chain_websocket_connect',
+    kind: 'counter',
+    unit: '{count}',
+    help: 'Deprecated, see evmrpc_websocket_connects_total: new WebSocket connections',
+    labels: [],
+    bare: true,
+    legacy: true,
+  }),
+}
+
+/** Name of the series that a page shows of an instrument, without the suffixes of histograms and summaries. */
+export const sampleName = ({ name, kind, bare }: Instrument): string =>
+  kind === 'counter' && bare !== true && !name.endsWith('_total') ? `${name}_total` : name
+
+/** Every combination of the values of labels that are all finite, the last label running fastest. */
+export function combinations(labels: readonly Label[]): Record<string, string>[] {
+  return labels.reduce<Record<string, string>[]>(
+    (all, { key, values = [] }) => all.flatMap((labels) => values.map((value) => ({ ...labels, [key]: value }))),
+    [{}],
+  )
+}

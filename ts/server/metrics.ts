@@ -1,0 +1,45 @@
+// The listener of the scrape page.
+import http from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { Hono } from 'hono'
+import type { Settings } from '../config/index.ts'
+import type { Metrics } from '../metrics/index.ts'
+import { KEEP_ALIVE_MS, METRICS_CONNECTIONS_MAX, REQUEST_READ_MS_MAX } from './limits.ts'
+import { listen, shownHost, stopListener } from './listener.ts'
+
+/** A scrape page that is served. */
+export interface MetricsServer {
+  /** Where the page is. */
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** The app with its one route. Failures are told to `report` and answered with 500. */
+export function createMetricsApp(scrape: Metrics['scrape'], report: (e: unknown) => void): Hono {
+  const app = new Hono()
+  app.get('/metrics', async (c) => {
+    const { contentType, body } = await scrape(c.req.header('accept'))
+    return c.body(body, 200, { 'content-type': contentType, vary: 'accept' })
+  })
+  app.all('/metrics', (c) => c.text('method not allowed\n', 405, { allow: 'GET, HEAD' }))
+  app.notFound((c) => c.text('not found: metrics are at /metrics\n', 404))
+  app.onError((e, c) => {
+    report(e)
+    return c.text('internal error\n', 500)
+  })
+  return app
+}
+
+/** Opens the listener. */
+export async function startMetricsServer(
+  settings: Settings,
+  scrape: Metrics['scrape'],
+  report: (e: unknown) => void,
+): Promise<MetricsServer> {
+  const timeouts = { requestTimeout: REQUEST_READ_MS_MAX, headersTimeout: REQUEST_READ_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS }
+  const server = http.createServer(timeouts, getRequestListener(createMetricsApp(scrape, report).fetch))
+  server.maxConnections = METRICS_CONNECTIONS_MAX
+  const host = settings['metrics.host']
+  const port = await listen(server, host, settings['metrics.port'], 'metrics.port')
+  return { url: `http://${shownHost(host)}:${port}/metrics`, stop: () => stopListener(server) }
+}
