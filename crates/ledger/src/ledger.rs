@@ -20,6 +20,11 @@ const CACHED_RECEIPTS: usize = 512;
 /// Most bytes of receipt rows kept decoded.
 const CACHED_RECEIPT_BYTES: usize = 64 << 20;
 
+/// Most blocks whose senders are kept.
+const CACHED_SENDERS: usize = 512;
+/// Most bytes of senders that are kept.
+const CACHED_SENDER_BYTES: usize = 16 << 20;
+
 const TOTAL_DIFFICULTY_BYTES: usize = 32;
 
 /// A block as the ledger holds it.
@@ -66,6 +71,7 @@ pub struct Ledger {
     kv: Arc<FlatKv>,
     blocks: Cache<StoredBlock>,
     receipts: Cache<StoredReceipts>,
+    senders: Cache<Vec<Address>>,
 }
 
 impl Ledger {
@@ -81,7 +87,8 @@ impl Ledger {
     pub fn new(tables: Arc<LedgerTables>, kv: Arc<FlatKv>) -> Self {
         let blocks = Cache::new(CACHED_BLOCKS, CACHED_BLOCK_BYTES);
         let receipts = Cache::new(CACHED_RECEIPTS, CACHED_RECEIPT_BYTES);
-        Self { tables, kv, blocks, receipts }
+        let senders = Cache::new(CACHED_SENDERS, CACHED_SENDER_BYTES);
+        Self { tables, kv, blocks, receipts, senders }
     }
 
     /// The tables, as the state store joins them to its commits.
@@ -224,14 +231,26 @@ impl Ledger {
             return Ok(Some(receipts));
         }
         let Some(row) = self.tables.receipts.get(hash.as_slice())? else { return Ok(None) };
-        let receipts = receipts::decode(&row).map_err(|why| LedgerError::Undecodable {
-            what: "receipts",
-            hash: *hash,
-            why: why.to_owned(),
-        })?;
+        let receipts = receipts::decode(&row).map_err(|why| bad_receipts(hash, why))?;
         let receipts = Arc::new(receipts);
         self.receipts.put(*hash, receipts.clone(), row.len());
         Ok(Some(receipts))
+    }
+
+    /// Senders of the transactions of a block of any branch, in their order. Whoever executes a block again needs no more:
+    /// making receipts, with all their blooms, takes longer than reading them.
+    ///
+    /// # Errors
+    /// As [`Ledger::receipts`].
+    pub fn senders(&self, hash: &B256) -> Result<Option<Arc<Vec<Address>>>, LedgerError> {
+        if let Some(senders) = self.senders.get(hash) {
+            return Ok(Some(senders));
+        }
+        let Some(row) = self.tables.receipts.get(hash.as_slice())? else { return Ok(None) };
+        let senders = receipts::decode_senders(&row).map_err(|why| bad_receipts(hash, why))?;
+        let senders = Arc::new(senders);
+        self.senders.put(*hash, senders.clone(), senders.len() * size_of::<Address>());
+        Ok(Some(senders))
     }
 
     /// Where a transaction of the canonical chain lies.
@@ -265,11 +284,15 @@ impl BlockHashes for Ledger {
     }
 }
 
+fn bad_receipts(hash: &B256, why: &'static str) -> LedgerError {
+    LedgerError::Undecodable { what: "receipts", hash: *hash, why: why.to_owned() }
+}
+
 fn index_error(error: impl Into<StateError>) -> LedgerError {
     LedgerError::Index(error.into())
 }
 
-fn put(table: &hearth_littable::Table, number: Height, hash: B256, row: &[u8]) -> Result<(), LedgerError> {
+fn put(table: &hearth_littable::old::Table, number: Height, hash: B256, row: &[u8]) -> Result<(), LedgerError> {
     let key = [&number.to_be_bytes()[..], hash.as_slice()].concat();
     Ok(table.put_group(&key, row, &[(hash.as_slice(), 0..row.len() as u32)])?)
 }

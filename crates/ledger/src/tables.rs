@@ -2,7 +2,7 @@
 
 use crate::LedgerError;
 use hearth_flatkv::JoinedTables;
-use hearth_littable::{LittError, Littable, Table, TableSpec};
+use hearth_littable::old::{LittError, Littable, Table, TableSpec};
 use hearth_primitives::StateError;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,78 +1,68 @@
 //! Append-only segment store for bulk data: blocks, receipts, whatever is written once and read by key.
 //!
-//! A [`Littable`] is a folder with one folder a [`Table`]. A table is a row of segment files of bounded size;
-//! a segment is a header and records; a record is one group (a primary key, secondary keys on sub-ranges of the
-//! value) with checksums. The file format is in [`format`].
+//! The calls of a store:
 //!
-//! What holds:
-//! - A group is there whole or not at all: it is one record, and a record that was cut off is dropped at open.
-//! - A key is written once. The same bytes again are fine, other bytes are [`LittError::Conflict`].
-//! - No wrong bytes are ever returned: what fails its checksum is [`LittError::Corrupt`].
-//! - After a failed write or fsync that cannot be taken back the table is read-only until it is opened again.
-//! - Reads use `pread` on shared handles; no lock is held around input or output of readers.
+//! ```ignore
+//! impl Littable {
+//!     /// Opens or makes the store; takes its locks; background threads start here.
+//!     pub fn open(options: StoreOptions) -> Result<Littable, LittError>;
+//!     /// Beside a writer; sees what had reached the operating system when a table was opened or refreshed.
+//!     pub fn open_read_only(options: StoreOptions) -> Result<Littable, LittError>;
+//!     /// Opens or makes a table. Torn tails are cut off.
+//!     pub fn table(&self, options: TableOptions) -> Result<Arc<Table>, LittError>;
+//!     pub fn table_names(&self) -> Result<Vec<String>, LittError>;
+//!     pub fn drop_table(&self, name: &str) -> Result<(), LittError>;
+//!     pub fn flush(&self) -> Result<(), LittError>;
+//! }   // Drop: flushes, ends the threads, releases the locks
 //!
-//! The key index lives in memory and is rebuilt at open from the record headers (values are skipped, not read).
-//! That makes opening cost one small read a record; an index on disk comes when that is felt.
+//! pub struct Group<'a> {
+//!     pub key: &'a [u8],
+//!     pub value: &'a [u8],
+//!     pub secondary: &'a [(&'a [u8], Range<u32>)],
+//!     pub number: Option<u64>,
+//! }   // Group::new(key, value)
+//!
+//! impl Table {
+//!     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), LittError>;
+//!     pub fn put_group(&self, group: &Group<'_>) -> Result<(), LittError>;
+//!     pub fn put_batch(&self, groups: &[Group<'_>]) -> Result<(), LittError>;
+//!     pub fn get(&self, key: &[u8]) -> Result<Option<Value>, LittError>;          // Value: Deref<Target = [u8]>
+//!     pub fn get_range(&self, key: &[u8], range: Range<u32>) -> Result<Option<Value>, LittError>;
+//!     pub fn get_numbered(&self, key: &[u8], number: u64) -> Result<Option<Value>, LittError>; // Pruned at once
+//!     pub fn multi_get(&self, keys: &[&[u8]]) -> Vec<Result<Option<Value>, LittError>>;
+//!     pub fn exists(&self, key: &[u8]) -> Result<bool, LittError>;
+//!     pub fn flush(&self) -> Result<(), LittError>;       // durable: survives a power cut
+//!     pub fn drain(&self) -> Result<(), LittError>;       // handed to the operating system: survives kill -9
+//!     pub fn len(&self) -> u64;                           // keys, primary and secondary
+//!     pub fn size(&self) -> u64;                          // bytes of files
+//!     pub fn iter(&self, direction: Direction) -> Result<TableIter, LittError>;
+//!     pub fn iter_from(&self, key: &[u8], direction: Direction) -> Result<Option<TableIter>, LittError>;
+//!     pub fn floor(&self) -> u64;
+//!     pub fn set_floor(&self, floor: u64) -> Result<(), LittError>;   // synced when it returns
+//!     pub fn set_ttl(&self, ttl: Option<Duration>);
+//!     pub fn collect(&self) -> Result<u32, LittError>;    // one pass of collection; segments removed
+//!     pub fn seal(&self) -> Result<(), LittError>;        // seals the open segment if it holds anything
+//!     pub fn settle(&self) -> Result<(), LittError>;      // does what background work is left, merges included
+//!     pub fn position(&self) -> Result<u64, LittError>;   // shards = 1 only
+//!     pub fn verify(&self, position: u64) -> Result<bool, LittError>;
+//!     pub fn cut(&self, position: u64) -> Result<(), LittError>;
+//!     pub fn scrub(&self) -> Result<ScrubReport, LittError>;
+//!     pub fn info(&self) -> TableInfo;
+//!     pub fn refresh(&self) -> Result<(), LittError>;     // read-only stores: look again
+//! }
+//! // TableIter: Iterator<Item = Result<Record, LittError>>; Record { key, value, secondary, number }
+//! ```
+//!
+//! Until the swap, [`old`] is what the ledger stands on.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod error;
-pub mod format;
-mod scan;
-mod segment;
-mod table;
+pub mod old;
+mod options;
 
 pub use error::LittError;
-pub use table::{Table, TableSpec};
-
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// A folder of tables.
-#[derive(Debug)]
-pub struct Littable {
-    dir: PathBuf,
-    tables: HashMap<&'static str, Arc<Table>>,
-}
-
-impl Littable {
-    /// Opens the tables in `dir`, creating what is missing. Torn tails are cut off.
-    ///
-    /// # Errors
-    /// [`LittError::Io`], [`LittError::NewerFormat`], [`LittError::BadName`], or [`LittError::Corrupt`] where the
-    /// header of a segment is damaged. Damaged records do not keep a table from opening; see [`Table::get`].
-    pub fn open(dir: &Path, specs: &[TableSpec]) -> Result<Self, LittError> {
-        let mut tables = HashMap::with_capacity(specs.len());
-        for spec in specs {
-            tables.insert(spec.name, Arc::new(Table::open(dir, spec)?));
-        }
-        segment::sync_dir(dir)?;
-        Ok(Self { dir: dir.to_owned(), tables })
-    }
-
-    /// A table by name; `None` where it was not among the specs.
-    pub fn table(&self, name: &str) -> Option<Arc<Table>> {
-        self.tables.get(name).cloned()
-    }
-
-    /// The folder.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    /// Makes everything durable that was put before the call.
-    ///
-    /// # Errors
-    /// The first table's error; the others are flushed all the same.
-    pub fn flush(&self) -> Result<(), LittError> {
-        let mut result = Ok(());
-        for table in self.tables.values() {
-            let flushed = table.flush();
-            if result.is_ok() {
-                result = flushed;
-            }
-        }
-        result
-    }
-}
+pub use options::{
+    Compression, Keys, MAX_GROUP_KEYS, MAX_KEY_BYTES, MAX_SEGMENT_BYTES, MAX_SEQUENCE_KEY_BYTES, MAX_SHARDS,
+    MAX_VALUE_BYTES, StoreOptions, TableOptions,
+};

@@ -1,11 +1,11 @@
 //! A table: segments, the index over them, one writer, any number of readers.
 
-use crate::LittError;
-use crate::format::{
+use crate::old::LittError;
+use crate::old::format::{
     GroupKey, MAX_GROUP_KEYS, MAX_KEY_BYTES, MAX_VALUE_BYTES, SEGMENT_HEADER, encode_record,
 };
-use crate::scan::{Found, scan};
-use crate::segment::{Segment, segment_indexes, segment_path, sync_dir};
+use crate::old::scan::{Found, scan};
+use crate::old::segment::{Segment, segment_indexes, segment_path, sync_dir};
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -433,7 +433,7 @@ mod tests {
         table.put(b"a", b"1").unwrap();
         // A pipe refuses fsync.
         let (_reader, pipe) = std::io::pipe().unwrap();
-        let header = crate::format::SegmentHeader { index: 9, base: 0, salt: [0; 16] };
+        let header = crate::old::format::SegmentHeader { index: 9, base: 0, salt: [0; 16] };
         let path = dir.path().join("pipe");
         let broken = Segment { header, path, file: OwnedFd::from(pipe).into() };
         table.writer.lock().unsynced.push(Arc::new(broken));

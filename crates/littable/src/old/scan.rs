@@ -1,8 +1,8 @@
 //! Rebuilding a segment's part of the index from its record heads.
 
-use crate::LittError;
-use crate::format::{RECORD_HEADER, RECORD_MAGIC, RecordHeader, SEGMENT_HEADER, decode_keys, head_crc};
-use crate::segment::Segment;
+use crate::old::LittError;
+use crate::old::format::{RECORD_HEADER, RECORD_MAGIC, RecordHeader, SEGMENT_HEADER, decode_keys, head_crc};
+use crate::old::segment::Segment;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 

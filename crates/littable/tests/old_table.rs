@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use hearth_littable::{LittError, Littable, Table, TableSpec};
+use hearth_littable::old::{LittError, Littable, Table, TableSpec};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -84,13 +84,13 @@ fn equal_bytes_are_fine_and_other_bytes_conflict() {
 fn limits_are_errors() {
     let dir = TempDir::new().unwrap();
     let table = open(dir.path(), LARGE);
-    let long = vec![0; hearth_littable::format::MAX_KEY_BYTES + 1];
+    let long = vec![0; hearth_littable::old::format::MAX_KEY_BYTES + 1];
     assert!(matches!(table.put(&long, b""), Err(LittError::TooLarge { size: 1025, limit: 1024, .. })));
     table.put(&long[1..], b"").unwrap();
     let range = table.put_group(b"k", b"abc", &[(b"s", 2..4)]);
     assert!(matches!(range, Err(LittError::BadRange { start: 2, end: 4, len: 3, .. })));
     let keys: Vec<[u8; 4]> =
-        (0..hearth_littable::format::MAX_GROUP_KEYS as u32).map(u32::to_be_bytes).collect();
+        (0..hearth_littable::old::format::MAX_GROUP_KEYS as u32).map(u32::to_be_bytes).collect();
     let many: Vec<(&[u8], _)> = keys.iter().map(|k| (&k[..], 0..0)).collect();
     assert!(matches!(table.put_group(b"k", b"", &many), Err(LittError::TooLarge { limit: 65536, .. })));
     table.put_group(b"k", b"", &many[1..]).unwrap();

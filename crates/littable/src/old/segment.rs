@@ -1,7 +1,7 @@
 //! One segment file: an open handle, its header, and where its records lie.
 
-use crate::LittError;
-use crate::format::{HeaderFault, SEGMENT_HEADER, Salt, SegmentHeader, VERSION};
+use crate::old::LittError;
+use crate::old::format::{HeaderFault, SEGMENT_HEADER, Salt, SegmentHeader, VERSION};
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
 use std::os::unix::fs::FileExt;
