@@ -23,7 +23,10 @@ describe('hearth', () => {
 
   it.each([
     [['strat'], 'error: unknown command "strat"; did you mean start? Commands: init, start, dev, import, export, replay, config\n'],
-    [['start', '--evm.htp_port=1'], 'error: unknown flag --evm.htp_port; did you mean --evm.http_port?\n'],
+    [
+      ['start', '--evm.htp_port=1'],
+      'error: unknown flag --evm.htp_port; did you mean --evm.http_port, which takes an integer from 0 to 65535?\n',
+    ],
     [['start', '--evm.http_port=x'], 'error: --evm.http_port takes an integer from 0 to 65535, not "x"\n'],
     [['import'], 'error: a block file or --case is missing\n'],
     [['import', '/nowhere.rlp'], 'error: the block file /nowhere.rlp does not exist\n'],
@@ -43,20 +46,74 @@ describe('hearth', () => {
     expect(r.stderr).toMatch(/^error: .*hearth (import|init|dev)/)
   })
 
-  it('init makes a settings file that holds, and config says where each value is from', () => {
+  it('init makes a settings file that holds; config checks, prints and compares', () => {
     const home = path.join(dir, 'h')
     expect(hearth(['init', '--home', home]).status).toBe(0)
     const file = path.join(home, 'config', 'node.toml')
-    fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('# max_logs = 10000', 'max_logs = 7'))
-    const r = hearth(['config', '--home', home, '--evm.http_port=1'], { HEARTH_EVM_WS_PORT: '2' })
-    expect(r.status).toBe(0)
-    expect(r.stdout).toContain('evm.http_port = 1  # flag\n')
-    expect(r.stdout).toContain('evm.ws_port = 2  # HEARTH_EVM_WS_PORT\n')
-    expect(r.stdout).toContain(`evm.max_logs = 7  # ${file}\n`)
-    expect(r.stdout).toContain('evm.gas_cap = 50000000  # default\n')
-    fs.appendFileSync(file, '\n[evm.more]\nx = 1\n')
-    const bad = hearth(['config', '--home', home])
-    expect([bad.status, bad.stderr]).toEqual([2, expect.stringContaining('unknown setting evm.more.x')])
+    const made = fs.readFileSync(file, 'utf8')
+    expect(hearth(['config', 'diff', '--home', home]).stdout).toBe('')
+    expect(hearth(['init', '--home', home]).status).toBe(0)
+    expect(fs.readFileSync(file, 'utf8')).toBe(made)
+    fs.writeFileSync(file, made.replace('max_log_no_block = 10000', 'max_log_no_block = 7'))
+    const line = made.slice(0, made.indexOf('max_log_no_block = ')).split('\n').length
+
+    const given = ['--home', home, '--evm.http_port', '1'] as const
+    const environment = { HEARTH_EVM_WS_PORT: '2', HEARTH_EVM_WS_PROT: '3' }
+    const printed = hearth(['config', 'print', ...given], environment)
+    expect(printed.status).toBe(0)
+    expect(printed.stdout).toContain('evm.http_port = 1  # --evm.http_port\n')
+    expect(printed.stdout).toContain('evm.ws_port = 2  # HEARTH_EVM_WS_PORT\n')
+    expect(printed.stdout).toContain(`evm.max_log_no_block = 7  # ${file}:${line}:1\n`)
+    expect(printed.stdout).toContain('state-commit.flatkv.enable-kvdb-metrics = true  # default\n')
+    expect(printed.stderr).toMatch(
+      /^warning: the environment variable HEARTH_EVM_WS_PROT is no setting and is ignored; did you mean HEARTH_EVM_WS_PORT/,
+    )
+    expect(hearth(['config', ...given], environment).stdout).toBe(printed.stdout)
+
+    expect(hearth(['config', 'diff', ...given], environment).stdout).toBe(
+      [
+        'evm.http_port = 1  # default 8545; --evm.http_port',
+        'evm.ws_port = 2  # default 8546; HEARTH_EVM_WS_PORT',
+        `evm.max_log_no_block = 7  # default 10000; ${file}:${line}:1\n`,
+      ].join('\n'),
+    )
+    expect(JSON.parse(hearth(['config', 'diff', '--json', ...given]).stdout)).toEqual({
+      'evm.http_port': { value: 1, origin: 'flag', from: '--evm.http_port', default: 8545 },
+      'evm.max_log_no_block': { value: 7, unit: 'logs', origin: 'file', from: `${file}:${line}:1`, default: 10_000 },
+    })
+    const all = JSON.parse(hearth(['config', 'print', '--json', '--dev', '--home', home]).stdout)
+    expect(all['evm.max_request_body_bytes']).toEqual({
+      value: 134_217_728,
+      unit: 'bytes',
+      origin: 'default',
+      from: 'default',
+      default: 134_217_728,
+    })
+    const valid = hearth(['config', 'check', ...given])
+    expect([valid.status, valid.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^the settings are valid: 1 from flags, 0 from the environment, /),
+    ])
+  })
+
+  it('config check refuses what does not hold, all of it at once', () => {
+    const home = path.join(dir, 'bad')
+    fs.mkdirSync(path.join(home, 'config'), { recursive: true })
+    const file = path.join(home, 'config', 'node.toml')
+    fs.writeFileSync(file, '[evm]\nhttp_port = "x"\n[littable]\nMetricsRegistry = 1\n')
+    const bad = hearth(['config', 'check', '--home', home, '--evm.ws_port=-1'])
+    expect([bad.status, bad.stdout, bad.stderr]).toEqual([
+      2,
+      '',
+      [
+        'error: 3 settings cannot be used:',
+        `  ${file}:4:1: littable.MetricsRegistry was removed: littable records into the meter provider of the process; delete it`,
+        `  ${file}:2:1: evm.http_port takes an integer from 0 to 65535, not "x"`,
+        '  --evm.ws_port takes an integer from 0 to 65535, not "-1"\n',
+      ].join('\n'),
+    ])
+    expect(hearth(['start', '--home', home]).status).toBe(2)
+    expect(hearth(['config', 'chekc', '--home', home]).stderr).toBe('error: hearth config takes check, print, diff, not "chekc"\n')
   })
 
   it('serves the namespaces that are asked for, and none else', async () => {

@@ -2,7 +2,19 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseArgs } from '../../ts/cli/args.ts'
-import { defaultFile, environmentName, nearest, resolveSettings, SETTING_KEYS, settingsPage } from '../../ts/config/index.ts'
+import {
+  defaultFile,
+  environmentName,
+  helpLines,
+  nearest,
+  REMOVED,
+  resolveSettings,
+  SETTING_KEYS,
+  settingOf,
+  settingsPage,
+} from '../../ts/config/index.ts'
+import { bytes, formatBytes, formatDuration, parseDuration } from '../../ts/config/measures.ts'
+import { keyPlaces } from '../../ts/config/places.ts'
 
 const file = (text: string) => ({ path: 'node.toml', text })
 
@@ -22,7 +34,9 @@ describe('precedence', () => {
 
   it('names the variable after the key', () => {
     expect(environmentName('evm.http_port')).toBe('HEARTH_EVM_HTTP_PORT')
-    expect(environmentName('state-commit.flatkv.some_key')).toBe('HEARTH_STATE_COMMIT_FLATKV_SOME_KEY')
+    expect(environmentName('state-commit.flatkv.enable-kvdb-metrics')).toBe('HEARTH_STATE_COMMIT_FLATKV_ENABLE_KVDB_METRICS')
+    expect(environmentName('littable.MetricsPort')).toBe('HEARTH_LITTABLE_METRICSPORT')
+    expect(new Set(SETTING_KEYS.map(environmentName)).size).toBe(SETTING_KEYS.length)
   })
 })
 
@@ -38,49 +52,216 @@ describe('refusals', () => {
 
   it.each([
     ['evm.http_port', '65536', '--evm.http_port takes an integer from 0 to 65535, not "65536"'],
-    ['evm.http_port', '80x', '--evm.http_port takes an integer from 0 to 65535, not "80x"'],
     ['evm.http_port', '', '--evm.http_port takes an integer from 0 to 65535, not ""'],
     ['storage.fsync', 'interval:0', '--storage.fsync takes block, interval:<ms> or none, not "interval:0"'],
-    ['evm.namespaces', 'eth,Debug!', '--evm.namespaces takes a comma-separated list of namespaces, not "Debug!"'],
+    ['evm.namespaces', 'eth,Debug!', '--evm.namespaces takes a list of namespaces, not "Debug!"'],
     ['workers.read_threads', '0', '--workers.read_threads takes auto or an integer from 1 to 1024, not "0"'],
     ['evm.allow_unprotected_txs', 'yes', '--evm.allow_unprotected_txs takes true or false, not "yes"'],
+    ['evm.trace_timeout', '5', '--evm.trace_timeout takes a duration such as 250ms, 5s or 1m30s, from 1ms to 24h, not "5"'],
+    [
+      'evm.max_log_bytes',
+      '64 MB',
+      '--evm.max_log_bytes takes a number of bytes or a size such as 64 MiB, from 1 KiB to 16 GiB, not "64 MB"',
+    ],
   ])('--%s=%s', (key, value, message) => {
     expect(refusal({ flags: new Map([[key, value]]) })).toBe(message)
   })
 
-  it('unknown keys, with the nearest known one', () => {
-    expect(refusal({ flags: new Map([['evm.htp_port', '1']]) })).toBe('unknown flag --evm.htp_port; did you mean --evm.http_port?')
-    expect(refusal({ file: file('[evm]\nhttp_prot = 1') })).toBe('node.toml: unknown setting evm.http_prot; did you mean evm.http_port?')
-    expect(refusal({ environment: { HEARTH_EVM_HTTP_PROT: '1' } })).toBe(
-      'unknown environment variable HEARTH_EVM_HTTP_PROT; did you mean HEARTH_EVM_HTTP_PORT?',
+  it('unknown keys, with their place, the nearest known one and what that takes', () => {
+    const port = 'which takes an integer from 0 to 65535?'
+    expect(refusal({ flags: new Map([['evm.htp_port', '1']]) })).toBe(`unknown flag --evm.htp_port; did you mean --evm.http_port, ${port}`)
+    expect(refusal({ file: file('# a\n[evm]\n  http_prot = 1') })).toBe(
+      `node.toml:3:3: unknown setting evm.http_prot; did you mean evm.http_port, ${port}`,
     )
-    expect(refusal({ environment: { HEARTH_FIXTURES: '/x', PATH: '/bin' } })).toBe('accepted')
+    expect(refusal({ file: file('evm = 1') })).toBe('node.toml:1:1: evm is a section, such as [evm], and no setting')
+    expect(refusal({ file: file('[[evm]]\nhttp_port = 1') })).toMatch(/^node.toml:1:3: evm is a section/)
+    expect(refusal({ file: file('[nothing]') })).toMatch(/^node.toml:1:2: unknown setting nothing; did you mean /)
+    expect(refusal({ file: file('[evm]\n[littable]') })).toBe('accepted')
+    expect(refusal({ file: file('[evm]\nEnableMetrics = true') })).toMatch(/^node.toml:2:1: unknown setting evm.EnableMetrics/)
   })
 
-  it('values of the file by type, and text that is no TOML', () => {
-    expect(refusal({ file: file('[evm]\nhttp_port = "8545"') })).toBe(
-      'node.toml: evm.http_port takes an integer from 0 to 65535, not "8545"',
+  it('removed keys from everywhere, with what to do', () => {
+    const text = 'was removed: the names of the metrics always begin with litt_; delete it'
+    expect(refusal({ file: file('[littable]\nMetricsNamespace = "x"') })).toBe(`node.toml:2:1: littable.MetricsNamespace ${text}`)
+    expect(refusal({ environment: { HEARTH_LITTABLE_METRICSNAMESPACE: 'x' } })).toBe(`HEARTH_LITTABLE_METRICSNAMESPACE ${text}`)
+    expect(refusal({ flags: new Map([['littable.MetricsNamespace', 'x']]) })).toBe(`--littable.MetricsNamespace ${text}`)
+    expect(refusal({ file: file('littable.MetricsRegistry = 1') })).toBe(
+      'node.toml:1:1: littable.MetricsRegistry was removed: littable records into the meter provider of the process; delete it',
     )
-    expect(refusal({ file: file('[evm]\nnamespaces = "eth"') })).toMatch(/^node.toml: evm.namespaces takes a comma-separated list/)
-    expect(refusal({ file: file('[evm') })).toMatch(/^node.toml is not TOML: /)
+    expect(refusal({ file: file('[evm]\ngas_cap = 1') })).toBe('node.toml:2:1: evm.gas_cap was removed: it is evm.simulation_gas_limit now')
+    for (const key of Object.keys(REMOVED)) expect(SETTING_KEYS).not.toContain(key)
+  })
+
+  it('unknown variables are a warning, those of the project are none', () => {
+    const environment = { HEARTH_EVM_HTTP_PROT: '1', HEARTH_FIXTURES: '/x', HEARTH_TEST_THREADS: '2', PATH: '/bin' }
+    const { settings, warnings } = resolveSettings({ environment })
+    expect(settings['evm.http_port']).toBe(8545)
+    expect(warnings).toEqual([
+      'the environment variable HEARTH_EVM_HTTP_PROT is no setting and is ignored; did you mean HEARTH_EVM_HTTP_PORT, which takes an integer from 0 to 65535?',
+    ])
+  })
+
+  it('a setting that cannot have an effect warns where it was changed', () => {
+    expect(resolveSettings({ file: file('[evm]\ntrace_bake_enabled = true\ntrace_bake_workers = 1') }).warnings).toEqual([
+      'evm.trace_bake_enabled (node.toml:2:1) has no effect on this version of the node',
+    ])
+  })
+
+  it('values of the file by type, and text that is no TOML, with line and column', () => {
+    const port = 'evm.http_port takes an integer from 0 to 65535, not'
+    expect(refusal({ file: file('[evm]\nhttp_port = "8545"') })).toBe(`node.toml:2:1: ${port} "8545"`)
+    expect(refusal({ file: file('[evm]\nhttp_port = 8545.5') })).toBe(`node.toml:2:1: ${port} 8545.5`)
+    expect(refusal({ file: file('evm = { http_port = 70000 }') })).toBe(`node.toml:1:9: ${port} 70000`)
+    expect(refusal({ file: file('[evm]\nhttp_port = [1]') })).toBe(`node.toml:2:1: ${port} [1]`)
+    expect(refusal({ file: file('[evm]\nhttp_port = 2020-01-01') })).toBe(`node.toml:2:1: ${port} a date`)
+    expect(refusal({ file: file('[evm]\ntrace_timeout = 5') })).toMatch(/not 5: its unit is missing$/)
+    expect(refusal({ file: file('[evm]\nhttp_port = \n') })).toMatch(/^node.toml:2:\d+: this is not TOML: /)
+    expect(refusal({ file: file('[evm]\nhttp_port = 1\nhttp_port = 2') })).toMatch(/^node.toml:3:\d+: this is not TOML: /)
+  })
+
+  it('several at once, from all sources, also where another source wins', () => {
+    const sources = {
+      flags: new Map([['evm.http_port', '1']]),
+      environment: { HEARTH_EVM_HTTP_PORT: 'x', HEARTH_METRICS_PORT: '-1' },
+      file: file('[evm]\nhttp_port = true\nws_prot = 1'),
+    }
+    expect(refusal(sources)).toBe(
+      [
+        '4 settings cannot be used:',
+        '  node.toml:3:1: unknown setting evm.ws_prot; did you mean evm.ws_port, which takes an integer from 0 to 65535?',
+        '  HEARTH_EVM_HTTP_PORT takes an integer from 0 to 65535, not "x"',
+        '  node.toml:2:1: evm.http_port takes an integer from 0 to 65535, not true',
+        '  HEARTH_METRICS_PORT takes an integer from 0 to 65535, not "-1"',
+      ].join('\n'),
+    )
+  })
+
+  it('what does not go together', () => {
+    const off = new Map([
+      ['evm.http_enabled', 'false'],
+      ['evm.ws_enabled', 'false'],
+    ])
+    expect(refusal({ flags: off })).toMatch(/^evm.http_enabled and evm.ws_enabled are both false/)
+    const rates = { HEARTH_EVM_RATE_LIMITING_ENABLED: 'true', HEARTH_EVM_IP_RATE_LIMIT_BURST: '10' }
+    expect(refusal({ environment: rates })).toBe(
+      'evm.ip_rate_limit_burst is 10, less than evm.batch_request_limit: a full batch could never pass; take at least 1000',
+    )
+  })
+})
+
+describe('measures', () => {
+  it.each([
+    ['0', 0],
+    ['250ms', 250],
+    ['1h2m3s4ms', 3_723_004],
+    ['.5s', 500],
+    ['1.5m', 90_000],
+    ['1000us', 1],
+    ['5', undefined],
+    ['-5s', undefined],
+    ['5 s', undefined],
+    ['s', undefined],
+    ['', undefined],
+  ])('the duration %j is %s', (text, ms) => {
+    expect(parseDuration(text)).toBe(ms)
+  })
+
+  it('durations and sizes read back from what is written of them', () => {
+    for (const ms of [0, 1, 999, 1000, 1500, 60_000, 90_000, 3_600_000]) expect(parseDuration(formatDuration(ms))).toBe(ms)
+    expect([formatDuration(300_000), formatDuration(90_000), formatDuration(1500)]).toEqual(['5m', '90s', '1500ms'])
+    const size = bytes(0, Number.MAX_SAFE_INTEGER)
+    for (const n of [0, 1, 1023, 1024, 25_000_000, 5_242_880, 2 ** 40]) expect(size.check(formatBytes(n))).toBe(n)
+    expect([formatBytes(5_242_880), formatBytes(25_000_000), formatBytes(2 ** 30)]).toEqual(['5 MiB', 25_000_000, '1 GiB'])
+    expect([size.parse('64MiB'), size.parse('1_024 B')]).toEqual([67_108_864, 1024])
+  })
+})
+
+describe('places of keys', () => {
+  it('names line and column through strings, comments, arrays, dotted and quoted keys, inline tables', () => {
+    const text = [
+      'top = "[x] # no \\" comment" # [y]',
+      '[a."b c".d]',
+      "s = '''",
+      'no = 1',
+      "'''",
+      '  list = [ # ]',
+      '    "]", 2,',
+      '  ]',
+      'x.y = { z = 1, w = [{ v = 2 }], u.t = "}" }',
+      '[[rows]]',
+      'r = 1',
+    ].join('\r\n')
+    expect([...keyPlaces(text)].map(([key, { line, column }]) => `${key} ${line}:${column}`)).toEqual([
+      'top 1:1',
+      'a.b c.d 2:2',
+      'a.b c.d.s 3:1',
+      'a.b c.d.list 6:3',
+      'a.b c.d.x.y 9:1',
+      'a.b c.d.x.y.z 9:9',
+      'a.b c.d.x.y.w 9:16',
+      'a.b c.d.x.y.u.t 9:33',
+      'rows 10:3',
+      'rows.r 11:1',
+    ])
+  })
+
+  it('ends on any text', () => {
+    const texts = ['[', '=', 'a', 'a = {', 'a = [', '"', '\\', 'a = "', '}{', 'a = {=}', '[evm]\n&']
+    for (const text of texts) expect(keyPlaces(text).size).toBeLessThan(3)
   })
 })
 
 describe('rendering', () => {
-  it('the default file names every key and changes nothing', () => {
+  const HIDDEN = SETTING_KEYS.filter((key) => key.startsWith('state-commit.flatkv.'))
+  const LIMIT = 'evm.max_request_body_bytes'
+  const MIB = 1024 * 1024
+
+  it('the file of a new home has every key but the hidden ones, and holds the defaults', () => {
     const text = defaultFile()
-    expect(resolveSettings({ file: file(text) })).toEqual(resolveSettings({}))
-    const live = text.replace(/^# (\w+ = )/gm, '$1')
-    const resolved = resolveSettings({ file: file(live) })
-    expect(resolved.settings).toEqual(resolveSettings({}).settings)
-    const elsewhere = SETTING_KEYS.filter((key) => resolved.origins[key] !== 'file')
-    expect(elsewhere).toEqual(['state-commit.flatkv.enable-kvdb-metrics'])
+    const { settings, origins, warnings } = resolveSettings({ file: file(text) })
+    expect(settings).toEqual(resolveSettings({}).settings)
+    expect(warnings).toEqual([])
+    expect(SETTING_KEYS.filter((key) => origins[key] !== 'file')).toEqual([LIMIT, ...HIDDEN])
+    expect(text).not.toContain('kvdb')
+    expect(text).not.toContain('EnableMetrics')
+  })
+
+  it('a default that depends on the command stays so in that file', () => {
+    const text = defaultFile()
+    expect(text).toContain('\n# max_request_body_bytes = "5 MiB"\n')
+    expect(resolveSettings({ file: file(text), dev: true }).settings[LIMIT]).toBe(128 * MIB)
+    expect(resolveSettings({ file: file(text.replace('# max_request', 'max_request')), dev: true }).settings[LIMIT]).toBe(5 * MIB)
+  })
+
+  it('every key of that file has its doc, range and default before it', () => {
+    const lines = defaultFile().split('\n')
+    const at = lines.indexOf('trace_stall_timeout = "30s"')
+    expect(lines.slice(at - 3, at)).toEqual([
+      '',
+      '# A client that takes nothing of a streamed answer for this long is cut off.',
+      '# A duration such as 250ms, 5s or 1m30s, from 1ms to 24h. Default: "30s".',
+    ])
+    for (const line of lines) expect(line.length).toBeLessThan(140)
+  })
+
+  it('what was changed in it comes back', () => {
+    const text = defaultFile().replace('http_port = 8545', 'http_port = 1').replace('["callTracer"]\n', '["prestateTracer"]\n')
+    const { settings } = resolveSettings({ file: file(text) })
+    expect([settings['evm.http_port'], settings['evm.trace_bake_tracers']]).toEqual([1, ['prestateTracer']])
+    for (const key of SETTING_KEYS) expect(settingOf(key).kind.check(settingOf(key).kind.plain(settings[key]))).toEqual(settings[key])
   })
 
   it('the page of settings is the committed one', () => {
     const page = path.resolve(import.meta.dirname, '../../docs/settings.md')
     expect(fs.readFileSync(page, 'utf8')).toBe(settingsPage())
     for (const key of SETTING_KEYS) expect(settingsPage()).toContain(environmentName(key))
+  })
+
+  it('help names every setting with its default', () => {
+    const help = helpLines()
+    for (const key of SETTING_KEYS) expect(help.some((line) => line.startsWith(`  --${key}=`))).toBe(true)
+    expect(help).toContain('  --evm.trace_bake_tracers=callTracer')
+    expect(help).toContain('  --evm.max_log_bytes=64 MiB')
   })
 })
 
@@ -117,7 +298,9 @@ describe('command lines', () => {
 
   it('refuses what it does not know', () => {
     expect(refusal('--hom=x', 'f')).toBe('unknown flag --hom; did you mean --home?')
-    expect(refusal('--evm.namespace=eth', 'f')).toBe('unknown flag --evm.namespace; did you mean --evm.namespaces?')
+    expect(refusal('--evm.namespace=eth', 'f')).toBe(
+      'unknown flag --evm.namespace; did you mean --evm.namespaces, which takes a list of namespaces?',
+    )
     expect(refusal('-x', 'f')).toMatch(/^unknown flag --x/)
     expect(refusal('--home')).toBe('--home needs a value: --home DIR')
     expect(refusal('--home=a', '--home=b', 'f')).toBe('--home is given twice')

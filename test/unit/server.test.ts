@@ -22,7 +22,7 @@ const reported: unknown[] = []
 async function serve(core: Core, flags: Record<string, string> = {}): Promise<Server> {
   const { settings } = resolveSettings({ flags: new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', ...flags })) })
   const context = { core, namespaces: settings['evm.namespaces'], clientVersion: 'Hearth/test', traceTimeoutMs: 5000 }
-  const limits = { requests: settings['evm.batch_request_limit'], responseBytes: settings['evm.batch_response_max_bytes'], concurrency: 4 }
+  const limits = { requests: settings['evm.batch_request_limit'], responseBytes: settings['evm.batch_response_max_size'], concurrency: 4 }
   const report = (e: unknown): void => void reported.push(e)
   const server = await startServer(settings, makeDispatch(context, limits, report), report)
   opened.push(server)
@@ -118,7 +118,7 @@ describe('HTTP as go-ethereum', () => {
   })
 
   it('closes connections beyond the limit', async () => {
-    const { httpUrl } = await serve(core(), { 'evm.max_connections': '1' })
+    const { httpUrl } = await serve(core(), { 'evm.max_open_connections': '1' })
     const first = net.connect(Number(new URL(httpUrl).port), '127.0.0.1')
     await new Promise((resolve) => first.once('connect', resolve))
     await expect(raw(httpUrl, 'POST', JSON_TYPE, ASK)).rejects.toThrow()

@@ -4,6 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { type Resolved, resolveSettings } from '../config/index.ts'
 import type { Flag, Parsed } from './args.ts'
+import type { Terminal } from './command.ts'
 
 /** The flag that every command on a home has. */
 export const HOME_FLAG: Readonly<Record<string, Flag>> = { home: { value: 'DIR', doc: 'Home directory. Default: ~/.hearth.' } }
@@ -14,9 +15,21 @@ export const homeOf = (parsed: Parsed): string => path.resolve(parsed.flags.get(
 /** Where a home keeps its settings. */
 export const settingsFile = (home: string): string => path.join(home, 'config', 'node.toml')
 
-/** The settings of a command line on a home. */
-export function settingsOf(parsed: Parsed, home: string, environment: NodeJS.ProcessEnv = process.env): Resolved {
+/** The settings of a command line on a home; warnings go to standard error. `dev` takes the defaults of `hearth dev`. */
+export function settingsOf(
+  parsed: Parsed,
+  home: string,
+  terminal: Terminal,
+  { dev = false, environment = process.env }: { readonly dev?: boolean; readonly environment?: NodeJS.ProcessEnv } = {},
+): Resolved {
   const file = settingsFile(home)
   const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : undefined
-  return resolveSettings({ flags: parsed.settings, environment, file: text === undefined ? undefined : { path: file, text } })
+  const resolved = resolveSettings({
+    flags: parsed.settings,
+    environment,
+    file: text === undefined ? undefined : { path: file, text },
+    dev,
+  })
+  for (const warning of resolved.warnings) terminal.err(`warning: ${warning}\n`)
+  return resolved
 }

@@ -18,13 +18,13 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
     caches: { stateBytes: settings['storage.cache_mib'] * MIB },
     flatkv: { enableKvdbMetrics: settings['state-commit.flatkv.enable-kvdb-metrics'] },
     rpc: {
-      gasCap: settings['evm.gas_cap'],
-      logsMaxResults: settings['evm.max_logs'],
-      logsMaxBlockRange: orZero(settings['evm.logs_max_block_range']),
+      gasCap: settings['evm.simulation_gas_limit'],
+      logsMaxResults: settings['evm.max_log_no_block'],
+      logsMaxBlockRange: settings['evm.max_blocks_for_log'],
       feeHistoryMaxBlocks: settings['evm.fee_history_max_blocks'],
       txFeeCapWei: orZero(settings['evm.tx_fee_cap_gwei']) * WEI_PER_GWEI,
       allowUnprotectedTxs: settings['evm.allow_unprotected_txs'],
-      traceTimeoutMs: settings['evm.trace_timeout_ms'],
+      traceTimeoutMs: settings['evm.trace_timeout'],
     },
     pool: {
       maxTransactions: settings['txpool.max_transactions'],

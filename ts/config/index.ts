@@ -1,6 +1,19 @@
 // Every setting once, and how flags, environment and node.toml become values.
-export { type Origin, SettingError } from './kinds.ts'
+export { type Problem, SettingError } from './error.ts'
+export type { Origin } from './kinds.ts'
 export { nearest } from './nearest.ts'
 export { defaultFile, helpLines, settingsPage, toToml } from './render.ts'
-export { type Resolved, resolveSettings, type Sources, unknownFlag } from './resolve.ts'
-export { DEFAULT_NAMESPACES, environmentName, isSettingKey, SETTING_KEYS, SETTINGS, type SettingKey, type Settings } from './settings.ts'
+export { type Resolved, resolveSettings, type Sources } from './resolve.ts'
+export {
+  environmentName,
+  isSettingKey,
+  REMOVED,
+  SETTING_KEYS,
+  SETTINGS,
+  type SettingKey,
+  type Settings,
+  settingOf,
+} from './settings.ts'
+export { DEFAULT_NAMESPACES } from './tables/listeners.ts'
+export { STRUCT_LOGGER, TRACER_NAMES } from './tables/traces.ts'
+export { unknownFlag } from './unknown.ts'

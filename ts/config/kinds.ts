@@ -3,51 +3,51 @@
 /** Where a value came from; later ones lose. */
 export type Origin = 'flag' | 'environment' | 'file' | 'default'
 
-/** A value that a setting refuses; the message says what it takes. */
-export class SettingError extends Error {
-  override name = 'SettingError'
+/** A value that a kind refuses; the message says what it takes, without the key. */
+export class Refused extends Error {
+  override name = 'Refused'
 }
+
+/** A value as node.toml and JSON hold it. */
+export type Plain = string | number | boolean | readonly string[]
 
 /** One kind of setting over values of type `T`. */
 export interface Kind<T> {
-  /** What a reader sees in `--help` and the docs: `integer 1..65535`, say. */
+  /** What a reader sees in `--help` and the docs: `an integer from 1 to 65535`, say. */
   readonly takes: string
-  /** Reads a flag's or a variable's text; throws a message without the key. */
+  /** Reads a flag's or a variable's text; throws `Refused`. */
   readonly parse: (text: string) => T
-  /** Checks a value of the TOML file; throws a message without the key. */
+  /** Checks a value of the TOML file; throws `Refused`. */
   readonly check: (value: unknown) => T
-  /** Text that `parse` reads back. */
-  readonly print: (value: T) => string
+  /** The value as `check` reads it back. */
+  readonly plain: (value: T) => Plain
 }
 
-/** One setting: its kind, default, unit and sentence of documentation. */
+/** One setting: its kind, default, unit and sentences of documentation. */
 export interface Setting<T> {
   readonly kind: Kind<T>
   readonly default: T
-  /** `bytes`, `ms`, …; absent where a value has no unit. */
+  /** Default under `hearth dev`, where it is another. */
+  readonly devDefault?: T
+  /** Unit of the value in the program: `bytes`, `ms`, `gas` …; absent where it has none. */
   readonly unit?: string
   readonly doc: string
   /** It is honoured, but a new home's node.toml does not name it. */
   readonly hidden?: true
+  /** Declared and checked; the node has nothing yet that it could change. */
+  readonly inert?: true
+}
+
+/** A value as a message shows it: text in quotes, the rest bare. */
+function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`
+  if (value instanceof Date) return 'a date'
+  return value !== null && typeof value === 'object' ? 'a table' : String(value)
 }
 
 const refuse = (takes: string, got: unknown): never => {
-  throw new SettingError(`takes ${takes}, not ${JSON.stringify(got)}`)
-}
-
-/** Whole numbers from `min` to `max`, both included; text may group digits with `_`. */
-export function integer(min: number, max: number): Kind<number> {
-  const takes = `an integer from ${min} to ${max}`
-  const check = (value: unknown): number => {
-    const n = typeof value === 'bigint' ? Number(value) : value
-    return typeof n === 'number' && Number.isSafeInteger(n) && n >= min && n <= max ? n : refuse(takes, String(value))
-  }
-  return {
-    takes,
-    check,
-    parse: (text) => (/^-?\d[\d_]*$/.test(text) ? check(Number(text.replaceAll('_', ''))) : refuse(takes, text)),
-    print: String,
-  }
+  throw new Refused(`takes ${takes}, not ${shown(got)}`)
 }
 
 /** Runs a check, but refuses in the words of the kind around it. */
@@ -59,16 +59,41 @@ function inWords<V, T>(takes: string, value: V, check: (value: V) => T): T {
   }
 }
 
-/** An integer, or a word of its own meaning (`auto`, `none`). */
-export function integerOr<const W extends string>(word: W, min: number, max: number): Kind<number | W> {
-  const number = integer(min, max)
-  const takes = `${word} or ${number.takes}`
+/** Whole numbers from `min` to `max`, both included; text may group digits with `_`. */
+export function integer(min: number, max: number): Kind<number> {
+  const takes = `an integer from ${min} to ${max}`
+  const check = (value: unknown): number => {
+    const n = typeof value === 'bigint' ? Number(value) : value
+    return typeof n === 'number' && Number.isSafeInteger(n) && n >= min && n <= max ? n : refuse(takes, value)
+  }
+  return {
+    takes,
+    check,
+    parse: (text) => (/^-?\d[\d_]*$/.test(text) ? inWords(takes, text, (t) => check(Number(t.replaceAll('_', '')))) : refuse(takes, text)),
+    plain: (value) => value,
+  }
+}
+
+/** The values of a kind, or a word of its own meaning (`auto`, `none`). */
+export function or<const W extends string, T>(word: W, kind: Kind<T>): Kind<T | W> {
+  const takes = `${word} or ${kind.takes}`
   const isWord = (value: unknown): value is W => value === word
   return {
     takes,
-    check: (value) => (isWord(value) ? value : inWords(takes, value, number.check)),
-    parse: (text) => (isWord(text) ? text : inWords(takes, text, number.parse)),
-    print: String,
+    check: (value) => (isWord(value) ? value : inWords(takes, value, kind.check)),
+    parse: (text) => (isWord(text) ? text : inWords(takes, text, kind.parse)),
+    plain: (value) => (isWord(value) ? value : kind.plain(value)),
+  }
+}
+
+/** Numbers of which one, `zero`, switches the matter off; the word `off` stands for it too. */
+export function offAt(zero: number, kind: Kind<number>): Kind<number> {
+  const takes = `off (the same as ${zero}) or ${kind.takes}`
+  return {
+    takes,
+    check: (value) => (value === 'off' ? zero : inWords(takes, value, kind.check)),
+    parse: (text) => (text === 'off' ? zero : inWords(takes, text, kind.parse)),
+    plain: kind.plain,
   }
 }
 
@@ -77,20 +102,20 @@ export const boolean: Kind<boolean> = {
   takes: 'true or false',
   check: (value) => (typeof value === 'boolean' ? value : refuse('true or false', value)),
   parse: (text) => (text === 'true' || text === 'false' ? text === 'true' : refuse('true or false', text)),
-  print: String,
+  plain: (value) => value,
 }
 
 /** Text that matches a pattern; `takes` describes it. */
 export function text(takes: string, pattern: RegExp): Kind<string> {
   const check = (value: unknown): string => (typeof value === 'string' && pattern.test(value) ? value : refuse(takes, value))
-  return { takes, check, parse: check, print: (value) => value }
+  return { takes, check, parse: check, plain: (value) => value }
 }
 
-/** Distinct words; each matches a pattern. Text separates them with commas. */
-export function list(takes: string, pattern: RegExp): Kind<readonly string[]> {
+/** Words of which each is fine; one given twice counts once. Text separates them with commas. */
+export function list(takes: string, isFine: (word: string) => boolean): Kind<readonly string[]> {
   const check = (value: unknown): readonly string[] => {
     if (!Array.isArray(value)) return refuse(takes, value)
-    for (const word of value) if (typeof word !== 'string' || !pattern.test(word)) refuse(takes, word)
+    for (const word of value) if (typeof word !== 'string' || !isFine(word)) refuse(takes, word)
     return [...new Set(value as string[])]
   }
   const parse = (line: string) =>
@@ -100,5 +125,5 @@ export function list(takes: string, pattern: RegExp): Kind<readonly string[]> {
         .map((word) => word.trim())
         .filter((word) => word !== ''),
     )
-  return { takes, check, parse, print: (value) => value.join(',') }
+  return { takes, check, parse, plain: (value) => value }
 }

@@ -138,7 +138,7 @@ export const protocolErrors = (): [RpcError, string][] => [
   [notServed('METHOD', 'OTHER'), 'A method of go-ethereum that is left out on purpose.'],
   [chainDisabled('METHOD'), 'A method of the namespace `chain` that is known and disabled.'],
   [invalidParams('invalid argument N: NAME: REASON'), 'A parameter is missing, one too many, or not of its type.'],
-  [responseTooLarge(), 'The answers to a batch outgrew `evm.batch_response_max_bytes`.'],
+  [responseTooLarge(), 'The answers to a batch outgrew `evm.batch_response_max_size`.'],
   [internalError(), 'A defect of this node; its log says more.'],
 ]
 

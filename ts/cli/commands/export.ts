@@ -25,7 +25,7 @@ export const exportCommand: Command = {
   files: { name: 'FILE', min: 1, max: 1 },
   async run(parsed, terminal) {
     const home = homeOf(parsed)
-    const { settings } = settingsOf(parsed, home)
+    const { settings } = settingsOf(parsed, home, terminal)
     const from = height(parsed.flags.get('from'), 'from')
     const to = height(parsed.flags.get('to'), 'to')
     if (from !== undefined && to !== undefined && from > to) throw new UsageError(`--from ${from} is above --to ${to}`)

@@ -50,7 +50,7 @@ export const importCommand: Command = {
   files: { name: 'FILE', min: 0, max: 100_000 },
   async run(parsed, terminal) {
     const home = homeOf(parsed)
-    const { settings } = settingsOf(parsed, home)
+    const { settings } = settingsOf(parsed, home, terminal)
     const done = await runJob(jobOf(parsed, storage(home, settings)), terminal)
     if (done === undefined) {
       terminal.err('stopped: the same command goes on from here\n')

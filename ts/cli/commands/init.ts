@@ -12,7 +12,7 @@ export const init: Command = {
   flags: { ...HOME_FLAG, genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format.' } },
   async run(parsed, terminal) {
     const home = homeOf(parsed)
-    const { settings } = settingsOf(parsed, home)
+    const { settings } = settingsOf(parsed, home, terminal)
     const genesis = parsed.flags.get('genesis')
     const genesisFile = genesis === undefined ? undefined : inputFile(genesis, 'the genesis file')
     const file = settingsFile(home)

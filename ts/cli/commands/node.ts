@@ -19,17 +19,17 @@ export async function serve(
   ready: (server: Server, core: Core) => Promise<string>,
 ): Promise<number> {
   const home = homeOf(parsed)
-  const { settings } = settingsOf(parsed, home)
+  const { settings } = settingsOf(parsed, home, terminal, { dev: mode === 'dev' })
   const stopped = new Promise<void>((resolve) => onStop(() => resolve()))
   const report = (e: unknown): void => terminal.err(`error: ${e instanceof Error ? (e.stack ?? e.message) : String(e)}\n`)
   const core = await openNode(nodeConfig(home, mode, settings))
   try {
     const namespaces = settings['evm.namespaces']
     const dispatch = makeDispatch(
-      { core, namespaces, clientVersion: clientVersion(), traceTimeoutMs: settings['evm.trace_transaction_timeout_ms'] },
+      { core, namespaces, clientVersion: clientVersion(), traceTimeoutMs: settings['evm.trace_transaction_timeout'] },
       {
         requests: settings['evm.batch_request_limit'],
-        responseBytes: settings['evm.batch_response_max_bytes'],
+        responseBytes: settings['evm.batch_response_max_size'],
         concurrency: settings['evm.batch_concurrency'],
       },
       report,

@@ -1,0 +1,162 @@
+// Walks the table of settings: for each one the default, a value from the file, the environment and a flag, a wrong type, and a value out
+// of range, all by value. A setting without a row here fails the first test.
+import { describe, expect, it } from 'vitest'
+import { environmentName, resolveSettings, SETTING_KEYS, type SettingError, type SettingKey, settingOf } from '../../ts/config/index.ts'
+
+/** Default; text for flag and variable; the same value as TOML; what it becomes; TOML of a wrong type; text that is out of range. */
+type Row = readonly [byDefault: unknown, text: string, toml: string, value: unknown, wrong: string, outside: string]
+
+const HOSTS = ['0.0.0.0', '"0.0.0.0"', '0.0.0.0', '1', 'a b'] as const
+const PORTS = ['17', '17', 17, '"17"', '65536'] as const
+const OFF = ['false', 'false', false, '"false"', '0'] as const
+const ON = ['true', 'true', true, '1', 'yes'] as const
+const seconds = (fromMs: number): Row => [fromMs, '7s', '"7s"', 7000, '7', '999ms']
+const count = (byDefault: unknown, outside = '0'): Row => [byDefault, '7', '7', 7, '"7"', outside]
+const ORIGIN = ['https://a.example', '["https://a.example"]', ['https://a.example'], '"*"', 'a.example'] as const
+
+const ROWS: Record<SettingKey, Row> = {
+  'evm.http_enabled': [true, ...OFF],
+  'evm.http_host': ['127.0.0.1', ...HOSTS],
+  'evm.http_port': [8545, ...PORTS],
+  'evm.ws_enabled': [true, ...OFF],
+  'evm.ws_host': ['127.0.0.1', ...HOSTS],
+  'evm.ws_port': [8546, ...PORTS],
+  'evm.namespaces': [
+    ['eth', 'net', 'web3', 'debug', 'txpool', 'rpc', 'chain'],
+    'eth, rpc',
+    '["eth", "rpc"]',
+    ['eth', 'rpc'],
+    '"eth"',
+    'Eth!',
+  ],
+  'evm.deny_list': [[], 'eth_call', '["eth_call"]', ['eth_call'], '[1]', 'call'],
+  'evm.cors_origins': [['*'], ...ORIGIN],
+  'evm.ws_origins': [['*'], ...ORIGIN],
+  'evm.read_timeout': seconds(30_000),
+  'evm.read_header_timeout': seconds(30_000),
+  'evm.write_timeout': seconds(30_000),
+  'evm.idle_timeout': seconds(120_000),
+  'evm.max_open_connections': count(2000),
+  'evm.max_request_body_bytes': [5_242_880, '7 MiB', '"7 MiB"', 7_340_032, 'true', '1023'],
+  'evm.max_concurrent_request_bytes': [134_217_728, 'off', '"off"', 0, 'true', '2 KB'],
+  'evm.body_read_idle_timeout': [10_000, 'off', '"off"', 0, '7', '2h'],
+  'evm.ws_admission_timeout': [30_000, '250ms', '"250ms"', 250, '250', '61m'],
+  'evm.batch_request_limit': count(1000),
+  'evm.batch_response_max_size': [25_000_000, '1 KiB', '1024', 1024, 'true', '1 B'],
+  'evm.batch_concurrency': count(8, '1025'),
+  'evm.ws_max_payload_bytes': [33_554_432, '1 GiB', '"1 GiB"', 1_073_741_824, 'true', '2 GiB'],
+  'evm.ws_max_in_flight': count(64),
+  'evm.gzip_threshold_bytes': [16_384, '0', '0', 0, 'true', '-1'],
+  'evm.gzip_level': count(1, '10'),
+  'evm.rate_limiting_enabled': [false, ...ON],
+  'evm.ip_rate_limit_rps': count(200),
+  'evm.ip_rate_limit_burst': count(1000),
+  'evm.trusted_proxy_cidrs': [[], '10.0.0.0/8,::1', '["10.0.0.0/8", "::1"]', ['10.0.0.0/8', '::1'], '"10.0.0.0/8"', '10.0.0.0/33'],
+  'evm.simulation_gas_limit': [50_000_000, '21_000', '21_000', 21_000, '"21000"', '20999'],
+  'evm.simulation_evm_timeout': [5000, '1m30s', '"1m30s"', 90_000, '90', '0'],
+  'evm.max_state_override_accounts': [100, 'off', '0', 0, '"0"', '-1'],
+  'evm.max_state_override_slots': [1000, 'off', '0', 0, '"0"', '-1'],
+  'evm.max_estimate_gas_calls': [100, 'off', '0', 0, '"0"', '-1'],
+  'evm.max_concurrent_simulation_calls': count('auto'),
+  'evm.max_log_no_block': count(10_000),
+  'evm.max_log_bytes': [67_108_864, '1 MiB', '1048576', 1_048_576, 'true', '1000'],
+  'evm.max_blocks_for_log': [0, '2000', '2000', 2000, '"2000"', '-1'],
+  'evm.filter_timeout': seconds(120_000),
+  'evm.max_subscriptions_new_head': count(10_000, '-1'),
+  'evm.max_subscriptions_logs': count(1000, '-1'),
+  'evm.max_tx_pool_txs': count(1000),
+  'evm.fee_history_max_blocks': count(1024),
+  'evm.tx_fee_cap_gwei': [1_000_000_000, 'none', '"none"', 'none', '"off"', '0'],
+  'evm.allow_unprotected_txs': [false, ...ON],
+  'evm.trace_transaction_timeout': [5000, '250ms', '"250ms"', 250, '250', '2h'],
+  'evm.trace_timeout': [300_000, '1.5s', '"1.5s"', 1500, '1.5', '25h'],
+  'evm.trace_stall_timeout': [30_000, '250ms', '"250ms"', 250, '250', '0s'],
+  'evm.max_trace_struct_log_bytes': [0, '32 MiB', '"32 MiB"', 33_554_432, 'true', '-1'],
+  'evm.trace_allowed_tracers': ['all', 'callTracer', '["callTracer"]', ['callTracer'], '"callTracer"', 'calltracer'],
+  'evm.trace_allow_js_tracers': [true, ...OFF],
+  'evm.max_concurrent_trace_calls': [10, 'off', '0', 0, '"0"', '-1'],
+  'evm.max_trace_lookback_blocks': [10_000, 'off', '-1', -1, '"-1"', '-2'],
+  'evm.enable_parallelized_block_trace': [false, ...ON],
+  'evm.trace_bake_enabled': [false, ...ON],
+  'evm.trace_bake_workers': count(1),
+  'evm.trace_bake_queue_size': count(4096),
+  'evm.trace_bake_tracers': [['callTracer'], 'flatCallTracer', '["flatCallTracer"]', ['flatCallTracer'], '"callTracer"', 'opcodeTracer'],
+  'evm.trace_bake_window_blocks': count(0, '-1'),
+  'evm.trace_bake_use_snapshot': [false, ...ON],
+  'evm.trace_bake_snapshot_window': count(64),
+  'metrics.enabled': [true, ...OFF],
+  'metrics.host': ['127.0.0.1', ...HOSTS],
+  'metrics.port': [9101, ...PORTS],
+  'metrics.legacy': [true, ...OFF],
+  'state-commit.flatkv.enable-kvdb-metrics': [true, ...OFF],
+  'state-commit.flatkv.account.EnableMetrics': [true, ...OFF],
+  'state-commit.flatkv.code.EnableMetrics': [true, ...OFF],
+  'state-commit.flatkv.storage.EnableMetrics': [true, ...OFF],
+  'state-commit.flatkv.legacy.EnableMetrics': [true, ...OFF],
+  'state-commit.flatkv.metadata.EnableMetrics': [true, ...OFF],
+  'littable.MetricsEnabled': [false, ...ON],
+  'littable.MetricsPort': [9101, ...PORTS],
+  'workers.read_threads': count('auto'),
+  'workers.read_queue': count(4096),
+  'workers.heavy_threads': count('auto'),
+  'workers.heavy_queue': count(1024),
+  'storage.fsync': ['interval:200', 'block', '"block"', 'block', '200', 'interval:0'],
+  'storage.cache_mib': [256, '8', '8', 8, '"8 MiB"', '7'],
+  'txpool.max_transactions': count(5000),
+  'txpool.max_per_account': count(64),
+  'txpool.max_transaction_bytes': [131_072, '1 KiB', '1024', 1024, 'true', '17 MiB'],
+  'txpool.max_bytes': [134_217_728, '1 GiB', '"1 GiB"', 1_073_741_824, 'true', '1 KiB'],
+  'txpool.price_bump_percent': count(10, '1001'),
+  'txpool.min_tip_wei': count(0, '-1'),
+  'dev.gas_limit': [30_000_000, '1_000_000', '1_000_000', 1_000_000, '"30 million"', '999999'],
+}
+
+const dot = (key: SettingKey): number => key.lastIndexOf('.')
+const inFile = (key: SettingKey, toml: string) => ({
+  path: 'node.toml',
+  text: `[${key.slice(0, dot(key))}]\n${key.slice(dot(key) + 1)} = ${toml}\n`,
+})
+
+/** What resolving refuses; empty where it does not. */
+function refusal(sources: Parameters<typeof resolveSettings>[0]): readonly { where: string; message: string }[] {
+  try {
+    resolveSettings(sources)
+  } catch (e) {
+    return (e as SettingError).problems
+  }
+  return []
+}
+
+it('has a row for every setting', () => {
+  expect(Object.keys(ROWS)).toEqual(SETTING_KEYS)
+})
+
+describe.each(SETTING_KEYS.map((key) => [key, ...ROWS[key]] as const))('%s', (key, byDefault, text, toml, value, wrong, outside) => {
+  const variable = environmentName(key)
+
+  it('default, file, environment, flag: each wins over those before it', () => {
+    const file = inFile(key, toml)
+    const at = (sources: Parameters<typeof resolveSettings>[0]) => {
+      const { settings, origins, from } = resolveSettings(sources)
+      return [settings[key], origins[key], from[key]]
+    }
+    const print = (v: unknown): string => String(Array.isArray(v) ? v.join(',') : v)
+    const defaultText = print(settingOf(key).kind.plain(settingOf(key).default))
+    expect(at({})).toEqual([byDefault, 'default', 'default'])
+    expect(at({ file })).toEqual([value, 'file', 'node.toml:2:1'])
+    expect(at({ environment: { [variable]: text } })).toEqual([value, 'environment', variable])
+    expect(at({ environment: { [variable]: defaultText }, file })).toEqual([byDefault, 'environment', variable])
+    expect(at({ flags: new Map([[key, text]]) })).toEqual([value, 'flag', `--${key}`])
+    expect(at({ flags: new Map([[key, text]]), environment: { [variable]: defaultText }, file })).toEqual([value, 'flag', `--${key}`])
+  })
+
+  it('refuses a wrong type and what is out of range, with the place and what it takes', () => {
+    const { takes } = settingOf(key).kind
+    expect(refusal({ file: inFile(key, wrong) })).toEqual([
+      { where: `node.toml:2:1: ${key}`, message: expect.stringContaining(`takes ${takes}, not `) },
+    ])
+    const message = expect.stringMatching(/^takes .+, not "/)
+    expect(refusal({ environment: { [variable]: outside } })).toEqual([{ where: variable, message }])
+    expect(refusal({ flags: new Map([[key, outside]]) })).toEqual([{ where: `--${key}`, message }])
+  })
+})

@@ -1,0 +1,106 @@
+// [evm], second part: bounds of what the methods do.
+import { boolean, integer, offAt, or } from '../kinds.ts'
+import { bytes, duration } from '../measures.ts'
+import { DAY, GIB, HOUR, KIB, MIB, MINUTE, SECOND, setting } from './shared.ts'
+
+/** Settings of calls, logs, filters and transactions. */
+export const ANSWERS = {
+  'evm.simulation_gas_limit': setting({
+    kind: integer(21_000, Number.MAX_SAFE_INTEGER),
+    default: 50_000_000,
+    unit: 'gas',
+    doc: 'Most gas that eth_call, eth_estimateGas, debug_traceCall and each call of debug_traceCallMany may use; a higher limit in the request is lowered to it.',
+  }),
+  'evm.simulation_evm_timeout': setting({
+    kind: duration(1, HOUR),
+    default: 5 * SECOND,
+    unit: 'ms',
+    doc: 'Longest run of one eth_call or eth_estimateGas.',
+  }),
+  'evm.max_state_override_accounts': setting({
+    kind: offAt(0, integer(0, 100_000)),
+    default: 100,
+    unit: 'accounts',
+    doc: 'Most accounts that the state overrides of one request may name; 0 is no limit of its own.',
+  }),
+  'evm.max_state_override_slots': setting({
+    kind: offAt(0, integer(0, 1_000_000)),
+    default: 1000,
+    unit: 'slots',
+    doc: 'Most storage slots that the state overrides of one request may name, all accounts together; 0 is no limit of its own.',
+  }),
+  'evm.max_estimate_gas_calls': setting({
+    kind: offAt(0, integer(0, 100_000)),
+    default: 100,
+    unit: 'calls',
+    inert: true,
+    doc: 'Most calls in one request that estimates gas after other calls; 0 is no limit.',
+  }),
+  'evm.max_concurrent_simulation_calls': setting({
+    kind: or('auto', integer(1, 100_000)),
+    default: 'auto' as number | 'auto',
+    inert: true,
+    doc: 'Calls and estimates that run at the same time; auto is one a processor.',
+  }),
+  'evm.max_log_no_block': setting({
+    kind: integer(1, 10_000_000),
+    default: 10_000,
+    unit: 'logs',
+    doc: 'Most logs in one answer of eth_getLogs; more is an error that names the range that would fit.',
+  }),
+  'evm.max_log_bytes': setting({
+    kind: bytes(KIB, 16 * GIB),
+    default: 64 * MIB,
+    unit: 'bytes',
+    doc: 'Most bytes in one answer of eth_getLogs; more is an error that names the range that would fit.',
+  }),
+  'evm.max_blocks_for_log': setting({
+    kind: offAt(0, integer(0, Number.MAX_SAFE_INTEGER)),
+    default: 0,
+    unit: 'blocks',
+    doc: 'Most blocks in the range of one eth_getLogs; 0 is no limit.',
+  }),
+  'evm.filter_timeout': setting({
+    kind: duration(SECOND, DAY),
+    default: 2 * MINUTE,
+    unit: 'ms',
+    inert: true,
+    doc: 'How long a filter is kept that nobody asks for changes.',
+  }),
+  'evm.max_subscriptions_new_head': setting({
+    kind: integer(0, 10_000_000),
+    default: 10_000,
+    inert: true,
+    doc: 'Most subscriptions to new heads; 0 allows none.',
+  }),
+  'evm.max_subscriptions_logs': setting({
+    kind: integer(0, 10_000_000),
+    default: 1000,
+    inert: true,
+    doc: 'Most subscriptions to logs; 0 allows none.',
+  }),
+  'evm.max_tx_pool_txs': setting({
+    kind: integer(1, 10_000_000),
+    default: 1000,
+    unit: 'transactions',
+    inert: true,
+    doc: 'Most transactions in one answer about the content of the pool.',
+  }),
+  'evm.fee_history_max_blocks': setting({
+    kind: integer(1, 1_000_000),
+    default: 1024,
+    unit: 'blocks',
+    doc: 'Most blocks in one eth_feeHistory; a longer request is shortened.',
+  }),
+  'evm.tx_fee_cap_gwei': setting({
+    kind: or('none', integer(1, 100_000_000_000)),
+    default: 1_000_000_000 as number | 'none',
+    unit: 'gwei',
+    doc: 'Highest fee (gas limit times price) of a transaction that eth_sendRawTransaction takes; none is no cap. The default is one ether.',
+  }),
+  'evm.allow_unprotected_txs': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether eth_sendRawTransaction takes legacy transactions without a chain id (EIP-155).',
+  }),
+} as const

@@ -1,0 +1,124 @@
+// Everything outside of [evm]: metrics, stores, threads, the pool and the development chain.
+import { boolean, integer, or, text } from '../kinds.ts'
+import { bytes } from '../measures.ts'
+import { host, KIB, MIB, port, setting } from './shared.ts'
+
+const perDb = setting({
+  kind: boolean,
+  default: true,
+  hidden: true,
+  inert: true,
+  doc: 'Metrics of one data DB alone. enable-kvdb-metrics always wins over it.',
+})
+
+/** Settings of the node itself. */
+export const NODE = {
+  'metrics.enabled': setting({ kind: boolean, default: true, doc: 'Whether the node serves its metrics at /metrics.' }),
+  'metrics.host': setting({ kind: host, default: '127.0.0.1', doc: 'Address that the metrics page binds.' }),
+  'metrics.port': setting({ kind: port, default: 9101, doc: 'Port of the metrics page. 0 takes a free port.' }),
+  'metrics.legacy': setting({
+    kind: boolean,
+    default: true,
+    doc: 'Whether the page also has chain_rpc_request_counter, chain_rpc_request_latency_ms and chain_websocket_connect, which are on their way out.',
+  }),
+  'state-commit.flatkv.enable-kvdb-metrics': setting({
+    kind: boolean,
+    default: true,
+    hidden: true,
+    doc: 'Whether the page has the internal metrics of RocksDB, for every data DB of the state store; wins over EnableMetrics of a single DB.',
+  }),
+  'state-commit.flatkv.account.EnableMetrics': perDb,
+  'state-commit.flatkv.code.EnableMetrics': perDb,
+  'state-commit.flatkv.storage.EnableMetrics': perDb,
+  'state-commit.flatkv.legacy.EnableMetrics': perDb,
+  'state-commit.flatkv.metadata.EnableMetrics': perDb,
+  'littable.MetricsEnabled': setting({
+    kind: boolean,
+    default: false,
+    inert: true,
+    doc: 'Whether a littable that is used alone serves /metrics. Within a node, the page of the node has the litt_* metrics, and no second listener opens.',
+  }),
+  'littable.MetricsPort': setting({
+    kind: port,
+    default: 9101,
+    inert: true,
+    doc: 'Port of the metrics page of a littable that is used alone.',
+  }),
+  'workers.read_threads': setting({
+    kind: or('auto', integer(1, 1024)),
+    default: 'auto' as number | 'auto',
+    unit: 'threads',
+    doc: 'Threads for short reads; auto is one a processor.',
+  }),
+  'workers.read_queue': setting({
+    kind: integer(1, 1_000_000),
+    default: 4096,
+    unit: 'requests',
+    doc: 'Short reads that may wait for a thread; one more is refused as busy.',
+  }),
+  'workers.heavy_threads': setting({
+    kind: or('auto', integer(1, 1024)),
+    default: 'auto' as number | 'auto',
+    unit: 'threads',
+    doc: 'Threads for calls, searches and traces; auto is one a processor.',
+  }),
+  'workers.heavy_queue': setting({
+    kind: integer(1, 1_000_000),
+    default: 1024,
+    unit: 'requests',
+    doc: 'Calls, searches and traces that may wait for a thread; one more is refused as busy.',
+  }),
+  'storage.fsync': setting({
+    kind: text('block, interval:<ms> or none', /^(block|none|interval:[1-9]\d{0,8})$/),
+    default: 'interval:200',
+    doc: 'When a commit is forced to the disk: with each block, every so many milliseconds, or when the system likes. An acknowledged commit survives the death of the process in every mode; a power cut may lose what is not forced yet.',
+  }),
+  'storage.cache_mib': setting({
+    kind: integer(8, 1_048_576),
+    default: 256,
+    unit: 'MiB',
+    doc: 'Memory for cached blocks of the state database.',
+  }),
+  'txpool.max_transactions': setting({
+    kind: integer(1, 10_000_000),
+    default: 5000,
+    unit: 'transactions',
+    doc: 'Transactions that the pool holds.',
+  }),
+  'txpool.max_per_account': setting({
+    kind: integer(1, 1_000_000),
+    default: 64,
+    unit: 'transactions',
+    doc: 'Transactions that the pool holds of one sender.',
+  }),
+  'txpool.max_transaction_bytes': setting({
+    kind: bytes(KIB, 16 * MIB),
+    default: 128 * KIB,
+    unit: 'bytes',
+    doc: 'Largest transaction that the pool takes, without its blobs.',
+  }),
+  'txpool.max_bytes': setting({
+    kind: bytes(MIB, 1024 * 1024 * MIB),
+    default: 128 * MIB,
+    unit: 'bytes',
+    doc: 'Size of all transactions in the pool together, blobs included.',
+  }),
+  'txpool.price_bump_percent': setting({
+    kind: integer(0, 1000),
+    default: 10,
+    unit: '%',
+    doc: 'How much more a transaction must offer than the one that it replaces.',
+  }),
+  'txpool.min_tip_wei': setting({
+    kind: integer(0, Number.MAX_SAFE_INTEGER),
+    default: 0,
+    unit: 'wei',
+    doc: 'Lowest tip for a unit of gas that the pool takes.',
+  }),
+  'dev.gas_limit': setting({
+    kind: integer(1_000_000, 1_000_000_000_000),
+    default: 30_000_000,
+    unit: 'gas',
+    doc: 'Gas limit of every block of the dev chain.',
+  }),
+} as const

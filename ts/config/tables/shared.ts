@@ -1,0 +1,33 @@
+// What the tables of settings share.
+import { isIP } from 'node:net'
+import { integer, list, type Setting, text } from '../kinds.ts'
+
+/** A row of a table. */
+export const setting = <T>(s: Setting<T>): Setting<T> => s
+
+export const KIB = 1024
+export const MIB = 1024 * KIB
+export const GIB = 1024 * MIB
+export const SECOND = 1000
+export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+/** A TCP port. */
+export const port = integer(0, 65_535)
+/** What a listener binds. */
+export const host = text('a host name or an IP address', /^[^\s/]+$/)
+/** Web pages by origin. */
+export const origins = list('a list of origins such as https://example.org, or *', (word) =>
+  /^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s,/]+)$/i.test(word),
+)
+/** Methods of JSON-RPC by name. */
+export const methods = list('a list of method names', (word) => /^[a-zA-Z0-9]+_[a-zA-Z0-9_]+$/.test(word))
+
+/** Networks as address and prefix length; an address alone is a network of one. */
+export const networks = list('a list of networks such as 10.0.0.0/8', (word) => {
+  const [address, length, ...more] = word.split('/')
+  const version = isIP(address ?? '')
+  if (version === 0 || more.length > 0) return false
+  return length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128))
+})

@@ -1,0 +1,129 @@
+// [evm], third part: traces, and the cache of traces that are made before anyone asks.
+import { boolean, integer, list, offAt, or } from '../kinds.ts'
+import { bytes, duration } from '../measures.ts'
+import { DAY, GIB, HOUR, MINUTE, SECOND, setting } from './shared.ts'
+
+/** What a trace without a tracer is called in lists of tracers. */
+export const STRUCT_LOGGER = 'structLogger'
+
+/** Names in evm.trace_allowed_tracers. */
+export const TRACER_NAMES = [
+  STRUCT_LOGGER,
+  'callTracer',
+  'flatCallTracer',
+  'prestateTracer',
+  '4byteTracer',
+  'noopTracer',
+  'muxTracer',
+  'erc7562Tracer',
+  'keccak256PreimageTracer',
+  'opcodeTracer',
+] as const
+
+/** Tracers whose results can be made ahead of time. */
+export const BAKED_TRACERS = ['callTracer', 'prestateTracer', 'flatCallTracer'] as const
+
+const oneOf = (names: readonly string[]) => list(`a list of ${names.join(', ')}`, (word) => names.includes(word))
+
+/** Settings of traces. */
+export const TRACES = {
+  'evm.trace_transaction_timeout': setting({
+    kind: duration(1, HOUR),
+    default: 5 * SECOND,
+    unit: 'ms',
+    doc: 'Longest run of the trace of one transaction where the request names no timeout. Waiting for the reader does not count.',
+  }),
+  'evm.trace_timeout': setting({
+    kind: duration(1, DAY),
+    default: 5 * MINUTE,
+    unit: 'ms',
+    doc: 'Longest run of a whole trace call, waiting for the reader included; a longer timeout in the request raises it.',
+  }),
+  'evm.trace_stall_timeout': setting({
+    kind: duration(1, DAY),
+    default: 30 * SECOND,
+    unit: 'ms',
+    doc: 'A client that takes nothing of a streamed answer for this long is cut off.',
+  }),
+  'evm.max_trace_struct_log_bytes': setting({
+    kind: offAt(0, bytes(0, 1024 * GIB)),
+    default: 0,
+    unit: 'bytes',
+    doc: 'Most bytes of the struct logs of one transaction, of opcodeTracer too; more ends its trace with an error. 0 is no cap.',
+  }),
+  'evm.trace_allowed_tracers': setting({
+    kind: or('all', oneOf(TRACER_NAMES)),
+    default: 'all' as readonly string[] | 'all',
+    doc: `Built-in tracers that may be used, within muxTracer too; all is every one. ${STRUCT_LOGGER} is the trace without a tracer. Empty: none.`,
+  }),
+  'evm.trace_allow_js_tracers': setting({
+    kind: boolean,
+    default: true,
+    doc: 'Whether a tracer may be JavaScript. false refuses it before anything else; true leaves it to what the node can run.',
+  }),
+  'evm.max_concurrent_trace_calls': setting({
+    kind: offAt(0, integer(0, 100_000)),
+    default: 10,
+    inert: true,
+    doc: 'Traces that run at the same time; 0 is no limit but that of the threads.',
+  }),
+  'evm.max_trace_lookback_blocks': setting({
+    kind: offAt(-1, integer(-1, Number.MAX_SAFE_INTEGER)),
+    default: 10_000,
+    unit: 'blocks',
+    inert: true,
+    doc: 'How far below the head a block may be whose trace needs the state of its height; 0 is the head alone, -1 is no limit.',
+  }),
+  'evm.enable_parallelized_block_trace': setting({
+    kind: boolean,
+    default: false,
+    inert: true,
+    doc: 'Whether the transactions of one block are traced at the same time.',
+  }),
+  'evm.trace_bake_enabled': setting({
+    kind: boolean,
+    default: false,
+    inert: true,
+    doc: 'Whether traces of new blocks are made in the background and kept in data/trace_db of the home; for RPC nodes only.',
+  }),
+  'evm.trace_bake_workers': setting({
+    kind: integer(1, 1024),
+    default: 1,
+    unit: 'threads',
+    inert: true,
+    doc: 'Threads that execute blocks again.',
+  }),
+  'evm.trace_bake_queue_size': setting({
+    kind: integer(1, 10_000_000),
+    default: 4096,
+    unit: 'blocks',
+    inert: true,
+    doc: 'Heights that may wait to be baked.',
+  }),
+  'evm.trace_bake_tracers': setting({
+    kind: oneOf(BAKED_TRACERS),
+    default: ['callTracer'] as readonly string[],
+    inert: true,
+    doc: 'Tracers that are baked for each block.',
+  }),
+  'evm.trace_bake_window_blocks': setting({
+    kind: offAt(0, integer(0, Number.MAX_SAFE_INTEGER)),
+    default: 0,
+    unit: 'blocks',
+    inert: true,
+    doc: 'Newest blocks whose baked traces are kept; 0 keeps all.',
+  }),
+  'evm.trace_bake_use_snapshot': setting({
+    kind: boolean,
+    default: false,
+    inert: true,
+    doc: 'Whether baking reads state from snapshots in memory; changes speed only.',
+  }),
+  'evm.trace_bake_snapshot_window': setting({
+    kind: integer(1, 1_000_000),
+    default: 64,
+    unit: 'blocks',
+    inert: true,
+    doc: 'Newest snapshots that are kept for baking.',
+  }),
+} as const

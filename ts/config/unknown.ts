@@ -1,0 +1,52 @@
+// Names that are no settings: the nearest one that is, and what it takes.
+import { type Problem, SettingError } from './error.ts'
+import { nearest } from './nearest.ts'
+import { environmentName, OWN_VARIABLES, REMOVED, SETTING_KEYS, settingOf } from './settings.ts'
+
+/** `; did you mean …?` with the nearest known word, in the form that `as` gives it. */
+function hint(word: string, known: readonly string[], takes: (word: string) => string | undefined): string {
+  const near = nearest(word, known)
+  if (near === undefined) return ''
+  const wanted = takes(near)
+  return `; did you mean ${near}${wanted === undefined ? '' : `, which takes ${wanted}`}?`
+}
+
+const takesOfKey = (key: string): string | undefined => {
+  const found = SETTING_KEYS.find((known) => known === key)
+  return found === undefined ? undefined : settingOf(found).kind.takes
+}
+
+/** What is wrong with a key of the file that the table does not have. */
+export function unknownKey(key: string): string {
+  const removed = REMOVED[key]
+  if (removed !== undefined) return `${key} ${removed}`
+  const beneath = SETTING_KEYS.find((known) => known.startsWith(`${key}.`))
+  if (beneath !== undefined) return `${key} is a section, such as [${key}], and no setting`
+  return `unknown setting ${key}${hint(key, SETTING_KEYS, takesOfKey)}`
+}
+
+/** The error for a flag that nothing knows, with the nearest known one. `flags` are a command's own, without dashes. */
+export function unknownFlag(flag: string, flags: readonly string[] = []): SettingError {
+  const removed = REMOVED[flag]
+  if (removed !== undefined) return new SettingError([{ where: `--${flag}`, message: removed }])
+  const known = [...flags, ...SETTING_KEYS].map((name) => `--${name}`)
+  return new SettingError([{ where: 'unknown flag', message: `--${flag}${hint(`--${flag}`, known, (near) => takesOfKey(near.slice(2)))}` }])
+}
+
+/** Variables that begin like ours: those of removed settings are problems, those that name nothing are worth a warning. */
+export function checkEnvironment(environment: Readonly<Record<string, string | undefined>>): { problems: Problem[]; warnings: string[] } {
+  const removed = new Map(Object.entries(REMOVED).map(([key, message]) => [environmentName(key), message]))
+  const names = new Map(SETTING_KEYS.map((key) => [environmentName(key), key]))
+  const problems: Problem[] = []
+  const warnings: string[] = []
+  for (const name of Object.keys(environment).filter((n) => n.startsWith('HEARTH_') && !names.has(n))) {
+    const message = removed.get(name)
+    if (message !== undefined) problems.push({ where: name, message })
+    else if (!OWN_VARIABLES.some((own) => name === own || name.startsWith(`${own}_`))) {
+      warnings.push(
+        `the environment variable ${name} is no setting and is ignored${hint(name, [...names.keys()], (near) => takesOfKey(names.get(near) ?? ''))}`,
+      )
+    }
+  }
+  return { problems, warnings }
+}
