@@ -48,3 +48,39 @@ export function fakeCore(
     close: async () => undefined,
   }
 }
+
+/** Native metrics for tests: one instrument of each kind, whose values a test may change. */
+export interface FakeNative {
+  readonly catalog: string
+  readonly snapshot: () => string
+  /** Values of `core_rows` by table; a table that is added is a series that appears. */
+  readonly rows: Record<string, number>
+  height: number
+  /** Samples of `core_latency` up to 0.5 s and above, for success false and true. */
+  readonly latency: { readonly counts: [number, number]; sum: number }[]
+}
+
+export function fakeNative(): FakeNative {
+  const success = { key: 'success', values: ['false', 'true'] }
+  return {
+    catalog: JSON.stringify([
+      { name: 'core_latency', kind: 'histogram', unit: 's', help: 'Work', labels: [success], buckets: [0.5] },
+      { name: 'core_rows', kind: 'counter', unit: '{count}', help: 'Rows', labels: [{ key: 'table' }] },
+      { name: 'core_height', kind: 'gauge', unit: '{count}', help: 'Height', labels: [] },
+    ]),
+    rows: {},
+    height: 0,
+    latency: success.values.map(() => ({ counts: [0, 0], sum: 0 })),
+    snapshot() {
+      const latency = this.latency.map(({ counts, sum }, i) => {
+        return { labels: { success: success.values[i] }, counts, sum, count: counts[0] + counts[1] }
+      })
+      const rows = Object.entries(this.rows).map(([table, value]) => ({ labels: { table }, value }))
+      return JSON.stringify([
+        { name: 'core_latency', series: latency },
+        { name: 'core_rows', series: rows },
+        { name: 'core_height', series: [{ labels: {}, value: this.height }] },
+      ])
+    },
+  }
+}

@@ -1,0 +1,193 @@
+// The scrape page of a node: everything of the specification on the first one, at zero; afterwards what was recorded.
+import { describe, expect, it } from 'vitest'
+import { createMetrics, type Metrics } from '../../ts/metrics/index.ts'
+import { INSTRUMENTS } from '../../ts/metrics/table.ts'
+import { endpointOf } from '../../ts/rpc/meter.ts'
+import { CUT_OFF, SUCCESS } from '../../ts/rpc/outcome.ts'
+import { METHODS } from '../../ts/rpc/table.ts'
+import { createMetricsApp } from '../../ts/server/metrics.ts'
+import { type FakeNative, fakeNative } from './fake-core.ts'
+import { moved, parseScrape, type Scrape, samplesOf } from './scrape.ts'
+
+const OPENMETRICS = 'application/openmetrics-text; version=1.0.0'
+
+const make = (native: FakeNative = fakeNative(), legacy = true): Metrics =>
+  createMetrics({ catalog: native.catalog, snapshot: () => native.snapshot() }, { legacy })
+const page = async (metrics: Metrics): Promise<Scrape> => parseScrape((await metrics.scrape(undefined)).body, 'prometheus')
+
+const CONNECTIONS = ['http', 'websocket']
+const TRACES = METHODS.map((m) => m.name).filter((name) => name.startsWith('debug_trace'))
+
+/** The RPC instruments of the specification: type, and the series of the first scrape. */
+const SPECIFIED: Readonly<Record<string, readonly [type: string, series: readonly string[]]>> = {
+  evmrpc_request_latency_seconds: ['histogram', []],
+  evmrpc_websocket_connects_total: ['counter', ['']],
+  evmrpc_redirected_requests_total: [
+    'counter',
+    ['eth_sendRawTransaction', 'eth_getTransactionCount'].flatMap((e) => CONNECTIONS.map((c) => `{endpoint="${e}",connection="${c}"}`)),
+  ],
+  evmrpc_historical_debug_trace_attempts_total: [
+    'counter',
+    TRACES.flatMap((e) => CONNECTIONS.map((c) => `{endpoint="${e}",connection="${c}"}`)),
+  ],
+  chain_rpc_request_latency_ms: ['summary', []],
+  chain_rpc_request_counter: ['counter', []],
+  chain_websocket_connect: ['counter', ['']],
+}
+
+describe('the first scrape', () => {
+  it('has every instrument of the RPC layer at zero, finite labels filled in', async () => {
+    const scrape = await page(make())
+    expect(TRACES.length).toBe(9)
+    for (const [name, [type, series]] of Object.entries(SPECIFIED)) {
+      expect(scrape.get(name)?.type, name).toBe(type)
+      expect(Object.fromEntries(scrape.get(name)?.samples ?? [])).toEqual(Object.fromEntries(series.map((labels) => [name + labels, 0])))
+    }
+  })
+
+  it('has the instruments of both tables and no others, in both formats', async () => {
+    const metrics = make()
+    const names = Object.values(INSTRUMENTS).map((i) => i.name)
+    expect([...(await page(metrics)).keys()]).toEqual([...names, 'core_latency', 'core_rows_total', 'core_height'])
+    const open = await metrics.scrape(OPENMETRICS)
+    expect([...parseScrape(open.body, 'openmetrics').keys()]).toEqual([
+      ...names.map((name) => name.replace(/_total$/, '')),
+      'core_latency',
+      'core_rows',
+      'core_height',
+    ])
+    expect(open.body).not.toContain('otel_')
+    expect(open.body).not.toContain('target_info')
+  })
+
+  it('has no deprecated instruments where they are switched off', async () => {
+    const metrics = make(fakeNative(), false)
+    metrics.request(0, 0, SUCCESS, 0, 1)
+    metrics.websocketConnect()
+    const names = [...(await page(metrics)).keys()]
+    expect(names.filter((name) => name.startsWith('chain_'))).toEqual([])
+    expect(names).toContain('evmrpc_websocket_connects_total')
+  })
+})
+
+describe('a later scrape', () => {
+  it('of an idle node is the same', async () => {
+    const metrics = make()
+    expect(moved(await page(metrics), await page(metrics))).toEqual({})
+  })
+
+  it('shows a request in its series and nowhere else', async () => {
+    const metrics = make()
+    const before = await page(metrics)
+    metrics.request(endpointOf('eth_call'), 1, SUCCESS, 1000, 1003)
+    metrics.request(endpointOf('eth_call'), 1, CUT_OFF, 1000, 1000.25)
+    const after = await page(metrics)
+    const changes = moved(before, after)
+    const ok = 'endpoint="eth_call",connection="websocket",success="true",error_class="",jsonrpc_code=""'
+    const cut = 'endpoint="eth_call",connection="websocket",success="false",error_class="unknown",jsonrpc_code=""'
+    const latency = 'evmrpc_request_latency_seconds'
+    expect(changes[`${latency}_count{${ok}}`]).toBe(1)
+    expect(changes[`${latency}_sum{${ok}}`]).toBe(0.003)
+    expect(changes[`${latency}_bucket{${ok},le="0.0025"}`]).toBeUndefined()
+    expect(changes[`${latency}_bucket{${ok},le="0.005"}`]).toBe(1)
+    expect(changes[`${latency}_bucket{${cut},le="0.0005"}`]).toBe(1)
+    const caller = 'endpoint="eth_call",connection="websocket"'
+    expect(changes[`chain_rpc_request_latency_ms_count{${caller}}`]).toBe(2)
+    expect(changes[`chain_rpc_request_latency_ms_sum{${caller}}`]).toBe(3.25)
+    expect(changes[`chain_rpc_request_latency_ms{${caller},quantile="0.5"}`]).toBeCloseTo(0.25, 1)
+    expect(changes[`chain_rpc_request_latency_ms{${caller},quantile="0.99"}`]).toBeCloseTo(3, 0)
+    expect(changes[`chain_rpc_request_counter{${caller},success="true"}`]).toBe(1)
+    expect(changes[`chain_rpc_request_counter{${caller},success="false"}`]).toBe(1)
+    // 13 of 16 buckets hold 3 ms, all hold 0.25 ms; two sums and counts, five of the summary, two of the counter.
+    expect(Object.keys(changes).length).toBe(13 + 16 + 4 + 5 + 2)
+  })
+
+  it('shows connections under both names, and traces beyond the lookback', async () => {
+    const metrics = make()
+    const before = await page(metrics)
+    metrics.websocketConnect()
+    metrics.websocketConnect()
+    metrics.historicalTrace('debug_traceCall', 'websocket')
+    metrics.historicalTrace('eth_call', 'http')
+    expect(moved(before, await page(metrics))).toEqual({
+      evmrpc_websocket_connects_total: 2,
+      chain_websocket_connect: 2,
+      'evmrpc_historical_debug_trace_attempts_total{endpoint="debug_traceCall",connection="websocket"}': 1,
+    })
+  })
+
+  it('shows what the core measured, series that appear meanwhile included', async () => {
+    const native = fakeNative()
+    const metrics = make(native)
+    native.rows.blocks = 3
+    const before = await page(metrics)
+    native.rows.blocks = 5
+    native.rows.receipts = 7
+    native.height = 12
+    const failed = native.latency[0] as FakeNative['latency'][number]
+    failed.counts[1] = 2
+    failed.sum = 1.5
+    expect(moved(before, await page(metrics))).toEqual({
+      'core_rows_total{table="blocks"}': 2,
+      'core_rows_total{table="receipts"}': 7,
+      core_height: 12,
+      'core_latency_bucket{success="false",le="+Inf"}': 2,
+      'core_latency_sum{success="false"}': 1.5,
+      'core_latency_count{success="false"}': 2,
+    })
+  })
+
+  it('follows series that change places', async () => {
+    const native = fakeNative()
+    const metrics = make(native)
+    native.rows.b = 1
+    await page(metrics)
+    delete native.rows.b
+    native.rows.a = 2
+    native.rows.b = 3
+    const samples = samplesOf(await page(metrics))
+    expect([samples.get('core_rows_total{table="a"}'), samples.get('core_rows_total{table="b"}')]).toEqual([2, 3])
+  })
+
+  it('fails where the core measures what it did not declare', async () => {
+    const native = fakeNative()
+    const metrics = createMetrics({ catalog: '[]', snapshot: () => native.snapshot() }, { legacy: true })
+    await expect(metrics.scrape(undefined)).rejects.toThrow('core_latency, which is not in its table')
+  })
+})
+
+describe('the listener', () => {
+  const metrics = make()
+  const reported: unknown[] = []
+  const app = createMetricsApp(metrics.scrape, (e) => reported.push(e))
+
+  it.each([
+    [undefined, 'text/plain; version=0.0.4; charset=utf-8'],
+    ['text/plain', 'text/plain; version=0.0.4; charset=utf-8'],
+    [OPENMETRICS, 'application/openmetrics-text; version=1.0.0; charset=utf-8'],
+  ])('answers accept %j with %s', async (accept, type) => {
+    const response = await app.request('/metrics', { headers: accept === undefined ? {} : { accept } })
+    const body = await response.text()
+    expect([response.status, response.headers.get('content-type'), response.headers.get('vary')]).toEqual([200, type, 'accept'])
+    expect(body.endsWith('# EOF\n')).toBe(accept === OPENMETRICS)
+  })
+
+  it('answers HEAD without a body, 405 for other methods, 404 elsewhere', async () => {
+    const head = await app.request('/metrics', { method: 'HEAD' })
+    expect([head.status, await head.text()]).toEqual([200, ''])
+    const post = await app.request('/metrics', { method: 'POST' })
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    const other = await app.request('/')
+    expect([other.status, await other.text()]).toEqual([404, 'not found: metrics are at /metrics\n'])
+  })
+
+  it('answers 500 where the page cannot be made, and reports why', async () => {
+    const broken = createMetricsApp(
+      () => Promise.reject(new Error('no snapshot')),
+      (e) => reported.push(e),
+    )
+    const response = await broken.request('/metrics')
+    expect([response.status, await response.text()]).toEqual([500, 'internal error\n'])
+    expect(reported).toEqual([new Error('no snapshot')])
+  })
+})

@@ -1,0 +1,83 @@
+// The page docs/metrics.md: every instrument of both tables.
+import { parseCatalog } from './native.ts'
+import { INSTRUMENTS, type Instrument, type Label, sampleName } from './table.ts'
+
+const UNITS: Readonly<Record<Instrument['unit'], string>> = { s: 'seconds', ms: 'milliseconds', By: 'bytes', '{count}': '' }
+
+/** Groups of the page: what names begin with, and what is measured there. Every instrument is in the first group that fits. */
+const GROUPS: readonly (readonly [prefix: string, title: string, text: string])[] = [
+  [
+    'evmrpc_',
+    'JSON-RPC',
+    'A request is one sample, and so is each element of a batch: also those that do not read, name no method or are refused. Time runs from the parsed request to the last byte of the answer. `endpoint` is a name of the method table, `unknown` for any other name, `invalid` where no method can be read. A series of an endpoint begins with its first request; everything else is there from the first scrape. See [errors.md](errors.md) for `error_class` and `jsonrpc_code`.',
+  ],
+  [
+    'chain_',
+    'Deprecated',
+    'The old names of the above, recorded beside them. `metrics.legacy = false` takes them off the page. OpenMetrics has no counters without `_total`: the two are of type `unknown` there.',
+  ],
+  ['flatkv_', 'State store', 'The flat key-value store of the state.'],
+  [
+    'litt_',
+    'Tables',
+    'The segment stores of blocks, receipts and everything else that is kept in bulk. A series of a table begins when it is opened.',
+  ],
+  [
+    'rocksdb_',
+    'RocksDB',
+    'Internals of the database below the state store. `state-commit.flatkv.enable-kvdb-metrics = false` takes them off the page.',
+  ],
+  ['', 'Others', ''],
+]
+
+const labelText = ({ key, values }: Label): string => {
+  if (values === undefined) return `\`${key}\``
+  const shown = values.map((value) => (value === '' ? '""' : value)).join(', ')
+  return `\`${key}\`: ${shown}`
+}
+
+/** The sets of bounds in the order of their first use: histograms share them, so the page names them by letters. */
+function bucketSets(instruments: readonly Instrument[]): Map<string, string> {
+  const sets = new Map<string, string>()
+  for (const { buckets = [] } of instruments) {
+    const bounds = buckets.join(', ')
+    if (bounds !== '' && !sets.has(bounds)) sets.set(bounds, String.fromCharCode(0x41 + sets.size))
+  }
+  return sets
+}
+
+function kindText({ kind, buckets = [], quantiles = [] }: Instrument, sets: ReadonlyMap<string, string>): string {
+  if (kind === 'histogram') return `histogram ${sets.get(buckets.join(', '))}`
+  return kind === 'summary' ? `summary ${quantiles.join(', ')}` : kind
+}
+
+/** The page docs/metrics.md out of the table here and the core's (JSON). */
+export function metricsPage(catalog: string): string {
+  const all: readonly Instrument[] = [...Object.values(INSTRUMENTS), ...parseCatalog(catalog)]
+  const sets = bucketSets(all)
+  const lines = [
+    '# Metrics',
+    '',
+    'Generated from `ts/metrics/table.ts` and the table of `crates/metrics` by `npm run docs`. Served at `/metrics` on `metrics.host` and',
+    '`metrics.port` (see [settings.md](settings.md)), in OpenMetrics 1.0.0 or Prometheus text 0.0.4, as the Accept header asks. Counters show as',
+    'the name given here; a histogram shows as its name with `_bucket`, `_sum` and `_count`.',
+    '',
+    'Dashboards for Grafana and alert rules for Prometheus are in [ts/metrics/dashboards](../ts/metrics/dashboards).',
+  ]
+  const rest = new Set(all)
+  for (const [prefix, title, text] of GROUPS) {
+    const rows = [...rest].filter(({ name }) => name.startsWith(prefix))
+    if (rows.length === 0) continue
+    lines.push('', `## ${title}`, '')
+    if (text !== '') lines.push(text, '')
+    lines.push('| metric | type | unit | labels | meaning |', '|---|---|---|---|---|')
+    for (const row of rows) {
+      rest.delete(row)
+      const labels = row.labels.map(labelText).join('; ')
+      lines.push(`| \`${sampleName(row)}\` | ${kindText(row, sets)} | ${UNITS[row.unit]} | ${labels} | ${row.help}. |`)
+    }
+  }
+  lines.push('', '## Buckets', '', '| set | upper bounds, in the unit of the histogram |', '|---|---|')
+  for (const [bounds, letter] of sets) lines.push(`| ${letter} | ${bounds} |`)
+  return `${lines.join('\n')}\n`
+}
