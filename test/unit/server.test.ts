@@ -19,14 +19,17 @@ afterEach(async () => {
 
 const reported: unknown[] = []
 
-async function serve(core: Core, flags: Record<string, string> = {}): Promise<Server> {
+async function serve(
+  core: Core,
+  flags: Record<string, string> = {},
+): Promise<{ httpUrl: string; wsUrl: string; stop: () => Promise<void> }> {
   const { settings } = resolveSettings({ flags: new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', ...flags })) })
   const context = { core, namespaces: settings['evm.namespaces'], clientVersion: 'Hearth/test', traceTimeoutMs: 5000 }
   const limits = { requests: settings['evm.batch_request_limit'], responseBytes: settings['evm.batch_response_max_size'], concurrency: 4 }
   const report = (e: unknown): void => void reported.push(e)
   const server = await startServer(settings, makeDispatch(context, limits, report), report)
   opened.push(server)
-  return server
+  return { httpUrl: server.httpUrl ?? 'off', wsUrl: server.wsUrl ?? 'off', stop: () => server.stop() }
 }
 
 interface Raw {
@@ -300,7 +303,7 @@ describe('WebSocket', () => {
   })
 
   it('refuses other paths and other origins', async () => {
-    const { wsUrl } = await serve(core(), { 'evm.cors_origins': 'https://example.org' })
+    const { wsUrl } = await serve(core(), { 'evm.ws_origins': 'https://example.org', 'evm.cors_origins': '' })
     await expect(open(`${wsUrl}/x`)).rejects.toThrow('404')
     await expect(open(wsUrl, { origin: 'https://evil.example' })).rejects.toThrow('403')
     const socket = await open(wsUrl, { origin: 'https://example.org' })

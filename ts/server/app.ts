@@ -4,7 +4,7 @@ import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { Hono } from 'hono'
 import type { Dispatch } from '../rpc/dispatch.ts'
-import { BodyAborted, BodyTooLarge, declaredLength, readBody } from './body.ts'
+import { BodyAborted, BodyStalled, BodyTooLarge, declaredLength, readBody } from './body.ts'
 import { applyCors } from './cors.ts'
 import { REFUSED_BODY_BYTES_MAX } from './limits.ts'
 import { type Compression, sendBytes, sendStream } from './respond.ts'
@@ -16,6 +16,10 @@ export interface AppOptions {
   readonly corsOrigins: readonly string[]
   readonly maxBodyBytes: number
   readonly compression: Compression
+  /** A client that sends nothing of its body for this long is refused, in milliseconds; 0 lets it be. */
+  readonly bodyIdleMs: number
+  /** A client that takes nothing of a whole answer for this long is cut off, in milliseconds. */
+  readonly writeMs: number
   /** A client that takes nothing of a streamed answer for this long is cut off, in milliseconds. */
   readonly stallMs: number
   /** Told of failures that no client can be told of. */
@@ -50,12 +54,12 @@ async function serveRpc(options: AppOptions, request: IncomingMessage, response:
   if (!CONTENT_TYPES.has(type)) return refuse(request, response, 415, 'invalid content type, only application/json is supported')
   const client = new WaitingClient('http')
   response.once('close', () => client.leave())
-  const answer = await options.dispatch(await readBody(request, options.maxBodyBytes), client)
+  const answer = await options.dispatch(await readBody(request, options.maxBodyBytes, options.bodyIdleMs), client)
   response.setHeader('content-type', 'application/json')
   const accept = request.headers['accept-encoding']
   const accepted = Array.isArray(accept) ? accept.join(',') : accept
   if (answer === undefined) response.end()
-  else if (answer instanceof Uint8Array) await sendBytes(response, answer, accepted, options.compression)
+  else if (answer instanceof Uint8Array) await sendBytes(response, answer, accepted, options.compression, options.writeMs)
   else await sendStream(response, answer, accepted, options.compression, options.stallMs)
 }
 
@@ -73,6 +77,7 @@ async function handle(options: AppOptions, request: IncomingMessage, response: S
       refuse(request, response, 405, 'method not allowed')
     }
   } catch (e) {
+    if (e instanceof BodyStalled && !response.headersSent) return refuse(request, response, 408, e.message)
     if (e instanceof BodyTooLarge && !response.headersSent) return refuse(request, response, 413, e.message)
     if (!(e instanceof BodyAborted)) options.report(e)
     response.destroy()

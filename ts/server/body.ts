@@ -6,6 +6,11 @@ export class BodyTooLarge extends Error {
   override name = 'BodyTooLarge'
 }
 
+/** Nothing more of the body came for too long. */
+export class BodyStalled extends Error {
+  override name = 'BodyStalled'
+}
+
 /** The client went away before the body was whole. */
 export class BodyAborted extends Error {
   override name = 'BodyAborted'
@@ -17,18 +22,25 @@ export function declaredLength(request: IncomingMessage): number | undefined {
   return header === undefined ? undefined : Number(header)
 }
 
-/** The whole body as text; throws `BodyTooLarge` as soon as it is known. */
-export function readBody(request: IncomingMessage, limit: number): Promise<string> {
+/** The whole body as text; throws `BodyTooLarge` as soon as it is known, `BodyStalled` after `idleMs` milliseconds without a byte (0: never). */
+export function readBody(request: IncomingMessage, limit: number, idleMs: number): Promise<string> {
   const length = declaredLength(request)
   if (length !== undefined && length > limit) return Promise.reject(new BodyTooLarge(`content length too large (${length}>${limit})`))
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
+    const onIdle = (): void => {
+      done()
+      reject(new BodyStalled('request timeout'))
+    }
+    const timer = idleMs === 0 ? undefined : setTimeout(onIdle, idleMs)
     const done = (): void => {
+      clearTimeout(timer)
       request.off('data', onData).off('end', onEnd).off('error', onAbort).off('close', onAbort)
     }
     const onData = (chunk: Buffer): void => {
       size += chunk.length
+      timer?.refresh()
       if (size > limit) {
         done()
         reject(new BodyTooLarge(`request body too large (limit ${limit})`))

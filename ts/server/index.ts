@@ -4,7 +4,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
 import { createApp } from './app.ts'
-import { KEEP_ALIVE_MS, REQUEST_READ_MS_MAX } from './limits.ts'
+import { TIMEOUT_CHECK_MS_MAX, TIMEOUT_CHECKS } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
 import { createWebSocketEndpoint } from './websocket.ts'
 
@@ -13,40 +13,54 @@ export { type MetricsServer, startMetricsServer } from './metrics.ts'
 
 /** Listeners that are open. */
 export interface Server {
-  readonly httpUrl: string
-  readonly wsUrl: string
+  /** JSON-RPC over HTTP; undefined where it is switched off. */
+  readonly httpUrl: string | undefined
+  /** JSON-RPC over WebSocket alone; undefined where it is switched off. */
+  readonly wsUrl: string | undefined
   /** Takes no more connections, lets answers under way finish for a while, then closes what is left. */
   stop(): Promise<void>
 }
 
-/** Opens both listeners; `onConnect` is told of every WebSocket connection. */
+/** Node's own clocks of a connection. They are looked at often enough to be kept within a tenth. */
+function timeouts(settings: Settings): http.ServerOptions {
+  const requestTimeout = settings['evm.read_timeout']
+  const headersTimeout = Math.min(requestTimeout, settings['evm.read_header_timeout'])
+  const connectionsCheckingInterval = Math.min(TIMEOUT_CHECK_MS_MAX, headersTimeout / TIMEOUT_CHECKS)
+  return { requestTimeout, headersTimeout, connectionsCheckingInterval, keepAliveTimeout: settings['evm.idle_timeout'] }
+}
+
+const lowerCase = (words: readonly string[]): string[] => words.map((word) => word.toLowerCase())
+
+/** Opens the listeners that are switched on; `onConnect` is told of every WebSocket connection. */
 export async function startServer(
   settings: Settings,
   dispatch: Dispatch,
   report: (e: unknown) => void,
   onConnect: () => void = () => undefined,
 ): Promise<Server> {
-  const corsOrigins = settings['evm.cors_origins'].map((origin) => origin.toLowerCase())
   const app = createApp({
     dispatch,
-    corsOrigins,
+    corsOrigins: lowerCase(settings['evm.cors_origins']),
     maxBodyBytes: settings['evm.max_request_body_bytes'],
     compression: { thresholdBytes: settings['evm.gzip_threshold_bytes'], level: settings['evm.gzip_level'] },
+    bodyIdleMs: settings['evm.body_read_idle_timeout'],
+    writeMs: settings['evm.write_timeout'],
     stallMs: settings['evm.trace_stall_timeout'],
     report,
   })
   const sockets = createWebSocketEndpoint({
     dispatch,
-    corsOrigins,
+    origins: lowerCase(settings['evm.ws_origins']),
     maxPayloadBytes: settings['evm.ws_max_payload_bytes'],
     maxInFlight: settings['evm.ws_max_in_flight'],
+    writeMs: settings['evm.write_timeout'],
     stallMs: settings['evm.trace_stall_timeout'],
     report,
     onConnect,
   })
-  const timeouts = { requestTimeout: REQUEST_READ_MS_MAX, headersTimeout: REQUEST_READ_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS }
-  const httpServer = http.createServer({ ...timeouts }, getRequestListener(app.fetch))
-  const wsServer = http.createServer({ ...timeouts }, (_, response) => {
+  const options = timeouts(settings)
+  const httpServer = http.createServer(options, getRequestListener(app.fetch))
+  const wsServer = http.createServer(options, (_, response) => {
     response
       .writeHead(426, { upgrade: 'websocket', connection: 'close', 'content-type': 'text/plain' })
       .end('this port speaks WebSocket alone\n')
@@ -54,25 +68,31 @@ export async function startServer(
   const servers = [httpServer, wsServer]
   for (const server of servers) {
     server.maxConnections = settings['evm.max_open_connections']
-    server.on('upgrade', sockets.upgrade)
+    if (settings['evm.ws_enabled']) server.on('upgrade', sockets.upgrade)
   }
-  const host = settings['evm.http_host']
-  const shown = shownHost(host)
-  try {
-    const httpPort = await listen(httpServer, host, settings['evm.http_port'], 'evm.http_port')
-    const samePort = settings['evm.ws_port'] !== 0 && settings['evm.ws_port'] === httpPort
-    const wsPort = samePort ? httpPort : await listen(wsServer, host, settings['evm.ws_port'], 'evm.ws_port')
-    return {
-      httpUrl: `http://${shown}:${httpPort}`,
-      wsUrl: `ws://${shown}:${wsPort}`,
-      async stop() {
-        sockets.close()
-        await Promise.all(servers.filter((server) => server.listening).map(stopListener))
-      },
-    }
-  } catch (e) {
+  const stop = async (): Promise<void> => {
     sockets.close()
     await Promise.all(servers.filter((server) => server.listening).map(stopListener))
+  }
+  try {
+    const httpUrl = settings['evm.http_enabled'] ? await openHttp(httpServer, settings) : undefined
+    const wsUrl = settings['evm.ws_enabled'] ? await openWs(wsServer, settings, httpUrl) : undefined
+    return { httpUrl, wsUrl, stop }
+  } catch (e) {
+    await stop()
     throw e
   }
+}
+
+async function openHttp(server: http.Server, settings: Settings): Promise<string> {
+  const host = settings['evm.http_host']
+  return `http://${shownHost(host)}:${await listen(server, host, settings['evm.http_port'], 'evm.http_port')}`
+}
+
+/** Where host and port are those of HTTP, that listener serves both. */
+async function openWs(server: http.Server, settings: Settings, httpUrl: string | undefined): Promise<string> {
+  const host = settings['evm.ws_host']
+  const port = settings['evm.ws_port']
+  if (port !== 0 && httpUrl === `http://${shownHost(host)}:${port}`) return `ws://${shownHost(host)}:${port}`
+  return `ws://${shownHost(host)}:${await listen(server, host, port, 'evm.ws_port')}`
 }

@@ -1,9 +1,15 @@
 // Bounds of the listeners that are no setting.
 
-/** Longest time for a request's headers and body to arrive, in milliseconds. */
+/** Longest time for a request to the metrics page to arrive, in milliseconds. */
 export const REQUEST_READ_MS_MAX = 30_000
 
-/** How long an idle connection is kept, in milliseconds; go-ethereum's value. */
+/** How many times within a connection's shortest time limit the limits are looked at. */
+export const TIMEOUT_CHECKS = 10
+
+/** Longest time between two looks at the time limits of connections, in milliseconds. */
+export const TIMEOUT_CHECK_MS_MAX = 1000
+
+/** How long an idle connection to the metrics page is kept, in milliseconds. */
 export const KEEP_ALIVE_MS = 120_000
 
 /** Bytes of a refused body that are read and thrown away, so that the client gets to see the refusal. */

@@ -17,14 +17,19 @@ export interface Compression {
 
 const gzip = promisify(zlib.gzip)
 
-/** Sends an answer that is whole. Compression runs on zlib's threads, not on this one. */
+/**
+ * Sends an answer that is whole. Compression runs on zlib's threads, not on this one. A client that takes nothing for `writeMs`
+ * milliseconds is cut off: the socket's clock starts anew whenever the system has taken some of what waits.
+ */
 export async function sendBytes(
   response: ServerResponse,
   bytes: Uint8Array,
   accept: string | undefined,
   compression: Compression,
+  writeMs: number,
 ): Promise<void> {
   response.appendHeader('vary', 'accept-encoding')
+  response.setTimeout(writeMs, () => response.destroy())
   if (negotiate(accept, bytes.length > compression.thresholdBytes) === 'gzip') {
     const packed = await gzip(bytes, { level: compression.level })
     response.setHeader('content-encoding', 'gzip').setHeader('content-length', packed.length)

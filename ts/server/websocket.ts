@@ -11,12 +11,15 @@ import { WaitingClient } from './waiting.ts'
 /** What the WebSocket side needs to know. */
 export interface WebSocketOptions {
   readonly dispatch: Dispatch
-  readonly corsOrigins: readonly string[]
+  /** Origins of web pages that may connect, lower case. */
+  readonly origins: readonly string[]
   /** A larger message closes the connection with 1009. */
   readonly maxPayloadBytes: number
   /** Messages of a connection that are served at the same time. */
   readonly maxInFlight: number
-  /** A client that takes nothing of an answer for this long is cut off, in milliseconds. */
+  /** A client that takes nothing of a whole answer for this long is cut off, in milliseconds. */
+  readonly writeMs: number
+  /** A client that takes nothing of a streamed answer for this long is cut off, in milliseconds. */
   readonly stallMs: number
   readonly report: (e: unknown) => void
   /** Told of every connection that opens. */
@@ -100,17 +103,14 @@ class Connection {
 
   private async send(answer: NonNullable<Answer>): Promise<void> {
     if (answer instanceof Uint8Array) {
-      await this.frame(answer, true)
+      await this.frames(answer, true, this.options.writeMs)
       return
     }
     try {
       let chunk = await answer.next()
       while (chunk !== null) {
         const following = await answer.next()
-        const pieces = [...parts(chunk)]
-        for (const [i, piece] of pieces.entries()) {
-          if (!(await this.frame(piece, following === null && i === pieces.length - 1, this.options.stallMs))) return
-        }
+        if (!(await this.frames(chunk, following === null, this.options.stallMs))) return
         chunk = following
       }
     } finally {
@@ -118,11 +118,20 @@ class Connection {
     }
   }
 
+  /** Sends bytes as fragments, so that a client that takes them slowly is told apart from one that takes none; false as for `frame`. */
+  private async frames(bytes: Uint8Array, last: boolean, stallMs: number): Promise<boolean> {
+    const pieces = [...parts(bytes)]
+    for (const [i, piece] of pieces.entries()) {
+      if (!(await this.frame(piece, last && i === pieces.length - 1, stallMs))) return false
+    }
+    return true
+  }
+
   /** Sends a frame and waits until it has left; false once the client is gone, or has taken nothing for `stallMs` milliseconds. */
-  private frame(bytes: Uint8Array, last: boolean, stallMs?: number): Promise<boolean> {
+  private frame(bytes: Uint8Array, last: boolean, stallMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       if (this.socket.readyState !== this.socket.OPEN) return resolve(false)
-      const timer = stallMs === undefined ? undefined : setTimeout(() => this.socket.terminate(), stallMs)
+      const timer = setTimeout(() => this.socket.terminate(), stallMs)
       this.socket.send(bytes, { binary: false, fin: last, compress: false }, (e) => {
         clearTimeout(timer)
         resolve(e == null)
@@ -168,7 +177,7 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
     upgrade(request, socket, head) {
       socket.on('error', () => socket.destroy())
       if (request.url?.split('?')[0] !== '/') reject(socket, '404 Not Found')
-      else if (!isAllowedOrigin(options.corsOrigins, request.headers.origin)) reject(socket, '403 Forbidden')
+      else if (!isAllowedOrigin(options.origins, request.headers.origin)) reject(socket, '403 Forbidden')
       else server.handleUpgrade(request, socket, head, (client) => server.emit('connection', client, request))
     },
     close() {

@@ -4,11 +4,11 @@ import type { Core } from '../../core/port.ts'
 import type { Server } from '../../server/index.ts'
 import type { Command } from '../command.ts'
 import { HOME_FLAG } from '../home.ts'
-import { serve } from './node.ts'
+import { serve, urlsOf } from './node.ts'
 
 const quantity = async (answer: Promise<Uint8Array>): Promise<bigint> => BigInt(JSON.parse(Buffer.from(await answer).toString()) as string)
 
-async function banner({ httpUrl, wsUrl }: Server, core: Core): Promise<string> {
+async function banner(server: Server, core: Core): Promise<string> {
   const chainId = await quantity(core.request('chainId', undefined))
   const height = await quantity(core.request('blockNumber', undefined))
   const accounts = devAccounts().map(({ address, privateKey }, i) => `  (${i}) ${address}  ${privateKey}`)
@@ -18,7 +18,7 @@ async function banner({ httpUrl, wsUrl }: Server, core: Core): Promise<string> {
     'Funded accounts. Their keys are known to everyone: never send anything real to them.',
     ...accounts,
     '',
-    `JSON-RPC is ready on ${httpUrl} (HTTP and WebSocket) and ${wsUrl} (WebSocket). Press Ctrl-C to stop.`,
+    `JSON-RPC is ready on ${urlsOf(server).join(' and ')}. Press Ctrl-C to stop.`,
     '',
   ].join('\n')
 }

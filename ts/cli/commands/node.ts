@@ -11,6 +11,12 @@ import { nodeConfig } from '../node-config.ts'
 import { onStop } from '../signals.ts'
 import { clientVersion } from '../version.ts'
 
+/** Where a node is reached, with what is spoken there. */
+export const urlsOf = ({ httpUrl, wsUrl }: Server): string[] => [
+  ...(httpUrl === undefined ? [] : [`${httpUrl} (HTTP${wsUrl === undefined ? '' : ' and WebSocket'})`]),
+  ...(wsUrl === undefined ? [] : [`${wsUrl} (WebSocket)`]),
+]
+
 /** Serves a home until a signal asks to stop; resolves to the exit code. */
 export async function serve(
   mode: Mode,
