@@ -8,6 +8,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { CACHE, output, ROOT, SetupError, say } from './env.mjs'
+import { once } from './once.mjs'
 
 /** Sources a unity file includes: more would save little and need over 2 GiB of memory a compiler. */
 const SOURCES_PER_UNIT = 25
@@ -149,11 +150,11 @@ export async function rocksdbEnv() {
     .digest('hex')
     .slice(0, 16)
   const dir = path.join(CACHE, `rocksdb-${found['librocksdb-sys'].version.replace('+', '-')}-${key}`)
-  if (!fs.existsSync(path.join(dir, 'librocksdb.a'))) {
+  await once(path.join(dir, 'librocksdb.a'), 'RocksDB', async () => {
     const began = Date.now()
     say('compiling RocksDB once for this machine (about 3 minutes on 2 cores)')
     await build(sys, includes, flags, compiler, dir)
     say(`RocksDB took ${Math.round((Date.now() - began) / 1000)} s`)
-  }
+  })
   return { ROCKSDB_LIB_DIR: dir, ROCKSDB_STATIC: '1' }
 }

@@ -1,0 +1,79 @@
+// Lets one process of a machine make a thing while the others that need it wait, instead of all making it at once.
+import fs from 'node:fs'
+import path from 'node:path'
+import { say } from './env.mjs'
+
+/** How often a waiting process looks again, in milliseconds. */
+const POLL_MS = 1000
+
+function alive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (e) {
+    // EPERM: it runs, under another user.
+    return e.code === 'EPERM'
+  }
+}
+
+/** The process that holds the lock; undefined where there is none, or it died and left the file behind. */
+function holder(lock) {
+  try {
+    const pid = Number(fs.readFileSync(lock, 'utf8'))
+    return Number.isInteger(pid) && pid > 0 && alive(pid) ? pid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function take(lock) {
+  const mine = `${lock}.${process.pid}`
+  fs.writeFileSync(mine, String(process.pid))
+  try {
+    // A link appears whole or not at all: nobody reads a lock file without its pid.
+    fs.linkSync(mine, lock)
+    return true
+  } catch (e) {
+    if (e.code !== 'EEXIST') throw e
+    return false
+  } finally {
+    fs.rmSync(mine, { force: true })
+  }
+}
+
+/**
+ * Runs `make` unless `file` exists, in one process at a time.
+ *
+ * Two processes may both make it where a lock was left by a dead one and both find it at the same moment; so `make`
+ * has to publish its result by a rename all the same.
+ *
+ * @param {string} file what is there when the work is done
+ * @param {string} what its name in the line that a waiting process prints
+ * @param {() => Promise<void>} make
+ */
+export async function once(file, what, make) {
+  const lock = `${path.dirname(file)}.lock`
+  fs.mkdirSync(path.dirname(lock), { recursive: true })
+  let told = false
+  while (!fs.existsSync(file)) {
+    if (take(lock)) {
+      const release = () => fs.rmSync(lock, { force: true })
+      process.once('exit', release)
+      try {
+        if (!fs.existsSync(file)) await make()
+      } finally {
+        process.removeListener('exit', release)
+        release()
+      }
+      return
+    }
+    const pid = holder(lock)
+    if (pid === undefined) {
+      fs.rmSync(lock, { force: true })
+      continue
+    }
+    if (!told) say(`waiting for process ${pid}, which makes ${what}`)
+    told = true
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}

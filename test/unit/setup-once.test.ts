@@ -1,0 +1,44 @@
+// Set-up that several processes start at once does its long work once.
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+const ONCE = path.resolve(import.meta.dirname, '../../native/setup/once.mjs')
+let dir: string
+
+beforeEach(() => {
+  dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-once-'))
+})
+afterEach(() => fs.rmSync(dir, { recursive: true, force: true }))
+
+/** Runs `once` in a process of its own; the work notes that it ran, takes 300 ms and writes the file. */
+function maker(): Promise<number | null> {
+  const script = `
+    import fs from 'node:fs'
+    import { once } from ${JSON.stringify(ONCE)}
+    const out = ${JSON.stringify(path.join(dir, 'made'))}
+    await once(out + '/file', 'it', async () => {
+      fs.appendFileSync(${JSON.stringify(path.join(dir, 'log'))}, 'made\\n')
+      await new Promise((r) => setTimeout(r, 300))
+      fs.mkdirSync(out)
+      fs.writeFileSync(out + '/file', '')
+    })`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' })
+  return new Promise((resolve) => child.once('exit', resolve))
+}
+
+test('three processes at once: one works, all end well, no lock stays', async () => {
+  expect(await Promise.all([maker(), maker(), maker()])).toEqual([0, 0, 0])
+  expect(fs.readFileSync(path.join(dir, 'log'), 'utf8')).toBe('made\n')
+  expect(fs.readdirSync(dir).sort()).toEqual(['log', 'made'])
+}, 30_000)
+
+test('the lock of a process that died is taken over', async () => {
+  const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' })
+  await new Promise((resolve) => child.once('exit', resolve))
+  fs.writeFileSync(path.join(dir, 'made.lock'), String(child.pid))
+  expect(await maker()).toBe(0)
+  expect(fs.readdirSync(dir).sort()).toEqual(['log', 'made'])
+}, 30_000)
