@@ -2,6 +2,13 @@
 import { CoreError } from '../../ts/core/error.ts'
 import type { Core, ResultStream } from '../../ts/core/port.ts'
 
+/** What methods work with where a test is about something else: nothing is denied, every tracer allowed. */
+export const PLAIN_RULES = {
+  denied: [],
+  trace: { timeoutMs: 5000, allowed: 'all', withoutTracer: 'structLogger', scripts: true },
+  overrides: { accounts: 100, slots: 1000 },
+} as const
+
 type Reply = string | Error | ((args: unknown) => Promise<string>)
 
 /** Chunks to stream; an error among them fails the stream at that place. */

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { CoreError } from '../../ts/core/error.ts'
 import type { Core } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
-import { fakeCore, fakeStream } from './fake-core.ts'
+import { fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
 
 const LIMITS = { requests: 5, responseBytes: 100, concurrency: 2 }
 const reported: unknown[] = []
 
 function dispatcher(core: Core, namespaces = ['eth', 'net', 'web3', 'debug', 'rpc'], limits = LIMITS) {
-  const dispatch = makeDispatch({ core, namespaces, clientVersion: 'Hearth/test', traceTimeoutMs: 5000 }, limits, (e) => reported.push(e))
+  const dispatch = makeDispatch({ core, namespaces, clientVersion: 'Hearth/test', ...PLAIN_RULES }, limits, (e) => reported.push(e))
   return async (body: unknown): Promise<string | undefined> => {
     const answer = await dispatch(typeof body === 'string' ? body : JSON.stringify(body), { connection: 'http', onGone: () => undefined })
     if (answer === undefined) return undefined

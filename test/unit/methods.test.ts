@@ -46,7 +46,7 @@ describe('the table of methods', () => {
   })
 
   it('serves the namespaces asked for alone', () => {
-    expect([...methodTable(['net', 'rpc', 'nothing']).keys()].sort()).toEqual(['net_version', 'rpc_modules'])
+    expect([...methodTable(['net', 'rpc', 'nothing'], []).keys()].sort()).toEqual(['net_version', 'rpc_modules'])
     expect([namespaceOf('eth_call'), namespaceOf('call'), namespaceOf('_x')]).toEqual(['eth', '', ''])
   })
 })

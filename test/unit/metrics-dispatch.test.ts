@@ -5,7 +5,7 @@ import type { Core } from '../../ts/core/port.ts'
 import { type Answer, makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { CONNECTIONS, type Connection, ENDPOINTS, type RequestMeter } from '../../ts/rpc/meter.ts'
 import { OUTCOMES } from '../../ts/rpc/outcome.ts'
-import { type FakeStream, fakeCore, fakeStream } from './fake-core.ts'
+import { type FakeStream, fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
 
 let samples: string[] = []
 let times: number[] = []
@@ -36,7 +36,7 @@ interface Options {
 }
 
 function send(core: Core, body: unknown, { namespaces, connection = 'http', onGone = () => undefined }: Options = {}): Promise<Answer> {
-  const context = { core, namespaces: namespaces ?? ['eth', 'net', 'debug', 'chain'], clientVersion: 'Hearth/test', traceTimeoutMs: 5000 }
+  const context = { core, namespaces: namespaces ?? ['eth', 'net', 'debug', 'chain'], clientVersion: 'Hearth/test', ...PLAIN_RULES }
   const dispatch = makeDispatch(context, LIMITS, () => undefined, meter)
   return dispatch(typeof body === 'string' ? body : JSON.stringify(body), { connection, onGone })
 }

@@ -10,7 +10,7 @@ import type { Core, ResultStream } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { negotiate } from '../../ts/server/accept.ts'
 import { ListenError, type Server, startServer } from '../../ts/server/index.ts'
-import { fakeCore, fakeStream } from './fake-core.ts'
+import { fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
 
 const opened: Server[] = []
 afterEach(async () => {
@@ -24,7 +24,7 @@ async function serve(
   flags: Record<string, string> = {},
 ): Promise<{ httpUrl: string; wsUrl: string; stop: () => Promise<void> }> {
   const { settings } = resolveSettings({ flags: new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', ...flags })) })
-  const context = { core, namespaces: settings['evm.namespaces'], clientVersion: 'Hearth/test', traceTimeoutMs: 5000 }
+  const context = { core, namespaces: settings['evm.namespaces'], clientVersion: 'Hearth/test', ...PLAIN_RULES }
   const limits = { requests: settings['evm.batch_request_limit'], responseBytes: settings['evm.batch_response_max_size'], concurrency: 4 }
   const report = (e: unknown): void => void reported.push(e)
   const server = await startServer(settings, makeDispatch(context, limits, report), report)
@@ -248,6 +248,25 @@ describe('a client that goes before its stream begins', () => {
     await expect.poll(() => stream.cancelled).toBe(true)
   })
 
+  it('cancels it, over a WebSocket that has as many messages in flight as it may', async () => {
+    for (const how of ['close', 'terminate'] as const) {
+      const stream = silent()
+      const { wsUrl } = await serve(
+        fakeCore({}, () => stream),
+        { 'evm.ws_max_in_flight': '1' },
+      )
+      const socket = new WebSocket(wsUrl)
+      await new Promise((resolve) => socket.once('open', resolve))
+      socket.send(TRACE)
+      // One more waits for its turn.
+      socket.send(ASK)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      expect(stream.cancelled).toBe(false)
+      socket[how]()
+      await expect.poll(() => stream.cancelled).toBe(true)
+    }
+  })
+
   it('cancels it, over WebSocket, also in a batch', async () => {
     for (const message of [TRACE, `[${TRACE}]`]) {
       const stream = silent()
@@ -341,6 +360,33 @@ describe('WebSocket', () => {
     for (let i = 0; i < 100; i++) socket.send(ASK)
     await all
     expect(most).toBe(3)
+    socket.close()
+  })
+
+  it('reads no more of a connection whose messages wait beyond a bound', async () => {
+    let answer: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => (answer = resolve))
+    const slow = fakeCore({
+      blockNumber: async () => {
+        await gate
+        return '1'
+      },
+    })
+    const { wsUrl } = await serve(slow, { 'evm.ws_max_in_flight': '1' })
+    const socket = await open(wsUrl)
+    let answers = 0
+    const all = new Promise<void>((resolve) => {
+      socket.on('message', () => {
+        if (++answers === 64) resolve()
+      })
+    })
+    const mib = 1024 * 1024
+    for (let i = 0; i < 64; i++) socket.send(ASK + ' '.repeat(mib - ASK.length))
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    // Two messages are with the node, a few mebibytes in the system's buffers.
+    expect(socket.bufferedAmount).toBeGreaterThan(32 * mib)
+    answer()
+    await all
     socket.close()
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RpcError } from '../../ts/rpc/errors.ts'
 import { METHODS } from '../../ts/rpc/table.ts'
-import { fakeCore } from './fake-core.ts'
+import { fakeCore, PLAIN_RULES } from './fake-core.ts'
 
 const A = `0x${'aa'.repeat(20)}`
 const HASH = `0x${'ab'.repeat(32)}`
@@ -12,7 +12,7 @@ async function asked(name: string, ...params: unknown[]): Promise<unknown> {
   if (method === undefined) throw new Error(`no method ${name}`)
   const core = fakeCore({ intermediateRoots: '[]', storageRangeAt: '{}', getBadBlocks: '[]', traceStateAccess: '{}' })
   try {
-    await method.call({ core, namespaces: [], clientVersion: '', traceTimeoutMs: 5000 }, params)
+    await method.call({ core, namespaces: [], clientVersion: '', ...PLAIN_RULES }, params)
   } catch (e) {
     if (e instanceof RpcError) return [e.code, e.message]
     throw e

@@ -1,7 +1,11 @@
-// The core's configuration from the settings.
+// What the core and the methods are told of the settings.
 import os from 'node:os'
-import type { Settings } from '../config/index.ts'
+import { type Settings, STRUCT_LOGGER } from '../config/index.ts'
 import type { Mode, NodeConfig } from '../core/config.ts'
+import type { Core } from '../core/port.ts'
+import type { BatchLimits } from '../rpc/dispatch.ts'
+import type { Context } from '../rpc/method.ts'
+import { clientVersion } from './version.ts'
 
 const MIB = 1024 * 1024
 const WEI_PER_GWEI = 1e9
@@ -41,3 +45,25 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
     dev: { gasLimit: settings['dev.gas_limit'] },
   }
 }
+
+/** What the methods work with on this core, under these settings. */
+export const rpcContext = (core: Core, settings: Settings): Context => ({
+  core,
+  namespaces: settings['evm.namespaces'],
+  denied: settings['evm.deny_list'],
+  clientVersion: clientVersion(),
+  trace: {
+    timeoutMs: settings['evm.trace_transaction_timeout'],
+    allowed: settings['evm.trace_allowed_tracers'],
+    withoutTracer: STRUCT_LOGGER,
+    scripts: settings['evm.trace_allow_js_tracers'],
+  },
+  overrides: { accounts: settings['evm.max_state_override_accounts'], slots: settings['evm.max_state_override_slots'] },
+})
+
+/** Limits of batches under these settings. */
+export const batchLimits = (settings: Settings): BatchLimits => ({
+  requests: settings['evm.batch_request_limit'],
+  responseBytes: settings['evm.batch_response_max_size'],
+  concurrency: settings['evm.batch_concurrency'],
+})

@@ -133,7 +133,7 @@ export function makeDispatch(
   report: (e: unknown) => void,
   meter: RequestMeter = NO_METER,
 ): Dispatch {
-  const table = methodTable(context.namespaces)
+  const table = methodTable(context.namespaces, context.denied)
 
   const lookUp = (name: string): Method => {
     const method = table.get(name)

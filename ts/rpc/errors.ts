@@ -126,6 +126,13 @@ export const chainDisabled = (method: string): RpcError =>
     'chain_legacy_disabled',
   )
 export const invalidParams = (message: string): RpcError => new RpcError(CODE.invalidParams, message)
+/** A built-in tracer that the operator does not allow. */
+export const tracerNotAllowed = (tracer: string, allowed: readonly string[]): RpcError =>
+  new RpcError(CODE.server, `tracer ${tracer} is not allowed on this node; allowed: ${allowed.length === 0 ? 'none' : allowed.join(', ')}`)
+/** JavaScript where the operator does not allow it. */
+export const jsTracersOff = (): RpcError => new RpcError(CODE.server, 'JavaScript tracers are not allowed on this node')
+/** A request outside the limits of this node. */
+export const limitExceeded = (message: string): RpcError => new RpcError(CODE.limitExceeded, message)
 export const responseTooLarge = (): RpcError => new RpcError(CODE.responseTooLarge, 'response too large')
 /** A defect of this program: the client learns nothing of it. */
 const internalError = (): RpcError => new RpcError(CODE.internal, 'internal error', undefined, 'panic')
@@ -138,6 +145,12 @@ export const protocolErrors = (): [RpcError, string][] => [
   [notServed('METHOD', 'OTHER'), 'A method of go-ethereum that is left out on purpose.'],
   [chainDisabled('METHOD'), 'A method of the namespace `chain` that is known and disabled.'],
   [invalidParams('invalid argument N: NAME: REASON'), 'A parameter is missing, one too many, or not of its type.'],
+  [tracerNotAllowed('NAME', ['NAMES']), 'A built-in tracer that `evm.trace_allowed_tracers` leaves out.'],
+  [jsTracersOff(), '`evm.trace_allow_js_tracers` is false.'],
+  [
+    limitExceeded('the limit, named with its value'),
+    'State overrides over `evm.max_state_override_accounts` or `evm.max_state_override_slots`.',
+  ],
   [responseTooLarge(), 'The answers to a batch outgrew `evm.batch_response_max_size`.'],
   [internalError(), 'A defect of this node; its log says more.'],
 ]

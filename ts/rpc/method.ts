@@ -1,6 +1,6 @@
 // What a method is: its name, its parameters with their codecs, and a handler that asks the core.
 import type { Core, ResultStream } from '../core/port.ts'
-import { BadValue, type Codec } from './codec/index.ts'
+import { BadValue, type Codec, type OverrideLimits, type TraceRules } from './codec/index.ts'
 import { invalidParams } from './errors.ts'
 
 /** How a method weighs: `read` is a short read, `heavy` executes or searches, `write` changes the node and keeps its place in a batch. */
@@ -31,8 +31,12 @@ export interface Context {
   readonly namespaces: readonly string[]
   /** What web3_clientVersion answers. */
   readonly clientVersion: string
-  /** Time limit of one transaction's trace where the request names none, in milliseconds. */
-  readonly traceTimeoutMs: number
+  /** Methods that are answered as if they did not exist, by name. */
+  readonly denied: readonly string[]
+  /** What traces may be. */
+  readonly trace: TraceRules
+  /** What state overrides may hold. */
+  readonly overrides: OverrideLimits
 }
 
 /** The JSON bytes of a result, whole or as a stream. */

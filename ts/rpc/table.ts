@@ -107,8 +107,8 @@ const names = new Set(METHODS.map((m) => m.name))
 /** Whether a name is in the table, served or not. */
 export const isMethod = (name: string): boolean => names.has(name)
 
-/** The methods of the namespaces that are served, by name. */
-export function methodTable(namespaces: readonly string[]): ReadonlyMap<string, Method> {
+/** The methods of the namespaces that are served, without those that are denied, by name. */
+export function methodTable(namespaces: readonly string[], denied: readonly string[]): ReadonlyMap<string, Method> {
   const served = new Set(namespaces)
-  return new Map(METHODS.filter((m) => served.has(namespaceOf(m.name))).map((m) => [m.name, m]))
+  return new Map(METHODS.filter((m) => served.has(namespaceOf(m.name)) && !denied.includes(m.name)).map((m) => [m.name, m]))
 }

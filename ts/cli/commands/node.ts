@@ -7,9 +7,8 @@ import { type Server, startServer } from '../../server/index.ts'
 import type { Parsed } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { homeOf, settingsOf } from '../home.ts'
-import { nodeConfig } from '../node-config.ts'
+import { batchLimits, nodeConfig, rpcContext } from '../node-config.ts'
 import { onStop } from '../signals.ts'
-import { clientVersion } from '../version.ts'
 
 /** Where a node is reached, with what is spoken there. */
 export const urlsOf = ({ httpUrl, wsUrl }: Server): string[] => [
@@ -30,16 +29,7 @@ export async function serve(
   const report = (e: unknown): void => terminal.err(`error: ${e instanceof Error ? (e.stack ?? e.message) : String(e)}\n`)
   const core = await openNode(nodeConfig(home, mode, settings))
   try {
-    const namespaces = settings['evm.namespaces']
-    const dispatch = makeDispatch(
-      { core, namespaces, clientVersion: clientVersion(), traceTimeoutMs: settings['evm.trace_transaction_timeout'] },
-      {
-        requests: settings['evm.batch_request_limit'],
-        responseBytes: settings['evm.batch_response_max_size'],
-        concurrency: settings['evm.batch_concurrency'],
-      },
-      report,
-    )
+    const dispatch = makeDispatch(rpcContext(core, settings), batchLimits(settings), report)
     const server = await startServer(settings, dispatch, report)
     terminal.out(await ready(server, core))
     await stopped

@@ -1,4 +1,5 @@
 // What a simulated transaction is, and what it may pretend about state and block.
+import { limitExceeded } from '../errors.ts'
 import { arrayOf, type Codec, fields, mapOf } from './codec.ts'
 import { address, data, hash, uint64, uint256 } from './hex.ts'
 
@@ -35,6 +36,28 @@ export const stateOverrides: Codec<Record<string, unknown>> = mapOf(
   fields({ balance: uint256, nonce: uint64, code: data, state: slots, stateDiff: slots, movePrecompileToAddress: address }),
   ENTRIES_MAX,
 )
+
+/** What state overrides may hold; 0 is no limit. */
+export interface OverrideLimits {
+  /** Accounts that are named. */
+  readonly accounts: number
+  /** Slots that are named, all accounts together. */
+  readonly slots: number
+}
+
+/** Refuses state overrides over the limits; gives them back as they are. */
+export function withinLimits<T extends Record<string, unknown> | undefined>(overrides: T, limits: OverrideLimits): T {
+  const accounts = Object.values(overrides ?? {}) as { readonly state?: object | null; readonly stateDiff?: object | null }[]
+  if (limits.accounts !== 0 && accounts.length > limits.accounts) {
+    throw limitExceeded(`state overrides name ${accounts.length} accounts, more than the limit of ${limits.accounts}`)
+  }
+  let slots = 0
+  for (const { state, stateDiff } of accounts) slots += Object.keys(state ?? {}).length + Object.keys(stateDiff ?? {}).length
+  if (limits.slots !== 0 && slots > limits.slots) {
+    throw limitExceeded(`state overrides name ${slots} slots, more than the limit of ${limits.slots}`)
+  }
+  return overrides
+}
 
 /** Fields of the block to pretend. */
 export const blockOverrides: Codec<Record<string, unknown>> = fields({

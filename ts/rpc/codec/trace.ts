@@ -1,5 +1,18 @@
-// The configuration of a trace: the second parameter of debug_traceTransaction.
+// The configuration of a trace: the second parameter of debug_traceTransaction, and what of it this node allows.
+import { jsTracersOff, tracerNotAllowed } from '../errors.ts'
 import { BadValue, type Codec, kindOf, object } from './codec.ts'
+
+/** What traces may be on this node. */
+export interface TraceRules {
+  /** Time limit of one transaction's trace where the request names none, in milliseconds. */
+  readonly timeoutMs: number
+  /** Names of the built-in tracers that may be used; `all` is every one. */
+  readonly allowed: readonly string[] | 'all'
+  /** What `allowed` calls the trace without a tracer. */
+  readonly withoutTracer: string
+  /** Whether a tracer may be JavaScript. */
+  readonly scripts: boolean
+}
 
 /** An object whose `tracer` is a name or a script; what is inside `tracerConfig` is the tracer's own matter. */
 export const traceConfig: Codec<Record<string, unknown>> = (value) => {
@@ -12,8 +25,38 @@ export const traceConfig: Codec<Record<string, unknown>> = (value) => {
   return config
 }
 
-/** The configuration with the node's time limit where it names none. */
-export const withTimeout = (config: Record<string, unknown> | undefined, timeoutMs: number): Record<string, unknown> => ({
-  ...config,
-  timeout: config?.timeout ?? `${timeoutMs}ms`,
-})
+/** A word: what is no word is JavaScript. */
+const WORD = /^[A-Za-z0-9_-]+$/
+
+/** Most muxTracers within each other that are looked into; the core refuses more. */
+const MUX_DEPTH_MAX = 16
+
+function checkTracer(tracer: string, rules: TraceRules): void {
+  if (!WORD.test(tracer) && !rules.scripts) throw jsTracersOff()
+  if (WORD.test(tracer) && rules.allowed !== 'all' && !rules.allowed.includes(tracer)) throw tracerNotAllowed(tracer, rules.allowed)
+}
+
+/** The tracers within a muxTracer are the keys of its configuration. */
+function checkMux(config: unknown, rules: TraceRules, depth: number): void {
+  if (config === null || typeof config !== 'object' || depth > MUX_DEPTH_MAX) return
+  for (const [tracer, inner] of Object.entries(config)) {
+    checkTracer(tracer, rules)
+    if (tracer === 'muxTracer') checkMux(inner, rules, depth + 1)
+  }
+}
+
+/**
+ * The configuration as this node runs it: refused where its tracer is not allowed, with the node's time limit where it names none. The
+ * core reads keys in any case, so every spelling is checked.
+ */
+export function underRules(config: Record<string, unknown> | undefined, rules: TraceRules): Record<string, unknown> {
+  const spelled = (key: string): unknown[] =>
+    Object.entries(config ?? {})
+      .filter(([name]) => name.toLowerCase() === key)
+      .map(([, value]) => value)
+  const tracers = spelled('tracer')
+  if (tracers.length === 0) checkTracer(rules.withoutTracer, rules)
+  for (const tracer of tracers) checkTracer(typeof tracer === 'string' ? tracer : rules.withoutTracer, rules)
+  if (tracers.includes('muxTracer')) for (const inner of spelled('tracerconfig')) checkMux(inner, rules, 0)
+  return { ...config, timeout: config?.timeout ?? `${rules.timeoutMs}ms` }
+}

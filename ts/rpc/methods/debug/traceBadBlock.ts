@@ -1,5 +1,5 @@
 // debug_traceBadBlock: Traces of all transactions of a block that this home refused.
-import { hash, traceConfig, withTimeout } from '../../codec/index.ts'
+import { hash, traceConfig, underRules } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const traceBadBlock = method({
@@ -7,5 +7,5 @@ export const traceBadBlock = method({
   doc: 'Traces of all transactions of a block that this home refused.',
   cost: 'heavy',
   params: [required('hash', hash), optional('config', traceConfig)],
-  handle: ({ core, traceTimeoutMs }, hash, config) => core.stream('traceBadBlock', { hash, config: withTimeout(config, traceTimeoutMs) }),
+  handle: ({ core, trace }, hash, config) => core.stream('traceBadBlock', { hash, config: underRules(config, trace) }),
 })

@@ -1,5 +1,5 @@
 // debug_traceBlock: Traces of all transactions of a block given as RLP, whose parent must be known.
-import { data, traceConfig, withTimeout } from '../../codec/index.ts'
+import { data, traceConfig, underRules } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const traceBlock = method({
@@ -7,5 +7,5 @@ export const traceBlock = method({
   doc: 'Traces of all transactions of a block given as RLP, whose parent must be known.',
   cost: 'heavy',
   params: [required('block', data), optional('config', traceConfig)],
-  handle: ({ core, traceTimeoutMs }, rlp, config) => core.stream('traceBlock', { rlp, config: withTimeout(config, traceTimeoutMs) }),
+  handle: ({ core, trace }, rlp, config) => core.stream('traceBlock', { rlp, config: underRules(config, trace) }),
 })

@@ -1,5 +1,5 @@
 // debug_traceBlockByHash: Traces of all transactions of a block, canonical or not.
-import { hash, traceConfig, withTimeout } from '../../codec/index.ts'
+import { hash, traceConfig, underRules } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const traceBlockByHash = method({
@@ -7,6 +7,5 @@ export const traceBlockByHash = method({
   doc: 'Traces of all transactions of a block, canonical or not.',
   cost: 'heavy',
   params: [required('hash', hash), optional('config', traceConfig)],
-  handle: ({ core, traceTimeoutMs }, hash, config) =>
-    core.stream('traceBlockByHash', { hash, config: withTimeout(config, traceTimeoutMs) }),
+  handle: ({ core, trace }, hash, config) => core.stream('traceBlockByHash', { hash, config: underRules(config, trace) }),
 })

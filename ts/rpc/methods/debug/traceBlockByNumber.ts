@@ -1,5 +1,5 @@
 // debug_traceBlockByNumber: Traces of all transactions of a block.
-import { blockNumber, traceConfig, withTimeout } from '../../codec/index.ts'
+import { blockNumber, traceConfig, underRules } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const traceBlockByNumber = method({
@@ -7,6 +7,5 @@ export const traceBlockByNumber = method({
   doc: 'Traces of all transactions of a block.',
   cost: 'heavy',
   params: [required('block', blockNumber), optional('config', traceConfig)],
-  handle: ({ core, traceTimeoutMs }, block, config) =>
-    core.stream('traceBlockByNumber', { block, config: withTimeout(config, traceTimeoutMs) }),
+  handle: ({ core, trace }, block, config) => core.stream('traceBlockByNumber', { block, config: underRules(config, trace) }),
 })

@@ -1,5 +1,5 @@
 // debug_traceCall: Trace of a call on the state after a block, in the environment of that block; with `txIndex` in the configuration, before that transaction.
-import { blockRef, callConfig, transaction, withTimeout } from '../../codec/index.ts'
+import { blockRef, callConfig, transaction, underRules, withinLimits } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 const NOTHING = { txIndex: undefined, stateOverrides: undefined, blockOverrides: undefined, config: undefined }
@@ -9,15 +9,15 @@ export const traceCall = method({
   doc: 'Trace of a call on the state after a block, in the environment of that block; with `txIndex` in the configuration, before that transaction.',
   cost: 'heavy',
   params: [required('transaction', transaction), required('block', blockRef), optional('config', callConfig)],
-  handle: ({ core, traceTimeoutMs }, transaction, block, given) => {
+  handle: ({ core, trace, overrides }, transaction, block, given) => {
     const { txIndex, stateOverrides, blockOverrides, config } = { ...NOTHING, ...given }
     return core.stream('traceCall', {
       transaction,
       block,
       txIndex,
-      stateOverrides,
+      stateOverrides: withinLimits(stateOverrides, overrides),
       blockOverrides,
-      config: withTimeout(config, traceTimeoutMs),
+      config: underRules(config, trace),
     })
   },
 })

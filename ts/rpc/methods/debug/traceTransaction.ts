@@ -1,5 +1,5 @@
 // debug_traceTransaction: Trace of one transaction of the canonical chain.
-import { hash, traceConfig, withTimeout } from '../../codec/index.ts'
+import { hash, traceConfig, underRules } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const traceTransaction = method({
@@ -7,6 +7,5 @@ export const traceTransaction = method({
   doc: 'Trace of one transaction of the canonical chain.',
   cost: 'heavy',
   params: [required('hash', hash), optional('config', traceConfig)],
-  handle: ({ core, traceTimeoutMs }, hash, config) =>
-    core.stream('traceTransaction', { hash, config: withTimeout(config, traceTimeoutMs) }),
+  handle: ({ core, trace }, hash, config) => core.stream('traceTransaction', { hash, config: underRules(config, trace) }),
 })

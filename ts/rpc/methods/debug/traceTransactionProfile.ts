@@ -1,5 +1,5 @@
 // debug_traceTransactionProfile: A trace and where its time went.
-import { hash, traceConfig, withTimeout } from '../../codec/index.ts'
+import { hash, traceConfig, underRules } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const traceTransactionProfile = method({
@@ -11,6 +11,5 @@ export const traceTransactionProfile = method({
     'total without the execution and the reads outside of it; `store` has number and time of the reads by kind.',
   cost: 'heavy',
   params: [required('hash', hash), optional('config', traceConfig)],
-  handle: ({ core, traceTimeoutMs }, hash, config) =>
-    core.stream('traceTransactionProfile', { hash, config: withTimeout(config, traceTimeoutMs) }),
+  handle: ({ core, trace }, hash, config) => core.stream('traceTransactionProfile', { hash, config: underRules(config, trace) }),
 })

@@ -1,5 +1,5 @@
 // eth_call: Output of a call on the state after a block; nothing is kept.
-import { blockOverrides, blockRef, stateOverrides, transaction } from '../../codec/index.ts'
+import { blockOverrides, blockRef, stateOverrides, transaction, withinLimits } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const call = method({
@@ -12,6 +12,6 @@ export const call = method({
     optional('stateOverrides', stateOverrides),
     optional('blockOverrides', blockOverrides),
   ],
-  handle: ({ core }, transaction, block, stateOverrides, blockOverrides) =>
-    core.request('call', { transaction, block, stateOverrides, blockOverrides }),
+  handle: ({ core, overrides }, transaction, block, stateOverrides, blockOverrides) =>
+    core.request('call', { transaction, block, stateOverrides: withinLimits(stateOverrides, overrides), blockOverrides }),
 })

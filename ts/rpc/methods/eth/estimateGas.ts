@@ -1,5 +1,5 @@
 // eth_estimateGas: The least gas with which a transaction succeeds.
-import { blockOverrides, blockRef, stateOverrides, transaction } from '../../codec/index.ts'
+import { blockOverrides, blockRef, stateOverrides, transaction, withinLimits } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const estimateGas = method({
@@ -12,6 +12,6 @@ export const estimateGas = method({
     optional('stateOverrides', stateOverrides),
     optional('blockOverrides', blockOverrides),
   ],
-  handle: ({ core }, transaction, block, stateOverrides, blockOverrides) =>
-    core.request('estimateGas', { transaction, block, stateOverrides, blockOverrides }),
+  handle: ({ core, overrides }, transaction, block, stateOverrides, blockOverrides) =>
+    core.request('estimateGas', { transaction, block, stateOverrides: withinLimits(stateOverrides, overrides), blockOverrides }),
 })
