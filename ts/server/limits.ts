@@ -23,3 +23,6 @@ export const PING_EVERY_MS = 30_000
 
 /** Connections to the scrape page: more than one or two servers never scrape a node. */
 export const METRICS_CONNECTIONS_MAX = 32
+
+/** Size of the messages of a WebSocket connection that wait to be served before the connection is no longer read, in UTF-16 units. */
+export const WAITING_MESSAGES_MAX = 64 * 1024

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Answer, Dispatch } from '../rpc/dispatch.ts'
 import { isAllowedOrigin } from './cors.ts'
-import { PING_EVERY_MS, STOP_MS_MAX } from './limits.ts'
+import { PING_EVERY_MS, STOP_MS_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
 import { parts } from './parts.ts'
 import { WaitingClient } from './waiting.ts'
 
@@ -35,15 +35,17 @@ export interface WebSocketEndpoint {
 }
 
 /**
- * One connection. At most `maxInFlight` messages are between arrival and the moment their answer has left; beyond that the socket is not
- * read, so a client that sends faster than it reads is slowed down by TCP and costs bounded memory.
+ * One connection. At most `maxInFlight` messages are between arrival and the moment their answer has left; beyond that a few more are
+ * taken in, then the socket is not read, so a client that sends faster than it reads is slowed down by TCP and costs bounded memory.
  */
 class Connection {
   private readonly socket: WebSocket
   private readonly options: WebSocketOptions
   private inFlight = 0
-  /** Messages that came in one piece with others before the socket stopped: at most what one read of the socket holds. */
+  /** Messages that have come and are not served yet: up to a bound, and what one read of the socket or one message is more. */
   private readonly waiting: string[] = []
+  /** Size of the messages that wait, in UTF-16 units. */
+  private waitingSize = 0
   /** Fragments of one answer must not mix with another answer: sending is one after the other. */
   private sending: Promise<void> = Promise.resolve()
 
@@ -63,6 +65,7 @@ class Connection {
 
   private onMessage(text: string): void {
     this.waiting.push(text)
+    this.waitingSize += text.length
     this.pump()
   }
 
@@ -70,6 +73,7 @@ class Connection {
     while (this.inFlight < this.options.maxInFlight) {
       const text = this.waiting.shift()
       if (text === undefined) break
+      this.waitingSize -= text.length
       this.inFlight++
       this.serve(text)
         .catch((e: unknown) => {
@@ -81,7 +85,8 @@ class Connection {
           this.pump()
         })
     }
-    const full = this.inFlight >= this.options.maxInFlight
+    // Reading goes on for a while where no more is served: a socket that is not read does not tell that its client has left.
+    const full = this.waitingSize > WAITING_MESSAGES_MAX
     if (full && !this.socket.isPaused) this.socket.pause()
     else if (!full && this.socket.isPaused) this.socket.resume()
   }
