@@ -153,6 +153,12 @@ impl SimDisk {
         Self::from_state(state.killed()).lying_as(&state)
     }
 
+    /// Another disk with the same content and without faults; this one goes on.
+    #[must_use]
+    pub fn snapshot(&self) -> Self {
+        Self::from_state(self.lock_state().killed())
+    }
+
     /// Every file below a folder, sorted.
     ///
     /// # Errors

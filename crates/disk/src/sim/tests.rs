@@ -395,3 +395,14 @@ fn a_write_in_which_the_process_dies_may_be_done_in_part() {
         .collect();
     assert_eq!(parts, BTreeSet::from([b"".to_vec(), b"a".to_vec(), b"ab".to_vec(), b"abc".to_vec()]));
 }
+
+#[test]
+fn a_snapshot_goes_its_own_way() {
+    let disk = SimDisk::new();
+    let file = write(&disk, "/a", b"a");
+    let other = disk.snapshot();
+    file.write_all_at(b"b", 0).unwrap();
+    other.remove_file(path("/a")).unwrap();
+    assert_eq!(disk.read(path("/a")).unwrap(), b"b");
+    assert_eq!(other.files(path("/")).unwrap(), Vec::<PathBuf>::new());
+}
