@@ -1,16 +1,26 @@
 // Clients that keep nothing: answers of any length go through a callback, over HTTP and over WebSocket.
 import crypto from 'node:crypto'
 import http from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 
 /** Told of the bytes of an answer, in order. */
 export type Take = (bytes: Buffer) => void
 
-/** Posts a body; resolves when the answer has come whole. */
-export function post(url: string, body: string, take: Take): Promise<void> {
+/** Reads no more for so many milliseconds. */
+function rest(readable: Readable, restMs: number): void {
+  if (restMs === 0) return
+  readable.pause()
+  setTimeout(() => readable.resume(), restMs)
+}
+
+/** Posts a body; resolves when the answer has come whole. A slow reader rests after each piece, for `restMs` milliseconds. */
+export function post(url: string, body: string, take: Take, restMs = 0): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = http.request(url, { method: 'POST', headers: { 'content-type': 'application/json' } }, (response) => {
-      response.on('data', take)
+      response.on('data', (bytes: Buffer) => {
+        take(bytes)
+        rest(response, restMs)
+      })
       response.on('end', resolve)
       response.on('error', reject)
     })
@@ -55,8 +65,8 @@ function frames(socket: Duplex, take: Take, last: () => void): void {
   })
 }
 
-/** Sends a message over a new WebSocket; resolves when the answer has come whole. */
-export function message(url: string, body: string, take: Take): Promise<void> {
+/** Sends a message over a new WebSocket; resolves when the answer has come whole. A slow reader rests as in `post`. */
+export function message(url: string, body: string, take: Take, restMs = 0): Promise<void> {
   return new Promise((resolve, reject) => {
     const key = crypto.randomBytes(16).toString('base64')
     const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key }
@@ -68,6 +78,7 @@ export function message(url: string, body: string, take: Take): Promise<void> {
         socket.destroy()
         resolve()
       })
+      socket.on('data', () => rest(socket, restMs))
       socket.write(clientFrame(body))
     })
     request.end()
