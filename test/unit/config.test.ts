@@ -10,8 +10,10 @@ import {
   REMOVED,
   resolveSettings,
   SETTING_KEYS,
+  STRUCT_LOGGER,
   settingOf,
   settingsPage,
+  TRACER_NAMES,
 } from '../../ts/config/index.ts'
 import { bytes, formatBytes, formatDuration, parseDuration } from '../../ts/config/measures.ts'
 import { keyPlaces } from '../../ts/config/places.ts'
@@ -147,6 +149,13 @@ describe('refusals', () => {
       'evm.ip_rate_limit_burst is 10, less than evm.batch_request_limit: a full batch could never pass; take at least 1000',
     )
   })
+})
+
+it('the tracers that can be allowed are those of the core', () => {
+  const table = fs.readFileSync(path.resolve(import.meta.dirname, '../../crates/tracers/src/directory.rs'), 'utf8')
+  const names = [...table.matchAll(/^ +\("(\w+)", TracerName::/gm)].map(([, name]) => name)
+  expect(names.length).toBeGreaterThan(5)
+  expect([...TRACER_NAMES].sort()).toEqual([STRUCT_LOGGER, ...names].sort())
 })
 
 describe('measures', () => {
