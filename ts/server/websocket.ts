@@ -103,6 +103,8 @@ class Connection {
       await turn
     } finally {
       this.clients.delete(client)
+      // A batch may have begun more than was sent when its client said goodbye.
+      client.leave()
     }
   }
 

@@ -1,0 +1,208 @@
+// Clients that leave in the middle of a trace, or take nothing of it: the thread that worked for them is free again in time. The node has
+// one thread for traces, so that the next request is answered exactly when it is.
+import fs from 'node:fs'
+import http from 'node:http'
+import net from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+
+/** How long a thread may go on for a client that has left, in milliseconds. */
+const FREED_MS_MAX = 100
+
+/** A machine that is busy with other work may be late sometimes, not every time. */
+const ATTEMPTS = 5
+
+/** A client that takes nothing is cut off after this, in milliseconds. */
+const STALL_MS = 1500
+
+/** Gas for hours. */
+const GAS = 10 ** 14
+
+/** JUMPDEST PUSH1 7 POP PUSH1 0 JUMP. */
+const LOOP = '0x5b600750600056'
+const TARGET = `0x${'71'.repeat(20)}`
+
+const homes = [tempHome(), tempHome()]
+let node: RunningNode
+/** Serves one message of a WebSocket connection at a time. */
+let narrow: RunningNode
+
+beforeAll(async () => {
+  const settings = ['--workers.heavy_threads=1', `--evm.trace_stall_timeout=${STALL_MS}ms`, `--evm.simulation_gas_limit=${GAS}`]
+  node = await startNode(['dev', '--home', homes[0] as string, ...settings])
+  narrow = await startNode(['dev', '--home', homes[1] as string, ...settings, '--evm.ws_max_in_flight=1'])
+})
+afterAll(async () => {
+  for (const running of [node, narrow]) expect(await running.stop()).toBe(0)
+  for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
+})
+
+/** A trace that would run for the ten minutes that it may: one that says nothing until its end, or one that streams all the while. */
+const trace = (kind: 'silent' | 'streaming', id = 1) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'debug_traceCall',
+  params: [
+    { to: TARGET, gas: `0x${GAS.toString(16)}` },
+    'latest',
+    { timeout: '10m', stateOverrides: { [TARGET]: { code: LOOP } }, ...(kind === 'silent' ? { tracer: 'callTracer' } : {}) },
+  ],
+})
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** A short trace that needs the thread; resolves to the time at which it was answered. */
+async function probe(of: RunningNode): Promise<number> {
+  const { result } = await rpc(of.url, 'debug_traceCall', [{ to: TARGET }, 'latest', { tracer: 'callTracer' }])
+  expect(result).toMatchObject({ type: 'CALL', to: TARGET })
+  return performance.now()
+}
+
+/** A client in the middle of its request; `leave` ends the connection. */
+interface Waiting {
+  readonly leave: () => void
+}
+
+/** Posts over a connection of its own, and reads what comes. */
+async function overHttp(of: RunningNode, body: string): Promise<Waiting> {
+  const request = http.request(of.url, { method: 'POST', headers: { 'content-type': 'application/json' }, agent: false })
+  request.on('error', () => undefined)
+  request.on('response', (response) => response.on('error', () => undefined).resume())
+  request.end(body)
+  return { leave: () => void request.destroy() }
+}
+
+async function opened(url: string): Promise<WebSocket> {
+  const socket = new WebSocket(url)
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  return socket.on('error', () => undefined)
+}
+
+/** Sends over a WebSocket, reads what comes, and says goodbye or not. */
+const overWebSocket =
+  (how: 'close' | 'terminate') =>
+  async (of: RunningNode, body: string): Promise<Waiting> => {
+    const socket = await opened(of.ws)
+    socket.send(body)
+    return { leave: () => socket[how]() }
+  }
+
+const CLIENTS = {
+  'an HTTP connection that breaks': overHttp,
+  'a WebSocket that says goodbye': overWebSocket('close'),
+  'a WebSocket that breaks': overWebSocket('terminate'),
+}
+
+describe.each(Object.entries(CLIENTS))('%s', (name, start) => {
+  const cases = [
+    ['a silent trace', () => node, trace('silent')],
+    ['a trace that streams', () => node, trace('streaming')],
+    ['a batch of silent traces', () => node, [trace('silent'), trace('silent', 2)]],
+    ['a batch of traces that stream', () => node, [trace('streaming'), trace('streaming', 2)]],
+    // The node reads nothing more of such a connection until it has answered.
+    ['a silent trace, no other message let in', () => narrow, trace('silent')],
+    ['a trace that streams, no other message let in', () => narrow, trace('streaming')],
+  ] as const
+  it.each(cases.slice(0, name.includes('HTTP') ? 4 : 6))('frees the thread of %s', async (_, of, body) => {
+    await probe(of())
+    const took: number[] = []
+    for (let i = 0; i < ATTEMPTS && !took.some((ms) => ms <= FREED_MS_MAX); i++) {
+      const client = await start(of(), JSON.stringify(body))
+      await sleep(100)
+      let answered = false
+      const next = probe(of()).finally(() => {
+        answered = true
+      })
+      await sleep(200)
+      expect(answered).toBe(false)
+      const left = performance.now()
+      client.leave()
+      took.push((await next) - left)
+    }
+    expect(Math.min(...took)).toBeLessThanOrEqual(FREED_MS_MAX)
+  })
+})
+
+/** Connects, sends a request and reads nothing; `rest` reads what has come until the connection ends. */
+async function deafHttp(body: string): Promise<{ rest: () => Promise<string> }> {
+  const { hostname, port } = new URL(node.url)
+  const socket = net.connect(Number(port), hostname)
+  socket.pause().on('error', () => undefined)
+  const head = `POST / HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
+  socket.write(head + body)
+  const rest = async (): Promise<string> => {
+    let tail = ''
+    socket.on('data', (bytes) => {
+      tail = (tail + bytes.toString('latin1')).slice(-100)
+    })
+    await new Promise((resolve) => socket.once('close', resolve).resume())
+    return tail
+  }
+  return { rest }
+}
+
+async function deafWebSocket(body: string): Promise<{ rest: () => Promise<number> }> {
+  const socket = await opened(node.ws)
+  socket.send(body)
+  socket.pause()
+  return { rest: () => new Promise((resolve) => socket.once('close', resolve).resume()) }
+}
+
+describe('a client that takes nothing', () => {
+  /** The time from the request on until the thread is free, in milliseconds. */
+  async function freedAfter(began: number): Promise<number> {
+    return (await probe(node)) - began
+  }
+
+  it.each([
+    ['alone', trace('streaming')],
+    ['in a batch', [trace('streaming'), trace('streaming', 2)]],
+  ])('is cut off, over HTTP (%s)', async (_, body) => {
+    const began = performance.now()
+    const client = await deafHttp(JSON.stringify(body))
+    await sleep(100)
+    const freed = await freedAfter(began)
+    expect(freed).toBeGreaterThanOrEqual(STALL_MS)
+    expect(freed).toBeLessThan(3 * STALL_MS)
+    // What had come before ends in the middle, without the last chunk.
+    expect(await client.rest()).not.toMatch(/\r\n0\r\n\r\n$/)
+  })
+
+  it.each([
+    ['alone', trace('streaming')],
+    ['in a batch', [trace('streaming'), trace('streaming', 2)]],
+  ])('is cut off, over WebSocket (%s)', async (_, body) => {
+    const began = performance.now()
+    const client = await deafWebSocket(JSON.stringify(body))
+    await sleep(100)
+    const freed = await freedAfter(began)
+    expect(freed).toBeGreaterThanOrEqual(STALL_MS)
+    expect(freed).toBeLessThan(3 * STALL_MS)
+    expect(await client.rest()).toBe(1006)
+  })
+
+  it('for a shorter while goes on reading', async () => {
+    let pieces = 0
+    await new Promise<void>((resolve, reject) => {
+      const request = http.request(node.url, { method: 'POST', headers: { 'content-type': 'application/json' }, agent: false })
+      request.on('error', reject)
+      request.on('response', (response) => {
+        response.on('error', reject)
+        response.on('data', () => {
+          if (++pieces % 256 !== 0) return
+          response.pause()
+          if (pieces === 4 * 256) {
+            response.removeAllListeners('error').on('error', () => undefined)
+            request.removeAllListeners('error').on('error', () => undefined)
+            request.destroy()
+            return resolve()
+          }
+          setTimeout(() => response.resume(), STALL_MS / 2)
+        })
+      })
+      request.end(JSON.stringify(trace('streaming')))
+    })
+    expect(pieces).toBe(4 * 256)
+  })
+})
