@@ -31,7 +31,8 @@ const MIN_SAMPLES: usize = 64;
 /// Frames shorter than this are stored as they are: zstd's own header would eat the gain.
 const MIN_COMPRESSED_BYTES: usize = 48;
 /// Beginnings of formats that do not get smaller: zstd, gzip, xz, PNG, JPEG.
-const COMPRESSED: [&[u8]; 5] = [&[0x28, 0xb5, 0x2f, 0xfd], &[0x1f, 0x8b], b"\xfd7zXZ", b"\x89PNG", &[0xff, 0xd8, 0xff]];
+const COMPRESSED: [&[u8]; 5] =
+    [&[0x28, 0xb5, 0x2f, 0xfd], &[0x1f, 0x8b], b"\xfd7zXZ", b"\x89PNG", &[0xff, 0xd8, 0xff]];
 
 /// A trained dictionary.
 pub(crate) struct Dictionary {
@@ -151,7 +152,10 @@ impl Compression {
     pub(crate) fn check(self) -> Result<(), LittError> {
         match self {
             Self::Zstd(level) | Self::ZstdDict(level) if !(1..=19).contains(&level) => {
-                Err(LittError::BadSetting { setting: "compression", why: format!("level {level} is not 1 to 19") })
+                Err(LittError::BadSetting {
+                    setting: "compression",
+                    why: format!("level {level} is not 1 to 19"),
+                })
             }
             _ => Ok(()),
         }

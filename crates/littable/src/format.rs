@@ -208,7 +208,8 @@ pub(crate) type KeyRange<'a> = (&'a [u8], Range<u32>);
 
 /// Encodes a group's keys: the primary, then the secondaries with their ranges.
 pub(crate) fn encode_keys(key: &[u8], secondary: &[KeyRange<'_>]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(key.len() + 2 + secondary.iter().map(|(k, _)| k.len() + 12).sum::<usize>());
+    let mut out =
+        Vec::with_capacity(key.len() + 2 + secondary.iter().map(|(k, _)| k.len() + 12).sum::<usize>());
     put_varint(&mut out, key.len() as u64);
     out.extend_from_slice(key);
     for (key, range) in secondary {

@@ -14,8 +14,6 @@
 //! The key index lives in memory and is rebuilt at open from the record headers (values are skipped, not read).
 //! That makes opening cost one small read a record; an index on disk comes when that is felt.
 
-
-
 mod error;
 pub mod format;
 mod scan;

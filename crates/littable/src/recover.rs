@@ -1,0 +1,467 @@
+//! Opening a shard: which files there are, which of their bytes count.
+//!
+//! Sealed segments have a run, or at least a footer: they were durable as a whole before that was written. What follows
+//! them is read. Each record may note up to where the shard was durable when it was made; with the highest such note
+//! known, whatever fails its checksum below it is damage, which is kept and reported, and the first that fails above it is
+//! where the power went: that and everything behind it is cut off.
+
+use crate::LittError;
+use crate::ctx::Ctx;
+use crate::doc::TEMPORARY;
+use crate::format::{FOOTER_BYTES, FrameHeader, SEGMENT_HEADER, Summary, position};
+use crate::keys::Place;
+use crate::lane::LaneState;
+use crate::run::{Run, parse_run_name};
+use crate::scan::{At, Found, Scanner, places};
+use crate::segment::{OpenSegment, Segment, parse_segment_name, read_header, segment_name};
+use crate::upkeep::write_run;
+use hearth_disk::{DiskFile, OpenMode};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What opening a shard found.
+pub(crate) struct Loaded {
+    pub state: LaneState,
+    pub synced: u64,
+    pub noted: u64,
+    pub last_group_end: u64,
+    pub next_sequence: u64,
+    pub active_is_empty: bool,
+    /// An empty segment that was made ahead.
+    pub next: Option<(Segment, Arc<dyn DiskFile>)>,
+}
+
+/// A segment without a run, as read.
+struct Read {
+    segment: Arc<Segment>,
+    file: Arc<dyn DiskFile>,
+    file_len: u64,
+    footer: Option<Summary>,
+    records: Vec<(Found, Result<Vec<(u64, FrameHeader)>, u64>)>,
+    /// Offsets of stretches that are no records, and have records behind them.
+    holes: Vec<u64>,
+    /// Offset behind the last record.
+    end: u64,
+    /// Whether what follows the last record and is no footer reaches to the end of the file.
+    garbage: bool,
+}
+
+impl Read {
+    fn position(&self, offset: u64) -> u64 {
+        position(self.segment.index(), offset)
+    }
+
+    /// Highest note of what was durable.
+    fn noted(&self) -> u64 {
+        let notes = self.records.iter().filter_map(|(found, _)| found.head.synced).max().unwrap_or(0);
+        notes.max(self.footer.map_or(0, |footer| self.position(footer.end)))
+    }
+}
+
+/// Loads a shard.
+pub(crate) fn load(ctx: &Arc<Ctx>, shard: u8) -> Result<Loaded, LittError> {
+    let (files, runs) = list(ctx, shard)?;
+    let mut state = LaneState { runs: open_runs(ctx, shard, runs)?, ..LaneState::default() };
+    for run in &state.runs {
+        for covered in &run.covered {
+            let index = covered.header.index;
+            let Some(path) = files.get(&index) else { continue };
+            let dictionary = match ctx.dictionary(covered.header.dictionary) {
+                // Its frames cannot be read then, and say so; the rest can.
+                Err(LittError::Corrupt { .. }) => None,
+                dictionary => dictionary?,
+            };
+            let segment = Segment::new(covered.header, path.clone(), dictionary);
+            state.segments.insert(index, Arc::new(segment));
+        }
+    }
+    let mut open = Vec::new();
+    let last = files.keys().next_back().copied();
+    for (index, path) in files.iter().filter(|(index, _)| !state.segments.contains_key(index)) {
+        open.extend(read(ctx, *index, path, Some(*index) == last)?);
+    }
+    // Segments below an indexed one lost their run: they were sealed, and are as durable as it is.
+    let sealed_below = state.segments.keys().next_back().copied().map_or(0, |index| position(index, 0));
+    let synced = open.iter().map(Read::noted).max().unwrap_or(0).max(sealed_below);
+    let previous = state.sealed().max_by_key(|(s, _)| s.index()).map(|(s, c)| (s.index(), c.summary));
+    cut_torn(ctx, &mut open, synced, previous)?;
+    finish(ctx, shard, state, open, synced, previous)
+}
+
+type Files = BTreeMap<u32, PathBuf>;
+type RunFiles = Vec<(u32, u32, PathBuf)>;
+
+/// The shard's files. Removes what a death left behind: temporary files, and segments that were collected.
+fn list(ctx: &Ctx, shard: u8) -> Result<(Files, RunFiles), LittError> {
+    let (mut files, mut runs) = (Files::new(), RunFiles::new());
+    let gone = ctx.state.lock().clone();
+    for dir in &ctx.dirs {
+        for entry in ctx.disk.list(dir).map_err(LittError::io(dir))? {
+            let Some(name) = entry.name.to_str() else { continue };
+            let path = dir.join(name);
+            if name.ends_with(TEMPORARY) && !ctx.read_only {
+                crate::doc::remove_if_there(&*ctx.disk, &path)?;
+            }
+            if let Some((of, index)) = parse_segment_name(name)
+                && of == shard
+            {
+                if gone.is_gone(shard, index) {
+                    if !ctx.read_only {
+                        crate::doc::remove_if_there(&*ctx.disk, &path)?;
+                    }
+                } else if files.insert(index, path.clone()).is_some() {
+                    return Err(LittError::corrupt(&path, 0, "segment lies in two roots"));
+                }
+            }
+            if let Some((of, first, last)) = parse_run_name(name)
+                && of == shard
+            {
+                runs.push((first, last, path));
+            }
+        }
+    }
+    let highest =
+        files.keys().next_back().copied().into_iter().chain(runs.iter().map(|(_, last, _)| *last)).max();
+    for index in 0..highest.map_or(0, |highest| highest + 1) {
+        if !files.contains_key(&index) && !gone.is_gone(shard, index) {
+            let path = ctx.dir_for(shard, index).join(segment_name(shard, index));
+            return Err(LittError::corrupt(&path, 0, "segment is missing"));
+        }
+    }
+    Ok((files, runs))
+}
+
+/// Opens the runs, the newest first, without those that a merge replaced and those that are damaged.
+fn open_runs(ctx: &Ctx, shard: u8, mut files: RunFiles) -> Result<Vec<Arc<Run>>, LittError> {
+    files.sort_by_key(|(first, last, _)| (*first, u32::MAX - last));
+    let mut runs: Vec<Arc<Run>> = Vec::new();
+    for (first, _, path) in files {
+        let run = match runs.last() {
+            // It lies in the one before.
+            Some(before) if first <= before.last => None,
+            _ => match Run::open(&*ctx.disk, &path, shard, &ctx.budget) {
+                // A merge beside a read-only store.
+                Err(error) if error.is_not_found() => None,
+                run => run?,
+            },
+        };
+        match run {
+            Some(run) => runs.push(Arc::new(run)),
+            None if ctx.read_only => {}
+            None => crate::doc::remove_if_there(&*ctx.disk, &path)?,
+        }
+    }
+    runs.reverse();
+    Ok(runs)
+}
+
+/// Reads a segment that has no run. `None` for a file that a death left while it was made.
+fn read(ctx: &Ctx, index: u32, path: &PathBuf, last: bool) -> Result<Option<Read>, LittError> {
+    let mode = if ctx.read_only { OpenMode::Read } else { OpenMode::ReadWrite };
+    let Some((header, file)) = read_header(&*ctx.disk, path, mode)? else {
+        if !last {
+            return Err(LittError::corrupt(path, 0, "segment header"));
+        }
+        if !ctx.read_only {
+            crate::doc::remove_if_there(&*ctx.disk, path)?;
+        }
+        return Ok(None);
+    };
+    if header.index != index {
+        return Err(LittError::corrupt(path, 0, "segment header of another segment"));
+    }
+    let segment = Arc::new(Segment::new(header, path.clone(), ctx.dictionary(header.dictionary)?));
+    let file_len = file.len().map_err(LittError::io(path))?;
+    let footer = read_footer(&segment, &*file, file_len)?;
+    let end = footer.map_or(file_len, |footer| footer.end);
+    let mut scanner = Scanner::new(&segment, file.clone(), end);
+    let (mut records, mut holes) = (Vec::new(), Vec::new());
+    let mut at = Scanner::START;
+    let mut garbage = false;
+    while at < end {
+        let found = match scanner.record_at(at)? {
+            At::Record(found) => found,
+            At::Bad => match scanner.resync(at + 1)? {
+                Some(found) => {
+                    holes.push(at);
+                    found
+                }
+                None => {
+                    garbage = true;
+                    break;
+                }
+            },
+        };
+        at = found.end;
+        let frames = scanner.frames(&found, false)?;
+        records.push((found, frames));
+    }
+    Ok(Some(Read { segment, file, file_len, footer, records, holes, end: at, garbage }))
+}
+
+fn read_footer(segment: &Segment, file: &dyn DiskFile, len: u64) -> Result<Option<Summary>, LittError> {
+    let Some(at) = len.checked_sub(FOOTER_BYTES as u64).filter(|at| *at >= SEGMENT_HEADER as u64) else {
+        return Ok(None);
+    };
+    let mut bytes = [0; FOOTER_BYTES];
+    file.read_exact_at(&mut bytes, at).map_err(|error| segment.read_error(at, error))?;
+    Ok(Summary::decode_footer(&bytes, segment.seed, at))
+}
+
+/// Cuts off what the power took: the first bad place above what is known to be durable, and all behind it.
+fn cut_torn(
+    ctx: &Ctx,
+    open: &mut Vec<Read>,
+    synced: u64,
+    previous: Option<(u32, Summary)>,
+) -> Result<(), LittError> {
+    let one_shard = ctx.options.shards == 1;
+    let mut expected = previous.map(|(index, summary)| (index, summary.next_sequence));
+    let (mut torn, mut lost) = (None, Vec::new());
+    for (number, read) in open.iter().enumerate() {
+        let sequence = read.records.first().and_then(|(found, _)| found.head.sequence);
+        // With one shard records are numbered without gaps: here the end of the segment before is missing.
+        if let (true, Some((before, next)), Some(first)) = (one_shard, expected, sequence)
+            && before + 1 == read.segment.index()
+            && first != next
+        {
+            if read.position(0) >= synced {
+                torn = Some((number, Scanner::START));
+                break;
+            }
+            lost.push(number);
+        }
+        if let Some(at) = torn_at(read, synced)? {
+            torn = Some((number, at));
+            break;
+        }
+        let groups = read.records.iter().filter(|(found, _)| !found.head.mark).count() as u64;
+        expected = match read.footer {
+            Some(footer) => Some((read.segment.index(), footer.next_sequence)),
+            None => match sequence {
+                Some(first) => Some((read.segment.index(), first + groups)),
+                // An empty segment goes on where the one before ended.
+                None => expected.map(|(_, next)| (read.segment.index(), next)),
+            },
+        };
+    }
+    lost.into_iter().for_each(|number| open[number].holes.push(Scanner::START));
+    let Some((number, at)) = torn else { return Ok(()) };
+    let behind = open.split_off(number + 1);
+    let read = &mut open[number];
+    read.records.retain(|(found, _)| found.end <= at);
+    read.holes.retain(|hole| *hole < at);
+    (read.end, read.footer, read.garbage) = (at, None, false);
+    if ctx.read_only {
+        return Ok(());
+    }
+    // From the back, so that a death in between leaves no gap.
+    for read in behind.iter().rev() {
+        crate::doc::remove_if_there(&*ctx.disk, &read.segment.path)?;
+        let dir = read.segment.path.parent().unwrap_or(&ctx.home);
+        ctx.disk.sync_dir(dir).map_err(LittError::io(dir))?;
+    }
+    let path = &read.segment.path;
+    read.file.set_len(at).and_then(|()| read.file.sync_data()).map_err(LittError::io(path))?;
+    read.file_len = at;
+    Ok(())
+}
+
+/// Offset of a segment's first bad place at or above what is durable.
+fn torn_at(read: &Read, synced: u64) -> Result<Option<u64>, LittError> {
+    if read.footer.is_some() {
+        return Ok(None);
+    }
+    let above = |offset: u64| read.position(offset) >= synced;
+    let mut bad = read.holes.iter().copied().filter(|hole| above(*hole)).min();
+    let mut scanner = Scanner::new(&read.segment, read.file.clone(), read.file_len);
+    for (found, frames) in &read.records {
+        if bad.is_some_and(|bad| found.start > bad) {
+            break;
+        }
+        if above(found.start) && (frames.is_err() || scanner.frames(found, true)?.is_err()) {
+            bad = Some(found.start);
+        }
+    }
+    let tail = (read.garbage && above(read.end)).then_some(read.end);
+    Ok(bad.or(tail))
+}
+
+fn finish(
+    ctx: &Arc<Ctx>,
+    shard: u8,
+    mut state: LaneState,
+    mut open: Vec<Read>,
+    synced: u64,
+    previous: Option<(u32, Summary)>,
+) -> Result<Loaded, LittError> {
+    let highest_sealed = previous.map_or(0, |(index, _)| index);
+    let mut last_group_end = previous.map_or(0, |(index, summary)| position(index, summary.end));
+    let mut next_sequence = previous.map_or(0, |(_, summary)| summary.next_sequence);
+    let mut noted = synced;
+    // What was made ahead stays ahead: a restart seals nothing and adds nothing.
+    let ahead = match &open[..] {
+        [.., before, last] if last.records.is_empty() && !last.garbage && before.footer.is_none() => {
+            open.pop()
+        }
+        _ => None,
+    };
+    let next = ahead.filter(|_| !ctx.read_only).map(|read| {
+        let Read { segment, file, .. } = read;
+        (Segment::new(segment.header, segment.path.clone(), segment.dictionary.clone()), file)
+    });
+    for read in open {
+        let index = read.segment.index();
+        if let Some(hole) = read.holes.first().copied().or(read.garbage.then_some(read.end)) {
+            state.damaged.get_or_insert_with(|| read.segment.corrupt(hole, "records lost"));
+        }
+        let groups = read.records.iter().filter(|(found, _)| !found.head.mark);
+        if let Some((found, _)) = groups.clone().last() {
+            last_group_end = last_group_end.max(position(index, found.end));
+        }
+        let sequences = read.records.iter().filter_map(|(found, _)| found.head.sequence).max();
+        let first = read.records.first().and_then(|(found, _)| found.head.sequence);
+        next_sequence = next_sequence
+            .max(sequences.map_or(0, |s| s + 1))
+            .max(first.map_or(0, |first| first + groups.clone().count() as u64))
+            .max(read.footer.map_or(0, |footer| footer.next_sequence));
+        noted = noted.max(read.noted());
+        let open = to_open(ctx, &read, next_sequence)?;
+        state.segments.insert(index, open.segment.clone());
+        // A sealed one that only lacks its run gets it at once, unless nothing may be written.
+        let sealed = read.footer.is_some() || index < highest_sealed;
+        if sealed && !ctx.read_only {
+            let run = Arc::new(write_run(ctx, shard, &open)?);
+            let at = state.runs.partition_point(|other| other.first > run.first);
+            state.runs.insert(at, run);
+            continue;
+        }
+        state.open.push(Arc::new(open));
+    }
+    let needs_active = state.open.is_empty();
+    if needs_active {
+        let index = state.segments.keys().next_back().map_or_else(
+            || ctx.state.lock().gone[usize::from(shard)].last().map_or(0, |(_, last)| last + 1),
+            |index| index + 1,
+        );
+        if ctx.read_only {
+            // Nothing is written to it; it stands for what a writer may have begun meanwhile.
+            let header = crate::format::SegmentHeader { shard, index, salt: [0; 16], dictionary: 0 };
+            let segment = Arc::new(Segment::new(header, ctx.home.join(segment_name(shard, index)), None));
+            state.open.push(Arc::new(OpenSegment::new(segment, Arc::new(NoFile), ctx.encoder(None), 0, 0)));
+        } else {
+            let dictionary = ctx.newest_dictionary()?;
+            let dir = ctx.dir_for(shard, index);
+            let (segment, file) = crate::segment::create(&*ctx.disk, dir, shard, index, dictionary)?;
+            let encoder = ctx.encoder(segment.dictionary.as_deref());
+            let start = SEGMENT_HEADER as u64;
+            let open = OpenSegment::new(Arc::new(segment), file, encoder, start, start);
+            state.segments.insert(index, open.segment.clone());
+            state.open.push(Arc::new(open));
+        }
+    }
+    let active = state.active();
+    let synced = position(active.segment.index(), active.end());
+    let active_is_empty = active.progress.lock().summary.records == 0;
+    Ok(Loaded {
+        synced,
+        noted: noted.min(synced),
+        last_group_end,
+        next_sequence,
+        active_is_empty,
+        next,
+        state,
+    })
+}
+
+/// A segment's keys in memory; syncs what was accepted of it.
+fn to_open(ctx: &Ctx, read: &Read, next_sequence: u64) -> Result<OpenSegment, LittError> {
+    // Behind a damaged end that is known to have been durable the segment goes on: nothing is written over.
+    let end = match read.footer {
+        None if read.garbage => read.file_len,
+        _ => read.end,
+    };
+    if !ctx.read_only && read.footer.is_none() && !read.records.is_empty() {
+        read.file.sync_data().map_err(LittError::io(&read.segment.path))?;
+    }
+    let encoder = ctx.encoder(read.segment.dictionary.as_deref());
+    let open = OpenSegment::new(read.segment.clone(), read.file.clone(), encoder, end, end);
+    {
+        let mut progress = open.progress.lock();
+        progress.digest_known = read.records.is_empty();
+        let age_ms = ctx.age().as_millis() as u64;
+        let mut summary = Summary { end, age_ms, next_sequence, ..Summary::default() };
+        let mut keys = open.keys.write();
+        for (found, frames) in read.records.iter().filter(|(found, _)| !found.head.mark) {
+            summary.records += 1;
+            summary.keys += found.keys.len() as u32;
+            summary.value_bytes += found.head.value_len;
+            summary.count_number(found.head.number);
+            let none = Vec::new();
+            let places: Vec<Place> = places(found, frames.as_ref().unwrap_or(&none));
+            keys.extend(found.keys.iter().zip(places).map(|((key, _), place)| (ctx.id(key), place)));
+        }
+        if summary.records > 0 {
+            progress.since = Some(ctx.clock.monotonic());
+        }
+        progress.summary = read.footer.unwrap_or(summary);
+        progress.sealed = read.footer.is_some();
+    }
+    Ok(open)
+}
+
+/// Reads the keys of a sealed segment again, whose run is damaged.
+pub(crate) fn reread(ctx: &Ctx, segment: &Arc<Segment>, summary: Summary) -> Result<OpenSegment, LittError> {
+    let file = ctx.handles.get(segment.uid, &segment.path)?;
+    let open = OpenSegment::new(segment.clone(), file.clone(), ctx.encoder(None), summary.end, summary.end);
+    let mut scanner = Scanner::new(segment, file, summary.end);
+    let mut at = Scanner::START;
+    {
+        let mut keys = open.keys.write();
+        while at < summary.end {
+            let found = match scanner.record_at(at)? {
+                At::Record(found) => found,
+                At::Bad => match scanner.resync(at + 1)? {
+                    Some(found) => found,
+                    None => break,
+                },
+            };
+            at = found.end;
+            if !found.head.mark {
+                let frames = scanner.frames(&found, false)?.unwrap_or_default();
+                let places = places(&found, &frames);
+                keys.extend(found.keys.iter().zip(places).map(|((key, _), place)| (ctx.id(key), place)));
+            }
+        }
+    }
+    let mut progress = open.progress.lock();
+    (progress.summary, progress.sealed) = (summary, true);
+    drop(progress);
+    Ok(open)
+}
+
+/// Stands in for the file of a segment that does not exist.
+#[derive(Debug)]
+struct NoFile;
+
+impl DiskFile for NoFile {
+    fn read_at(&self, _: &mut [u8], _: u64) -> std::io::Result<usize> {
+        Ok(0)
+    }
+    fn write_at(&self, _: &[u8], _: u64) -> std::io::Result<usize> {
+        Err(std::io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+    fn sync_data(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn sync_all(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn set_len(&self, _: u64) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+    fn len(&self) -> std::io::Result<u64> {
+        Ok(0)
+    }
+}

@@ -1,0 +1,264 @@
+//! One segment: a file that is appended to until it is sealed, and read by `pread` ever after.
+
+use crate::LittError;
+use crate::codec::{Dictionary, Encoder};
+use crate::format::{HeaderFault, SEGMENT_HEADER, SegmentHeader, Summary, VERSION, random};
+use crate::handles::next_uid;
+use crate::keys::{Id, Place};
+use hearth_disk::{Disk, DiskFile, OpenMode};
+use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A segment that exists.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub header: SegmentHeader,
+    pub seed: u64,
+    pub path: PathBuf,
+    /// Number of the file in this process.
+    pub uid: u64,
+    pub dictionary: Option<Arc<Dictionary>>,
+    /// Set when its file is going to be removed.
+    pub retired: AtomicBool,
+}
+
+impl Segment {
+    pub fn new(header: SegmentHeader, path: PathBuf, dictionary: Option<Arc<Dictionary>>) -> Self {
+        let retired = AtomicBool::new(false);
+        Self { header, seed: header.seed(), path, uid: next_uid(), dictionary, retired }
+    }
+
+    pub fn index(&self) -> u32 {
+        self.header.index
+    }
+
+    pub fn corrupt(&self, offset: u64, what: &'static str) -> LittError {
+        LittError::corrupt(&self.path, offset, what)
+    }
+
+    /// The error of a read at an offset.
+    pub fn read_error(&self, offset: u64, source: std::io::Error) -> LittError {
+        match source.kind() {
+            std::io::ErrorKind::UnexpectedEof => self.corrupt(offset, "file cut short"),
+            _ => LittError::io(&self.path)(source),
+        }
+    }
+
+    pub fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
+    }
+}
+
+/// Name of a segment's file.
+pub(crate) fn segment_name(shard: u8, index: u32) -> String {
+    format!("{shard:02}-{index:010}.seg")
+}
+
+/// Shard and index of a segment's file name.
+pub(crate) fn parse_segment_name(name: &str) -> Option<(u8, u32)> {
+    let (shard, index) = name.strip_suffix(".seg")?.split_once('-')?;
+    let parsed = (shard.parse().ok()?, index.parse().ok()?);
+    (segment_name(parsed.0, parsed.1) == name).then_some(parsed)
+}
+
+/// Makes a segment's file, with its header and its name durable: what is written to it later depends on neither.
+pub(crate) fn create(
+    disk: &dyn Disk,
+    dir: &Path,
+    shard: u8,
+    index: u32,
+    dictionary: Option<Arc<Dictionary>>,
+) -> Result<(Segment, Arc<dyn DiskFile>), LittError> {
+    let path = dir.join(segment_name(shard, index));
+    let number = dictionary.as_ref().map_or(0, |d| d.number);
+    let header = SegmentHeader { shard, index, salt: random(), dictionary: number };
+    let file = disk.create(&path).map_err(LittError::io(&path))?;
+    let written = file.write_all_at(&header.encode(), 0).and_then(|()| file.sync_data());
+    if let Err(error) = written {
+        let _ = disk.remove_file(&path);
+        return Err(LittError::io(&path)(error));
+    }
+    disk.sync_dir(dir).map_err(LittError::io(dir))?;
+    Ok((Segment::new(header, path, dictionary), file))
+}
+
+/// Opens a file and decodes its header. `Ok(None)` where it holds no more than a piece of a header, which is what a
+/// death while it was made leaves.
+pub(crate) fn read_header(
+    disk: &dyn Disk,
+    path: &Path,
+    mode: OpenMode,
+) -> Result<Option<(SegmentHeader, Arc<dyn DiskFile>)>, LittError> {
+    let file = disk.open(path, mode).map_err(LittError::io(path))?;
+    let len = file.len().map_err(LittError::io(path))?;
+    let mut bytes = [0; SEGMENT_HEADER];
+    let there = bytes.len().min(len as usize);
+    file.read_exact_at(&mut bytes[..there], 0).map_err(LittError::io(path))?;
+    match SegmentHeader::decode(&bytes) {
+        Ok(header) => Ok(Some((header, file))),
+        Err(HeaderFault::Newer(found)) => {
+            Err(LittError::NewerFormat { path: path.to_owned(), found, known: VERSION })
+        }
+        Err(HeaderFault::Damaged) if len <= SEGMENT_HEADER as u64 => Ok(None),
+        Err(HeaderFault::Damaged) => Err(LittError::corrupt(path, 0, "segment header")),
+    }
+}
+
+/// A segment whose key index is in memory: the one that is written to, and those that are about to be sealed.
+#[derive(Debug)]
+pub(crate) struct OpenSegment {
+    pub segment: Arc<Segment>,
+    pub file: Arc<dyn DiskFile>,
+    pub encoder: Encoder,
+    pub keys: RwLock<HashMap<Id, Place>>,
+    tail: RwLock<Tail>,
+    /// Held while the tail is written or the file is synced: how far the file is known to be durable.
+    io: Mutex<u64>,
+    pub progress: Mutex<Progress>,
+}
+
+/// What a segment holds so far.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    pub summary: Summary,
+    pub digest: crc32fast::Hasher,
+    /// Whether `digest` covers all records. Not after a reopening: then the file is read when it is sealed.
+    pub digest_known: bool,
+    /// Whether the file has its footer already.
+    pub sealed: bool,
+    /// When the first record was written, by the monotonic clock.
+    pub since: Option<std::time::Duration>,
+}
+
+/// Bytes that the file does not have yet.
+#[derive(Debug)]
+struct Tail {
+    /// Offset in the file of the first of them.
+    start: u64,
+    /// Bytes that are being written, or whose writing failed.
+    writing: Option<Arc<Vec<u8>>>,
+    /// Bytes behind those.
+    filling: Vec<u8>,
+}
+
+impl Tail {
+    fn end(&self) -> u64 {
+        self.start + self.writing.as_ref().map_or(0, |w| w.len() as u64) + self.filling.len() as u64
+    }
+}
+
+impl OpenSegment {
+    /// A segment whose file ends at `end`, durable as far as `synced`.
+    pub fn new(
+        segment: Arc<Segment>,
+        file: Arc<dyn DiskFile>,
+        encoder: Encoder,
+        end: u64,
+        synced: u64,
+    ) -> Self {
+        let tail = RwLock::new(Tail { start: end, writing: None, filling: Vec::new() });
+        let progress = Progress { digest_known: true, ..Progress::default() };
+        let (keys, io, progress) = (RwLock::default(), Mutex::new(synced), Mutex::new(progress));
+        Self { segment, file, encoder, keys, tail, io, progress }
+    }
+
+    /// Offset behind the last byte.
+    pub fn end(&self) -> u64 {
+        self.tail.read().end()
+    }
+
+    /// Offset up to which the file is known to be durable. Waits for a sync that runs.
+    pub fn synced(&self) -> u64 {
+        *self.io.lock()
+    }
+
+    /// Bytes that the operating system does not have yet.
+    pub fn buffered(&self) -> usize {
+        let tail = self.tail.read();
+        (tail.end() - tail.start) as usize
+    }
+
+    /// Appends to the tail.
+    pub fn append(&self, parts: &[&[u8]]) {
+        let mut tail = self.tail.write();
+        parts.iter().for_each(|part| tail.filling.extend_from_slice(part));
+    }
+
+    /// Fills `out` from an offset, if the tail has it; else the file does.
+    pub fn read_tail(&self, out: &mut [u8], offset: u64) -> bool {
+        let tail = self.tail.read();
+        let Some(at) = offset.checked_sub(tail.start).map(|at| at as usize) else { return false };
+        let writing = tail.writing.as_ref().map_or(&[][..], |w| w);
+        // A record is appended as a whole, so it never lies across the two.
+        let source = match at.checked_sub(writing.len()) {
+            None => writing.get(at..at + out.len()),
+            Some(at) => tail.filling.get(at..at + out.len()),
+        };
+        let Some(source) = source else { return false };
+        out.copy_from_slice(source);
+        true
+    }
+
+    /// Hands the tail to the operating system. Where that fails, the bytes stay and can be read, and the next call
+    /// tries again.
+    pub fn write_out(&self) -> Result<(), LittError> {
+        let _io = self.io.lock();
+        self.write_locked()
+    }
+
+    fn write_locked(&self) -> Result<(), LittError> {
+        // Twice at most: what was left by a failure, then what has come since.
+        for _ in 0..2 {
+            let (start, bytes) = {
+                let mut tail = self.tail.write();
+                if tail.writing.is_none() && !tail.filling.is_empty() {
+                    tail.writing = Some(Arc::new(std::mem::take(&mut tail.filling)));
+                }
+                let Some(bytes) = tail.writing.clone() else { return Ok(()) };
+                (tail.start, bytes)
+            };
+            self.file.write_all_at(&bytes, start).map_err(LittError::io(&self.segment.path))?;
+            let mut tail = self.tail.write();
+            tail.start += bytes.len() as u64;
+            tail.writing = None;
+            // The memory is used again where nobody reads from it.
+            if tail.filling.is_empty()
+                && let Ok(mut bytes) = Arc::try_unwrap(bytes)
+            {
+                bytes.clear();
+                tail.filling = bytes;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes everything durable that was appended before. Says how long the sync took.
+    ///
+    /// # Errors
+    /// `(false, error)` where writing failed, which may be tried again; `(true, error)` where syncing failed, which must
+    /// not.
+    pub fn sync(&self) -> Result<(), (bool, LittError)> {
+        let mut synced = self.io.lock();
+        let end = self.end();
+        if *synced >= end {
+            return Ok(());
+        }
+        self.write_locked().map_err(|error| (false, error))?;
+        self.file.sync_data().map_err(|error| (true, LittError::io(&self.segment.path)(error)))?;
+        *synced = end;
+        Ok(())
+    }
+}
+
+/// Checks both copies of a segment's header.
+pub(crate) fn check_header(segment: &Segment, file: &dyn DiskFile) -> Result<(), LittError> {
+    let mut bytes = [0; SEGMENT_HEADER];
+    file.read_exact_at(&mut bytes, 0).map_err(|error| segment.read_error(0, error))?;
+    match bytes == segment.header.encode() {
+        true => Ok(()),
+        false => Err(segment.corrupt(0, "segment header")),
+    }
+}

@@ -1,0 +1,501 @@
+//! Putting groups, flushing, and the end of a table.
+
+use crate::codec::is_raw;
+use crate::format::{
+    FRAME_BYTES, FRAME_HEADER, FrameHeader, Head, KeyRange, MAX_HEAD_BYTES, encode_keys, position, put_head,
+};
+use crate::keys::{Id, NO_NUMBER};
+use crate::lane::Lane;
+use crate::recover::Loaded;
+use crate::scan::{Found, places};
+use crate::segment::{self, OpenSegment};
+use crate::table::{Group, Table};
+use crate::{LittError, MAX_GROUP_KEYS, MAX_VALUE_BYTES};
+use hearth_disk::DiskFile;
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Segments with their keys in memory beyond which a put helps to seal them.
+const MAX_OPEN_SEGMENTS: usize = 4;
+/// Times the write buffer's size that may wait for the operating system before a put waits too.
+const MAX_BUFFERS: usize = 2;
+
+/// What puts share. Held for memory operations, and for making a segment where none was made ahead.
+#[derive(Debug, Default)]
+pub(crate) struct Writer {
+    pub lanes: Vec<LaneWriter>,
+    /// Number of the next record, over all shards where there are several.
+    pub sequence: u64,
+    pub total_keys: u64,
+    pub total_bytes: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct LaneWriter {
+    /// Position up to which the shard is durable, and what of that is noted in a record.
+    pub synced: u64,
+    pub noted: u64,
+    /// Position behind the last group.
+    pub end: u64,
+    /// Whether the next record is the first of its segment: it carries its number.
+    first: bool,
+}
+
+impl Writer {
+    pub fn push_lane(&mut self, loaded: &Loaded) {
+        self.sequence = self.sequence.max(loaded.next_sequence);
+        self.lanes.push(LaneWriter {
+            synced: loaded.synced,
+            noted: loaded.noted,
+            end: loaded.last_group_end,
+            first: loaded.active_is_empty,
+        });
+    }
+}
+
+/// A group's frames, ready but for the places in the file.
+struct Prepared<'a> {
+    dictionary: u32,
+    frames: Vec<(FrameHeader, Cow<'a, [u8]>)>,
+    stored: u64,
+    raw: bool,
+}
+
+fn prepare<'a>(open: &OpenSegment, value: &'a [u8]) -> Prepared<'a> {
+    let frame = |raw: &'a [u8]| {
+        let (codec, stored) = open.encoder.encode(raw);
+        (FrameHeader::of(codec, &stored), stored)
+    };
+    let frames: Vec<_> = value.chunks(FRAME_BYTES).map(frame).collect();
+    let stored = frames.iter().map(|(_, bytes)| (FRAME_HEADER + bytes.len()) as u64).sum();
+    let raw = frames.iter().all(|(header, _)| is_raw(header.codec));
+    Prepared { dictionary: open.segment.header.dictionary, frames, stored, raw }
+}
+
+impl Table {
+    /// Writes a value under one key; see [`Table::put_group`].
+    ///
+    /// # Errors
+    /// As [`Table::put_group`].
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), LittError> {
+        self.put_group(&Group::new(key, value))
+    }
+
+    /// Writes groups one after the other. Each is there as a whole or not at all; the batch is not.
+    ///
+    /// # Errors
+    /// As [`Table::put_group`]; groups before the one that failed are written.
+    pub fn put_batch(&self, groups: &[Group<'_>]) -> Result<(), LittError> {
+        groups.iter().try_for_each(|group| self.check(group))?;
+        groups.iter().try_for_each(|group| self.put_group(group))
+    }
+
+    /// Writes a value under a primary key, with secondary keys that name byte ranges of it: all or nothing. A key that
+    /// is there with equal bytes is left as it is; if all of them are, nothing is written. Readers see the group when
+    /// the call returns. It survives the process after [`Table::drain`], a power cut after [`Table::flush`].
+    ///
+    /// # Errors
+    /// [`LittError::Conflict`] where a key is there with other bytes, [`LittError::TooLarge`], [`LittError::BadRange`],
+    /// [`LittError::Pruned`] where the number is below the floor, [`LittError::ReadOnly`], and [`LittError::Io`] where
+    /// the disk does not take what was put before (it is full, say). Nothing is written then, and a later put may
+    /// succeed.
+    pub fn put_group(&self, group: &Group<'_>) -> Result<(), LittError> {
+        let start = Instant::now();
+        self.check(group)?;
+        let keys: Vec<KeyRange<'_>> = std::iter::once((group.key, 0..group.value.len() as u32))
+            .chain(group.secondary.iter().cloned())
+            .collect();
+        let ids: Vec<Id> = keys.iter().map(|(key, _)| self.ctx.id(key)).collect();
+        let encoded = encode_keys(group.key, group.secondary);
+        loop {
+            self.relieve()?;
+            let shard = self.shard_of(&ids[0]);
+            let lane = &self.lanes[shard];
+            let open = lane.state.read().active().clone();
+            let prepared = prepare(&open, group.value);
+            let mut writer = self.writer.lock();
+            self.ctx.check_writable()?;
+            if group.number.is_some_and(|number| number < self.ctx.floor()) {
+                return Err(self.ctx.pruned());
+            }
+            if self.all_there(&keys, &ids, group.value)? {
+                return Ok(());
+            }
+            let longest = MAX_HEAD_BYTES as u64 + encoded.len() as u64 + prepared.stored;
+            let open = self.room(&mut writer, lane, ids.len() as u32, longest)?;
+            if open.segment.header.dictionary != prepared.dictionary {
+                continue;
+            }
+            self.append(&mut writer, lane, &open, group, &keys, &ids, &encoded, &prepared);
+            drop(writer);
+            self.after_put(lane, &open);
+            self.ctx.metrics.write.record_duration(start.elapsed());
+            return Ok(());
+        }
+    }
+
+    /// With several shards, groups go to them by their primary key.
+    fn shard_of(&self, id: &Id) -> usize {
+        match self.lanes.len() {
+            1 => 0,
+            lanes => usize::from(u16::from_be_bytes([id[4] ^ id[10], id[5] ^ id[11]])) % lanes,
+        }
+    }
+
+    /// Hands full buffers over and lets background work start where the put made it necessary.
+    fn after_put(&self, lane: &Lane, open: &Arc<OpenSegment>) {
+        if open.buffered() >= self.ctx.options.write_buffer_bytes {
+            // What fails here is tried again by the next put, which then fails if it has to.
+            let _ = open.write_out();
+        }
+        if lane.state.read().open.len() > 1 {
+            self.store.poke(self);
+        }
+    }
+
+    /// Before a put: waits where more is buffered or unsealed than may be.
+    fn relieve(&self) -> Result<(), LittError> {
+        for lane in &self.lanes {
+            let (active, open) = {
+                let state = lane.state.read();
+                (state.active().clone(), state.open.len())
+            };
+            if active.buffered() >= MAX_BUFFERS * self.ctx.options.write_buffer_bytes.max(1) {
+                active.write_out()?;
+            }
+            if open > MAX_OPEN_SEGMENTS {
+                self.seal_full_segments()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, group: &Group<'_>) -> Result<(), LittError> {
+        let limit = |what, size: usize, limit: usize| match size > limit {
+            true => {
+                let (size, limit) = (size as u64, limit as u64);
+                Err(LittError::TooLarge { table: self.ctx.name.clone(), what, size, limit })
+            }
+            false => Ok(()),
+        };
+        limit("length of the value in bytes", group.value.len(), MAX_VALUE_BYTES)?;
+        limit("number of keys in the group", group.secondary.len() + 1, MAX_GROUP_KEYS)?;
+        limit("length of a key in bytes", group.key.len(), self.max_key_bytes())?;
+        for (key, range) in group.secondary {
+            limit("length of a key in bytes", key.len(), self.max_key_bytes())?;
+            if range.start > range.end || range.end as usize > group.value.len() {
+                let (table, start, end) = (self.ctx.name.clone(), range.start, range.end);
+                return Err(LittError::BadRange { table, start, end, len: group.value.len() as u64 });
+            }
+        }
+        if group.number == Some(NO_NUMBER) {
+            let (table, limit) = (self.ctx.name.clone(), NO_NUMBER - 1);
+            return Err(LittError::TooLarge { table, what: "number of the record", size: NO_NUMBER, limit });
+        }
+        Ok(())
+    }
+
+    /// Whether every key of a group is there with these bytes. A key whose stored bytes are damaged or collected counts
+    /// as missing: writing it again heals it.
+    fn all_there(&self, keys: &[KeyRange<'_>], ids: &[Id], value: &[u8]) -> Result<bool, LittError> {
+        let mut all = true;
+        let mut seen: HashSet<&Id> = HashSet::new();
+        let conflict = |key: &[u8]| LittError::Conflict { table: self.ctx.name.clone(), key: key.to_vec() };
+        for (at, ((key, range), id)) in keys.iter().zip(ids).enumerate() {
+            let bytes = &value[range.start as usize..range.end as usize];
+            if keys.len() > 1 && !seen.insert(id) {
+                // The key stands twice in the group.
+                let before = ids[..at].iter().position(|other| other == id).unwrap_or(at);
+                let range = &keys[before].1;
+                if value[range.start as usize..range.end as usize] != *bytes {
+                    return Err(conflict(key));
+                }
+            }
+            let hit = match self.find_id(id) {
+                Ok(Some((lane, hit))) if hit.place().is_some() && !self.is_pruned(&hit) => Some((lane, hit)),
+                Ok(_) | Err(LittError::Corrupt { .. }) => None,
+                Err(error) => return Err(error),
+            };
+            let Some((lane, hit)) = hit else {
+                all = false;
+                continue;
+            };
+            let len = hit.place().map_or(0, |place| place.len);
+            if len as usize != bytes.len() {
+                return Err(conflict(key));
+            }
+            match lane.load(&hit, 0..len) {
+                Ok((there, _)) if *there == *bytes => {}
+                Ok(_) => return Err(conflict(key)),
+                Err(LittError::Corrupt { .. } | LittError::Pruned { .. }) => all = false,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(all)
+    }
+
+    /// The segment for the next record; goes on to the next one where it is full.
+    fn room(
+        &self,
+        writer: &mut Writer,
+        lane: &Lane,
+        keys: u32,
+        longest: u64,
+    ) -> Result<Arc<OpenSegment>, LittError> {
+        let active = lane.state.read().active().clone();
+        let summary = active.progress.lock().summary;
+        let options = &self.ctx.options;
+        let full =
+            active.end() + longest > options.segment_bytes || summary.keys + keys > options.segment_keys;
+        if summary.records == 0 || !full {
+            return Ok(active);
+        }
+        self.roll(writer, lane)
+    }
+
+    /// Goes on to the next segment.
+    pub(crate) fn roll(&self, writer: &mut Writer, lane: &Lane) -> Result<Arc<OpenSegment>, LittError> {
+        let index = lane.state.read().active().segment.index() + 1;
+        let (segment, file) = {
+            let mut next = lane.next.lock();
+            match next.take() {
+                Some(next) if next.0.index() == index => next,
+                _ => self.make_segment(lane.shard, index)?,
+            }
+        };
+        writer.lanes[usize::from(lane.shard)].first = true;
+        let encoder = self.ctx.encoder(segment.dictionary.as_deref());
+        let start = crate::format::SEGMENT_HEADER as u64;
+        let open = Arc::new(OpenSegment::new(Arc::new(segment), file, encoder, start, start));
+        let mut state = lane.state.write();
+        state.segments.insert(index, open.segment.clone());
+        state.open.push(open.clone());
+        state.generation += 1;
+        drop(state);
+        writer.total_bytes += start;
+        Ok(open)
+    }
+
+    pub(crate) fn make_segment(
+        &self,
+        shard: u8,
+        index: u32,
+    ) -> Result<(segment::Segment, Arc<dyn DiskFile>), LittError> {
+        let dictionary = self.ctx.newest_dictionary()?;
+        segment::create(&*self.ctx.disk, self.ctx.dir_for(shard, index), shard, index, dictionary)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn append(
+        &self,
+        writer: &mut Writer,
+        lane: &Lane,
+        open: &OpenSegment,
+        group: &Group<'_>,
+        keys: &[KeyRange<'_>],
+        ids: &[Id],
+        encoded: &[u8],
+        prepared: &Prepared<'_>,
+    ) {
+        let several = self.lanes.len() > 1;
+        let sequence = writer.sequence;
+        let state = &mut writer.lanes[usize::from(lane.shard)];
+        let start = open.end();
+        let head = Head {
+            mark: false,
+            keys_len: encoded.len() as u64,
+            value_len: group.value.len() as u64,
+            stored_len: (!prepared.raw).then_some(prepared.stored),
+            number: group.number,
+            synced: (state.synced > state.noted).then_some(state.synced),
+            sequence: (several || state.first).then_some(sequence),
+        };
+        state.first = false;
+        state.noted = state.synced;
+        let seed = open.segment.seed;
+        let mut bytes = Vec::with_capacity(MAX_HEAD_BYTES + encoded.len());
+        let head_crc = put_head(&mut bytes, seed, start, &head, encoded);
+        let frames_at = start + bytes.len() as u64;
+        let mut at = frames_at;
+        let mut headers = Vec::with_capacity(prepared.frames.len());
+        let mut offsets = Vec::with_capacity(prepared.frames.len());
+        for (header, stored) in &prepared.frames {
+            headers.push(header.encode(seed, at));
+            offsets.push((at, *header));
+            at += (FRAME_HEADER + stored.len()) as u64;
+        }
+        let mut parts: Vec<&[u8]> = Vec::with_capacity(1 + 2 * headers.len());
+        parts.push(&bytes);
+        for (header, (_, stored)) in headers.iter().zip(&prepared.frames) {
+            parts.push(header);
+            parts.push(stored);
+        }
+        let found = Found {
+            start,
+            frames_at,
+            end: at,
+            head,
+            head_crc,
+            keys: keys.iter().map(|(_, range)| (Vec::new(), range.clone())).collect(),
+        };
+        open.append(&parts);
+        let table_age = self.ctx.options.ttl.is_some() || self.ctx.ttl.lock().is_some();
+        let age_ms = if table_age { self.ctx.age().as_millis() as u64 } else { 0 };
+        {
+            let mut progress = open.progress.lock();
+            progress.since.get_or_insert_with(|| self.ctx.clock.monotonic());
+            progress.digest.update(&head_crc.to_be_bytes());
+            headers.iter().for_each(|header| progress.digest.update(&header[..4]));
+            let summary = &mut progress.summary;
+            summary.end = at;
+            summary.records += 1;
+            summary.keys += ids.len() as u32;
+            summary.count_number(group.number);
+            summary.age_ms = summary.age_ms.max(age_ms);
+            summary.value_bytes += group.value.len() as u64;
+            summary.next_sequence = sequence + 1;
+        }
+        state.end = position(open.segment.index(), at);
+        {
+            let mut index = open.keys.write();
+            for (id, place) in ids.iter().zip(places(&found, &offsets)) {
+                index.insert(*id, place);
+            }
+        }
+        if let Some(cache) = &self.ctx.write_cache {
+            for ((at, _), raw) in offsets.iter().zip(group.value.chunks(FRAME_BYTES)) {
+                cache.put((open.segment.uid, *at), Arc::new(raw.to_vec()));
+            }
+        }
+        writer.sequence = sequence + 1;
+        writer.total_keys += ids.len() as u64;
+        writer.total_bytes += at - start;
+        let metrics = &self.ctx.metrics;
+        metrics.bytes_written.add(group.value.len() as u64);
+        metrics.keys_written.add(ids.len() as u64);
+        metrics.key_count.set_unsigned(writer.total_keys);
+        metrics.size_bytes.set_unsigned(writer.total_bytes);
+    }
+
+    /// Hands everything that was put before the call to the operating system: it survives the death of the process.
+    ///
+    /// # Errors
+    /// [`LittError::Io`]; what was put stays readable, and the next call tries again.
+    pub fn drain(&self) -> Result<(), LittError> {
+        for lane in &self.lanes {
+            let open = lane.state.read().open.clone();
+            open.iter().try_for_each(|open| open.write_out())?;
+        }
+        Ok(())
+    }
+
+    /// Makes everything durable that was put before the call, from any thread. Flushes that wait share one sync; one that
+    /// arrives while a sync runs waits for the next.
+    ///
+    /// # Errors
+    /// [`LittError::Io`]: where writing failed, the next flush tries again; where a sync failed, the table is read-only
+    /// from then on, because what the system did with the bytes is not known. [`LittError::ReadOnly`] where that was so
+    /// before.
+    pub fn flush(&self) -> Result<(), LittError> {
+        self.ctx.check_writable()?;
+        self.gate.flush(|| {
+            self.ctx.check_writable()?;
+            let metrics = &self.ctx.metrics;
+            let start = Instant::now();
+            self.sync_lanes()?;
+            metrics.segment_flush.record_duration(start.elapsed());
+            // Keys lie in the stream of values, and names of files are durable before anything is written to them: what
+            // is left to do for keys is to note how far the stream is durable.
+            let keys = Instant::now();
+            self.note_synced();
+            metrics.keymap_flush.record_duration(keys.elapsed());
+            metrics.flush_count.add(1);
+            metrics.flush.record_duration(start.elapsed());
+            Ok(())
+        })
+    }
+
+    /// Syncs the open segments of all shards, at the same time where there are several.
+    pub(crate) fn sync_lanes(&self) -> Result<(), LittError> {
+        let sync = |lane: &Lane| {
+            let open = lane.state.read().open.clone();
+            open.iter().try_for_each(|open| self.sync_segment(open))
+        };
+        if let [lane] = &self.lanes[..] {
+            return sync(lane);
+        }
+        std::thread::scope(|scope| {
+            let running: Vec<_> = self.lanes.iter().map(|lane| scope.spawn(move || sync(lane))).collect();
+            running
+                .into_iter()
+                .try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
+    }
+
+    pub(crate) fn sync_segment(&self, open: &OpenSegment) -> Result<(), LittError> {
+        open.sync().map_err(|(fatal, error)| {
+            if fatal {
+                self.ctx.fail(&error);
+            }
+            error
+        })
+    }
+
+    /// Takes what is durable now as what the next record of each shard notes.
+    fn note_synced(&self) {
+        let mut positions = Vec::with_capacity(self.lanes.len());
+        for lane in &self.lanes {
+            let open = lane.state.read().open.clone();
+            // The oldest segment with something unsynced bounds what is durable.
+            let bound = open.iter().find(|open| open.synced() < open.end()).or(open.last());
+            positions.extend(bound.map(|open| position(open.segment.index(), open.synced())));
+        }
+        let mut writer = self.writer.lock();
+        for (lane, position) in writer.lanes.iter_mut().zip(positions) {
+            lane.synced = lane.synced.max(position);
+        }
+    }
+
+    /// Notes at the end of each shard that all of it is durable, so that the next opening can tell damage from a torn
+    /// tail. Nothing is written where that is noted already.
+    pub(crate) fn close(&self) -> Result<(), LittError> {
+        self.flush()?;
+        let mut writer = self.writer.lock();
+        let mut marked = false;
+        for lane in &self.lanes {
+            let open = lane.state.read().active().clone();
+            let state = &mut writer.lanes[usize::from(lane.shard)];
+            if open.progress.lock().summary.records == 0 || state.synced <= state.noted {
+                continue;
+            }
+            let head = Head { mark: true, synced: Some(state.synced), ..Head::default() };
+            let mut bytes = Vec::new();
+            let crc = put_head(&mut bytes, open.segment.seed, open.end(), &head, &[]);
+            open.append(&[&bytes]);
+            let mut progress = open.progress.lock();
+            progress.digest.update(&crc.to_be_bytes());
+            progress.summary.end = open.end();
+            state.noted = state.synced;
+            marked = true;
+        }
+        drop(writer);
+        if marked {
+            self.sync_lanes()?;
+        }
+        if self.ctx.ttl.lock().is_some() {
+            self.ctx.update_state(|_| {})?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        if self.ctx.check_writable().is_ok() {
+            // Who wants to know whether it worked calls `flush` before.
+            let _ = self.close();
+        }
+    }
+}
