@@ -19,12 +19,19 @@ export function writePage() {
   const lines = [
     '# Benchmarks',
     '',
-    `Written by \`npm run bench -- ${printed.map((t) => t.name).join(' ')} --write\`: medians with lowest and highest, both sides in turn within one run.`,
+    `Written by \`npm run bench -- ${[...new Set(printed.map((t) => t.name))].join(' ')} --write\`: medians with lowest and highest, both sides in turn within one run.`,
     `This run: ${os.availableParallelism()} cores of ${cpu}, ${memory} GiB, Node ${process.version}. Figures of other machines differ; ratios less so.`,
   ]
-  for (const { name, heading, rows } of printed) {
+  for (const { name, heading, rows, title } of printed) {
     const cells = (row) => `| ${row.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`
-    lines.push('', `## ${name}`, '', WHAT[name], '', cells(heading), cells(heading.map(() => '---')), ...rows.map(cells))
+    lines.push(
+      '',
+      ...(title === undefined ? [`## ${name}`, '', WHAT[name]] : [`### ${title}`]),
+      '',
+      cells(heading),
+      cells(heading.map(() => '---')),
+      ...rows.map(cells),
+    )
   }
   fs.writeFileSync(path.join(ROOT, 'docs/benchmarks.md'), `${lines.join('\n')}\n`)
 }

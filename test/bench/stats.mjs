@@ -13,9 +13,10 @@ export const spread = (values, digits = 1) =>
 /** Every table printed so far, for the page that `--write` makes. */
 export const printed = []
 
-/** Prints rows of equal length under a heading, columns aligned. */
-export function table(name, heading, rows) {
-  printed.push({ name, heading, rows })
+/** Prints rows of equal length under a heading, columns aligned. `name` is the bench's; a bench with several tables gives the others a title. */
+export function table(name, heading, rows, title) {
+  printed.push({ name, heading, rows, title })
+  if (title !== undefined) console.log(`\n${title}`)
   const all = [heading, ...rows].map((row) => row.map(String))
   const widths = heading.map((_, i) => Math.max(...all.map((row) => row[i].length)))
   for (const row of all) {
