@@ -23,11 +23,14 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
     flatkv: { enableKvdbMetrics: settings['state-commit.flatkv.enable-kvdb-metrics'] },
     rpc: {
       gasCap: settings['evm.simulation_gas_limit'],
+      callTimeoutMs: settings['evm.simulation_evm_timeout'],
       logsMaxResults: settings['evm.max_log_no_block'],
+      logsMaxBytes: settings['evm.max_log_bytes'],
       logsMaxBlockRange: settings['evm.max_blocks_for_log'],
       feeHistoryMaxBlocks: settings['evm.fee_history_max_blocks'],
       txFeeCapWei: orZero(settings['evm.tx_fee_cap_gwei']) * WEI_PER_GWEI,
       allowUnprotectedTxs: settings['evm.allow_unprotected_txs'],
+      structLogMaxBytes: settings['evm.max_trace_struct_log_bytes'],
       traceTimeoutMs: settings['evm.trace_timeout'],
     },
     pool: {

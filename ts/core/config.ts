@@ -13,7 +13,11 @@ export interface NodeConfig {
   readonly flatkv: { readonly enableKvdbMetrics: boolean }
   readonly rpc: {
     readonly gasCap: number
+    /** Longest run of one simulated call, in milliseconds. */
+    readonly callTimeoutMs: number
     readonly logsMaxResults: number
+    /** Most bytes in one answer of eth_getLogs. */
+    readonly logsMaxBytes: number
     /** 0 is no limit. */
     readonly logsMaxBlockRange: number
     readonly feeHistoryMaxBlocks: number
@@ -22,6 +26,8 @@ export interface NodeConfig {
     readonly allowUnprotectedTxs: boolean
     /** Longest run of a whole trace call, in milliseconds. */
     readonly traceTimeoutMs: number
+    /** Most bytes of the struct logs of one transaction; 0 is no cap. */
+    readonly structLogMaxBytes: number
   }
   readonly pool: {
     readonly maxTransactions: number

@@ -85,8 +85,12 @@ pub struct FlatkvConfig {
 pub struct RpcLimits {
     /// Most gas a simulated call may use; 0 for no cap.
     pub gas_cap: u64,
+    /// Longest run of one simulated call, in milliseconds; 0 for no limit.
+    pub call_timeout_ms: u64,
     /// Most logs in one answer of `eth_getLogs`.
     pub logs_max_results: usize,
+    /// Most bytes in one answer of `eth_getLogs`.
+    pub logs_max_bytes: usize,
     /// Most blocks in the range of one `eth_getLogs`; 0 for no limit.
     pub logs_max_block_range: u64,
     /// Most blocks in one `eth_feeHistory`; longer requests are shortened, as go-ethereum does.
@@ -95,6 +99,8 @@ pub struct RpcLimits {
     pub tx_fee_cap_wei: u128,
     /// Longest run of a whole trace call, in milliseconds; a longer `timeout` of the request raises it.
     pub trace_timeout_ms: u64,
+    /// Most bytes of the struct logs of one transaction; 0 for no cap.
+    pub struct_log_max_bytes: u64,
     /// Whether legacy transactions without a chain id (EIP-155) are accepted.
     pub allow_unprotected_txs: bool,
 }
@@ -171,6 +177,7 @@ impl NodeConfig {
             ("workers.heavy.threads", self.workers.heavy.threads),
             ("workers.heavy.queue", self.workers.heavy.queue),
             ("rpc.logsMaxResults", self.rpc.logs_max_results),
+            ("rpc.logsMaxBytes", self.rpc.logs_max_bytes),
             ("pool.maxTransactions", self.pool.max_transactions),
             ("pool.maxPerAccount", self.pool.max_per_account),
         ];
@@ -192,8 +199,9 @@ mod tests {
             "caches": { "stateBytes": 1 },
             "flatkv": { "enableKvdbMetrics": true },
             "rpc": {
-                "gasCap": 50_000_000, "logsMaxResults": 10_000, "logsMaxBlockRange": 0,
-                "feeHistoryMaxBlocks": 1024, "traceTimeoutMs": 300_000, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
+                "gasCap": 50_000_000, "callTimeoutMs": 5000,
+                "logsMaxResults": 10_000, "logsMaxBytes": 67_108_864, "logsMaxBlockRange": 0,
+                "feeHistoryMaxBlocks": 1024, "traceTimeoutMs": 300_000, "structLogMaxBytes": 0, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
                 "allowUnprotectedTxs": false
             },
             "pool": {

@@ -45,6 +45,8 @@ pub struct Limits {
     pub call_timeout: Duration,
     /// Bytes for one transaction's recording.
     pub recording_bytes: usize,
+    /// Bytes for one transaction's struct logs; 0 for no cap.
+    pub struct_log_bytes: u64,
     /// Ends the trace early.
     pub cancel: Cancel,
 }
@@ -63,6 +65,7 @@ impl Default for Limits {
             started: Instant::now(),
             call_timeout: DEFAULT_CALL_TIMEOUT,
             recording_bytes: DEFAULT_RECORDING_LIMIT_BYTES,
+            struct_log_bytes: 0,
             cancel: Cancel::new(),
         }
     }

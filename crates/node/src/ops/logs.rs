@@ -12,11 +12,13 @@ use hearth_primitives::Height;
 use std::sync::atomic::Ordering;
 
 pub(super) fn get(home: &OpenHome, filter: &LogFilter) -> Answer {
+    let rpc = &home.config().rpc;
     let mut search = Search {
         home,
         filter,
         found: 0,
-        limit: home.config().rpc.logs_max_results,
+        max_logs: rpc.logs_max_results,
+        max_bytes: rpc.logs_max_bytes,
         writer: JsonWriter::default(),
     };
     search.writer.begin_array();
@@ -27,16 +29,17 @@ pub(super) fn get(home: &OpenHome, filter: &LogFilter) -> Answer {
                 return Err(NodeError::invalid_params(message));
             }
             let block = home.block_by_hash(&hash)?.ok_or(NodeError::UnknownBlock)?;
-            search.block(&block)?;
+            search.block(&block).map_err(|over| over.told(None))?;
         }
         None => {
             if let Some((first, last)) = range(home, filter)? {
-                for height in first.max(home.first_block())..=last {
+                let first = first.max(home.first_block());
+                for height in first..=last {
                     if home.stopping().load(Ordering::Relaxed) {
                         return Err(NodeError::Closed);
                     }
                     if let Some(block) = home.canonical(height)? {
-                        search.block(&block)?;
+                        search.block(&block).map_err(|over| over.told(Some((first, height))))?;
                     }
                 }
             }
@@ -67,8 +70,11 @@ fn range(home: &OpenHome, filter: &LogFilter) -> Result<Option<(Height, Height)>
         return Err(NodeError::invalid_params("block range extends beyond current head block"));
     }
     let limit = home.config().rpc.logs_max_block_range;
-    if limit != 0 && last - first > limit {
-        return Err(NodeError::LimitExceeded { message: format!("exceed maximum block range: {limit}") });
+    if limit != 0 && last - first >= limit {
+        let fits = first + limit - 1;
+        let message =
+            format!("exceed maximum block range: {limit}; try with the block range {first:#x} to {fits:#x}");
+        return Err(NodeError::LimitExceeded { message });
     }
     Ok(Some((first, last)))
 }
@@ -77,12 +83,51 @@ struct Search<'a> {
     home: &'a OpenHome,
     filter: &'a LogFilter,
     found: usize,
-    limit: usize,
+    /// Most logs of an answer.
+    max_logs: usize,
+    /// Most bytes of an answer.
+    max_bytes: usize,
     writer: JsonWriter,
 }
 
+/// Why a block could not be searched.
+enum Unsearched {
+    /// The answer would have more logs than allowed.
+    Logs(usize),
+    /// The answer would have more bytes than allowed.
+    Bytes(usize),
+    /// The stores failed.
+    Node(NodeError),
+}
+
+impl From<NodeError> for Unsearched {
+    fn from(error: NodeError) -> Self {
+        Self::Node(error)
+    }
+}
+
+impl Unsearched {
+    /// The error for the client. `range`: the first height searched, and the one whose logs were too many; everything
+    /// before that fits.
+    fn told(self, range: Option<(Height, Height)>) -> NodeError {
+        let over = match self {
+            Self::Logs(limit) => format!("query returned more than {limit} results"),
+            Self::Bytes(limit) => format!("query returned more than {limit} bytes"),
+            Self::Node(error) => return error,
+        };
+        let remedy = match range {
+            Some((first, full)) if full > first => {
+                format!("try with the block range {first:#x} to {:#x}", full - 1)
+            }
+            Some((_, full)) => format!("block {full:#x} alone has more: narrow addresses or topics"),
+            None => "the block alone has more: narrow addresses or topics".to_owned(),
+        };
+        NodeError::LimitExceeded { message: format!("{over}; {remedy}") }
+    }
+}
+
 impl Search<'_> {
-    fn block(&mut self, block: &StoredBlock) -> Result<(), NodeError> {
+    fn block(&mut self, block: &StoredBlock) -> Result<(), Unsearched> {
         let header = &block.block.header;
         if !may_match(&header.logs_bloom, self.filter) {
             return Ok(());
@@ -99,22 +144,20 @@ impl Search<'_> {
             };
             for log in receipt.logs() {
                 if matches(log, &self.filter.address, &self.filter.topics) {
-                    self.count()?;
+                    self.found += 1;
+                    if self.found > self.max_logs {
+                        return Err(Unsearched::Logs(self.max_logs));
+                    }
                     write_log(&mut self.writer, log, &place, log_index);
+                    // The bracket that closes the answer is still to come.
+                    if self.writer.len() >= self.max_bytes {
+                        return Err(Unsearched::Bytes(self.max_bytes));
+                    }
                 }
                 log_index += 1;
             }
         }
         Ok(())
-    }
-
-    fn count(&mut self) -> Result<(), NodeError> {
-        self.found += 1;
-        if self.found <= self.limit {
-            return Ok(());
-        }
-        let message = format!("query returned more than {} results", self.limit);
-        Err(NodeError::LimitExceeded { message })
     }
 }
 

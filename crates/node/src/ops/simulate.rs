@@ -8,9 +8,6 @@ use hearth_evm::{
 };
 use std::{sync::atomic::Ordering, time::Duration};
 
-/// Longest time of one simulated call (go-ethereum's default).
-const CALL_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// What both operations take.
 pub(super) struct Simulated {
     pub transaction: CallRequest,
@@ -46,7 +43,8 @@ fn at_site<T>(
     let hashes = chain.ledger().as_ref();
     let site = CallSite { spec: chain.spec(), header: &block.block.header, state: &state, hashes };
     let rpc = &home.config().rpc;
-    let limits = CallLimits { gas_cap: rpc.gas_cap, timeout: CALL_TIMEOUT, cancel: Some(home.stopping()) };
+    let timeout = Duration::from_millis(rpc.call_timeout_ms);
+    let limits = CallLimits { gas_cap: rpc.gas_cap, timeout, cancel: Some(home.stopping()) };
     run(site, limits).map_err(|error| match error {
         // Given up because the node closes, not because of the clock.
         CallError::Aborted(_) if home.stopping().load(Ordering::Relaxed) => NodeError::Closed,

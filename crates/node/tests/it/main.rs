@@ -4,6 +4,7 @@ mod case_home;
 mod dev_chain;
 mod forks;
 mod lifecycle;
+mod limits;
 mod rendering;
 mod replay;
 mod rpc_compat;

@@ -37,10 +37,13 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
         flatkv: FlatkvConfig { enable_kvdb_metrics: true },
         rpc: RpcLimits {
             gas_cap: 50_000_000,
+            call_timeout_ms: 5000,
             logs_max_results: 10_000,
+            logs_max_bytes: 64 << 20,
             logs_max_block_range: 0,
             fee_history_max_blocks: 1024,
             trace_timeout_ms: 300_000,
+            struct_log_max_bytes: 0,
             tx_fee_cap_wei: 1_000_000_000_000_000_000,
             allow_unprotected_txs: false,
         },

@@ -1,0 +1,396 @@
+// What each setting does that has an effect now: over a served node with a core of the test's own, or in what the core is told.
+// A setting without an effect is marked `inert` in its table; a setting that is neither here nor named as tested elsewhere fails.
+import http from 'node:http'
+import net from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { batchLimits, nodeConfig, rpcContext } from '../../ts/cli/node-config.ts'
+import { resolveSettings, SETTING_KEYS, type SettingKey, settingOf } from '../../ts/config/index.ts'
+import type { Core } from '../../ts/core/port.ts'
+import { makeDispatch } from '../../ts/rpc/dispatch.ts'
+import { type Server, startServer } from '../../ts/server/index.ts'
+import { fakeCore, fakeStream } from './fake-core.ts'
+
+type Flags = Partial<Record<SettingKey, string>>
+
+const settingsOf = (flags: Flags) => resolveSettings({ flags: new Map(Object.entries(flags)) }).settings
+
+/** Path in the core's configuration; text of the setting; what the core is told. */
+const TOLD: Partial<Record<SettingKey, readonly [path: string, text: string, value: unknown]>> = {
+  'evm.simulation_gas_limit': ['rpc.gasCap', '21000', 21_000],
+  'evm.simulation_evm_timeout': ['rpc.callTimeoutMs', '250ms', 250],
+  'evm.max_log_no_block': ['rpc.logsMaxResults', '7', 7],
+  'evm.max_log_bytes': ['rpc.logsMaxBytes', '1 MiB', 1_048_576],
+  'evm.max_blocks_for_log': ['rpc.logsMaxBlockRange', '7', 7],
+  'evm.fee_history_max_blocks': ['rpc.feeHistoryMaxBlocks', '7', 7],
+  'evm.tx_fee_cap_gwei': ['rpc.txFeeCapWei', 'none', 0],
+  'evm.allow_unprotected_txs': ['rpc.allowUnprotectedTxs', 'true', true],
+  'evm.max_trace_struct_log_bytes': ['rpc.structLogMaxBytes', '32 MiB', 33_554_432],
+  'evm.trace_timeout': ['rpc.traceTimeoutMs', '7s', 7000],
+  'state-commit.flatkv.enable-kvdb-metrics': ['flatkv.enableKvdbMetrics', 'false', false],
+  'workers.read_threads': ['workers.read.threads', '7', 7],
+  'workers.read_queue': ['workers.read.queue', '7', 7],
+  'workers.heavy_threads': ['workers.heavy.threads', '7', 7],
+  'workers.heavy_queue': ['workers.heavy.queue', '7', 7],
+  'storage.fsync': ['fsync', 'block', 'block'],
+  'storage.cache_mib': ['caches.stateBytes', '8', 8_388_608],
+  'txpool.max_transactions': ['pool.maxTransactions', '7', 7],
+  'txpool.max_per_account': ['pool.maxPerAccount', '7', 7],
+  'txpool.max_transaction_bytes': ['pool.maxTransactionBytes', '1 KiB', 1024],
+  'txpool.max_bytes': ['pool.maxBytes', '1 MiB', 1_048_576],
+  'txpool.price_bump_percent': ['pool.priceBumpPercent', '7', 7],
+  'txpool.min_tip_wei': ['pool.minTipWei', '7', 7],
+  'dev.gas_limit': ['dev.gasLimit', '1000000', 1_000_000],
+}
+
+/** Settings whose effect other files of tests show. */
+const ELSEWHERE: Partial<Record<SettingKey, string>> = {
+  'evm.max_request_body_bytes': 'server.test.ts: 413 for a body over the limit',
+  'evm.ws_max_payload_bytes': 'server.test.ts: closes on a message over the limit',
+  'evm.ws_max_in_flight': 'server.test.ts: serves a bounded number of messages of a connection at a time',
+  'evm.max_open_connections': 'server.test.ts: closes connections beyond the limit',
+  'evm.http_port': 'server.test.ts: refuses a port that is taken, with its setting',
+  'evm.ws_port': 'server.test.ts: shares the port of HTTP where both settings name it',
+  'evm.cors_origins': 'server.test.ts: lets the pages of allowed origins in',
+  'evm.ws_origins': 'server.test.ts: refuses other paths and other origins',
+  'metrics.enabled': 'metrics-scrape.test.ts',
+  'metrics.host': 'metrics-scrape.test.ts',
+  'metrics.port': 'metrics-scrape.test.ts',
+  'metrics.legacy': 'metrics-scrape.test.ts',
+}
+
+const opened: Server[] = []
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.stop()
+})
+
+/** A server over a core of the test's own, put together as `hearth start` does. */
+async function serve(flags: Flags, core: Core = fakeCore({ blockNumber: '"0x1b"', call: '"0x"' })): Promise<Server> {
+  const settings = settingsOf({ 'evm.http_port': '0', 'evm.ws_port': '0', ...flags })
+  const dispatch = makeDispatch(rpcContext(core, settings), batchLimits(settings), () => undefined)
+  const server = await startServer(settings, dispatch, () => undefined)
+  opened.push(server)
+  return server
+}
+
+interface Reply {
+  readonly status: number
+  readonly headers: http.IncomingHttpHeaders
+  readonly body: string
+}
+
+function post(url: string | undefined, body: string, headers: http.OutgoingHttpHeaders = {}): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const options = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, agent: false }
+    const request = http.request(url ?? '', options, (response) => {
+      let text = ''
+      response.on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+const asked = (method: string, params: unknown[] = []): string => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+
+async function ask(url: string | undefined, method: string, params: unknown[] = []): Promise<Record<string, unknown>> {
+  return JSON.parse((await post(url, asked(method, params))).body)
+}
+
+const errorOf = async (
+  url: string | undefined,
+  method: string,
+  params: unknown[],
+): Promise<{ code: number; message: string } | undefined> =>
+  (await ask(url, method, params)).error as { code: number; message: string } | undefined
+
+/** Whether a WebSocket can be opened. */
+const upgrades = (url: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = new WebSocket(url)
+    socket.on('open', () => {
+      socket.close()
+      resolve(true)
+    })
+    socket.on('error', () => resolve(false))
+  })
+
+/** Writes to a port and gives what came until the other side closed, and after how many milliseconds that was. */
+function talk(url: string | undefined, text: string, read = true): Promise<{ got: string; ms: number }> {
+  return new Promise((resolve) => {
+    const began = Date.now()
+    const socket = net.connect(Number(new URL(url ?? '').port), '127.0.0.1')
+    let got = ''
+    socket.on('data', (data) => {
+      got += data
+    })
+    if (!read) socket.pause()
+    socket.on('error', () => undefined)
+    socket.on('close', () => resolve({ got, ms: Date.now() - began }))
+    socket.write(text)
+  })
+}
+
+const HASH = `0x${'11'.repeat(32)}`
+const ADDRESSES = ['a', 'b', 'c'].map((c) => `0x${c.repeat(40)}`)
+const SLOTS = Object.fromEntries(['1', '2', '3'].map((c) => [`0x${c.repeat(64)}`, HASH]))
+const REFUSED_TRACER = { code: -32000, message: 'tracer prestateTracer is not allowed on this node; allowed: callTracer, muxTracer' }
+
+/** Settings whose effect shows in a served node. */
+const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
+  'evm.http_enabled': async () => {
+    const { httpUrl, wsUrl } = await serve({ 'evm.http_enabled': 'false' })
+    expect(httpUrl).toBeUndefined()
+    expect(await upgrades(wsUrl ?? '')).toBe(true)
+  },
+  'evm.ws_enabled': async () => {
+    const on = await serve({})
+    expect(await upgrades((on.httpUrl ?? '').replace('http', 'ws'))).toBe(true)
+    const { httpUrl, wsUrl } = await serve({ 'evm.ws_enabled': 'false' })
+    expect(wsUrl).toBeUndefined()
+    expect(await upgrades((httpUrl ?? '').replace('http', 'ws'))).toBe(false)
+    expect((await ask(httpUrl, 'eth_blockNumber')).result).toBe('0x1b')
+  },
+  'evm.http_host': async () => {
+    const { httpUrl, wsUrl } = await serve({ 'evm.http_host': '127.0.0.2' })
+    expect([httpUrl, wsUrl]).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.2:\d+$/), expect.stringMatching(/^ws:\/\/127\.0\.0\.1:/)])
+    expect((await ask(httpUrl, 'eth_blockNumber')).result).toBe('0x1b')
+  },
+  'evm.ws_host': async () => {
+    const { httpUrl, wsUrl } = await serve({ 'evm.ws_host': '127.0.0.2' })
+    expect([httpUrl, wsUrl]).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:/), expect.stringMatching(/^ws:\/\/127\.0\.0\.2:\d+$/)])
+    expect(await upgrades(wsUrl ?? '')).toBe(true)
+  },
+  'evm.namespaces': async () => {
+    const { httpUrl } = await serve({ 'evm.namespaces': 'rpc' })
+    expect((await ask(httpUrl, 'rpc_modules')).result).toEqual({ rpc: '1.0' })
+    expect((await errorOf(httpUrl, 'eth_blockNumber', []))?.code).toBe(-32601)
+  },
+  'evm.deny_list': async () => {
+    const { httpUrl } = await serve({ 'evm.deny_list': 'eth_call' })
+    const batch = `[${asked('eth_blockNumber')},${asked('eth_call', [{ to: ADDRESSES[0] }])}]`
+    expect(JSON.parse((await post(httpUrl, batch)).body)).toEqual([
+      { jsonrpc: '2.0', id: 1, result: '0x1b' },
+      { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'the method eth_call does not exist/is not available' } },
+    ])
+  },
+  'evm.read_timeout': async () => {
+    const { httpUrl } = await serve({ 'evm.read_timeout': '1s', 'evm.body_read_idle_timeout': 'off' })
+    const { got, ms } = await talk(httpUrl, 'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
+    expect(got).toMatch(/^HTTP\/1.1 408 /)
+    expect([ms >= 900, ms < 3000]).toEqual([true, true])
+  },
+  'evm.read_header_timeout': async () => {
+    const { httpUrl } = await serve({ 'evm.read_header_timeout': '1s' })
+    const { got, ms } = await talk(httpUrl, 'POST / HTTP/1.1\r\nhost: x\r\n')
+    expect(got).toMatch(/^HTTP\/1.1 408 /)
+    expect([ms >= 900, ms < 3000]).toEqual([true, true])
+  },
+  'evm.body_read_idle_timeout': async () => {
+    const { httpUrl } = await serve({ 'evm.body_read_idle_timeout': '300ms' })
+    const { got, ms } = await talk(httpUrl, 'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
+    expect(got).toMatch(/^HTTP\/1.1 408 [\s\S]*\r\n\r\nrequest timeout\n$/)
+    expect([ms >= 300, ms < 2000]).toEqual([true, true])
+  },
+  'evm.idle_timeout': async () => {
+    const { httpUrl } = await serve({ 'evm.idle_timeout': '1s' })
+    const body = asked('eth_blockNumber')
+    const { got, ms } = await talk(
+      httpUrl,
+      `POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    )
+    expect(got).toContain('"result":"0x1b"')
+    expect([ms >= 900, ms < 4000]).toEqual([true, true])
+  },
+  'evm.write_timeout': async () => {
+    // More than the buffers of both ends hold.
+    const size = 32 * 1024 * 1024
+    const { httpUrl, wsUrl } = await serve({ 'evm.write_timeout': '1s' }, fakeCore({ blockNumber: `"${'x'.repeat(size)}"` }))
+    const body = asked('eth_blockNumber')
+    const request = `POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    const connect = () => net.connect(Number(new URL(httpUrl ?? '').port), '127.0.0.1').on('error', () => undefined)
+    const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+    // Long enough for the server to see twice that nothing was taken, on a busy machine too.
+    const silence = 5000
+
+    const silent = async (): Promise<number> => {
+      const socket = connect()
+      socket.write(request)
+      await pause(silence)
+      let got = 0
+      socket.on('data', (data) => {
+        got += data.length
+      })
+      await new Promise((resolve) => socket.once('close', resolve))
+      return got
+    }
+    const silentSocket = async (): Promise<number> => {
+      const socket = new WebSocket(wsUrl ?? '')
+      const closed = new Promise<number>((resolve) => socket.on('close', resolve))
+      await new Promise((resolve) => socket.once('open', resolve))
+      socket.send(body)
+      socket.pause()
+      await pause(silence)
+      socket.resume()
+      return closed
+    }
+    /** Reads slowly but steadily, for longer than the limit. */
+    const slow = async (): Promise<[got: number, ms: number]> => {
+      const socket = connect()
+      const began = Date.now()
+      socket.write(request)
+      let got = 0
+      for await (const data of socket) {
+        got += (data as Buffer).length
+        if (Date.now() - began < 2000) await pause(20)
+      }
+      return [got, Date.now() - began]
+    }
+    const [cut, code, [whole, ms]] = await Promise.all([silent(), silentSocket(), slow()])
+    expect(cut).toBeLessThan(size)
+    expect(code).toBe(1006)
+    expect(whole).toBeGreaterThan(size)
+    expect(ms).toBeGreaterThan(1500)
+  },
+  'evm.batch_request_limit': async () => {
+    const { httpUrl } = await serve({ 'evm.batch_request_limit': '1' })
+    const answer = JSON.parse((await post(httpUrl, `[${asked('eth_blockNumber')},${asked('eth_blockNumber')}]`)).body)
+    expect(answer).toEqual([{ jsonrpc: '2.0', id: 1, error: { code: -32600, message: 'batch too large' } }])
+  },
+  'evm.batch_response_max_size': async () => {
+    const core = fakeCore({ blockNumber: `"${'x'.repeat(1024)}"` })
+    const { httpUrl } = await serve({ 'evm.batch_response_max_size': '1024', 'evm.batch_concurrency': '1' }, core)
+    const answer = JSON.parse((await post(httpUrl, `[${asked('eth_blockNumber')},${asked('eth_blockNumber')}]`)).body)
+    expect(answer[0].result).toHaveLength(1024)
+    expect(answer[1].error).toEqual({ code: -32003, message: 'response too large' })
+  },
+  'evm.batch_concurrency': async () => {
+    let running = 0
+    let most = 0
+    const core = fakeCore({
+      blockNumber: async () => {
+        most = Math.max(most, ++running)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        running--
+        return '1'
+      },
+    })
+    const { httpUrl } = await serve({ 'evm.batch_concurrency': '3' }, core)
+    await post(httpUrl, `[${Array.from({ length: 12 }, () => asked('eth_blockNumber')).join(',')}]`)
+    expect(most).toBe(3)
+  },
+  'evm.gzip_threshold_bytes': async () => {
+    const encoding = async (threshold: string) => {
+      const { httpUrl } = await serve({ 'evm.gzip_threshold_bytes': threshold })
+      return (await post(httpUrl, asked('eth_blockNumber'), { 'accept-encoding': 'gzip' })).headers['content-encoding']
+    }
+    expect([await encoding('16'), await encoding('1 KiB')]).toEqual(['gzip', undefined])
+  },
+  'evm.gzip_level': async () => {
+    const text = Array.from({ length: 4000 }, (_, i) => (i * i).toString(36)).join(' ')
+    const size = async (level: string) => {
+      const { httpUrl } = await serve({ 'evm.gzip_level': level }, fakeCore({ blockNumber: JSON.stringify(text) }))
+      return Number((await post(httpUrl, asked('eth_blockNumber'), { 'accept-encoding': 'gzip' })).headers['content-length'])
+    }
+    expect(await size('9')).toBeLessThan(await size('1'))
+  },
+  'evm.trace_transaction_timeout': async () => {
+    const core = fakeCore({}, () => fakeStream(['1']))
+    const { httpUrl } = await serve({ 'evm.trace_transaction_timeout': '7s' }, core)
+    await ask(httpUrl, 'debug_traceTransaction', [HASH])
+    await ask(httpUrl, 'debug_traceTransaction', [HASH, { timeout: '1s' }])
+    expect(core.asked.map(([, args]) => (args as { config: unknown }).config)).toEqual([{ timeout: '7000ms' }, { timeout: '1s' }])
+  },
+  'evm.trace_stall_timeout': async () => {
+    const chunk = 'x'.repeat(1024 * 1024)
+    const stream = fakeStream(['"', ...Array.from({ length: 64 }, () => chunk), '"'])
+    const { httpUrl } = await serve(
+      { 'evm.trace_stall_timeout': '200ms' },
+      fakeCore({}, () => stream),
+    )
+    const body = asked('debug_traceTransaction', [HASH])
+    const request = `POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    const socket = net.connect(Number(new URL(httpUrl ?? '').port), '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write(request)
+    await expect.poll(() => stream.cancelled, { timeout: 5000 }).toBe(true)
+    expect(stream.taken).toBeLessThan(66)
+    socket.destroy()
+  },
+  'evm.trace_allowed_tracers': async () => {
+    const { httpUrl } = await serve(
+      { 'evm.trace_allowed_tracers': 'callTracer,muxTracer' },
+      fakeCore({}, () => fakeStream(['{}'])),
+    )
+    const trace = (config?: unknown) => errorOf(httpUrl, 'debug_traceTransaction', [HASH, config])
+    expect(await trace({ tracer: 'callTracer' })).toBeUndefined()
+    expect(await trace({ tracer: 'muxTracer', tracerConfig: { callTracer: {}, muxTracer: { callTracer: null } } })).toBeUndefined()
+    expect(await trace({ tracer: 'prestateTracer' })).toEqual(REFUSED_TRACER)
+    expect(await trace({ tracer: 'callTracer', TRACER: 'prestateTracer' })).toEqual(REFUSED_TRACER)
+    expect(await trace({ tracer: 'muxTracer', TracerConfig: { muxTracer: { prestateTracer: {} } } })).toEqual(REFUSED_TRACER)
+    for (const config of [undefined, {}, { tracer: null }, { tracer: 'callTracer', Tracer: null }]) {
+      expect((await trace(config))?.message).toMatch(/^tracer structLogger is not allowed/)
+    }
+    expect((await errorOf(httpUrl, 'debug_traceCall', [{}, 'latest', { tracer: 'prestateTracer' }]))?.code).toBe(-32000)
+    expect((await errorOf(httpUrl, 'debug_traceBlockByNumber', ['0x1', { tracer: 'prestateTracer' }]))?.code).toBe(-32000)
+  },
+  'evm.trace_allow_js_tracers': async () => {
+    const script = { tracer: '{step(){}, fault(){}, result(){}}' }
+    const core = fakeCore({}, () => fakeStream(['{}']))
+    const { httpUrl } = await serve({ 'evm.trace_allow_js_tracers': 'false' }, core)
+    const refused = { code: -32000, message: 'JavaScript tracers are not allowed on this node' }
+    expect(await errorOf(httpUrl, 'debug_traceTransaction', [HASH, script])).toEqual(refused)
+    expect(core.asked).toEqual([])
+    const open = await serve({}, core)
+    expect(await errorOf(open.httpUrl, 'debug_traceTransaction', [HASH, script])).toBeUndefined()
+  },
+  'evm.max_state_override_accounts': async () => {
+    const { httpUrl } = await serve({ 'evm.max_state_override_accounts': '2' })
+    const named = (n: number) => [{}, 'latest', Object.fromEntries(ADDRESSES.slice(0, n).map((a) => [a, { nonce: '0x1' }]))]
+    expect(await errorOf(httpUrl, 'eth_call', named(2))).toBeUndefined()
+    expect(await errorOf(httpUrl, 'eth_call', named(3))).toEqual({
+      code: -32005,
+      message: 'state overrides name 3 accounts, more than the limit of 2',
+    })
+    expect((await errorOf(httpUrl, 'eth_estimateGas', named(3)))?.code).toBe(-32005)
+    expect((await errorOf(httpUrl, 'debug_traceCall', [{}, 'latest', { stateOverrides: named(3)[2] }]))?.code).toBe(-32005)
+    expect((await errorOf(httpUrl, 'debug_traceCallMany', [[], {}, { stateOverrides: named(3)[2] }]))?.code).toBe(-32005)
+    const open = await serve({ 'evm.max_state_override_accounts': 'off' })
+    expect(await errorOf(open.httpUrl, 'eth_call', named(3))).toBeUndefined()
+  },
+  'evm.max_state_override_slots': async () => {
+    const { httpUrl } = await serve({ 'evm.max_state_override_slots': '5' })
+    const [a = '', b = ''] = ADDRESSES
+    const { [HASH]: _none, ...two } = Object.fromEntries(Object.entries(SLOTS).slice(0, 2))
+    expect(await errorOf(httpUrl, 'eth_call', [{}, 'latest', { [a]: { state: SLOTS }, [b]: { stateDiff: two } }])).toBeUndefined()
+    expect(await errorOf(httpUrl, 'eth_call', [{}, 'latest', { [a]: { state: SLOTS }, [b]: { stateDiff: SLOTS } }])).toEqual({
+      code: -32005,
+      message: 'state overrides name 6 slots, more than the limit of 5',
+    })
+  },
+}
+
+it('every setting with an effect has a test of it', () => {
+  const tested = [...Object.keys(SERVED), ...Object.keys(TOLD), ...Object.keys(ELSEWHERE)]
+  expect(tested.sort()).toEqual(SETTING_KEYS.filter((key) => settingOf(key).inert !== true).sort())
+})
+
+describe('what is served', () => {
+  it.each(Object.entries(SERVED))('%s', async (_key, shows) => shows(), 20_000)
+})
+
+describe('what the core is told', () => {
+  const flat = (value: unknown, path: string): [string, unknown][] =>
+    value !== null && typeof value === 'object'
+      ? Object.entries(value).flatMap(([name, inner]) => flat(inner, path === '' ? name : `${path}.${name}`))
+      : [[path, value]]
+  const told = (flags: Flags) => Object.fromEntries(flat(nodeConfig('/h', 'start', settingsOf(flags)), ''))
+
+  it.each(Object.entries(TOLD))('%s', (key, [path, text, value]) => {
+    expect(told({ [key]: text })).toEqual({ ...told({}), [path]: value })
+    expect(told({})[path]).not.toEqual(value)
+  })
+})
