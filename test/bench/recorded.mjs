@@ -160,6 +160,8 @@ async function anvilRow(name, ours, anvil, method, params) {
     const want = await result(anvil.url, method, params)
     const ms = Number(process.hrtime.bigint() - began) / 1e6
     const equal = compared(await result(ours.url, method, params), want, params[1].tracer)
+    // Who answers something else has not won.
+    if (equal === 'DIFFERENT') return [name, spread(list), ms.toFixed(1), 'void', equal]
     const ratio = ms / median(list)
     return [name, spread(list), ms.toFixed(1), `${ratio.toFixed(1)}${ratio < 1 ? '  LOSING' : ''}`, equal]
   } catch (e) {
