@@ -23,6 +23,8 @@ export declare class NativeJob {
 export declare class NativeNode {
   /** Answers `{"op":…,"args":…}` on one of the node's threads. */
   request(json: string): Promise<Buffer>
+  /** The values of all native instruments: `[{"name":…,"series":[…]}]`. */
+  metricsSnapshot(): string
   /** Starts work whose result may be large. */
   stream(json: string): NativeStream
   /** Lets running requests finish, flushes and closes the stores, on a thread of its own. */
@@ -39,6 +41,9 @@ export declare class NativeStream {
 
 /** The funded accounts of the dev chain: `[{"address":…,"privateKey":…}]`. */
 export declare function devAccounts(): string
+
+/** The table of native instruments: `[{"name":…,"kind":…,"unit":…,"help":…,"labels":[…],"buckets":[…]}]`. */
+export declare function metricsCatalog(): string
 
 /** Opens a home on a thread of its own: replaying a log may take a while. Resolves to the node or to an error value. */
 export declare function openNode(config: string): Promise<NativeNode | Buffer>

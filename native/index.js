@@ -773,11 +773,12 @@ if (
   }
 }
 
-const { NativeJob, NativeNode, NativeStream, devAccounts, openNode, startJob, startReplay } = nativeBinding
+const { NativeJob, NativeNode, NativeStream, devAccounts, metricsCatalog, openNode, startJob, startReplay } = nativeBinding
 export { NativeJob }
 export { NativeNode }
 export { NativeStream }
 export { devAccounts }
+export { metricsCatalog }
 export { openNode }
 export { startJob }
 export { startReplay }

@@ -9,7 +9,7 @@ mod jobs;
 mod node;
 
 pub use jobs::{NativeJob, start_job};
-pub use node::{NativeNode, NativeStream, dev_accounts, open_node, start_replay};
+pub use node::{NativeNode, NativeStream, dev_accounts, metrics_catalog, open_node, start_replay};
 
 /// Node dlopens this library after its start, when no more static TLS may be had: `local_dynamic_tls` needs none.
 #[global_allocator]

@@ -53,6 +53,12 @@ impl NativeNode {
         Ok(promise)
     }
 
+    /// The values of all native instruments: `[{"name":…,"series":[…]}]`.
+    #[napi(catch_unwind)]
+    pub fn metrics_snapshot(&self) -> String {
+        self.node.metrics_snapshot()
+    }
+
     /// Starts work whose result may be large.
     #[napi(catch_unwind)]
     pub fn stream(&self, json: String) -> NativeStream {
@@ -115,6 +121,12 @@ fn tell(settle: Settle<Option<Answer>>, next: hearth_node::NextChunk) {
         Ok(chunk) => chunk.map(Answer::ok),
         Err(error) => Some(Answer::from(Err(error))),
     });
+}
+
+/// The table of native instruments: `[{"name":…,"kind":…,"unit":…,"help":…,"labels":[…],"buckets":[…]}]`.
+#[napi(catch_unwind)]
+pub fn metrics_catalog() -> String {
+    hearth_node::metrics_catalog()
 }
 
 /// The funded accounts of the dev chain: `[{"address":…,"privateKey":…}]`.

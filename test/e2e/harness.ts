@@ -30,6 +30,8 @@ export interface RunningNode {
   readonly url: string
   /** JSON-RPC over WebSocket alone. */
   readonly ws: string
+  /** The scrape page; undefined where metrics are off. */
+  readonly metrics: string | undefined
   readonly pid: number
   /** What it printed. */
   readonly log: () => string
@@ -63,7 +65,8 @@ export async function startNode(args: readonly string[]): Promise<RunningNode> {
     child.kill(signal)
     return ended
   }
-  return { url, ws, pid: child.pid as number, log: () => log, stop }
+  const metrics = /^Metrics are on (\S+)$/m.exec(log)?.[1]
+  return { url, ws, metrics, pid: child.pid as number, log: () => log, stop }
 }
 
 /** One JSON-RPC call over HTTP: the parsed answer. */

@@ -37,6 +37,7 @@ export function fakeStream(chunks: readonly (string | Error)[]): FakeStream {
 export function fakeCore(
   replies: Record<string, Reply>,
   stream: () => ResultStream = () => fakeStream([]),
+  native: FakeNative = fakeNative(),
 ): Core & { asked: [string, unknown][] } {
   const asked: [string, unknown][] = []
   return {
@@ -52,6 +53,7 @@ export function fakeCore(
       asked.push([op, args])
       return stream()
     },
+    metricsSnapshot: () => native.snapshot(),
     close: async () => undefined,
   }
 }

@@ -1,5 +1,7 @@
 // The pages of docs/ that come out of tables.
 import { settingsPage } from '../config/index.ts'
+import { metricsCatalog } from '../core/native.ts'
+import { metricsPage } from '../metrics/page.ts'
 import { errorsPage } from '../rpc/errors-page.ts'
 import { rpcPage } from '../rpc/page.ts'
 import { lifecyclePage } from './lifecycle-page.ts'
@@ -9,5 +11,6 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'settings.md': settingsPage,
   'rpc.md': rpcPage,
   'errors.md': errorsPage,
+  'metrics.md': () => metricsPage(metricsCatalog()),
   'lifecycle.md': lifecyclePage,
 }

@@ -49,6 +49,10 @@ class NativeCore implements Core {
     return new Stream(this.node.stream(JSON.stringify({ op, args })))
   }
 
+  metricsSnapshot(): string {
+    return this.node.metricsSnapshot()
+  }
+
   async close(): Promise<void> {
     unwrap(await this.node.close())
   }
@@ -74,6 +78,9 @@ export function startJob(job: Job): RunningJob {
 
 /** Starts traces of files without a home: lines of JSON, one for each file and configuration. */
 export const startReplay = (job: ReplayJob): ResultStream => new Stream(native.startReplay(JSON.stringify(job)))
+
+/** The core's table of instruments, as JSON: an array of `{name, kind, unit, help, labels: [{key, values?}], buckets?}`. */
+export const metricsCatalog = (): string => native.metricsCatalog()
 
 /** An account of the dev chain; its key is published, so it is worth nothing on any other chain. */
 export interface DevAccount {

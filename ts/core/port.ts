@@ -117,6 +117,11 @@ export interface Core {
   request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array>
   /** Starts work whose result may be large. */
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream
+  /**
+   * Values of the core's instruments at this moment, as JSON: an array of `{name, series}` in the order of the catalogue; a series is
+   * `{labels, value}`, or `{labels, counts, sum, count}` of a histogram, whose counts are not cumulative and end with the one above all bounds.
+   */
+  metricsSnapshot(): string
   /** Ends the work that runs and closes every store. Later requests reject with the kind `closed`. */
   close(): Promise<void>
 }

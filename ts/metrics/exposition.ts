@@ -35,17 +35,25 @@ function bound(value: number, format: Format): string {
 const pairs = (labels: Labels): string[] => Object.entries(labels).map(([key, value]) => `${key}="${escapeValue(String(value))}"`)
 const braced = (all: readonly string[]): string => (all.length === 0 ? '' : `{${all.join(',')}}`)
 
-/** What stands before the values of a series: one text a line. */
-interface Prefixes {
+/** What is kept of a series between two pages. */
+interface Kept {
   readonly name: string
+  /** What stands before the value on each line, the end of the line before included. */
   readonly lines: readonly string[]
+  /** The whole text of a histogram when it had this count and this sum. */
+  text: string
+  count: number
+  sum: number
 }
 
-/** Writes pages of one format. A series' texts are made once: at a scrape only the numbers are new. */
+/**
+ * Writes pages of one format. What stands before the numbers is made once, and a histogram that did not move keeps its whole text: most of
+ * them stand still between two scrapes. Pieces are joined once, for strings that are put together twice cost more than all the rest.
+ */
 export class Exposition {
   private readonly format: Format
   private readonly instruments: ReadonlyMap<string, Instrument>
-  private readonly prefixes = new WeakMap<Labels, Prefixes>()
+  private readonly kept = new WeakMap<Labels, Kept>()
 
   constructor(format: Format, instruments: readonly Instrument[]) {
     this.format = format
@@ -62,8 +70,9 @@ export class Exposition {
         this.family(instrument, metric, out)
       }
     }
-    if (this.format === 'openmetrics') out.push('# EOF\n')
-    return out.join('')
+    out.push(this.format === 'openmetrics' ? '\n# EOF\n' : '\n')
+    // Every piece begins with the end of the line before it; there is none before the first.
+    return out.join('').slice(1)
   }
 
   private family(instrument: Instrument, metric: MetricData, out: string[]): void {
@@ -75,8 +84,8 @@ export class Exposition {
       }
     } else if (metric.dataPointType === DataPointType.SUM || metric.dataPointType === DataPointType.GAUGE) {
       for (const { attributes, value } of metric.dataPoints) {
-        const [line] = this.prefixesOf(instrument, attributes, () => [`${sampleName(instrument)}${braced(pairs(attributes))} `])
-        out.push(`${line}${number(value)}\n`)
+        const { lines } = this.keptOf(instrument, attributes, () => [`\n${sampleName(instrument)}${braced(pairs(attributes))} `])
+        out.push(lines[0] as string, number(value))
       }
     }
   }
@@ -89,46 +98,54 @@ export class Exposition {
     const family = open && kind === 'counter' && bare !== true ? sample.replace(/_total$/, '') : sample
     const type = open && bare === true ? 'unknown' : kind
     const word = UNIT_WORDS[unit]
-    const shown = open && word !== undefined && family.endsWith(`_${word}`) ? `# UNIT ${family} ${word}\n` : ''
+    const shown = open && word !== undefined && family.endsWith(`_${word}`) ? `\n# UNIT ${family} ${word}` : ''
     const text = open ? escapeValue(help) : escapeHelp(help)
-    return `# HELP ${family} ${text}\n# TYPE ${family} ${type}\n${shown}`
+    return `\n# HELP ${family} ${text}\n# TYPE ${family} ${type}${shown}`
   }
 
   private histogram(instrument: Instrument, { attributes, value }: DataPoint<Distribution>, out: string[]): void {
     const { boundaries, counts } = value.buckets
-    const lines = this.prefixesOf(instrument, attributes, () => {
+    const kept = this.keptOf(instrument, attributes, () => {
       const labels = pairs(attributes)
       const buckets = [...boundaries, Number.POSITIVE_INFINITY].map(
-        (le) => `${instrument.name}_bucket${braced([...labels, `le="${bound(le, this.format)}"`])} `,
+        (le) => `\n${instrument.name}_bucket${braced([...labels, `le="${bound(le, this.format)}"`])} `,
       )
-      return [...buckets, `${instrument.name}_sum${braced(labels)} `, `${instrument.name}_count${braced(labels)} `]
+      return [...buckets, `\n${instrument.name}_sum${braced(labels)} `, `\n${instrument.name}_count${braced(labels)} `]
     })
-    let total = 0
-    for (let i = 0; i <= boundaries.length; i++) {
-      total += counts[i] as number
-      out.push(`${lines[i]}${total}\n`)
+    if (kept.count !== value.count || kept.sum !== value.sum) {
+      const pieces: string[] = []
+      let total = 0
+      for (let i = 0; i <= boundaries.length; i++) {
+        total += counts[i] as number
+        pieces.push(kept.lines[i] as string, String(total))
+      }
+      const [sum, count] = kept.lines.slice(boundaries.length + 1) as [string, string]
+      // The count is that of the last bucket, which is what readers compare it with.
+      pieces.push(sum, number(value.sum as number), count, String(total))
+      kept.text = pieces.join('')
+      kept.count = value.count
+      kept.sum = value.sum as number
     }
-    // The count is that of the last bucket, which is what readers compare it with.
-    out.push(`${lines[boundaries.length + 1]}${number(value.sum as number)}\n${lines[boundaries.length + 2]}${total}\n`)
+    out.push(kept.text)
   }
 
   private summary(instrument: Instrument, { attributes, value }: DataPoint<Distribution>, out: string[]): void {
     const { name, quantiles = [] } = instrument
-    const lines = this.prefixesOf(instrument, attributes, () => {
+    const { lines } = this.keptOf(instrument, attributes, () => {
       const labels = pairs(attributes)
-      const shown = quantiles.map((q) => `${name}${braced([...labels, `quantile="${bound(q, this.format)}"`])} `)
-      return [...shown, `${name}_sum${braced(labels)} `, `${name}_count${braced(labels)} `]
+      const shown = quantiles.map((q) => `\n${name}${braced([...labels, `quantile="${bound(q, this.format)}"`])} `)
+      return [...shown, `\n${name}_sum${braced(labels)} `, `\n${name}_count${braced(labels)} `]
     })
     const values = [...quantiles.map((_, i) => value.quantiles?.[i] ?? Number.NaN), value.sum as number, value.count]
-    for (const [i, v] of values.entries()) out.push(`${lines[i]}${number(v)}\n`)
+    for (const [i, v] of values.entries()) out.push(lines[i] as string, number(v))
   }
 
-  private prefixesOf({ name }: Instrument, labels: Labels, make: () => readonly string[]): readonly string[] {
-    const kept = this.prefixes.get(labels)
-    if (kept?.name === name) return kept.lines
-    const lines = make()
-    this.prefixes.set(labels, { name, lines })
-    return lines
+  private keptOf({ name }: Instrument, labels: Labels, make: () => readonly string[]): Kept {
+    const old = this.kept.get(labels)
+    if (old?.name === name) return old
+    const kept = { name, lines: make(), text: '', count: -1, sum: Number.NaN }
+    this.kept.set(labels, kept)
+    return kept
   }
 }
 

@@ -4,12 +4,12 @@
 // and in atomics in the core; one MetricProducer brings both to the SDK's reader when a page is asked for.
 import { emptyResource } from '@opentelemetry/resources'
 import { type CollectionResult, MeterProvider, type MetricData, type MetricProducer, MetricReader } from '@opentelemetry/sdk-metrics'
-import { CONNECTIONS, type Connection, ENDPOINTS, type RequestMeter } from '../rpc/meter.ts'
+import { ENDPOINTS, type RequestMeter } from '../rpc/meter.ts'
 import { CONTENT_TYPES, Exposition, type Format, negotiateFormat } from './exposition.ts'
 import { NativeMetrics, parseCatalog } from './native.ts'
 import { Requests } from './requests.ts'
 import { Cells, distributions, type Interval, numbers } from './series.ts'
-import { INSTRUMENTS, type Instrument, TRACE_METHODS } from './table.ts'
+import { INSTRUMENTS, type Instrument } from './table.ts'
 
 /** Where native metrics come from. */
 export interface NativeSource {
@@ -37,8 +37,6 @@ export interface Page {
 export interface Metrics extends RequestMeter {
   /** A WebSocket connection was opened. */
   websocketConnect(): void
-  /** A trace of a block beyond the lookback was asked for. Methods that do not trace are not counted. */
-  historicalTrace(method: string, connection: Connection): void
   /** The scrape page in the format that an Accept header asks for. */
   scrape(accept: string | undefined): Promise<Page>
   /** Ends the provider; no page after that. */
@@ -62,6 +60,7 @@ export function createMetrics(native: NativeSource, { legacy, endpoints = ENDPOI
   const core = new NativeMetrics(catalog, native.snapshot)
   const requests = new Requests(legacy, now(), endpoints)
   const connects = new Cells(INSTRUMENTS.websocketConnects)
+  // Nothing redirects yet, and nothing refuses old blocks: these two stay at zero until something does.
   const redirected = new Cells(INSTRUMENTS.redirected)
   const historical = new Cells(INSTRUMENTS.historicalTraces)
 
@@ -98,10 +97,6 @@ export function createMetrics(native: NativeSource, { legacy, endpoints = ENDPOI
     now,
     request: (endpoint, connection, outcome, from, to) => requests.record(endpoint, connection, outcome, from, to),
     websocketConnect: () => connects.count(),
-    historicalTrace(method, connection) {
-      const traced = TRACE_METHODS.indexOf(method)
-      if (traced >= 0) historical.count(traced * CONNECTIONS.length + CONNECTIONS.indexOf(connection))
-    },
     async scrape(accept) {
       const format = negotiateFormat(accept)
       const { resourceMetrics } = await reader.collect()

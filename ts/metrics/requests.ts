@@ -103,7 +103,8 @@ export class Requests {
       value: {
         buckets: {
           boundaries: INSTRUMENTS.requests.buckets as unknown as number[],
-          counts: Array.from(this.counts.subarray(number * BUCKETS, (number + 1) * BUCKETS)),
+          // Readers take it by index alone; an array of boxed numbers costs ten times as much.
+          counts: this.counts.slice(number * BUCKETS, (number + 1) * BUCKETS) as unknown as number[],
         },
         sum: (this.sums[number] as number) / 1000,
         count: this.countOf(number),

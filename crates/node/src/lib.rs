@@ -26,7 +26,7 @@ pub use hearth_chain::{
 };
 pub use home::HomeStatus;
 pub(crate) use home::OpenHome;
-pub use node::Node;
+pub use node::{Node, metrics_catalog};
 pub use replay::Replay;
 pub use request::{
     BlockNumber, BlockRef, CallBundle, LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Request,

@@ -8,6 +8,7 @@ use crate::{
     workers::{WorkerPool, guarded},
 };
 use hearth_chain::{Chain, pool::TransactionPool};
+use hearth_metrics::Registry;
 use hearth_tracers::Cancel;
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -29,6 +30,13 @@ pub struct Node {
     heavy: WorkerPool,
     /// Streams that may still be written: closing stops them.
     running: Mutex<Vec<Canceller>>,
+    /// What the stores of this home measure.
+    metrics: Registry,
+}
+
+/// The table of native instruments as JSON, see [`Registry::catalog_json`].
+pub fn metrics_catalog() -> String {
+    Registry::new().catalog_json()
 }
 
 impl Node {
@@ -48,8 +56,15 @@ impl Node {
             home: RwLock::new(Some(Arc::new(home))),
             stopping,
             running: Mutex::default(),
+            metrics: Registry::new(),
         };
         Ok(Arc::new(node))
+    }
+
+    /// The values of all native instruments at this moment as JSON, see [`Registry::snapshot_json`]. Those of a node
+    /// that is closed are the last ones.
+    pub fn metrics_snapshot(&self) -> String {
+        self.metrics.snapshot_json()
     }
 
     /// Writes a genesis (a geth-format file's text) into a home that holds nothing yet.

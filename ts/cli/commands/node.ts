@@ -7,6 +7,7 @@ import { type Server, startServer } from '../../server/index.ts'
 import type { Parsed } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { homeOf, settingsOf } from '../home.ts'
+import { startMetrics } from '../metrics.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../node-config.ts'
 import { onStop } from '../signals.ts'
 
@@ -29,11 +30,17 @@ export async function serve(
   const report = (e: unknown): void => terminal.err(`error: ${e instanceof Error ? (e.stack ?? e.message) : String(e)}\n`)
   const core = await openNode(nodeConfig(home, mode, settings))
   try {
-    const dispatch = makeDispatch(rpcContext(core, settings), batchLimits(settings), report)
-    const server = await startServer(settings, dispatch, report)
-    terminal.out(await ready(server, core))
-    await stopped
-    await server.stop()
+    const metrics = await startMetrics(core, settings, report)
+    try {
+      const dispatch = makeDispatch(rpcContext(core, settings), batchLimits(settings), report, metrics.meter)
+      const server = await startServer(settings, dispatch, report, metrics.onConnect)
+      if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
+      terminal.out(await ready(server, core))
+      await stopped
+      await server.stop()
+    } finally {
+      await metrics.stop()
+    }
   } finally {
     await core.close()
   }

@@ -1,0 +1,193 @@
+// A node put through its paces: each instrument moves by exactly what was done, and nothing moves while it is idle.
+import fs from 'node:fs'
+import { createWalletClient, type Hex, http } from 'viem'
+import { mnemonicToAccount } from 'viem/accounts'
+import { hardhat } from 'viem/chains'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { moved, parseScrape, type Scrape, samplesOf } from '../unit/scrape.ts'
+import { DEPLOY } from './contract.ts'
+import { type RunningNode, startNode, tempHome } from './harness.ts'
+
+const OPENMETRICS = 'application/openmetrics-text; version=1.0.0'
+const LATENCY = 'evmrpc_request_latency_seconds'
+
+const home = tempHome()
+const account = mnemonicToAccount('test test test test test test test test test test test junk')
+let node: RunningNode
+
+beforeAll(async () => {
+  node = await startNode(['dev', '--home', home])
+})
+afterAll(async () => {
+  expect(await node.stop()).toBe(0)
+  fs.rmSync(home, { recursive: true, force: true })
+})
+
+const metricsUrl = (of: RunningNode = node): string => {
+  if (of.metrics === undefined) throw new Error('no metrics')
+  return of.metrics
+}
+
+async function scrape(): Promise<Scrape> {
+  const response = await fetch(metricsUrl())
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
+  return parseScrape(await response.text(), 'prometheus')
+}
+
+/** What a piece of work moves, times and quantiles left out: how long things take is not known beforehand. */
+async function movedBy(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = await scrape()
+  await work()
+  const changes = moved(before, await scrape())
+  return Object.fromEntries(Object.entries(changes).filter(([sample]) => !/_sum[{ ]|_sum$|_bucket\{|quantile=/.test(sample)))
+}
+
+const post = async (body: unknown): Promise<string> => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return (await fetch(node.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: text })).text()
+}
+const call = (method: string, ...params: unknown[]) => ({ jsonrpc: '2.0', id: 1, method, params })
+
+const labels = (endpoint: string, connection = 'http', errorClass = '', code = ''): string =>
+  `${LATENCY}_count{endpoint="${endpoint}",connection="${connection}",success="${errorClass === ''}",error_class="${errorClass}",jsonrpc_code="${code}"}`
+
+/** What requests move: their series, and the deprecated ones beside. */
+function requests(
+  ...each: readonly (readonly [endpoint: string, connection?: string, errorClass?: string, code?: string])[]
+): Record<string, number> {
+  const counts: Record<string, number> = {}
+  const add = (sample: string): void => {
+    counts[sample] = (counts[sample] ?? 0) + 1
+  }
+  for (const [endpoint, connection = 'http', errorClass = '', code = ''] of each) {
+    add(labels(endpoint, connection, errorClass, code))
+    const caller = `endpoint="${endpoint}",connection="${connection}"`
+    add(`chain_rpc_request_latency_ms_count{${caller}}`)
+    add(`chain_rpc_request_counter{${caller},success="${errorClass === ''}"}`)
+  }
+  return counts
+}
+
+/** Instruments of the RPC layer alone. */
+const rpcOnly = (changes: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(changes).filter(([sample]) => /^(evmrpc|chain)_/.test(sample)))
+
+describe('a node that is idle', () => {
+  it('moves nothing, however often it is scraped', async () => {
+    await scrape()
+    const before = await scrape()
+    await fetch(metricsUrl(), { headers: { accept: OPENMETRICS } })
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    expect(moved(before, await scrape())).toEqual({})
+  })
+})
+
+describe('requests', () => {
+  const revert = call('eth_call', { data: '0x60006000fd' }, 'latest')
+
+  it.each([
+    ['a result', call('eth_chainId'), [['eth_chainId']]],
+    ['a revert', revert, [['eth_call', 'http', 'execution_reverted', 'other']]],
+    ['an unknown method', call('eth_nothing'), [['unknown', 'http', 'jsonrpc_error', 'spec']]],
+    [
+      'a disabled method',
+      call('chain_getTransactionReceipt', '0x'),
+      [['chain_getTransactionReceipt', 'http', 'chain_legacy_disabled', 'spec']],
+    ],
+    ['no JSON', '{', [['invalid', 'http', 'jsonrpc_error', 'spec']]],
+    ['a missing parameter', call('eth_getBalance'), [['eth_getBalance', 'http', 'jsonrpc_error', 'spec']]],
+    [
+      'a trace of a block that is not there',
+      call('debug_traceBlockByNumber', '0xffffff'),
+      [['debug_traceBlockByNumber', 'http', 'jsonrpc_error', 'server']],
+    ],
+    ['a notification', { jsonrpc: '2.0', method: 'eth_blockNumber' }, [['eth_blockNumber']]],
+    [
+      'a batch',
+      [call('eth_chainId'), call('eth_chainId'), revert, 7],
+      [['eth_chainId'], ['eth_chainId'], ['eth_call', 'http', 'execution_reverted', 'other'], ['invalid', 'http', 'jsonrpc_error', 'spec']],
+    ],
+  ] as [string, unknown, [string, string?, string?, string?][]][])('%s moves its own series alone', async (_, body, samples) => {
+    expect(rpcOnly(await movedBy(() => post(body)))).toEqual(requests(...samples))
+  })
+
+  it('over WebSocket move the connections too', async () => {
+    const changes = await movedBy(async () => {
+      for (const url of [node.ws, node.url.replace('http', 'ws')]) {
+        const socket = new WebSocket(url)
+        await new Promise((resolve) => socket.once('open', resolve))
+        const answered = new Promise((resolve) => socket.once('message', resolve))
+        socket.send(JSON.stringify(call('eth_chainId')))
+        await answered
+        socket.close()
+      }
+    })
+    expect(rpcOnly(changes)).toEqual({
+      ...requests(['eth_chainId', 'websocket'], ['eth_chainId', 'websocket']),
+      evmrpc_websocket_connects_total: 2,
+      chain_websocket_connect: 2,
+    })
+  })
+
+  it('have times that are those of the clock', async () => {
+    const before = await scrape()
+    const began = performance.now()
+    await post(call('eth_gasPrice'))
+    const seconds = (performance.now() - began) / 1000
+    const changes = moved(before, await scrape())
+    const sum = changes[labels('eth_gasPrice').replace('_count', '_sum')] as number
+    expect(sum).toBeGreaterThan(0)
+    expect(sum).toBeLessThan(seconds)
+    const legacy = changes['chain_rpc_request_latency_ms_sum{endpoint="eth_gasPrice",connection="http"}'] as number
+    expect(legacy / 1000).toBeCloseTo(sum, 6)
+  })
+})
+
+describe('blocks', () => {
+  it('move the state store by what was mined, and a trace of one that reverts is a success', async () => {
+    const wallet = createWalletClient({ account, chain: hardhat, transport: http(node.url) })
+    const nonce = Number(JSON.parse(await post(call('eth_getTransactionCount', account.address))).result)
+    const fees = { gas: 1_000_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
+    const sign = (offset: number, transaction: { to?: Hex; data?: Hex }) =>
+      wallet.signTransaction({ ...fees, nonce: nonce + offset, ...transaction })
+    const raw = [await sign(0, { data: DEPLOY }), await sign(1, { to: account.address }), await sign(2, { data: '0x60006000fd' })]
+    const height = Number(JSON.parse(await post(call('eth_blockNumber'))).result)
+    const changes = await movedBy(async () => {
+      for (const transaction of raw) expect(await post(call('eth_sendRawTransaction', transaction))).toContain('result')
+    })
+    expect(rpcOnly(changes)).toEqual(requests(...raw.map((): [string] => ['eth_sendRawTransaction'])))
+    expect(changes['flatkv_commit_latency_count{success="true"}']).toBe(3)
+    expect(changes['flatkv_apply_changesets_latency_count{success="true"}']).toBe(3)
+    expect(changes.flatkv_current_version).toBe(3)
+    const after = samplesOf(await scrape())
+    expect(after.get('flatkv_current_version')).toBe(height + 3)
+    expect([...after].filter(([sample, value]) => /^flatkv_.*success="false"/.test(sample) && value !== 0)).toEqual([])
+    const traced = await movedBy(() => post(call('debug_traceBlockByNumber', `0x${(height + 3).toString(16)}`, { tracer: 'callTracer' })))
+    expect(rpcOnly(traced)).toEqual(requests(['debug_traceBlockByNumber']))
+  })
+})
+
+describe('the page', () => {
+  it('has the same samples in OpenMetrics', async () => {
+    const response = await fetch(metricsUrl(), { headers: { accept: OPENMETRICS } })
+    expect(response.headers.get('content-type')).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8')
+    const open = samplesOf(parseScrape(await response.text(), 'openmetrics'))
+    const bounds = (sample: string): string => sample.replace(/le="(\d+)"/, 'le="$1.0"')
+    const plain = [...samplesOf(await scrape()).keys()].map(bounds)
+    expect([...open.keys()]).toEqual(plain)
+  })
+
+  it('is not there where metrics are off, and its deprecated part where that is off', async () => {
+    const own = tempHome()
+    const off = await startNode(['dev', '--home', own, '--metrics.enabled=false'])
+    expect(off.metrics).toBeUndefined()
+    expect(await off.stop()).toBe(0)
+    const without = await startNode(['dev', '--home', own, '--metrics.legacy=false'])
+    const text = await (await fetch(metricsUrl(without))).text()
+    expect(text).not.toMatch(/^chain_|^# TYPE chain_/m)
+    expect(text).toContain('evmrpc_websocket_connects_total 0')
+    expect(await without.stop()).toBe(0)
+    fs.rmSync(own, { recursive: true, force: true })
+  })
+})

@@ -1,0 +1,36 @@
+// The metrics of a node that runs: recorded and served where the settings say so, nothing of it where they do not.
+import type { Settings } from '../config/index.ts'
+import { metricsCatalog } from '../core/native.ts'
+import type { Core } from '../core/port.ts'
+import { createMetrics } from '../metrics/index.ts'
+import { NO_METER, type RequestMeter } from '../rpc/meter.ts'
+import { startMetricsServer } from '../server/index.ts'
+
+/** What a node tells its metrics, and where their page is. */
+export interface NodeMetrics {
+  readonly meter: RequestMeter
+  /** To be called for every new WebSocket connection. */
+  readonly onConnect: () => void
+  /** The scrape page; undefined where metrics are off. */
+  readonly url: string | undefined
+  stop(): Promise<void>
+}
+
+const OFF: NodeMetrics = { meter: NO_METER, onConnect: () => undefined, url: undefined, stop: async () => undefined }
+
+/** Starts to record and opens the scrape listener. Rejects with `ListenError` where the port cannot be had. */
+export async function startMetrics(core: Core, settings: Settings, report: (e: unknown) => void): Promise<NodeMetrics> {
+  if (!settings['metrics.enabled']) return OFF
+  const native = { catalog: metricsCatalog(), snapshot: () => core.metricsSnapshot() }
+  const metrics = createMetrics(native, { legacy: settings['metrics.legacy'] })
+  const server = await startMetricsServer(settings, metrics.scrape, report)
+  return {
+    meter: metrics,
+    onConnect: metrics.websocketConnect,
+    url: server.url,
+    async stop() {
+      await server.stop()
+      await metrics.shutdown()
+    },
+  }
+}
