@@ -35,12 +35,12 @@ const NAMES: &[&str] = &["account", "code", "storage", "legacy", "metadata"];
 
 /// Which data DB.
 pub(crate) const DB: Label = Label::finite("db", NAMES);
-/// Whether the store was opened for a read-only view.
+/// Whether the store was opened read-only.
 const READ_ONLY: Label = Label::finite("read_only", BOOLEAN);
 
 rows! {
     OPEN = Instrument::seconds("flatkv_open_latency", LONG, &[READ_ONLY, SUCCESS],
-        "Opening the store, catching up with its log included; read_only: opening a view at a height");
+        "Opening the store, catching up with its log included; read_only: opened beside the one that writes");
     APPLY = Instrument::seconds("flatkv_apply_changesets_latency", LATENCY, &[SUCCESS],
         "Applying a changeset, refused ones included: checks, commitment and rows, before anything is written");
     COMMIT = Instrument::seconds("flatkv_commit_latency", LATENCY, &[SUCCESS],
@@ -105,7 +105,7 @@ impl<T> Index<DataDb> for PerDb<T> {
 /// Handles of a state store. Those of two stores in one registry are the same.
 #[derive(Clone, Debug)]
 pub struct FlatkvMetrics {
-    /// Opening, by whether it was for a read-only view and by success.
+    /// Opening, by whether it was read-only and by success.
     pub open: Flag<Flag<Histogram>>,
     /// Applying a changeset.
     pub apply_changesets: Flag<Histogram>,
