@@ -1,4 +1,4 @@
-// The page docs/benchmarks.md: the tables of one run, with the machine they were measured on.
+// The page docs/benchmarks.md: a section a bench, with the machine that it ran on.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -8,30 +8,49 @@ import { printed } from './stats.mjs'
 const WHAT = {
   import:
     'Whole commands, process start to process end, on fresh homes. Our command executes, verifies every root and commits each block to disk.',
+  metrics:
+    'What metrics cost. Recordings and pages are in processor time of the process, so that other programs do not count; requests a second are of three nodes in turn, one with metrics and two without, so that the last row is what two equal nodes differ by.',
   trace:
     'Requests over HTTP on one generated chain that both sides imported, warm; the answers were compared first where the last column says so. Milliseconds: less is better.',
 }
 
-/** Writes the page out of every table printed in this run. */
-export function writePage() {
+const PAGE = path.join(ROOT, 'docs/benchmarks.md')
+
+const HEAD = [
+  '# Benchmarks',
+  '',
+  'Written by `npm run bench -- NAME… --write`, which puts new sections in the place of old ones: medians with lowest and highest, both sides',
+  'in turn within one run. Figures of other machines differ; ratios less so.',
+]
+
+/** Sections that the page has, by name. */
+function sections() {
+  const text = fs.existsSync(PAGE) ? fs.readFileSync(PAGE, 'utf8') : ''
+  return new Map([...text.matchAll(/^## (.+)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)].map(([all, name]) => [name, all.trimEnd()]))
+}
+
+/** The section of a bench that ran just now. */
+function section(name) {
   const cpu = os.cpus()[0]?.model ?? 'unknown processor'
-  const memory = Math.round(os.totalmem() / 2 ** 30)
-  const lines = [
-    '# Benchmarks',
-    '',
-    `Written by \`npm run bench -- ${[...new Set(printed.map((t) => t.name))].join(' ')} --write\`: medians with lowest and highest, both sides in turn within one run.`,
-    `This run: ${os.availableParallelism()} cores of ${cpu}, ${memory} GiB, Node ${process.version}. Figures of other machines differ; ratios less so.`,
-  ]
-  for (const { name, heading, rows, title } of printed) {
+  const machine = `Ran on ${os.availableParallelism()} cores of ${cpu}, ${Math.round(os.totalmem() / 2 ** 30)} GiB, Node ${process.version}.`
+  const lines = [`## ${name}`, '', WHAT[name], machine]
+  for (const { heading, rows, title } of printed.filter((t) => t.name === name)) {
     const cells = (row) => `| ${row.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`
     lines.push(
       '',
-      ...(title === undefined ? [`## ${name}`, '', WHAT[name]] : [`### ${title}`]),
-      '',
+      ...(title === undefined ? [] : [`### ${title}`, '']),
       cells(heading),
       cells(heading.map(() => '---')),
       ...rows.map(cells),
     )
   }
-  fs.writeFileSync(path.join(ROOT, 'docs/benchmarks.md'), `${lines.join('\n')}\n`)
+  return lines.join('\n')
+}
+
+/** Puts every table printed in this run on the page; sections of benches that did not run stay. */
+export function writePage() {
+  const all = sections()
+  for (const { name } of printed) all.set(name, section(name))
+  const known = Object.keys(WHAT).filter((name) => all.has(name))
+  fs.writeFileSync(PAGE, `${[HEAD.join('\n'), ...known.map((name) => all.get(name))].join('\n\n')}\n`)
 }
