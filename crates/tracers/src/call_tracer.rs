@@ -1,9 +1,9 @@
 //! callTracer: the tree of call frames, as go-ethereum renders it.
 
-use crate::hooks::delegate_hooks;
+use crate::frame_tracer::{FrameTracer, FrameView};
 use crate::json::JsonWriter;
 use crate::recorder::{Frame, FrameKind, Recorder, RecorderOptions};
-use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
+use crate::tracing::TxContext;
 use hearth_evm::simulate::revert_reason;
 
 /// Options of callTracer.
@@ -16,41 +16,17 @@ pub struct CallTracerConfig {
 }
 
 /// callTracer over a recording of its own.
-#[derive(Debug, Default)]
-pub struct CallTracer {
-    recorder: Recorder,
-    config: CallTracerConfig,
-}
+pub type CallTracer = FrameTracer<CallTracerConfig>;
 
-impl CallTracer {
-    /// A tracer with these options.
-    pub fn new(config: CallTracerConfig) -> Self {
-        Self { recorder: Recorder::new(), config }
-    }
-}
-
-delegate_hooks!(CallTracer, recorder);
-
-impl Observed for CallTracer {
-    fn size_bytes(&self) -> usize {
-        self.recorder.size_bytes()
-    }
-}
-
-impl Tracing for CallTracer {
-    fn begin(&mut self, tx: &TxContext) {
-        let options = RecorderOptions { nested: !self.config.only_top_call, logs: self.config.with_log };
-        self.recorder.begin(options, tx.log_base);
+impl FrameView for CallTracerConfig {
+    fn options(&self) -> RecorderOptions {
+        RecorderOptions { nested: !self.only_top_call, logs: self.with_log }
     }
 
-    fn finish(&mut self, end: &TxEnd<'_>) {
-        self.recorder.finish(end.gas_limit, end.gas_used);
-    }
-
-    fn render(&mut self, json: &mut JsonWriter<'_>) {
-        let tree = CallTree { recording: &self.recorder, config: self.config };
+    fn render(&self, recording: &Recorder, _: &TxContext, json: &mut JsonWriter<'_>) {
+        let tree = CallTree { recording, config: *self };
         tree.write(json, |json, _, frame, failed| {
-            if self.config.with_log && !failed {
+            if self.with_log && !failed {
                 tree.logs(json, frame);
             }
         });

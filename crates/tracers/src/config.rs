@@ -1,20 +1,12 @@
 //! The trace configuration: the second parameter of `debug_traceTransaction`, read as go-ethereum reads it.
 
-use crate::call_tracer::CallTracerConfig;
-use crate::directory::TracerName;
-use crate::duration::parse_go_duration;
-use crate::erc7562_tracer::Erc7562TracerConfig;
-use crate::error::{ConfigError, TraceError};
-use crate::flat_call_tracer::FlatCallTracerConfig;
-use crate::limits::DEFAULT_TRACE_TIMEOUT;
-use crate::prestate_tracer::PrestateTracerConfig;
+use crate::decode::{boolean, entries, number, string, wrong};
+use crate::error::ConfigError;
 use crate::struct_logger::StructLogConfig;
-use crate::tracer_options;
-use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use std::time::Duration;
 
 /// Options of the struct logger, the default tracer. They stand at the top level of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,7 +48,7 @@ impl LoggerConfig {
     }
 
     /// Reads `tracerConfig` of opcodeTracer, which takes the struct logger's options. `null` is the default.
-    fn parse(json: &str) -> Result<Self, ConfigError> {
+    pub(crate) fn parse(json: &str) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         for (key, value) in entries(json, "logger.Config")? {
             config.set(&key.to_lowercase(), value.get())?;
@@ -64,7 +56,8 @@ impl LoggerConfig {
         Ok(config)
     }
 
-    fn plan(&self, summary: bool) -> StructLogConfig {
+    /// The options, checked; `summary` for opcodeTracer.
+    pub(crate) fn plan(&self, summary: bool) -> StructLogConfig {
         StructLogConfig {
             memory: self.enable_memory,
             stack: !self.disable_stack,
@@ -169,160 +162,12 @@ impl<'de> Deserialize<'de> for TraceConfig {
     }
 }
 
-/// A configuration that was checked: which tracer, with which options, for how long.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TracePlan {
-    /// The tracer and its own options.
-    pub tracer: TracerPlan,
-    /// Time for one transaction.
-    pub timeout: Duration,
-}
-
-/// A tracer with its options.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TracerPlan {
-    /// `callTracer`.
-    Call(CallTracerConfig),
-    /// `flatCallTracer`.
-    FlatCall(FlatCallTracerConfig),
-    /// `prestateTracer`.
-    Prestate(PrestateTracerConfig),
-    /// `4byteTracer`.
-    FourByte,
-    /// `noopTracer`.
-    Noop,
-    /// `muxTracer`: tracers by the names of their results, in order of name.
-    Mux(Vec<(String, TracerPlan)>),
-    /// `keccak256PreimageTracer`.
-    Keccak256Preimage,
-    /// `erc7562Tracer`.
-    Erc7562(Erc7562TracerConfig),
-    /// No tracer named: the struct logger; or `opcodeTracer`.
-    StructLog(StructLogConfig),
-}
-
-impl TracePlan {
-    /// Checks a configuration: the tracer exists, its options and the timeout decode.
-    pub fn new(config: &TraceConfig) -> Result<Self, TraceError> {
-        let options = config.tracer_config.as_deref().unwrap_or("null");
-        let tracer = match config.tracer.as_deref().map(TracerName::find).transpose()? {
-            None => TracerPlan::StructLog(config.logger.plan(false)),
-            Some(TracerName::CallTracer) => TracerPlan::Call(CallTracerConfig::parse(options)?),
-            Some(TracerName::FlatCallTracer) => TracerPlan::FlatCall(FlatCallTracerConfig::parse(options)?),
-            Some(TracerName::PrestateTracer) => TracerPlan::Prestate(PrestateTracerConfig::parse(options)?),
-            Some(TracerName::FourByteTracer) => TracerPlan::FourByte,
-            Some(TracerName::NoopTracer) => TracerPlan::Noop,
-            Some(TracerName::MuxTracer) => TracerPlan::Mux(tracer_options::parse_mux(options, 0)?),
-            Some(TracerName::Keccak256PreimageTracer) => TracerPlan::Keccak256Preimage,
-            Some(TracerName::Erc7562Tracer) => TracerPlan::Erc7562(Erc7562TracerConfig::parse(options)?),
-            Some(TracerName::OpcodeTracer) => TracerPlan::StructLog(LoggerConfig::parse(options)?.plan(true)),
-        };
-        let timeout = config.timeout.as_deref().map_or(Ok(DEFAULT_TRACE_TIMEOUT), parse_go_duration)?;
-        Ok(Self { tracer, timeout })
-    }
-}
-
-impl CallTracerConfig {
-    /// Reads `tracerConfig` of callTracer. `null` is the default.
-    pub fn parse(json: &str) -> Result<Self, ConfigError> {
-        let mut config = Self::default();
-        for (key, value) in entries(json, "native.callTracerConfig")? {
-            match key.to_lowercase().as_str() {
-                "onlytopcall" => {
-                    boolean(value.get(), "callTracerConfig.onlyTopCall", &mut config.only_top_call)?
-                }
-                "withlog" => boolean(value.get(), "callTracerConfig.withLog", &mut config.with_log)?,
-                _ => {}
-            }
-        }
-        Ok(config)
-    }
-}
-
-/// The entries of a JSON object in order, repetitions included; none for `null`.
-pub(crate) fn entries(
-    json: &str,
-    go_type: &'static str,
-) -> Result<Vec<(String, Box<RawValue>)>, ConfigError> {
-    struct Entries;
-    impl<'de> Visitor<'de> for Entries {
-        type Value = Vec<(String, Box<RawValue>)>;
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("an object")
-        }
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut out = Vec::new();
-            while let Some(entry) = map.next_entry()? {
-                out.push(entry);
-            }
-            Ok(out)
-        }
-    }
-    let text = json.trim_start_matches([' ', '\t', '\r', '\n']);
-    match text.as_bytes().first() {
-        Some(b'{') => {
-            let mut deserializer = serde_json::Deserializer::from_str(text);
-            let found =
-                deserializer.deserialize_map(Entries).and_then(|found| deserializer.end().map(|()| found));
-            found.map_err(|e| ConfigError::Syntax(e.to_string()))
-        }
-        Some(_) => {
-            let value: &RawValue =
-                serde_json::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?;
-            match value.get() {
-                "null" => Ok(Vec::new()),
-                other => Err(ConfigError::Value { got: kind(other, go_type), wanted: go_type }),
-            }
-        }
-        None => Err(ConfigError::Syntax("unexpected end of JSON input".to_owned())),
-    }
-}
-
-/// What Go's decoder calls a JSON value; integers name the value where the target is a number.
-fn kind(value: &str, wanted: &str) -> String {
-    match value.as_bytes().first() {
-        Some(b'"') => "string".to_owned(),
-        Some(b'{') => "object".to_owned(),
-        Some(b'[') => "array".to_owned(),
-        Some(b't' | b'f') => "bool".to_owned(),
-        _ if matches!(wanted, "int" | "uint64") => format!("number {value}"),
-        _ => "number".to_owned(),
-    }
-}
-
-pub(crate) fn wrong(value: &str, field: &'static str, wanted: &'static str) -> ConfigError {
-    ConfigError::Field { got: kind(value, wanted), field, wanted }
-}
-
-fn string(value: &str, field: &'static str) -> Result<Option<String>, ConfigError> {
-    serde_json::from_str(value).map_err(|_| wrong(value, field, "string"))
-}
-
-fn number<T: std::str::FromStr>(
-    value: &str,
-    field: &'static str,
-    wanted: &'static str,
-) -> Result<Option<T>, ConfigError> {
-    if value == "null" {
-        return Ok(None);
-    }
-    value.parse().map(Some).map_err(|_| wrong(value, field, wanted))
-}
-
-/// Sets a flag; `null` leaves it as it is.
-pub(crate) fn boolean(value: &str, field: &'static str, target: &mut bool) -> Result<(), ConfigError> {
-    match value {
-        "true" => *target = true,
-        "false" => *target = false,
-        "null" => {}
-        _ => return Err(wrong(value, field, "bool")),
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call_tracer::CallTracerConfig;
+    use crate::plan::{TracePlan, TracerPlan};
+    use std::time::Duration;
 
     #[test]
     fn folds_keys_and_lets_the_last_one_win() {

@@ -1,9 +1,9 @@
 //! Drivers: a block or one of its transactions, from a replay to JSON bytes.
 
-use crate::config::{TracePlan, TracerPlan};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
+use crate::plan::{TracePlan, TracerPlan};
 use crate::sink::Sink;
 use crate::tracing::{Tracing, TxContext, TxEnd};
 use crate::watch::Watched;
@@ -103,7 +103,7 @@ macro_rules! with_tracer {
                 $body
             }
             TracerPlan::Mux(plans) => {
-                let mut $engine = Recorded(crate::tracer_options::mux(plans));
+                let mut $engine = Recorded(crate::mux_tracer::MuxTracer::new(plans));
                 $body
             }
             TracerPlan::Keccak256Preimage => {
@@ -199,7 +199,7 @@ fn block<R: Replay, E: Engine>(
 }
 
 /// Writes the error of one element: in place of its result where nothing of that has left, else beside it.
-fn write_error(json: &mut JsonWriter<'_>, error: &TraceError) {
+pub(crate) fn write_error(json: &mut JsonWriter<'_>, error: &TraceError) {
     if json.rewind() {
         json.raw(b",\"error\":");
         json.string(&error.to_string());
@@ -218,15 +218,24 @@ fn one<R: Replay, E: Engine>(
     engine: &mut E,
     json: &mut JsonWriter<'_>,
 ) -> Result<(), TraceError> {
+    let limits = Limits { timeout: plan.timeout, ..limits.clone() };
+    let tx = stand_before(replay, index, &limits)?;
+    engine.run(replay, &tx, &limits, json)
+}
+
+/// Gets the replay ready for a transaction.
+pub(crate) fn stand_before<R: Replay>(
+    replay: &mut R,
+    index: usize,
+    limits: &Limits,
+) -> Result<TxContext, TraceError> {
     let count = replay.count();
     if index >= count {
         return Err(TraceError::IndexOutOfRange { index, count });
     }
-    let limits = Limits { timeout: plan.timeout, ..limits.clone() };
     let should_stop = || limits.cancel.is_cancelled() || limits.call_is_over();
-    let tx = replay.seek(index, &should_stop).map_err(|error| match error {
+    replay.seek(index, &should_stop).map_err(|error| match error {
         TraceError::Cancelled if !limits.cancel.is_cancelled() => TraceError::CallTimeout,
         error => error,
-    })?;
-    engine.run(replay, &tx, &limits, json)
+    })
 }

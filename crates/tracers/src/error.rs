@@ -38,12 +38,6 @@ pub enum ConfigError {
         /// Most muxTracers within each other.
         depth_limit: usize,
     },
-    /// A tracer within muxTracer that writes while the transaction runs.
-    #[error("{name} cannot be used within muxTracer")]
-    NotInMux {
-        /// The tracer.
-        name: String,
-    },
 }
 
 /// A trace that could not be made.
@@ -92,6 +86,22 @@ pub enum TraceError {
         /// The limit in bytes.
         limit_bytes: usize,
     },
+    /// Struct logs within muxTracer are larger than what may wait for the transaction's end.
+    #[error(
+        "the steps of opcodeTracer within muxTracer take more than {limit_bytes} bytes: set its limit, or ask for it alone"
+    )]
+    StepsTooLarge {
+        /// The limit in bytes.
+        limit_bytes: usize,
+    },
+    /// Struct logs are larger than the node allows.
+    #[error(
+        "the struct logs of the transaction are larger than {limit_bytes} bytes, the most that this node allows"
+    )]
+    StructLogsTooLarge {
+        /// The limit in bytes.
+        limit_bytes: u64,
+    },
     /// The block has no such transaction.
     #[error("transaction index {index} is out of range: the block has {count}")]
     IndexOutOfRange {
@@ -117,6 +127,13 @@ impl From<SinkClosed> for TraceError {
 impl TraceError {
     /// Whether the next transaction of the block can still be traced after this error.
     pub fn is_local(&self) -> bool {
-        matches!(self, Self::ExecutionTimeout | Self::TooLarge { .. } | Self::Execution(_))
+        matches!(
+            self,
+            Self::ExecutionTimeout
+                | Self::TooLarge { .. }
+                | Self::StepsTooLarge { .. }
+                | Self::StructLogsTooLarge { .. }
+                | Self::Execution(_)
+        )
     }
 }

@@ -7,12 +7,15 @@ use crate::opcode::constant_gas;
 use alloy_primitives::{Address, U256};
 use revm::bytecode::{Bytecode, opcode as op};
 use revm::context::JournalEntry;
-use revm::context_interface::{ContextTr, JournalTr};
+use revm::context_interface::cfg::GasId;
+use revm::context_interface::{Cfg as _, ContextTr, JournalTr};
 use revm::inspector::JournalExt;
 use revm::primitives::hardfork::SpecId;
 
 /// Access of a slot that the transaction has not touched (EIP-2929).
 const COLD_SLOT_GAS: u64 = 2_100;
+/// A store that changes nothing, or changes a slot again, in Constantinople (EIP-1283).
+const EIP_1283_NOOP_GAS: u64 = 200;
 /// What a cold account costs on top of a warm one (EIP-2929).
 const COLD_ACCOUNT_EXTRA_GAS: u64 = 2_500;
 /// Sending value along with a call.
@@ -167,15 +170,22 @@ impl Failure {
         };
         let (original, current) = self.slot_values(context, contract);
         let new = self.items[1];
-        let net = self.since(SpecId::ISTANBUL);
-        if !net {
+        // Constantinople meters as Istanbul does but for its prices (EIP-1283). It has no name among revm's: its rules are
+        // Petersburg's with that price of a store that changes nothing.
+        let eip_1283 = !self.since(SpecId::ISTANBUL)
+            && context.cfg().gas_params().get(GasId::sstore_static()) == EIP_1283_NOOP_GAS;
+        if !self.since(SpecId::ISTANBUL) && !eip_1283 {
             return match (current.is_zero(), new.is_zero()) {
                 (true, false) => (20_000, 0),
                 (false, true) => (5_000, 15_000),
                 _ => (5_000, 0),
             };
         }
-        let (warm, reset) = if self.since(SpecId::BERLIN) { (100, 2_900) } else { (800, 5_000) };
+        let (warm, reset) = if self.since(SpecId::BERLIN) {
+            (100, 2_900)
+        } else {
+            (if eip_1283 { EIP_1283_NOOP_GAS } else { 800 }, 5_000)
+        };
         let clearing: i64 = if self.since(SpecId::LONDON) { 4_800 } else { 15_000 };
         if current == new {
             return (cold + warm, 0);

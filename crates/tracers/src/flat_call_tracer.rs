@@ -1,11 +1,11 @@
 //! flatCallTracer: the call frames as a list, in the shape of Parity's `trace_transaction`.
 
 use crate::fault::Fault;
-use crate::hooks::delegate_hooks;
+use crate::frame_tracer::{FrameTracer, FrameView};
 use crate::json::JsonWriter;
 use crate::precompile::is_precompile;
 use crate::recorder::{Frame, FrameKind, Recorder, RecorderOptions};
-use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
+use crate::tracing::TxContext;
 
 /// Options of flatCallTracer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,31 +17,38 @@ pub struct FlatCallTracerConfig {
 }
 
 /// flatCallTracer over a recording of its own.
-#[derive(Debug, Default)]
-pub struct FlatCallTracer {
-    recorder: Recorder,
-    config: FlatCallTracerConfig,
-    tx: Option<TxContext>,
-}
+pub type FlatCallTracer = FrameTracer<FlatCallTracerConfig>;
 
-impl FlatCallTracer {
-    /// A tracer with these options.
-    pub fn new(config: FlatCallTracerConfig) -> Self {
-        Self { config, ..Self::default() }
+impl FrameView for FlatCallTracerConfig {
+    fn options(&self) -> RecorderOptions {
+        RecorderOptions { nested: true, logs: false }
     }
 
+    fn render(&self, recording: &Recorder, tx: &TxContext, json: &mut JsonWriter<'_>) {
+        FlatList { recording, config: *self, tx }.write(json);
+    }
+}
+
+/// The frames as a list.
+struct FlatList<'a> {
+    recording: &'a Recorder,
+    config: FlatCallTracerConfig,
+    tx: &'a TxContext,
+}
+
+impl FlatList<'_> {
     /// Whether a frame is left out. Such a frame has no descendants: no code runs in it.
-    fn is_hidden(&self, tx: &TxContext, frame: &Frame) -> bool {
+    fn is_hidden(&self, frame: &Frame) -> bool {
         !self.config.include_precompiles
             && frame.depth > 0
             && matches!(frame.kind, FrameKind::Call | FrameKind::StaticCall)
-            && is_precompile(tx.fork.spec_id(), &frame.to)
+            && is_precompile(self.tx.fork.spec_id(), &frame.to)
     }
 
-    fn list(&self, json: &mut JsonWriter<'_>, tx: &TxContext) {
-        let frames = self.recorder.frames();
+    fn write(&self, json: &mut JsonWriter<'_>) {
+        let frames = self.recording.frames();
         let mut hidden_children = vec![0u32; frames.len()];
-        for frame in frames.iter().filter(|frame| self.is_hidden(tx, frame)) {
+        for frame in frames.iter().filter(|frame| self.is_hidden(frame)) {
             if let Some(count) = hidden_children.get_mut(frame.parent as usize) {
                 *count += 1;
             }
@@ -58,7 +65,7 @@ impl FlatCallTracer {
                 open.pop();
                 path.pop();
             }
-            if self.is_hidden(tx, frame) {
+            if self.is_hidden(frame) {
                 continue;
             }
             if let Some((_, children)) = open.last_mut() {
@@ -67,13 +74,13 @@ impl FlatCallTracer {
                 json.raw(b",");
             }
             let subtraces = frame.children - hidden_children[index];
-            self.frame(json, tx, frame, subtraces, &path);
+            self.frame(json, frame, subtraces, &path);
             open.push((frame.subtree_end as usize, 0));
         }
         json.raw(b"]");
     }
 
-    fn frame(&self, json: &mut JsonWriter<'_>, tx: &TxContext, frame: &Frame, subtraces: u32, path: &[u32]) {
+    fn frame(&self, json: &mut JsonWriter<'_>, frame: &Frame, subtraces: u32, path: &[u32]) {
         json.raw(b"{\"action\":{");
         match frame.kind {
             FrameKind::SelfDestruct => self.selfdestruct_action(json, frame),
@@ -81,9 +88,9 @@ impl FlatCallTracer {
             _ => self.call_action(json, frame),
         }
         json.raw(b"},\"blockHash\":");
-        hash_or_null(json, &tx.block_hash.0);
+        hash_or_null(json, &self.tx.block_hash.0);
         json.raw(b",\"blockNumber\":");
-        json.raw(tx.block_number.to_string().as_bytes());
+        json.raw(self.tx.block_number.to_string().as_bytes());
         if let Some(fault) = &frame.fault {
             let text = fault.to_string();
             json.raw(b",\"error\":");
@@ -98,9 +105,9 @@ impl FlatCallTracer {
             json.raw(child.to_string().as_bytes());
         }
         json.raw(b"],\"transactionHash\":");
-        hash_or_null(json, &tx.hash.0);
+        hash_or_null(json, &self.tx.hash.0);
         json.raw(b",\"transactionPosition\":");
-        json.raw(tx.index.to_string().as_bytes());
+        json.raw(self.tx.index.to_string().as_bytes());
         json.raw(match frame.kind {
             FrameKind::SelfDestruct => b",\"type\":\"suicide\"}",
             kind if kind.is_create() => b",\"type\":\"create\"}",
@@ -110,7 +117,7 @@ impl FlatCallTracer {
 
     /// Gas handed to a frame: the first one speaks for the transaction.
     fn gas(&self, frame: &Frame) -> u64 {
-        if frame.depth == 0 { self.recorder.gas_limit() } else { frame.gas }
+        if frame.depth == 0 { self.recording.gas_limit() } else { frame.gas }
     }
 
     fn call_action(&self, json: &mut JsonWriter<'_>, frame: &Frame) {
@@ -124,7 +131,7 @@ impl FlatCallTracer {
         json.raw(b",\"gas\":");
         json.hex_u64(self.gas(frame));
         json.raw(b",\"input\":");
-        json.hex_bytes(self.recorder.bytes(frame.input));
+        json.hex_bytes(self.recording.bytes(frame.input));
         json.raw(b",\"to\":");
         json.hex_bytes(frame.to.as_slice());
         json.raw(b",\"value\":");
@@ -141,7 +148,7 @@ impl FlatCallTracer {
         json.raw(b",\"gas\":");
         json.hex_u64(self.gas(frame));
         json.raw(b",\"init\":");
-        json.hex_bytes(self.recorder.bytes(frame.input));
+        json.hex_bytes(self.recording.bytes(frame.input));
         json.raw(b",\"value\":");
         json.hex_u256(&frame.value);
     }
@@ -167,9 +174,9 @@ impl FlatCallTracer {
         } else {
             json.raw(b"\"output\":");
         }
-        json.hex_bytes(self.recorder.bytes(frame.output));
+        json.hex_bytes(self.recording.bytes(frame.output));
         json.raw(b",\"gasUsed\":");
-        json.hex_u64(if frame.depth == 0 { self.recorder.gas_used() } else { frame.gas_used });
+        json.hex_u64(if frame.depth == 0 { self.recording.gas_used() } else { frame.gas_used });
         json.raw(b"}");
     }
 }
@@ -194,32 +201,6 @@ fn parity_error(text: &str) -> &str {
         _ if text.starts_with("invalid opcode:") => "Bad instruction",
         _ if text.starts_with("stack underflow") => "Stack underflow",
         _ => text,
-    }
-}
-
-delegate_hooks!(FlatCallTracer, recorder);
-
-impl Observed for FlatCallTracer {
-    fn size_bytes(&self) -> usize {
-        self.recorder.size_bytes()
-    }
-}
-
-impl Tracing for FlatCallTracer {
-    fn begin(&mut self, tx: &TxContext) {
-        self.tx = Some(tx.clone());
-        self.recorder.begin(RecorderOptions { nested: true, logs: false }, tx.log_base);
-    }
-
-    fn finish(&mut self, end: &TxEnd<'_>) {
-        self.recorder.finish(end.gas_limit, end.gas_used);
-    }
-
-    fn render(&mut self, json: &mut JsonWriter<'_>) {
-        match &self.tx {
-            Some(tx) => self.list(json, tx),
-            None => json.raw(b"[]"),
-        }
     }
 }
 

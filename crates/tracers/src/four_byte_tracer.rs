@@ -1,6 +1,6 @@
 //! 4byteTracer: how often each function selector was called, with which length of arguments; and noopTracer.
 
-use crate::hooks::delegate_hooks;
+use crate::frame_tracer::{FrameTracer, FrameView};
 use crate::json::JsonWriter;
 use crate::precompile::is_precompile;
 use crate::recorder::{FrameKind, Recorder, RecorderOptions};
@@ -13,59 +13,42 @@ use std::collections::BTreeMap;
 /// Bytes of a function selector.
 const SELECTOR_BYTES: usize = 4;
 
+/// 4byteTracer's view of the frames.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FourByte;
+
 /// 4byteTracer over a recording of its own.
-#[derive(Debug, Default)]
-pub struct FourByteTracer {
-    recorder: Recorder,
-    tx: Option<TxContext>,
-}
+pub type FourByteTracer = FrameTracer<FourByte>;
 
-impl FourByteTracer {
-    /// How often each selector was called with each number of bytes behind it.
-    fn counts(&self) -> BTreeMap<([u8; SELECTOR_BYTES], usize), u64> {
-        let mut counts = BTreeMap::new();
-        let Some(tx) = &self.tx else { return counts };
-        let spec = tx.fork.spec_id();
-        for frame in self.recorder.frames() {
-            if frame.kind.is_create() || frame.kind == FrameKind::SelfDestruct {
-                continue;
-            }
-            let input = self.recorder.bytes(frame.input);
-            let Some((selector, arguments)) = input.split_first_chunk() else { continue };
-            if !is_precompile(spec, &frame.to) {
-                *counts.entry((*selector, arguments.len())).or_default() += 1;
-            }
-        }
-        counts
-    }
-}
-
-delegate_hooks!(FourByteTracer, recorder);
-
-impl Observed for FourByteTracer {
-    fn size_bytes(&self) -> usize {
-        self.recorder.size_bytes()
-    }
-}
-
-impl Tracing for FourByteTracer {
-    fn begin(&mut self, tx: &TxContext) {
-        self.tx = Some(tx.clone());
-        self.recorder.begin(RecorderOptions { nested: true, logs: false }, tx.log_base);
+impl FrameView for FourByte {
+    fn options(&self) -> RecorderOptions {
+        RecorderOptions { nested: true, logs: false }
     }
 
-    fn finish(&mut self, end: &TxEnd<'_>) {
-        self.recorder.finish(end.gas_limit, end.gas_used);
-    }
-
-    fn render(&mut self, json: &mut JsonWriter<'_>) {
+    fn render(&self, recording: &Recorder, tx: &TxContext, json: &mut JsonWriter<'_>) {
         json.raw(b"{");
-        for (i, ((selector, length), count)) in self.counts().into_iter().enumerate() {
+        for (i, ((selector, length), count)) in counts(recording, tx).into_iter().enumerate() {
             json.raw(if i > 0 { b",\"0x" } else { b"\"0x" });
             json.raw(format!("{}-{length}\":{count}", hex::encode(selector)).as_bytes());
         }
         json.raw(b"}");
     }
+}
+
+/// How often each selector was called with each number of bytes behind it.
+fn counts(recording: &Recorder, tx: &TxContext) -> BTreeMap<([u8; SELECTOR_BYTES], usize), u64> {
+    let mut counts = BTreeMap::new();
+    let spec = tx.fork.spec_id();
+    for frame in recording.frames() {
+        if frame.kind.is_create() || frame.kind == FrameKind::SelfDestruct {
+            continue;
+        }
+        let Some((selector, arguments)) = recording.bytes(frame.input).split_first_chunk() else { continue };
+        if !is_precompile(spec, &frame.to) {
+            *counts.entry((*selector, arguments.len())).or_default() += 1;
+        }
+    }
+    counts
 }
 
 /// noopTracer: watches nothing; its result is an empty object.

@@ -30,9 +30,16 @@ pub(crate) const HEX_PAIRS: [[u8; 2]; 256] = {
 /// [`JsonWriter::finish`] reports it, and loops ask [`JsonWriter::is_closed`].
 ///
 /// What follows a [`JsonWriter::mark`] is held back up to [`HELD_BACK_BYTES`] and can be taken back until then.
+///
+/// A writer without a sink keeps everything, up to a limit of its own.
 pub struct JsonWriter<'a> {
-    sink: &'a mut dyn Sink,
+    /// `None` where everything is kept.
+    sink: Option<&'a mut dyn Sink>,
     buffer: Vec<u8>,
+    /// Bytes that may be in the buffer before something must happen: a chunk leaves, or the limit is reached.
+    room: usize,
+    /// More than `room` came, and there is no sink.
+    overflowed: bool,
     /// Where the mark is in the buffer.
     mark: Option<usize>,
     written: u64,
@@ -43,8 +50,43 @@ pub struct JsonWriter<'a> {
 impl<'a> JsonWriter<'a> {
     /// A writer into `sink`.
     pub fn new(sink: &'a mut dyn Sink) -> Self {
-        let buffer = Vec::with_capacity(CHUNK_BYTES);
-        Self { sink, buffer, mark: None, written: 0, waited: Duration::ZERO, closed: false }
+        Self { sink: Some(sink), ..Self::keeping(CHUNK_BYTES) }
+    }
+
+    /// A writer that keeps up to `limit_bytes`, to be read by [`Self::kept`].
+    pub(crate) fn keeping(limit_bytes: usize) -> Self {
+        Self {
+            sink: None,
+            buffer: Vec::with_capacity(CHUNK_BYTES.min(limit_bytes)),
+            room: limit_bytes,
+            overflowed: false,
+            mark: None,
+            written: 0,
+            waited: Duration::ZERO,
+            closed: false,
+        }
+    }
+
+    /// What was written to a writer without a sink; nothing to rely on where it [overflowed](Self::overflowed).
+    pub(crate) fn kept(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Whether more was written than a writer without a sink may keep. What it has is a part of it then.
+    pub(crate) fn overflowed(&self) -> bool {
+        self.overflowed
+    }
+
+    /// Forgets what a writer without a sink kept.
+    pub(crate) fn restart(&mut self) {
+        self.forget();
+        self.overflowed = false;
+    }
+
+    /// Drops what was kept; it still counts as written.
+    fn forget(&mut self) {
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
     }
 
     /// Whether the sink has refused bytes.
@@ -87,7 +129,7 @@ impl<'a> JsonWriter<'a> {
     /// Writes bytes as they are.
     #[inline]
     pub fn raw(&mut self, bytes: &[u8]) {
-        if self.buffer.len() + bytes.len() > CHUNK_BYTES {
+        if self.buffer.len() + bytes.len() > self.room {
             return self.raw_in_pieces(bytes);
         }
         self.buffer.extend_from_slice(bytes);
@@ -96,7 +138,7 @@ impl<'a> JsonWriter<'a> {
     /// The buffer with room for `bytes` more, for writers that append to it themselves.
     #[inline(always)]
     pub(crate) fn tail(&mut self, bytes: usize) -> &mut Vec<u8> {
-        if self.buffer.len() + bytes > CHUNK_BYTES {
+        if self.buffer.len() + bytes > self.room {
             self.make_room(bytes);
         }
         self.buffer.reserve(bytes);
@@ -113,9 +155,15 @@ impl<'a> JsonWriter<'a> {
         }
     }
 
-    /// Sends what may leave where `bytes` more would make the buffer larger than a chunk.
+    /// Sends what may leave where `bytes` more would make the buffer larger than a chunk. Without a sink nothing can:
+    /// what was kept is dropped, so that the buffer stays within its limit.
     fn make_room(&mut self, bytes: usize) {
-        if self.buffer.len() + bytes <= CHUNK_BYTES {
+        if self.buffer.len() + bytes <= self.room {
+            return;
+        }
+        if self.sink.is_none() {
+            self.overflowed = true;
+            self.forget();
             return;
         }
         match self.mark {
@@ -210,12 +258,13 @@ impl<'a> JsonWriter<'a> {
 
     /// Hands the first bytes of the buffer to the sink.
     fn send(&mut self, bytes: usize) {
+        let Some(sink) = &mut self.sink else { return };
         let started = Instant::now();
         for chunk in self.buffer[..bytes].chunks(CHUNK_BYTES) {
             if self.closed {
                 break;
             }
-            self.closed = self.sink.write(chunk).is_err();
+            self.closed = sink.write(chunk).is_err();
             self.written += chunk.len() as u64;
         }
         self.waited += started.elapsed();
@@ -311,6 +360,22 @@ mod tests {
         json.finish().unwrap();
         assert_eq!(out.len(), 100_000 + HELD_BACK_BYTES + CHUNK_BYTES + 1);
         assert!(out[..100_000].iter().all(|b| *b == b'a') && out.ends_with(b"bc"));
+    }
+
+    #[test]
+    fn a_writer_without_a_sink_keeps_up_to_its_limit() {
+        let mut json = JsonWriter::keeping(2 * CHUNK_BYTES);
+        json.raw(&vec![b'a'; 2 * CHUNK_BYTES - 4]);
+        json.hex_bytes(&[]);
+        assert_eq!((json.kept().len(), json.overflowed()), (2 * CHUNK_BYTES, false));
+        json.raw(b"b");
+        assert!(json.overflowed() && json.kept().len() <= 1);
+        assert_eq!(json.written(), 2 * CHUNK_BYTES as u64 + 1);
+        json.restart();
+        json.raw(b"c");
+        assert_eq!((json.kept(), json.overflowed()), (&b"c"[..], false));
+        json.hex_bytes(&vec![1; 4 * CHUNK_BYTES]);
+        assert!(json.overflowed() && json.kept().len() <= 2 * CHUNK_BYTES);
     }
 
     #[test]

@@ -125,11 +125,3 @@ pub(crate) fn constant_gas(opcode: u8, spec: SpecId) -> u64 {
         _ => 0,
     }
 }
-
-/// Items at the top of the stack that the instruction may change or take.
-pub(crate) fn touched(opcode: u8) -> usize {
-    match opcode {
-        0x80..=0x8f => 0,
-        _ => inputs(opcode),
-    }
-}

@@ -1,70 +1,157 @@
 //! Several results of one execution, each with a sink of its own.
 
-use crate::config::TracePlan;
-use crate::drive::Replay;
+use crate::drive::{Replay, stand_before, write_error};
+use crate::ensemble::{Ensemble, View};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
-use crate::mux_tracer::MuxTracer;
-use crate::sink::{Sink, SinkClosed};
-use crate::tracer_options::recording;
-use crate::tracing::Tracing as _;
+use crate::plan::{TracePlan, TracerPlan};
+use crate::sink::Sink;
 use crate::watch::Watched;
-use std::time::Duration;
 
-/// Tracers that watch the same execution and are rendered one by one.
-pub struct Several {
-    tracers: MuxTracer,
-    timeout: Duration,
+/// Writes what [`crate::trace_block`] would write under each of the plans, each to its sink, from one execution. The
+/// longest timeout counts for all; a transaction that fails has its error in every result.
+///
+/// # Errors
+/// As [`crate::trace_block`]: nothing that was written is of use.
+pub fn trace_block_under_several<R: Replay>(
+    replay: &mut R,
+    plans: &[TracePlan],
+    limits: &Limits,
+    sinks: Vec<&mut dyn Sink>,
+) -> Result<(), TraceError> {
+    let mut several = Several::new(plans, limits, sinks);
+    let mut broken: Option<TraceError> = None;
+    several.each(|json| json.raw(b"["));
+    for index in 0..replay.count() {
+        let hash = replay.hash(index);
+        several.each(|json| {
+            json.raw(if index > 0 { b",{\"txHash\":" } else { b"{\"txHash\":" });
+            json.hex_bytes(hash.as_slice());
+            json.mark();
+            json.raw(b",\"result\":");
+        });
+        let outcome = match &broken {
+            Some(error) => Err(error.clone()),
+            None => several.one(replay, index),
+        };
+        if several.is_closed() || matches!(outcome, Err(TraceError::Cancelled)) {
+            return Err(TraceError::Cancelled);
+        }
+        if let Err(error) = outcome {
+            several.each(|json| write_error(json, &error));
+            broken = (!error.is_local()).then_some(error);
+        }
+        several.each(|json| json.raw(b"}"));
+    }
+    several.each(|json| json.raw(b"]"));
+    several.finish()
 }
 
-impl Several {
-    /// Whether a plan's result can be rendered after the execution: the struct logger writes while it runs.
-    pub fn takes(plan: &TracePlan) -> bool {
-        recording(&plan.tracer).is_some()
+/// Writes what [`crate::trace_transaction`] would write under each of the plans, each to its sink, from one execution.
+/// The longest timeout counts for all.
+///
+/// # Errors
+/// As [`crate::trace_transaction`], for every sink of which nothing or a part was written.
+pub fn trace_transaction_under_several<R: Replay>(
+    replay: &mut R,
+    index: usize,
+    plans: &[TracePlan],
+    limits: &Limits,
+    sinks: Vec<&mut dyn Sink>,
+) -> Result<(), TraceError> {
+    let mut several = Several::new(plans, limits, sinks);
+    several.each(JsonWriter::mark);
+    let outcome = several.one(replay, index);
+    if outcome.is_err() {
+        several.each(|json| {
+            json.rewind();
+        });
     }
+    several.finish()?;
+    outcome
+}
 
-    /// The tracers of these plans; those that [`Self::takes`] refuses are left out. The longest timeout counts.
-    pub fn new(plans: &[TracePlan]) -> Self {
-        let tracers =
-            plans.iter().filter_map(|plan| Some((String::new(), recording(&plan.tracer)?))).collect();
+/// Where the result of a plan comes from and goes to.
+enum Lane<'s> {
+    /// It is made after the execution.
+    Rendered(View, JsonWriter<'s>),
+    /// The struct logger at this position writes it while the execution runs.
+    Steps(usize),
+}
+
+/// Plans over one execution.
+struct Several<'s> {
+    tracers: Ensemble<'s>,
+    lanes: Vec<Lane<'s>>,
+    limits: Limits,
+}
+
+impl<'s> Several<'s> {
+    fn new(plans: &[TracePlan], limits: &Limits, sinks: Vec<&'s mut dyn Sink>) -> Self {
+        let mut tracers = Ensemble::default();
+        let mut lanes = Vec::with_capacity(plans.len());
+        for (plan, sink) in plans.iter().zip(sinks) {
+            let json = JsonWriter::new(sink);
+            lanes.push(match &plan.tracer {
+                TracerPlan::StructLog(config) => Lane::Steps(tracers.add_streaming(*config, json)),
+                plan => Lane::Rendered(tracers.add(plan), json),
+            });
+        }
         let timeout = plans.iter().map(|plan| plan.timeout).max().unwrap_or_default();
-        Self { tracers: MuxTracer::new(tracers), timeout }
+        Self { tracers, lanes, limits: Limits { timeout, ..limits.clone() } }
     }
 
-    /// Executes a transaction under all tracers.
-    ///
-    /// # Errors
-    /// As [`crate::trace_transaction`].
-    pub fn record<R: Replay>(
-        &mut self,
-        replay: &mut R,
-        index: usize,
-        limits: &Limits,
-    ) -> Result<(), TraceError> {
-        let count = replay.count();
-        if index >= count {
-            return Err(TraceError::IndexOutOfRange { index, count });
+    /// Does something with the writer of each lane.
+    fn each(&mut self, mut act: impl FnMut(&mut JsonWriter<'s>)) {
+        for lane in &mut self.lanes {
+            match lane {
+                Lane::Rendered(_, json) => act(json),
+                Lane::Steps(position) => {
+                    if let Some(steps) = self.tracers.streaming(*position) {
+                        act(&mut steps.json);
+                    }
+                }
+            }
         }
-        let tx = replay.seek(index, &|| limits.cancel.is_cancelled())?;
+    }
+
+    fn is_closed(&mut self) -> bool {
+        let mut closed = false;
+        self.each(|json| closed |= json.is_closed());
+        closed
+    }
+
+    /// Executes a transaction and writes its results. After an error each lane has a whole value, cut short.
+    fn one<R: Replay>(&mut self, replay: &mut R, index: usize) -> Result<(), TraceError> {
+        let tx = stand_before(replay, index, &self.limits)?;
         self.tracers.begin(&tx);
-        let limits = Limits { timeout: self.timeout, ..limits.clone() };
-        let mut watched = Watched::new(&mut self.tracers, limits);
+        let mut watched = Watched::new(&mut self.tracers, self.limits.clone());
         let outcome = replay.record(&mut watched);
-        if let Some(reason) = watched.aborted() {
-            return Err(reason);
+        let aborted = watched.aborted();
+        match (aborted, outcome) {
+            (None, Ok(end)) => self.tracers.finish(&end),
+            (aborted, outcome) => {
+                self.tracers.cut_short();
+                return Err(aborted.or(outcome.err()).unwrap_or(TraceError::Cancelled));
+            }
         }
-        self.tracers.finish(&outcome?);
+        for lane in &mut self.lanes {
+            if let Lane::Rendered(view, json) = lane {
+                self.tracers.render(view, json);
+            }
+        }
         Ok(())
     }
 
-    /// Writes the result of one of the tracers, by its position, for the transaction that was recorded last.
-    ///
-    /// # Errors
-    /// The sink wants no more.
-    pub fn render(&mut self, position: usize, sink: &mut dyn Sink) -> Result<u64, SinkClosed> {
-        let mut json = JsonWriter::new(sink);
-        self.tracers.render_one(position, &mut json);
-        json.finish()
+    /// Hands the rest to the sinks.
+    fn finish(self) -> Result<(), TraceError> {
+        for lane in self.lanes {
+            if let Lane::Rendered(_, json) = lane {
+                json.finish()?;
+            }
+        }
+        self.tracers.end_streams()?;
+        Ok(())
     }
 }

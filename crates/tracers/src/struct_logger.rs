@@ -2,18 +2,18 @@
 //!
 //! go-ethereum tells its tracers of an instruction once its gas is known and before it runs. Here a step is opened
 //! before the instruction with what was there (`pc`, `op`, `gas`, stack, memory), and closed after it with what it
-//! cost. Nothing is allocated for a step: texts of stack and storage are kept and copied, the rest is made in the
-//! writer's buffer.
+//! cost. Nothing is allocated for a step: texts of stack, memory and storage are kept and copied, the rest is made in
+//! the writer's buffer.
 
 use crate::classify::Failure;
 use crate::drive::{Engine, Replay};
 use crate::error::TraceError;
 use crate::fault::Fault;
+use crate::hooks::delegate_hooks;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
-use crate::opcode::{Name, touched};
 use crate::recorder_hooks::Before;
-use crate::step_text::{Piece, StackText, StorageText, Tail, WORD_BYTES, WORD_DIGITS};
+use crate::step_lines::StepLines;
 use crate::tracing::{Observed, TxContext, TxEnd};
 use crate::watch::Watched;
 use alloy_primitives::{Address, U256};
@@ -25,23 +25,13 @@ use revm::context_interface::{ContextTr, JournalTr};
 use revm::database_interface::Database as _;
 use revm::inspector::JournalExt;
 use revm::interpreter::interpreter::EthInterpreter;
-use revm::interpreter::interpreter_types::{InputsTr, Jumps, LoopControl, MemoryTr, ReturnData};
+use revm::interpreter::interpreter_types::{InputsTr, Jumps, LoopControl};
 use revm::interpreter::{
     CallInputs, CallOutcome, CreateInputs, CreateOutcome, FrameInput, InstructionResult, Interpreter,
     InterpreterAction,
 };
-use revm::primitives::{HashMap, hardfork::SpecId};
-use std::sync::LazyLock;
+use revm::primitives::hardfork::SpecId;
 use std::time::Duration;
-
-/// Room for a step's fixed parts: keys, numbers and the name of the instruction, in bytes.
-const STEP_BYTES: usize = 256;
-
-/// Text of a word of memory, comma included, in bytes.
-const WORD_TEXT_BYTES: usize = WORD_DIGITS + 5;
-
-/// Words of memory that are written without another look at the room in the buffer.
-const WORDS_AT_A_TIME: usize = 512;
 
 /// Gas that goes back for an authorisation whose account exists (EIP-7702).
 const AUTHORISATION_REFUND: i64 = 12_500;
@@ -63,33 +53,13 @@ pub struct StructLogConfig {
     pub summary: bool,
 }
 
-type OpText = Piece<64>;
-
-/// `,"op":"…","gas":` of every opcode.
-static OP_TEXTS: LazyLock<Box<[OpText]>> = LazyLock::new(|| {
-    let text = |opcode: u8| format!(",\"op\":\"{}\",\"gas\":", Name(opcode));
-    (0..=u8::MAX).map(|opcode| Piece::new(text(opcode).as_bytes())).collect()
-});
-
-/// What is used again from transaction to transaction.
-#[derive(Debug, Default)]
-struct Scratch {
-    stack: StackText,
-    storage: HashMap<Address, StorageText>,
-    /// Refunds of the frames above the running one.
-    refunds: Vec<i64>,
-}
-
-/// The struct logger over a block.
-pub(crate) struct StructLogs {
-    config: StructLogConfig,
-    scratch: Scratch,
-}
+/// The struct logger alone, over a block.
+pub(crate) struct StructLogs(StructLogger);
 
 impl StructLogs {
     /// A logger with these options.
     pub(crate) fn new(config: StructLogConfig) -> Self {
-        Self { config, scratch: Scratch::default() }
+        Self(StructLogger::new(config))
     }
 }
 
@@ -101,42 +71,84 @@ impl Engine for StructLogs {
         limits: &Limits,
         json: &mut JsonWriter<'_>,
     ) -> Result<(), TraceError> {
-        let mut logger = StructLogger::new(self.config, &mut self.scratch, json);
-        let mut watched = Watched::new(&mut logger, limits.clone());
+        let mut writing = Writing::begin(&mut self.0, json);
+        let mut watched = Watched::new(&mut writing, limits.clone());
         let outcome = replay.record(&mut watched);
         let aborted = watched.aborted();
         match (aborted, outcome) {
             (None, Ok(end)) => {
-                logger.finish(&end);
+                self.0.finish(&end, json);
                 Ok(())
             }
             (aborted, outcome) => {
-                logger.cut_short();
+                self.0.lines.cut_short(json);
                 Err(aborted.or(outcome.err()).unwrap_or(TraceError::Cancelled))
             }
         }
     }
 }
 
-/// Counts of one opcode.
-#[derive(Clone, Copy, Default)]
-struct Total {
-    count: u64,
-    gas: u64,
+/// The logger with a writer of its own: one of several tracers over an execution.
+pub(crate) struct StepWriter<'s> {
+    logger: StructLogger,
+    /// Where the steps go.
+    pub(crate) json: JsonWriter<'s>,
+    waited_before: Duration,
 }
 
-/// The logger of one transaction.
-struct StructLogger<'l, 'w> {
-    config: StructLogConfig,
-    scratch: &'l mut Scratch,
-    json: &'l mut JsonWriter<'w>,
-    op_texts: &'static [OpText],
+impl<'s> StepWriter<'s> {
+    /// A logger with these options that writes into `json`.
+    pub(crate) fn new(config: StructLogConfig, json: JsonWriter<'s>) -> Self {
+        Self { logger: StructLogger::new(config), json, waited_before: Duration::ZERO }
+    }
+
+    /// Forgets the last transaction and opens the result of the next.
+    pub(crate) fn begin(&mut self) {
+        self.waited_before = Writing::begin(&mut self.logger, &mut self.json).waited_before;
+    }
+
+    /// Closes the result.
+    pub(crate) fn finish(&mut self, end: &TxEnd<'_>) {
+        self.logger.finish(end, &mut self.json);
+    }
+
+    /// Closes what is open of the result of a transaction that did not come to its end.
+    pub(crate) fn cut_short(&mut self) {
+        self.logger.lines.cut_short(&mut self.json);
+    }
+
+    #[inline(always)]
+    fn writing(&mut self) -> Writing<'_, 's> {
+        let Self { logger, json, waited_before } = self;
+        Writing { logger, json, waited_before: *waited_before }
+    }
+}
+
+delegate_hooks!(StepWriter<'_>, writing());
+
+impl Observed for StepWriter<'_> {
+    fn size_bytes(&self) -> usize {
+        self.logger.lines.size_bytes() + self.json.kept().len()
+    }
+
+    fn waited(&self) -> Duration {
+        self.json.waited().saturating_sub(self.waited_before)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.json.is_closed()
+    }
+
+    fn step_bytes(&self) -> u64 {
+        self.logger.lines.step_bytes(&self.json)
+    }
+}
+
+/// The logger of one transaction at a time. Where it writes is told with every call.
+struct StructLogger {
+    lines: StepLines,
     before: Before,
     opcode: u8,
-    /// A step is written up to its cost.
-    open: bool,
-    /// The limit is reached.
-    full: bool,
     /// The running frame is a creation without init code, in which the reference runs nothing.
     idle: bool,
     /// The last frame that ended by itself gave bytes back.
@@ -144,181 +156,67 @@ struct StructLogger<'l, 'w> {
     /// The transaction's creation could not pay for its code, which was no failure before Homestead (EIP-2) but for
     /// this tracer.
     unpaid: bool,
-    first: bool,
-    /// `,"depth":…` of the running frame.
-    depth_text: Piece<32>,
     /// Refunds before the running frame.
     refund_base: i64,
+    /// Refunds of the frames above the running one.
+    refunds: Vec<i64>,
     /// Slot of the running SLOAD.
     slot: U256,
     started: bool,
-    /// Where the open step began, counted in bytes written.
-    step_at: u64,
-    /// Bytes of steps so far.
-    size: u64,
-    /// What was waited before.
-    waited_before: Duration,
-    totals: Option<Box<[Total; 256]>>,
 }
 
-impl<'l, 'w> StructLogger<'l, 'w> {
-    fn new(config: StructLogConfig, scratch: &'l mut Scratch, json: &'l mut JsonWriter<'w>) -> Self {
-        scratch.stack.forget();
-        scratch.storage.clear();
-        scratch.refunds.clear();
-        json.raw(b"{\"structLogs\":[");
-        let waited_before = json.waited();
-        let mut logger = Self {
-            config,
-            scratch,
-            json,
-            op_texts: &OP_TEXTS,
+impl StructLogger {
+    fn new(config: StructLogConfig) -> Self {
+        Self {
+            lines: StepLines::new(config),
             before: Before::default(),
             opcode: 0,
-            open: false,
-            full: config.limit < 0,
             idle: false,
             returned: false,
             unpaid: false,
-            first: true,
-            depth_text: Piece::new(b""),
             refund_base: 0,
+            refunds: Vec::new(),
             slot: U256::ZERO,
             started: false,
-            step_at: 0,
-            size: 0,
-            waited_before,
-            totals: config.summary.then(|| Box::new([Total::default(); 256])),
-        };
-        logger.set_depth();
-        logger
+        }
     }
 
-    fn set_depth(&mut self) {
-        let stack: &[u8] = if self.config.stack { b",\"stack\":[" } else { b"" };
-        let text = [format!(",\"depth\":{}", self.scratch.refunds.len() + 1).as_bytes(), stack].concat();
-        self.depth_text = Piece::new(&text);
-    }
-
-    fn finish(&mut self, end: &TxEnd<'_>) {
-        self.json.raw(b"],\"gas\":");
-        Tail(self.json.tail(STEP_BYTES)).decimal(end.gas_used);
+    fn finish(&mut self, end: &TxEnd<'_>, json: &mut JsonWriter<'_>) {
         let failed = !end.success || self.unpaid;
-        self.json.raw(if failed { b",\"failed\":true" } else { b",\"failed\":false" });
-        self.json.raw(b",\"returnValue\":");
         let shown = !failed || end.reverted;
-        self.json.hex_bytes(if shown { &end.output } else { &[] });
-        self.summary();
-        self.json.raw(b"}");
+        self.lines.end(json, end.gas_used, failed, if shown { &end.output } else { &[] });
     }
+}
 
-    fn summary(&mut self) {
-        let Some(totals) = self.totals.take() else { return };
-        self.json.raw(b",\"summary\":{");
-        let mut first = true;
-        for (opcode, total) in (0..=u8::MAX).zip(totals.iter()).filter(|(_, total)| total.count > 0) {
-            let comma = if first { "" } else { "," };
-            first = false;
-            let Total { count, gas } = total;
-            let name = Name(opcode);
-            let text = format!("{comma}\"{name}\":{{\"count\":{count},\"totalGas\":{gas}}}");
-            self.json.raw(text.as_bytes());
-        }
-        self.json.raw(b"}");
-    }
+/// The logger of the running transaction, and where it writes.
+struct Writing<'l, 'w> {
+    logger: &'l mut StructLogger,
+    json: &'l mut JsonWriter<'w>,
+    /// What was waited before.
+    waited_before: Duration,
+}
 
-    /// Closes what is open where the transaction did not come to its end.
-    fn cut_short(&mut self) {
-        if std::mem::take(&mut self.open) {
-            self.json.raw(b"}");
-        }
-        self.json.raw(b"]}");
-    }
-
-    #[inline(always)]
-    fn open_step(&mut self, interpreter: &Interpreter<EthInterpreter>, pc: usize, opcode: u8, gas: u64) {
-        let stack: &[U256] = interpreter.stack.data();
-        let stack_text = if self.config.stack { self.scratch.stack.of(stack) } else { &[] };
-        let room = STEP_BYTES + stack_text.len();
-        if self.config.limit != 0 {
-            self.json.tail(room);
-            self.step_at = self.json.written();
-        }
-        let mut tail = Tail(self.json.tail(room));
-        if self.first {
-            self.first = false;
-            tail.text(b"{\"pc\":");
-        } else {
-            tail.text(b",{\"pc\":");
-        }
-        tail.decimal(pc as u64);
-        tail.piece(&self.op_texts[usize::from(opcode)]);
-        tail.decimal(gas);
-        tail.piece(&self.depth_text);
-        if self.config.stack {
-            tail.bytes(stack_text);
-            tail.text(b"]");
-        }
-        self.open = true;
-        if self.config.memory {
-            self.memory(interpreter);
-        }
-        if self.config.return_data {
-            let data = interpreter.return_data.buffer();
-            if !data.is_empty() {
-                self.json.raw(b",\"returnData\":");
-                self.json.hex_bytes(data);
-            }
-        }
-    }
-
-    fn memory(&mut self, interpreter: &Interpreter<EthInterpreter>) {
-        let size = interpreter.memory.size();
-        if size == 0 {
-            return;
-        }
-        let memory = interpreter.memory.slice(0..size);
-        let (words, _) = memory.as_chunks::<WORD_BYTES>();
-        self.json.raw(b",\"memory\":[");
-        let mut first = true;
-        for group in words.chunks(WORDS_AT_A_TIME) {
-            let mut tail = Tail(self.json.tail(group.len() * WORD_TEXT_BYTES + STEP_BYTES));
-            for word in group {
-                if !first {
-                    tail.text(b",");
-                }
-                first = false;
-                tail.word(word);
-            }
-        }
-        self.json.raw(b"]");
-    }
-
-    #[inline(always)]
-    fn close_step(&mut self, cost: u64, refund: i64) {
-        let mut tail = Tail(self.json.tail(STEP_BYTES));
-        if refund > 0 {
-            tail.text(b",\"refund\":");
-            tail.decimal(refund as u64);
-        }
-        tail.text(b",\"gasCost\":");
-        tail.decimal(cost);
-        tail.text(b"}");
-        self.open = false;
-        if self.config.limit != 0 {
-            // The comma before a step is none of its bytes.
-            let comma = u64::from(self.size > 0);
-            self.size += self.json.written() - self.step_at - comma;
-            self.full = self.size as i64 > self.config.limit;
-        }
-    }
-
-    fn storage(&mut self, contract: Address, slot: U256, value: U256) {
-        let text = self.scratch.storage.entry(contract).or_default();
-        text.set(slot, value);
-        self.json.raw(b",\"storage\":{");
-        self.json.raw(text.entries());
-        self.json.raw(b"}");
+impl<'l, 'w> Writing<'l, 'w> {
+    /// Forgets the last transaction and opens the result of the next.
+    fn begin(logger: &'l mut StructLogger, json: &'l mut JsonWriter<'w>) -> Self {
+        let StructLogger {
+            lines,
+            before,
+            opcode,
+            idle,
+            returned,
+            unpaid,
+            refund_base,
+            refunds,
+            slot,
+            started,
+        } = &mut *logger;
+        (*before, *opcode, *refund_base, *slot) = (Before::default(), 0, 0, U256::ZERO);
+        (*idle, *returned, *unpaid, *started) = (false, false, false, false);
+        refunds.clear();
+        lines.begin(json);
+        let waited_before = json.waited();
+        Self { logger, json, waited_before }
     }
 
     #[cold]
@@ -331,31 +229,24 @@ impl<'l, 'w> StructLogger<'l, 'w> {
     ) {
         let contract = interpreter.input.target_address();
         let refunded = interpreter.gas.refunded();
-        let failure = Failure::of(interpreter, &self.before);
+        let Self { logger, json, .. } = self;
+        let failure = Failure::of(interpreter, &logger.before);
         let fault = failure.classify(result, context);
         let step = failure.step(&fault, contract, context);
-        self.count(step.cost);
-        if !self.open {
+        logger.lines.count(logger.opcode, step.cost);
+        if !logger.lines.is_open() {
             return;
         }
-        if self.opcode == op::SLOAD && self.config.storage && self.before.stack > 0 {
-            let value = context.journal_mut().sload(contract, self.slot).map_or(U256::ZERO, |load| load.data);
-            self.storage(contract, self.slot, value);
+        if logger.opcode == op::SLOAD && logger.lines.with_storage() && logger.before.stack > 0 {
+            let value =
+                context.journal_mut().sload(contract, logger.slot).map_or(U256::ZERO, |load| load.data);
+            logger.lines.storage(json, contract, logger.slot, value);
         }
         if is_told(&fault) {
-            self.json.raw(b",\"error\":");
-            self.json.string(&fault.to_string());
+            json.raw(b",\"error\":");
+            json.string(&fault.to_string());
         }
-        self.close_step(step.cost, self.refund_base + refunded + step.refund);
-    }
-
-    #[inline(always)]
-    fn count(&mut self, cost: u64) {
-        if let Some(totals) = &mut self.totals {
-            let total = &mut totals[usize::from(self.opcode)];
-            total.count += 1;
-            total.gas = total.gas.saturating_add(cost);
-        }
+        logger.lines.close(json, step.cost, logger.refund_base + refunded + step.refund);
     }
 
     /// The instruction has ended or left the frame: a call, a creation, an end, a failure.
@@ -366,58 +257,56 @@ impl<'l, 'w> StructLogger<'l, 'w> {
         interpreter: &mut Interpreter<EthInterpreter>,
         context: &mut CTX,
     ) {
-        let mut cost = self.before.gas.saturating_sub(interpreter.gas.remaining());
+        let mut cost = self.logger.before.gas.saturating_sub(interpreter.gas.remaining());
+        let refund = self.logger.refund_base + interpreter.gas.refunded();
         match interpreter.bytecode.action() {
             Some(InterpreterAction::NewFrame(input)) => {
                 if let FrameInput::Create(inputs) = input {
                     // What the creation may use is no cost of the instruction.
                     cost = cost.saturating_sub(inputs.gas_limit());
                 }
-                self.scratch.refunds.push(self.refund_base);
-                let refund = self.refund_base + interpreter.gas.refunded();
+                self.logger.refunds.push(self.logger.refund_base);
                 self.end_step(cost, refund);
-                self.refund_base = refund;
+                self.logger.refund_base = refund;
             }
             Some(InterpreterAction::Return(result)) => {
-                self.returned = !result.output.is_empty();
+                self.logger.returned = !result.output.is_empty();
                 let result = result.result;
                 if result.is_ok_or_revert() || result == InstructionResult::SelfDestruct {
-                    self.end_step(cost, self.refund_base + interpreter.gas.refunded());
+                    self.end_step(cost, refund);
                 } else {
                     self.failed(interpreter, result, context);
                 }
             }
-            None => self.end_step(cost, self.refund_base + interpreter.gas.refunded()),
+            None => self.end_step(cost, refund),
         }
     }
 
     #[inline(always)]
     fn end_step(&mut self, cost: u64, refund: i64) {
-        if self.idle {
+        if self.logger.idle {
             return;
         }
-        self.count(cost);
-        if self.open {
-            self.close_step(cost, refund);
+        self.logger.lines.count(self.logger.opcode, cost);
+        if self.logger.lines.is_open() {
+            self.logger.lines.close(self.json, cost, refund);
         }
     }
 
     /// A frame below the running one has ended.
     fn frame_ends(&mut self) {
-        self.scratch.stack.forget();
-        if let Some(base) = self.scratch.refunds.pop() {
-            self.refund_base = base;
+        if let Some(base) = self.logger.refunds.pop() {
+            self.logger.refund_base = base;
         }
-        self.set_depth();
+        self.logger.lines.enter(self.logger.refunds.len() + 1);
     }
 
     /// A frame begins.
     fn frame_begins(&mut self, context: &mut EvmContext<'_>) {
-        if !std::mem::replace(&mut self.started, true) {
-            self.refund_base = authorisation_refund(context);
+        if !std::mem::replace(&mut self.logger.started, true) {
+            self.logger.refund_base = authorisation_refund(context);
         }
-        self.scratch.stack.forget();
-        self.set_depth();
+        self.logger.lines.enter(self.logger.refunds.len() + 1);
     }
 }
 
@@ -456,9 +345,9 @@ fn authorisation_refund(context: &mut EvmContext<'_>) -> i64 {
     count * AUTHORISATION_REFUND
 }
 
-impl Observed for StructLogger<'_, '_> {
+impl Observed for Writing<'_, '_> {
     fn size_bytes(&self) -> usize {
-        self.scratch.storage.values().map(StorageText::size_bytes).sum()
+        self.logger.lines.size_bytes()
     }
 
     fn waited(&self) -> Duration {
@@ -468,28 +357,32 @@ impl Observed for StructLogger<'_, '_> {
     fn is_closed(&self) -> bool {
         self.json.is_closed()
     }
+
+    fn step_bytes(&self) -> u64 {
+        self.logger.lines.step_bytes(self.json)
+    }
 }
 
-impl<'a> Inspector<EvmContext<'a>> for StructLogger<'_, '_> {
+impl<'a> Inspector<EvmContext<'a>> for Writing<'_, '_> {
     #[inline(always)]
     fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
         let opcode = interpreter.bytecode.opcode();
         let gas = interpreter.gas.remaining();
-        let height = interpreter.stack.len();
-        self.before = Before { stack: height, gas, journal: context.journal_ref().journal().len() };
-        self.opcode = opcode;
-        if self.full || self.idle {
+        let Self { logger, json, .. } = self;
+        logger.before =
+            Before { stack: interpreter.stack.len(), gas, journal: context.journal_ref().journal().len() };
+        logger.opcode = opcode;
+        if logger.lines.is_full() || logger.idle {
             return;
         }
-        self.open_step(interpreter, interpreter.bytecode.pc(), opcode, gas);
-        self.scratch.stack.keep(height.saturating_sub(touched(opcode)));
-        if self.config.storage && matches!(opcode, op::SLOAD | op::SSTORE) {
+        logger.lines.open(json, interpreter, interpreter.bytecode.pc(), opcode, gas);
+        if matches!(opcode, op::SLOAD | op::SSTORE) && logger.lines.with_storage() {
             if let [.., value, slot] = interpreter.stack.data()[..]
                 && opcode == op::SSTORE
             {
-                self.storage(interpreter.input.target_address(), slot, value);
+                logger.lines.storage(json, interpreter.input.target_address(), slot, value);
             }
-            self.slot = interpreter.stack.data().last().copied().unwrap_or_default();
+            logger.slot = interpreter.stack.data().last().copied().unwrap_or_default();
         }
     }
 
@@ -498,12 +391,14 @@ impl<'a> Inspector<EvmContext<'a>> for StructLogger<'_, '_> {
         if interpreter.bytecode.is_end() {
             return self.frame_stops(interpreter, context);
         }
-        if self.open && self.opcode == op::SLOAD && self.config.storage {
+        let Self { logger, json, .. } = self;
+        if logger.opcode == op::SLOAD && logger.lines.is_open() && logger.lines.with_storage() {
             let value = interpreter.stack.data().last().copied().unwrap_or_default();
-            self.storage(interpreter.input.target_address(), self.slot, value);
+            logger.lines.storage(json, interpreter.input.target_address(), logger.slot, value);
         }
-        let cost = self.before.gas.saturating_sub(interpreter.gas.remaining());
-        self.end_step(cost, self.refund_base + interpreter.gas.refunded());
+        let cost = logger.before.gas.saturating_sub(interpreter.gas.remaining());
+        let refund = logger.refund_base + interpreter.gas.refunded();
+        self.end_step(cost, refund);
     }
 
     fn call(&mut self, context: &mut EvmContext<'a>, _: &mut CallInputs) -> Option<CallOutcome> {
@@ -517,16 +412,16 @@ impl<'a> Inspector<EvmContext<'a>> for StructLogger<'_, '_> {
 
     fn create(&mut self, context: &mut EvmContext<'a>, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
         self.frame_begins(context);
-        self.idle = inputs.init_code().is_empty();
+        self.logger.idle = inputs.init_code().is_empty();
         None
     }
 
     fn create_end(&mut self, context: &mut EvmContext<'a>, _: &CreateInputs, outcome: &mut CreateOutcome) {
-        self.idle = false;
+        self.logger.idle = false;
         let frontier = !context.cfg().spec().is_enabled_in(SpecId::HOMESTEAD);
-        if frontier && self.scratch.refunds.is_empty() {
+        if frontier && self.logger.refunds.is_empty() {
             let result = &outcome.result;
-            self.unpaid = self.returned && result.result.is_ok() && result.output.is_empty();
+            self.logger.unpaid = self.logger.returned && result.result.is_ok() && result.output.is_empty();
         }
         self.frame_ends();
     }

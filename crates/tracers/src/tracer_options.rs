@@ -1,20 +1,36 @@
-//! `tracerConfig` of the native tracers, read as go-ethereum reads it; and tracers made from their plans.
+//! `tracerConfig` of the native tracers, read as go-ethereum reads it.
 
-use crate::config::{TraceConfig, TracePlan, TracerPlan, boolean, entries, wrong};
-use crate::erc7562_tracer::{Erc7562Tracer, Erc7562TracerConfig};
+use crate::call_tracer::CallTracerConfig;
+use crate::config::TraceConfig;
+use crate::decode::{boolean, entries, wrong};
+use crate::directory::TracerName;
+use crate::erc7562_tracer::Erc7562TracerConfig;
 use crate::error::{ConfigError, TraceError};
-use crate::flat_call_tracer::{FlatCallTracer, FlatCallTracerConfig};
-use crate::four_byte_tracer::{FourByteTracer, NoopTracer};
-use crate::keccak_tracer::Keccak256PreimageTracer;
-use crate::mux_tracer::MuxTracer;
-use crate::prestate_tracer::{PrestateTracer, PrestateTracerConfig};
-use crate::tracing::Tracing;
-use crate::{CallTracer, TracerName};
+use crate::flat_call_tracer::FlatCallTracerConfig;
+use crate::plan::{TracePlan, TracerPlan};
+use crate::prestate_tracer::PrestateTracerConfig;
 
 /// Most tracers in a muxTracer, those of nested ones included.
 pub const MAX_MUX_TRACERS: usize = 32;
 /// Most muxTracers within each other.
 pub const MAX_MUX_DEPTH: usize = 4;
+
+impl CallTracerConfig {
+    /// Reads `tracerConfig` of callTracer. `null` is the default.
+    pub fn parse(json: &str) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for (key, value) in entries(json, "native.callTracerConfig")? {
+            match key.to_lowercase().as_str() {
+                "onlytopcall" => {
+                    boolean(value.get(), "callTracerConfig.onlyTopCall", &mut config.only_top_call)?
+                }
+                "withlog" => boolean(value.get(), "callTracerConfig.withLog", &mut config.with_log)?,
+                _ => {}
+            }
+        }
+        Ok(config)
+    }
+}
 
 impl FlatCallTracerConfig {
     /// Reads `tracerConfig` of flatCallTracer. `null` is the default.
@@ -115,9 +131,6 @@ pub(crate) fn parse_mux(json: &str, depth: usize) -> Result<Vec<(String, TracerP
             let config = TraceConfig { tracer: Some(name.clone()), tracer_config, ..TraceConfig::default() };
             TracePlan::new(&config)?.tracer
         };
-        if recording(&plan).is_none() {
-            return Err(ConfigError::NotInMux { name }.into());
-        }
         plans.retain(|(other, _)| *other != name);
         plans.push((name, plan));
     }
@@ -134,27 +147,6 @@ fn weight(plan: &TracerPlan) -> usize {
         TracerPlan::Mux(plans) => 1 + plans.iter().map(|(_, plan)| weight(plan)).sum::<usize>(),
         _ => 1,
     }
-}
-
-/// The tracer of a plan; `None` for one that writes while the transaction runs.
-pub(crate) fn recording(plan: &TracerPlan) -> Option<Box<dyn Tracing>> {
-    Some(match plan {
-        TracerPlan::Call(config) => Box::new(CallTracer::new(*config)),
-        TracerPlan::FlatCall(config) => Box::new(FlatCallTracer::new(*config)),
-        TracerPlan::Prestate(config) => Box::new(PrestateTracer::new(*config)),
-        TracerPlan::FourByte => Box::new(FourByteTracer::default()),
-        TracerPlan::Noop => Box::new(NoopTracer),
-        TracerPlan::Mux(plans) => Box::new(mux(plans)),
-        TracerPlan::Keccak256Preimage => Box::new(Keccak256PreimageTracer::default()),
-        TracerPlan::Erc7562(config) => Box::new(Erc7562Tracer::new(config)),
-        TracerPlan::StructLog(_) => return None,
-    })
-}
-
-/// A muxTracer of these plans.
-pub(crate) fn mux(plans: &[(String, TracerPlan)]) -> MuxTracer {
-    let tracers = plans.iter().filter_map(|(name, plan)| Some((name.clone(), recording(plan)?)));
-    MuxTracer::new(tracers.collect())
 }
 
 #[cfg(test)]
@@ -204,7 +196,8 @@ mod tests {
         assert!(nested(MAX_MUX_DEPTH + 1).unwrap_err().contains("at most 32 tracers"), "too deep");
         let unknown = plan(r#"{"tracer":"muxTracer","tracerConfig":{"nope":null}}"#).unwrap_err();
         assert!(unknown.starts_with("unknown tracer \"nope\""), "{unknown}");
-        let steps = plan(r#"{"tracer":"muxTracer","tracerConfig":{"opcodeTracer":null}}"#).unwrap_err();
-        assert!(steps.starts_with("opcodeTracer cannot"), "{steps}");
+        let steps =
+            plan(r#"{"tracer":"muxTracer","tracerConfig":{"opcodeTracer":{"limit":"x"}}}"#).unwrap_err();
+        assert!(steps.contains("TraceConfig.Config.Limit of type int"), "{steps}");
     }
 }

@@ -12,16 +12,19 @@
 //! - [`Tracing`] is a tracer that records and is rendered afterwards. Its value lives for a whole block, so that its
 //!   memory is used again; `begin` must forget the last transaction. The trait is object safe: several tracers can
 //!   watch one execution as `Box<dyn Tracing>`.
+//! - A tracer that is made of call frames alone is a [`crate::FrameView`]: several of them share one recording.
 //! - The struct logger writes while the transaction runs and is no [`Tracing`]; see `struct_logger`.
 //!
 //! To add a tracer: a variant of [`crate::TracerPlan`] with its checked options, its line in `TracePlan::new`, in
-//! `with_tracer!` of `drive` and in `recording` of `tracer_options` (for muxTracer), `Availability::Built` in `directory`, and the type with `impl Observed` and
-//! `impl Tracing`. The result is rendered with sorted or unsorted keys alike; no trailing white space.
+//! `with_tracer!` of `drive` and in `Ensemble::add` (for muxTracer and replays), `Availability::Built` in `directory`,
+//! and the type with `impl Observed` and `impl Tracing`. The result is rendered with sorted or unsorted keys alike; no
+//! trailing white space.
 //!
 //! What hooks can see: the transaction's environment is `context.tx()`, the block's is `context.block()`, the rules
 //! `context.cfg().spec()`; `context.db_mut()` is the block's state before the transaction (nothing of the transaction
 //! is in it until it has ended), the journal what it has changed so far.
 
+use crate::error::TraceError;
 use crate::json::JsonWriter;
 use alloy_primitives::{Address, B256, Bytes};
 use hearth_evm::{EvmContext, Fork};
@@ -90,6 +93,16 @@ pub trait Observed: for<'a> Inspector<EvmContext<'a>> {
     /// Whether nobody wants the result any more.
     fn is_closed(&self) -> bool {
         false
+    }
+
+    /// Bytes of struct logs of this transaction so far; bounded by [`crate::Limits`].
+    fn step_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Why there cannot be a result, where the tracer has come to know. Asked now and then, and at the end.
+    fn failure(&self) -> Option<TraceError> {
+        None
     }
 }
 

@@ -57,9 +57,10 @@ impl<'t, T: Observed + ?Sized> Watched<'t, T> {
         Self { tracer, limits, started: Instant::now(), weight_left, abort: None }
     }
 
-    /// Why the transaction was stopped, if it was.
+    /// Why the transaction was stopped, if it was, or why there is no result of it.
     pub(crate) fn aborted(self) -> Option<TraceError> {
-        self.abort
+        let Self { tracer, limits, abort, .. } = self;
+        abort.or_else(|| tracer.failure()).or_else(|| too_many_steps(tracer, &limits))
     }
 
     #[cold]
@@ -86,6 +87,12 @@ impl<'t, T: Observed + ?Sized> Watched<'t, T> {
         if self.running() >= limits.timeout {
             return Some(TraceError::ExecutionTimeout);
         }
+        if let Some(failure) = self.tracer.failure() {
+            return Some(failure);
+        }
+        if let Some(failure) = too_many_steps(self.tracer, limits) {
+            return Some(failure);
+        }
         let limit_bytes = limits.recording_bytes;
         (self.tracer.size_bytes() > limit_bytes).then_some(TraceError::TooLarge { limit_bytes })
     }
@@ -93,6 +100,13 @@ impl<'t, T: Observed + ?Sized> Watched<'t, T> {
     fn running(&self) -> Duration {
         self.started.elapsed().saturating_sub(self.tracer.waited())
     }
+}
+
+/// The failure of a transaction whose struct logs are larger than allowed.
+fn too_many_steps<T: Observed + ?Sized>(tracer: &T, limits: &Limits) -> Option<TraceError> {
+    let limit_bytes = limits.struct_log_bytes;
+    let is_over = limit_bytes != 0 && tracer.step_bytes() > limit_bytes;
+    is_over.then_some(TraceError::StructLogsTooLarge { limit_bytes })
 }
 
 /// Stops a transaction that no tracer watches.

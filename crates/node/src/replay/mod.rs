@@ -1,17 +1,19 @@
 //! `hearth replay`: traces of files, without a home.
 //!
 //! The output is one line of JSON for each file and configuration, in that order: the bare result for a tracer test and
-//! where one transaction is asked for, the array of `debug_traceBlockByNumber` for a block. A trace that fails has
+//! where one transaction is asked for, the array of `debug_traceBlockByNumber` for a block. Several configurations of a
+//! file cost one execution. A trace that fails has
 //! `{"error":{"code":…,"message":…}}` for its line; the rest follows, and the stream ends with an error.
 
 mod input;
 mod shared;
 
 use crate::{ByteSender, ByteStream, NodeError, stream, trace::Counted, workers::guarded};
-use hearth_tracers::{Cancel, Limits, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction};
+use hearth_tracers::{
+    Cancel, Limits, Sink, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction,
+};
 use input::Input;
 use serde::Deserialize;
-use shared::Shared;
 use std::path::PathBuf;
 
 /// JSON-RPC code of a failed trace, as go-ethereum answers it.
@@ -76,18 +78,15 @@ impl Replay {
         for path in &self.files {
             let input = Input::read(path)?;
             let index = self.index(&input, path)?;
-            let mut shared = Shared::new(&input, index, &plans, cancel)?;
-            for (position, plan) in plans.iter().enumerate() {
-                let outcome = match shared.write(position, sender) {
-                    Some(outcome) => outcome,
-                    None => line(&input, index, plan, cancel, sender),
-                };
-                let Err(error) = outcome else { continue };
-                if cancel.is_cancelled() {
-                    return Ok(());
-                }
-                failed.get_or_insert(NodeError::Trace { message: format!("{}: {error}", path.display()) });
+            let outcome = match &plans[..] {
+                [plan] => line(&input, index, plan, cancel, sender),
+                plans => shared::lines(&input, index, plans, cancel, sender),
+            };
+            let Err(error) = outcome else { continue };
+            if cancel.is_cancelled() {
+                return Ok(());
             }
+            failed.get_or_insert(NodeError::Trace { message: format!("{}: {error}", path.display()) });
         }
         failed.map_or(Ok(()), |error| {
             sender.flush();
@@ -116,21 +115,43 @@ fn line(
     cancel: &Cancel,
     sender: &mut ByteSender,
 ) -> Result<(), NodeError> {
-    let mut sink = Counted { sender, written: 0 };
+    let mut line = Line::new(sender);
     let outcome = input.replay().and_then(|mut replay| {
         let limits = limits(cancel);
         match index {
-            Some(index) => trace_transaction(&mut replay, index, plan, &limits, &mut sink).map(drop),
-            None => trace_block(&mut replay, plan, &limits, &mut sink).map(drop),
+            Some(index) => trace_transaction(&mut replay, index, plan, &limits, line.sink()).map(drop),
+            None => trace_block(&mut replay, plan, &limits, line.sink()).map(drop),
         }
         .map_err(crate::trace::trace_error)
     });
-    match &outcome {
-        // Nothing of the result was written: the error stands in its place. Else it is a whole value, cut short.
-        Err(error) if sink.written == 0 => failure(error, sender)?,
-        _ => {}
+    line.end(outcome)
+}
+
+/// A line of the output: a result as it comes.
+struct Line<'a>(Counted<'a>);
+
+impl<'a> Line<'a> {
+    fn new(sender: &'a mut ByteSender) -> Self {
+        Self(Counted { sender, written: 0 })
     }
-    end_line(sender).and(outcome)
+
+    /// Where the result goes.
+    fn sink(&mut self) -> &mut dyn Sink {
+        &mut self.0
+    }
+
+    /// Ends the line. Where nothing of a result was written the error stands in its place; else that is a whole value,
+    /// cut short.
+    fn end(self, outcome: Result<(), NodeError>) -> Result<(), NodeError> {
+        let Counted { sender, written } = self.0;
+        if let Err(error) = &outcome
+            && written == 0
+        {
+            failure(error, sender)?;
+        }
+        sender.write(b"\n").map_err(|_| NodeError::Cancelled)?;
+        outcome
+    }
 }
 
 fn limits(cancel: &Cancel) -> Limits {
@@ -142,8 +163,4 @@ fn failure(error: &NodeError, sender: &mut ByteSender) -> Result<(), NodeError> 
     let message = error.to_string();
     let value = serde_json::json!({ "error": { "code": TRACE_ERROR_CODE, "message": message } });
     sender.write(value.to_string().as_bytes()).map_err(|_| NodeError::Cancelled)
-}
-
-fn end_line(sender: &mut ByteSender) -> Result<(), NodeError> {
-    sender.write(b"\n").map_err(|_| NodeError::Cancelled)
 }

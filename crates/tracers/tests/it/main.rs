@@ -9,6 +9,7 @@ mod frames;
 mod limits;
 mod mainnet;
 mod native;
+mod several;
 mod steps;
 mod tracetest;
 mod world;

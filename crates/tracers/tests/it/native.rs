@@ -2,7 +2,7 @@
 
 use crate::world::{SENDER, World};
 use alloy_primitives::{Address, keccak256};
-use hearth_tracers::Limits;
+use hearth_tracers::{Limits, MUX_STEPS_BYTES};
 use serde_json::{Value, json};
 
 fn only(world: &World, config: &str) -> Value {
@@ -62,7 +62,8 @@ fn a_mux_gives_each_tracer_its_own_answer() {
     let code = [0x60, 4, 0x60, 0, 0x20, 0x60, 0, 0x60, 0, 0x60, 4, 0x60, 0, 0x60, 4, 0x5a, 0xfa, 0x00];
     let world = World::london().contract(0x10, 1, 0, &code).call(0x10, 100_000, &[0xde, 0xad, 0xbe, 0xef, 1]);
     let own = r#""callTracer":{"withLog":true},"4byteTracer":null,"noopTracer":{},"prestateTracer":{"diffMode":true},
-        "flatCallTracer":{"includePrecompiles":true},"keccak256PreimageTracer":null,"erc7562Tracer":{}"#;
+        "flatCallTracer":{"includePrecompiles":true},"keccak256PreimageTracer":null,"erc7562Tracer":{},
+        "opcodeTracer":{"enableMemory":true,"enableReturnData":true}"#;
     let all =
         only(&world, &format!(r#"{{"tracer":"muxTracer","tracerConfig":{{{own},"muxTracer":{{{own}}}}}}}"#));
     for (tracer, options) in
@@ -79,4 +80,90 @@ fn a_mux_gives_each_tracer_its_own_answer() {
     assert_eq!((frames.len(), &frames[1]["traceAddress"]), (2, &json!([0])));
     let hidden = only(&world, r#"{"tracer":"flatCallTracer"}"#);
     assert_eq!((hidden.as_array().unwrap().len(), &hidden[0]["subtraces"]), (1, &json!(0)));
+}
+
+/// PUSH1 7 POP over and over, 100 times, and STOP.
+fn hundred_pairs() -> Vec<u8> {
+    [[0x60, 7, 0x50].repeat(100), vec![0]].concat()
+}
+
+#[test]
+fn steps_within_a_mux_keep_to_their_limit() {
+    let world = World::london().contract(0x10, 1, 0, &hundred_pairs()).call(0x10, 100_000, &[]);
+    let mux = |own: &str| {
+        only(
+            &world,
+            &format!(
+                r#"{{"tracer":"muxTracer","tracerConfig":{{"opcodeTracer":{own},"4byteTracer":null}}}}"#
+            ),
+        )
+    };
+    let all = mux("null");
+    assert_eq!(all["opcodeTracer"]["structLogs"].as_array().unwrap().len(), 201);
+    assert_eq!(all["opcodeTracer"]["summary"]["POP"], json!({ "count": 100, "totalGas": 200 }));
+    let cut = mux(r#"{"limit":1}"#);
+    assert_eq!(
+        cut["opcodeTracer"]["structLogs"],
+        json!(all["opcodeTracer"]["structLogs"].as_array().unwrap()[..1])
+    );
+    assert_eq!(cut["opcodeTracer"]["summary"], all["opcodeTracer"]["summary"]);
+}
+
+#[test]
+fn steps_that_do_not_fit_into_a_mux_are_an_error_of_their_transaction() {
+    // JUMPDEST PUSH1 7 POP PUSH1 0 JUMP: five steps of some 80 bytes for 17 gas.
+    let gas = MUX_STEPS_BYTES as u64 / 70 / 5 * 17 + 100_000;
+    let world = World::london()
+        .contract(0x10, 1, 0, &hundred_pairs())
+        .contract(0x71, 1, 0, &[0x5b, 0x60, 7, 0x50, 0x60, 0, 0x56])
+        .call(0x71, gas, &[])
+        .call(0x10, 100_000, &[]);
+    let trace = |config: &str| -> Vec<Value> {
+        let (text, _) = world.trace_text(config, &Limits::default()).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let found = trace(
+        r#"{"tracer":"muxTracer","timeout":"1m","tracerConfig":{"opcodeTracer":null,"callTracer":null}}"#,
+    );
+    let error = found[0]["error"].as_str().unwrap();
+    assert!(
+        error.starts_with("the steps of opcodeTracer within muxTracer take more than 67108864 bytes"),
+        "{error}"
+    );
+    assert!(found[0].get("result").is_none());
+    // The transaction has its effects all the same, and the next one its result.
+    assert_eq!(found[1]["result"]["opcodeTracer"]["structLogs"].as_array().unwrap().len(), 201);
+    let limited = trace(
+        r#"{"tracer":"muxTracer","timeout":"1m","tracerConfig":{"opcodeTracer":{"limit":1000},"callTracer":null}}"#,
+    );
+    assert!(limited[0]["result"]["opcodeTracer"]["structLogs"].as_array().unwrap().len() > 10);
+    assert_eq!(limited[0]["result"]["callTracer"]["error"], "out of gas");
+}
+
+#[test]
+fn tracers_that_share_a_recording_leave_out_what_is_not_theirs() {
+    // LOG0 of nothing, a call of 0x11, LOG0 again.
+    let log = [0x60, 0, 0x60, 0, 0xa0];
+    let call = [0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0x11, 0x5a, 0xf1, 0x50];
+    let code = [&log[..], &call, &log, &[0]].concat();
+    let world = World::london().contract(0x10, 1, 0, &code).contract(0x11, 1, 0, &log).call(
+        0x10,
+        100_000,
+        &[1, 2, 3, 4],
+    );
+    let options =
+        [r#"{"withLog":true}"#, r#"{"onlyTopCall":true,"withLog":true}"#, r#"{"onlyTopCall":true}"#, "null"];
+    for own in options {
+        let alone = only(&world, &format!(r#"{{"tracer":"callTracer","tracerConfig":{own}}}"#));
+        for other in options {
+            let config = format!(
+                r#"{{"tracer":"muxTracer","tracerConfig":{{"callTracer":{own},"flatCallTracer":null,
+                    "muxTracer":{{"callTracer":{other},"4byteTracer":null}}}}}}"#
+            );
+            let all = only(&world, &config);
+            assert_eq!(all["callTracer"], alone, "{own} beside {other}");
+            assert_eq!(all["flatCallTracer"].as_array().unwrap().len(), 2);
+            assert_eq!(all["muxTracer"]["4byteTracer"], json!({ "0x01020304-0": 1 }));
+        }
+    }
 }

@@ -144,3 +144,25 @@ fn a_late_failure_in_a_block_stands_beside_its_result() {
     assert!(block[2]["error"].as_str().unwrap().contains("nonce too low"), "{}", block[2]);
     assert!(block[2]["result"].is_null());
 }
+
+#[test]
+fn a_store_that_cannot_be_paid_for_costs_what_its_fork_asks() {
+    // SSTORE(1, 5), SSTORE(1, 6): the second one changes what the transaction has changed.
+    let code = [0x60, 5, 0x60, 1, 0x55, 0x60, 6, 0x60, 1, 0x55, 0x00];
+    let last = |forks: &str| {
+        let early =
+            r#""homesteadBlock":0,"eip150Block":0,"eip155Block":0,"eip158Block":0,"byzantiumBlock":0"#;
+        let world = World::new(&format!("{{\"chainId\":1,{early},\"constantinopleBlock\":0,{forks}}}"));
+        let world = world.contract(0x71, 1, 0, &code).call(0x71, 21_000 + 12 + 20_000 + 150, &[]);
+        trace(&world, "{}")["structLogs"].as_array().unwrap().last().unwrap().clone()
+    };
+    for (forks, cost) in [
+        (r#""petersburgBlock":100"#, 200),
+        (r#""petersburgBlock":0"#, 5_000),
+        (r#""petersburgBlock":0,"istanbulBlock":0"#, 0),
+    ] {
+        let step = last(forks);
+        let got = json!([step["op"], step["gas"], step["gasCost"]]);
+        assert_eq!(got, json!(["SSTORE", 150, cost]), "{forks}: {step}");
+    }
+}

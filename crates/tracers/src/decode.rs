@@ -1,0 +1,89 @@
+//! Reading JSON as Go's decoder does: the last one of repeated keys counts, and errors have its words.
+
+use crate::error::ConfigError;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The entries of a JSON object in order, repetitions included; none for `null`.
+pub(crate) fn entries(
+    json: &str,
+    go_type: &'static str,
+) -> Result<Vec<(String, Box<RawValue>)>, ConfigError> {
+    struct Entries;
+    impl<'de> Visitor<'de> for Entries {
+        type Value = Vec<(String, Box<RawValue>)>;
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut out = Vec::new();
+            while let Some(entry) = map.next_entry()? {
+                out.push(entry);
+            }
+            Ok(out)
+        }
+    }
+    let text = json.trim_start_matches([' ', '\t', '\r', '\n']);
+    match text.as_bytes().first() {
+        Some(b'{') => {
+            let mut deserializer = serde_json::Deserializer::from_str(text);
+            let found =
+                deserializer.deserialize_map(Entries).and_then(|found| deserializer.end().map(|()| found));
+            found.map_err(|e| ConfigError::Syntax(e.to_string()))
+        }
+        Some(_) => {
+            let value: &RawValue =
+                serde_json::from_str(text).map_err(|e| ConfigError::Syntax(e.to_string()))?;
+            match value.get() {
+                "null" => Ok(Vec::new()),
+                other => Err(ConfigError::Value { got: kind(other, go_type), wanted: go_type }),
+            }
+        }
+        None => Err(ConfigError::Syntax("unexpected end of JSON input".to_owned())),
+    }
+}
+
+/// What Go's decoder calls a JSON value; integers name the value where the target is a number.
+fn kind(value: &str, wanted: &str) -> String {
+    match value.as_bytes().first() {
+        Some(b'"') => "string".to_owned(),
+        Some(b'{') => "object".to_owned(),
+        Some(b'[') => "array".to_owned(),
+        Some(b't' | b'f') => "bool".to_owned(),
+        _ if matches!(wanted, "int" | "uint64") => format!("number {value}"),
+        _ => "number".to_owned(),
+    }
+}
+
+/// The error for a field whose value has another type.
+pub(crate) fn wrong(value: &str, field: &'static str, wanted: &'static str) -> ConfigError {
+    ConfigError::Field { got: kind(value, wanted), field, wanted }
+}
+
+/// Reads a string; `None` for `null`.
+pub(crate) fn string(value: &str, field: &'static str) -> Result<Option<String>, ConfigError> {
+    serde_json::from_str(value).map_err(|_| wrong(value, field, "string"))
+}
+
+/// Reads a number; `None` for `null`.
+pub(crate) fn number<T: std::str::FromStr>(
+    value: &str,
+    field: &'static str,
+    wanted: &'static str,
+) -> Result<Option<T>, ConfigError> {
+    if value == "null" {
+        return Ok(None);
+    }
+    value.parse().map(Some).map_err(|_| wrong(value, field, wanted))
+}
+
+/// Sets a flag; `null` leaves it as it is.
+pub(crate) fn boolean(value: &str, field: &'static str, target: &mut bool) -> Result<(), ConfigError> {
+    match value {
+        "true" => *target = true,
+        "false" => *target = false,
+        "null" => {}
+        _ => return Err(wrong(value, field, "bool")),
+    }
+    Ok(())
+}

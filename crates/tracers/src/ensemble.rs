@@ -1,0 +1,264 @@
+//! Several tracers over one execution, none of them twice.
+//!
+//! What is asked for is a list of plans, each maybe a muxTracer of others. What watches the execution is flat: one
+//! recording of call frames for every tracer that is made of them, one tracer of any other plan however often that is
+//! asked for, and the struct loggers with their writers. A [`View`] tells how a plan's result comes from there.
+
+use crate::call_tracer::CallTracerConfig;
+use crate::erc7562_tracer::Erc7562Tracer;
+use crate::error::TraceError;
+use crate::flat_call_tracer::FlatCallTracerConfig;
+use crate::four_byte_tracer::{FourByte, NoopTracer};
+use crate::frame_tracer::{FrameView, Frames};
+use crate::json::JsonWriter;
+use crate::keccak_tracer::Keccak256PreimageTracer;
+use crate::plan::TracerPlan;
+use crate::prestate_tracer::PrestateTracer;
+use crate::recorder::RecorderOptions;
+use crate::sink::SinkClosed;
+use crate::struct_logger::{StepWriter, StructLogConfig};
+use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
+use alloy_primitives::{Address, Log, U256};
+use hearth_evm::EvmContext;
+use revm::Inspector;
+use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter};
+use std::time::Duration;
+
+/// Bytes that struct loggers within a muxTracer may write for one transaction, all of them together: their text waits
+/// until the transaction has ended. Alone they have no limit, for then it leaves while they write.
+pub const MUX_STEPS_BYTES: usize = 64 << 20;
+
+/// How a plan's result comes from an ensemble.
+pub(crate) enum View {
+    /// From the recording of frames.
+    Frames(Box<dyn FrameView>),
+    /// From the tracer at this position.
+    Tracer(usize),
+    /// From the struct logger at this position, which keeps what it writes.
+    Steps(usize),
+    /// One member for each, by these names.
+    Mux(Vec<(String, View)>),
+}
+
+/// Tracers that watch the same execution.
+#[derive(Default)]
+pub(crate) struct Ensemble<'s> {
+    frames: Frames,
+    /// What the recording of frames must hold, where there is one.
+    recorded: Option<RecorderOptions>,
+    tracers: Vec<(TracerPlan, Box<dyn Tracing>)>,
+    /// Struct loggers that keep what they write.
+    kept: Vec<(StructLogConfig, StepWriter<'static>)>,
+    /// Struct loggers that write to sinks of their own.
+    streaming: Vec<StepWriter<'s>>,
+}
+
+impl<'s> Ensemble<'s> {
+    /// Takes in what a plan needs.
+    pub(crate) fn add(&mut self, plan: &TracerPlan) -> View {
+        match plan {
+            TracerPlan::Call(config) => self.add_frames(Box::<CallTracerConfig>::new(*config)),
+            TracerPlan::FlatCall(config) => self.add_frames(Box::<FlatCallTracerConfig>::new(*config)),
+            TracerPlan::FourByte => self.add_frames(Box::new(FourByte)),
+            TracerPlan::Prestate(config) => self.add_tracer(plan, || Box::new(PrestateTracer::new(*config))),
+            TracerPlan::Noop => self.add_tracer(plan, || Box::new(NoopTracer)),
+            TracerPlan::Keccak256Preimage => {
+                self.add_tracer(plan, || Box::new(Keccak256PreimageTracer::default()))
+            }
+            TracerPlan::Erc7562(config) => self.add_tracer(plan, || Box::new(Erc7562Tracer::new(config))),
+            TracerPlan::StructLog(config) => self.add_steps(*config),
+            TracerPlan::Mux(plans) => {
+                View::Mux(plans.iter().map(|(name, plan)| (name.clone(), self.add(plan))).collect())
+            }
+        }
+    }
+
+    /// Takes in a struct logger that writes into `json` while the transaction runs. Its position among those.
+    pub(crate) fn add_streaming(&mut self, config: StructLogConfig, json: JsonWriter<'s>) -> usize {
+        self.streaming.push(StepWriter::new(config, json));
+        self.streaming.len() - 1
+    }
+
+    /// The struct logger that was taken in to write while the transaction runs.
+    pub(crate) fn streaming(&mut self, position: usize) -> Option<&mut StepWriter<'s>> {
+        self.streaming.get_mut(position)
+    }
+
+    /// Closes what the struct loggers with sinks have open of a transaction that did not come to its end.
+    pub(crate) fn cut_short(&mut self) {
+        self.streaming.iter_mut().for_each(StepWriter::cut_short);
+    }
+
+    /// Hands what the struct loggers still have to their sinks.
+    pub(crate) fn end_streams(self) -> Result<(), SinkClosed> {
+        self.streaming.into_iter().try_for_each(|steps| steps.json.finish().map(drop))
+    }
+
+    fn add_frames(&mut self, view: Box<dyn FrameView>) -> View {
+        let (had, more) = (self.recorded.unwrap_or_default(), view.options());
+        self.recorded =
+            Some(RecorderOptions { nested: had.nested || more.nested, logs: had.logs || more.logs });
+        View::Frames(view)
+    }
+
+    fn add_tracer(&mut self, plan: &TracerPlan, make: impl FnOnce() -> Box<dyn Tracing>) -> View {
+        let known = self.tracers.iter().position(|(known, _)| known == plan);
+        View::Tracer(known.unwrap_or_else(|| {
+            self.tracers.push((plan.clone(), make()));
+            self.tracers.len() - 1
+        }))
+    }
+
+    fn add_steps(&mut self, config: StructLogConfig) -> View {
+        let known = self.kept.iter().position(|(known, _)| *known == config);
+        View::Steps(known.unwrap_or_else(|| {
+            self.kept.push((config, StepWriter::new(config, JsonWriter::keeping(0))));
+            let share = MUX_STEPS_BYTES / self.kept.len();
+            for (_, steps) in &mut self.kept {
+                steps.json = JsonWriter::keeping(share);
+            }
+            self.kept.len() - 1
+        }))
+    }
+
+    /// Forgets the last transaction and gets ready for the next.
+    pub(crate) fn begin(&mut self, tx: &TxContext) {
+        if let Some(options) = self.recorded {
+            self.frames.begin(options, tx);
+        }
+        self.tracers.iter_mut().for_each(|(_, tracer)| tracer.begin(tx));
+        for (_, steps) in &mut self.kept {
+            steps.json.restart();
+            steps.begin();
+        }
+        self.streaming.iter_mut().for_each(StepWriter::begin);
+    }
+
+    /// Completes the recording.
+    pub(crate) fn finish(&mut self, end: &TxEnd<'_>) {
+        self.frames.recorder.finish(end.gas_limit, end.gas_used);
+        self.tracers.iter_mut().for_each(|(_, tracer)| tracer.finish(end));
+        self.kept.iter_mut().for_each(|(_, steps)| steps.finish(end));
+        self.streaming.iter_mut().for_each(|steps| steps.finish(end));
+    }
+
+    /// Writes the result of a view for the transaction that was recorded last.
+    pub(crate) fn render(&mut self, view: &View, json: &mut JsonWriter<'_>) {
+        match view {
+            View::Frames(view) => self.frames.render(view.as_ref(), json),
+            View::Tracer(position) => self.tracers[*position].1.render(json),
+            View::Steps(position) => json.raw(self.kept[*position].1.json.kept()),
+            View::Mux(members) => {
+                json.raw(b"{");
+                for (i, (name, view)) in members.iter().enumerate() {
+                    json.raw(if i > 0 { b"," } else { b"" });
+                    json.string(name);
+                    json.raw(b":");
+                    self.render(view, json);
+                }
+                json.raw(b"}");
+            }
+        }
+    }
+}
+
+/// Does something to everything that watches, whatever its type.
+macro_rules! each {
+    ($ensemble:expr, $watcher:ident => $hook:expr) => {{
+        let ensemble = $ensemble;
+        if ensemble.recorded.is_some() {
+            let $watcher = &mut ensemble.frames.recorder;
+            $hook;
+        }
+        for (_, tracer) in &mut ensemble.tracers {
+            let $watcher = tracer.as_mut();
+            $hook;
+        }
+        for (_, $watcher) in &mut ensemble.kept {
+            $hook;
+        }
+        for $watcher in &mut ensemble.streaming {
+            $hook;
+        }
+    }};
+}
+
+// A tracer only watches: none of them answers a call itself.
+impl<'a> Inspector<EvmContext<'a>> for Ensemble<'_> {
+    fn initialize_interp(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
+        each!(self, watcher => watcher.initialize_interp(interpreter, context));
+    }
+
+    #[inline]
+    fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
+        each!(self, watcher => watcher.step(interpreter, context));
+    }
+
+    #[inline]
+    fn step_end(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
+        each!(self, watcher => watcher.step_end(interpreter, context));
+    }
+
+    fn log(&mut self, context: &mut EvmContext<'a>, log: Log) {
+        each!(self, watcher => watcher.log(context, log.clone()));
+    }
+
+    fn log_full(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>, log: Log) {
+        each!(self, watcher => watcher.log_full(interpreter, context, log.clone()));
+    }
+
+    fn call(&mut self, context: &mut EvmContext<'a>, inputs: &mut CallInputs) -> Option<CallOutcome> {
+        each!(self, watcher => watcher.call(context, inputs));
+        None
+    }
+
+    fn call_end(&mut self, context: &mut EvmContext<'a>, inputs: &CallInputs, outcome: &mut CallOutcome) {
+        each!(self, watcher => watcher.call_end(context, inputs, outcome));
+    }
+
+    fn create(&mut self, context: &mut EvmContext<'a>, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
+        each!(self, watcher => watcher.create(context, inputs));
+        None
+    }
+
+    fn create_end(
+        &mut self,
+        context: &mut EvmContext<'a>,
+        inputs: &CreateInputs,
+        outcome: &mut CreateOutcome,
+    ) {
+        each!(self, watcher => watcher.create_end(context, inputs, outcome));
+    }
+
+    fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
+        each!(self, watcher => Inspector::<EvmContext<'a>>::selfdestruct(watcher, contract, target, value));
+    }
+}
+
+impl Observed for Ensemble<'_> {
+    fn size_bytes(&self) -> usize {
+        let recorded = if self.recorded.is_some() { self.frames.recorder.size_bytes() } else { 0 };
+        let tracers: usize = self.tracers.iter().map(|(_, tracer)| tracer.size_bytes()).sum();
+        let kept: usize = self.kept.iter().map(|(_, steps)| steps.size_bytes()).sum();
+        let streaming: usize = self.streaming.iter().map(Observed::size_bytes).sum();
+        recorded + tracers + kept + streaming
+    }
+
+    fn waited(&self) -> Duration {
+        self.streaming.iter().map(Observed::waited).sum()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.streaming.iter().any(Observed::is_closed)
+    }
+
+    fn step_bytes(&self) -> u64 {
+        let kept = self.kept.iter().map(|(_, steps)| steps.step_bytes());
+        kept.chain(self.streaming.iter().map(Observed::step_bytes)).max().unwrap_or(0)
+    }
+
+    fn failure(&self) -> Option<TraceError> {
+        let overflowed = self.kept.iter().any(|(_, steps)| steps.json.overflowed());
+        overflowed.then_some(TraceError::StepsTooLarge { limit_bytes: MUX_STEPS_BYTES / self.kept.len() })
+    }
+}
