@@ -11,6 +11,9 @@ use hearth_tracers::{Limits, Sink, TraceError, TracePlan, trace_transaction};
 /// Most calls of one `debug_traceCallMany`, over all bundles.
 pub const MAX_CALLS: usize = 10_000;
 
+/// Seconds between the blocks that bundles stand for: a slot.
+const BUNDLE_SECONDS: u64 = 12;
+
 /// Traces one call.
 pub(crate) fn one(
     home: &OpenHome,
@@ -26,7 +29,8 @@ pub(crate) fn one(
     trace_transaction(&mut replay, 0, &plan, limits, sender).map(drop).map_err(trace_error)
 }
 
-/// Traces bundles of calls one after the other, each on what those before it left.
+/// Traces bundles of calls one after the other, each on what those before it left. A bundle stands for a block: the first
+/// one runs in the block's own context, each further one as the block after the one before it, as in reth and Erigon.
 pub(crate) fn many(
     home: &OpenHome,
     asked: &TraceCallMany,
@@ -45,10 +49,15 @@ pub(crate) fn many(
     let mut replay = CallReplay::new(site.session(home, asked.block_overrides.as_ref(), &limits.cancel)?);
     replay.override_state(asked.state_overrides.as_ref())?;
     let mut out = Bundles { home, plan: &plan, limits, sink: Counted { sender, written: 0 } };
+    let mut header = site.header().clone();
     for (index, bundle) in asked.bundles.iter().enumerate() {
+        if index > 0 {
+            header.number = header.number.saturating_add(1);
+            header.timestamp = header.timestamp.saturating_add(BUNDLE_SECONDS);
+        }
         let overrides = bundle.block_overrides.as_ref().or(asked.block_overrides.as_ref());
         let hashes: Vec<_> = bundle.block_hashes.iter().map(|(number, hash)| (number.to(), *hash)).collect();
-        let next = replay.in_block(site.header(), overrides, &hashes);
+        let next = replay.in_block(&header, overrides, &hashes);
         let next =
             next.and_then(|mut next| next.override_state(bundle.state_overrides.as_ref()).map(|()| next));
         replay = match next {
