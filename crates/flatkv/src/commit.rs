@@ -6,6 +6,7 @@ use crate::{
     commitment,
     db::{Batch, Family},
     lthash::LtHash,
+    measure::{BatchRows, Pairs, count_pairs},
     rows::{
         account_history, account_value, at_height, changes_value, head_value, meta, slot_history, slot_key,
         slot_value, stamped,
@@ -15,6 +16,7 @@ use crate::{
     wal::record::{MAX_PAYLOAD_BYTES, RecordHead},
 };
 use alloy_primitives::{Address, B256, U256};
+use hearth_metrics::DataDb;
 use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
 use std::{collections::HashMap, sync::atomic::Ordering::SeqCst};
 
@@ -28,18 +30,26 @@ struct Committed {
 impl Core {
     /// Commits a block; the first one where `first`.
     pub(crate) fn commit(&self, commit: Commit<'_>, first: bool) -> Result<(), FlatKvError> {
-        let mut writer = self.writer.lock();
+        self.metrics.commit.measure(|| {
+            let mut writer = self.writer.lock();
+            self.commit_with(&mut writer, commit, first)
+        })
+    }
+
+    fn commit_with(&self, writer: &mut Writer, commit: Commit<'_>, first: bool) -> Result<(), FlatKvError> {
+        let applying = self.metrics.apply_changesets.timer();
         writer.check()?;
         self.check_place(&commit, first)?;
         let Commit { height, hash, parent, changes, trie, state_root, index, positions } = commit;
-        let mut done = self.commitment(&writer, height, changes, trie, state_root)?;
+        let mut done = self.commitment(writer, height, changes, trie, state_root)?;
         let head = Head { height, hash, commitment: done.commitment };
-        let index = self.old_index(index)?;
+        let index = self.metrics.batch_read_old_values.measure(|| self.old_index(index))?;
 
         let mut batch = self.db.batch()?;
-        put_block(&mut batch, &head, changes, &index, first);
+        let mut rows = BatchRows::default();
+        put_block(&mut batch, &head, changes, &index, first, &mut rows);
         put_trie(&mut batch, done.trie.as_ref());
-        put_lattice(&mut batch, done.lattice.as_ref());
+        put_lattice(&mut batch, done.lattice.as_ref(), &mut rows);
 
         let record = RecordHead { unwind: false, head, parent, positions };
         let payload = record.commit_payload(changes, &index);
@@ -47,23 +57,26 @@ impl Core {
         if bytes > MAX_PAYLOAD_BYTES {
             return Err(FlatKvError::RecordTooLarge { height, bytes, limit: MAX_PAYLOAD_BYTES });
         }
-        self.log(&mut writer, &payload, batch.bytes())?;
+        applying.succeed();
+        let _pending = count_pairs(&self.metrics, changes).pending(&self.metrics);
+        self.log(writer, &payload, batch.bytes())?;
         writer.positions = record.positions;
 
         if first {
             self.oldest.store(height, SeqCst);
         }
         self.upcoming.store(height, SeqCst);
-        let written = batch.write().map_err(FlatKvError::from);
+        let written = rows.write(batch, &self.metrics).map_err(FlatKvError::from);
         writer.fail(written)?;
         *self.head.write() = Some(head);
+        self.tell_version();
         if let Some(update) = &mut done.trie {
             self.kept.keep(update);
         }
         if done.lattice.is_some() {
             writer.lattice = done.lattice;
         }
-        if first { self.flush_all(&mut writer) } else { self.after_write(&mut writer) }
+        if first { self.flush_all(writer) } else { self.after_write(writer) }
     }
 
     /// Appends a WAL record and counts it together with its batch.
@@ -163,24 +176,30 @@ pub(crate) fn put_block(
     changes: &Changeset,
     index: &[IndexChange],
     first: bool,
+    rows: &mut BatchRows,
 ) {
     let height = head.height;
+    let pairs = Pairs::of(changes);
+    let mut encoding = rows.encode();
+    for change in changes.accounts.iter().filter(|change| change.old != change.new) {
+        let value = change.new.as_ref().map(account_value);
+        let history = at_height(account_history(&change.address), height);
+        batch.put(Family::History, &history, value.as_deref().unwrap_or_default());
+        set_account(batch, &change.address, height, change.new.as_ref());
+    }
+    encoding.done(DataDb::Account, pairs[DataDb::Account]);
     for change in &changes.accounts {
-        if change.old != change.new {
-            let value = change.new.as_ref().map(account_value);
-            let history = at_height(account_history(&change.address), height);
-            batch.put(Family::History, &history, value.as_deref().unwrap_or_default());
-            set_account(batch, &change.address, height, change.new.as_ref());
-        }
         for slot in &change.storage {
             let history = at_height(slot_history(&change.address, &slot.slot), height);
             batch.put(Family::History, &history, &slot_value(&slot.new));
             set_slot(batch, &change.address, &slot.slot, height, &slot.new);
         }
     }
+    encoding.done(DataDb::Storage, pairs[DataDb::Storage]);
     for (hash, code) in &changes.codes {
         batch.put(Family::Code, hash.as_slice(), code);
     }
+    encoding.done(DataDb::Code, pairs[DataDb::Code]);
     for change in index {
         batch.set(Family::Index, &change.write.key, change.write.value.as_deref());
     }
@@ -188,10 +207,12 @@ pub(crate) fn put_block(
     let nothing = Changeset::default();
     let (kept, index) = if first { (&nothing, [].as_slice()) } else { (changes, index) };
     batch.put(Family::Changes, &height.to_be_bytes(), &changes_value(head, kept, index));
+    encoding.skip();
     batch.put(Family::Metadata, meta::HEAD, &head_value(head));
     if first {
         batch.put(Family::Metadata, meta::OLDEST, &height.to_be_bytes());
     }
+    encoding.done(DataDb::Metadata, 1 + u64::from(first));
 }
 
 /// Sets the latest row of an account.
@@ -219,8 +240,10 @@ pub(crate) fn put_trie(batch: &mut Batch<'_>, update: Option<&TrieUpdate>) {
 }
 
 /// Puts the lattice vector.
-pub(crate) fn put_lattice(batch: &mut Batch<'_>, lattice: Option<&LtHash>) {
+pub(crate) fn put_lattice(batch: &mut Batch<'_>, lattice: Option<&LtHash>, rows: &mut BatchRows) {
     if let Some(lattice) = lattice {
+        let mut encoding = rows.encode();
         batch.put(Family::Metadata, meta::LATTICE, &lattice.to_bytes());
+        encoding.done(DataDb::Metadata, 1);
     }
 }

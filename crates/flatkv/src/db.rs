@@ -9,9 +9,9 @@ use hearth_primitives::StateError;
 use rocksdb::{
     BlockBasedOptions, BoundColumnFamily, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
     DBPinnableSlice, DBRawIterator, FlushOptions, LogLevel, ReadOptions, SliceTransform, WriteBatch,
-    WriteOptions,
+    WriteOptions, properties,
 };
-use std::{path::Path, sync::Arc};
+use std::{ffi::CStr, path::Path, sync::Arc};
 
 /// Bits a key in the Bloom filters: about one false positive in a hundred.
 const BLOOM_BITS: f64 = 10.0;
@@ -203,13 +203,24 @@ impl Db {
     /// Whether a flush is under way.
     pub(crate) fn flushing(&self) -> Result<bool, StateError> {
         for family in Family::ALL {
-            let name = rocksdb::properties::NUM_IMMUTABLE_MEM_TABLE;
-            let count = self.rocks.property_int_value_cf(&self.family(family)?, name).map_err(rocks)?;
-            if count.unwrap_or(0) > 0 {
+            if self.property(family, properties::NUM_IMMUTABLE_MEM_TABLE)? > 0 {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// A number that RocksDB tells of a family; 0 where it tells none.
+    pub(crate) fn property(&self, family: Family, name: &CStr) -> Result<u64, StateError> {
+        let number = self.rocks.property_int_value_cf(&self.family(family)?, name).map_err(rocks)?;
+        Ok(number.unwrap_or(0))
+    }
+
+    /// Table files on a level of a family.
+    pub(crate) fn files_at(&self, family: Family, level: usize) -> Result<u64, StateError> {
+        let name = properties::num_files_at_level(level);
+        let text = self.rocks.property_value_cf(&self.family(family)?, &name).map_err(rocks)?;
+        Ok(text.and_then(|text| text.parse().ok()).unwrap_or(0))
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::{
     FlatKvError,
     db::Family,
+    measure,
     rows::meta,
     store::{Core, Writer},
     wal::record::RecordHead,
@@ -80,7 +81,7 @@ impl Core {
         let mut batch = self.db.batch()?;
         batch.put(Family::Metadata, meta::SYNCED, &synced.to_be_bytes());
         batch.write()?;
-        self.db.flush(wait)?;
+        measure::flush(&self.db, wait, &self.metrics)?;
         writer.unflushed = Unflushed { pending: Some(synced), ..Unflushed::default() };
         Ok(())
     }

@@ -9,6 +9,7 @@ use crate::{
     error::corrupt,
     flush::Unflushed,
     lthash::LtHash,
+    measure::{BatchRows, count_pairs},
     rows::{meta, read_head},
     store::{Core, Writer},
     unwind::{block_changes, undo},
@@ -20,6 +21,7 @@ use crate::{
 use alloy_primitives::{B256, keccak256};
 use alloy_trie::EMPTY_ROOT_HASH;
 use fs4::fs_std::FileExt;
+use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{Height, RootTracker, StateError};
 use std::{
     fs::{self, File, OpenOptions},
@@ -41,7 +43,11 @@ const LOCK_FILE: &str = "hearth.lock";
 const ROCKS_DIR: &str = "db";
 
 /// Opens the store as [`FlatKv::open`](crate::FlatKv::open) says.
-pub(crate) fn open(options: Options, tables: Arc<dyn JoinedTables>) -> Result<Core, FlatKvError> {
+pub(crate) fn open(
+    options: Options,
+    tables: Arc<dyn JoinedTables>,
+    metrics: &FlatkvMetrics,
+) -> Result<Core, FlatKvError> {
     for dir in [&options.dir, &options.wal_dir] {
         fs::create_dir_all(dir).map_err(FlatKvError::io(dir))?;
     }
@@ -59,8 +65,8 @@ pub(crate) fn open(options: Options, tables: Arc<dyn JoinedTables>) -> Result<Co
     tables.cut(&positions)?;
     tables.sync()?;
 
-    let mut replay = Replay::new(db.clone(), options.commitment)?;
-    replay.follow(&scan)?;
+    let mut replay = Replay::new(db.clone(), options.commitment, metrics)?;
+    metrics.catchup.measure(|| replay.follow(&scan))?;
     let Replay { head, oldest, lattice, unflushed, .. } = replay;
     if let Some(head) = &head {
         check_commitment(&db, options.commitment, head, lattice.as_ref())?;
@@ -81,6 +87,7 @@ pub(crate) fn open(options: Options, tables: Arc<dyn JoinedTables>) -> Result<Co
         views: Default::default(),
         codes: CodeCache::new(options.code_cache_bytes),
         kept: Default::default(),
+        metrics: metrics.clone(),
         dirty: AtomicBool::new(false),
         _lock: lock,
     })
@@ -220,7 +227,8 @@ impl<'a> Told<'a> {
 }
 
 /// Brings RocksDB to what the WAL tells.
-struct Replay {
+struct Replay<'a> {
+    metrics: &'a FlatkvMetrics,
     db: Arc<Db>,
     kind: CommitmentKind,
     head: Option<Head>,
@@ -229,8 +237,8 @@ struct Replay {
     unflushed: Unflushed,
 }
 
-impl Replay {
-    fn new(db: Arc<Db>, kind: CommitmentKind) -> Result<Self, StateError> {
+impl<'m> Replay<'m> {
+    fn new(db: Arc<Db>, kind: CommitmentKind, metrics: &'m FlatkvMetrics) -> Result<Self, StateError> {
         let head = db.get(Family::Metadata, meta::HEAD)?.map(|row| read_head(&row)).transpose()?;
         let oldest = number_row(&db, meta::OLDEST)?.unwrap_or(0);
         let lattice = match (kind, db.get(Family::Metadata, meta::LATTICE)?) {
@@ -240,7 +248,7 @@ impl Replay {
             (CommitmentKind::LtHash, None) => Some(LtHash::default()),
             _ => None,
         };
-        Ok(Self { db, kind, head, oldest, lattice, unflushed: Unflushed::default() })
+        Ok(Self { metrics, db, kind, head, oldest, lattice, unflushed: Unflushed::default() })
     }
 
     fn follow(&mut self, scan: &Scan) -> Result<(), FlatKvError> {
@@ -291,19 +299,22 @@ impl Replay {
         let mut batch = self.db.batch()?;
         let root = self.head.map_or(EMPTY_ROOT_HASH, |head| head.commitment);
         let mut trie = (self.kind == CommitmentKind::Mpt).then(|| TrieSession::new(self.db.clone(), root));
-        let mut done = 0;
+        let (mut done, mut rows) = (0, BatchRows::default());
         for found in blocks.iter().take(REPLAY_BLOCKS) {
+            let applying = self.metrics.apply_changesets.timer();
             let body = scan.body(found)?;
             let first = found.number == 1;
             let head = found.head.head;
             let before = batch.bytes();
-            put_block(&mut batch, &head, &body.changes, &body.index, first);
+            put_block(&mut batch, &head, &body.changes, &body.index, first, &mut rows);
             if let Some(lattice) = &mut self.lattice {
                 commitment::update(lattice, &body.changes);
             }
             if let Some(trie) = &mut trie {
                 trie.apply(&body.changes)?;
             }
+            applying.succeed();
+            count_pairs(self.metrics, &body.changes);
             if first {
                 self.oldest = head.height;
             }
@@ -316,7 +327,7 @@ impl Replay {
         }
         let update = trie.map(TrieSession::into_update).transpose()?;
         put_trie(&mut batch, update.as_ref());
-        put_lattice(&mut batch, self.lattice.as_ref());
+        put_lattice(&mut batch, self.lattice.as_ref(), &mut rows);
         let computed = match self.kind {
             CommitmentKind::Mpt => update.map(|update| update.root),
             CommitmentKind::LtHash => self.lattice.as_ref().map(LtHash::checksum),
@@ -327,7 +338,8 @@ impl Replay {
         {
             return Err(FlatKvError::BadCommitment { height, recorded, computed });
         }
-        batch.write()?;
+        rows.write(batch, self.metrics)?;
+        self.metrics.catchup_replay_num_blocks.add(done as u64);
         Ok(done)
     }
 }

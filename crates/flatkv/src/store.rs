@@ -11,6 +11,7 @@ use crate::{
     view::Views,
     wal::Wal,
 };
+use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{Changeset, Height, RootTracker, StateError};
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -50,6 +51,7 @@ pub(crate) struct Core {
     pub(crate) views: Mutex<Views>,
     pub(crate) codes: CodeCache,
     pub(crate) kept: Kept,
+    pub(crate) metrics: FlatkvMetrics,
     /// Whether anything was appended that no sync reached yet.
     pub(crate) dirty: AtomicBool,
     /// Held while the store is open.
@@ -75,8 +77,16 @@ impl FlatKv {
     /// The head is the last sound WAL record whose table positions verify: WAL and tables are cut behind it, RocksDB
     /// is unwound or replayed to it, its commitment is checked.
     pub fn open(options: Options, tables: Arc<dyn JoinedTables>) -> Result<Arc<FlatKv>, FlatKvError> {
-        let core = Arc::new(crate::open::open(options, tables)?);
+        let metrics = FlatkvMetrics::new(&options.metrics);
+        let timer = metrics.open.of(false).timer();
+        let internals = options.kvdb_metrics.then(|| options.metrics.clone());
+        let core = Arc::new(crate::open::open(options, tables, &metrics)?);
         let syncer = Syncer::start(&core)?;
+        core.tell_version();
+        if let Some(registry) = internals {
+            crate::internals::register(&registry, &core.db);
+        }
+        timer.succeed();
         Ok(Arc::new(Self { core, syncer: Mutex::new(syncer) }))
     }
 
@@ -199,6 +209,11 @@ impl Drop for FlatKv {
 impl Core {
     pub(crate) fn head(&self) -> Option<Head> {
         *self.head.read()
+    }
+
+    /// Tells the metrics which height is the last committed one; 0 while the store is empty.
+    pub(crate) fn tell_version(&self) {
+        self.metrics.current_version.set_unsigned(self.head().map_or(0, |head| head.height));
     }
 
     /// Root of the head's trie; the empty trie's without a head.

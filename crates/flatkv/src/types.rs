@@ -2,6 +2,7 @@
 
 use crate::trie::TrieUpdate;
 use alloy_primitives::B256;
+use hearth_metrics::Registry;
 use hearth_primitives::{Changeset, Height, StateError};
 use std::{fmt, path::PathBuf, time::Duration};
 
@@ -33,6 +34,10 @@ pub struct Options {
     pub max_open_files: i32,
     /// Size at which a WAL segment is closed, in bytes.
     pub segment_bytes: u64,
+    /// Where the store's metrics go.
+    pub metrics: Registry,
+    /// Whether RocksDB's internals are among them, for every data DB; they are read when somebody takes a snapshot.
+    pub kvdb_metrics: bool,
 }
 
 impl Options {
@@ -52,6 +57,8 @@ impl Options {
             code_cache_bytes: DEFAULT_CODE_CACHE_BYTES,
             max_open_files: DEFAULT_MAX_OPEN_FILES,
             segment_bytes: DEFAULT_SEGMENT_BYTES,
+            metrics: Registry::new(),
+            kvdb_metrics: true,
         }
     }
 }

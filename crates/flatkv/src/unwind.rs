@@ -7,6 +7,7 @@ use crate::{
     db::{Batch, Db, Family},
     error::corrupt,
     lthash::LtHash,
+    measure::BatchRows,
     rows::{
         BlockChanges, account_history, at_height, head_value, history_height, meta, read_account,
         read_changes, read_slot, slot_history,
@@ -51,6 +52,7 @@ impl Core {
         self.upcoming.store(to, SeqCst);
         *self.head.write() = Some(head);
         drop(views);
+        self.tell_version();
         if lattice.is_some() {
             writer.lattice = lattice;
         }
@@ -113,7 +115,7 @@ pub(crate) fn undo<'a>(
         return Err(FlatKvError::BadCommitment { height: to, recorded: head.commitment, computed });
     }
     put_trie(&mut batch, update.as_ref());
-    put_lattice(&mut batch, lattice.as_ref());
+    put_lattice(&mut batch, lattice.as_ref(), &mut BatchRows::default());
     batch.put(Family::Metadata, meta::HEAD, &head_value(&head));
     Ok(Undone { batch, head, lattice })
 }

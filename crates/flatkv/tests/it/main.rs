@@ -6,5 +6,6 @@ mod concurrent;
 mod crash;
 mod history;
 mod kill;
+mod metrics;
 mod model;
 mod refusals;

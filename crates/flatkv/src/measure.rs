@@ -1,0 +1,153 @@
+//! What the store tells its metrics, where that takes more than a line.
+
+use crate::db::{Batch, Db};
+use hearth_metrics::{DataDb, FlatkvMetrics};
+use hearth_primitives::{Changeset, StateError};
+use std::{
+    ops::Index,
+    sync::{Arc, Weak},
+    thread::{Builder, sleep},
+    time::{Duration, Instant},
+};
+
+/// Pause between two looks at a flush that is being measured.
+const LOOK_PAUSE: Duration = Duration::from_millis(1);
+
+/// Rows of a changeset by data DB.
+#[derive(Clone, Copy)]
+pub(crate) struct Pairs([u64; DataDb::ALL.len()]);
+
+impl Pairs {
+    /// Counts them: accounts that changed, slots, and code.
+    pub(crate) fn of(changes: &Changeset) -> Self {
+        let mut pairs = Self(Default::default());
+        let mut set = |db: DataDb, rows: usize| pairs.0[db as usize] = rows as u64;
+        set(DataDb::Account, changes.accounts.iter().filter(|change| change.old != change.new).count());
+        set(DataDb::Storage, changes.accounts.iter().map(|change| change.storage.len()).sum());
+        set(DataDb::Code, changes.codes.len());
+        pairs
+    }
+
+    /// Counts them as pending until the guard is dropped.
+    pub(crate) fn pending(self, metrics: &FlatkvMetrics) -> Pending<'_> {
+        self.move_pending(metrics, 1);
+        Pending { pairs: self, metrics }
+    }
+
+    fn move_pending(&self, metrics: &FlatkvMetrics, sign: i64) {
+        for (db, gauge) in metrics.pending_writes.iter() {
+            gauge.add(sign * self[db] as i64);
+        }
+    }
+}
+
+impl Index<DataDb> for Pairs {
+    type Output = u64;
+
+    fn index(&self, db: DataDb) -> &u64 {
+        &self.0[db as usize]
+    }
+}
+
+/// Rows that are applied; committed or given up once this is dropped.
+pub(crate) struct Pending<'a> {
+    pairs: Pairs,
+    metrics: &'a FlatkvMetrics,
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        self.pairs.move_pending(self.metrics, -1);
+    }
+}
+
+/// Counts the rows of a changeset that was applied.
+pub(crate) fn count_pairs(metrics: &FlatkvMetrics, changes: &Changeset) -> Pairs {
+    let pairs = Pairs::of(changes);
+    for (db, counter) in metrics.num_kv_pairs.iter() {
+        counter.add(pairs[db]);
+    }
+    pairs
+}
+
+/// What each data DB has in a batch, and how long encoding that took.
+#[derive(Default)]
+pub(crate) struct BatchRows([(u64, Duration); DataDb::ALL.len()]);
+
+impl BatchRows {
+    /// Starts the clock for the rows that are encoded next.
+    pub(crate) fn encode(&mut self) -> Encoding<'_> {
+        Encoding { rows: self, since: Instant::now() }
+    }
+
+    /// Writes the batch, and records for each data DB with rows in it: encoding them, and the write that all share.
+    pub(crate) fn write(self, batch: Batch<'_>, metrics: &FlatkvMetrics) -> Result<(), StateError> {
+        let start = Instant::now();
+        let written = batch.write();
+        let shared = start.elapsed();
+        for (db, latency) in metrics.commit_batch.iter() {
+            let (rows, encoding) = self.0[db as usize];
+            if rows > 0 {
+                latency.record_duration(written.is_ok(), encoding + shared);
+            }
+        }
+        written
+    }
+}
+
+/// The clock over the encoding of rows.
+pub(crate) struct Encoding<'a> {
+    rows: &'a mut BatchRows,
+    since: Instant,
+}
+
+impl Encoding<'_> {
+    /// The time since the last call went into this many rows of a data DB.
+    pub(crate) fn done(&mut self, db: DataDb, rows: u64) {
+        let now = Instant::now();
+        let (count, time) = &mut self.rows.0[db as usize];
+        *count += rows;
+        *time += now - self.since;
+        self.since = now;
+    }
+
+    /// The time since the last call went into rows of no data DB.
+    pub(crate) fn skip(&mut self) {
+        self.since = Instant::now();
+    }
+}
+
+/// Flushes all families together, and records how long each data DB's flush took: they end as one.
+///
+/// Without `wait` this returns once everything is set apart, and a thread looks for the end.
+pub(crate) fn flush(db: &Arc<Db>, wait: bool, metrics: &FlatkvMetrics) -> Result<(), StateError> {
+    let start = Instant::now();
+    let flushed = db.flush(wait);
+    if wait || flushed.is_err() {
+        record_flush(metrics, flushed.is_ok(), start.elapsed());
+        return flushed;
+    }
+    let (db, metrics) = (Arc::downgrade(db), metrics.clone());
+    let watch = Builder::new().name("flatkv-flush".into()).spawn(move || watch_flush(&db, start, &metrics));
+    // A flush that nobody could watch is a flush all the same: only its sample is missing.
+    drop(watch);
+    Ok(())
+}
+
+fn watch_flush(db: &Weak<Db>, start: Instant, metrics: &FlatkvMetrics) {
+    // The store is held for moments only: who closes it need not wait for this thread.
+    while let Some(db) = db.upgrade() {
+        match db.flushing() {
+            Ok(true) => {}
+            ended => return record_flush(metrics, ended.is_ok(), start.elapsed()),
+        }
+        drop(db);
+        sleep(LOOK_PAUSE);
+    }
+}
+
+fn record_flush(metrics: &FlatkvMetrics, success: bool, took: Duration) {
+    for (_, latency) in metrics.flush.iter() {
+        latency.record_duration(success, took);
+    }
+}
