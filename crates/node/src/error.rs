@@ -87,10 +87,10 @@ pub enum NodeError {
         /// What is wrong with the bytes.
         message: String,
     },
-    /// The parent of a block given in full is not known.
+    /// No block with this hash: the one to trace, or the parent of one that was given in full.
     #[error("block {hash} not found")]
     ParentNotFound {
-        /// Hash of the parent.
+        /// Hash asked for, or the parent's.
         hash: B256,
     },
     /// A block that is not among the refused ones.

@@ -1,6 +1,6 @@
-//! `debug_intermediateRoots`: the state root after each transaction of a block.
+//! `debug_intermediateRoots`: the state root after each transaction of a block, a refused one included.
 
-use super::Answer;
+use super::{Answer, bad_blocks};
 use crate::{NodeError, OpenHome, json::JsonWriter, trace::check_traceable};
 use alloy_primitives::B256;
 use hearth_evm::{BlockEnvironment, BlockExecutor, recover_senders};
@@ -11,8 +11,20 @@ use std::sync::atomic::Ordering;
 pub const MAX_DEPTH_BLOCKS: u64 = 1024;
 
 pub(super) fn intermediate(home: &OpenHome, hash: &B256) -> Answer {
-    let block = home.block_by_hash(hash)?.ok_or(NodeError::ParentNotFound { hash: *hash })?;
-    let block = &block.block;
+    let (stored, refused);
+    let block = match home.block_by_hash(hash)? {
+        Some(found) => {
+            stored = found;
+            &stored.block
+        }
+        None => {
+            refused = bad_blocks::find(home, hash).map_err(|error| match error {
+                NodeError::BadBlockNotFound { hash } => NodeError::ParentNotFound { hash },
+                other => other,
+            })?;
+            &refused
+        }
+    };
     check_traceable(block)?;
     let (chain, number) = (home.chain(), block.header.number);
     if !chain.kv().has_trie() {
@@ -40,8 +52,7 @@ pub(super) fn intermediate(home: &OpenHome, hash: &B256) -> Answer {
     if let Some(changes) = executor.writes().last() {
         trie.apply(changes)?;
     }
-    let mut writer = JsonWriter::default();
-    writer.begin_array();
+    let mut roots = Vec::with_capacity(transactions.len());
     for (tx, sender) in transactions.iter().zip(&senders) {
         if home.stopping().load(Ordering::Relaxed) {
             return Err(NodeError::Closed);
@@ -53,8 +64,22 @@ pub(super) fn intermediate(home: &OpenHome, hash: &B256) -> Answer {
         if let Some(changes) = executor.writes().last() {
             trie.apply(changes)?;
         }
-        writer.bytes(trie.root()?.as_slice());
+        roots.push(trie.root()?);
+    }
+    Ok(render(&roots))
+}
+
+/// A list of roots; `null` where there is none, as in go-ethereum.
+fn render(roots: &[B256]) -> Vec<u8> {
+    let mut writer = JsonWriter::default();
+    if roots.is_empty() {
+        writer.null();
+        return writer.into_bytes();
+    }
+    writer.begin_array();
+    for root in roots {
+        writer.hash(root);
     }
     writer.end_array();
-    Ok(writer.into_bytes())
+    writer.into_bytes()
 }

@@ -1,7 +1,7 @@
 //! `debug_storageRangeAt`: an account's storage in the order of the trie, page by page.
 
 use super::{Answer, call_site::CallSite};
-use crate::{BlockNumber, BlockRef, NodeError, OpenHome, json::JsonWriter};
+use crate::{BlockNumber, BlockRef, OpenHome, json::JsonWriter};
 use alloy_primitives::{Address, B256, U256, keccak256};
 
 /// Most slots of one answer; `nextKey` goes on behind them.
@@ -13,19 +13,12 @@ pub(super) struct Range<'a> {
     /// Before this transaction of the block.
     pub tx_index: u64,
     pub address: Address,
-    /// First hashed slot, cut on the right.
+    /// Where the page begins among the hashed slots, compared byte by byte: most often cut on the right.
     pub start: &'a [u8],
     pub max_slots: usize,
 }
 
 pub(super) fn at(home: &OpenHome, range: &Range<'_>) -> Answer {
-    if range.start.len() > B256::len_bytes() {
-        return Err(NodeError::invalid_params(format!(
-            "keyStart has {} bytes, want at most 32",
-            range.start.len()
-        )));
-    }
-    let start = B256::right_padding_from(range.start);
     let block = match range.block {
         BlockRef::Number(BlockNumber::Pending) => BlockRef::latest(),
         block => block,
@@ -37,7 +30,7 @@ pub(super) fn at(home: &OpenHome, range: &Range<'_>) -> Answer {
         .map(|(slot, value)| (keccak256(slot.to_be_bytes::<32>()), slot, value))
         .collect();
     let empty = slots.is_empty();
-    slots.retain(|(hashed, ..)| *hashed >= start);
+    slots.retain(|(hashed, ..)| hashed.as_slice() >= range.start);
     let page = range.max_slots.min(MAX_SLOTS);
     if slots.len() > page + 1 {
         slots.select_nth_unstable(page);

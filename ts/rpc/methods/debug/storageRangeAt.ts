@@ -1,6 +1,12 @@
 // debug_storageRangeAt: Storage of an account before a transaction of a block, in the order of the hashed slots.
-import { address, blockRef, data, hexOrDecimal } from '../../codec/index.ts'
+import { address, blockRef, type Codec, data, hexOrDecimal } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
+
+/** Bytes; no text at all stands for none, as in go-ethereum. */
+const start: Codec<string> = (value) => (value === '' ? '0x' : data(value))
+
+/** A number of slots; go-ethereum takes negative ones for none. */
+const count: Codec<string> = (value) => (typeof value === 'number' && Number.isInteger(value) && value < 0 ? '0x0' : hexOrDecimal(value))
 
 export const storageRangeAt = method({
   name: 'debug_storageRangeAt',
@@ -10,8 +16,8 @@ export const storageRangeAt = method({
     required('block', blockRef),
     required('txIndex', hexOrDecimal),
     required('address', address),
-    required('keyStart', data),
-    required('maxResult', hexOrDecimal),
+    required('keyStart', start),
+    required('maxResult', count),
   ],
   handle: ({ core }, block, txIndex, address, keyStart, maxResult) =>
     core.request('storageRangeAt', { block, txIndex, address, keyStart, maxResult }),
