@@ -7,6 +7,7 @@ use alloy_primitives::B256;
 use hearth_evm::{ChainSpec, Genesis};
 use hearth_flatkv::{Commit, FlatKv, Fsync, Head, Options, WitnessTrie};
 use hearth_ledger::{Ledger, StoredBlock};
+use hearth_metrics::Registry;
 use hearth_primitives::{Block, Header, Height, RootTracker};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
@@ -19,11 +20,20 @@ pub struct ChainOptions {
     pub fsync: Fsync,
     /// Bound of the state store's block cache, in bytes.
     pub cache_bytes: usize,
+    /// Where the metrics of the stores go.
+    pub metrics: Registry,
+    /// Whether RocksDB's internals are among them.
+    pub kvdb_metrics: bool,
 }
 
 impl Default for ChainOptions {
     fn default() -> Self {
-        Self { fsync: Fsync::Block, cache_bytes: hearth_flatkv::DEFAULT_CACHE_BYTES }
+        Self {
+            fsync: Fsync::Block,
+            cache_bytes: hearth_flatkv::DEFAULT_CACHE_BYTES,
+            metrics: Registry::new(),
+            kvdb_metrics: true,
+        }
     }
 }
 
@@ -119,6 +129,8 @@ impl Chain {
         let tables = Ledger::open(&paths.ledger())?;
         let mut kv = Options::new(paths.state(), paths.wal(), file.commitment.into(), options.fsync);
         kv.cache_bytes = options.cache_bytes;
+        kv.metrics = options.metrics.clone();
+        kv.kvdb_metrics = options.kvdb_metrics;
         let kv = FlatKv::open(kv, tables.clone())?;
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
         Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working: Mutex::default() })

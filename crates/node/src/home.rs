@@ -7,6 +7,7 @@ use hearth_chain::{
     pool::TransactionPool,
 };
 use hearth_flatkv::{FlatKvError, Fsync};
+use hearth_metrics::Registry;
 use hearth_primitives::Height;
 use serde::Serialize;
 use std::{
@@ -39,9 +40,9 @@ pub struct HomeStatus {
 }
 
 impl OpenHome {
-    /// Opens the chain that the configuration means.
-    pub fn open(config: NodeConfig, stopping: Arc<AtomicBool>) -> Result<Self, NodeError> {
-        let chain = Arc::new(open_chain(&config)?);
+    /// Opens the chain that the configuration means; its stores tell `metrics` what they do.
+    pub fn open(config: NodeConfig, stopping: Arc<AtomicBool>, metrics: Registry) -> Result<Self, NodeError> {
+        let chain = Arc::new(open_chain(&config, metrics)?);
         let pool = Arc::new(TransactionPool::new(chain.spec().clone(), config.pool.clone()));
         let dev = match config.mode {
             Mode::Dev => Some(DevChain::new(chain.clone(), pool.clone())),
@@ -121,8 +122,13 @@ fn status(chain: &Chain) -> HomeStatus {
     }
 }
 
-fn open_chain(config: &NodeConfig) -> Result<Chain, NodeError> {
-    let options = ChainOptions { fsync: fsync(config.fsync), cache_bytes: config.caches.state_bytes };
+fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<Chain, NodeError> {
+    let options = ChainOptions {
+        fsync: fsync(config.fsync),
+        cache_bytes: config.caches.state_bytes,
+        metrics,
+        kvdb_metrics: config.flatkv.enable_kvdb_metrics,
+    };
     let opened = match (config.mode, &config.genesis) {
         (Mode::Dev, _) => Chain::create(&config.home, &dev_genesis_json(config.dev.gas_limit), &options),
         (Mode::Start, None) => Chain::open(&config.home, &options),

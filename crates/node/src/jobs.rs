@@ -216,7 +216,7 @@ impl Job {
             FsyncPolicy::Interval(every) => Fsync::Interval(every),
             FsyncPolicy::None => Fsync::None,
         };
-        let options = ChainOptions { fsync, cache_bytes: self.cache_bytes };
+        let options = ChainOptions { fsync, cache_bytes: self.cache_bytes, ..ChainOptions::default() };
         let home = self.home.as_path();
         match &self.work {
             Work::Init { genesis } => {

@@ -47,8 +47,8 @@ impl Node {
     /// [`NodeError::HomeIncompatible`] for another chain or a newer format, and what the stores report.
     pub fn open(config: NodeConfig) -> Result<Arc<Self>, NodeError> {
         config.check()?;
-        let stopping = Arc::new(AtomicBool::new(false));
-        let home = OpenHome::open(config.clone(), stopping.clone())?;
+        let (stopping, metrics) = (Arc::new(AtomicBool::new(false)), Registry::new());
+        let home = OpenHome::open(config.clone(), stopping.clone(), metrics.clone())?;
         let node = Self {
             read: WorkerPool::new("read", config.workers.read)?,
             heavy: WorkerPool::new("heavy", config.workers.heavy)?,
@@ -56,7 +56,7 @@ impl Node {
             home: RwLock::new(Some(Arc::new(home))),
             stopping,
             running: Mutex::default(),
-            metrics: Registry::new(),
+            metrics,
         };
         Ok(Arc::new(node))
     }

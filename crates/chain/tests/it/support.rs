@@ -55,7 +55,7 @@ pub fn text(path: &Path) -> String {
 
 /// Options for tests: nothing is synced, caches are small.
 pub fn options() -> ChainOptions {
-    ChainOptions { fsync: Fsync::None, cache_bytes: 1 << 20 }
+    ChainOptions { fsync: Fsync::None, cache_bytes: 1 << 20, ..ChainOptions::default() }
 }
 
 /// A folder for a short-lived home: in memory where the system has such a place, since thousands of them are made.

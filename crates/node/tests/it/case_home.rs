@@ -24,7 +24,7 @@ fn recorded_blocks_are_served_and_traced() {
     for name in BLOCKS {
         let case = cases.join(format!("{name}.json.gz"));
         let home = tempfile::tempdir().expect("a folder");
-        let options = ChainOptions { fsync: Fsync::None, cache_bytes: 16 << 20 };
+        let options = ChainOptions { fsync: Fsync::None, cache_bytes: 16 << 20, ..ChainOptions::default() };
         let (chain, _) = Chain::import_case(home.path(), &case, None, &options).expect("verifies");
         chain.close().expect("closes");
         drop(chain);

@@ -68,7 +68,7 @@ pub fn execution_apis() -> Option<(tempfile::TempDir, Arc<Node>)> {
     let fixtures = fixtures("rpc-compat")?;
     let home = tempfile::tempdir().expect("a folder");
     let genesis = std::fs::read_to_string(fixtures.join("genesis.json")).expect("genesis");
-    let options = ChainOptions { fsync: Fsync::None, cache_bytes: 16 << 20 };
+    let options = ChainOptions { fsync: Fsync::None, cache_bytes: 16 << 20, ..ChainOptions::default() };
     let chain = Chain::create(home.path(), &genesis, &options).expect("a new home");
     let job = ImportJob { files: vec![fixtures.join("chain.rlp")], head: None };
     chain.import(&job, &mut |_| {}, &AtomicBool::new(false)).expect("the chain verifies");
