@@ -126,7 +126,7 @@ impl Chain {
         file: ChainFile,
         options: &ChainOptions,
     ) -> Result<Self, ChainError> {
-        let tables = Ledger::open(&paths.ledger())?;
+        let tables = Ledger::open(&paths.ledger(), &options.metrics)?;
         let mut kv = Options::new(paths.state(), paths.wal(), file.commitment.into(), options.fsync);
         kv.cache_bytes = options.cache_bytes;
         kv.metrics = options.metrics.clone();

@@ -7,6 +7,7 @@ use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
 use alloy_primitives::{Address, B256, U256};
 use alloy_rlp::{Decodable, Encodable};
 use hearth_flatkv::{FlatKv, IndexWrite, JoinedTables};
+use hearth_metrics::Registry;
 use hearth_primitives::{Block, BlockHashes, Header, Height, Receipt, StateError};
 use std::path::Path;
 use std::sync::Arc;
@@ -75,12 +76,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Opens the tables in `dir`; they are handed to the state store before [`Ledger::new`].
+    /// Opens the tables in `dir`, which tell `metrics` what they do; they are handed to the state store before [`Ledger::new`].
     ///
     /// # Errors
     /// [`LedgerError::Table`].
-    pub fn open(dir: &Path) -> Result<Arc<LedgerTables>, LedgerError> {
-        LedgerTables::open(dir).map(Arc::new)
+    pub fn open(dir: &Path, metrics: &Registry) -> Result<Arc<LedgerTables>, LedgerError> {
+        LedgerTables::open(dir, metrics).map(Arc::new)
     }
 
     /// The ledger over its tables and the state store that keeps its indexes.
@@ -292,7 +293,12 @@ fn index_error(error: impl Into<StateError>) -> LedgerError {
     LedgerError::Index(error.into())
 }
 
-fn put(table: &hearth_littable::old::Table, number: Height, hash: B256, row: &[u8]) -> Result<(), LedgerError> {
+fn put(
+    table: &hearth_littable::old::Table,
+    number: Height,
+    hash: B256,
+    row: &[u8],
+) -> Result<(), LedgerError> {
     let key = [&number.to_be_bytes()[..], hash.as_slice()].concat();
     Ok(table.put_group(&key, row, &[(hash.as_slice(), 0..row.len() as u32)])?)
 }

@@ -3,6 +3,7 @@
 use crate::LedgerError;
 use hearth_flatkv::JoinedTables;
 use hearth_littable::old::{LittError, Littable, Table, TableSpec};
+use hearth_metrics::{LittMetrics, Registry};
 use hearth_primitives::StateError;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,9 +21,9 @@ pub struct LedgerTables {
 }
 
 impl LedgerTables {
-    pub(crate) fn open(dir: &Path) -> Result<Self, LedgerError> {
+    pub(crate) fn open(dir: &Path, metrics: &Registry) -> Result<Self, LedgerError> {
         let spec = |name| TableSpec { name, segment_bytes: SEGMENT_BYTES };
-        let litt = Littable::open(dir, &[spec(BLOCKS), spec(RECEIPTS)])?;
+        let litt = Littable::open(dir, &[spec(BLOCKS), spec(RECEIPTS)], &LittMetrics::new(metrics))?;
         let table = |name| litt.table(name).expect("the table is among the specs");
         Ok(Self { blocks: table(BLOCKS), receipts: table(RECEIPTS) })
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use hearth_littable::old::{LittError, Littable, Table, TableSpec};
+use hearth_metrics::{LittMetrics, Registry};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ fn open(dir: &Path, spec: TableSpec) -> Arc<Table> {
 }
 
 fn try_open(dir: &Path, spec: TableSpec) -> Result<Arc<Table>, LittError> {
-    Ok(Littable::open(dir, &[spec])?.table("t").unwrap())
+    Ok(Littable::open(dir, &[spec], &LittMetrics::new(&Registry::new()))?.table("t").unwrap())
 }
 
 /// Value of `n`: 37 to 136 bytes that differ from those of every other `n`.
@@ -95,7 +96,7 @@ fn limits_are_errors() {
     assert!(matches!(table.put_group(b"k", b"", &many), Err(LittError::TooLarge { limit: 65536, .. })));
     table.put_group(b"k", b"", &many[1..]).unwrap();
     assert_eq!(open(dir.path(), LARGE).key_count(), 65537);
-    let name = Littable::open(dir.path(), &[TableSpec::new("../x")]);
+    let name = Littable::open(dir.path(), &[TableSpec::new("../x")], &LittMetrics::new(&Registry::new()));
     assert!(matches!(name, Err(LittError::BadName("../x"))));
 }
 

@@ -23,6 +23,7 @@ mod table;
 pub use error::LittError;
 pub use table::{Table, TableSpec};
 
+use hearth_metrics::LittMetrics;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,10 +41,10 @@ impl Littable {
     /// # Errors
     /// [`LittError::Io`], [`LittError::NewerFormat`], [`LittError::BadName`], or [`LittError::Corrupt`] where the
     /// header of a segment is damaged. Damaged records do not keep a table from opening; see [`Table::get`].
-    pub fn open(dir: &Path, specs: &[TableSpec]) -> Result<Self, LittError> {
+    pub fn open(dir: &Path, specs: &[TableSpec], metrics: &LittMetrics) -> Result<Self, LittError> {
         let mut tables = HashMap::with_capacity(specs.len());
         for spec in specs {
-            tables.insert(spec.name, Arc::new(Table::open(dir, spec)?));
+            tables.insert(spec.name, Arc::new(Table::open(dir, spec, metrics)?));
         }
         segment::sync_dir(dir)?;
         Ok(Self { dir: dir.to_owned(), tables })

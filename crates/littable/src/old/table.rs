@@ -6,12 +6,14 @@ use crate::old::format::{
 };
 use crate::old::scan::{Found, scan};
 use crate::old::segment::{Segment, segment_indexes, segment_path, sync_dir};
+use hearth_metrics::{LittMetrics, TableMetrics};
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A table's name and settings.
 #[derive(Clone, Debug)]
@@ -125,10 +127,11 @@ pub struct Table {
     writer: Mutex<Writer>,
     /// Taken by `flush` alone, so that two flushes do not both report what only one of them synced.
     flushing: Mutex<()>,
+    metrics: Arc<TableMetrics>,
 }
 
 impl Table {
-    pub(crate) fn open(parent: &Path, spec: &TableSpec) -> Result<Self, LittError> {
+    pub(crate) fn open(parent: &Path, spec: &TableSpec, metrics: &LittMetrics) -> Result<Self, LittError> {
         let name = spec.name;
         let letters = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
         if !letters || !(1..=64).contains(&name.len()) {
@@ -138,7 +141,10 @@ impl Table {
         std::fs::create_dir_all(&dir).map_err(LittError::io(&dir))?;
         let index = load(name, &dir)?;
         let (index, writer) = (RwLock::new(index), Mutex::default());
-        Ok(Self { name, dir, segment_bytes: spec.segment_bytes, index, writer, flushing: Mutex::default() })
+        let (segment_bytes, flushing, metrics) = (spec.segment_bytes, Mutex::default(), metrics.table(name));
+        let table = Self { name, dir, segment_bytes, index, writer, flushing, metrics };
+        table.tell_size();
+        Ok(table)
     }
 
     /// The table's name.
@@ -167,7 +173,9 @@ impl Table {
         value: &[u8],
         secondary: &[(&[u8], Range<u32>)],
     ) -> Result<(), LittError> {
+        let start = Instant::now();
         let keys = self.group(key, value, secondary)?;
+        let written = keys.len() as u64;
         let mut writer = self.writer.lock();
         if let Some(cause) = &writer.failed {
             return Err(LittError::ReadOnly { table: self.name, cause: cause.clone() });
@@ -196,7 +204,18 @@ impl Table {
         if !writer.unsynced.iter().any(|s| Arc::ptr_eq(s, &segment)) {
             writer.unsynced.push(segment);
         }
+        self.metrics.bytes_written.add(value.len() as u64);
+        self.metrics.keys_written.add(written);
+        self.metrics.write.record_duration(start.elapsed());
+        self.tell_size();
         Ok(())
+    }
+
+    /// Tells the metrics how large the table is.
+    fn tell_size(&self) {
+        let index = self.index.read();
+        self.metrics.size_bytes.set_unsigned(index.shelves.iter().map(Shelf::end).sum());
+        self.metrics.key_count.set_unsigned(index.keys.len() as u64);
     }
 
     /// The bytes under a primary or secondary key; `None` where the key was never written.
@@ -206,6 +225,23 @@ impl Table {
     /// [`LittError::Corrupt`] where the stored bytes fail their checksum, or where the key is not found and a
     /// damaged stretch of the table may have held it. [`LittError::Io`].
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, LittError> {
+        let start = Instant::now();
+        let found = self.read(key)?;
+        if let Some(value) = &found {
+            let TableMetrics { bytes_read, keys_read, cache_misses, read, cache_miss, .. } = &*self.metrics;
+            bytes_read.add(value.len() as u64);
+            keys_read.add(1);
+            // There is no cache: every read goes to a file.
+            cache_misses.add(1);
+            let took = start.elapsed();
+            read.record_duration(took);
+            cache_miss.record_duration(took);
+        }
+        Ok(found)
+    }
+
+    /// As [`Table::get`], for the table's own needs.
+    fn read(&self, key: &[u8]) -> Result<Option<Vec<u8>>, LittError> {
         let (segment, location) = {
             let index = self.index.read();
             let Some(location) = index.keys.get(key).copied() else {
@@ -247,8 +283,13 @@ impl Table {
             }
             (std::mem::take(&mut writer.unsynced), std::mem::take(&mut writer.unsynced_entries))
         };
+        let flush = self.metrics.flush.timer();
+        let syncing = self.metrics.segment_flush.timer();
         let synced = segments.iter().try_for_each(|s| s.sync());
+        drop(syncing);
         let synced = synced.and_then(|()| if entries { sync_dir(&self.dir) } else { Ok(()) });
+        drop(flush);
+        self.metrics.flush_count.add(1);
         synced.inspect_err(|error| self.writer.lock().failed = Some(error.to_string()))
     }
 
@@ -300,6 +341,8 @@ impl Table {
         sync_dir(&self.dir)?;
         *writer = Writer { failed: writer.failed.take(), ..Writer::default() };
         *index = load(self.name, &self.dir)?;
+        drop(index);
+        self.tell_size();
         Ok(())
     }
 
@@ -338,7 +381,7 @@ impl Table {
                 all = false;
                 continue;
             }
-            match self.get(key) {
+            match self.read(key) {
                 Ok(Some(there)) if there == value[*start as usize..*end as usize] => {}
                 Ok(None) | Err(LittError::Corrupt { .. }) => all = false,
                 Ok(Some(_)) => return Err(LittError::Conflict { table: self.name, key: key.to_vec() }),
@@ -422,6 +465,7 @@ fn load(name: &'static str, dir: &Path) -> Result<Index, LittError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hearth_metrics::Registry;
     use std::os::fd::OwnedFd;
 
     /// What became of the bytes after a failed fsync is not known, so the table takes no more of them.
@@ -429,7 +473,7 @@ mod tests {
     fn a_failed_fsync_makes_the_table_read_only_until_reopened() {
         let dir = tempfile::TempDir::new().unwrap();
         let spec = TableSpec::new("t");
-        let table = Table::open(dir.path(), &spec).unwrap();
+        let table = Table::open(dir.path(), &spec, &LittMetrics::new(&Registry::new())).unwrap();
         table.put(b"a", b"1").unwrap();
         // A pipe refuses fsync.
         let (_reader, pipe) = std::io::pipe().unwrap();
@@ -443,7 +487,7 @@ mod tests {
         assert_eq!(table.get(b"a").unwrap().unwrap(), b"1");
         assert!(!table.exists(b"b"));
         drop(table);
-        let table = Table::open(dir.path(), &spec).unwrap();
+        let table = Table::open(dir.path(), &spec, &LittMetrics::new(&Registry::new())).unwrap();
         table.put(b"b", b"2").unwrap();
         table.flush().unwrap();
         assert_eq!(table.get(b"b").unwrap().unwrap(), b"2");
