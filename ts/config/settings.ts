@@ -40,5 +40,14 @@ export const REMOVED: Readonly<Record<string, string>> = {
 /** Name of the environment variable of a setting: `evm.http_port` is `HEARTH_EVM_HTTP_PORT`. */
 export const environmentName = (key: string): string => `HEARTH_${key.replace(/[^A-Za-z0-9]/g, '_').toUpperCase()}`
 
-/** Variables with our prefix that are no settings: how the project is built and tested. */
-export const OWN_VARIABLES: readonly string[] = ['HEARTH_BIN', 'HEARTH_CACHE', 'HEARTH_FIXTURES', 'HEARTH_PROFILE', 'HEARTH_TEST']
+/** Variables with our prefix that are no settings: how the project is built and tested. Longer names that go on with _ are meant too. */
+export const OWN_VARIABLES: readonly string[] = [
+  'HEARTH_BIN',
+  'HEARTH_CACHE',
+  'HEARTH_FAULT',
+  'HEARTH_FIXTURES',
+  'HEARTH_FULL',
+  'HEARTH_PROFILE',
+  'HEARTH_SEED',
+  'HEARTH_TEST',
+]
