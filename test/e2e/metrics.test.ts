@@ -75,7 +75,8 @@ const rpcOnly = (changes: Record<string, number>): Record<string, number> =>
 
 describe('a node that is idle', () => {
   it('moves nothing, however often it is scraped', async () => {
-    await scrape()
+    // What opening wrote is synced a moment later.
+    await new Promise((resolve) => setTimeout(resolve, 1500))
     const before = await scrape()
     await fetch(metricsUrl(), { headers: { accept: OPENMETRICS } })
     await new Promise((resolve) => setTimeout(resolve, 1500))
