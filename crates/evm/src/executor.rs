@@ -42,7 +42,11 @@ pub struct BlockExecutor<'a> {
     writes: Vec<Changeset>,
     gas_used: u64,
     blob_gas_used: u64,
+    /// Logs so far.
+    logs: u64,
     partial_state: bool,
+    /// Whether receipts, senders and all write sets are kept.
+    keeps_outputs: bool,
 }
 
 impl<'a> BlockExecutor<'a> {
@@ -64,8 +68,17 @@ impl<'a> BlockExecutor<'a> {
             writes,
             gas_used: 0,
             blob_gas_used: 0,
+            logs: 0,
             partial_state: false,
+            keeps_outputs: true,
         }
+    }
+
+    /// Makes no receipts and forgets every write set but the last: for watching transactions, where nobody asks for the
+    /// block's outputs. [`Self::finish`] has nothing to give then and must not be called.
+    pub fn without_outputs(mut self) -> Self {
+        self.keeps_outputs = false;
+        self
     }
 
     /// The block's environment.
@@ -98,7 +111,12 @@ impl<'a> BlockExecutor<'a> {
         &self.receipts
     }
 
-    /// Write sets so far: the start, then one a transaction.
+    /// Number of logs of the transactions executed so far.
+    pub fn log_count(&self) -> u64 {
+        self.logs
+    }
+
+    /// Write sets so far: the start, then one a transaction. Without outputs the last of them alone.
     pub fn writes(&self) -> &[Changeset] {
         &self.writes
     }
@@ -261,13 +279,18 @@ impl<'a> BlockExecutor<'a> {
             ExecutionResult::Revert { output, .. } => (TxStatus::Revert, output, None, Vec::new()),
             ExecutionResult::Halt { reason, .. } => (TxStatus::Halt(reason), Bytes::new(), None, Vec::new()),
         };
-        let receipt_status = if self.env.fork >= Fork::Byzantium {
-            ReceiptStatus::Success(status == TxStatus::Success)
+        self.logs += logs.len() as u64;
+        if self.keeps_outputs {
+            let receipt_status = if self.env.fork >= Fork::Byzantium {
+                ReceiptStatus::Success(status == TxStatus::Success)
+            } else {
+                ReceiptStatus::Root(B256::ZERO)
+            };
+            self.receipts.push(build_receipt(tx.ty(), receipt_status, self.gas_used, logs));
+            self.senders.push(sender);
         } else {
-            ReceiptStatus::Root(B256::ZERO)
-        };
-        self.receipts.push(build_receipt(tx.ty(), receipt_status, self.gas_used, logs));
-        self.senders.push(sender);
+            self.writes.clear();
+        }
         self.writes.push(changes);
         Ok(TxOutcome { status, gas_used, gas_refunded, output, created })
     }
@@ -326,6 +349,7 @@ impl<'a> BlockExecutor<'a> {
         ommers: &[Header],
         withdrawals: Option<&[Withdrawal]>,
     ) -> Result<BlockOutput, BlockError> {
+        debug_assert!(self.keeps_outputs, "nothing was kept to finish with");
         let mut requests = None;
         let mut changes = Changeset::default();
         if self.env.fork >= Fork::Prague {

@@ -6,12 +6,18 @@ use crate::{
     rows::history_prefix,
 };
 use hearth_primitives::StateError;
+use parking_lot::Mutex;
 use rocksdb::{
     BlockBasedOptions, BoundColumnFamily, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
     DBPinnableSlice, DBRawIterator, FlushOptions, LogLevel, ReadOptions, SliceTransform, WriteBatch,
     WriteOptions, properties,
 };
-use std::{ffi::CStr, path::Path, sync::Arc};
+use std::{
+    ffi::CStr,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// Bits a key in the Bloom filters: about one false positive in a hundred.
 const BLOOM_BITS: f64 = 10.0;
@@ -26,6 +32,8 @@ const MEMTABLE_BLOOM_RATIO: f64 = 0.02;
 const BLOCK_BYTES: usize = 8 << 10;
 /// Threads for flushes and compactions.
 const BACKGROUND_JOBS: i32 = 2;
+/// How long one iterator over history is used.
+const CURSOR_AGE: Duration = Duration::from_secs(1);
 /// RocksDB's own text logs that are kept.
 const LOG_FILES: usize = 2;
 
@@ -267,6 +275,47 @@ impl Rows<'_> {
     /// Whether the rows ended because there are no more, and not for an error.
     pub(crate) fn finish(&self) -> Result<(), StateError> {
         self.0.status().map_err(rocks)
+    }
+}
+
+/// Look-ups in history, one after the other, through one iterator: making one costs more than using it.
+///
+/// The iterator sees the rows of the moment of its first use. History at a height that there is does not change, so that
+/// is no loss; but it keeps RocksDB from letting go of what is replaced, so it is made anew after a while.
+pub(crate) struct HistoryCursor<'a> {
+    db: &'a Db,
+    open: Mutex<Option<(DBRawIterator<'a>, Instant)>>,
+}
+
+impl<'a> HistoryCursor<'a> {
+    pub(crate) fn new(db: &'a Db) -> Self {
+        Self { db, open: Mutex::default() }
+    }
+
+    /// Gives `read` the value of the first row at or after `key` of the same account or slot; `None` where there is none.
+    pub(crate) fn find<T>(
+        &self,
+        key: &[u8],
+        read: impl FnOnce(&[u8]) -> Result<T, StateError>,
+    ) -> Result<Option<T>, StateError> {
+        let mut open = self.open.lock();
+        if open.as_ref().is_some_and(|(_, since)| since.elapsed() > CURSOR_AGE) {
+            *open = None;
+        }
+        let (rows, _) = match &mut *open {
+            Some(open) => open,
+            None => {
+                let mut options = ReadOptions::default();
+                options.set_prefix_same_as_start(true);
+                let rows = self.db.rocks.raw_iterator_cf_opt(&self.db.family(Family::History)?, options);
+                open.insert((rows, Instant::now()))
+            }
+        };
+        rows.seek(key);
+        match rows.value() {
+            Some(value) => read(value).map(Some),
+            None => rows.status().map_err(rocks).map(|()| None),
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod internals;
 mod lthash;
 mod measure;
 mod open;
+mod parent;
 mod rows;
 mod store;
 mod sync;
@@ -34,6 +35,7 @@ mod view;
 mod wal;
 
 pub use error::FlatKvError;
+pub use parent::ParentView;
 pub use store::{FlatKv, IndexRow};
 pub use trie::{TrieSession, TrieUpdate, WitnessTrie};
 pub use types::{

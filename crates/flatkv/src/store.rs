@@ -1,7 +1,7 @@
 //! The store: opening, the head, what others read from it.
 
 use crate::{
-    Commit, CommitmentKind, FlatKvError, Head, JoinedTables, Options, StateView, TrieSession,
+    Commit, CommitmentKind, FlatKvError, Head, JoinedTables, Options, ParentView, StateView, TrieSession,
     codes::CodeCache,
     db::{Db, Family},
     flush::Unflushed,
@@ -133,6 +133,17 @@ impl FlatKv {
             return Err(StateError::NotRetained { height, oldest, newest });
         }
         Ok(StateView::new(self.core.clone(), views.at(height)))
+    }
+
+    /// The state that the block at a height was executed on, for executing it again.
+    ///
+    /// # Errors
+    /// [`StateError::NotRetained`] where there is no such block, or no state below it.
+    pub fn before(self: &Arc<Self>, block: Height) -> Result<ParentView<'_>, StateError> {
+        let after = self.at(block)?;
+        let missing = || StateError::NotRetained { height: block, oldest: block, newest: after.height() };
+        let before = self.at(block.checked_sub(1).ok_or_else(missing)?)?;
+        Ok(ParentView::new(&self.core, before, after))
     }
 
     /// The state trie of the head, for [`CommitmentKind::Mpt`]; an error under another commitment.

@@ -6,7 +6,7 @@
 //! At the end the view looks whether its block was unwound meanwhile, in which case nothing it saw counts.
 
 use crate::{
-    db::Family,
+    db::{Family, HistoryCursor},
     error::corrupt,
     rows::{
         account_history, at_height, history_height, history_slot, read_account, read_slot, slot_history,
@@ -84,10 +84,37 @@ impl StateView {
 
     /// Passes an answer on unless the view's block was unwound before it was complete.
     fn checked<T>(&self, answer: T) -> Result<T, StateError> {
-        if self.cell.unwound.load(SeqCst) {
+        if self.is_unwound() {
             return Err(StateError::Unwound { height: self.height() });
         }
         Ok(answer)
+    }
+
+    /// Whether the view's block is gone.
+    pub(crate) fn is_unwound(&self) -> bool {
+        self.cell.unwound.load(SeqCst)
+    }
+
+    /// An account; history is read through `cursor` where there is one.
+    pub(crate) fn account_through(
+        &self,
+        address: &Address,
+        cursor: Option<&HistoryCursor<'_>>,
+    ) -> Result<Option<Account>, StateError> {
+        let history = || account_history(address);
+        self.read(Family::Account, address.as_slice(), history, cursor, read_account)
+    }
+
+    /// A slot; history is read through `cursor` where there is one.
+    pub(crate) fn slot_through(
+        &self,
+        address: &Address,
+        slot: &U256,
+        cursor: Option<&HistoryCursor<'_>>,
+    ) -> Result<U256, StateError> {
+        let (key, history) = (slot_key(address, slot), || slot_history(address, slot));
+        let value = self.read(Family::Storage, &key, history, cursor, read_slot)?;
+        Ok(value.unwrap_or_default())
     }
 
     /// The value of a row at the view's height; `read` gets it without its stamp.
@@ -96,6 +123,7 @@ impl StateView {
         family: Family,
         key: &[u8],
         history: impl FnOnce() -> Vec<u8>,
+        cursor: Option<&HistoryCursor<'_>>,
         read: impl FnOnce(&[u8]) -> Result<T, StateError>,
     ) -> Result<Option<T>, StateError> {
         let unwinds = self.core.unwinds.load(SeqCst);
@@ -107,7 +135,7 @@ impl StateView {
         } else if self.is_head(unwinds) {
             return self.checked(None);
         }
-        let value = self.past_value(history(), read)?;
+        let value = self.past_value(history(), cursor, read)?;
         self.checked(value)
     }
 
@@ -120,15 +148,16 @@ impl StateView {
     fn past_value<T>(
         &self,
         prefix: Vec<u8>,
+        cursor: Option<&HistoryCursor<'_>>,
         read: impl FnOnce(&[u8]) -> Result<T, StateError>,
     ) -> Result<Option<T>, StateError> {
-        let key = at_height(prefix.clone(), self.height());
-        let rows = self.core.db.history(&prefix, &key)?;
-        match rows.row() {
-            Some((_, value)) if !value.is_empty() => read(value).map(Some),
-            Some(_) => Ok(None),
-            None => rows.finish().map(|()| None),
+        let read = |value: &[u8]| if value.is_empty() { Ok(None) } else { read(value).map(Some) };
+        let key = at_height(prefix, self.height());
+        match cursor {
+            Some(cursor) => cursor.find(&key, read),
+            None => HistoryCursor::new(&self.core.db).find(&key, read),
         }
+        .map(Option::flatten)
     }
 
     /// The slots of an account out of its latest rows; `None` where those do not tell.
@@ -171,13 +200,11 @@ impl StateView {
 
 impl StateReader for StateView {
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
-        self.read(Family::Account, address.as_slice(), || account_history(address), read_account)
+        self.account_through(address, None)
     }
 
     fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
-        let key = slot_key(address, slot);
-        let value = self.read(Family::Storage, &key, || slot_history(address, slot), read_slot)?;
-        Ok(value.unwrap_or_default())
+        self.slot_through(address, slot, None)
     }
 
     fn code(&self, hash: &B256) -> Result<Bytes, StateError> {

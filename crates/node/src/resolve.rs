@@ -3,7 +3,7 @@
 
 use crate::{BlockNumber, BlockRef, NodeError, OpenHome};
 use alloy_eips::{BlockNumberOrTag, RpcBlockHash};
-use alloy_primitives::B256;
+use alloy_primitives::{Address, B256};
 use hearth_flatkv::StateView;
 use hearth_ledger::{LedgerError, StoredBlock, StoredReceipts};
 use hearth_primitives::Height;
@@ -33,6 +33,13 @@ impl OpenHome {
     /// Receipts and senders of a block that is there.
     pub(crate) fn receipts_of(&self, block: &StoredBlock) -> Result<Arc<StoredReceipts>, NodeError> {
         self.chain().ledger().receipts(&block.hash)?.ok_or_else(|| NodeError::Store {
+            message: format!("receipts of block {} are missing from the ledger", block.hash),
+        })
+    }
+
+    /// Senders of the transactions of a block that is there.
+    pub(crate) fn senders_of(&self, block: &StoredBlock) -> Result<Arc<Vec<Address>>, NodeError> {
+        self.chain().ledger().senders(&block.hash)?.ok_or_else(|| NodeError::Store {
             message: format!("receipts of block {} are missing from the ledger", block.hash),
         })
     }

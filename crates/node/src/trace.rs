@@ -8,7 +8,7 @@ use crate::{
 use alloy_primitives::Address;
 use alloy_rlp::Decodable as _;
 use hearth_ledger::StoredBlock;
-use hearth_primitives::{Block, Header};
+use hearth_primitives::{Block, Header, StateReader};
 use hearth_tracers::{BlockReplay, Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan};
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -87,8 +87,8 @@ impl OpenHome {
         sender: &mut ByteSender,
     ) -> Result<(), NodeError> {
         check_traceable(&block.block)?;
-        let senders = self.receipts_of(block)?;
-        self.trace_block(&block.block, Some(&senders.senders), index, plan, limits, sender)
+        let senders = self.senders_of(block)?;
+        self.trace_block(&block.block, Some(&senders), index, plan, limits, sender)
     }
 
     /// Traces a block that need not be known; its parent must be.
@@ -118,10 +118,10 @@ impl OpenHome {
         sender: &mut ByteSender,
     ) -> Result<(), NodeError> {
         let height = block.header.number;
-        let state = self.parent_state(&block.header)?;
+        let state = self.replay_state(&block.header)?;
         let chain = self.chain();
         let failed = |reason| NodeError::Execution { height, reason };
-        let mut replay = BlockReplay::new(chain.spec(), block, senders, &state, chain.ledger().as_ref())
+        let mut replay = BlockReplay::new(chain.spec(), block, senders, &*state, chain.ledger().as_ref())
             .map_err(|error| failed(error.to_string()))?;
         let done = match index {
             Some(index) => {
@@ -133,6 +133,18 @@ impl OpenHome {
             TraceError::Replay(reason) => failed(reason),
             other => trace_error(other),
         })
+    }
+
+    /// The state that the block with this header is executed on, for executing all of it again.
+    pub(crate) fn replay_state(&self, header: &Header) -> Result<Box<dyn StateReader + '_>, NodeError> {
+        let chain = self.chain();
+        // The view comes first: a block that is canonical after that was so all the time, or the view says otherwise.
+        if let Ok(view) = chain.kv().before(header.number)
+            && chain.ledger().canonical_hash(header.number)? == Some(header.hash_slow())
+        {
+            return Ok(Box::new(view));
+        }
+        Ok(Box::new(self.parent_state(header)?))
     }
 
     /// The state that the block with this header is executed on.

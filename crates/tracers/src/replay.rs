@@ -23,8 +23,6 @@ pub struct BlockReplay<'a> {
     senders: Cow<'a, [Address]>,
     /// The next transaction to execute.
     next: usize,
-    /// Logs of the block so far.
-    logs: u64,
     /// Hash of the block.
     block_hash: B256,
 }
@@ -47,7 +45,7 @@ impl<'a> BlockReplay<'a> {
             Some(senders) => Cow::Borrowed(senders),
             None => Cow::Owned(recover_senders(spec, &environment, transactions).map_err(replay_error)?),
         };
-        let mut executor = BlockExecutor::new(spec, environment, state, hashes);
+        let mut executor = BlockExecutor::new(spec, environment, state, hashes).without_outputs();
         executor.begin().map_err(replay_error)?;
         Ok(Self::over(executor, transactions, senders).with_block_hash(block.header.hash_slow()))
     }
@@ -58,7 +56,7 @@ impl<'a> BlockReplay<'a> {
         transactions: &'a [Transaction],
         senders: Cow<'a, [Address]>,
     ) -> Self {
-        Self { executor, transactions, senders, next: 0, logs: 0, block_hash: B256::ZERO }
+        Self { executor, transactions, senders, next: 0, block_hash: B256::ZERO }
     }
 
     /// Names the block for tracers whose results do.
@@ -70,11 +68,6 @@ impl<'a> BlockReplay<'a> {
         let count = self.transactions.len();
         let found = self.transactions.get(self.next).zip(self.senders.get(self.next));
         found.map(|(tx, sender)| (tx, *sender)).ok_or(TraceError::IndexOutOfRange { index: self.next, count })
-    }
-
-    fn advance(&mut self) {
-        self.next += 1;
-        self.logs += self.executor.receipts().last().map_or(0, |receipt| receipt.logs().len() as u64);
     }
 }
 
@@ -112,7 +105,7 @@ impl Replay for BlockReplay<'_> {
             outcome.map_err(|error| {
                 TraceError::Replay(format!("transaction {} ({}): {error}", self.next, tx.tx_hash()))
             })?;
-            self.advance();
+            self.next += 1;
         }
         let (tx, from) = self.current()?;
         let environment = self.executor.environment();
@@ -127,7 +120,7 @@ impl Replay for BlockReplay<'_> {
             from,
             gas_price: tx.effective_gas_price(environment.base_fee),
             gas_limit: tx.gas_limit(),
-            log_base: self.logs,
+            log_base: self.executor.log_count(),
         })
     }
 
@@ -141,7 +134,7 @@ impl Replay for BlockReplay<'_> {
                 ExecuteError::Invalid(error) => TraceError::Execution(error.to_string()),
                 ExecuteError::State(error) => TraceError::Replay(error.to_string()),
             })?;
-        self.advance();
+        self.next += 1;
         let writes = self.executor.writes().last().ok_or_else(|| replay_error("no write set"))?;
         Ok(TxEnd {
             gas_limit: tx.gas_limit(),

@@ -2,7 +2,7 @@
 
 use crate::model::{Block, Home, Random, World};
 use hearth_flatkv::CommitmentKind;
-use hearth_primitives::StateError;
+use hearth_primitives::{StateError, StateReader};
 use std::{
     collections::HashMap,
     sync::{
@@ -40,8 +40,15 @@ fn views_answer_their_blocks_state_or_that_it_was_unwound() {
                     let head = kv.head().unwrap().height;
                     // Mostly the newest blocks, where reads race with the writer.
                     let height = head.saturating_sub(random.below(3) * random.below(4)).max(base_height());
-                    let Ok(view) = kv.at(height) else { continue };
-                    match snapshot(&view) {
+                    // The state below a block is read in two ways, and both must say the same.
+                    let view: Box<dyn StateReader> = if random.below(2) == 0 {
+                        let Ok(view) = kv.at(height) else { continue };
+                        Box::new(view)
+                    } else {
+                        let Ok(view) = kv.before(height + 1) else { continue };
+                        Box::new(view)
+                    };
+                    match snapshot(view.as_ref()) {
                         Ok(world) => {
                             let known = worlds.lock().unwrap();
                             assert!(
@@ -85,9 +92,8 @@ fn base_height() -> u64 {
 }
 
 /// Everything a view says, point reads and scans alike.
-fn snapshot(view: &hearth_flatkv::StateView) -> Result<World, StateError> {
+fn snapshot(view: &dyn StateReader) -> Result<World, StateError> {
     use crate::model::{ACCOUNTS, SLOTS, address, slot};
-    use hearth_primitives::StateReader;
     let mut world = World::default();
     for address in (0..ACCOUNTS).map(address) {
         let mut storage = std::collections::BTreeMap::new();

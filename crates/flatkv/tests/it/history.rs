@@ -112,7 +112,7 @@ fn equal_states_have_equal_lattice_commitments_whatever_their_past() {
     let kv = other.open().unwrap();
     at_once.commit(&kv, &other.tables, false).unwrap();
     assert_eq!(kv.head().unwrap().commitment, reached);
-    top.world.check(&kv.latest().unwrap()).unwrap();
+    top.world.check(&kv.latest().unwrap(), top.height).unwrap();
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_long_chain_survives_many_segments_and_a_kill() {
     let again = killed.open().unwrap();
     assert_eq!(again.head(), kv.head());
     for block in chain.iter().step_by(37) {
-        block.world.check(&again.at(block.height).unwrap()).unwrap();
+        block.world.check(&again.at(block.height).unwrap(), block.height).unwrap();
     }
     again.unwind(chain[250].height).unwrap();
     check(&again, &chain[..251], CommitmentKind::Mpt);

@@ -2,9 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_trie::TrieAccount;
-use hearth_flatkv::{
-    Commit, CommitmentKind, FlatKv, FlatKvError, Fsync, IndexWrite, JoinedTables, Options, StateView,
-};
+use hearth_flatkv::{Commit, CommitmentKind, FlatKv, FlatKvError, Fsync, IndexWrite, JoinedTables, Options};
 use hearth_primitives::{
     Account, AccountChange, Changeset, Height, RootTracker, SlotChange, StateError, StateReader,
 };
@@ -196,22 +194,22 @@ impl World {
     }
 
     /// Compares everything that a view can be asked with this world.
-    pub fn check(&self, view: &StateView) -> Result<(), StateError> {
+    pub fn check(&self, view: &dyn StateReader, height: Height) -> Result<(), StateError> {
         for address in (0..ACCOUNTS).map(address) {
             let expected = self.accounts.get(&address);
             let account = view.account(&address)?;
-            assert_eq!(account, expected.map(|(account, _)| *account), "{address} at {}", view.height());
+            assert_eq!(account, expected.map(|(account, _)| *account), "{address} at {height}");
             let empty = BTreeMap::new();
             let storage = expected.map_or(&empty, |(_, storage)| storage);
             for slot in (0..SLOTS).map(slot) {
                 let value = view.storage(&address, &slot)?;
                 let expected = storage.get(&slot).copied().unwrap_or_default();
-                assert_eq!(value, expected, "slot {slot} of {address} at {}", view.height());
+                assert_eq!(value, expected, "slot {slot} of {address} at {height}");
             }
             let mut slots = view.storage_of(&address)?;
             slots.sort();
             let expected: Vec<_> = storage.iter().map(|(slot, value)| (*slot, *value)).collect();
-            assert_eq!(slots, expected, "storage of {address} at {}", view.height());
+            assert_eq!(slots, expected, "storage of {address} at {height}");
             if let Some(account) = account.filter(Account::has_code) {
                 assert_eq!(keccak256(view.code(&account.code_hash)?), account.code_hash);
             }
@@ -339,8 +337,12 @@ pub fn check(kv: &Arc<FlatKv>, chain: &[Block], kind: CommitmentKind) {
     }
     assert_eq!(kv.oldest(), Some(BASE));
     for block in chain {
-        block.world.check(&kv.at(block.height).unwrap()).unwrap();
+        block.world.check(&kv.at(block.height).unwrap(), block.height).unwrap();
     }
+    for pair in chain.windows(2) {
+        pair[0].world.check(&kv.before(pair[1].height).unwrap(), pair[0].height).unwrap();
+    }
+    assert!(kv.before(BASE).is_err() && kv.before(top.height + 1).is_err());
     let index: BTreeMap<_, _> = kv.index_range(&[], &[0xff], usize::MAX).unwrap().into_iter().collect();
     assert_eq!(index, top.world.index);
     for height in [BASE - 1, top.height + 1] {

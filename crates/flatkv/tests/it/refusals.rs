@@ -116,7 +116,7 @@ fn views_of_unwound_blocks_say_so_and_the_others_go_on() {
         assert!(matches!(answer, Err(StateError::Unwound { height }) if height == view.height()));
         assert!(view.storage_of(&crate::model::address(1)).is_err());
     }
-    chain[4].world.check(&kept).unwrap();
+    chain[4].world.check(&kept, chain[4].height).unwrap();
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl CallSite {
             return Ok((session, 0));
         };
         let executor = self.executor(home, index, &|| cancel.is_cancelled())?;
-        let logs = executor.receipts().iter().map(|receipt| receipt.logs().len() as u64).sum();
+        let logs = executor.log_count();
         let session =
             CallSession::after(spec, header, overrides, executor.into_state()).map_err(call_error)?;
         Ok((session, logs))
@@ -92,10 +92,10 @@ impl CallSite {
         let header = &self.block.block.header;
         let failed = |reason: String| NodeError::Execution { height: header.number, reason };
         let environment = BlockEnvironment::from_header(spec, header);
-        let mut executor = BlockExecutor::new(spec, environment, &self.state, hashes);
+        let mut executor = BlockExecutor::new(spec, environment, &self.state, hashes).without_outputs();
         executor.begin().map_err(|error| failed(error.to_string()))?;
-        let senders = home.receipts_of(&self.block)?;
-        for (tx, sender) in self.block.block.body.transactions.iter().zip(&senders.senders).take(index) {
+        let senders = home.senders_of(&self.block)?;
+        for (tx, sender) in self.block.block.body.transactions.iter().zip(senders.iter()).take(index) {
             if should_stop() {
                 return Err(trace_error(TraceError::Cancelled));
             }

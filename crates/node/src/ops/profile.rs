@@ -39,13 +39,13 @@ pub(crate) fn of_transaction(
     let lookup_transaction = clock.lap();
     let block = &stored.block;
     check_traceable(block)?;
-    let senders = home.receipts_of(&stored)?;
-    let state = home.parent_state(&block.header)?;
+    let senders = home.senders_of(&stored)?;
+    let state = home.replay_state(&block.header)?;
     let load_block = clock.lap();
-    let timed = TimedState::new(&state);
+    let timed = TimedState::new(&*state);
     let (spec, hashes) = (home.chain().spec(), home.chain().ledger().as_ref());
     let failed = |reason| NodeError::Execution { height: block.header.number, reason };
-    let replay = BlockReplay::new(spec, block, Some(&senders.senders), &timed, hashes);
+    let replay = BlockReplay::new(spec, block, Some(&senders), &timed, hashes);
     let mut replay = replay.map_err(|error| failed(error.to_string()))?;
     let build_block_context = clock.lap();
     let told = |error| match error {

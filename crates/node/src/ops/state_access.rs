@@ -30,14 +30,14 @@ pub(super) fn of_transaction(home: &OpenHome, hash: &B256) -> Answer {
     let (stored, index) = home.chain().ledger().transaction(hash)?.ok_or(NodeError::TransactionNotFound)?;
     let block = &stored.block;
     check_traceable(block)?;
-    let state = home.parent_state(&block.header)?;
-    let senders = home.receipts_of(&stored)?;
+    let state = home.replay_state(&block.header)?;
+    let senders = home.senders_of(&stored)?;
     let (spec, hashes) = (home.chain().spec(), home.chain().ledger().as_ref());
     let failed = |reason: String| NodeError::Execution { height: block.header.number, reason };
     let environment = BlockEnvironment::from_header(spec, &block.header);
-    let mut prefix = BlockExecutor::new(spec, environment.clone(), &state, hashes);
+    let mut prefix = BlockExecutor::new(spec, environment.clone(), &*state, hashes);
     prefix.begin().map_err(|error| failed(error.to_string()))?;
-    let mut transactions = block.body.transactions.iter().zip(&senders.senders);
+    let mut transactions = block.body.transactions.iter().zip(senders.iter());
     for (tx, sender) in transactions.by_ref().take(index) {
         if home.stopping().load(Ordering::Relaxed) {
             return Err(NodeError::Closed);
