@@ -6,7 +6,7 @@ use crate::format::{SEGMENT_HEADER, split_position};
 use crate::lane::Lane;
 use crate::recover;
 use crate::scan::{At, Found, Scanner};
-use crate::segment::{OpenSegment, Segment};
+use crate::segment::{OpenSegment, Segment, WithTail};
 use crate::table::Table;
 use crate::write::Writer;
 use hearth_disk::{DiskFile, OpenMode};
@@ -68,8 +68,11 @@ impl Table {
         };
         if let Some(open) = open {
             let end = if open.progress.lock().sealed { open.progress.lock().summary.end } else { open.end() };
-            open.write_out()?;
-            return Ok(Some((segment, open.file.clone(), end)));
+            let file = match open.write_out() {
+                Ok(()) => open.file.clone(),
+                Err(_) => Arc::new(WithTail(open)),
+            };
+            return Ok(Some((segment, file, end)));
         }
         let file = self.ctx.handles.get(segment.uid, &segment.path)?;
         Ok(Some((segment, file, end)))

@@ -6,7 +6,7 @@ use crate::keys::{NO_NUMBER, Place};
 use crate::lane::Hit;
 use crate::lease::Held;
 use crate::scan::{At, Found, Scanner};
-use crate::segment::Segment;
+use crate::segment::{OpenSegment, Segment, WithTail};
 use crate::table::Table;
 use hearth_disk::DiskFile;
 use std::ops::Range;
@@ -104,7 +104,8 @@ impl Table {
         direction: Direction,
         from: Option<(u8, u32, Place)>,
     ) -> Result<TableIter, LittError> {
-        self.drain()?;
+        // What the disk does not take, because it is full, is read from memory.
+        let _ = self.drain();
         let (mut lanes, mut held) = (Vec::new(), Held::new());
         for lane in &self.lanes {
             let state = lane.state.read();
@@ -208,10 +209,16 @@ impl TableIter {
         let indexes = cursor.segments.iter().map(|(index, ..)| *index).chain([segment.index()]);
         let held = indexes.clone().min().zip(indexes.max());
         self.table.ctx.leases.narrow(self.lease, lane, held);
+        let buffered = {
+            let state = self.table.lanes[lane].state.read();
+            let is_it =
+                |open: &&Arc<OpenSegment>| Arc::ptr_eq(&open.segment, &segment) && open.buffered() > 0;
+            state.open.iter().find(is_it).cloned()
+        };
         let file = match self.table.ctx.handles.get(segment.uid, &segment.path) {
             Err(error) if error.is_not_found() && segment.is_retired() => return Err(self.expired()),
             Err(error) if error.is_not_found() => return Err(segment.corrupt(0, "file is missing")),
-            file => file?,
+            file => buffered.map_or(file, |open| Ok(Arc::new(WithTail(open))))?,
         };
         let mut scanner = Scanner::new(&segment, file.clone(), end);
         let (mut offsets, mut at) = (Vec::new(), Scanner::START);

@@ -72,17 +72,25 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
-    fn drop(&mut self) {
+impl Keeper {
+    /// Ends the threads and waits for them. What is left to do is done by those who cause it from then on.
+    pub fn stop(&self) {
         self.shared.queue.lock().ended = true;
         self.shared.changed.notify_all();
         let me = std::thread::current().id();
-        for thread in self.threads.get_mut().drain(..) {
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
             // The last user of a store may be one of its own threads; that one ends by itself.
             if thread.thread().id() != me {
                 let _ = thread.join();
             }
         }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

@@ -38,6 +38,10 @@ mod lease;
 mod manifest;
 pub mod old;
 mod options;
+#[cfg(feature = "planted")]
+pub mod planted;
+#[cfg(not(feature = "planted"))]
+mod planted;
 mod recover;
 mod retention;
 mod run;

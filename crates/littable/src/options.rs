@@ -28,7 +28,7 @@ pub struct StoreOptions {
     pub allow_network_fs: bool,
     /// Bound of the memory for filters, fences and pages of key indexes, in bytes. Default 256 MiB.
     pub index_memory_bytes: usize,
-    /// Most files of sealed segments and indexes held open. Default 256.
+    /// Most files of sealed segments and indexes held open. Default 256 (a quarter of the usual `ulimit -n`).
     pub max_open_files: usize,
     /// Threads for sealing, merging and collecting. Default 1. With 0, such work is done at once by the call that
     /// makes it necessary, so that a run depends on its calls alone.
@@ -102,13 +102,13 @@ pub struct TableOptions {
     pub compression: Compression,
     /// Size at which a segment is sealed, in bytes. Default 256 MiB. A larger value has a segment of its own.
     pub segment_bytes: u64,
-    /// Keys at which a segment is sealed. Default 131,072: their index is held in memory until then.
+    /// Keys at which a segment is sealed. Default 65,536: their index is held in memory until then.
     pub segment_keys: u32,
     /// Age at which a segment that holds anything is sealed. Default none.
     pub segment_age: Option<Duration>,
     /// Records are kept at least this long after they were written, in time that passed while the store was open.
-    /// Default none. A record goes when its number is below the floor and this has passed; where the table has no
-    /// floor, when this has passed.
+    /// Default none. A record with a number goes when that is below the floor and this has passed; one without a number
+    /// goes when this has passed, and never where it is not set.
     pub ttl: Option<Duration>,
     /// Bytes that are gathered before they go to the operating system. Default 1 MiB.
     pub write_buffer_bytes: usize,
@@ -127,7 +127,7 @@ impl TableOptions {
             keys: Keys::Hash,
             compression: Compression::None,
             segment_bytes: 256 << 20,
-            segment_keys: 131_072,
+            segment_keys: 65_536,
             segment_age: None,
             ttl: None,
             write_buffer_bytes: 1 << 20,

@@ -11,6 +11,7 @@ use crate::doc::TEMPORARY;
 use crate::format::{FOOTER_BYTES, FrameHeader, SEGMENT_HEADER, Summary, position};
 use crate::keys::Place;
 use crate::lane::LaneState;
+use crate::planted::{Planted, has};
 use crate::run::{Run, parse_run_name};
 use crate::scan::{At, Found, Scanner, places};
 use crate::segment::{OpenSegment, Segment, parse_segment_name, read_header, segment_name};
@@ -327,6 +328,13 @@ fn finish(
             .max(first.map_or(0, |first| first + groups.clone().count() as u64))
             .max(read.footer.map_or(0, |footer| footer.next_sequence));
         noted = noted.max(read.noted());
+        // A note at the very end stands for itself too: nothing has come since.
+        if let Some((found, _)) = read.records.last()
+            && found.head.mark
+            && found.head.synced == Some(position(index, found.start))
+        {
+            noted = noted.max(position(index, found.end));
+        }
         let open = to_open(ctx, &read, next_sequence)?;
         state.segments.insert(index, open.segment.clone());
         // A sealed one that only lacks its run gets it at once, unless nothing may be written.
@@ -382,7 +390,8 @@ fn to_open(ctx: &Ctx, read: &Read, next_sequence: u64) -> Result<OpenSegment, Li
         None if read.garbage => read.file_len,
         _ => read.end,
     };
-    if !ctx.read_only && read.footer.is_none() && !read.records.is_empty() {
+    let accepted = read.footer.is_none() && !read.records.is_empty() && !has(Planted::UnsyncedTailAccepted);
+    if !ctx.read_only && accepted {
         read.file.sync_data().map_err(LittError::io(&read.segment.path))?;
     }
     let encoder = ctx.encoder(read.segment.dictionary.as_deref());

@@ -4,6 +4,7 @@ use crate::LittError;
 use crate::doc;
 use crate::format::Summary;
 use crate::lane::Lane;
+use crate::planted::{Planted, has};
 use crate::segment::Segment;
 use crate::table::Table;
 use std::sync::Arc;
@@ -51,6 +52,11 @@ impl Table {
             if !expired.is_empty() {
                 passed = true;
                 removed += expired.len() as u32;
+                if has(Planted::FloorAfterUnlink) {
+                    expired
+                        .iter()
+                        .try_for_each(|segment| doc::remove_if_there(&*self.ctx.disk, &segment.path))?;
+                }
                 self.ctx.update_state(|state| {
                     expired.iter().for_each(|segment| state.add_gone(lane.shard, segment.index()));
                 })?;

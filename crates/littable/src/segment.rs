@@ -5,6 +5,7 @@ use crate::codec::{Dictionary, Encoder};
 use crate::format::{HeaderFault, SEGMENT_HEADER, SegmentHeader, Summary, VERSION, random};
 use crate::handles::next_uid;
 use crate::keys::{Id, Place};
+use crate::planted::{Planted, has};
 use hearth_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
@@ -81,7 +82,9 @@ pub(crate) fn create(
         let _ = disk.remove_file(&path);
         return Err(LittError::io(&path)(error));
     }
-    disk.sync_dir(dir).map_err(LittError::io(dir))?;
+    if !has(Planted::DirSyncSkipped) {
+        disk.sync_dir(dir).map_err(LittError::io(dir))?;
+    }
     Ok((Segment::new(header, path, dictionary), file))
 }
 
@@ -247,6 +250,10 @@ impl OpenSegment {
             return Ok(());
         }
         self.write_locked().map_err(|error| (false, error))?;
+        if has(Planted::SyncSkipped) {
+            *synced = end;
+            return Ok(());
+        }
         self.file.sync_data().map_err(|error| (true, LittError::io(&self.segment.path)(error)))?;
         *synced = end;
         Ok(())
@@ -260,5 +267,42 @@ pub(crate) fn check_header(segment: &Segment, file: &dyn DiskFile) -> Result<(),
     match bytes == segment.header.encode() {
         true => Ok(()),
         false => Err(segment.corrupt(0, "segment header")),
+    }
+}
+
+/// The file of an open segment together with what it does not have yet: on a full disk, reads go on.
+#[derive(Debug)]
+pub(crate) struct WithTail(pub Arc<OpenSegment>);
+
+impl DiskFile for WithTail {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        let tail = self.0.tail.read();
+        let Some(at) = offset.checked_sub(tail.start).map(|at| at as usize) else {
+            let len = buf.len().min((tail.start - offset) as usize);
+            return self.0.file.read_at(&mut buf[..len], offset);
+        };
+        let writing = tail.writing.as_ref().map_or(&[][..], |w| w);
+        let source = match at.checked_sub(writing.len()) {
+            None => &writing[at..],
+            Some(at) => tail.filling.get(at..).unwrap_or_default(),
+        };
+        let len = buf.len().min(source.len());
+        buf[..len].copy_from_slice(&source[..len]);
+        Ok(len)
+    }
+    fn write_at(&self, _: &[u8], _: u64) -> std::io::Result<usize> {
+        Err(std::io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+    fn sync_data(&self) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+    fn sync_all(&self) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+    fn set_len(&self, _: u64) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+    fn len(&self) -> std::io::Result<u64> {
+        Ok(self.0.end())
     }
 }

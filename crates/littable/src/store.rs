@@ -306,6 +306,13 @@ impl Littable {
     }
 }
 
+impl Drop for Littable {
+    /// Ends the threads. Tables that are still used go on without them; the locks end with the last one.
+    fn drop(&mut self) {
+        self.inner.keeper.stop();
+    }
+}
+
 impl StoreInner {
     /// Has a table's background work done: soon, or at once where there are no threads.
     pub fn poke(&self, table: &Table) {

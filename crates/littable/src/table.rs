@@ -10,6 +10,7 @@ use crate::value::Value;
 use crate::write::Writer;
 use crate::{Keys, MAX_KEY_BYTES, MAX_SEQUENCE_KEY_BYTES, recover};
 use parking_lot::Mutex;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -36,7 +37,6 @@ impl<'a> Group<'a> {
 }
 
 /// An append-only table of values by key. All methods may be called from any thread.
-#[derive(Debug)]
 pub struct Table {
     pub(crate) ctx: Arc<Ctx>,
     pub(crate) lanes: Vec<Lane>,
@@ -50,6 +50,12 @@ pub struct Table {
     pub(crate) last_trouble: Mutex<Option<LittError>>,
     /// Keeps locks and threads for as long as a table is used.
     pub(crate) store: Arc<StoreInner>,
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("name", &self.ctx.name).finish_non_exhaustive()
+    }
 }
 
 impl Table {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Segments with their keys in memory beyond which a put helps to seal them.
-const MAX_OPEN_SEGMENTS: usize = 4;
+const MAX_OPEN_SEGMENTS: usize = 2;
 /// Times the write buffer's size that may wait for the operating system before a put waits too.
 const MAX_BUFFERS: usize = 2;
 

@@ -1,0 +1,359 @@
+use crate::support::{Home, assert_holds, fill, flip, large, small, value};
+use hearth_disk::{Clock, Disk, DiskFile, OpenMode, RealDisk};
+use hearth_littable::{Direction, Group, LittError, Littable, StoreOptions, TableOptions};
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A process that dies leaves the files as they are: the tail of a segment torn at any byte opens without the record
+/// that it tears, and takes it again.
+#[test]
+fn torn_tails_are_cut_at_open() {
+    let home = Home::new();
+    let table = home.open(large());
+    fill(&table, 0..3);
+    table.drain().unwrap();
+    let before = fs::metadata(home.segment(0)).unwrap().len();
+    let position = table.position().unwrap();
+    let last = Group { secondary: &[(b"part", 0..5)], ..Group::new(b"last", b"value of the last") };
+    table.put_group(&last).unwrap();
+    table.drain().unwrap();
+    let whole = fs::read(home.segment(0)).unwrap();
+    drop(table);
+    for len in before..whole.len() as u64 {
+        for junk in [&b""[..], &[0; 50], &[0xf3, 0xa9, 0, 0]] {
+            fs::write(home.segment(0), [&whole[..len as usize], junk].concat()).unwrap();
+            let table = home.open(large());
+            assert_eq!(table.position().unwrap(), position, "torn at {len}");
+            assert!(!table.exists(b"last").unwrap() && !table.exists(b"part").unwrap());
+            assert_holds(&table, 0..3, 3);
+            table.put_group(&last).unwrap();
+            assert_eq!(table.get(b"part").unwrap().unwrap(), b"value");
+            assert!(table.position().unwrap() > position);
+            drop(table);
+            assert_eq!(home.open(large()).get(b"last").unwrap().unwrap(), b"value of the last");
+        }
+    }
+}
+
+#[test]
+fn torn_new_segments_are_dropped() {
+    for len in [0, 1, 37, 71] {
+        let home = Home::new();
+        let table = home.open(small());
+        fill(&table, 0..40);
+        drop(table);
+        let next = (0..).find(|i| !home.segment(*i).exists()).unwrap();
+        fs::write(home.segment(next), vec![0; len]).unwrap();
+        let table = home.open(small());
+        fill(&table, 40..90);
+        drop(table);
+        assert_holds(&home.open(small()), 0..90, 90);
+    }
+}
+
+/// Whatever bit flips in a segment, each key is answered with its own bytes or with an error that names the file, also
+/// after reopening; after a clean end nothing is taken for a torn tail.
+#[test]
+fn flipped_bits_never_give_wrong_bytes() {
+    const KEYS: u32 = 30;
+    let home = Home::new();
+    let table = home.open(small());
+    fill(&table, 0..KEYS);
+    let last = table.position().unwrap();
+    drop(table);
+    // The last file was made ahead and holds nothing yet.
+    let mut files = home.files(".seg");
+    assert_eq!(files.pop(), Some(home.segment((last >> 32) as u32 + 1)));
+    assert!(files.len() > 1);
+    // Behind the last group is nothing but a note of what was synced; it is written anew.
+    let is_note = |path: &Path, at| *path == home.segment((last >> 32) as u32) && at >= last & 0xffff_ffff;
+    let originals: Vec<_> = files.iter().map(|f| fs::read(f).unwrap()).collect();
+    let runs: Vec<_> = home.files(".idx").iter().map(|f| (f.clone(), fs::read(f).unwrap())).collect();
+    for (path, original) in files.iter().zip(&originals) {
+        for at in (0..original.len() as u64).step_by(7) {
+            flip(path, at);
+            let table = home.open(small());
+            let mut wrong = 0;
+            for n in 0..KEYS {
+                match table.get(&n.to_be_bytes()) {
+                    Ok(there) => assert_eq!(there.as_deref(), Some(&value(n)[..]), "{path:?} {at}"),
+                    Err(LittError::Corrupt { path: named, .. }) => {
+                        assert_eq!(named, *path);
+                        wrong += 1;
+                    }
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            assert!(wrong <= 1, "{path:?} {at}: {wrong}");
+            let report = table.scrub().unwrap();
+            assert_eq!(report.damaged > 0, !is_note(path, at), "{path:?} {at}");
+            assert!(
+                report
+                    .damage
+                    .iter()
+                    .all(|d| matches!(d, LittError::Corrupt { path: named, .. } if named == path))
+            );
+            // What was lost can be written again.
+            fill(&table, 0..KEYS);
+            assert_holds(&table, 0..KEYS, KEYS);
+            drop(table);
+            for (file, original) in files.iter().zip(&originals) {
+                fs::write(file, original).unwrap();
+            }
+            let made = home.files(".seg").into_iter().filter(|f| !files.contains(f));
+            made.for_each(|f| fs::remove_file(f).unwrap());
+            home.files(".idx").iter().for_each(|f| fs::remove_file(f).unwrap());
+            runs.iter().for_each(|(file, original)| fs::write(file, original).unwrap());
+        }
+    }
+}
+
+/// A value that holds the bytes of another table's record is never taken for one.
+#[test]
+fn records_inside_values_are_not_found() {
+    let forged = {
+        let other = Home::new();
+        other.open(large()).put(b"victim", b"forged").unwrap();
+        fs::read(other.segment(0)).unwrap()[72..].to_vec()
+    };
+    let home = Home::new();
+    let table = home.open(large());
+    table.put(b"first", &forged.repeat(3)).unwrap();
+    table.put(b"second", b"x").unwrap();
+    drop(table);
+    flip(&home.segment(0), 76);
+    let table = home.open(large());
+    assert!(matches!(table.get(b"victim"), Err(LittError::Corrupt { offset: 72, .. })));
+    assert_eq!(table.get(b"second").unwrap().unwrap(), b"x");
+    let found: Vec<_> = table.iter(Direction::Forward).unwrap().collect();
+    assert!(
+        matches!(&found[..], [Err(LittError::Corrupt { offset: 72, .. }), Ok(second)] if second.key == b"second")
+    );
+}
+
+#[test]
+fn missing_and_newer_files_are_refused() {
+    let home = Home::new();
+    let table = home.open(small());
+    fill(&table, 0..60);
+    drop(table);
+    let bytes = fs::read(home.segment(1)).unwrap();
+    fs::remove_file(home.segment(1)).unwrap();
+    let error = home.try_open(small()).unwrap_err();
+    assert!(matches!(&error, LittError::Corrupt { path, .. } if *path == home.segment(1)), "{error}");
+    fs::write(home.segment(1), &bytes[..bytes.len() / 2]).unwrap();
+    let table = home.open(small());
+    let (mut good, mut cut_short) = (0, 0);
+    for n in 0..60_u32 {
+        match table.get(&n.to_be_bytes()) {
+            Ok(there) => {
+                assert_eq!(there.unwrap(), value(n));
+                good += 1;
+            }
+            Err(LittError::Corrupt { path, .. }) => {
+                assert_eq!(path, home.segment(1));
+                cut_short += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(cut_short > 3 && good > 40, "{good} {cut_short}");
+    drop(table);
+    let last = home.files(".seg").pop().unwrap();
+    let mut newer = fs::read(&last).unwrap();
+    newer[5] = 9;
+    let crc = crc32fast::hash(&newer[..32]).to_be_bytes();
+    newer[32..36].copy_from_slice(&crc);
+    fs::write(&last, newer).unwrap();
+    let error = home.try_open(small()).unwrap_err();
+    assert!(matches!(error, LittError::NewerFormat { found: 9, known: 2, .. }), "{error}");
+}
+
+/// A disk whose syncs fail or whose writes find no room, when told.
+#[derive(Debug, Default)]
+struct Faulty {
+    sync_fails: AtomicBool,
+    full: AtomicBool,
+    syncs: AtomicU64,
+}
+
+#[derive(Debug)]
+struct FaultyFile(Arc<dyn DiskFile>, Arc<Faulty>);
+
+#[derive(Debug)]
+struct FaultyDisk(Arc<Faulty>);
+
+impl Disk for FaultyDisk {
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        if self.0.full.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(Arc::new(FaultyFile(RealDisk.create(path)?, self.0.clone())))
+    }
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(Arc::new(FaultyFile(RealDisk.open(path, mode)?, self.0.clone())))
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.rename(from, to)
+    }
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove_file(path)
+    }
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        RealDisk.create_dir(path)
+    }
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove_dir(path)
+    }
+    fn list(&self, dir: &Path) -> io::Result<Vec<hearth_disk::DirEntry>> {
+        RealDisk.list(dir)
+    }
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        RealDisk.sync_dir(dir)
+    }
+    fn metadata(&self, path: &Path) -> io::Result<hearth_disk::Metadata> {
+        RealDisk.metadata(path)
+    }
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        RealDisk.free_bytes(path)
+    }
+    fn fs_kind(&self, _: &Path) -> io::Result<hearth_disk::FsKind> {
+        Ok(hearth_disk::FsKind::Network("nfs"))
+    }
+    fn lock(&self, path: &Path) -> Result<hearth_disk::Lock, hearth_disk::LockError> {
+        RealDisk.lock(path)
+    }
+}
+
+impl DiskFile for FaultyFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.0.read_at(buf, offset)
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize> {
+        if self.1.full.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.0.write_at(buf, offset)
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        self.1.syncs.fetch_add(1, Ordering::SeqCst);
+        if self.1.sync_fails.load(Ordering::SeqCst) {
+            return Err(io::Error::other("planned"));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+        self.0.sync_data()
+    }
+    fn sync_all(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+}
+
+fn faulty(home: &Home) -> (Arc<Faulty>, StoreOptions) {
+    let faults = Arc::new(Faulty::default());
+    let disk = Arc::new(FaultyDisk(faults.clone()));
+    (faults, StoreOptions { disk, allow_network_fs: true, ..home.options() })
+}
+
+#[test]
+fn network_file_systems_are_refused_unless_meant() {
+    let home = Home::new();
+    let (_, options) = faulty(&home);
+    let refused = Littable::open(StoreOptions { allow_network_fs: false, ..options.clone() });
+    assert!(matches!(refused, Err(LittError::NetworkFs { kind: "nfs", .. })), "{refused:?}");
+    Littable::open(options).unwrap();
+}
+
+#[test]
+fn a_failed_sync_is_not_tried_again() {
+    let home = Home::new();
+    let (faults, options) = faulty(&home);
+    let store = Littable::open(options).unwrap();
+    let table = store.table(large()).unwrap();
+    fill(&table, 0..5);
+    table.flush().unwrap();
+    fill(&table, 5..8);
+    faults.sync_fails.store(true, Ordering::SeqCst);
+    assert!(matches!(table.flush(), Err(LittError::Io { .. })));
+    faults.sync_fails.store(false, Ordering::SeqCst);
+    let syncs = faults.syncs.load(Ordering::SeqCst);
+    assert!(matches!(table.flush(), Err(LittError::ReadOnly { .. })));
+    let put = table.put(b"b", b"2");
+    assert!(matches!(&put, Err(LittError::ReadOnly { cause, .. }) if cause.contains("planned")), "{put:?}");
+    assert_holds(&table, 0..8, 10);
+    drop((table, store));
+    assert_eq!(faults.syncs.load(Ordering::SeqCst), syncs);
+    let table = home.open(large());
+    fill(&table, 0..10);
+    table.flush().unwrap();
+    assert_holds(&table, 0..10, 10);
+}
+
+#[test]
+fn a_full_disk_stops_puts_until_there_is_room() {
+    let home = Home::new();
+    let (faults, options) = faulty(&home);
+    let store = Littable::open(options).unwrap();
+    let table = store.table(TableOptions { write_buffer_bytes: 1000, ..small() }).unwrap();
+    fill(&table, 0..50);
+    table.flush().unwrap();
+    faults.full.store(true, Ordering::SeqCst);
+    let mut put = 50;
+    let error = loop {
+        match table.put(&u32::to_be_bytes(put), &value(put)) {
+            Ok(()) => put += 1,
+            Err(error) => break error,
+        }
+        assert!(put < 200, "what waits is bounded");
+    };
+    assert!(
+        matches!(&error, LittError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull),
+        "{error}"
+    );
+    assert!(table.flush().is_err());
+    assert_holds(&table, 0..put, 250);
+    faults.full.store(false, Ordering::SeqCst);
+    fill(&table, put..220);
+    table.flush().unwrap();
+    assert_holds(&table, 0..220, 250);
+    drop((table, store));
+    let table = home.open(small());
+    assert_holds(&table, 0..220, 250);
+    assert_eq!(table.scrub().unwrap().damaged, 0);
+}
+
+/// Flushes of many threads share syncs, and each covers what its thread put before.
+#[test]
+fn flushes_share_syncs() {
+    let home = Home::new();
+    let (faults, options) = faulty(&home);
+    let store = Littable::open(options).unwrap();
+    let table = store.table(large()).unwrap();
+    let before = faults.syncs.load(Ordering::SeqCst);
+    std::thread::scope(|scope| {
+        for thread in 0..8_u32 {
+            let (table, home) = (&table, &home);
+            scope.spawn(move || {
+                for n in 0..25 {
+                    let key = (thread * 25 + n).to_be_bytes();
+                    table.put(&key, &value(n)).unwrap();
+                    table.flush().unwrap();
+                    let bytes = fs::read(home.segment(0)).unwrap();
+                    assert!(bytes.windows(4).any(|w| w == key));
+                }
+            });
+        }
+    });
+    let syncs = faults.syncs.load(Ordering::SeqCst) - before;
+    assert!((25..150).contains(&syncs), "{syncs} syncs for 200 flushes");
+    assert_eq!(home.clock.monotonic(), Duration::ZERO);
+}

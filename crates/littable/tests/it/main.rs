@@ -1,0 +1,12 @@
+//! Tables as callers see them.
+
+#![allow(clippy::unwrap_used)]
+
+mod basics;
+mod durability;
+mod iterators;
+mod metrics;
+mod model;
+mod reads;
+mod retention;
+mod support;
