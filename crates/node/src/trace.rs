@@ -34,8 +34,10 @@ impl Sink for Counted<'_> {
 impl OpenHome {
     /// Runs a trace to its end, on the thread of the heavy pool that calls this.
     pub(crate) fn run_trace(&self, request: TraceRequest, cancel: Cancel, mut sender: ByteSender) {
-        let call_timeout = Duration::from_millis(self.config().rpc.trace_timeout_ms);
-        let limits = Limits { call_timeout, cancel, ..Limits::default() };
+        let rpc = &self.config().rpc;
+        let call_timeout = Duration::from_millis(rpc.trace_timeout_ms);
+        let struct_log_bytes = rpc.struct_log_max_bytes;
+        let limits = Limits { call_timeout, struct_log_bytes, cancel, ..Limits::default() };
         let outcome = guarded(|| match &request {
             TraceRequest::TraceCall(asked) => trace_call::one(self, asked, &limits, &mut sender),
             TraceRequest::TraceCallMany(asked) => trace_call::many(self, asked, &limits, &mut sender),
@@ -53,7 +55,7 @@ impl OpenHome {
             }
             TraceRequest::TraceBlockByHash { hash, config } => {
                 let plan = plan_of(config.as_ref())?;
-                let block = self.block_by_hash(hash)?.ok_or(NodeError::BlockNotFound { number: None })?;
+                let block = self.block_by_hash(hash)?.ok_or(NodeError::ParentNotFound { hash: *hash })?;
                 self.trace_stored(&block, None, &plan, &limits, &mut sender)
             }
             TraceRequest::TraceTransactionProfile { hash, config } => {
@@ -178,7 +180,8 @@ pub(crate) fn check_traceable(block: &Block) -> Result<(), NodeError> {
 /// What a tracer says, in the node's terms.
 pub(crate) fn trace_error(error: TraceError) -> NodeError {
     match error {
-        TraceError::Config(error) => NodeError::invalid_params(error.to_string()),
+        // go-ethereum answers a tracer's own configuration with the code of the call, not of its parameters.
+        TraceError::Config(error) => NodeError::Unsupported { message: error.to_string() },
         TraceError::NotBuilt { .. } | TraceError::JavaScript { .. } | TraceError::UnknownTracer { .. } => {
             NodeError::Unsupported { message: error.to_string() }
         }

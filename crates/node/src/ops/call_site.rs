@@ -34,11 +34,11 @@ impl CallSite {
             let message = "tracing on top of pending is not supported".to_owned();
             return Err(NodeError::Unsupported { message });
         }
-        let number = match block {
-            BlockRef::Number(number) => Some(home.height(number)?),
-            BlockRef::Hash(_) => None,
+        let missing = match block {
+            BlockRef::Number(number) => NodeError::BlockNotFound { number: Some(home.height(number)?) },
+            BlockRef::Hash(hash) => NodeError::ParentNotFound { hash: hash.block_hash },
         };
-        let block = home.block_by_ref(block)?.ok_or(NodeError::BlockNotFound { number })?;
+        let block = home.block_by_ref(block)?.ok_or(missing)?;
         let Some(index) = index else {
             let state = home.state_after(block.block.header.number, &block.hash)?;
             return Ok(Self { block, state, index: None });

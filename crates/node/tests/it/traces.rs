@@ -51,7 +51,11 @@ fn what_cannot_be_traced_is_refused_before_the_first_byte() {
             "transaction_not_found",
             "transaction not found",
         ),
-        (refused("traceBlockByHash", json!({ "hash": zero })), "block_not_found", "block not found"),
+        (
+            refused("traceBlockByHash", json!({ "hash": zero })),
+            "block_not_found",
+            "block 0x0000000000000000000000000000000000000000000000000000000000000000 not found",
+        ),
         (refused("traceBlockByNumber", json!({ "block": "0x9" })), "block_not_found", "block #9 not found"),
         (
             refused("traceBlockByNumber", json!({ "block": "0x0", "config": call_tracer() })),

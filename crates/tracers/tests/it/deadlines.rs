@@ -34,12 +34,20 @@ fn modexp() -> Vec<u8> {
     code
 }
 
-/// Takes the bytes and forgets them, after a pause for each chunk.
-struct Slow(Duration);
+/// Takes the bytes and forgets them, after a pause for each chunk; the second part is what the pauses took.
+struct Slow(Duration, Duration);
+
+impl Slow {
+    fn new(pause: Duration) -> Self {
+        Self(pause, Duration::ZERO)
+    }
+}
 
 impl Sink for Slow {
     fn write(&mut self, _: &[u8]) -> Result<(), SinkClosed> {
+        let began = Instant::now();
         std::thread::sleep(self.0);
+        self.1 += began.elapsed();
         Ok(())
     }
 }
@@ -56,6 +64,15 @@ fn time_of(world: &World, config: &str, limits: &Limits, sink: &mut dyn Sink) ->
     let error = trace_transaction(&mut replay, 0, &plan, limits, sink).unwrap_err();
     (started.elapsed(), error)
 }
+
+/// Time that this thread has waited for a processor while it could have run; zero where the system does not say.
+fn waited_for_processor() -> Duration {
+    let file = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    Duration::from_nanos(file.split_whitespace().nth(1).and_then(|nanos| nanos.parse().ok()).unwrap_or(0))
+}
+
+/// Attempts at a deadline.
+const ATTEMPTS: usize = 5;
 
 /// A deadline may be missed by 5 %, or by 25 ms.
 fn allowed(timeout: Duration) -> Duration {
@@ -74,15 +91,20 @@ fn are_met_whatever_the_program_does() {
             let timeout = Duration::from_millis(*milliseconds);
             for options in ["", r#","tracer":"callTracer","tracerConfig":{"onlyTopCall":true}"#] {
                 let config = format!("{{\"timeout\":\"{milliseconds}ms\"{options}}}");
-                // A machine that is busy with other work may be late once, not three times.
-                let met = (0..3).any(|_| {
-                    let sink = &mut Slow(Duration::ZERO);
+                // What the machine's other work takes from this thread is not the tracer's lateness, and what the hypervisor
+                // takes nobody says: one of a few attempts has to do.
+                let mut times = Vec::new();
+                let met = (0..ATTEMPTS).any(|_| {
+                    let sink = &mut Slow::new(Duration::ZERO);
+                    let before = waited_for_processor();
                     let (took, error) = time_of(&world, &config, &Limits::default(), sink);
+                    let waited = waited_for_processor() - before;
                     assert!(matches!(error, TraceError::ExecutionTimeout), "{name} {config}: {error}");
                     assert!(took >= timeout, "{name} {config}: {took:?}");
-                    took <= allowed(timeout)
+                    times.push((took, waited));
+                    took.saturating_sub(waited) <= allowed(timeout)
                 });
-                assert!(met, "{name} {config}");
+                assert!(met, "{name} {config}: took and waited for a processor {times:?}");
             }
         }
     }
@@ -91,21 +113,32 @@ fn are_met_whatever_the_program_does() {
 #[test]
 fn do_not_count_waiting_for_the_reader() {
     let timeout = Duration::from_millis(50);
-    let sink = &mut Slow(Duration::from_millis(20));
-    let (took, error) = time_of(&world(&PUSH_POP), r#"{"timeout":"50ms"}"#, &Limits::default(), sink);
-    assert!(matches!(error, TraceError::ExecutionTimeout), "{error}");
-    // In 50 ms it makes more than a few chunks, for each of which it waits.
-    assert!(took > allowed(timeout) + Duration::from_millis(100), "{took:?}");
+    let mut times = Vec::new();
+    let met = (0..ATTEMPTS).any(|_| {
+        let mut sink = Slow::new(Duration::from_millis(20));
+        let before = waited_for_processor();
+        let (took, error) =
+            time_of(&world(&PUSH_POP), r#"{"timeout":"50ms"}"#, &Limits::default(), &mut sink);
+        let waited = waited_for_processor() - before;
+        assert!(matches!(error, TraceError::ExecutionTimeout), "{error}");
+        // In 50 ms it makes more than a few chunks, for each of which it waits.
+        assert!(sink.1 > 2 * timeout, "{:?}", sink.1);
+        let running = took - sink.1;
+        assert!(running >= timeout, "{took:?} without {:?}", sink.1);
+        times.push((took, sink.1, waited));
+        running.saturating_sub(waited) <= allowed(timeout)
+    });
+    assert!(met, "took, waited for the reader, waited for a processor: {times:?}");
 }
 
 #[test]
 fn of_the_whole_call_count_it_and_are_raised_by_the_requests() {
     let limits = || Limits { call_timeout: Duration::from_millis(60), ..Limits::default() };
-    let sink = &mut Slow(Duration::from_millis(5));
+    let sink = &mut Slow::new(Duration::from_millis(5));
     let (took, error) = time_of(&world(&PUSH_POP), r#"{"timeout":"10ms"}"#, &limits(), sink);
     assert!(matches!(error, TraceError::ExecutionTimeout | TraceError::CallTimeout), "{error}");
     assert!(took < Duration::from_millis(200), "{took:?}");
-    let quick = &mut Slow(Duration::ZERO);
+    let quick = &mut Slow::new(Duration::ZERO);
     let (took, error) = time_of(&world(&PUSH_POP), r#"{"timeout":"200ms"}"#, &limits(), quick);
     assert!(matches!(error, TraceError::ExecutionTimeout | TraceError::CallTimeout), "{error}");
     assert!(took >= Duration::from_millis(200), "{took:?}");
@@ -131,7 +164,7 @@ fn a_trace_that_is_not_wanted_ends_within_100_ms() {
             let limits = Limits { cancel, ..Limits::default() };
             let plan = TracePlan::new(&TraceConfig::parse("{}").unwrap()).unwrap();
             let outcome =
-                trace_transaction(&mut world.replay(), index, &plan, &limits, &mut Slow(Duration::ZERO));
+                trace_transaction(&mut world.replay(), index, &plan, &limits, &mut Slow::new(Duration::ZERO));
             let ended = Instant::now();
             assert!(matches!(outcome, Err(TraceError::Cancelled)));
             let late = ended.duration_since(asker.join().unwrap());
