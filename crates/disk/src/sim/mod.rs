@@ -58,8 +58,12 @@ impl SimDisk {
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
-    fn lying_as(self, before: &State) -> Self {
-        self.lock_state().plan.ignored.clone_from(&before.plan.ignored);
+    fn watched_as(self, before: &State) -> Self {
+        let mut state = self.lock_state();
+        state.plan.ignored.clone_from(&before.plan.ignored);
+        state.plan.journal.clone_from(&before.plan.journal);
+        state.plan.journal_len = before.plan.journal_len;
+        drop(state);
         self
     }
 
@@ -127,7 +131,7 @@ impl SimDisk {
         state.flip(id, offset as usize, mask)
     }
 
-    /// Keeps the newest `calls` calls for [`SimDisk::journal`].
+    /// Keeps the newest `calls` calls for [`SimDisk::journal`], over cuts and deaths.
     pub fn keep_journal(&self, calls: usize) {
         self.lock_state().plan.journal_len = calls;
     }
@@ -142,7 +146,7 @@ impl SimDisk {
     pub fn power_cut(&self, seed: u64) -> Self {
         let mut state = self.lock_state();
         state.plan.dies_after = 0;
-        Self::from_state(state.cut(seed)).lying_as(&state)
+        Self::from_state(state.cut(seed)).watched_as(&state)
     }
 
     /// The disk after the death of the process: nothing is lost, nothing more is durable. This one is dead from now on.
@@ -150,7 +154,7 @@ impl SimDisk {
     pub fn kill(&self) -> Self {
         let mut state = self.lock_state();
         state.plan.dies_after = 0;
-        Self::from_state(state.killed()).lying_as(&state)
+        Self::from_state(state.killed()).watched_as(&state)
     }
 
     /// Another disk with the same content and without faults; this one goes on.
