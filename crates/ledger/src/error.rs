@@ -1,7 +1,7 @@
 //! What can go wrong in the ledger.
 
 use alloy_primitives::B256;
-use hearth_littable::old::LittError;
+use hearth_littable::LittError;
 use hearth_primitives::StateError;
 
 /// Errors of [`crate::Ledger`].

@@ -7,6 +7,7 @@ use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
 use alloy_primitives::{Address, B256, U256};
 use alloy_rlp::{Decodable, Encodable};
 use hearth_flatkv::{FlatKv, IndexWrite, JoinedTables};
+use hearth_littable::{Group, Table};
 use hearth_metrics::Registry;
 use hearth_primitives::{Block, BlockHashes, Header, Height, Receipt, StateError};
 use std::path::Path;
@@ -130,7 +131,9 @@ impl Ledger {
         block.encode(&mut row);
         ommer_hashes.iter().for_each(|hash| row.extend_from_slice(hash.as_slice()));
         put(&self.tables.blocks, block.header.number, hash, &row)?;
-        put(&self.tables.receipts, block.header.number, hash, &receipts::encode(receipts, senders))
+        put(&self.tables.receipts, block.header.number, hash, &receipts::encode(receipts, senders))?;
+        // The commit that names these rows must not outlive them.
+        self.tables.drain()
     }
 
     /// The index rows that make a block canonical; they go into the commit of its state.
@@ -187,7 +190,8 @@ impl Ledger {
 
     /// Whether a block of any branch is there.
     pub fn has_block(&self, hash: &B256) -> bool {
-        self.tables.blocks.exists(hash.as_slice())
+        // One whose index is damaged counts as missing: writing it again heals it.
+        self.tables.blocks.exists(hash.as_slice()).unwrap_or(false)
     }
 
     /// A block of any branch.
@@ -293,14 +297,10 @@ fn index_error(error: impl Into<StateError>) -> LedgerError {
     LedgerError::Index(error.into())
 }
 
-fn put(
-    table: &hearth_littable::old::Table,
-    number: Height,
-    hash: B256,
-    row: &[u8],
-) -> Result<(), LedgerError> {
+fn put(table: &Table, number: Height, hash: B256, row: &[u8]) -> Result<(), LedgerError> {
     let key = [&number.to_be_bytes()[..], hash.as_slice()].concat();
-    Ok(table.put_group(&key, row, &[(hash.as_slice(), 0..row.len() as u32)])?)
+    let secondary: [(&[u8], _); 1] = [(hash.as_slice(), 0..row.len() as u32)];
+    Ok(table.put_group(&Group { key: &key, value: row, secondary: &secondary, number: Some(number) })?)
 }
 
 fn decode_block(hash: B256, row: &[u8]) -> Result<StoredBlock, LedgerError> {
