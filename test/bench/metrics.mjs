@@ -115,7 +115,7 @@ async function scrapeRows(home) {
     const rows = []
     for (const accept of ['text/plain', 'application/openmetrics-text']) {
       const times = []
-      let body = ''
+      let body
       for (let i = -SCRAPES; i < SCRAPES; i++) {
         // Every endpoint moves between two pages: nothing of the requests can be kept from the one before.
         for (let endpoint = 0; endpoint < ENDPOINTS; endpoint++) metrics.request(endpoint, 0, 0, 0, i + SCRAPES)
@@ -123,7 +123,10 @@ async function scrapeRows(home) {
         body = (await metrics.scrape(accept)).body
         if (i >= 0) times.push(processorMicros(began) / 1000)
       }
-      const samples = body.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length
+      const samples = new TextDecoder()
+        .decode(body)
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('#')).length
       rows.push([
         `a page of ${samples} samples with ${ENDPOINTS} endpoints, ${accept}, ms`,
         spread(times, 2),

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { Exposition, type Format, negotiateFormat } from '../../ts/metrics/exposition.ts'
 import { distributions, numbers } from '../../ts/metrics/series.ts'
 import type { Instrument } from '../../ts/metrics/table.ts'
+import { Writer } from '../../ts/metrics/writer.ts'
 import { parseScrape } from './scrape.ts'
 
 const bytesRead: Instrument = {
@@ -123,14 +124,65 @@ describe('the page', () => {
     ['openmetrics', OPENMETRICS],
   ] as [Format, string][])('in %s', (format, text) => {
     const exposition = new Exposition(format, TABLE)
-    expect(exposition.page(METRICS)).toBe(text)
+    expect(new TextDecoder().decode(exposition.page(METRICS))).toBe(text)
     // A second page comes from texts that were kept.
-    expect(exposition.page(METRICS)).toBe(text)
+    expect(new TextDecoder().decode(exposition.page(METRICS))).toBe(text)
     expect(parseScrape(text, format).size).toBe(TABLE.length)
   })
 
   it('refuses a metric that no table has', () => {
     expect(() => new Exposition('prometheus', [height]).page(METRICS)).toThrow('x_read_bytes is in no table')
+  })
+
+  it('has nothing of a page before it that failed', () => {
+    const exposition = new Exposition('prometheus', [bytesRead])
+    expect(() => exposition.page(METRICS)).toThrow('x_connects_total is in no table')
+    const [{ scope, metrics }] = METRICS.scopeMetrics as [ResourceMetrics['scopeMetrics'][number]]
+    const first = { ...METRICS, scopeMetrics: [{ scope, metrics: metrics.slice(0, 1) }] }
+    const text = new TextDecoder().decode(exposition.page(first))
+    expect(text).toBe(PROMETHEUS.slice(0, PROMETHEUS.indexOf('# HELP x_connects')))
+  })
+})
+
+describe('the writer', () => {
+  const written = (work: (writer: Writer) => void): string => {
+    const writer = new Writer()
+    work(writer)
+    return new TextDecoder().decode(writer.take())
+  }
+
+  it.each([
+    [0, '0'],
+    [-0, '0'],
+    [9, '9'],
+    [10, '10'],
+    [99, '99'],
+    [100, '100'],
+    [2 ** 31 - 1, '2147483647'],
+    [2 ** 31, '2147483648'],
+    [2 ** 53, '9007199254740992'],
+    [1e21, '1e+21'],
+    [-1, '-1'],
+    [0.1, '0.1'],
+    [-1.2345678901234567e-123, '-1.2345678901234567e-123'],
+    [Number.NaN, 'NaN'],
+    [Number.POSITIVE_INFINITY, '+Inf'],
+    [Number.NEGATIVE_INFINITY, '-Inf'],
+  ])('shows %d as %s', (value, text) => {
+    expect(written((writer) => writer.number(value))).toBe(text)
+  })
+
+  it('has room for any page, keeps what stood there, and begins anew', () => {
+    const piece = new TextEncoder().encode('é'.repeat(40_000))
+    const writer = new Writer()
+    for (const count of [1, 3]) {
+      for (let i = 0; i < count; i++) {
+        writer.bytes(piece)
+        writer.number(i)
+      }
+      const text = new TextDecoder().decode(writer.take())
+      expect(text).toBe(Array.from({ length: count }, (_, i) => 'é'.repeat(40_000) + i).join(''))
+    }
   })
 })
 

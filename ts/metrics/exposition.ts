@@ -5,6 +5,7 @@ import type { DataPoint, MetricData, ResourceMetrics } from '@opentelemetry/sdk-
 import { DataPointType } from '@opentelemetry/sdk-metrics'
 import type { Distribution, Labels } from './series.ts'
 import { type Instrument, sampleName } from './table.ts'
+import { shownNumber, Writer } from './writer.ts'
 
 /** A text format. */
 export type Format = 'prometheus' | 'openmetrics'
@@ -21,77 +22,88 @@ const UNIT_WORDS: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes'
 const escapeHelp = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
 const escapeValue = (text: string): string => escapeHelp(text).replaceAll('"', '\\"')
 
-/** A number as both formats write it. */
-function number(value: number): string {
-  if (Number.isFinite(value)) return String(value)
-  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'
-}
-
 /** A bucket's bound or a quantile as a label: OpenMetrics writes whole ones with a decimal point. */
 function bound(value: number, format: Format): string {
-  return format === 'openmetrics' && Number.isInteger(value) ? `${value}.0` : number(value)
+  return format === 'openmetrics' && Number.isInteger(value) ? `${value}.0` : shownNumber(value)
 }
 
 const pairs = (labels: Labels): string[] => Object.entries(labels).map(([key, value]) => `${key}="${escapeValue(String(value))}"`)
 const braced = (all: readonly string[]): string => (all.length === 0 ? '' : `{${all.join(',')}}`)
 
-/** What is kept of a series between two pages. */
+/** What is kept of a series between two pages: what stands before the value on each of its lines, the end of the line before included. */
 interface Kept {
   readonly name: string
-  /** What stands before the value on each line, the end of the line before included. */
-  readonly lines: readonly string[]
-  /** The whole text of a histogram when it had this count and this sum. */
-  text: string
-  count: number
-  sum: number
+  readonly lines: readonly Uint8Array[]
 }
 
+const encoder = new TextEncoder()
+
 /**
- * Writes pages of one format. What stands before the numbers is made once, and a histogram that did not move keeps its whole text: most of
- * them stand still between two scrapes. Pieces are joined once, for strings that are put together twice cost more than all the rest.
+ * Writes pages of one format. What stands before the numbers is made once, as bytes: a page copies it and writes the numbers in between.
+ * Strings of this size would be put together twice, once as text and once as bytes, which costs more than all the rest.
  */
 export class Exposition {
   private readonly format: Format
   private readonly instruments: ReadonlyMap<string, Instrument>
+  private readonly heads = new Map<Instrument, Uint8Array>()
   private readonly kept = new WeakMap<Labels, Kept>()
+  private readonly out = new Writer()
+  private readonly end: Uint8Array
 
   constructor(format: Format, instruments: readonly Instrument[]) {
     this.format = format
     this.instruments = new Map(instruments.map((instrument) => [instrument.name, instrument]))
+    this.end = encoder.encode(format === 'openmetrics' ? '\n# EOF\n' : '\n')
   }
 
-  /** The whole page. */
-  page({ scopeMetrics }: ResourceMetrics): string {
-    const out: string[] = []
-    for (const { metrics } of scopeMetrics) {
-      for (const metric of metrics) {
-        const instrument = this.instruments.get(metric.descriptor.name)
-        if (instrument === undefined) throw new Error(`${metric.descriptor.name} is in no table of instruments`)
-        this.family(instrument, metric, out)
+  /** The whole page, in UTF-8. */
+  page({ scopeMetrics }: ResourceMetrics): Uint8Array<ArrayBuffer> {
+    try {
+      for (const { metrics } of scopeMetrics) {
+        for (const metric of metrics) {
+          const instrument = this.instruments.get(metric.descriptor.name)
+          if (instrument === undefined) throw new Error(`${metric.descriptor.name} is in no table of instruments`)
+          this.family(instrument, metric)
+        }
       }
+      this.out.bytes(this.end)
+    } catch (e) {
+      // The next page must not begin with a part of this one.
+      this.out.take()
+      throw e
     }
-    out.push(this.format === 'openmetrics' ? '\n# EOF\n' : '\n')
     // Every piece begins with the end of the line before it; there is none before the first.
-    return out.join('').slice(1)
+    return this.out.take().subarray(1)
   }
 
-  private family(instrument: Instrument, metric: MetricData, out: string[]): void {
-    out.push(this.head(instrument))
+  private family(instrument: Instrument, metric: MetricData): void {
+    this.out.bytes(this.head(instrument))
     if (metric.dataPointType === DataPointType.HISTOGRAM) {
       for (const point of metric.dataPoints as DataPoint<Distribution>[]) {
-        if (instrument.kind === 'summary') this.summary(instrument, point, out)
-        else this.histogram(instrument, point, out)
+        if (instrument.kind === 'summary') this.summary(instrument, point)
+        else this.histogram(instrument, point)
       }
     } else if (metric.dataPointType === DataPointType.SUM || metric.dataPointType === DataPointType.GAUGE) {
       for (const { attributes, value } of metric.dataPoints) {
-        const { lines } = this.keptOf(instrument, attributes, () => [`\n${sampleName(instrument)}${braced(pairs(attributes))} `])
-        out.push(lines[0] as string, number(value))
+        const lines = this.linesOf(instrument, attributes, () => [`${sampleName(instrument)}${braced(pairs(attributes))}`])
+        this.sample(lines[0] as Uint8Array, value)
       }
     }
   }
 
+  private sample(line: Uint8Array, value: number): void {
+    this.out.bytes(line)
+    this.out.number(value)
+  }
+
+  private head(instrument: Instrument): Uint8Array {
+    const made = this.heads.get(instrument) ?? encoder.encode(this.headText(instrument))
+    this.heads.set(instrument, made)
+    return made
+  }
+
   /** HELP, TYPE and UNIT. In OpenMetrics a counter's family has no `_total`, and one whose sample has none either is of unknown type. */
-  private head(instrument: Instrument): string {
+  private headText(instrument: Instrument): string {
     const { kind, bare, help, unit } = instrument
     const open = this.format === 'openmetrics'
     const sample = sampleName(instrument)
@@ -103,49 +115,43 @@ export class Exposition {
     return `\n# HELP ${family} ${text}\n# TYPE ${family} ${type}${shown}`
   }
 
-  private histogram(instrument: Instrument, { attributes, value }: DataPoint<Distribution>, out: string[]): void {
+  private histogram(instrument: Instrument, { attributes, value }: DataPoint<Distribution>): void {
     const { boundaries, counts } = value.buckets
-    const kept = this.keptOf(instrument, attributes, () => {
+    const lines = this.linesOf(instrument, attributes, () => {
       const labels = pairs(attributes)
       const buckets = [...boundaries, Number.POSITIVE_INFINITY].map(
-        (le) => `\n${instrument.name}_bucket${braced([...labels, `le="${bound(le, this.format)}"`])} `,
+        (le) => `${instrument.name}_bucket${braced([...labels, `le="${bound(le, this.format)}"`])}`,
       )
-      return [...buckets, `\n${instrument.name}_sum${braced(labels)} `, `\n${instrument.name}_count${braced(labels)} `]
+      return [...buckets, `${instrument.name}_sum${braced(labels)}`, `${instrument.name}_count${braced(labels)}`]
     })
-    if (kept.count !== value.count || kept.sum !== value.sum) {
-      const pieces: string[] = []
-      let total = 0
-      for (let i = 0; i <= boundaries.length; i++) {
-        total += counts[i] as number
-        pieces.push(kept.lines[i] as string, String(total))
-      }
-      const [sum, count] = kept.lines.slice(boundaries.length + 1) as [string, string]
-      // The count is that of the last bucket, which is what readers compare it with.
-      pieces.push(sum, number(value.sum as number), count, String(total))
-      kept.text = pieces.join('')
-      kept.count = value.count
-      kept.sum = value.sum as number
+    let total = 0
+    for (let i = 0; i <= boundaries.length; i++) {
+      total += counts[i] as number
+      this.sample(lines[i] as Uint8Array, total)
     }
-    out.push(kept.text)
+    this.sample(lines[boundaries.length + 1] as Uint8Array, value.sum as number)
+    // The count is that of the last bucket, which is what readers compare it with.
+    this.sample(lines[boundaries.length + 2] as Uint8Array, total)
   }
 
-  private summary(instrument: Instrument, { attributes, value }: DataPoint<Distribution>, out: string[]): void {
+  private summary(instrument: Instrument, { attributes, value }: DataPoint<Distribution>): void {
     const { name, quantiles = [] } = instrument
-    const { lines } = this.keptOf(instrument, attributes, () => {
+    const lines = this.linesOf(instrument, attributes, () => {
       const labels = pairs(attributes)
-      const shown = quantiles.map((q) => `\n${name}${braced([...labels, `quantile="${bound(q, this.format)}"`])} `)
-      return [...shown, `\n${name}_sum${braced(labels)} `, `\n${name}_count${braced(labels)} `]
+      const shown = quantiles.map((q) => `${name}${braced([...labels, `quantile="${bound(q, this.format)}"`])}`)
+      return [...shown, `${name}_sum${braced(labels)}`, `${name}_count${braced(labels)}`]
     })
     const values = [...quantiles.map((_, i) => value.quantiles?.[i] ?? Number.NaN), value.sum as number, value.count]
-    for (const [i, v] of values.entries()) out.push(lines[i] as string, number(v))
+    for (const [i, v] of values.entries()) this.sample(lines[i] as Uint8Array, v)
   }
 
-  private keptOf({ name }: Instrument, labels: Labels, make: () => readonly string[]): Kept {
+  /** The names and labels of a series' lines, made at its first page. */
+  private linesOf({ name }: Instrument, labels: Labels, make: () => readonly string[]): readonly Uint8Array[] {
     const old = this.kept.get(labels)
-    if (old?.name === name) return old
-    const kept = { name, lines: make(), text: '', count: -1, sum: Number.NaN }
-    this.kept.set(labels, kept)
-    return kept
+    if (old?.name === name) return old.lines
+    const lines = make().map((sample) => encoder.encode(`\n${sample} `))
+    this.kept.set(labels, { name, lines })
+    return lines
   }
 }
 

@@ -30,7 +30,7 @@ export interface MetricsOptions {
 /** A page for a client. */
 export interface Page {
   readonly contentType: string
-  readonly body: string
+  readonly body: Uint8Array<ArrayBuffer>
 }
 
 /** The metrics of one node. */

@@ -98,14 +98,14 @@ export class Requests {
 
   /** `evmrpc_request_latency_seconds`. */
   latencies(): Point<Distribution>[] {
+    // One copy for all: what is recorded while the page is made must not tear it.
+    const all = this.counts.slice(0, this.series.length * BUCKETS)
+    const boundaries = INSTRUMENTS.requests.buckets as unknown as number[]
     return this.series.map(({ labels }, number) => ({
       labels,
       value: {
-        buckets: {
-          boundaries: INSTRUMENTS.requests.buckets as unknown as number[],
-          // Readers take it by index alone; an array of boxed numbers costs ten times as much.
-          counts: this.counts.slice(number * BUCKETS, (number + 1) * BUCKETS) as unknown as number[],
-        },
+        // Readers take it by index alone; an array of boxed numbers costs ten times as much.
+        buckets: { boundaries, counts: all.subarray(number * BUCKETS, (number + 1) * BUCKETS) as unknown as number[] },
         sum: (this.sums[number] as number) / 1000,
         count: this.countOf(number),
       },
