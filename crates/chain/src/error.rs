@@ -170,6 +170,15 @@ pub enum ChainError {
 }
 
 impl ChainError {
+    /// Whether another process has the home open: a home has a lock for each of its stores.
+    pub fn is_home_in_use(&self) -> bool {
+        match self {
+            Self::Store(error) => matches!(error, FlatKvError::Locked { .. }),
+            Self::Ledger(LedgerError::Table(error)) => error.is_held(),
+            _ => false,
+        }
+    }
+
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
         move |source| Self::Io { path: path.to_owned(), source }
     }

@@ -163,6 +163,16 @@ impl LittError {
         Self::Corrupt { path: path.to_owned(), offset, what }
     }
 
+    /// Whether another process has the store.
+    pub fn is_held(&self) -> bool {
+        matches!(self, Self::Locked(error) if matches!(**error, LockError::Held { .. }))
+    }
+
+    /// Whether the disk was full.
+    pub(crate) fn is_full(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
+    }
+
     /// Whether a file was not there.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)

@@ -4,7 +4,7 @@ use crate::FsyncPolicy;
 use alloy_primitives::B256;
 use hearth_chain::import::{ImportJob, Progress};
 use hearth_chain::{Chain, ChainError, ChainOptions, ExportRange, ExportReport};
-use hearth_flatkv::{FlatKvError, Fsync};
+use hearth_flatkv::Fsync;
 use hearth_primitives::Height;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -203,9 +203,7 @@ impl Job {
     /// See [`JobError`].
     pub fn run(&self, control: &JobControl) -> Result<JobResult, JobError> {
         self.work(control).map_err(|error| match error {
-            JobError::Chain(ChainError::Store(FlatKvError::Locked { .. })) => {
-                JobError::InUse { home: self.home.clone() }
-            }
+            JobError::Chain(error) if error.is_home_in_use() => JobError::InUse { home: self.home.clone() },
             other => other,
         })
     }
