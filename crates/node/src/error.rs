@@ -78,6 +78,14 @@ pub enum NodeError {
         /// The height, where one was given.
         number: Option<Height>,
     },
+    /// A height below the first block of a home that began in the middle of a chain.
+    #[error("block {height} is before the first block of this node, which is block {first}")]
+    BeforeFirstBlock {
+        /// Height asked for.
+        height: Height,
+        /// The first height there is.
+        first: Height,
+    },
     /// Tracing a transaction that is not on the canonical chain.
     #[error("transaction not found")]
     TransactionNotFound,
@@ -221,6 +229,7 @@ impl NodeError {
             Self::NotCanonical => "not_canonical",
             Self::UnknownBlock => "unknown_block",
             Self::BlockNotFound { .. } => "block_not_found",
+            Self::BeforeFirstBlock { .. } => "evm_not_supported",
             Self::TransactionNotFound => "transaction_not_found",
             Self::BlockDecode { .. } => "transaction_decode",
             Self::BadBlockNotFound { .. } | Self::ParentNotFound { .. } => "block_not_found",

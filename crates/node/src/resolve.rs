@@ -49,7 +49,7 @@ impl OpenHome {
     pub(crate) fn height(&self, number: BlockNumber) -> Result<Height, NodeError> {
         Ok(match number {
             BlockNumberOrTag::Number(number) => number,
-            BlockNumberOrTag::Earliest => 0,
+            BlockNumberOrTag::Earliest => self.first_block(),
             BlockNumberOrTag::Latest
             | BlockNumberOrTag::Pending
             | BlockNumberOrTag::Safe
@@ -57,10 +57,19 @@ impl OpenHome {
         })
     }
 
-    /// A canonical block by number or tag.
+    /// A canonical block by number or tag. A height below the first block is an error: `None` would say that the chain
+    /// has no such block.
     pub(crate) fn block_by_number(&self, number: BlockNumber) -> Result<Option<Arc<StoredBlock>>, NodeError> {
         match number {
-            BlockNumberOrTag::Number(_) | BlockNumberOrTag::Earliest => self.canonical(self.height(number)?),
+            BlockNumberOrTag::Number(_) | BlockNumberOrTag::Earliest => {
+                let height = self.height(number)?;
+                let block = self.canonical(height)?;
+                let first = self.first_block();
+                if block.is_none() && height < first {
+                    return Err(NodeError::BeforeFirstBlock { height, first });
+                }
+                Ok(block)
+            }
             _ => self.head().map(Some),
         }
     }

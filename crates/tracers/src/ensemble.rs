@@ -259,6 +259,6 @@ impl Observed for Ensemble<'_> {
 
     fn failure(&self) -> Option<TraceError> {
         let overflowed = self.kept.iter().any(|(_, steps)| steps.json.overflowed());
-        overflowed.then_some(TraceError::StepsTooLarge { limit_bytes: MUX_STEPS_BYTES / self.kept.len() })
+        overflowed.then(|| TraceError::StepsTooLarge { limit_bytes: MUX_STEPS_BYTES / self.kept.len() })
     }
 }

@@ -66,6 +66,8 @@ pub struct BlockState<'a> {
     new_codes: B256Map<Bytes>,
     read_codes: Vec<B256>,
     hashes: HashMap<Height, B256>,
+    /// The first height whose hash this block cannot know; unless it was set by hand, it is zero from there on.
+    hashes_end: Height,
     /// Whether code of the form of a delegation is one (EIP-7702).
     delegations: bool,
 }
@@ -94,8 +96,15 @@ impl<'a> BlockState<'a> {
             new_codes: B256Map::default(),
             read_codes: Vec::new(),
             hashes: HashMap::default(),
+            hashes_end: Height::MAX,
             delegations,
         }
+    }
+
+    /// Hides the hashes of blocks from this height on: a simulation whose block number was moved ahead must not see
+    /// what the chain did later.
+    pub(crate) fn hide_hashes_from(&mut self, end: Height) {
+        self.hashes_end = end;
     }
 
     fn entry_index(&mut self, address: Address) -> Result<usize, StateError> {
@@ -254,6 +263,9 @@ impl Database for BlockState<'_> {
     fn block_hash(&mut self, number: u64) -> Result<B256, ReadError> {
         if let Some(hash) = self.hashes.get(&number) {
             return Ok(*hash);
+        }
+        if number >= self.hashes_end {
+            return Ok(B256::ZERO);
         }
         let hash = self.reader.hashes.block_hash(number)?;
         self.hashes.insert(number, hash);

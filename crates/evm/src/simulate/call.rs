@@ -148,7 +148,8 @@ impl<'a> Simulation<'a> {
     /// An interpreter on the state with its overrides, and the environment as this message sees it.
     pub(crate) fn machine(&self, message: &Message) -> Result<(BlockEvm<'a>, BlockEnvironment), CallError> {
         let env = self.env.for_message(message);
-        let state = BlockState::new(self.site.state, self.site.hashes, env.fork >= Fork::Prague);
+        let mut state = BlockState::new(self.site.state, self.site.hashes, env.fork >= Fork::Prague);
+        state.hide_hashes_from(self.site.header.number);
         let mut evm = block_evm(self.site.spec, &env, state);
         evm.ctx.cfg.disable_nonce_check = true;
         evm.ctx.cfg.disable_base_fee = true;

@@ -36,6 +36,8 @@ pub struct MessageOutcome {
 pub struct CallSession<'a> {
     spec: &'a ChainSpec,
     env: BlockEnvironment,
+    /// Height of the block that the session began in.
+    base: Height,
     evm: BlockEvm<'a>,
 }
 
@@ -53,7 +55,7 @@ impl<'a> CallSession<'a> {
     ) -> Result<Self, CallError> {
         let env = environment(spec, header, block_overrides)?;
         let state = BlockState::new(state, hashes, env.fork >= Fork::Prague);
-        Ok(Self::on(spec, env, state))
+        Ok(Self::on(spec, env, header.number, state))
     }
 
     /// A session on the state that a block's execution has reached, in the environment of the block with this header.
@@ -66,14 +68,17 @@ impl<'a> CallSession<'a> {
         block_overrides: Option<&BlockOverrides>,
         state: BlockState<'a>,
     ) -> Result<Self, CallError> {
-        Ok(Self::on(spec, environment(spec, header, block_overrides)?, state))
+        Ok(Self::on(spec, environment(spec, header, block_overrides)?, header.number, state))
     }
 
-    fn on(spec: &'a ChainSpec, env: BlockEnvironment, state: BlockState<'a>) -> Self {
+    fn on(spec: &'a ChainSpec, env: BlockEnvironment, base: Height, mut state: BlockState<'a>) -> Self {
+        // The block right after knows its parent's hash; any other number is somebody's choice, and as in
+        // go-ethereum the hashes end below the block that gave the environment.
+        state.hide_hashes_from(if env.number == base + 1 { base + 1 } else { base });
         let mut evm = block_evm(spec, &env, state);
         evm.ctx.cfg.disable_nonce_check = true;
         evm.ctx.cfg.disable_base_fee = true;
-        Self { spec, env, evm }
+        Self { spec, env, base, evm }
     }
 
     /// The same state in the environment of another block. Precompiled contracts that were moved stay where they are.
@@ -85,8 +90,13 @@ impl<'a> CallSession<'a> {
         header: &Header,
         block_overrides: Option<&BlockOverrides>,
     ) -> Result<Self, CallError> {
-        let Self { spec, env, evm } = self;
+        let Self { spec, env, base, evm } = self;
         let mut next = Self::after(spec, header, block_overrides, evm.ctx.journaled_state.database)?;
+        next.base = base;
+        if next.env.number > base {
+            // A later bundle stands on the block that the first began in: its hash is the last one there is.
+            next.evm.ctx.journaled_state.database.hide_hashes_from(base + 1);
+        }
         if next.env.fork == env.fork {
             next.evm.precompiles = evm.precompiles;
         }

@@ -47,7 +47,8 @@ fn serves(node: &Arc<Node>, block: &Value, name: &str) {
         assert_eq!(have["hash"], block["hash"], "{name} {tag}");
         assert_eq!(have["uncles"], block["uncles"], "{name}");
     }
-    assert_eq!(ask(node, "getBlockByNumber", json!({ "block": "earliest" })).expect("answers"), Value::Null);
+    let earliest = ask(node, "getBlockByNumber", json!({ "block": "earliest" })).expect("answers");
+    assert_eq!(earliest["hash"], block["hash"], "{name}: the earliest block that this home has");
     // Every log of the block is found from the first block on, and the bloom agrees with the receipts.
     let receipts = ask(node, "getBlockReceipts", json!({ "block": number })).expect("answers");
     let receipts = receipts.as_array().expect("receipts");
@@ -58,7 +59,13 @@ fn serves(node: &Arc<Node>, block: &Value, name: &str) {
     let history =
         ask(node, "feeHistory", json!({ "blockCount": "0x5", "newestBlock": "latest" })).expect("answers");
     assert_eq!(history["oldestBlock"], block["number"], "the only block there is");
-    let miner = json!({ "address": block["miner"], "block": "earliest" });
-    assert_eq!(ask(node, "getBalance", miner).expect_err("no such block").kind(), "header_not_found");
+    let refused = ask(node, "getBalance", json!({ "address": block["miner"], "block": "0x1" }));
+    let refused = refused.expect_err("below the first block");
+    assert_eq!(refused.kind(), "evm_not_supported");
+    let height = u64::from_str_radix(number.trim_start_matches("0x"), 16).expect("hex");
+    let said = format!("block 1 is before the first block of this node, which is block {height}");
+    assert_eq!(refused.to_string(), said);
+    let above = ask(node, "getBlockByNumber", json!({ "block": format!("{:#x}", height + 1) }));
+    assert_eq!(above.expect("answers"), Value::Null, "{name}: a block that is yet to come");
     assert!(ask(node, "gasPrice", Value::Null).is_ok());
 }

@@ -64,6 +64,36 @@ fn a_call_sees_overrides_of_state_and_block() {
 }
 
 #[test]
+fn a_call_in_the_past_does_not_see_what_the_chain_did_later() {
+    let (_home, node) = open();
+    for nonce in 0..3 {
+        send(&node, sign(transfer(nonce), 0)).expect("accepted");
+    }
+    let hash = |number: u64| {
+        let block = ask(&node, "getBlockByNumber", json!({ "block": format!("{number:#x}") }));
+        block.expect("answers")["hash"].as_str().expect("a hash").to_owned()
+    };
+    // What BLOCKHASH gives for a block in a call on block 1, which pretends to be in another block.
+    let seen = |pretended: u64, of: u64| {
+        let call = json!({ "transaction": { "to": AT, "input": word(of) }, "block": "0x1",
+            "stateOverrides": { AT: { "code": BLOCK_HASH } },
+            "blockOverrides": { "number": format!("{pretended:#x}") } });
+        traced(&node, call).expect("traces")["output"].as_str().expect("a word").to_owned()
+    };
+    assert_eq!(seen(1, 0), hash(0));
+    assert_eq!([seen(2, 0), seen(2, 1)], [hash(0), hash(1)], "the block right after knows its parent");
+    assert_eq!([seen(3, 0), seen(3, 1), seen(3, 2)], [hash(0), word(0), word(0)]);
+    // A bundle after another stands on the block that the first began in.
+    let bundle = json!({ "transactions": [{ "to": AT, "input": word(1) }, { "to": AT, "input": word(2) }],
+        "stateOverrides": { AT: { "code": BLOCK_HASH } } });
+    let answer = many(&node, json!({ "bundles": [bundle, bundle, bundle], "block": "0x1" })).expect("traces");
+    let outputs = |bundle: usize| [answer[bundle][0]["output"].clone(), answer[bundle][1]["output"].clone()];
+    assert_eq!(outputs(0), [json!(word(0)), json!(word(0))]);
+    assert_eq!(outputs(1), [json!(hash(1)), json!(word(0))]);
+    assert_eq!(outputs(2), [json!(hash(1)), json!(word(0))]);
+}
+
+#[test]
 fn what_cannot_be_called_has_go_ethereums_words() {
     let (_home, node) = open();
     send(&node, sign(transfer(0), 0)).expect("accepted");
@@ -153,11 +183,13 @@ fn bundles_carry_their_state() {
 fn each_bundle_is_a_block_further() {
     let (_home, node) = open();
     // NUMBER or TIMESTAMP, returned.
-    let of = |code: &str| json!({ "transactions": [{ "to": AT }], "stateOverrides": { AT: { "code": code } } });
+    let of =
+        |code: &str| json!({ "transactions": [{ "to": AT }], "stateOverrides": { AT: { "code": code } } });
     let (number, time) = (of(NUMBER), of("0x425f5260205ff3"));
     let mut named = number.clone();
     named["blockOverrides"] = json!({ "number": "0x9" });
-    let answer = many(&node, json!({ "bundles": [number, time, number, time, named, number] })).expect("traces");
+    let answer =
+        many(&node, json!({ "bundles": [number, time, number, time, named, number] })).expect("traces");
     let value = |bundle: usize| {
         let text = answer[bundle][0]["output"].as_str().expect("a word");
         u64::from_str_radix(&text[50..], 16).expect("hex")
