@@ -112,7 +112,15 @@ fn a_view_of_the_head_does_not_see_a_commit_that_is_under_way() {
     // As in a commit: announced, written, not yet published.
     kv.core.upcoming.store(1, std::sync::atomic::Ordering::SeqCst);
     let mut batch = kv.core.db.batch().unwrap();
-    crate::commit::put_block(&mut batch, &next, &Changeset { accounts, codes: vec![] }, &[], false);
+    let mut rows = crate::measure::BatchRows::default();
+    crate::commit::put_block(
+        &mut batch,
+        &next,
+        &Changeset { accounts, codes: vec![] },
+        &[],
+        false,
+        &mut rows,
+    );
     batch.write().unwrap();
     assert_eq!(kv.head(), Some(head));
     for view in [view, kv.latest().unwrap()] {

@@ -8,7 +8,7 @@ use hearth_primitives::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
@@ -311,17 +311,34 @@ pub fn options(dir: &Path, kind: CommitmentKind) -> Options {
     options
 }
 
+/// Copies a folder as it stands at one moment. RocksDB deletes and makes files in the background, so a copy during which
+/// the names changed is none, and is made again.
 fn copy_dir(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
+    loop {
+        let before = names(from);
+        if copy_entries(from, to).is_ok() && names(from) == before {
+            return;
+        }
+        fs::remove_dir_all(to).unwrap();
+    }
+}
+
+fn copy_entries(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
         let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
+        if entry.file_type()?.is_dir() {
             copy_dir(&entry.path(), &target);
         } else {
-            fs::copy(entry.path(), target).unwrap();
+            fs::copy(entry.path(), target)?;
         }
     }
+    Ok(())
+}
+
+fn names(dir: &Path) -> BTreeSet<std::ffi::OsString> {
+    fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect()
 }
 
 /// Compares the whole store with a chain, at every height.
