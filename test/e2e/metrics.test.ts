@@ -12,6 +12,9 @@ import { type RunningNode, startNode, tempHome } from './harness.ts'
 const OPENMETRICS = 'application/openmetrics-text; version=1.0.0'
 const LATENCY = 'evmrpc_request_latency_seconds'
 
+/** Longer than the default of fsync = "interval", in milliseconds: what was written is synced by then. */
+const SYNCED_MS = 1500
+
 const home = tempHome()
 const account = mnemonicToAccount('test test test test test test test test test test test junk')
 let node: RunningNode
@@ -76,10 +79,10 @@ const rpcOnly = (changes: Record<string, number>): Record<string, number> =>
 describe('a node that is idle', () => {
   it('moves nothing, however often it is scraped', async () => {
     // What opening wrote is synced a moment later.
-    await new Promise((resolve) => setTimeout(resolve, 1500))
+    await new Promise((resolve) => setTimeout(resolve, SYNCED_MS))
     const before = await scrape()
     await fetch(metricsUrl(), { headers: { accept: OPENMETRICS } })
-    await new Promise((resolve) => setTimeout(resolve, 1500))
+    await new Promise((resolve) => setTimeout(resolve, SYNCED_MS))
     expect(moved(before, await scrape())).toEqual({})
   })
 })
@@ -145,27 +148,105 @@ describe('requests', () => {
   })
 })
 
+/** Instruments of one store alone. */
+const storesOnly = (changes: Record<string, number>, store: 'flatkv' | 'litt'): Record<string, number> =>
+  Object.fromEntries(Object.entries(changes).filter(([sample]) => sample.startsWith(`${store}_`)))
+
+/** What a table moves; names without the prefix. */
+const tablesMoved = (table: string, each: Record<string, number | undefined>): Record<string, number | undefined> =>
+  Object.fromEntries(Object.entries(each).map(([name, by]) => [`litt_${name}{table="${table}"}`, by]))
+
+/** Flushes follow a clock: they have a test of their own. */
+const withoutFlushes = (changes: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(changes).filter(([sample]) => !/^litt_(\w+_)?flush_/.test(sample)))
+
+/** A signed transaction, `ahead` of the account's next one. */
+async function sign(transaction: { to?: Hex; data?: Hex }, ahead = 0): Promise<Hex> {
+  const wallet = createWalletClient({ account, chain: hardhat, transport: http(node.url) })
+  const nonce = Number(JSON.parse(await post(call('eth_getTransactionCount', account.address))).result) + ahead
+  return wallet.signTransaction({ gas: 1_000_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n, nonce, ...transaction })
+}
+
 describe('blocks', () => {
   it('move the state store by what was mined, and a trace of one that reverts is a success', async () => {
-    const wallet = createWalletClient({ account, chain: hardhat, transport: http(node.url) })
-    const nonce = Number(JSON.parse(await post(call('eth_getTransactionCount', account.address))).result)
-    const fees = { gas: 1_000_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
-    const sign = (offset: number, transaction: { to?: Hex; data?: Hex }) =>
-      wallet.signTransaction({ ...fees, nonce: nonce + offset, ...transaction })
-    const raw = [await sign(0, { data: DEPLOY }), await sign(1, { to: account.address }), await sign(2, { data: '0x60006000fd' })]
+    const raw = [await sign({ data: DEPLOY }), await sign({ to: account.address }, 1), await sign({ data: '0x60006000fd' }, 2)]
     const height = Number(JSON.parse(await post(call('eth_blockNumber'))).result)
     const changes = await movedBy(async () => {
       for (const transaction of raw) expect(await post(call('eth_sendRawTransaction', transaction))).toContain('result')
     })
     expect(rpcOnly(changes)).toEqual(requests(...raw.map((): [string] => ['eth_sendRawTransaction'])))
-    expect(changes['flatkv_commit_latency_count{success="true"}']).toBe(3)
-    expect(changes['flatkv_apply_changesets_latency_count{success="true"}']).toBe(3)
-    expect(changes.flatkv_current_version).toBe(3)
+    // Each block is one commit. Accounts: sender and fee's taker of each block, and the contract of the first (the second pays itself, the
+    // third reverts). Storage: the parent's hash (EIP-2935) and the block's time (EIP-4788), whose root is zero here.
+    expect(storesOnly(changes, 'flatkv')).toEqual({
+      'flatkv_apply_changesets_latency_count{success="true"}': 3,
+      'flatkv_commit_latency_count{success="true"}': 3,
+      'flatkv_batch_read_old_values_latency_count{success="true"}': 3,
+      ...Object.fromEntries(
+        Object.entries({ account: 3, code: 1, storage: 3, metadata: 3 }).map(([db, count]) => [
+          `flatkv_commit_batch_latency_count{db="${db}",success="true"}`,
+          count,
+        ]),
+      ),
+      'flatkv_num_kv_pairs_total{db="account"}': 3 + 2 + 2,
+      'flatkv_num_kv_pairs_total{db="code"}': 1,
+      'flatkv_num_kv_pairs_total{db="storage"}': 3 * 2,
+      flatkv_current_version: 3,
+    })
+    // A value has two keys: the hash of the block, and its number. The new head is read back once.
+    const tables = storesOnly(changes, 'litt')
+    const sizes = ['blocks', 'receipts'].map((table) => [
+      tables[`litt_bytes_written_total{table="${table}"}`],
+      tables[`litt_table_size_bytes{table="${table}"}`],
+    ]) as [number, number][]
+    for (const [values, files] of sizes) {
+      expect(values).toBeGreaterThan(0)
+      expect(Number.isInteger(values) && Number.isInteger(files)).toBe(true)
+      expect(files).toBeGreaterThan(0)
+    }
+    expect(withoutFlushes(tables)).toEqual({
+      ...tablesMoved('blocks', { table_key_count: 6, keys_written_total: 6, write_latency_seconds_count: 3 }),
+      ...tablesMoved('blocks', { keys_read_total: 3, read_latency_seconds_count: 3 }),
+      ...tablesMoved('blocks', { cache_misses_total: 3, cache_miss_latency_seconds_count: 3 }),
+      ...tablesMoved('receipts', { table_key_count: 6, keys_written_total: 6, write_latency_seconds_count: 3 }),
+      ...tablesMoved('blocks', { bytes_written_total: sizes[0]?.[0], bytes_read_total: sizes[0]?.[0], table_size_bytes: sizes[0]?.[1] }),
+      ...tablesMoved('receipts', { bytes_written_total: sizes[1]?.[0], table_size_bytes: sizes[1]?.[1] }),
+    })
     const after = samplesOf(await scrape())
     expect(after.get('flatkv_current_version')).toBe(height + 3)
     expect([...after].filter(([sample, value]) => /^flatkv_.*success="false"/.test(sample) && value !== 0)).toEqual([])
     const traced = await movedBy(() => post(call('debug_traceBlockByNumber', `0x${(height + 3).toString(16)}`, { tracer: 'callTracer' })))
     expect(rpcOnly(traced)).toEqual(requests(['debug_traceBlockByNumber']))
+  })
+
+  it('are flushed once the clock of fsync has struck, both tables alike', async () => {
+    const names = ['flush_count_total', ...['flush', 'segment_flush', 'keymap_flush'].map((what) => `${what}_latency_seconds_count`)]
+    const flushes = names.flatMap((name) => ['blocks', 'receipts'].map((table) => `litt_${name}{table="${table}"}`))
+    await new Promise((resolve) => setTimeout(resolve, SYNCED_MS))
+    const raw = await sign({ to: account.address })
+    const changes = await movedBy(async () => {
+      await post(call('eth_sendRawTransaction', raw))
+      await new Promise((resolve) => setTimeout(resolve, SYNCED_MS))
+    })
+    const flushed = Object.fromEntries(Object.entries(changes).filter(([sample]) => flushes.includes(sample)))
+    expect(flushed).toEqual(Object.fromEntries(flushes.map((sample) => [sample, 1])))
+  })
+
+  it('are read from their tables once, then out of memory', async () => {
+    const hash = JSON.parse(await post(call('eth_sendRawTransaction', await sign({ to: account.address })))).result
+    const read = () => post(call('eth_getTransactionReceipt', hash))
+    const first = await movedBy(read)
+    const bytes = first['litt_bytes_read_total{table="receipts"}']
+    expect(bytes).toBeGreaterThan(0)
+    expect(storesOnly(first, 'litt')).toEqual(
+      tablesMoved('receipts', {
+        bytes_read_total: bytes,
+        keys_read_total: 1,
+        cache_misses_total: 1,
+        read_latency_seconds_count: 1,
+        cache_miss_latency_seconds_count: 1,
+      }),
+    )
+    expect(storesOnly(await movedBy(read), 'litt')).toEqual({})
   })
 })
 
