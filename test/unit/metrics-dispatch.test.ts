@@ -31,12 +31,17 @@ const LIMITS = { requests: 5, responseBytes: 100, concurrency: 2 }
 
 interface Options {
   readonly namespaces?: string[]
+  readonly denied?: string[]
   readonly connection?: Connection
   readonly onGone?: (callback: () => void) => void
 }
 
-function send(core: Core, body: unknown, { namespaces, connection = 'http', onGone = () => undefined }: Options = {}): Promise<Answer> {
-  const context = { core, namespaces: namespaces ?? ['eth', 'net', 'debug', 'chain'], clientVersion: 'Hearth/test', ...PLAIN_RULES }
+function send(
+  core: Core,
+  body: unknown,
+  { namespaces, denied = [], connection = 'http', onGone = () => undefined }: Options = {},
+): Promise<Answer> {
+  const context = { core, namespaces: namespaces ?? ['eth', 'net', 'debug', 'chain'], clientVersion: 'Hearth/test', ...PLAIN_RULES, denied }
   const dispatch = makeDispatch(context, LIMITS, () => undefined, meter)
   return dispatch(typeof body === 'string' ? body : JSON.stringify(body), { connection, onGone })
 }
@@ -53,6 +58,8 @@ const ask = async (core: Core, body: unknown, options?: Options): Promise<string
 const call = (method: string, params?: unknown[], id: number | undefined = 1) => ({ jsonrpc: '2.0', id, method, params })
 const trace = call('debug_traceBlockByNumber', ['0x1'])
 const reverted = new CoreError('execution_reverted', 'execution reverted', '0x')
+
+const withStream = (stream: FakeStream) => fakeCore({ blockNumber: '"0x1"' }, () => stream)
 
 describe('a request', () => {
   it.each([
@@ -113,6 +120,25 @@ describe('a request', () => {
     })
     await ask(fakeCore({}), call('chain_nothing'), { namespaces: ['eth', 'chain'] })
     expect(samples).toEqual(['chain_getTransactionReceipt http chain_legacy_disabled/spec', 'unknown http jsonrpc_error/spec'])
+  })
+
+  it('that is denied counts by its name', async () => {
+    const answer = await ask(fakeCore({}), call('eth_blockNumber'), { denied: ['eth_blockNumber'] })
+    expect(JSON.parse(answer).error.code).toBe(-32601)
+    expect(samples).toEqual(['eth_blockNumber http jsonrpc_error/spec'])
+  })
+
+  it.each([
+    ['evm_not_supported', 'block 1 is before the first block of this node, which is block 5', -32000],
+    ['internal', 'internal error: a job panicked', -32603],
+  ] as const)('that ends with %s has the code of its class', async (kind, message, code) => {
+    const answer = await ask(fakeCore({ blockNumber: new CoreError(kind, message) }), call('eth_blockNumber'))
+    expect(JSON.parse(answer).error).toEqual({ code, message })
+  })
+
+  it('whose client left before there was an answer has no code', async () => {
+    await ask(withStream(fakeStream([new CoreError('cancelled', 'cancelled: nobody waits for the answer')])), trace)
+    expect(samples).toEqual(['debug_traceBlockByNumber http unknown/'])
   })
 
   it('takes the time until its answer is there', async () => {
@@ -180,8 +206,6 @@ describe('a batch', () => {
 })
 
 describe('a stream', () => {
-  const withStream = (stream: FakeStream) => fakeCore({ blockNumber: '"0x1"' }, () => stream)
-
   it('is recorded when it ends', async () => {
     const answer = await send(withStream(fakeStream(['[1', ',2', ',3', ']'])), trace)
     expect(samples).toEqual([])

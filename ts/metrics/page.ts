@@ -9,7 +9,7 @@ const GROUPS: readonly (readonly [prefix: string, title: string, text: string])[
   [
     'evmrpc_',
     'JSON-RPC',
-    'A request is one sample, and so is each element of a batch: also those that do not read, name no method or are refused. Time runs from the parsed request to the last byte of the answer. `endpoint` is a name of the method table, `unknown` for any other name, `invalid` where no method can be read. A series of an endpoint begins with its first request; everything else is there from the first scrape. See [errors.md](errors.md) for `error_class` and `jsonrpc_code`.',
+    'A request is one sample, and so is each element of a batch: also those that do not read, name no method or are refused. What HTTP refuses itself (404, 405, 408, 413, 415) is no request. Time runs from the parsed request to the last byte of the answer. `endpoint` is a name of the method table, `unknown` for any other name, `invalid` where no method can be read. A series of an endpoint begins with its first request; everything else is there from the first scrape. See [errors.md](errors.md) for `error_class` and `jsonrpc_code`.',
   ],
   [
     'chain_',

@@ -31,7 +31,7 @@ export const ERROR_CLASSES = {
   chain_legacy_disabled: { code: CODE.methodNotFound, when: 'A method of the namespace `chain` that is known and disabled.' },
   association_missing: { code: 'none', when: 'Reserved for native transactions whose sender has no EVM address yet.' },
   jsonrpc_error: { code: 'any', when: 'Any other error with a code.' },
-  unknown: { code: 'none', when: 'The rest: the answer was cut off in the middle, and no code reached the client.' },
+  unknown: { code: 'none', when: 'The rest: the client left or the answer was cut off in the middle, and no code reached the client.' },
 } as const satisfies Readonly<Record<string, ErrorClassRow>>
 
 /** A value of the label `error_class`. */
@@ -68,7 +68,7 @@ interface CoreErrorRow {
 const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   block_not_found: { code: CODE.server, message: 'block #N not found' },
   busy: { code: CODE.limitExceeded, message: 'node is busy: the POOL queue is full (N waiting)' },
-  cancelled: { code: CODE.server, message: 'cancelled: nobody waits for the answer' },
+  cancelled: { code: CODE.server, errorClass: 'unknown', message: 'cancelled: nobody waits for the answer' },
   closed: { code: CODE.server, message: 'node is closed' },
   config: { code: CODE.internal, message: 'configuration: REASON' },
   evm_not_supported: {
