@@ -1,8 +1,13 @@
 // The page docs/errors.md: every error with its code, text, data and what metrics say of it.
-import { ERROR_CLASSES, errorKinds, protocolErrors } from './errors.ts'
-import { codeClass } from './outcome.ts'
+import { ERROR_CLASSES, type ErrorClass, errorKinds, protocolErrors } from './errors.ts'
+import { OUTCOMES, outcomeOf } from './outcome.ts'
 
 const cells = (...values: readonly (string | number)[]): string => `| ${values.map((v) => String(v).replaceAll('|', '\\|')).join(' | ')} |`
+
+/** The two labels of an error: class, and class of its code. */
+function labels(code: number, errorClass: ErrorClass = 'jsonrpc_error'): [string, string] {
+  return [`\`${errorClass}\``, OUTCOMES[outcomeOf({ errorClass, code })]?.codeClass ?? '']
+}
 
 /** The page docs/errors.md. */
 export function errorsPage(): string {
@@ -17,14 +22,14 @@ export function errorsPage(): string {
     '',
     cells('code', 'message', 'data', 'error_class', 'jsonrpc_code', 'when'),
     '|---|---|---|---|---|---|',
-    ...protocolErrors().map(([e, when]) => cells(e.code, e.message, '', `\`${e.errorClass}\``, codeClass(e.code), when)),
+    ...protocolErrors().map(([e, when]) => cells(e.code, e.message, '', ...labels(e.code, e.errorClass), when)),
     '',
     '## Of the core',
     '',
     cells('kind', 'code', 'message', 'data', 'error_class', 'jsonrpc_code'),
     '|---|---|---|---|---|---|',
     ...errorKinds().map(([kind, { code, message, data, errorClass }]) =>
-      cells(`\`${kind}\``, code, message, data ?? '', `\`${errorClass ?? 'jsonrpc_error'}\``, codeClass(code)),
+      cells(`\`${kind}\``, code, message, data ?? '', ...labels(code, errorClass)),
     ),
     '',
     'A trace that fails after bytes of it went out keeps them: `error` stands behind `result`. An answer that cannot be made whole ends with',

@@ -36,7 +36,7 @@ const numberOf = (errorClass: ErrorClass, code: CodeClass): number =>
   1 + CLASSES.indexOf(errorClass) * CODE_CLASSES.length + CODE_CLASSES.indexOf(code)
 
 /** The outcome of a request that was answered with an error. */
-export const outcomeOf = ({ errorClass, code }: RpcError): number =>
+export const outcomeOf = ({ errorClass, code }: Pick<RpcError, 'errorClass' | 'code'>): number =>
   numberOf(errorClass, ERROR_CLASSES[errorClass].code === 'none' ? '' : codeClass(code))
 
 /** The answer was cut off: no code reached the client. */
