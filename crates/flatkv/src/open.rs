@@ -48,15 +48,16 @@ pub(crate) fn open(
     tables: Arc<dyn JoinedTables>,
     metrics: &FlatkvMetrics,
 ) -> Result<Core, FlatKvError> {
-    for dir in [&options.dir, &options.wal_dir] {
-        fs::create_dir_all(dir).map_err(FlatKvError::io(dir))?;
-    }
+    fs::create_dir_all(&options.dir).map_err(FlatKvError::io(&options.dir))?;
+    options.disk.create_dir_all(&options.wal_dir).map_err(FlatKvError::io(&options.wal_dir))?;
     let lock = lock(&options.dir.join(LOCK_FILE))?;
     let db = Arc::new(Db::open(&options.dir.join(ROCKS_DIR), &options)?);
     check_format(&db, options.commitment)?;
 
-    let mut scan = Scan::read(&options.wal_dir)?;
-    let chosen = choose(&db, &scan, &*tables, &options.wal_dir)?;
+    // Written in the same flush as the rows of these records, after the WAL was synced.
+    let flushed = number_row(&db, meta::SYNCED)?.unwrap_or(0);
+    let mut scan = Scan::read(&options.disk, &options.wal_dir, flushed)?;
+    let chosen = choose(&scan, &*tables, &options.wal_dir, flushed)?;
     scan.cut(chosen)?;
     let positions = match scan.records.last() {
         Some(last) => last.head.positions.clone(),
@@ -71,7 +72,7 @@ pub(crate) fn open(
     if let Some(head) = &head {
         check_commitment(&db, options.commitment, head, lattice.as_ref())?;
     }
-    let wal = Wal::resume(&options.wal_dir, scan, options.segment_bytes)?;
+    let wal = Wal::resume(scan, options.segment_bytes)?;
     wal.sync()?;
     let writer = Writer { wal, lattice, unflushed, positions, failed: None, closed: false };
     Ok(Core {
@@ -129,14 +130,13 @@ fn check_format(db: &Db, kind: CommitmentKind) -> Result<(), FlatKvError> {
 
 /// The last record whose table positions verify. Nothing that was synced may be given up for it.
 fn choose(
-    db: &Db,
     scan: &Scan,
     tables: &dyn JoinedTables,
     wal_dir: &Path,
+    synced: u64,
 ) -> Result<Option<usize>, FlatKvError> {
     let chosen = scan.records.iter().rposition(|found| tables.verify(&found.head.positions));
     let last = chosen.map_or(0, |index| scan.records[index].number);
-    let synced = number_row(db, meta::SYNCED)?.unwrap_or(0);
     if last < synced {
         return Err(FlatKvError::WalTruncated { path: wal_dir.to_owned(), last, synced });
     }

@@ -179,6 +179,7 @@ pub(crate) fn read_changes(value: &[u8]) -> Result<BlockChanges, StateError> {
 /// Reads the changed accounts of a row of the changes family, and nothing else of it.
 pub(crate) fn read_changed_accounts(value: &[u8]) -> Result<Vec<AccountChange>, StateError> {
     let mut reader = Reader::new(value, "changes");
-    (reader.b256()?, reader.b256()?);
+    reader.b256()?;
+    reader.b256()?;
     reader.changes()
 }

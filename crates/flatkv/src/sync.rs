@@ -54,15 +54,12 @@ impl Core {
         if !self.dirty.swap(false, SeqCst) {
             return Ok(());
         }
-        // The file is taken first: the tables then hold everything that its records speak of. Segments before it
+        // The tail is taken first: the tables then hold everything that its records speak of. Segments before it
         // were synced when it was started.
-        let file = self.writer.lock().wal.file();
+        let tail = self.writer.lock().wal.tail();
         let sync = || {
             self.tables.sync()?;
-            match &file {
-                Some((file, path)) => file.sync_data().map_err(FlatKvError::io(path)),
-                None => Ok(()),
-            }
+            tail.as_ref().map_or(Ok(()), |tail| tail.sync())
         };
         let result = sync();
         match result {

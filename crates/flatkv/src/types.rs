@@ -2,9 +2,10 @@
 
 use crate::trie::TrieUpdate;
 use alloy_primitives::B256;
+use hearth_disk::{Disk, RealDisk};
 use hearth_metrics::Registry;
 use hearth_primitives::{Changeset, Height, StateError};
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 /// Default bound of RocksDB's block cache, in bytes.
 pub const DEFAULT_CACHE_BYTES: usize = 256 << 20;
@@ -34,6 +35,8 @@ pub struct Options {
     pub max_open_files: i32,
     /// Size at which a WAL segment is closed, in bytes.
     pub segment_bytes: u64,
+    /// Where the WAL's files are. RocksDB writes its own.
+    pub disk: Arc<dyn Disk>,
     /// Where the store's metrics go.
     pub metrics: Registry,
     /// Whether RocksDB's internals are among them, for every data DB; they are read when somebody takes a snapshot.
@@ -57,6 +60,7 @@ impl Options {
             code_cache_bytes: DEFAULT_CODE_CACHE_BYTES,
             max_open_files: DEFAULT_MAX_OPEN_FILES,
             segment_bytes: DEFAULT_SEGMENT_BYTES,
+            disk: Arc::new(RealDisk),
             metrics: Registry::new(),
             kvdb_metrics: true,
         }

@@ -1,19 +1,21 @@
 //! The changelog WAL, the store's only log: one record a commit or unwind, numbered without gaps, in segments.
 
+#[cfg(test)]
+mod faults;
 pub(crate) mod record;
 pub(crate) mod scan;
 #[cfg(test)]
 mod tests;
 
 use crate::FlatKvError;
+use hearth_disk::{Disk, DiskFile, OpenMode};
+use parking_lot::Mutex;
 use record::{MAX_PAYLOAD_BYTES, SegmentHeader, frame};
 use scan::{End, Scan};
 use std::{
     collections::VecDeque,
-    fs::{self, File, OpenOptions},
     hash::{BuildHasher, RandomState},
     io,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -23,6 +25,7 @@ const KEEP_SEGMENTS: usize = 3;
 
 /// The WAL, open for appending.
 pub(crate) struct Wal {
+    disk: Arc<dyn Disk>,
     dir: PathBuf,
     segment_bytes: u64,
     /// First record and path of each segment, oldest first; the last one is being written.
@@ -32,24 +35,47 @@ pub(crate) struct Wal {
 }
 
 struct Open {
-    file: Arc<File>,
-    path: PathBuf,
+    tail: Arc<Tail>,
     salt: u64,
     end: u64,
 }
 
+/// The segment being written, for whoever syncs it.
+pub(crate) struct Tail {
+    file: Arc<dyn DiskFile>,
+    path: PathBuf,
+    /// Whether a sync failed. Held during syncs: after one fails the system takes the bytes for written, so that
+    /// another one, also from another thread, would succeed wrongly.
+    failed: Mutex<bool>,
+}
+
+impl Tail {
+    fn new(file: Arc<dyn DiskFile>, path: PathBuf) -> Arc<Self> {
+        Arc::new(Self { file, path, failed: Mutex::new(false) })
+    }
+
+    /// Brings what was appended to the disk. After a failure it fails for ever.
+    pub(crate) fn sync(&self) -> Result<(), FlatKvError> {
+        let mut failed = self.failed.lock();
+        let result =
+            if *failed { Err(io::Error::other("an earlier sync failed")) } else { self.file.sync_data() };
+        *failed |= result.is_err();
+        result.map_err(FlatKvError::io(&self.path))
+    }
+}
+
 impl Wal {
     /// Goes on behind what a scan found, once it was cut.
-    pub(crate) fn resume(dir: &Path, scan: Scan, segment_bytes: u64) -> Result<Self, FlatKvError> {
-        let End { segments, open, next } = scan.into_end();
+    pub(crate) fn resume(scan: Scan, segment_bytes: u64) -> Result<Self, FlatKvError> {
+        let End { disk, dir, segments, open, next } = scan.into_end();
         let open = match (segments.back(), open) {
             (Some((_, path)), Some((header, end))) => {
-                let file = OpenOptions::new().write(true).open(path).map_err(FlatKvError::io(path))?;
-                Some(Open { file: Arc::new(file), path: path.clone(), salt: header.salt, end })
+                let file = disk.open(path, OpenMode::ReadWrite).map_err(FlatKvError::io(path))?;
+                Some(Open { tail: Tail::new(file, path.clone()), salt: header.salt, end })
             }
             _ => None,
         };
-        Ok(Self { dir: dir.to_owned(), segment_bytes, segments, open, next })
+        Ok(Self { disk, dir, segment_bytes, segments, open, next })
     }
 
     /// Number of the last record; 0 without any.
@@ -65,10 +91,10 @@ impl Wal {
         }
         let Some(open) = &mut self.open else { unreachable!("started above") };
         let record = frame(open.salt, self.next, payload);
-        if let Err(error) = open.file.write_all_at(&record, open.end) {
+        if let Err(error) = open.tail.file.write_all_at(&record, open.end) {
             // What was written of the record is a torn tail; without it nothing needs to be cut at the next open.
-            let _ = open.file.set_len(open.end);
-            return Err(FlatKvError::io(&open.path)(error));
+            let _ = open.tail.file.set_len(open.end);
+            return Err(FlatKvError::io(&open.tail.path)(error));
         }
         open.end += record.len() as u64;
         self.next += 1;
@@ -79,38 +105,46 @@ impl Wal {
         self.sync()?;
         let header = SegmentHeader { first: self.next, salt: RandomState::new().hash_one(self.next) };
         let path = segment_path(&self.dir, self.next);
-        let make = || -> io::Result<File> {
-            let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-            file.write_all_at(&header.to_bytes(), 0)?;
-            file.sync_all()?;
-            Ok(file)
+        let file = match self.make_segment(&path, &header) {
+            Ok(file) => file,
+            Err(error) => {
+                // On a full disk the next try finds room for the name at least. Should this fail as well, the next
+                // open takes the file for the torn tail that it is.
+                let _ = self.disk.remove_file(&path);
+                return Err(FlatKvError::io(&path)(error));
+            }
         };
-        let file = make().map_err(FlatKvError::io(&path))?;
-        sync_dir(&self.dir)?;
         self.segments.push_back((self.next, path.clone()));
         let end = record::SEGMENT_HEADER_BYTES as u64;
-        self.open = Some(Open { file: Arc::new(file), path, salt: header.salt, end });
+        self.open = Some(Open { tail: Tail::new(file, path), salt: header.salt, end });
         Ok(())
+    }
+
+    fn make_segment(&self, path: &Path, header: &SegmentHeader) -> io::Result<Arc<dyn DiskFile>> {
+        let file = self.disk.create(path)?;
+        file.write_all_at(&header.to_bytes(), 0)?;
+        file.sync_all()?;
+        self.disk.sync_dir(&self.dir)?;
+        Ok(file)
     }
 
     /// Brings everything that was appended to the disk.
     pub(crate) fn sync(&self) -> Result<(), FlatKvError> {
-        match &self.open {
-            Some(open) => open.file.sync_data().map_err(FlatKvError::io(&open.path)),
-            None => Ok(()),
-        }
+        self.open.as_ref().map_or(Ok(()), |open| open.tail.sync())
     }
 
     /// The segment being written, so that it can be synced while appends go on. Earlier ones are synced already.
-    pub(crate) fn file(&self) -> Option<(Arc<File>, PathBuf)> {
-        self.open.as_ref().map(|open| (open.file.clone(), open.path.clone()))
+    pub(crate) fn tail(&self) -> Option<Arc<Tail>> {
+        self.open.as_ref().map(|open| open.tail.clone())
     }
 
     /// Deletes old segments whose records all lie at or below `flushed`.
     pub(crate) fn prune(&mut self, flushed: u64) -> Result<(), FlatKvError> {
         while self.segments.len() > KEEP_SEGMENTS && self.segments[1].0 <= flushed.saturating_add(1) {
             let path = &self.segments[0].1;
-            fs::remove_file(path).map_err(FlatKvError::io(path))?;
+            self.disk.remove_file(path).map_err(FlatKvError::io(path))?;
+            // One by one: were a later one gone and this one not, a record would be missing in between.
+            self.disk.sync_dir(&self.dir).map_err(FlatKvError::io(&self.dir))?;
             self.segments.pop_front();
         }
         Ok(())
@@ -119,8 +153,4 @@ impl Wal {
 
 fn segment_path(dir: &Path, first: u64) -> PathBuf {
     dir.join(format!("{first:020}.wal"))
-}
-
-fn sync_dir(dir: &Path) -> Result<(), FlatKvError> {
-    File::open(dir).and_then(|file| file.sync_all()).map_err(FlatKvError::io(dir))
 }

@@ -4,13 +4,14 @@ use super::{
     record::{
         RECORD_HEADER_BYTES, RecordBody, RecordHead, SEGMENT_HEADER_BYTES, SegmentHeader, any_record, parse,
     },
-    segment_path, sync_dir,
+    segment_path,
 };
 use crate::FlatKvError;
+use hearth_disk::{Disk, DiskFile, OpenMode};
 use std::{
     collections::VecDeque,
-    fs::{self, OpenOptions},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// A sound record and where it stands.
@@ -35,22 +36,28 @@ impl Found {
 /// What the WAL's folder holds.
 #[derive(Debug)]
 pub(crate) struct Scan {
+    disk: Arc<dyn Disk>,
     dir: PathBuf,
+    /// RocksDB has all records up to this number, and they were synced before it got them.
+    flushed: u64,
+    /// Segments that an older pruning left behind, below a gap.
+    stale: Vec<PathBuf>,
     segments: Vec<(PathBuf, Option<SegmentHeader>)>,
     /// Sound records, numbered without gaps.
     pub(crate) records: Vec<Found>,
 }
 
 impl Scan {
-    /// Reads all segments. A bad record that something sound follows is an error.
-    pub(crate) fn read(dir: &Path) -> Result<Self, FlatKvError> {
-        let mut scan = Self { dir: dir.to_owned(), segments: Vec::new(), records: Vec::new() };
+    /// Reads all segments; RocksDB has the records up to `flushed`. A bad record that something sound follows is an
+    /// error, and so is a gap, unless every record in it was flushed: pruning takes away no other, and where the disk
+    /// did not keep to the removal of an older segment, that one comes back alone.
+    pub(crate) fn read(disk: &Arc<dyn Disk>, dir: &Path, flushed: u64) -> Result<Self, FlatKvError> {
+        let (stale, segments, records) = (Vec::new(), Vec::new(), Vec::new());
+        let mut scan = Self { disk: disk.clone(), dir: dir.to_owned(), flushed, stale, segments, records };
         let mut torn: Option<(PathBuf, u64)> = None;
-        for (first, path) in list(dir)? {
-            let bytes = fs::read(&path).map_err(FlatKvError::io(&path))?;
+        for (first, path) in list(&**disk, dir)? {
+            let bytes = disk.read(&path).map_err(FlatKvError::io(&path))?;
             let header = SegmentHeader::from_bytes(&bytes);
-            let index = scan.segments.len();
-            scan.segments.push((path.clone(), header));
             let damaged = |path: &Path, offset, what: &str| {
                 Err(FlatKvError::WalDamaged { path: path.to_owned(), offset, what: what.into() })
             };
@@ -59,19 +66,26 @@ impl Scan {
                 if bytes.len() >= SEGMENT_HEADER_BYTES && bytes.iter().any(|byte| *byte != 0) {
                     return damaged(&path, 0, "segment header");
                 }
+                scan.segments.push((path.clone(), None));
                 torn.get_or_insert((path, 0));
                 continue;
             };
-            if let Some((path, offset)) = &torn {
+            if let Some((torn, offset)) = &torn {
                 if any_record(header.salt, &bytes, 0) {
-                    return damaged(path, *offset, "a later segment has sound records");
+                    return damaged(torn, *offset, "a later segment has sound records");
                 }
+                scan.segments.push((path, Some(header)));
                 continue;
             }
             let expected = scan.records.last().map_or(header.first, |found| found.number + 1);
-            if header.first != expected || first != expected {
+            if first == header.first && expected < first && first <= flushed.saturating_add(1) {
+                scan.stale.extend(scan.segments.drain(..).map(|(path, _)| path));
+                scan.records.clear();
+            } else if header.first != expected || first != expected {
                 return damaged(&path, 0, &format!("record {expected} is missing"));
             }
+            let index = scan.segments.len();
+            scan.segments.push((path.clone(), Some(header)));
             if let Some(offset) = scan.segment(index, &path, header, &bytes)? {
                 torn = Some((path, offset as u64));
             }
@@ -117,36 +131,56 @@ impl Scan {
     pub(crate) fn cut(&mut self, keep: Option<usize>) -> Result<(), FlatKvError> {
         self.records.truncate(keep.map_or(0, |index| index + 1));
         let kept = self.records.last().map_or(0, |last| last.segment + 1);
+        for path in self.stale.drain(..) {
+            self.disk.remove_file(&path).map_err(FlatKvError::io(&path))?;
+        }
         // Newest first, so that a crash in between leaves no gap.
         while self.segments.len() > kept {
             if let Some((path, _)) = self.segments.pop() {
-                fs::remove_file(&path).map_err(FlatKvError::io(&path))?;
-                sync_dir(&self.dir)?;
+                self.disk.remove_file(&path).map_err(FlatKvError::io(&path))?;
+                self.sync_dir()?;
             }
         }
         if let (Some(last), Some((path, _))) = (self.records.last(), self.segments.last()) {
             let end = (last.offset + last.len) as u64;
-            let file = OpenOptions::new().write(true).open(path).map_err(FlatKvError::io(path))?;
-            file.set_len(end).and_then(|()| file.sync_all()).map_err(FlatKvError::io(path))?;
+            let file = self.disk.open(path, OpenMode::ReadWrite).map_err(FlatKvError::io(path))?;
+            file.set_len(end).map_err(FlatKvError::io(path))?;
+            // Where a sync of this segment failed in an earlier process, the system takes the bytes for written though
+            // they are not, and syncing again does nothing. Written again they are. Earlier segments were synced
+            // before this one was started.
+            let newest = self.records.iter().rev().take_while(|found| found.segment == last.segment);
+            for found in newest.take_while(|found| found.number > self.flushed) {
+                let bytes = self.sound_bytes(&*file, found)?;
+                file.write_all_at(&bytes, found.offset as u64).map_err(FlatKvError::io(path))?;
+            }
+            file.sync_all().map_err(FlatKvError::io(path))?;
         }
-        sync_dir(&self.dir)
+        self.sync_dir()
+    }
+
+    fn sync_dir(&self) -> Result<(), FlatKvError> {
+        self.disk.sync_dir(&self.dir).map_err(FlatKvError::io(&self.dir))
     }
 
     /// Reads the rows of a commit again.
     pub(crate) fn body(&self, found: &Found) -> Result<RecordBody, FlatKvError> {
-        use std::os::unix::fs::FileExt;
+        let path = &self.segments[found.segment].0;
+        let file = self.disk.open(path, OpenMode::Read).map_err(FlatKvError::io(path))?;
+        let bytes = self.sound_bytes(&*file, found)?;
+        Ok(RecordBody::from_payload(&bytes[RECORD_HEADER_BYTES..])?)
+    }
+
+    /// Reads a record again; an error where it is not the sound one any more that was there.
+    fn sound_bytes(&self, file: &dyn DiskFile, found: &Found) -> Result<Vec<u8>, FlatKvError> {
         let (path, header) = &self.segments[found.segment];
-        let file = fs::File::open(path).map_err(FlatKvError::io(path))?;
         let mut bytes = vec![0; found.len];
         file.read_exact_at(&mut bytes, found.offset as u64).map_err(FlatKvError::io(path))?;
-        let damaged = || FlatKvError::WalDamaged {
-            path: path.clone(),
-            offset: found.offset as u64,
-            what: "changed while it was read".into(),
-        };
-        let salt = header.ok_or_else(damaged)?.salt;
-        let (_, payload) = parse(salt, &bytes).ok_or_else(damaged)?;
-        Ok(RecordBody::from_payload(payload)?)
+        let number = header.and_then(|header| parse(header.salt, &bytes)).map(|(number, _)| number);
+        if number == Some(found.number) {
+            return Ok(bytes);
+        }
+        let what = "changed while it was read".into();
+        Err(FlatKvError::WalDamaged { path: path.clone(), offset: found.offset as u64, what })
     }
 
     /// Where appending goes on.
@@ -155,12 +189,16 @@ impl Scan {
         let open = self.segments.last().and_then(|(_, header)| *header).zip(self.records.last());
         let open = open.map(|(header, last)| (header, (last.offset + last.len) as u64));
         let segments = self.segments.into_iter().filter_map(|(path, header)| Some((header?.first, path)));
-        End { segments: segments.collect(), open, next }
+        End { disk: self.disk, dir: self.dir, segments: segments.collect(), open, next }
     }
 }
 
 /// Where appending goes on after a scan.
 pub(super) struct End {
+    /// Where the folder is.
+    pub(super) disk: Arc<dyn Disk>,
+    /// The folder.
+    pub(super) dir: PathBuf,
     /// First record and path of each segment, oldest first.
     pub(super) segments: VecDeque<(u64, PathBuf)>,
     /// Header and length of the last segment.
@@ -170,10 +208,10 @@ pub(super) struct End {
 }
 
 /// Segment files in order of their first record.
-fn list(dir: &Path) -> Result<Vec<(u64, PathBuf)>, FlatKvError> {
+fn list(disk: &dyn Disk, dir: &Path) -> Result<Vec<(u64, PathBuf)>, FlatKvError> {
     let mut segments = Vec::new();
-    for entry in fs::read_dir(dir).map_err(FlatKvError::io(dir))? {
-        let path = entry.map_err(FlatKvError::io(dir))?.path();
+    for entry in disk.list(dir).map_err(FlatKvError::io(dir))? {
+        let path = dir.join(entry.name);
         let first = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
         if let Some(first) = first
             && path == segment_path(dir, first)

@@ -6,10 +6,16 @@ use super::{
 };
 use crate::Head;
 use alloy_primitives::B256;
+use hearth_disk::RealDisk;
+use std::fs::{self, OpenOptions};
+
+fn scan(dir: &Path) -> Result<Scan, FlatKvError> {
+    Scan::read(&(Arc::new(RealDisk) as Arc<dyn Disk>), dir, 0)
+}
 
 /// A WAL with one record a height; the borders of its records when it is one segment.
 fn write(dir: &Path, records: u64, segment_bytes: u64) -> Vec<usize> {
-    let mut wal = Wal::resume(dir, Scan::read(dir).unwrap(), segment_bytes).unwrap();
+    let mut wal = Wal::resume(scan(dir).unwrap(), segment_bytes).unwrap();
     let mut ends = vec![SEGMENT_HEADER_BYTES];
     for height in 0..records {
         let hash = |height: u64| B256::from(alloy_primitives::U256::from(height));
@@ -23,7 +29,7 @@ fn write(dir: &Path, records: u64, segment_bytes: u64) -> Vec<usize> {
 }
 
 fn numbers(dir: &Path) -> Result<Vec<u64>, FlatKvError> {
-    let scan = Scan::read(dir)?;
+    let scan = scan(dir)?;
     scan.records.iter().for_each(|found| assert_eq!(found.head.head.height + 1, found.number));
     Ok(scan.records.iter().map(|found| found.number).collect())
 }
@@ -87,10 +93,10 @@ fn a_bad_record_in_an_older_segment_is_damage_unless_nothing_follows() {
     assert!(matches!(numbers(dir.path()), Err(FlatKvError::WalDamaged { offset: 32, .. })));
     cut(&paths[5], 40);
     assert_eq!(numbers(dir.path()).unwrap(), [1, 2, 3, 4], "both tails are torn");
-    let mut scan = Scan::read(dir.path()).unwrap();
+    let mut scan = scan(dir.path()).unwrap();
     scan.cut(Some(3)).unwrap();
     assert_eq!(paths.iter().filter(|path| path.exists()).count(), 4);
-    let mut wal = Wal::resume(dir.path(), scan, 100).unwrap();
+    let mut wal = Wal::resume(scan, 100).unwrap();
     assert_eq!(wal.last(), 4);
     wal.prune(3).unwrap();
     assert_eq!(paths.iter().filter(|path| path.exists()).count(), KEEP_SEGMENTS);
