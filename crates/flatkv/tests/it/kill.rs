@@ -7,11 +7,13 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::Path,
     process::{Command, Stdio},
-    sync::Arc,
-    time::{Duration, Instant},
+    sync::{Arc, mpsc::channel},
+    time::Duration,
 };
 
 const CHILD: &str = "FLATKV_KILL_CHILD";
+/// What the child says once it commits.
+const READY: &str = "ready";
 const KILLS: u64 = 10;
 
 /// The chain that the child makes: every block follows from the one before. Each 40th step unwinds a few blocks.
@@ -44,6 +46,8 @@ fn child() {
     let kv = open(Path::new(dir));
     let tables = Tables::default();
     let mut out = std::io::stdout();
+    // On a line of its own: the test harness began one.
+    writeln!(out, "\n{READY}").unwrap();
     loop {
         match step(&mut chain, &mut steps) {
             Some(to) => kv.unwind(to).unwrap(),
@@ -65,8 +69,10 @@ fn child() {
 fn ten_kills_lose_no_acknowledged_step() {
     let dir = temp_dir();
     let mut random = Random(2024);
-    let mut done = 0;
+    // The same chain again, kept over the kills: making it anew each time would take longer than the kills.
+    let (mut chain, mut steps) = (Vec::new(), 0);
     for kill in 0..KILLS {
+        let done = steps;
         let mut child = Command::new(env::current_exe().unwrap())
             .args(["kill::child", "--exact", "--nocapture", "--test-threads=1"])
             .env(CHILD, format!("{done} {}", dir.path().display()))
@@ -74,30 +80,31 @@ fn ten_kills_lose_no_acknowledged_step() {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
+        let (ready, is_ready) = channel();
         let reader = std::thread::spawn(move || {
             let acknowledged = lines.lines().map_while(Result::ok);
+            let acknowledged = acknowledged.inspect(|line| {
+                if line == READY {
+                    ready.send(()).unwrap();
+                }
+            });
             acknowledged.filter_map(|line| line.strip_prefix("acknowledged ")?.parse::<u64>().ok()).last()
         });
-        let pause = Duration::from_millis(250 + random.below(600));
-        let start = Instant::now();
-        while start.elapsed() < pause {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        is_ready.recv_timeout(Duration::from_secs(60)).unwrap();
+        std::thread::sleep(Duration::from_micros(random.below(400_000)));
         child.kill().unwrap();
         child.wait().unwrap();
         let acknowledged = reader.join().unwrap().unwrap_or(done);
         // The head is the last acknowledged step, or the one that was under way.
         let kv = open(dir.path());
-        let (mut chain, mut steps) = (Vec::new(), 0);
         while steps < acknowledged {
             step(&mut chain, &mut steps);
         }
         if kv.head().map(|head| head.hash) != chain.last().map(|block| block.hash) {
             step(&mut chain, &mut steps);
         }
-        assert!(steps >= done, "kill {kill}");
         check(&kv, &chain[chain.len().saturating_sub(40)..], CommitmentKind::Mpt);
-        done = steps;
+        println!("kill {kill}: steps {done} to {steps}");
     }
-    assert!(done > KILLS, "the child made only {done} steps");
+    assert!(steps > 10 * KILLS, "the child made only {steps} steps");
 }
