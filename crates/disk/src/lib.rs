@@ -121,10 +121,11 @@ pub trait Disk: Send + Sync + Debug + 'static {
         }
     }
 
-    /// Makes a folder and those above it that are missing, and makes their names durable.
+    /// Makes a folder and those above it that are missing, and makes their names durable; also the name of a folder
+    /// that is there, because a process that made it may have died before it got to that.
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
         match self.metadata(path) {
-            Ok(Metadata { kind: EntryKind::Dir, .. }) => return Ok(()),
+            Ok(Metadata { kind: EntryKind::Dir, .. }) => return sync_name_of_old_dir(self, path),
             Ok(_) => return Err(io::Error::new(io::ErrorKind::NotADirectory, path.display().to_string())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -225,6 +226,20 @@ pub trait DiskFile: Send + Sync + Debug {
             }
         }
         Ok(())
+    }
+}
+
+/// Makes the name of a folder durable that was there before. Where its parent cannot be synced at all, it was not made
+/// by a process like this one: the mount point of a container, say.
+fn sync_name_of_old_dir(disk: &(impl Disk + ?Sized), path: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+    match disk.sync_dir(parent(path)) {
+        Err(error)
+            if matches!(error.kind(), InvalidInput | PermissionDenied | ReadOnlyFilesystem | Unsupported) =>
+        {
+            Ok(())
+        }
+        synced => synced,
     }
 }
 

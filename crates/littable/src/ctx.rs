@@ -128,6 +128,11 @@ impl Ctx {
         Err(LittError::ReadOnly { table: self.name.clone(), cause })
     }
 
+    /// Whether files may be changed.
+    pub fn may_write(&self) -> bool {
+        !self.read_only && self.failed.get().is_none()
+    }
+
     /// Notes a failure after which nothing may be written.
     pub fn fail(&self, error: &LittError) {
         let _ = self.failed.set(error.to_string().into());

@@ -1,16 +1,28 @@
 //! Positions: where a shard's data ends, whether a record ends there, and going back to it.
+//!
+//! A cut is noted in the table's state before anything is dropped, and the note goes when all is. In between, files are
+//! in no order that could be told from damage: a file that is cut off may lose bytes of its last page and keep its size.
 
 use crate::LittError;
+use crate::ctx::Ctx;
 use crate::doc;
 use crate::format::{SEGMENT_HEADER, split_position};
-use crate::lane::Lane;
-use crate::recover;
+use crate::lane::{Lane, LaneState};
+use crate::recover::{self, Loaded};
+use crate::run::parse_run_name;
 use crate::scan::{At, Found, Scanner};
-use crate::segment::{OpenSegment, Segment, WithTail};
+use crate::segment::{OpenSegment, Segment, WithTail, parse_segment_name, segment_name};
+use crate::state::Cutting;
 use crate::table::Table;
 use crate::write::Writer;
-use hearth_disk::{DiskFile, OpenMode};
+use hearth_disk::{Disk, DiskFile, OpenMode};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// A segment with its file and its end.
+pub(crate) type Source = (Arc<Segment>, Arc<dyn DiskFile>, u64);
 
 impl Table {
     fn only_lane(&self) -> Result<&Lane, LittError> {
@@ -53,11 +65,7 @@ impl Table {
     }
 
     /// A segment with its file, of which everything is with the operating system, and its end.
-    pub(crate) fn source(
-        &self,
-        lane: &Lane,
-        index: u32,
-    ) -> Result<Option<(Arc<Segment>, Arc<dyn DiskFile>, u64)>, LittError> {
+    pub(crate) fn source(&self, lane: &Lane, index: u32) -> Result<Option<Source>, LittError> {
         let (segment, open, end) = {
             let state = lane.state.read();
             let Some(segment) = state.segments.get(&index).cloned() else { return Ok(None) };
@@ -79,11 +87,14 @@ impl Table {
     }
 
     /// Drops every record behind a position, durably. Meant for opening a home, before anything is served: a reader or
-    /// iterator that is under way may find its bytes gone.
+    /// iterator that is under way may find its bytes gone. In a segment that was collected, any position counts as its
+    /// end.
     ///
     /// # Errors
-    /// [`LittError::NoSuchPosition`] where no record ends there, or where it lies in a collected segment with others
-    /// behind it; nothing is dropped then. [`LittError::Io`], [`LittError::ReadOnly`], [`LittError::Sharded`].
+    /// [`LittError::NoSuchPosition`] where no record ends there, and [`LittError::Io`] where the disk is full; nothing is
+    /// dropped then. Where the disk fails otherwise, also [`LittError::Io`]: the table is read-only until it is opened
+    /// again, and is cut from now on or whole, as the next opening will have it. [`LittError::ReadOnly`],
+    /// [`LittError::Sharded`].
     pub fn cut(&self, to: u64) -> Result<(), LittError> {
         let lane = self.only_lane()?;
         self.ctx.check_writable()?;
@@ -94,7 +105,7 @@ impl Table {
         let _sealing = self.sealing.lock();
         let none = || LittError::NoSuchPosition { table: self.ctx.name.clone(), position: to };
         let (index, offset) = split_position(to);
-        if to != 0 {
+        if to != 0 && !self.ctx.state.lock().is_gone(lane.shard, index) {
             let Some((segment, file, end)) = self.source(lane, index)? else { return Err(none()) };
             let mut scanner = Scanner::new(&segment, file, end);
             if offset > end || record_ending_at(&mut scanner, offset)?.is_none() {
@@ -106,58 +117,136 @@ impl Table {
         // With nothing buffered, no flush that is under way can write behind the cut.
         let open = lane.state.read().open.clone();
         open.iter().try_for_each(|open| open.write_out())?;
-        self.drop_behind(lane, index, if to == 0 { SEGMENT_HEADER as u64 } else { offset })?;
+        // The one that was made ahead is behind the one that is written to.
+        let last = lane.state.read().active().segment.index() + 1;
+        let cutting = Cutting { to, last };
+        self.ctx.update_state(|state| state.begin_cut(cutting)).inspect_err(|error| {
+            if !error.is_full() {
+                self.ctx.fail(error);
+            }
+        })?;
         *next = None;
-        let loaded = recover::load(&self.ctx, lane.shard)?;
-        *writer = Writer::default();
-        writer.push_lane(&loaded);
-        writer.lanes[0].end = to;
-        *next = loaded.next;
-        *lane.state.write() = loaded.state;
+        self.close_from(lane, index);
+        let cut = drop_behind(&self.ctx, lane.shard, cutting);
+        let cut = cut.and_then(|()| recover::load(&self.ctx, lane.shard));
+        let result = match cut {
+            Ok(loaded) => {
+                take_over(lane, &mut writer, loaded);
+                writer.lanes[0].end = to;
+                Ok(())
+            }
+            Err(error) => {
+                // From here on nothing is written: what is left is only looked at.
+                self.ctx.fail(&error);
+                match recover::load(&self.ctx, lane.shard) {
+                    Ok(loaded) => take_over(lane, &mut writer, loaded),
+                    Err(second) => lane.state.write().lose_from(index, second),
+                }
+                Err(error)
+            }
+        };
         drop((writer, next));
         self.recount();
-        Ok(())
+        result
     }
 
-    /// Removes the files behind a place, and what is behind it in its own file.
-    fn drop_behind(&self, lane: &Lane, index: u32, offset: u64) -> Result<(), LittError> {
-        let disk = &*self.ctx.disk;
-        let sync = |dir: &std::path::Path| disk.sync_dir(dir).map_err(LittError::io(dir));
-        let (runs, segments) = {
-            let state = lane.state.read();
-            (state.runs.clone(), state.segments.clone())
-        };
-        // Key indexes first: one that named what is not there any more would be believed.
-        for run in runs.iter().filter(|run| run.last >= index) {
-            self.ctx.handles.close(run.uid);
-            doc::remove_if_there(disk, &run.path)?;
-        }
-        sync(&self.ctx.home)?;
-        let ahead = segments.keys().next_back().map(|last| last + 1);
-        let ahead = ahead.map(|index| {
-            let name = crate::segment::segment_name(lane.shard, index);
-            self.ctx.dir_for(lane.shard, index).join(name)
-        });
-        let behind: Vec<_> =
-            segments.range(index + 1..).rev().map(|(_, segment)| segment.path.clone()).collect();
-        // From the back, so that a death in between leaves no gap.
-        for path in ahead.into_iter().chain(behind) {
-            doc::remove_if_there(disk, &path)?;
-            sync(path.parent().unwrap_or(&self.ctx.home))?;
-        }
-        if let Some(segment) = segments.get(&index) {
-            let file = disk.open(&segment.path, OpenMode::ReadWrite).map_err(LittError::io(&segment.path))?;
-            let cut = file.set_len(offset).and_then(|()| file.sync_data());
-            cut.map_err(LittError::io(&segment.path)).inspect_err(|error| self.ctx.fail(error))?;
-        }
-        for segment in segments.values().filter(|segment| segment.index() >= index) {
+    /// Closes and forgets what is open and cached of the segments from an index on, and all key indexes.
+    fn close_from(&self, lane: &Lane, index: u32) {
+        let state = lane.state.read();
+        state.runs.iter().for_each(|run| self.ctx.handles.close(run.uid));
+        for segment in state.segments.range(index..).map(|(_, segment)| segment) {
             self.ctx.handles.close(segment.uid);
             for cache in [&self.ctx.read_cache, &self.ctx.write_cache].into_iter().flatten() {
                 cache.drop_segment(segment.uid);
             }
         }
-        let first_free = index + 1;
-        self.ctx.update_state(|state| state.forget_gone_from(lane.shard, first_free))
+    }
+}
+
+/// Removes the files behind a position and what is behind it in its own file, and takes the note of the cut back.
+pub(crate) fn drop_behind(ctx: &Ctx, shard: u8, cutting: Cutting) -> Result<(), LittError> {
+    let disk = &*ctx.disk;
+    let sync = |dir: &Path| disk.sync_dir(dir).map_err(LittError::io(dir));
+    let (index, offset) = split_position(cutting.to);
+    let (runs, segments) = files_from(ctx, shard, index)?;
+    // Key indexes first: one that named what is not there any more would be believed.
+    runs.iter().try_for_each(|path| doc::remove_if_there(disk, path))?;
+    sync(&ctx.home)?;
+    // From the back, so that there is never a gap.
+    for number in (index + 1..=cutting.last).rev() {
+        let name = segment_name(shard, number);
+        let path = segments.get(&number).cloned();
+        let path = path.unwrap_or_else(|| ctx.dir_for(shard, number).join(name));
+        remove_for_sure(disk, &path)?;
+        sync(path.parent().unwrap_or(&ctx.home))?;
+    }
+    if let Some(path) = segments.get(&index) {
+        let file = disk.open(path, OpenMode::ReadWrite).map_err(LittError::io(path))?;
+        let cut = file.set_len(offset.max(SEGMENT_HEADER as u64)).and_then(|()| file.sync_data());
+        cut.map_err(LittError::io(path))?;
+    }
+    ctx.update_state(|state| {
+        state.forget_gone_from(shard, index + 1);
+        state.cutting = None;
+    })
+}
+
+/// Removes a file. One that is not there may come back with a power cut, if it was removed before and the sync of its
+/// folder failed; it is made and removed once more, for the next sync to know of it.
+fn remove_for_sure(disk: &dyn Disk, path: &Path) -> Result<(), LittError> {
+    let removed = match disk.remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => match disk.create(path) {
+            // Nothing can be made, and a second failure at once is not expected.
+            Err(error) if error.kind() == ErrorKind::StorageFull => Ok(()),
+            made => made.and_then(|_| disk.remove_file(path)),
+        },
+        removed => removed,
+    };
+    removed.map_err(LittError::io(path))
+}
+
+type Paths = BTreeMap<u32, PathBuf>;
+
+/// The files of a shard's key indexes that reach to a segment, and those of the segments from it on. They are looked for
+/// on the disk: a merge that failed at its end leaves indexes that nothing in memory knows.
+fn files_from(ctx: &Ctx, shard: u8, index: u32) -> Result<(Vec<PathBuf>, Paths), LittError> {
+    let (mut runs, mut segments) = (Vec::new(), Paths::new());
+    for dir in &ctx.dirs {
+        for entry in ctx.disk.list(dir).map_err(LittError::io(dir))? {
+            let Some(name) = entry.name.to_str() else { continue };
+            if parse_run_name(name).is_some_and(|(of, _, last)| of == shard && last >= index) {
+                runs.push(dir.join(name));
+            }
+            if let Some((of, found)) = parse_segment_name(name)
+                && of == shard
+                && found >= index
+            {
+                segments.insert(found, dir.join(name));
+            }
+        }
+    }
+    Ok((runs, segments))
+}
+
+/// Puts what was loaded in place of what there was.
+fn take_over(lane: &Lane, writer: &mut Writer, loaded: Loaded) {
+    *writer = Writer::default();
+    writer.push_lane(&loaded);
+    *lane.state.write() = loaded.state;
+}
+
+impl LaneState {
+    /// Forgets the segments from an index on, of which nothing is known any more: reads of what is not found elsewhere
+    /// fail with an error.
+    fn lose_from(&mut self, index: u32, error: LittError) {
+        self.segments.retain(|of, _| *of < index);
+        self.runs.retain(|run| run.last < index);
+        // The last one stands for what is written to; nothing is, any more.
+        let active = self.open.pop();
+        self.open.retain(|open| open.segment.index() < index);
+        self.open.extend(active);
+        self.damaged = Some(error);
+        self.generation += 1;
     }
 }
 

@@ -84,15 +84,10 @@ impl LaneState {
 }
 
 impl Lane {
-    pub fn new(
-        ctx: Arc<Ctx>,
-        shard: u8,
-        state: LaneState,
-        next: Option<(Segment, Arc<dyn DiskFile>)>,
-    ) -> Self {
+    pub fn new(ctx: Arc<Ctx>, shard: u8, state: LaneState) -> Self {
         let zero = AtomicU64::default;
         let (value_bytes_read, value_reads, index_reads) = (zero(), zero(), zero());
-        let (state, next) = (RwLock::new(state), Mutex::new(next));
+        let (state, next) = (RwLock::new(state), Mutex::default());
         Self { ctx, shard, state, next, value_bytes_read, value_reads, index_reads }
     }
 

@@ -16,8 +16,6 @@
 //! - Names of files are durable before anything is written to them; floors before anything is unlinked.
 //! - No lock is held around input or output of readers. Locks are taken in the order `merging`, `sealing`, `writer`,
 //!   `next`, `state`.
-//!
-//! Until the swap, [`old`] is what the ledger stands on.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -36,7 +34,6 @@ mod keys;
 mod lane;
 mod lease;
 mod manifest;
-pub mod old;
 mod options;
 #[cfg(feature = "planted")]
 pub mod planted;

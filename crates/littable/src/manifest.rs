@@ -70,6 +70,10 @@ pub(crate) fn settle_roots(
     let mut known: Vec<(Manifest, PathBuf)> = Vec::new();
     let mut fresh = Vec::new();
     for root in roots {
+        if create {
+            // A manifest whose writer died may be there without being durable; what is written next rests on it.
+            disk.sync_dir(root).map_err(LittError::io(root))?;
+        }
         match Manifest::read(disk, root)? {
             Some(manifest) => known.push((manifest, root.clone())),
             None => fresh.push(root.clone()),

@@ -8,18 +8,21 @@
 use crate::LittError;
 use crate::ctx::Ctx;
 use crate::doc::TEMPORARY;
-use crate::format::{FOOTER_BYTES, FrameHeader, SEGMENT_HEADER, Summary, position};
+use crate::format::{FOOTER_BYTES, SEGMENT_HEADER, Summary, position, split_position};
 use crate::keys::Place;
 use crate::lane::LaneState;
 use crate::planted::{Planted, has};
 use crate::run::{Run, parse_run_name};
-use crate::scan::{At, Found, Scanner, places};
+use crate::scan::{At, Found, Frames, Scanner, places};
 use crate::segment::{OpenSegment, Segment, parse_segment_name, read_header, segment_name};
 use crate::upkeep::write_run;
 use hearth_disk::{DiskFile, OpenMode};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Bytes that are written again at a time.
+const HARDEN_BYTES: usize = 1 << 20;
 
 /// What opening a shard found.
 pub(crate) struct Loaded {
@@ -29,8 +32,6 @@ pub(crate) struct Loaded {
     pub last_group_end: u64,
     pub next_sequence: u64,
     pub active_is_empty: bool,
-    /// An empty segment that was made ahead.
-    pub next: Option<(Segment, Arc<dyn DiskFile>)>,
 }
 
 /// A segment without a run, as read.
@@ -39,7 +40,7 @@ struct Read {
     file: Arc<dyn DiskFile>,
     file_len: u64,
     footer: Option<Summary>,
-    records: Vec<(Found, Result<Vec<(u64, FrameHeader)>, u64>)>,
+    records: Vec<(Found, Frames)>,
     /// Offsets of stretches that are no records, and have records behind them.
     holes: Vec<u64>,
     /// Offset behind the last record.
@@ -64,6 +65,7 @@ impl Read {
 pub(crate) fn load(ctx: &Arc<Ctx>, shard: u8) -> Result<Loaded, LittError> {
     let (files, runs) = list(ctx, shard)?;
     let mut state = LaneState { runs: open_runs(ctx, shard, runs)?, ..LaneState::default() };
+    check_gaps(ctx, shard, &files, &state.runs)?;
     for run in &state.runs {
         for covered in &run.covered {
             let index = covered.header.index;
@@ -101,14 +103,14 @@ fn list(ctx: &Ctx, shard: u8) -> Result<(Files, RunFiles), LittError> {
         for entry in ctx.disk.list(dir).map_err(LittError::io(dir))? {
             let Some(name) = entry.name.to_str() else { continue };
             let path = dir.join(name);
-            if name.ends_with(TEMPORARY) && !ctx.read_only {
+            if name.ends_with(TEMPORARY) && ctx.may_write() {
                 crate::doc::remove_if_there(&*ctx.disk, &path)?;
             }
             if let Some((of, index)) = parse_segment_name(name)
                 && of == shard
             {
                 if gone.is_gone(shard, index) {
-                    if !ctx.read_only {
+                    if ctx.may_write() {
                         crate::doc::remove_if_there(&*ctx.disk, &path)?;
                     }
                 } else if files.insert(index, path.clone()).is_some() {
@@ -122,21 +124,34 @@ fn list(ctx: &Ctx, shard: u8) -> Result<(Files, RunFiles), LittError> {
             }
         }
     }
-    let highest =
-        files.keys().next_back().copied().into_iter().chain(runs.iter().map(|(_, last, _)| *last)).max();
-    for index in 0..highest.map_or(0, |highest| highest + 1) {
-        if !files.contains_key(&index) && !gone.is_gone(shard, index) {
-            let path = ctx.dir_for(shard, index).join(segment_name(shard, index));
-            return Err(LittError::corrupt(&path, 0, "segment is missing"));
-        }
+    if let Some(cutting) = gone.cutting {
+        // It is being cut, and nothing may be changed: what is behind counts as gone.
+        let (index, _) = split_position(cutting.to);
+        files.retain(|of, _| *of <= index);
+        runs.retain(|(_, last, _)| *last < index);
     }
     Ok((files, runs))
+}
+
+/// Refuses a shard in which a segment is neither there nor collected, with others or their index behind it.
+fn check_gaps(ctx: &Ctx, shard: u8, files: &Files, runs: &[Arc<Run>]) -> Result<(), LittError> {
+    let state = ctx.state.lock();
+    let there = files.keys().next_back().copied().into_iter().chain(runs.iter().map(|run| run.last));
+    let missing = |index: &u32| !files.contains_key(index) && !state.is_gone(shard, *index);
+    match (0..there.max().map_or(0, |highest| highest + 1)).find(missing) {
+        Some(index) => {
+            let path = ctx.dir_for(shard, index).join(segment_name(shard, index));
+            Err(LittError::corrupt(&path, 0, "segment is missing"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Opens the runs, the newest first, without those that a merge replaced and those that are damaged.
 fn open_runs(ctx: &Ctx, shard: u8, mut files: RunFiles) -> Result<Vec<Arc<Run>>, LittError> {
     files.sort_by_key(|(first, last, _)| (*first, u32::MAX - last));
     let mut runs: Vec<Arc<Run>> = Vec::new();
+    let state = ctx.state.lock().clone();
     for (first, _, path) in files {
         let run = match runs.last() {
             // It lies in the one before.
@@ -144,12 +159,13 @@ fn open_runs(ctx: &Ctx, shard: u8, mut files: RunFiles) -> Result<Vec<Arc<Run>>,
             _ => match Run::open(&*ctx.disk, &path, shard, &ctx.budget) {
                 // A merge beside a read-only store.
                 Err(error) if error.is_not_found() => None,
-                run => run?,
+                // One from before a cut may come back where its removal was not durable.
+                run => run?.filter(|run| state.believes(run.made_after, run.last)),
             },
         };
         match run {
             Some(run) => runs.push(Arc::new(run)),
-            None if ctx.read_only => {}
+            None if !ctx.may_write() => {}
             None => crate::doc::remove_if_there(&*ctx.disk, &path)?,
         }
     }
@@ -158,13 +174,13 @@ fn open_runs(ctx: &Ctx, shard: u8, mut files: RunFiles) -> Result<Vec<Arc<Run>>,
 }
 
 /// Reads a segment that has no run. `None` for a file that a death left while it was made.
-fn read(ctx: &Ctx, index: u32, path: &PathBuf, last: bool) -> Result<Option<Read>, LittError> {
-    let mode = if ctx.read_only { OpenMode::Read } else { OpenMode::ReadWrite };
+fn read(ctx: &Ctx, index: u32, path: &Path, last: bool) -> Result<Option<Read>, LittError> {
+    let mode = if ctx.may_write() { OpenMode::ReadWrite } else { OpenMode::Read };
     let Some((header, file)) = read_header(&*ctx.disk, path, mode)? else {
         if !last {
             return Err(LittError::corrupt(path, 0, "segment header"));
         }
-        if !ctx.read_only {
+        if ctx.may_write() {
             crate::doc::remove_if_there(&*ctx.disk, path)?;
         }
         return Ok(None);
@@ -172,8 +188,13 @@ fn read(ctx: &Ctx, index: u32, path: &PathBuf, last: bool) -> Result<Option<Read
     if header.index != index {
         return Err(LittError::corrupt(path, 0, "segment header of another segment"));
     }
-    let segment = Arc::new(Segment::new(header, path.clone(), ctx.dictionary(header.dictionary)?));
-    let file_len = file.len().map_err(LittError::io(path))?;
+    let segment = Arc::new(Segment::new(header, path.to_owned(), ctx.dictionary(header.dictionary)?));
+    let mut file_len = file.len().map_err(LittError::io(path))?;
+    if let Some((of, offset)) = ctx.state.lock().cutting.map(|cutting| split_position(cutting.to))
+        && of == index
+    {
+        file_len = file_len.min(offset.max(SEGMENT_HEADER as u64));
+    }
     let footer = read_footer(&segment, &*file, file_len)?;
     let end = footer.map_or(file_len, |footer| footer.end);
     let mut scanner = Scanner::new(&segment, file.clone(), end);
@@ -218,13 +239,15 @@ fn cut_torn(
     previous: Option<(u32, Summary)>,
 ) -> Result<(), LittError> {
     let one_shard = ctx.options.shards == 1;
-    let mut expected = previous.map(|(index, summary)| (index, summary.next_sequence));
-    let (mut torn, mut lost) = (None, Vec::new());
+    // The next segment and the number of its first record. The very first one begins with 0.
+    let very_first = open.first().is_some_and(|read| read.segment.index() == 0).then_some((0, 0));
+    let mut expected = previous.map(|(index, summary)| (index + 1, summary.next_sequence)).or(very_first);
+    let (mut torn, mut lost, mut footless) = (None, Vec::new(), Vec::new());
     for (number, read) in open.iter().enumerate() {
         let sequence = read.records.first().and_then(|(found, _)| found.head.sequence);
         // With one shard records are numbered without gaps: here the end of the segment before is missing.
-        if let (true, Some((before, next)), Some(first)) = (one_shard, expected, sequence)
-            && before + 1 == read.segment.index()
+        if let (true, Some((index, next)), Some(first)) = (one_shard, expected, sequence)
+            && index == read.segment.index()
             && first != next
         {
             if read.position(0) >= synced {
@@ -233,19 +256,32 @@ fn cut_torn(
             }
             lost.push(number);
         }
-        if let Some(at) = torn_at(read, synced)? {
-            torn = Some((number, at));
-            break;
-        }
+        let bad = torn_at(read, synced)?;
         let groups = read.records.iter().filter(|(found, _)| !found.head.mark).count() as u64;
-        expected = match read.footer {
-            Some(footer) => Some((read.segment.index(), footer.next_sequence)),
-            None => match sequence {
-                Some(first) => Some((read.segment.index(), first + groups)),
-                // An empty segment goes on where the one before ended.
-                None => expected.map(|(_, next)| (read.segment.index(), next)),
-            },
+        let behind = match (read.footer, sequence) {
+            (Some(footer), _) => Some(footer.next_sequence),
+            (None, Some(first)) => Some(first + groups),
+            // An empty segment goes on where the one before ended.
+            (None, None) => expected.map(|(_, next)| next),
         };
+        expected = behind.map(|next| (read.segment.index() + 1, next));
+        let next = open.get(number + 1).and_then(|next| next.records.first());
+        let goes_on = next.is_some_and(|(found, _)| {
+            !one_shard || found.head.sequence.is_some() && found.head.sequence == behind
+        });
+        match bad {
+            // A footer that was not written whole, on a full disk: no record is missing before those that follow, and
+            // those may be durable.
+            Some(at) if at == read.end && goes_on => footless.push(number),
+            Some(at) => {
+                torn = Some((number, at));
+                break;
+            }
+            None => {}
+        }
+    }
+    for number in footless {
+        cut_off(ctx, &mut open[number])?;
     }
     lost.into_iter().for_each(|number| open[number].holes.push(Scanner::START));
     let Some((number, at)) = torn else { return Ok(()) };
@@ -253,19 +289,21 @@ fn cut_torn(
     let read = &mut open[number];
     read.records.retain(|(found, _)| found.end <= at);
     read.holes.retain(|hole| *hole < at);
-    (read.end, read.footer, read.garbage) = (at, None, false);
-    if ctx.read_only {
-        return Ok(());
+    (read.end, read.footer) = (at, None);
+    if ctx.may_write() {
+        behind.iter().rev().try_for_each(|read| remove_segment(ctx, &read.segment))?;
     }
-    // From the back, so that a death in between leaves no gap.
-    for read in behind.iter().rev() {
-        crate::doc::remove_if_there(&*ctx.disk, &read.segment.path)?;
-        let dir = read.segment.path.parent().unwrap_or(&ctx.home);
-        ctx.disk.sync_dir(dir).map_err(LittError::io(dir))?;
+    cut_off(ctx, read)
+}
+
+/// Cuts a segment off behind its last record.
+fn cut_off(ctx: &Ctx, read: &mut Read) -> Result<(), LittError> {
+    read.garbage = false;
+    if ctx.may_write() {
+        let path = &read.segment.path;
+        read.file.set_len(read.end).and_then(|()| read.file.sync_data()).map_err(LittError::io(path))?;
+        read.file_len = read.end;
     }
-    let path = &read.segment.path;
-    read.file.set_len(at).and_then(|()| read.file.sync_data()).map_err(LittError::io(path))?;
-    read.file_len = at;
     Ok(())
 }
 
@@ -289,6 +327,38 @@ fn torn_at(read: &Read, synced: u64) -> Result<Option<u64>, LittError> {
     Ok(bad.or(tail))
 }
 
+/// Drops segments at the end that hold nothing. A record proves that the header and the name of its segment are durable,
+/// because they were before it was written; without one they may be there and not be durable, after a death or a sync
+/// that failed. Such a segment is made again.
+fn drop_empty(
+    ctx: &Ctx,
+    open: &mut Vec<Read>,
+    synced: u64,
+    previous: Option<(u32, Summary)>,
+) -> Result<(), LittError> {
+    let is_empty = |read: &Read| {
+        read.records.is_empty()
+            && read.holes.is_empty()
+            && !read.garbage
+            && read.footer.is_none()
+            && read.position(0) >= synced
+            && previous.is_none_or(|(index, _)| index < read.segment.index())
+    };
+    while let Some(read) = open.pop_if(|read| is_empty(read)) {
+        if ctx.may_write() {
+            remove_segment(ctx, &read.segment)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a segment's file, durably: from the back, so that a death in between leaves no gap.
+fn remove_segment(ctx: &Ctx, segment: &Segment) -> Result<(), LittError> {
+    crate::doc::remove_if_there(&*ctx.disk, &segment.path)?;
+    let dir = segment.path.parent().unwrap_or(&ctx.home);
+    ctx.disk.sync_dir(dir).map_err(LittError::io(dir))
+}
+
 fn finish(
     ctx: &Arc<Ctx>,
     shard: u8,
@@ -301,24 +371,14 @@ fn finish(
     let mut last_group_end = previous.map_or(0, |(index, summary)| position(index, summary.end));
     let mut next_sequence = previous.map_or(0, |(_, summary)| summary.next_sequence);
     let mut noted = synced;
-    // What was made ahead stays ahead: a restart seals nothing and adds nothing.
-    let ahead = match &open[..] {
-        [.., before, last] if last.records.is_empty() && !last.garbage && before.footer.is_none() => {
-            open.pop()
-        }
-        _ => None,
-    };
-    let next = ahead.filter(|_| !ctx.read_only).map(|read| {
-        let Read { segment, file, .. } = read;
-        (Segment::new(segment.header, segment.path.clone(), segment.dictionary.clone()), file)
-    });
+    drop_empty(ctx, &mut open, synced, previous)?;
     for read in open {
         let index = read.segment.index();
         if let Some(hole) = read.holes.first().copied().or(read.garbage.then_some(read.end)) {
             state.damaged.get_or_insert_with(|| read.segment.corrupt(hole, "records lost"));
         }
         let groups = read.records.iter().filter(|(found, _)| !found.head.mark);
-        if let Some((found, _)) = groups.clone().last() {
+        if let Some((found, _)) = groups.clone().next_back() {
             last_group_end = last_group_end.max(position(index, found.end));
         }
         let sequences = read.records.iter().filter_map(|(found, _)| found.head.sequence).max();
@@ -335,25 +395,32 @@ fn finish(
         {
             noted = noted.max(position(index, found.end));
         }
-        let open = to_open(ctx, &read, next_sequence)?;
+        let open = to_open(ctx, &read, next_sequence, synced)?;
         state.segments.insert(index, open.segment.clone());
         // A sealed one that only lacks its run gets it at once, unless nothing may be written.
         let sealed = read.footer.is_some() || index < highest_sealed;
-        if sealed && !ctx.read_only {
-            let run = Arc::new(write_run(ctx, shard, &open)?);
-            let at = state.runs.partition_point(|other| other.first > run.first);
-            state.runs.insert(at, run);
-            continue;
+        if sealed && ctx.may_write() {
+            match write_run(ctx, shard, &open) {
+                // Its keys stay in memory until there is space.
+                Err(error) if error.is_full() => {}
+                run => {
+                    let run = Arc::new(run?);
+                    let at = state.runs.partition_point(|other| other.first > run.first);
+                    state.runs.insert(at, run);
+                    continue;
+                }
+            }
         }
         state.open.push(Arc::new(open));
     }
-    let needs_active = state.open.is_empty();
-    if needs_active {
-        let index = state.segments.keys().next_back().map_or_else(
-            || ctx.state.lock().gone[usize::from(shard)].last().map_or(0, |(_, last)| last + 1),
-            |index| index + 1,
-        );
-        if ctx.read_only {
+    // A sealed one whose run could not be written takes nothing more.
+    let takes_more = |open: &Arc<OpenSegment>| {
+        !open.progress.lock().sealed && previous.is_none_or(|(index, _)| index < open.segment.index())
+    };
+    if !state.open.last().is_some_and(takes_more) {
+        let behind = state.segments.keys().next_back().map_or(0, |index| index + 1);
+        let index = behind.max(ctx.state.lock().behind_gone(shard));
+        if !ctx.may_write() {
             // Nothing is written to it; it stands for what a writer may have begun meanwhile.
             let header = crate::format::SegmentHeader { shard, index, salt: [0; 16], dictionary: 0 };
             let segment = Arc::new(Segment::new(header, ctx.home.join(segment_name(shard, index)), None));
@@ -372,27 +439,38 @@ fn finish(
     let active = state.active();
     let synced = position(active.segment.index(), active.end());
     let active_is_empty = active.progress.lock().summary.records == 0;
-    Ok(Loaded {
-        synced,
-        noted: noted.min(synced),
-        last_group_end,
-        next_sequence,
-        active_is_empty,
-        next,
-        state,
-    })
+    Ok(Loaded { synced, noted: noted.min(synced), last_group_end, next_sequence, active_is_empty, state })
 }
 
-/// A segment's keys in memory; syncs what was accepted of it.
-fn to_open(ctx: &Ctx, read: &Read, next_sequence: u64) -> Result<OpenSegment, LittError> {
+/// Makes durable what was accepted of a segment. What is read may be in the system's cache only, and a sync that failed
+/// in an earlier life has it taken for written: what is not known to be durable is written again before it is synced.
+fn harden(read: &Read, synced: u64) -> Result<(), LittError> {
+    let path = &read.segment.path;
+    let mut at = synced.saturating_sub(read.position(0)).max(SEGMENT_HEADER as u64);
+    let mut chunk = vec![0; HARDEN_BYTES.min(read.file_len.saturating_sub(at) as usize)];
+    while at < read.file_len {
+        let len = chunk.len().min((read.file_len - at) as usize);
+        let bytes = &mut chunk[..len];
+        read.file.read_exact_at(bytes, at).map_err(|error| read.segment.read_error(at, error))?;
+        match read.file.write_all_at(bytes, at) {
+            // A file system that takes new space for old bytes, and has none.
+            Err(error) if error.kind() == std::io::ErrorKind::StorageFull => break,
+            written => written.map_err(LittError::io(path))?,
+        }
+        at += len as u64;
+    }
+    read.file.sync_data().map_err(LittError::io(path))
+}
+
+/// A segment's keys in memory; makes durable what was accepted of it.
+fn to_open(ctx: &Ctx, read: &Read, next_sequence: u64, synced: u64) -> Result<OpenSegment, LittError> {
     // Behind a damaged end that is known to have been durable the segment goes on: nothing is written over.
     let end = match read.footer {
         None if read.garbage => read.file_len,
         _ => read.end,
     };
-    let accepted = read.footer.is_none() && !read.records.is_empty() && !has(Planted::UnsyncedTailAccepted);
-    if !ctx.read_only && accepted {
-        read.file.sync_data().map_err(LittError::io(&read.segment.path))?;
+    if ctx.may_write() && !has(Planted::UnsyncedTailAccepted) {
+        harden(read, synced)?;
     }
     let encoder = ctx.encoder(read.segment.dictionary.as_deref());
     let open = OpenSegment::new(read.segment.clone(), read.file.clone(), encoder, end, end);

@@ -7,7 +7,7 @@
 //! tail    = segment count u32 | (index u32 | salt 16 | dictionary u32 | Summary)*
 //!         | page count u32 | (first id 12 | filter words u16)* | filter words
 //! trailer = magic "HLR2" | version u16 | shard u8 | 0 u8 | first u32 | last u32 | entries u64 | tail offset u64
-//!         | tail length u64 | tail crc u32 | seed u64 | crc u32
+//!         | tail length u64 | tail crc u32 | seed u64 | made after u32 | crc u32
 //! ```
 //!
 //! In an entry, `segment` counts from the run's first one; its bit 15 says that `skip` and `len` follow, bit 14 that
@@ -24,10 +24,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const MAGIC: [u8; 4] = *b"HLR2";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 pub(crate) const PAGE_BYTES: usize = 4096;
 const PAGE_HEADER: usize = 8;
-const TRAILER: usize = 60;
+const TRAILER: usize = 64;
 /// Bits of a filter for each key, and bits that a key sets.
 const FILTER_BITS: usize = 12;
 const FILTER_HASHES: u32 = 8;
@@ -84,6 +84,8 @@ pub(crate) struct Run {
     pub covered: Vec<Covered>,
     pub entries: u64,
     pub file_bytes: u64,
+    /// Cuts of the table before it was made.
+    pub made_after: u32,
     seed: u64,
     fences: Vec<Id>,
     /// Start of each page's filter in `filter`, and its end at last; none where the memory did not suffice.
@@ -219,10 +221,11 @@ impl Run {
         if crc32fast::hash(&tail) != be32(&trailer[40..]) {
             return Ok(None);
         }
-        let entries = be64(&trailer[16..]);
-        let seed = be64(&trailer[44..]);
-        let parts = Tail::decode(&tail, shard);
-        Ok(parts.map(|parts| parts.into_run(path, first, last, entries, len, seed, budget)))
+        let Some(parts) = Tail::decode(&tail, shard) else { return Ok(None) };
+        let mut run = parts.into_run(path, budget);
+        (run.first, run.last, run.entries, run.file_bytes) = (first, last, be64(&trailer[16..]), len);
+        (run.seed, run.made_after) = (be64(&trailer[44..]), be32(&trailer[52..]));
+        Ok(Some(run))
     }
 }
 
@@ -284,17 +287,8 @@ impl Tail {
         Some(Self { covered, fences, filter_at, filter, last_id })
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn into_run(
-        mut self,
-        path: &Path,
-        first: u32,
-        last: u32,
-        entries: u64,
-        file_bytes: u64,
-        seed: u64,
-        budget: &Arc<Budget>,
-    ) -> Run {
+    /// The run but for what the trailer says.
+    fn into_run(mut self, path: &Path, budget: &Arc<Budget>) -> Run {
         let fixed = self.fences.len() * size_of::<Id>() + self.covered.len() * size_of::<Covered>();
         let filters = self.filter.len() * 8 + self.filter_at.len() * 4;
         let memory = if budget.fits(fixed + filters) {
@@ -309,12 +303,13 @@ impl Tail {
         Run {
             path: path.to_owned(),
             uid: next_uid(),
-            first,
-            last,
+            first: 0,
+            last: 0,
             covered: self.covered,
-            entries,
-            file_bytes,
-            seed,
+            entries: 0,
+            file_bytes: 0,
+            made_after: 0,
+            seed: 0,
             fences: self.fences,
             filter_at: self.filter_at,
             filter: self.filter,
@@ -387,6 +382,7 @@ pub(crate) struct RunWriter<'a> {
     seed: u64,
     first: u32,
     last: u32,
+    made_after: u32,
     tail: Tail,
     page: Vec<u8>,
     page_ids: Vec<Id>,
@@ -400,13 +396,19 @@ pub(crate) struct RunWriter<'a> {
 const BATCH_BYTES: usize = 1 << 20;
 
 impl<'a> RunWriter<'a> {
-    pub fn new(file: &'a dyn DiskFile, first: u32, last: u32, covered: Vec<Covered>) -> Self {
+    /// A run of the segments `first` to `last`, made after so many cuts of the table.
+    pub fn new(
+        file: &'a dyn DiskFile,
+        (first, last): (u32, u32),
+        covered: Vec<Covered>,
+        made_after: u32,
+    ) -> Self {
         let tail =
             Tail { covered, fences: Vec::new(), filter_at: vec![0], filter: Vec::new(), last_id: None };
         let page = vec![0; PAGE_HEADER];
         let (page_ids, batch) = (Vec::new(), Vec::new());
         let seed = u64::from_be_bytes(random());
-        Self { file, seed, first, last, tail, page, page_ids, entries: 0, batch, written: 0 }
+        Self { file, seed, first, last, made_after, tail, page, page_ids, entries: 0, batch, written: 0 }
     }
 
     pub fn push(&mut self, entry: &Entry, min_number: u64) -> std::io::Result<()> {
@@ -484,6 +486,7 @@ impl<'a> RunWriter<'a> {
         out.extend_from_slice(&(tail.len() as u64).to_be_bytes());
         out.extend_from_slice(&crc32fast::hash(&tail).to_be_bytes());
         out.extend_from_slice(&self.seed.to_be_bytes());
+        out.extend_from_slice(&self.made_after.to_be_bytes());
         out.extend_from_slice(&[0; 4]);
         let crc = crc32fast::hash(&out[tail.len()..tail.len() + TRAILER - 4]);
         out.extend_from_slice(&crc.to_be_bytes());

@@ -28,6 +28,9 @@ pub(crate) struct Found {
     pub keys: Vec<(Vec<u8>, Range<u32>)>,
 }
 
+/// Headers of a record's frames with their offsets, or the offset of the first that is wrong.
+pub(crate) type Frames = Result<Vec<(u64, FrameHeader)>, u64>;
+
 /// What lies at an offset.
 pub(crate) enum At {
     Record(Found),
@@ -120,11 +123,7 @@ impl<'a> Scanner<'a> {
 
     /// Headers of a record's frames with their offsets; the bytes of each are checked where `verify` is set. `Err` holds
     /// the offset of the frame that is wrong.
-    pub fn frames(
-        &mut self,
-        found: &Found,
-        verify: bool,
-    ) -> Result<Result<Vec<(u64, FrameHeader)>, u64>, LittError> {
+    pub fn frames(&mut self, found: &Found, verify: bool) -> Result<Frames, LittError> {
         let mut frames = Vec::with_capacity(frame_count(found.head.value_len) as usize);
         let mut at = found.frames_at;
         let seed = self.segment.seed;

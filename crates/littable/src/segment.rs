@@ -78,23 +78,24 @@ pub(crate) fn create(
     let header = SegmentHeader { shard, index, salt: random(), dictionary: number };
     let file = disk.create(&path).map_err(LittError::io(&path))?;
     let written = file.write_all_at(&header.encode(), 0).and_then(|()| file.sync_data());
-    if let Err(error) = written {
+    let named = written.map_err(LittError::io(&path)).and_then(|()| match has(Planted::DirSyncSkipped) {
+        true => Ok(()),
+        false => disk.sync_dir(dir).map_err(LittError::io(dir)),
+    });
+    if let Err(error) = named {
+        // What is left is empty, and removed at the next opening.
         let _ = disk.remove_file(&path);
-        return Err(LittError::io(&path)(error));
-    }
-    if !has(Planted::DirSyncSkipped) {
-        disk.sync_dir(dir).map_err(LittError::io(dir))?;
+        return Err(error);
     }
     Ok((Segment::new(header, path, dictionary), file))
 }
 
+/// A segment's header and its open file.
+pub(crate) type Headed = (SegmentHeader, Arc<dyn DiskFile>);
+
 /// Opens a file and decodes its header. `Ok(None)` where it holds no more than a piece of a header, which is what a
 /// death while it was made leaves.
-pub(crate) fn read_header(
-    disk: &dyn Disk,
-    path: &Path,
-    mode: OpenMode,
-) -> Result<Option<(SegmentHeader, Arc<dyn DiskFile>)>, LittError> {
+pub(crate) fn read_header(disk: &dyn Disk, path: &Path, mode: OpenMode) -> Result<Option<Headed>, LittError> {
     let file = disk.open(path, mode).map_err(LittError::io(path))?;
     let len = file.len().map_err(LittError::io(path))?;
     let mut bytes = [0; SEGMENT_HEADER];

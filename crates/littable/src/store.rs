@@ -156,6 +156,7 @@ impl Littable {
     /// The table's state and the folder that has it; makes both for a new table.
     fn state(&self, options: &TableOptions, dirs: &[PathBuf]) -> Result<(PathBuf, State), LittError> {
         let disk = &*self.inner.options.disk;
+        let read_only = self.inner.read_only;
         for dir in dirs {
             let Some(state) = State::read(disk, dir)? else { continue };
             let differs = |setting, there: String, asked: String| {
@@ -170,9 +171,12 @@ impl Littable {
             if state.shards != options.shards {
                 return differs("shards", state.shards.to_string(), options.shards.to_string());
             }
+            if !read_only {
+                state.write_again(disk, dir)?;
+            }
             return Ok((dir.clone(), state));
         }
-        if self.inner.read_only {
+        if read_only {
             return Err(LittError::NoSuchTable(options.name.clone()));
         }
         // Without its state the secret of its keys is lost: segments that are there are not taken for a new table's.
@@ -196,6 +200,8 @@ impl Littable {
             age_ms: 0,
             gone: vec![Vec::new(); usize::from(options.shards)],
             dictionary: 0,
+            cuts: Vec::new(),
+            cutting: None,
         };
         state.write(disk, &dirs[0])?;
         Ok((dirs[0].clone(), state))

@@ -60,13 +60,19 @@ impl fmt::Debug for Table {
 
 impl Table {
     pub(crate) fn open(ctx: Arc<Ctx>, store: Arc<StoreInner>) -> Result<Self, LittError> {
-        let shards = ctx.state.lock().shards;
+        let (shards, cutting) = {
+            let state = ctx.state.lock();
+            (state.shards, state.cutting)
+        };
+        if let (Some(cutting), true) = (cutting, ctx.may_write()) {
+            crate::cut::drop_behind(&ctx, 0, cutting)?;
+        }
         let mut writer = Writer::default();
         let mut lanes = Vec::new();
         for shard in 0..shards {
             let loaded = recover::load(&ctx, shard)?;
             writer.push_lane(&loaded);
-            lanes.push(Lane::new(ctx.clone(), shard, loaded.state, loaded.next));
+            lanes.push(Lane::new(ctx.clone(), shard, loaded.state));
         }
         let table = Self {
             ctx,

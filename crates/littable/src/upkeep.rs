@@ -55,8 +55,9 @@ pub(crate) fn write_run(ctx: &Ctx, shard: u8, open: &OpenSegment) -> Result<Run,
     entries.sort_unstable_by_key(|entry| entry.id);
     let covered = vec![Covered { header: open.segment.header, summary }];
     let path = ctx.home.join(run_name(shard, index, index));
+    let cuts = ctx.state.lock().last_cut();
     doc::replace_with(&*ctx.disk, &path, |file| {
-        let mut writer = RunWriter::new(file, index, index, covered);
+        let mut writer = RunWriter::new(file, (index, index), covered, cuts);
         entries.iter().try_for_each(|entry| writer.push(entry, summary.min_number))?;
         writer.finish(shard)
     })?;
@@ -289,8 +290,9 @@ impl Table {
         };
         let path = ctx.home.join(run_name(lane.shard, first, last));
         let mut failed = None;
+        let cuts = ctx.state.lock().last_cut();
         let written = doc::replace_with(&*ctx.disk, &path, |file| {
-            let mut writer = RunWriter::new(file, first, last, live.values().copied().collect());
+            let mut writer = RunWriter::new(file, (first, last), live.values().copied().collect(), cuts);
             let mut step = || -> Result<(), LittError> {
                 let mut cursors = Vec::with_capacity(inputs.len());
                 for run in inputs {

@@ -136,6 +136,11 @@ impl SimDisk {
         self.lock_state().plan.journal_len = calls;
     }
 
+    /// Puts a remark between the calls of the journal, where one is kept.
+    pub fn remark(&self, what: impl FnOnce() -> String) {
+        self.lock_state().plan.remark(what);
+    }
+
     /// The newest calls, oldest first, each with the number of changes before it.
     pub fn journal(&self) -> Vec<String> {
         self.lock_state().plan.journal.iter().cloned().collect()

@@ -110,17 +110,23 @@ impl Plan {
         self.changes >= self.dies_after
     }
 
+    /// Appends to the journal, where one is kept.
+    pub(super) fn remark(&mut self, what: impl FnOnce() -> String) {
+        if self.journal_len > 0 {
+            if self.journal.len() == self.journal_len {
+                self.journal.pop_front();
+            }
+            self.journal.push_back(what());
+        }
+    }
+
     /// Counts a call and says what becomes of it.
     pub(super) fn enter(&mut self, call: Call, what: impl FnOnce() -> String) -> io::Result<Verdict> {
         if self.dead() {
             return Err(io::Error::other("the disk is dead"));
         }
-        if self.journal_len > 0 {
-            if self.journal.len() == self.journal_len {
-                self.journal.pop_front();
-            }
-            self.journal.push_back(format!("{} {call:?} {}", self.changes, what()));
-        }
+        let changes = self.changes;
+        self.remark(|| format!("{changes} {call:?} {}", what()));
         self.changes += u64::from(call.changes());
         if self.dead() {
             self.dying = true;
@@ -134,7 +140,9 @@ impl Plan {
             return Ok(Verdict::Goes);
         };
         let (.., fault) = self.faults.swap_remove(at);
-        self.faults.iter_mut().filter(|(of, ..)| *of == call).for_each(|(_, left, _)| *left -= 1);
+        // Another fault that was due at this very call falls on the next one.
+        let others = self.faults.iter_mut().filter(|(of, ..)| *of == call);
+        others.for_each(|(_, left, _)| *left = left.saturating_sub(1));
         Ok(Verdict::Fails(fault.error()))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::model::{Model, show};
 use crate::workload::Run;
-use crate::{number, row};
+use crate::{amount, row};
 use hearth_disk::sim::{Rng, SimDisk};
 use hearth_disk::{Disk, OpenMode};
 use hearth_littable::{Direction, LittError, Table};
@@ -11,8 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Flips in the everyday test.
-const FLIPS: u64 = 4_000;
+/// Flips in the quick, the everyday and the full test.
+const FLIPS: [u64; 3] = [400, 2_000, 8_000];
 
 /// What flips did.
 #[derive(Debug, Default)]
@@ -183,7 +183,7 @@ fn names(error: &LittError, file: &Path) -> bool {
 
 #[test]
 fn every_flip_is_found_and_none_is_served() {
-    let count = number("HEARTH_FAULT_FLIPS").unwrap_or(FLIPS);
+    let count = amount("HEARTH_FAULT_FLIPS", FLIPS);
     let mut all = Report::default();
     let stores = count.div_ceil(400);
     for seed in 0..stores {

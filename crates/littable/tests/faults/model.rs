@@ -52,6 +52,8 @@ pub struct Model {
     pub ordered: bool,
     /// Positions with the number of groups before them.
     pub positions: Vec<(u64, usize)>,
+    /// Whether groups that are not durable may be errors, never other bytes: a sync that fails takes them with it.
+    pub doubtful: bool,
     /// Every key that was ever tried: with what value, so that a second life of a key can be told.
     keys: HashSet<Vec<u8>>,
 }
@@ -71,6 +73,12 @@ impl Model {
         group.number.is_some_and(|number| number < floor)
     }
 
+    /// What counts, in a line for the journal.
+    pub fn summary(&self) -> String {
+        let Self { log, durable, drained, floor, floor_asked, .. } = self;
+        format!("{} groups, {durable} durable, {drained} drained, floor {floor} of {floor_asked}", log.len())
+    }
+
     /// Takes back everything behind the first `len` groups.
     pub fn truncate(&mut self, len: usize) {
         self.log.truncate(len);
@@ -79,9 +87,31 @@ impl Model {
         self.positions.retain(|(_, groups)| *groups <= len);
     }
 
+    /// Compares a table in which a cut back to the first `groups` groups failed: those must be there, and of the others
+    /// any number, in order. The model is then what the table shows; only those that had to stay are durable.
+    pub fn settle_cut(&mut self, table: &Arc<Table>, groups: usize) -> Verdict {
+        let (durable, drained) = (self.durable.min(groups), self.drained.min(groups));
+        let floors = (self.floor, self.floor_asked);
+        let there = |model: &Self, upto: usize| {
+            model.log[..upto].iter().filter(|group| !model.prunable(group, floors.1)).count()
+        };
+        let (durable, drained) = (there(self, durable), there(self, drained));
+        let safe = if self.doubtful { groups.min(self.durable) } else { groups };
+        let verdict = self.judge(table, safe);
+        // Settling has dropped what the floor took, and perhaps not all that it may take.
+        (self.durable, self.drained) = (durable.min(self.log.len()), drained.min(self.log.len()));
+        (self.floor, self.floor_asked) = floors;
+        verdict
+    }
+
     /// Compares a table that was opened after a fault with what it must hold; `safe` groups must be there. The model
     /// is then what the table holds.
     pub fn settle(&mut self, table: &Arc<Table>, safe: usize) -> Verdict {
+        self.doubtful = false;
+        self.judge(table, safe)
+    }
+
+    fn judge(&mut self, table: &Arc<Table>, safe: usize) -> Verdict {
         let mut verdict = Verdict::default();
         let floor = table.floor();
         if floor < self.floor || floor > self.floor_asked {
@@ -89,11 +119,11 @@ impl Model {
             verdict.wrong(|| format!("floor is {floor}, acknowledged {acked}, asked for {asked}"));
         }
         let survivors = match read_all(table, Direction::Forward) {
-            Ok(survivors) => survivors,
-            Err(error) => {
+            (_, Some(error)) if !self.doubtful => {
                 verdict.lost(|| format!("iterator: {error}"));
                 return verdict;
             }
+            (survivors, _) => survivors,
         };
         let places: HashMap<&[u8], usize> =
             self.log.iter().enumerate().map(|(at, group)| (group.key.as_slice(), at)).collect();
@@ -117,7 +147,8 @@ impl Model {
         }
         let reach = if self.ordered { last.map_or(0, |last| last + 1).max(safe) } else { safe };
         for (at, group) in self.log.iter().enumerate() {
-            if at < reach && !there[at] && !self.prunable(group, self.floor_asked) {
+            let excused = self.prunable(group, self.floor_asked) || self.is_doubtful(at);
+            if at < reach && !there[at] && !excused {
                 let (durable, len) = (self.durable, self.log.len());
                 let what = || {
                     format!("record {at} of {len} is gone ({safe} safe, {durable} durable, last {last:?})")
@@ -154,10 +185,12 @@ impl Model {
     pub fn compare(&self, table: &Arc<Table>) -> Verdict {
         let mut verdict = Verdict::default();
         let floor = self.floor;
-        for group in &self.log {
+        for (at, group) in self.log.iter().enumerate() {
             let key = || show(&group.key);
             let below = self.prunable(group, floor);
+            let doubtful = self.is_doubtful(at);
             match table.get(&group.key) {
+                Err(LittError::Corrupt { .. } | LittError::Io { .. }) if doubtful => {}
                 Ok(Some(value)) if *value == *group.value => {}
                 Ok(None) | Err(LittError::Pruned { .. }) if below => continue,
                 Ok(Some(_)) => verdict.wrong(|| format!("get {}: other bytes", key())),
@@ -170,6 +203,7 @@ impl Model {
             for (key, range) in &group.secondary {
                 let part = &group.value[range.start as usize..range.end as usize];
                 match table.get(key) {
+                    Err(LittError::Corrupt { .. } | LittError::Io { .. }) if doubtful => {}
                     Ok(Some(value)) if *value == *part => {}
                     Ok(Some(_)) => verdict.wrong(|| format!("get of secondary {}: other bytes", show(key))),
                     Ok(None) => verdict.lost(|| format!("get of secondary {}: nothing", show(key))),
@@ -178,22 +212,29 @@ impl Model {
             }
             let (third, end) = (group.value.len() as u32 / 3, group.value.len() as u32);
             match table.get_range(&group.key, third..end) {
+                Err(LittError::Corrupt { .. } | LittError::Io { .. }) if doubtful => {}
                 Ok(Some(part)) if *part == group.value[third as usize..] => {}
                 Err(error) => verdict.lost(|| format!("get_range of {}: {error}", key())),
                 other => verdict.wrong(|| format!("get_range of {}: {other:?}", key())),
             }
         }
         for direction in [Direction::Forward, Direction::Reverse] {
-            match read_all(table, direction) {
-                Ok(records) => self.compare_order(records, direction, &mut verdict),
-                Err(error) => verdict.lost(|| format!("iterator: {error}")),
-            }
+            let (records, error) = read_all(table, direction);
+            // Where nothing is in doubt there is no error; else what is not in doubt comes all the same.
+            let error = error.filter(|_| !self.is_doubtful(self.log.len()));
+            error.into_iter().for_each(|error| verdict.lost(|| format!("iterator: {error}")));
+            self.compare_order(records, direction, &mut verdict);
         }
         match table.get(b"never written") {
             Ok(None) => {}
             other => verdict.wrong(|| format!("a key that was never written: {other:?}")),
         }
         verdict
+    }
+
+    /// Whether a group may be an error.
+    fn is_doubtful(&self, at: usize) -> bool {
+        self.doubtful && at >= self.durable
     }
 
     fn compare_order(&self, mut records: Vec<Record>, direction: Direction, verdict: &mut Verdict) {
@@ -205,10 +246,10 @@ impl Model {
             records.sort_by_key(|record| place(&record.key));
         }
         let mut records = records.iter().peekable();
-        for group in &self.log {
+        for (at, group) in self.log.iter().enumerate() {
             if records.peek().is_some_and(|record| same(group, record)) {
                 records.next();
-            } else if !self.prunable(group, self.floor) {
+            } else if !self.prunable(group, self.floor) && !self.is_doubtful(at) {
                 verdict.lost(|| format!("the {direction:?} iterator lacks {}", show(&group.key)));
             }
         }
@@ -226,8 +267,21 @@ impl Verdict {
     }
 }
 
-fn read_all(table: &Arc<Table>, direction: Direction) -> Result<Vec<Record>, LittError> {
-    table.iter(direction)?.collect()
+/// The records that an iterator gives, and its first error.
+fn read_all(table: &Arc<Table>, direction: Direction) -> (Vec<Record>, Option<LittError>) {
+    let (mut records, mut first) = (Vec::new(), None);
+    match table.iter(direction) {
+        Ok(iter) => {
+            for record in iter {
+                match record {
+                    Ok(record) => records.push(record),
+                    Err(error) => first = first.or(Some(error)),
+                }
+            }
+        }
+        Err(error) => first = Some(error),
+    }
+    (records, first)
 }
 
 fn same(group: &Written, record: &Record) -> bool {

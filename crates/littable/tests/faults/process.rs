@@ -2,7 +2,7 @@
 //!
 //! Both run this test's binary again, as a child that works in a folder and says through a pipe what is safe.
 
-use crate::{number, row};
+use crate::{amount, row};
 use hearth_littable::{LittError, Littable, StoreOptions, Table, TableOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Deaths in the everyday test.
-const KILLS: u64 = 20;
+/// Deaths in the quick, the everyday and the full test.
+const KILLS: [u64; 3] = [5, 20, 100];
 const DIR: &str = "HEARTH_FAULT_DIR";
 
 fn open(dir: &Path) -> Result<(Littable, Arc<Table>), LittError> {
@@ -65,7 +65,7 @@ fn start(dir: &Path) -> Child {
 #[test]
 fn nothing_acknowledged_is_lost_by_kill_9() {
     let dir = tempfile::tempdir().unwrap();
-    let kills = number("HEARTH_FAULT_KILLS").unwrap_or(KILLS);
+    let kills = amount("HEARTH_FAULT_KILLS", KILLS);
     let (mut lost, mut wrong, mut safe) = (0, 0, 0);
     for kill in 0..kills {
         let mut child = start(dir.path());

@@ -66,8 +66,8 @@ pub struct Run {
     numbered: bool,
     /// Numbers the keys.
     next: u64,
-    /// Whether a cut back failed on the way.
-    half_cut: bool,
+    /// A cut back that failed on the way: to how many groups.
+    half_cut: Option<usize>,
     /// Groups that must be there at the next open.
     safe: usize,
     /// The kind of fault that the next judgement is about.
@@ -114,7 +114,7 @@ impl Run {
             model,
             tally: Tally::default(),
             next: 0,
-            half_cut: false,
+            half_cut: None,
             safe: 0,
             last: Kind::PowerCut,
         }
@@ -209,7 +209,8 @@ impl Run {
 
     fn step(&mut self, table: &Arc<Table>) -> After {
         let before = self.model.log.len();
-        let result = match self.rng.below(100) {
+        let what = self.rng.below(100);
+        let result = match what {
             0..=39 => {
                 let group = self.group();
                 self.put(table, vec![group])
@@ -245,12 +246,13 @@ impl Run {
             }
             _ => {
                 let verdict = self.model.compare(table);
-                if !self.disk.is_dead() && self.last != Kind::Io {
+                if !self.disk.is_dead() {
                     self.tally.judge(self.last, verdict);
                 }
                 Ok(())
             }
         };
+        self.disk.remark(|| format!("-- step {what}: {result:?}; {}", self.model.summary()));
         match result {
             Ok(()) => After::Goes,
             Err(error) => self.failed(table, &error),
@@ -265,15 +267,17 @@ impl Run {
         }
         let (position, groups) = self.model.positions[self.rng.below(choices) as usize];
         let result = table.cut(position);
+        // Those behind it, also where all that lies between was collected.
+        self.model.positions.retain(|(at, _)| *at <= position);
         match &result {
-            // Its segment may have been collected; then nothing is dropped.
-            Err(LittError::NoSuchPosition { .. }) if self.model.floor_asked > 0 => return Ok(()),
             Ok(()) => self.model.truncate(groups),
-            // On the way, any part of what was to go may be gone.
+            // It was read-only before.
+            Err(LittError::ReadOnly { .. }) => {}
+            // Any part of what was to go may be gone.
             Err(_) => {
                 self.model.durable = self.model.durable.min(groups);
                 self.model.drained = self.model.drained.min(groups);
-                self.half_cut = true;
+                self.half_cut = Some(groups);
             }
         }
         result
@@ -323,24 +327,20 @@ impl Run {
         if self.disk.is_dead() {
             return After::Ended;
         }
-        if std::mem::take(&mut self.half_cut) {
-            // Some of what was to go is gone: only opening again says what.
-            return After::Ended;
-        }
         let mut verdict = Verdict::default();
         match error {
             LittError::Io { .. } | LittError::ReadOnly { .. } if self.last != Kind::PowerCut => {}
             error => verdict.wrong(|| format!("refused without a fault: {error}")),
         }
-        let mut found = self.model.compare(table);
+        let before = self.model.clone();
+        verdict.add(match self.half_cut.take() {
+            Some(groups) => self.model.settle_cut(table, groups),
+            None => self.model.compare(table),
+        });
         if self.disk.is_dead() {
+            self.model = before;
             return After::Ended;
         }
-        // A sync that fails takes bytes with it that were not acknowledged: they are errors then, never other bytes.
-        if self.last == Kind::Io {
-            found.lost = 0;
-        }
-        verdict.add(found);
         self.tally.judge(self.last, verdict);
         let group = self.group();
         match self.put(table, vec![group]) {
@@ -366,11 +366,13 @@ impl Run {
             }
             _ => {
                 self.last = Kind::Io;
+                self.model.doubtful = true;
                 let call = [Call::Sync, Call::SyncDir][self.rng.below(2) as usize];
                 self.disk.fail(call, self.rng.below(8), Fault::Io);
             }
         }
         self.tally.tried[self.last as usize] += 1;
+        self.disk.remark(|| format!("-- disturbed: {:?}", self.last));
     }
 
     /// One round: open, judge, work, end.
@@ -402,15 +404,17 @@ impl Run {
             drop((table, store));
             return self.end();
         }
+        self.disk.remark(|| format!("-- opened: {verdict:?}; {}", self.model.summary()));
         self.tally.judge(self.last, verdict);
         self.last = Kind::PowerCut;
-        self.half_cut = false;
+        self.half_cut = None;
         let disturbed = self.rng.chance(1, 3).then(|| self.rng.below(STEPS));
         for step in 0..1 + self.rng.below(STEPS) {
             if disturbed == Some(step) {
                 self.disturb();
             }
-            if self.step(&table) == After::Ended {
+            // What a dead disk answers acknowledges nothing: a flush has nothing to do after a put that failed.
+            if self.step(&table) == After::Ended || self.disk.is_dead() {
                 break;
             }
             if self.last == Kind::Full && self.rng.chance(1, 8) {
@@ -462,6 +466,11 @@ impl Run {
     /// The machine or the process dies; what was open is dropped on a dead disk.
     fn end_with<T>(&mut self, open: T) {
         let seed = self.rng.next_u64();
+        self.disk.remark(|| format!("-- end; {}", self.model.summary()));
+        if self.model.doubtful {
+            // A sync that fails leaves nothing in the system's hands: what was not durable may be lost to it.
+            self.model.drained = self.model.durable;
+        }
         let next = if self.rng.chance(1, 4) {
             self.last = Kind::Kill;
             // What was handed to the operating system survives this; a power cut before the next open may take it still.
@@ -474,6 +483,7 @@ impl Run {
             self.disk.power_cut(seed)
         };
         self.tally.tried[self.last as usize] += 1;
+        next.remark(|| format!("-- {:?}, {} groups are safe", self.last, self.safe));
         drop(open);
         self.disk = next;
     }
@@ -488,6 +498,7 @@ impl Run {
         if let Ok((_store, table)) = self.open() {
             let safe = self.model.durable;
             let mut verdict = self.model.settle(&table, safe);
+            self.disk.remark(|| format!("-- opened at last: {verdict:?}; {}", self.model.summary()));
             match table.scrub() {
                 Ok(report) if report.damage.is_empty() => {}
                 Ok(report) => verdict.wrong(|| format!("scrub finds {:?}", report.damage)),
