@@ -1,8 +1,12 @@
 // The generated chain that benches run on: made once a machine, kept in the cache.
+import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { cargo } from '../../native/setup/cargo.mjs'
 import { CACHE, ROOT } from '../../native/setup/env.mjs'
+
+/** The machine's own target, by name: the build of the core names it too, so that its compiled dependencies serve here. */
+const host = () => /^host: (.*)$/m.exec(execFileSync('rustc', ['-vV'], { encoding: 'utf8' }))[1]
 
 /** Changes whenever the generator makes another chain for the same numbers. */
 const GENERATOR = 2
@@ -17,7 +21,7 @@ export async function generatedChain({ blocks, least, most }) {
   if (!fs.existsSync(facts)) {
     fs.rmSync(dir, { recursive: true, force: true })
     fs.mkdirSync(dir, { recursive: true })
-    const example = ['run', '--release', '--quiet', '-p', 'hearth-chain', '--example', 'generate_chain', '--']
+    const example = ['run', '--release', '--quiet', '--target', host(), '-p', 'hearth-chain', '--example', 'generate_chain', '--']
     const status = await cargo([...example, dir, String(blocks), String(least), String(most)], { cwd: ROOT })
     if (status !== 0) throw new Error('the generator of the bench chain failed')
   }
