@@ -181,7 +181,7 @@ fn read(ctx: &Ctx, index: u32, path: &Path, last: bool) -> Result<Option<Read>, 
             return Err(LittError::corrupt(path, 0, "segment header"));
         }
         if ctx.may_write() {
-            crate::doc::remove_if_there(&*ctx.disk, path)?;
+            remove_file(ctx, path)?;
         }
         return Ok(None);
     };
@@ -269,15 +269,18 @@ fn cut_torn(
         let goes_on = next.is_some_and(|(found, _)| {
             !one_shard || found.head.sequence.is_some() && found.head.sequence == behind
         });
-        match bad {
-            // A footer that was not written whole, on a full disk: no record is missing before those that follow, and
-            // those may be durable.
-            Some(at) if at == read.end && goes_on => footless.push(number),
-            Some(at) => {
-                torn = Some((number, at));
-                break;
-            }
-            None => {}
+        // A footer that was not written whole, by a power cut or on a full disk: no record is missing before those that
+        // follow, and those may be durable. With several shards only its length tells it from a damaged record.
+        let like_a_footer = read.file_len.saturating_sub(read.end) <= FOOTER_BYTES as u64;
+        if read.garbage
+            && goes_on
+            && bad.is_none_or(|at| at == read.end)
+            && (one_shard || bad.is_some() || like_a_footer)
+        {
+            footless.push(number);
+        } else if let Some(at) = bad {
+            torn = Some((number, at));
+            break;
         }
     }
     for number in footless {
@@ -354,8 +357,12 @@ fn drop_empty(
 
 /// Removes a segment's file, durably: from the back, so that a death in between leaves no gap.
 fn remove_segment(ctx: &Ctx, segment: &Segment) -> Result<(), LittError> {
-    crate::doc::remove_if_there(&*ctx.disk, &segment.path)?;
-    let dir = segment.path.parent().unwrap_or(&ctx.home);
+    remove_file(ctx, &segment.path)
+}
+
+fn remove_file(ctx: &Ctx, path: &Path) -> Result<(), LittError> {
+    crate::doc::remove_if_there(&*ctx.disk, path)?;
+    let dir = path.parent().unwrap_or(&ctx.home);
     ctx.disk.sync_dir(dir).map_err(LittError::io(dir))
 }
 
