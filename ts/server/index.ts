@@ -4,7 +4,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
 import { createApp } from './app.ts'
-import { TIMEOUT_CHECK_MS_MAX, TIMEOUT_CHECKS } from './limits.ts'
+import { SEND_AHEAD_BYTES, TIMEOUT_CHECK_MS_MAX, TIMEOUT_CHECKS } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
 import { createWebSocketEndpoint } from './websocket.ts'
 
@@ -58,7 +58,7 @@ export async function startServer(
     report,
     onConnect,
   })
-  const options = timeouts(settings)
+  const options = { ...timeouts(settings), highWaterMark: SEND_AHEAD_BYTES }
   const httpServer = http.createServer(options, getRequestListener(app.fetch))
   const wsServer = http.createServer(options, (_, response) => {
     response

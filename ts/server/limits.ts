@@ -18,6 +18,9 @@ export const REFUSED_BODY_BYTES_MAX = 64 * 1024 * 1024
 /** How long answers that are under way may take once the node stops, in milliseconds. */
 export const STOP_MS_MAX = 5000
 
+/** Bytes of an answer that may wait in a connection before its maker waits too: enough that making and sending overlap. */
+export const SEND_AHEAD_BYTES = 256 * 1024
+
 /** How often a WebSocket client is asked whether it is there, in milliseconds; no answer until the next time ends the connection. */
 export const PING_EVERY_MS = 30_000
 
