@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Size of a chunk, in bytes; the last may be smaller.
-pub const CHUNK_BYTES: usize = 256 * 1024;
+pub const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Chunks that may wait for the reader; the job pauses beyond.
 pub const CHUNKS_WAITING: usize = 8;
