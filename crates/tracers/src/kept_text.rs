@@ -65,9 +65,9 @@ impl MemoryText {
         }
         let (first, last) = std::mem::take(&mut self.changed);
         let last = last.min(self.words);
-        for index in first..last {
+        for (index, word) in memory.iter().enumerate().take(last).skip(first) {
             let at = index * WORD_TEXT_BYTES + 3;
-            self.text[at..at + WORD_DIGITS].copy_from_slice(&word_digits(&memory[index]));
+            self.text[at..at + WORD_DIGITS].copy_from_slice(&word_digits(word));
         }
         self.text.reserve((memory.len() - self.words) * WORD_TEXT_BYTES);
         let mut tail = Tail::new(&mut self.text);

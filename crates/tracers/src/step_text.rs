@@ -174,11 +174,11 @@ const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
 #[inline(always)]
 const fn eight_digits(value: u64) -> u64 {
     // Two numbers of four digits, four of two, eight of one. The factors are reciprocals, exact for what they divide.
-    let fours = (value / 10_000) << 32 | value % 10_000;
+    let fours = ((value / 10_000) << 32) | (value % 10_000);
     let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
-    let twos = hundreds << 16 | (fours - hundreds * 100);
+    let twos = (hundreds << 16) | (fours - hundreds * 100);
     let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
-    tens << 8 | (twos - tens * 10)
+    (tens << 8) | (twos - tens * 10)
 }
 
 /// The eight hex digits of a number as ASCII, the first one in the highest byte.
