@@ -101,6 +101,18 @@ impl Fault {
         matches!(self, Self::Reverted)
     }
 
+    /// Whether an instruction failed before the reference tells of it as one that runs.
+    pub(crate) fn is_unpaid(&self) -> bool {
+        matches!(
+            self,
+            Self::OutOfGas
+                | Self::GasRefused(_)
+                | Self::GasUintOverflow
+                | Self::StackUnderflow { .. }
+                | Self::StackOverflow { .. }
+        )
+    }
+
     /// The fault of a call that ended without a failing instruction.
     /// `refused` finds out why a precompiled contract refused its input.
     pub(crate) fn of_call(result: InstructionResult, refused: impl FnOnce() -> Self) -> Option<Self> {

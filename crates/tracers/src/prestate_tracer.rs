@@ -6,7 +6,6 @@
 //! transaction when they are first needed, the state after it from its write set.
 
 use crate::classify::Failure;
-use crate::fault::Fault;
 use crate::json::JsonWriter;
 use crate::memory::copy_padded;
 use crate::prestate_render as render;
@@ -272,18 +271,6 @@ fn code(context: &mut EvmContext<'_>, carried: Option<Bytecode>, hash: B256) -> 
     }
 }
 
-/// Whether an instruction failed before the reference tells of it as one that runs.
-pub(crate) fn is_unpaid(fault: &Fault) -> bool {
-    matches!(
-        fault,
-        Fault::OutOfGas
-            | Fault::GasRefused(_)
-            | Fault::GasUintOverflow
-            | Fault::StackUnderflow { .. }
-            | Fault::StackOverflow { .. }
-    )
-}
-
 /// The result of an instruction that failed.
 pub(crate) fn failed_with(interpreter: &mut Interpreter) -> Option<InstructionResult> {
     match interpreter.bytecode.action() {
@@ -312,7 +299,7 @@ impl<'a> Inspector<EvmContext<'a>> for PrestateTracer {
         let Some(look) = self.look.take() else { return };
         if let Some(result) = failed_with(interpreter) {
             let fault = Failure::of(interpreter, &self.before).classify(result, context);
-            if is_unpaid(&fault) {
+            if fault.is_unpaid() {
                 return;
             }
         }

@@ -8,7 +8,6 @@
 use crate::classify::Failure;
 use crate::drive::{Engine, Replay};
 use crate::error::TraceError;
-use crate::fault::Fault;
 use crate::hooks::delegate_hooks;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
@@ -242,7 +241,8 @@ impl<'l, 'w> Writing<'l, 'w> {
                 context.journal_mut().sload(contract, logger.slot).map_or(U256::ZERO, |load| load.data);
             logger.lines.storage(json, contract, logger.slot, value);
         }
-        if is_told(&fault) {
+        // The reference learns of other faults after the step was told.
+        if fault.is_unpaid() {
             json.raw(b",\"error\":");
             json.string(&fault.to_string());
         }
@@ -308,18 +308,6 @@ impl<'l, 'w> Writing<'l, 'w> {
         }
         self.logger.lines.enter(self.logger.refunds.len() + 1);
     }
-}
-
-/// Whether a step says why it failed: the reference learns of other faults after the step was told.
-fn is_told(fault: &Fault) -> bool {
-    matches!(
-        fault,
-        Fault::OutOfGas
-            | Fault::GasRefused(_)
-            | Fault::GasUintOverflow
-            | Fault::StackUnderflow { .. }
-            | Fault::StackOverflow { .. }
-    )
 }
 
 /// What the transaction's authorisations add to the refund counter before anything runs (EIP-7702): each one that was
