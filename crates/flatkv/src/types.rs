@@ -16,6 +16,9 @@ pub const DEFAULT_MAX_OPEN_FILES: i32 = 512;
 /// Default size at which a WAL segment is closed, in bytes.
 pub const DEFAULT_SEGMENT_BYTES: u64 = 64 << 20;
 
+/// Default number of snapshots that are kept.
+pub const DEFAULT_SNAPSHOT_KEEP: usize = 2;
+
 /// How to open a store.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -35,6 +38,12 @@ pub struct Options {
     pub max_open_files: i32,
     /// Size at which a WAL segment is closed, in bytes.
     pub segment_bytes: u64,
+    /// A snapshot is taken at every height that this divides; 0: only on demand.
+    pub snapshot_interval_blocks: u64,
+    /// Newest snapshots that are kept; at least 1. The WAL is kept from the oldest of them on.
+    pub snapshot_keep: usize,
+    /// Bytes of WAL from which on a snapshot is forced, so that older segments can go; 0: no bound.
+    pub wal_max_bytes: u64,
     /// Where the WAL's files are. RocksDB writes its own.
     pub disk: Arc<dyn Disk>,
     /// Where the store's metrics go.
@@ -60,6 +69,9 @@ impl Options {
             code_cache_bytes: DEFAULT_CODE_CACHE_BYTES,
             max_open_files: DEFAULT_MAX_OPEN_FILES,
             segment_bytes: DEFAULT_SEGMENT_BYTES,
+            snapshot_interval_blocks: 0,
+            snapshot_keep: DEFAULT_SNAPSHOT_KEEP,
+            wal_max_bytes: 0,
             disk: Arc::new(RealDisk),
             metrics: Registry::new(),
             kvdb_metrics: true,
