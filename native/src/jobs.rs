@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, guarded, on_thread, promise};
 use hearth_node::NodeError;
-use hearth_node::jobs::{Job, JobControl, JobError, JobResult};
+use hearth_node::jobs::{Job, JobControl, JobError, JobOutput};
 use napi::bindgen_prelude::Object;
 use napi::{Env, Result};
 use napi_derive::napi;
@@ -42,7 +42,7 @@ impl NativeJob {
         };
         let control = self.control.clone();
         on_thread("hearth-job", settle, failed, move || {
-            let run = || -> std::result::Result<JobResult, JobError> { Job::from_json(&json)?.run(&control) };
+            let run = || -> std::result::Result<JobOutput, JobError> { Job::from_json(&json)?.run(&control) };
             match guarded(|| Ok(run())) {
                 Ok(Ok(result)) => Answer::ok(serde_json::json!(result).to_string().into_bytes()),
                 Ok(Err(error)) => Answer::failed(error.to_json()),

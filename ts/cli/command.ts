@@ -19,3 +19,11 @@ export interface Command extends CommandShape {
   /** Resolves to the exit code. */
   readonly run: (parsed: Parsed, terminal: Terminal) => Promise<number>
 }
+
+/** Commands under one word: `hearth db ls`. */
+export interface CommandFamily {
+  readonly name: string
+  /** One line for the list of commands. */
+  readonly doc: string
+  readonly commands: readonly Command[]
+}

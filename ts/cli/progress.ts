@@ -24,21 +24,25 @@ export function rates(blocks: number, gas: number, ms: number): string {
   return `${(blocks / seconds).toFixed(1)} blocks/s, ${(gas / seconds / 1e6).toFixed(1)} Mgas/s`
 }
 
-/** One line of progress, `ms` after the start. */
-export function progressLine(progress: JobProgress, ms: number, bar: boolean): string {
-  const share = progress.total > 0 ? Math.min(1, progress.done / progress.total) : 0
+/** A bar (on a terminal), the share that is done, `what` and the time left, `ms` after the start. */
+export function progressBar(done: number, total: number, ms: number, bar: boolean, what: string): string {
+  const share = total > 0 ? Math.min(1, done / total) : 0
   const filled = Math.round(share * BAR_CELLS)
   const drawn = bar ? `[${'#'.repeat(filled)}${'.'.repeat(BAR_CELLS - filled)}] ` : ''
   const left = share > 0 && share < 1 ? `, ${duration((ms / share) * (1 - share))} left` : ''
-  const height = progress.height === null ? '' : `block ${progress.height}, `
-  return `${drawn}${(share * 100).toFixed(1)} %, ${height}${rates(progress.blocks, progress.gas, ms)}${left}`
+  return `${drawn}${(share * 100).toFixed(1)} %, ${what}${left}`
+}
+
+/** One line of progress of a job on blocks, `ms` after the start. */
+export function progressLine({ blocks, gas, done, total, height }: JobProgress, ms: number, bar: boolean): string {
+  return progressBar(done, total, ms, bar, `${height === null ? '' : `block ${height}, `}${rates(blocks, gas, ms)}`)
 }
 
 /** Shows a job's progress until it ends; gives its result on. */
-export async function watchJob<T>(job: RunningJob, work: Promise<T>, terminal: Terminal): Promise<T> {
+export async function watchJob<T>(job: RunningJob<T>, work: Promise<T>, terminal: Terminal, lineOf = progressLine): Promise<T> {
   const began = Date.now()
   const show = (): void => {
-    const line = progressLine(job.progress(), Date.now() - began, terminal.interactive)
+    const line = lineOf(job.progress(), Date.now() - began, terminal.interactive)
     terminal.err(terminal.interactive ? `\r\x1b[K${line}` : `${line}\n`)
   }
   const timer = setInterval(show, terminal.interactive ? DRAW_EVERY_MS : LINE_EVERY_MS)

@@ -3,19 +3,20 @@ import { SettingError } from '../config/index.ts'
 import { CoreError } from '../core/error.ts'
 import { ListenError } from '../server/index.ts'
 import { parseArgs, UsageError, unknownCommand } from './args.ts'
-import type { Command, Terminal } from './command.ts'
+import type { Command, CommandFamily, Terminal } from './command.ts'
 import { config } from './commands/config.ts'
+import { db } from './commands/db/index.ts'
 import { dev } from './commands/dev.ts'
 import { exportCommand } from './commands/export.ts'
 import { importCommand } from './commands/import.ts'
 import { init } from './commands/init.ts'
 import { replay } from './commands/replay.ts'
 import { start } from './commands/start.ts'
-import { commandHelp, programHelp } from './help.ts'
+import { commandHelp, listHelp } from './help.ts'
 import { clientVersion } from './version.ts'
 
 /** Every command. */
-export const COMMANDS: readonly Command[] = [init, start, dev, importCommand, exportCommand, replay, config]
+export const COMMANDS: readonly (Command | CommandFamily)[] = [init, start, dev, importCommand, exportCommand, replay, db, config]
 
 /** Exit codes: the work failed; the command line does not read. */
 const FAILED = 1
@@ -25,30 +26,40 @@ const isHelp = (arg: string | undefined): boolean => arg === '--help' || arg ===
 
 /** Runs a command line without the program's name; resolves to the exit code. */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
-  const [name, ...args] = argv
   try {
-    if (name === undefined || isHelp(name)) {
-      terminal.out(programHelp(COMMANDS))
-      return name === undefined ? USAGE : 0
-    }
-    if (name === '--version' || name === '-v') {
+    if (argv[0] === '--version' || argv[0] === '-v') {
       terminal.out(`${clientVersion()}\n`)
       return 0
     }
-    const command = COMMANDS.find((c) => c.name === name)
-    if (command === undefined)
-      throw unknownCommand(
-        name,
-        COMMANDS.map((c) => c.name),
-      )
-    if (args.some(isHelp)) {
-      terminal.out(commandHelp(command))
-      return 0
-    }
-    return await command.run(parseArgs(args, command), terminal)
+    return await runOf('hearth', COMMANDS, argv, terminal)
   } catch (e) {
     return fail(e, terminal)
   }
+}
+
+/** Runs the command that the first word names; `before` is what stands before it on the line. */
+async function runOf(
+  before: string,
+  commands: readonly (Command | CommandFamily)[],
+  [name, ...args]: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  if (name === undefined || isHelp(name)) {
+    terminal.out(listHelp(before, commands))
+    return name === undefined ? USAGE : 0
+  }
+  const command = commands.find((c) => c.name === name)
+  if (command === undefined) {
+    const names = commands.map((c) => c.name)
+    throw unknownCommand(name, names)
+  }
+  const line = `${before} ${name}`
+  if ('commands' in command) return await runOf(line, command.commands, args, terminal)
+  if (args.some(isHelp)) {
+    terminal.out(commandHelp(line, command))
+    return 0
+  }
+  return await command.run(parseArgs(args, command), terminal)
 }
 
 function fail(e: unknown, terminal: Terminal): number {

@@ -1,7 +1,7 @@
 // Offline work on a home that no node has open: making it, import, export.
 
 /** What every job needs to know of storage. */
-interface JobBase {
+export interface JobBase {
   readonly home: string
   readonly fsync: string
   /** Memory for cached blocks of the state database, in bytes. */
@@ -28,7 +28,8 @@ export interface JobProgress {
   /** Blocks executed or written. */
   readonly blocks: number
   readonly gas: number
-  /** Part of the work that is done, of the whole: bytes of input for an import, blocks for an export. 0 of 0 while it is not known. */
+  /** Part of the work that is done, of the whole: bytes of input for an import, blocks for an export, bytes of stores for a
+   * task on them. 0 of 0 while it is not known. */
   readonly done: number
   readonly total: number
   /** Height of the last block done. */
@@ -50,10 +51,10 @@ export interface JobResult {
 }
 
 /** A job under way. */
-export interface RunningJob {
+export interface RunningJob<Result = JobResult> {
   progress(): JobProgress
   /** Rejects with `CoreError`, of the kind `cancelled` after `cancel`; what was done until then stays done. */
-  wait(): Promise<JobResult>
+  wait(): Promise<Result>
   /** Stops after the block under way. */
   cancel(): void
 }

@@ -1,8 +1,9 @@
 // The port over the Rust core. The only file that names the native module; everything crosses as JSON text and bytes.
 import * as native from '../../native/index.js'
 import type { NodeConfig } from './config.ts'
+import type { DbTasks } from './db.ts'
 import { coreErrorFrom } from './error.ts'
-import type { Job, JobProgress, JobResult, RunningJob } from './jobs.ts'
+import type { Job, JobBase, JobProgress, JobResult, RunningJob } from './jobs.ts'
 import type { Core, Operations, ReplayJob, ResultStream, StreamOperations } from './port.ts'
 
 /** First byte of every answer: what follows is a result, or an error value. */
@@ -67,11 +68,20 @@ export async function openNode(config: NodeConfig): Promise<Core> {
 }
 
 /** Starts offline work on a home: making it, import, export. */
-export function startJob(job: Job): RunningJob {
+export const startJob = (job: Job): RunningJob => runJob<JobResult>(job)
+
+/** Starts a task on the stores of a home. */
+export const startDbTask = <Task extends keyof DbTasks>(
+  base: JobBase,
+  task: Task,
+  args: DbTasks[Task]['args'],
+): RunningJob<DbTasks[Task]['report']> => runJob<DbTasks[Task]['report']>({ ...args, ...base, job: 'db', task })
+
+function runJob<Result>(job: object): RunningJob<Result> {
   const running = native.startJob(JSON.stringify(job))
   return {
     progress: () => JSON.parse(running.progress()) as JobProgress,
-    wait: async () => decode<JobResult>(unwrap(await running.wait())),
+    wait: async () => decode<Result>(unwrap(await running.wait())),
     cancel: () => running.cancel(),
   }
 }

@@ -3,6 +3,7 @@
 //! Nothing in here knows HTTP, JSON-RPC, JavaScript or the environment.
 
 mod config;
+pub mod db;
 mod error;
 mod home;
 pub mod jobs;

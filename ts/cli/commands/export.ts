@@ -3,14 +3,10 @@ import path from 'node:path'
 import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
 import { HOME_FLAG, homeOf, settingsOf } from '../home.ts'
-import { runJob, STOPPED_EXIT, storage } from './job.ts'
+import { heightOf, runJob, STOPPED_EXIT, storage } from './job.ts'
 
 function height(text: string | undefined, flag: string): number | undefined {
-  if (text === undefined) return undefined
-  const n = Number(text)
-  if (!/^(\d+|0x[0-9a-fA-F]+)$/.test(text) || !Number.isSafeInteger(n))
-    throw new UsageError(`--${flag} takes a height, not ${JSON.stringify(text)}`)
-  return n
+  return text === undefined ? undefined : heightOf(text, flag)
 }
 
 export const exportCommand: Command = {

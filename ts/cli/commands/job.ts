@@ -3,11 +3,11 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Settings } from '../../config/index.ts'
 import { CoreError } from '../../core/error.ts'
-import type { Job, JobResult } from '../../core/jobs.ts'
+import type { Job, JobResult, RunningJob } from '../../core/jobs.ts'
 import { startJob } from '../../core/native.ts'
 import { UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
-import { watchJob } from '../progress.ts'
+import { type progressLine, watchJob } from '../progress.ts'
 import { onStop } from '../signals.ts'
 
 const MIB = 1024 * 1024
@@ -22,13 +22,25 @@ export const storage = (home: string, settings: Settings): { home: string; fsync
 /** Exit code of work that a signal stopped. */
 export const STOPPED_EXIT = 130
 
+/** What a job came to, and how long it took. */
+export interface Finished<Result> {
+  readonly result: Result
+  readonly ms: number
+}
+
 /** Runs a job to its end; undefined where a signal stopped it after the block under way. */
-export async function runJob(job: Job, terminal: Terminal): Promise<{ result: JobResult; ms: number } | undefined> {
+export const runJob = (job: Job, terminal: Terminal): Promise<Finished<JobResult> | undefined> => finishJob(startJob(job), terminal)
+
+/** Waits for a job with its progress on the terminal; undefined where a signal stopped it. */
+export async function finishJob<Result>(
+  running: RunningJob<Result>,
+  terminal: Terminal,
+  lineOf?: typeof progressLine,
+): Promise<Finished<Result> | undefined> {
   const began = Date.now()
-  const running = startJob(job)
   const forget = onStop(() => running.cancel())
   try {
-    const result = await watchJob(running, running.wait(), terminal)
+    const result = await watchJob(running, running.wait(), terminal, lineOf)
     return { result, ms: Date.now() - began }
   } catch (e) {
     if (e instanceof CoreError && e.kind === 'cancelled') return undefined
@@ -36,6 +48,14 @@ export async function runJob(job: Job, terminal: Terminal): Promise<{ result: Jo
   } finally {
     forget()
   }
+}
+
+/** A height as it is typed, decimal or 0x-hex. */
+export function heightOf(text: string, flag: string): number {
+  const n = Number(text)
+  if (!/^(\d+|0x[0-9a-fA-F]+)$/.test(text) || !Number.isSafeInteger(n))
+    throw new UsageError(`--${flag} takes a height, not ${JSON.stringify(text)}`)
+  return n
 }
 
 /** The absolute path of a file that must be there. */

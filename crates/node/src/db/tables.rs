@@ -1,0 +1,236 @@
+//! Tasks on littable tables: those of a home's ledger, or of a littable elsewhere.
+
+use crate::jobs::{JobControl, JobError, JobProgress};
+use hearth_chain::{ChainError, HomePaths};
+use hearth_ledger::LedgerError;
+use hearth_littable::{LittError, Littable, ScrubReport, StoreOptions, Table, TableInfo};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What keeps a task from its tables.
+#[derive(Debug, thiserror::Error)]
+pub enum TablesError {
+    /// There is no littable.
+    #[error("{} holds no tables: is it a home, or a folder of a littable?", root.display())]
+    NoStore {
+        /// Where it would be.
+        root: PathBuf,
+    },
+    /// There is no such table.
+    #[error("there is no table {table:?}; the tables are {}", known.join(", "))]
+    NoTable {
+        /// The table asked for.
+        table: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// A floor above every record would remove them all.
+    #[error(
+        "table {table} has numbers up to {highest}: a floor of {floor} would remove everything; at most {highest} is allowed"
+    )]
+    FloorTooHigh {
+        /// The table.
+        table: String,
+        /// The floor asked for.
+        floor: u64,
+        /// Highest number of a record.
+        highest: u64,
+    },
+    /// The table's records have no numbers, so that no floor applies to them.
+    #[error("the records of table {table} have no numbers: they are not pruned by height")]
+    NoNumbers {
+        /// The table.
+        table: String,
+    },
+}
+
+/// A littable to work on.
+pub(super) struct Store {
+    roots: Vec<PathBuf>,
+}
+
+/// A name and what stands beside it in a list.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Listed {
+    tables: Vec<ListedTable>,
+    roots: Vec<PathBuf>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListedTable {
+    name: String,
+    keys: u64,
+    bytes: u64,
+}
+
+/// [`TableInfo`] as it crosses.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Info {
+    name: String,
+    shards: u8,
+    segments: u64,
+    open_segments: u64,
+    key_indexes: u64,
+    index_memory_bytes: u64,
+    records: u64,
+    keys: u64,
+    value_bytes: u64,
+    file_bytes: u64,
+    floor: u64,
+    lowest: Option<u64>,
+    highest: Option<u64>,
+}
+
+/// What a scrub of one table found.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Scrubbed {
+    table: String,
+    segments: u64,
+    records: u64,
+    index_pages: u64,
+    bytes: u64,
+    damaged: u64,
+    /// The first of the damaged places, each as a sentence with file and offset.
+    damage: Vec<String>,
+}
+
+/// What pruning did.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Pruned {
+    table: String,
+    floor: u64,
+    segments_removed: u32,
+    bytes_before: u64,
+    bytes_after: u64,
+}
+
+impl Store {
+    pub fn new(home: &Path, roots: &[PathBuf]) -> Self {
+        let roots = if roots.is_empty() { vec![HomePaths::new(home).ledger()] } else { roots.to_vec() };
+        Self { roots }
+    }
+
+    pub fn ls(&self) -> Result<Listed, JobError> {
+        let store = self.read()?;
+        let mut tables = Vec::new();
+        for name in store.table_names().map_err(failed)? {
+            let table = table(&store, &name)?;
+            tables.push(ListedTable { name, keys: table.len(), bytes: table.size() });
+        }
+        Ok(Listed { tables, roots: self.roots.clone() })
+    }
+
+    pub fn info(&self, only: Option<&str>) -> Result<Vec<Info>, JobError> {
+        let store = self.read()?;
+        let tables = chosen(&store, only)?;
+        tables.iter().map(|name| Ok(info(table(&store, name)?.info()))).collect()
+    }
+
+    pub fn scrub(&self, only: Option<&str>, control: &JobControl) -> Result<Vec<Scrubbed>, JobError> {
+        let store = self.read()?;
+        let mut tables = Vec::new();
+        for name in chosen(&store, only)? {
+            tables.push(table(&store, &name)?);
+        }
+        let total = tables.iter().map(|table| table.size()).sum();
+        let (mut done, mut reports) = (0, Vec::new());
+        for table in tables {
+            let report = table.scrub().map_err(failed)?;
+            done += table.size();
+            control.report(JobProgress { done, total, ..JobProgress::default() });
+            control.check()?;
+            reports.push(scrubbed(table.name(), &report));
+        }
+        Ok(reports)
+    }
+
+    pub fn prune(&self, name: &str, floor: u64) -> Result<Pruned, JobError> {
+        known(&self.read()?, name)?;
+        let store = Littable::open(self.options()).map_err(failed)?;
+        let table = table(&store, name)?;
+        let numbers = table.info().numbers;
+        let (_, highest) = numbers.ok_or_else(|| TablesError::NoNumbers { table: name.to_owned() })?;
+        if floor > highest {
+            return Err(TablesError::FloorTooHigh { table: name.to_owned(), floor, highest }.into());
+        }
+        let bytes_before = table.size();
+        table.set_floor(floor).map_err(failed)?;
+        let segments_removed = table.collect().map_err(failed)?;
+        let (floor, bytes_after) = (table.floor(), table.size());
+        Ok(Pruned { table: name.to_owned(), floor, segments_removed, bytes_before, bytes_after })
+    }
+
+    fn options(&self) -> StoreOptions {
+        StoreOptions { roots: self.roots.clone(), ..StoreOptions::new("") }
+    }
+
+    fn read(&self) -> Result<Littable, JobError> {
+        match Littable::open_read_only(self.options()) {
+            Err(LittError::ForeignRoot { path, .. }) => Err(TablesError::NoStore { root: path }.into()),
+            Err(LittError::Io { path, source }) if source.kind() == std::io::ErrorKind::NotFound => {
+                Err(TablesError::NoStore { root: path }.into())
+            }
+            opened => opened.map_err(failed),
+        }
+    }
+}
+
+/// The tables that are meant, by name.
+fn chosen(store: &Littable, only: Option<&str>) -> Result<Vec<String>, JobError> {
+    match only {
+        None => store.table_names().map_err(failed),
+        Some(name) => known(store, name).map(|()| vec![name.to_owned()]),
+    }
+}
+
+fn known(store: &Littable, table: &str) -> Result<(), JobError> {
+    let known = store.table_names().map_err(failed)?;
+    match known.iter().any(|name| name == table) {
+        true => Ok(()),
+        false => Err(TablesError::NoTable { table: table.to_owned(), known }.into()),
+    }
+}
+
+fn table(store: &Littable, name: &str) -> Result<Arc<Table>, JobError> {
+    store.options_of(name).and_then(|options| store.table(options)).map_err(failed)
+}
+
+fn failed(error: LittError) -> JobError {
+    JobError::Chain(ChainError::Ledger(LedgerError::Table(error)))
+}
+
+fn info(info: TableInfo) -> Info {
+    Info {
+        name: info.name,
+        shards: info.shards,
+        segments: info.segments,
+        open_segments: info.open_segments,
+        key_indexes: info.runs,
+        index_memory_bytes: info.index_memory_bytes,
+        records: info.records,
+        keys: info.keys,
+        value_bytes: info.value_bytes,
+        file_bytes: info.bytes,
+        floor: info.floor,
+        lowest: info.numbers.map(|(lowest, _)| lowest),
+        highest: info.numbers.map(|(_, highest)| highest),
+    }
+}
+
+fn scrubbed(table: &str, report: &ScrubReport) -> Scrubbed {
+    Scrubbed {
+        table: table.to_owned(),
+        segments: report.segments,
+        records: report.records,
+        index_pages: report.index_pages,
+        bytes: report.bytes,
+        damaged: report.damaged,
+        damage: report.damage.iter().map(ToString::to_string).collect(),
+    }
+}

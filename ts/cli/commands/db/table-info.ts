@@ -1,0 +1,31 @@
+// hearth db table-info: what there is of each table. Works beside a running node.
+import type { TableInfo } from '../../../core/db.ts'
+import type { Command } from '../../command.ts'
+import { rootsOf, runTask, TABLE_FLAGS } from './task.ts'
+import { bytesText, pairs } from './text.ts'
+
+const heights = ({ lowest, highest }: TableInfo): string => (lowest === null ? 'none' : `${lowest} to ${highest}`)
+
+const infoText = (info: TableInfo): string =>
+  pairs([
+    ['table', info.name],
+    ['shards', info.shards],
+    ['segments', `${info.segments} (${info.openSegments} open)`],
+    ['key indexes', `${info.keyIndexes}, ${bytesText(info.indexMemoryBytes)} in memory`],
+    ['records', info.records],
+    ['keys', info.keys],
+    ['values', bytesText(info.valueBytes)],
+    ['files', bytesText(info.fileBytes)],
+    ['heights', heights(info)],
+    ['floor', info.floor],
+  ])
+
+export const tableInfo: Command = {
+  name: 'table-info',
+  doc: 'Print segments, keys, sizes and heights of a table, also beside a running node.',
+  flags: { ...TABLE_FLAGS, table: { value: 'T', doc: 'The table. Default: every table.' } },
+  run: (parsed, terminal) =>
+    runTask(parsed, terminal, 'tableInfo', { roots: rootsOf(parsed), table: parsed.flags.get('table') }, (infos) =>
+      infos.map(infoText).join('\n'),
+    ),
+}

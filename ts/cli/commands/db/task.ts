@@ -1,0 +1,53 @@
+// What the commands of `hearth db` share: their flags, and running a task with its progress.
+import path from 'node:path'
+import type { DbTasks } from '../../../core/db.ts'
+import type { JobProgress } from '../../../core/jobs.ts'
+import { startDbTask } from '../../../core/native.ts'
+import { type Flag, type Parsed, UsageError } from '../../args.ts'
+import type { Terminal } from '../../command.ts'
+import { HOME_FLAG, homeOf, settingsOf } from '../../home.ts'
+import { progressBar } from '../../progress.ts'
+import { finishJob, STOPPED_EXIT, storage } from '../job.ts'
+import { bytesText } from './text.ts'
+
+/** Flags of every command of `hearth db`. */
+export const DB_FLAGS: Readonly<Record<string, Flag>> = { ...HOME_FLAG, json: { doc: 'Print the report as JSON.' } }
+
+/** Flags of the commands on tables. */
+export const TABLE_FLAGS: Readonly<Record<string, Flag>> = {
+  ...DB_FLAGS,
+  root: { value: 'DIR', many: true, doc: 'A folder of a littable, once for each of its roots. Default: the ledger of the home.' },
+}
+
+/** The folders given with --root. */
+export const rootsOf = (parsed: Parsed): string[] => (parsed.lists.get('root') ?? []).map((dir) => path.resolve(dir))
+
+/** A flag that must be given. */
+export function required(parsed: Parsed, flag: string): string {
+  const value = parsed.flags.get(flag)
+  if (value === undefined) throw new UsageError(`--${flag} is missing`)
+  return value
+}
+
+/** How far a task on `done` of `total` bytes is. */
+export function bytesLine({ done, total }: JobProgress, ms: number, bar: boolean): string {
+  const rate = bytesText((done * 1000) / Math.max(ms, 1))
+  return progressBar(done, total, ms, bar, `${bytesText(done)} of ${bytesText(total)}, ${rate}/s`)
+}
+
+/** Runs a task to its end and prints its report, as text or as JSON; resolves to the exit code. */
+export async function runTask<Task extends keyof DbTasks>(
+  parsed: Parsed,
+  terminal: Terminal,
+  task: Task,
+  args: DbTasks[Task]['args'],
+  text: (report: DbTasks[Task]['report']) => string,
+  exitCode: (report: DbTasks[Task]['report']) => number = () => 0,
+): Promise<number> {
+  const home = homeOf(parsed)
+  const { settings } = settingsOf(parsed, home, terminal)
+  const done = await finishJob(startDbTask(storage(home, settings), task, args), terminal, bytesLine)
+  if (done === undefined) return STOPPED_EXIT
+  terminal.out(parsed.flags.has('json') ? `${JSON.stringify(done.result, null, 2)}\n` : text(done.result))
+  return exitCode(done.result)
+}
