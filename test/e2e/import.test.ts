@@ -65,7 +65,7 @@ describe('import', () => {
     expect((await rpc(node.url, 'eth_getBalance', [`0x${'1007'.padStart(40, '0')}`, '0x7'])).result).toBe('0x1')
     const busy = hearth(['import', '--home', home('a'), chain])
     expect(busy.status).toBe(1)
-    expect(busy.stderr).toMatch(/^error: .*in use/)
+    expect(busy.stderr).toMatch(new RegExp(`^error: .* is in use by process ${node.pid} on `))
     expect(await node.stop()).toBe(0)
   })
 

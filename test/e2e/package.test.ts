@@ -1,5 +1,6 @@
 // The package as a script imports it: the same core, typed, without a server.
 import fs from 'node:fs'
+import os from 'node:os'
 import { CoreError, devAccounts, nodeConfig, openNode, resolveSettings } from 'hearth'
 import { afterAll, expect, it } from 'vitest'
 import { tempHome } from './harness.ts'
@@ -22,6 +23,7 @@ it('opens a node, asks it, and closes it', async () => {
   const refused = await openNode(nodeConfig(home, 'dev', settings)).catch((e: unknown) => e)
   expect(refused).toBeInstanceOf(CoreError)
   expect((refused as CoreError).kind).toBe('home_in_use')
+  expect((refused as CoreError).message).toBe(`${home} is in use by process ${process.pid} on ${os.hostname()}`)
   await node.close()
   await node.close()
   await expect(node.request('chainId', undefined)).rejects.toMatchObject({ kind: 'closed' })

@@ -88,7 +88,7 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   genesis_not_traceable: { code: CODE.server, message: 'genesis is not traceable' },
   header_not_found: { code: CODE.server, message: 'header not found, or header for hash not found' },
   home_empty: { code: CODE.internal, message: 'HOME holds no chain yet: …' },
-  home_in_use: { code: CODE.internal, message: 'HOME is in use by another process' },
+  home_in_use: { code: CODE.internal, message: 'HOME is in use by process PID on HOST' },
   home_incompatible: { code: CODE.internal, message: 'HOME cannot be used: REASON' },
   home_not_empty: { code: CODE.internal, message: 'HOME holds a chain already' },
   import: { code: CODE.internal, message: 'REASON' },

@@ -2,7 +2,7 @@
 
 use alloy_primitives::B256;
 use hearth_evm::{BlockError, SpecError};
-use hearth_flatkv::FlatKvError;
+use hearth_flatkv::{FlatKvError, Holder, LockError};
 use hearth_ledger::LedgerError;
 use hearth_primitives::{Height, StateError};
 use std::path::{Path, PathBuf};
@@ -170,12 +170,21 @@ pub enum ChainError {
 }
 
 impl ChainError {
-    /// Whether another process has the home open: a home has a lock for each of its stores.
-    pub fn is_home_in_use(&self) -> bool {
+    /// The lock that a process has which has the home open, where that is the error: a home has a lock for each of
+    /// its stores.
+    pub fn home_in_use(&self) -> Option<&LockError> {
         match self {
-            Self::Store(error) => matches!(error, FlatKvError::Locked { .. }),
-            Self::Ledger(LedgerError::Table(error)) => error.is_held(),
-            _ => false,
+            Self::Store(FlatKvError::Locked(lock)) => Some(lock),
+            Self::Ledger(LedgerError::Table(error)) => error.held(),
+            _ => None,
+        }
+    }
+
+    /// Who has the home open, where that is the error and is known.
+    pub fn holder(&self) -> Option<&Holder> {
+        match self.home_in_use()? {
+            LockError::Held { holder, .. } => holder.as_ref(),
+            LockError::Io { .. } => None,
         }
     }
 

@@ -1,18 +1,16 @@
 //! What can go wrong in the store, with the data that a caller needs to act on it.
 
 use alloy_primitives::B256;
+use hearth_disk::LockError;
 use hearth_primitives::{Height, StateError};
 use std::{io, path::PathBuf};
 
 /// A failure of the state store. Nothing was written unless a variant says otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum FlatKvError {
-    /// Another process has the home open.
-    #[error("{path} is locked: another process has this home open")]
-    Locked {
-        /// The lock file.
-        path: PathBuf,
-    },
+    /// A process has the home open, maybe this one; the error says which.
+    #[error(transparent)]
+    Locked(LockError),
     /// The home was made with another commitment.
     #[error("this home was made with commitment \"{home}\" and cannot be opened with \"{asked}\"")]
     Commitment {
@@ -171,6 +169,15 @@ impl FlatKvError {
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
+    }
+}
+
+impl From<LockError> for FlatKvError {
+    fn from(error: LockError) -> Self {
+        match error {
+            LockError::Io { path, source } => Self::Io { path, source },
+            held @ LockError::Held { .. } => Self::Locked(held),
+        }
     }
 }
 

@@ -35,6 +35,7 @@ mod view;
 mod wal;
 
 pub use error::FlatKvError;
+pub use hearth_disk::{Holder, LockError};
 pub use parent::ParentView;
 pub use store::{FlatKv, IndexRow};
 pub use trie::{TrieSession, TrieUpdate, WitnessTrie};

@@ -20,11 +20,10 @@ use crate::{
 };
 use alloy_primitives::{B256, keccak256};
 use alloy_trie::EMPTY_ROOT_HASH;
-use fs4::fs_std::FileExt;
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{Height, RootTracker, StateError};
 use std::{
-    fs::{self, File, OpenOptions},
+    fs,
     path::Path,
     sync::{
         Arc,
@@ -50,7 +49,7 @@ pub(crate) fn open(
 ) -> Result<Core, FlatKvError> {
     fs::create_dir_all(&options.dir).map_err(FlatKvError::io(&options.dir))?;
     options.disk.create_dir_all(&options.wal_dir).map_err(FlatKvError::io(&options.wal_dir))?;
-    let lock = lock(&options.dir.join(LOCK_FILE))?;
+    let lock = options.disk.lock(&options.dir.join(LOCK_FILE))?;
     let db = Arc::new(Db::open(&options.dir.join(ROCKS_DIR), &options)?);
     check_format(&db, options.commitment)?;
 
@@ -92,16 +91,6 @@ pub(crate) fn open(
         dirty: AtomicBool::new(false),
         _lock: lock,
     })
-}
-
-fn lock(path: &Path) -> Result<File, FlatKvError> {
-    let mut open = OpenOptions::new();
-    let file = open.create(true).truncate(false).write(true).open(path).map_err(FlatKvError::io(path))?;
-    match file.try_lock_exclusive() {
-        Ok(true) => Ok(file),
-        Ok(false) => Err(FlatKvError::Locked { path: path.to_owned() }),
-        Err(source) => Err(FlatKvError::Io { path: path.to_owned(), source }),
-    }
 }
 
 /// Writes format and commitment into a new home; compares them in an old one.

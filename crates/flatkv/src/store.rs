@@ -11,11 +11,11 @@ use crate::{
     view::Views,
     wal::Wal,
 };
+use hearth_disk::Lock;
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{Changeset, Height, RootTracker, StateError};
 use parking_lot::{Mutex, RwLock};
 use std::{
-    fs::File,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -55,7 +55,7 @@ pub(crate) struct Core {
     /// Whether anything was appended that no sync reached yet.
     pub(crate) dirty: AtomicBool,
     /// Held while the store is open.
-    pub(crate) _lock: File,
+    pub(crate) _lock: Lock,
 }
 
 /// What only the writer touches.

@@ -163,9 +163,12 @@ impl LittError {
         Self::Corrupt { path: path.to_owned(), offset, what }
     }
 
-    /// Whether another process has the store.
-    pub fn is_held(&self) -> bool {
-        matches!(self, Self::Locked(error) if matches!(**error, LockError::Held { .. }))
+    /// The lock that another process has, where that is the error.
+    pub fn held(&self) -> Option<&LockError> {
+        match self {
+            Self::Locked(error) if matches!(**error, LockError::Held { .. }) => Some(error),
+            _ => None,
+        }
     }
 
     /// Whether the disk was full.

@@ -2,6 +2,7 @@
 
 use alloy_primitives::{B256, Bytes};
 use hearth_chain::pool::PoolError;
+use hearth_flatkv::Holder;
 use hearth_primitives::{Height, StateError};
 use std::path::PathBuf;
 
@@ -15,10 +16,12 @@ pub enum NodeError {
         reason: String,
     },
     /// Another process has the home open.
-    #[error("{} is in use by another process", home.display())]
+    #[error("{} is in use by {}", home.display(), who(holder))]
     HomeInUse {
         /// The home.
         home: PathBuf,
+        /// That process, where it is known.
+        holder: Option<Holder>,
     },
     /// `start` on a home with nothing in it.
     #[error(
@@ -212,6 +215,11 @@ pub enum NodeError {
         /// The panic's message.
         message: String,
     },
+}
+
+/// Names a process that has a home, as far as it is known.
+pub(crate) fn who(holder: &Option<Holder>) -> String {
+    holder.as_ref().map_or_else(|| "another process".to_owned(), Holder::to_string)
 }
 
 impl NodeError {

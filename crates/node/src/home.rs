@@ -157,7 +157,9 @@ pub(crate) fn chain_error(home: &Path, error: ChainError) -> NodeError {
     let home = home.to_owned();
     match error {
         ChainError::NotInitialised { .. } => NodeError::HomeEmpty { home },
-        error if error.is_home_in_use() => NodeError::HomeInUse { home },
+        error if error.home_in_use().is_some() => {
+            NodeError::HomeInUse { home, holder: error.holder().cloned() }
+        }
         error @ (ChainError::OtherChain { .. }
         | ChainError::NewerFormat { .. }
         | ChainError::BadHome { .. }) => NodeError::HomeIncompatible { home, reason: error.to_string() },

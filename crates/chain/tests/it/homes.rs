@@ -2,7 +2,7 @@
 
 use crate::support::{import, options, rpc_chain};
 use hearth_chain::{Chain, ChainError, ChainOptions, HomePaths};
-use hearth_flatkv::Fsync;
+use hearth_flatkv::{Fsync, Holder};
 use std::fs;
 use tempfile::TempDir;
 
@@ -96,7 +96,9 @@ fn a_home_is_open_once() {
     let home = TempDir::new().unwrap();
     let chain = Chain::create(home.path(), &genesis(5, 100), &options()).unwrap();
     let second = Chain::open(home.path(), &options()).err().unwrap();
-    assert!(second.is_home_in_use(), "{second}");
+    assert!(second.home_in_use().is_some(), "{second}");
+    assert_eq!(second.holder(), Some(&Holder::this_process()));
+    assert!(second.to_string().contains(&format!("process {}", std::process::id())), "{second}");
     chain.close().unwrap();
     drop(chain);
     Chain::open(home.path(), &options()).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::model::{BASE, Block, Home, check};
 use alloy_primitives::B256;
-use hearth_flatkv::{CommitmentKind, FlatKvError, Fsync};
+use hearth_flatkv::{CommitmentKind, FlatKvError, Fsync, Holder, LockError};
 use hearth_primitives::{RootTracker, StateError, StateReader};
 use std::time::Duration;
 
@@ -11,8 +11,16 @@ fn a_second_opener_is_told_that_the_home_is_open() {
     let home = Home::new(CommitmentKind::Mpt);
     let kv = home.open().unwrap();
     match home.open().err() {
-        Some(error @ FlatKvError::Locked { .. }) => {
-            assert!(error.to_string().ends_with("another process has this home open"), "{error}");
+        Some(error @ FlatKvError::Locked(_)) => {
+            let path = home.options().dir.join("hearth.lock");
+            let me = Holder::this_process();
+            assert_eq!(me.pid, std::process::id());
+            assert_eq!(
+                error.to_string(),
+                format!("{} is held by process {} on {}", path.display(), me.pid, me.host)
+            );
+            let FlatKvError::Locked(LockError::Held { holder, .. }) = error else { panic!("{error}") };
+            assert_eq!(holder, Some(me));
         }
         other => panic!("{other:?}"),
     }
