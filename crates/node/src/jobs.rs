@@ -1,5 +1,6 @@
 //! Offline work on a home that no node has open: making it, import, export. One typed job, read from JSON.
 
+use crate::db::{DbTask, TablesError};
 use crate::{FsyncPolicy, error::who};
 use alloy_primitives::B256;
 use hearth_chain::import::{ImportJob, Progress};
@@ -73,6 +74,8 @@ pub enum Work {
         #[serde(default)]
         with_genesis: bool,
     },
+    /// Looks at the stores or mends them.
+    Db(DbTask),
 }
 
 /// How far a job is. `done` of `total` is counted in bytes of input for an import, in blocks for an export.
@@ -109,6 +112,16 @@ pub struct JobResult {
     pub skipped: Vec<String>,
 }
 
+/// What comes out of a job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum JobOutput {
+    /// Of work on the chain.
+    Chain(JobResult),
+    /// Of a task on the stores: a report of its own.
+    Db(serde_json::Value),
+}
+
 /// A head, for a line at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct JobHead {
@@ -140,6 +153,12 @@ pub enum JobError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The tables are not those that the task means.
+    #[error(transparent)]
+    Tables(#[from] TablesError),
+    /// The job was stopped before its end.
+    #[error("cancelled")]
+    Cancelled,
     /// The job's description does not read.
     #[error("the job: {0}")]
     Description(#[from] serde_json::Error),
@@ -151,6 +170,8 @@ impl JobError {
         match self {
             Self::Io { .. } | Self::Chain(ChainError::Io { .. }) => "io",
             Self::Description(_) => "config",
+            Self::Tables(_) => "invalid_params",
+            Self::Cancelled => "cancelled",
             Self::InUse { .. } => "home_in_use",
             Self::Chain(error) => match error {
                 ChainError::Cancelled => "cancelled",
@@ -188,6 +209,16 @@ impl JobControl {
     pub fn cancel(&self) {
         self.cancel.store(true, Ordering::Relaxed);
     }
+
+    /// Tells the watchers how far the job is.
+    pub(crate) fn report(&self, progress: JobProgress) {
+        *self.progress.lock() = progress;
+    }
+
+    /// An error where the job is to stop.
+    pub(crate) fn check(&self) -> Result<(), JobError> {
+        if self.cancel.load(Ordering::Relaxed) { Err(JobError::Cancelled) } else { Ok(()) }
+    }
 }
 
 impl Job {
@@ -203,7 +234,7 @@ impl Job {
     ///
     /// # Errors
     /// See [`JobError`].
-    pub fn run(&self, control: &JobControl) -> Result<JobResult, JobError> {
+    pub fn run(&self, control: &JobControl) -> Result<JobOutput, JobError> {
         self.work(control).map_err(|error| match error {
             JobError::Chain(error) if error.home_in_use().is_some() => {
                 JobError::InUse { home: self.home.clone(), holder: error.holder().cloned() }
@@ -212,7 +243,7 @@ impl Job {
         })
     }
 
-    fn work(&self, control: &JobControl) -> Result<JobResult, JobError> {
+    fn work(&self, control: &JobControl) -> Result<JobOutput, JobError> {
         let fsync = match self.fsync {
             FsyncPolicy::Block => Fsync::Block,
             FsyncPolicy::Interval(every) => Fsync::Interval(every),
@@ -220,7 +251,8 @@ impl Job {
         };
         let options = ChainOptions { fsync, cache_bytes: self.cache_bytes, ..ChainOptions::default() };
         let home = self.home.as_path();
-        match &self.work {
+        let done = match &self.work {
+            Work::Db(task) => return task.run(home, control).map(JobOutput::Db),
             Work::Init { genesis } => {
                 let chain = open(home, Some(genesis), &options)?;
                 finish(&chain, Ok(JobResult::default()))
@@ -254,7 +286,8 @@ impl Job {
                 let blocks = export(&chain, &range, file, control);
                 finish(&chain, blocks.map(|blocks| JobResult { blocks, ..JobResult::default() }))
             }
-        }
+        };
+        done.map(JobOutput::Chain)
     }
 }
 
