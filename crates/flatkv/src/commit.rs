@@ -76,7 +76,11 @@ impl Core {
         if done.lattice.is_some() {
             writer.lattice = done.lattice;
         }
-        if first { self.flush_all(writer) } else { self.after_write(writer) }
+        if first {
+            return self.flush_all(writer);
+        }
+        self.after_write(writer)?;
+        self.snapshot_if_due(writer)
     }
 
     /// Appends a WAL record and counts it together with its batch.
@@ -89,6 +93,7 @@ impl Core {
         let appended = writer.wal.append(payload);
         let wal_bytes = writer.fail(appended)?;
         writer.unflushed.add(wal_bytes, batch_bytes);
+        self.snapshots.count(wal_bytes);
         match self.fsync {
             Fsync::Block => self.sync(writer),
             Fsync::Interval(_) | Fsync::None => {

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use rocksdb::{
     BlockBasedOptions, BoundColumnFamily, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
     DBPinnableSlice, DBRawIterator, FlushOptions, LogLevel, ReadOptions, SliceTransform, WriteBatch,
-    WriteOptions, properties,
+    WriteOptions, checkpoint::Checkpoint, properties,
 };
 use std::{
     ffi::CStr,
@@ -129,9 +129,18 @@ pub(crate) struct Batch<'a> {
 
 impl Db {
     pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, StateError> {
+        Self::open_as(path, options, false)
+    }
+
+    /// Opens a snapshot's database, which nobody writes.
+    pub(crate) fn open_read_only(path: &Path, options: &Options) -> Result<Self, StateError> {
+        Self::open_as(path, options, true)
+    }
+
+    fn open_as(path: &Path, options: &Options, read_only: bool) -> Result<Self, StateError> {
         let cache = Cache::new_lru_cache(options.cache_bytes);
         let mut rocks_options = rocksdb::Options::default();
-        rocks_options.create_if_missing(true);
+        rocks_options.create_if_missing(!read_only);
         rocks_options.create_missing_column_families(true);
         rocks_options.set_atomic_flush(true);
         rocks_options.set_max_open_files(options.max_open_files);
@@ -141,7 +150,11 @@ impl Db {
         rocks_options.set_bytes_per_sync(1 << 20);
         let families =
             Family::ALL.map(|family| ColumnFamilyDescriptor::new(family.name(), family.options(&cache)));
-        let rocks = DB::open_cf_descriptors(&rocks_options, path, families).map_err(rocks)?;
+        let opened = match read_only {
+            false => DB::open_cf_descriptors(&rocks_options, path, families),
+            true => DB::open_cf_descriptors_read_only(&rocks_options, path, families, false),
+        };
+        let rocks = opened.map_err(rocks)?;
         let mut write = WriteOptions::default();
         write.disable_wal(true);
         Ok(Self { rocks, write })
@@ -206,6 +219,13 @@ impl Db {
         let families = self.families()?;
         let families: Vec<_> = families.iter().collect();
         self.rocks.flush_cfs_opt(&families, &options).map_err(rocks)
+    }
+
+    /// Makes a copy of what is flushed in a new folder, of hard links where that can be. Nothing is flushed for it, for
+    /// RocksDB must not be durably ahead of the WAL.
+    pub(crate) fn checkpoint(&self, path: &Path) -> Result<(), StateError> {
+        let checkpoint = Checkpoint::new(&self.rocks).map_err(rocks)?;
+        checkpoint.create_checkpoint_with_log_size(path, u64::MAX).map_err(rocks)
     }
 
     /// Whether a flush is under way.

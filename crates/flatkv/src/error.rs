@@ -3,7 +3,10 @@
 use alloy_primitives::B256;
 use hearth_disk::LockError;
 use hearth_primitives::{Height, StateError};
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// A failure of the state store. Nothing was written unless a variant says otherwise.
 #[derive(Debug, thiserror::Error)]
@@ -148,6 +151,27 @@ pub enum FlatKvError {
         /// The earlier failure.
         cause: String,
     },
+    /// A change of a store that is open for reading: a snapshot.
+    #[error("the state store is open for reading only")]
+    ReadOnly,
+    /// No snapshot has what was asked for.
+    #[error("{}", no_snapshot(dir, *asked, there))]
+    NoSnapshot {
+        /// Folder of the snapshots.
+        dir: PathBuf,
+        /// Height asked for; any where absent.
+        asked: Option<Height>,
+        /// Oldest and newest height of each snapshot that is there.
+        there: Vec<(Height, Height)>,
+    },
+    /// A small file of the store that does not read.
+    #[error("{path}: {why}")]
+    BadFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The store was closed.
     #[error("the state store is closed")]
     Closed,
@@ -178,6 +202,20 @@ impl From<LockError> for FlatKvError {
             LockError::Io { path, source } => Self::Io { path, source },
             held @ LockError::Held { .. } => Self::Locked(held),
         }
+    }
+}
+
+fn no_snapshot(dir: &Path, asked: Option<Height>, there: &[(Height, Height)]) -> String {
+    let dir = dir.display();
+    let heights: Vec<_> = there.iter().map(|(oldest, newest)| format!("{oldest} to {newest}")).collect();
+    match (asked, heights.is_empty()) {
+        (_, true) => format!(
+            "there is no snapshot in {dir}: a node takes one every snapshot_interval_blocks, `hearth db snapshot` at once"
+        ),
+        (Some(asked), false) => {
+            format!("no snapshot has height {asked}: those in {dir} have heights {}", heights.join(", "))
+        }
+        (None, false) => format!("no snapshot in {dir} can be used"),
     }
 }
 

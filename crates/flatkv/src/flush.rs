@@ -7,6 +7,7 @@ use crate::{
     measure,
     rows::meta,
     store::{Core, Writer},
+    stored::positions_value,
     wal::record::RecordHead,
 };
 use std::{sync::atomic::Ordering::SeqCst, thread::sleep, time::Duration};
@@ -75,11 +76,13 @@ impl Core {
         Ok(())
     }
 
-    fn start_flush(&self, writer: &mut Writer, wait: bool) -> Result<(), FlatKvError> {
+    /// Syncs everything and starts a flush; waits for it where told to.
+    pub(crate) fn start_flush(&self, writer: &mut Writer, wait: bool) -> Result<(), FlatKvError> {
         self.sync(writer)?;
         let synced = writer.wal.last();
         let mut batch = self.db.batch()?;
         batch.put(Family::Metadata, meta::SYNCED, &synced.to_be_bytes());
+        batch.put(Family::Metadata, meta::POSITIONS, &positions_value(&writer.positions));
         batch.write()?;
         measure::flush(&self.db, wait, &self.metrics)?;
         writer.unflushed = Unflushed { pending: Some(synced), ..Unflushed::default() };
@@ -95,7 +98,7 @@ impl Core {
             sleep(LOOK_PAUSE);
         }
         if let Some(flushed) = writer.unflushed.pending.take() {
-            writer.wal.prune(flushed)?;
+            writer.wal.prune(flushed.min(self.snapshots.wal_floor()))?;
         }
         Ok(())
     }
@@ -116,7 +119,7 @@ impl Core {
     /// Flushes and refuses changes from then on.
     pub(crate) fn close(&self) -> Result<(), FlatKvError> {
         let mut writer = self.writer.lock();
-        if writer.closed {
+        if writer.closed || writer.read_only {
             return Ok(());
         }
         // After a failure only opening again brings things together; a flush could put RocksDB ahead.

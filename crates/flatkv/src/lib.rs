@@ -17,14 +17,19 @@ mod commit;
 mod commitment;
 mod db;
 mod error;
+mod fields;
+mod files;
 mod flush;
 mod internals;
 mod lthash;
 mod measure;
 mod open;
 mod parent;
+mod readonly;
 mod rows;
+mod snapshot;
 mod store;
+mod stored;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -37,10 +42,12 @@ mod wal;
 pub use error::FlatKvError;
 pub use hearth_disk::{Holder, LockError};
 pub use parent::ParentView;
+pub use readonly::list_snapshots;
+pub use snapshot::Snapshot;
 pub use store::{FlatKv, IndexRow};
 pub use trie::{TrieSession, TrieUpdate, WitnessTrie};
 pub use types::{
     Commit, CommitmentKind, DEFAULT_CACHE_BYTES, DEFAULT_CODE_CACHE_BYTES, DEFAULT_MAX_OPEN_FILES,
-    DEFAULT_SEGMENT_BYTES, Fsync, Head, IndexWrite, JoinedTables, NoTables, Options,
+    DEFAULT_SEGMENT_BYTES, DEFAULT_SNAPSHOT_KEEP, Fsync, Head, IndexWrite, JoinedTables, NoTables, Options,
 };
 pub use view::StateView;

@@ -11,6 +11,7 @@ use crate::{
     lthash::LtHash,
     measure::{BatchRows, count_pairs},
     rows::{meta, read_head},
+    snapshot::{self, SNAPSHOTS_DIR, Snapshots},
     store::{Core, Writer},
     unwind::{block_changes, undo},
     wal::{
@@ -54,7 +55,7 @@ pub(crate) fn open(
     check_format(&db, options.commitment)?;
 
     // Written in the same flush as the rows of these records, after the WAL was synced.
-    let flushed = number_row(&db, meta::SYNCED)?.unwrap_or(0);
+    let flushed = db.number(meta::SYNCED)?.unwrap_or(0);
     let mut scan = Scan::read(&options.disk, &options.wal_dir, flushed)?;
     let chosen = choose(&scan, &*tables, &options.wal_dir, flushed)?;
     scan.cut(chosen)?;
@@ -71,9 +72,10 @@ pub(crate) fn open(
     if let Some(head) = &head {
         check_commitment(&db, options.commitment, head, lattice.as_ref())?;
     }
+    let snapshots = snapshots(&options, &scan)?;
     let wal = Wal::resume(scan, options.segment_bytes)?;
     wal.sync()?;
-    let writer = Writer { wal, lattice, unflushed, positions, failed: None, closed: false };
+    let writer = Writer { wal, lattice, unflushed, positions, failed: None, closed: false, read_only: false };
     Ok(Core {
         kind: options.commitment,
         fsync: options.fsync,
@@ -89,8 +91,20 @@ pub(crate) fn open(
         kept: Default::default(),
         metrics: metrics.clone(),
         dirty: AtomicBool::new(false),
-        _lock: lock,
+        _lock: Some(lock),
+        snapshots,
     })
+}
+
+/// The snapshots that are there, after what a crash left half-made is gone.
+fn snapshots(options: &Options, scan: &Scan) -> Result<Snapshots, FlatKvError> {
+    let dir = options.dir.join(SNAPSHOTS_DIR);
+    snapshot::settle(&*options.disk, &dir)?;
+    let kept = snapshot::list(&*options.disk, &dir)?;
+    let newest = kept.last().map_or(0, |newest| newest.wal_sequence);
+    let behind = scan.records.iter().rev().take_while(|found| found.number > newest);
+    let wal_bytes = behind.map(Found::bytes).sum();
+    Ok(Snapshots::new(options.clone(), kept, wal_bytes))
 }
 
 /// Writes format and commitment into a new home; compares them in an old one.
@@ -130,11 +144,6 @@ fn choose(
         return Err(FlatKvError::WalTruncated { path: wal_dir.to_owned(), last, synced });
     }
     Ok(chosen)
-}
-
-fn number_row(db: &Db, name: &[u8]) -> Result<Option<u64>, StateError> {
-    let Some(row) = db.get(Family::Metadata, name)? else { return Ok(None) };
-    Ok(Some(u64::from_be_bytes(row.as_ref().try_into().map_err(|_| corrupt("metadata"))?)))
 }
 
 fn check_commitment(
@@ -229,7 +238,7 @@ struct Replay<'a> {
 impl<'m> Replay<'m> {
     fn new(db: Arc<Db>, kind: CommitmentKind, metrics: &'m FlatkvMetrics) -> Result<Self, StateError> {
         let head = db.get(Family::Metadata, meta::HEAD)?.map(|row| read_head(&row)).transpose()?;
-        let oldest = number_row(&db, meta::OLDEST)?.unwrap_or(0);
+        let oldest = db.number(meta::OLDEST)?.unwrap_or(0);
         let lattice = match (kind, db.get(Family::Metadata, meta::LATTICE)?) {
             (CommitmentKind::LtHash, Some(row)) => {
                 Some(LtHash::from_bytes(&row).ok_or_else(|| corrupt("lattice"))?)

@@ -33,6 +33,8 @@ pub(crate) mod meta {
     pub(crate) const LATTICE: &[u8] = b"lattice";
     /// Last WAL record that is known to be on disk.
     pub(crate) const SYNCED: &[u8] = b"synced";
+    /// End positions of the joined tables in that record, 8 bytes each.
+    pub(crate) const POSITIONS: &[u8] = b"positions";
 }
 
 const ACCOUNT: u8 = b'a';

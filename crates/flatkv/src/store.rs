@@ -6,6 +6,7 @@ use crate::{
     db::{Db, Family},
     flush::Unflushed,
     lthash::LtHash,
+    snapshot::{Keeper, Snapshot, Snapshots},
     sync::Syncer,
     trie::Kept,
     view::Views,
@@ -15,11 +16,9 @@ use hearth_disk::Lock;
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{Changeset, Height, RootTracker, StateError};
 use parking_lot::{Mutex, RwLock};
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 /// A row of the canonical index: key and value.
@@ -32,6 +31,7 @@ pub type IndexRow = (Vec<u8>, Vec<u8>);
 pub struct FlatKv {
     pub(crate) core: Arc<Core>,
     syncer: Mutex<Option<Syncer>>,
+    keeper: Mutex<Option<Keeper>>,
 }
 
 /// What views, sessions and the syncer share.
@@ -55,7 +55,8 @@ pub(crate) struct Core {
     /// Whether anything was appended that no sync reached yet.
     pub(crate) dirty: AtomicBool,
     /// Held while the store is open.
-    pub(crate) _lock: Lock,
+    pub(crate) _lock: Option<Lock>,
+    pub(crate) snapshots: Snapshots,
 }
 
 /// What only the writer touches.
@@ -69,6 +70,8 @@ pub(crate) struct Writer {
     /// First failure that left WAL and RocksDB apart.
     pub(crate) failed: Option<String>,
     pub(crate) closed: bool,
+    /// Whether this is a snapshot, which nobody writes.
+    pub(crate) read_only: bool,
 }
 
 impl FlatKv {
@@ -81,13 +84,18 @@ impl FlatKv {
         let timer = metrics.open.of(false).timer();
         let internals = options.kvdb_metrics.then(|| options.metrics.clone());
         let core = Arc::new(crate::open::open(options, tables, &metrics)?);
-        let syncer = Syncer::start(&core)?;
+        let (syncer, keeper) = (Syncer::start(&core)?, Keeper::start(&core)?);
         core.tell_version();
         if let Some(registry) = internals {
             crate::internals::register(&registry, &core.db);
         }
         timer.succeed();
-        Ok(Arc::new(Self { core, syncer: Mutex::new(syncer) }))
+        Ok(Arc::new(Self { core, syncer: Mutex::new(syncer), keeper: Mutex::new(keeper) }))
+    }
+
+    /// A store over what nobody writes.
+    pub(crate) fn without_threads(core: Core) -> Self {
+        Self { core: Arc::new(core), syncer: Mutex::default(), keeper: Mutex::default() }
     }
 
     /// The head; `None` while the store is empty.
@@ -203,8 +211,20 @@ impl FlatKv {
         self.core.flush()
     }
 
+    /// Takes a snapshot of the head and gives its description; the newest one where that is of the head already.
+    /// Commits go on meanwhile. Older ones go, see [`Options::snapshot_keep`].
+    pub fn snapshot(&self) -> Result<Snapshot, FlatKvError> {
+        self.core.snapshot()
+    }
+
+    /// The snapshots that are there, oldest first.
+    pub fn snapshots(&self) -> Vec<Snapshot> {
+        self.core.list_snapshots()
+    }
+
     /// Flushes, then refuses every further change. Idempotent.
     pub fn close(&self) -> Result<(), FlatKvError> {
+        drop(self.keeper.lock().take());
         drop(self.syncer.lock().take());
         self.core.close()
     }
@@ -236,6 +256,9 @@ impl Core {
 impl Writer {
     /// Refuses changes once the store is closed or failed.
     pub(crate) fn check(&self) -> Result<(), FlatKvError> {
+        if self.read_only {
+            return Err(FlatKvError::ReadOnly);
+        }
         if self.closed {
             return Err(FlatKvError::Closed);
         }

@@ -90,6 +90,13 @@ pub enum CommitmentKind {
     None,
 }
 
+impl CommitmentKind {
+    /// The commitment of a name that [`Display`](fmt::Display) gives.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Mpt, Self::LtHash, Self::None].into_iter().find(|kind| kind.to_string() == name)
+    }
+}
+
 impl fmt::Display for CommitmentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

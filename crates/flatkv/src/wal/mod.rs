@@ -78,6 +78,12 @@ impl Wal {
         Ok(Self { disk, dir, segment_bytes, segments, open, next })
     }
 
+    /// A WAL that is never written.
+    pub(crate) fn closed(disk: Arc<dyn Disk>, dir: &Path) -> Self {
+        let (dir, segments) = (dir.to_owned(), VecDeque::new());
+        Self { disk, dir, segment_bytes: 0, segments, open: None, next: 1 }
+    }
+
     /// Number of the last record; 0 without any.
     pub(crate) fn last(&self) -> u64 {
         self.next - 1

@@ -9,3 +9,5 @@ mod kill;
 mod metrics;
 mod model;
 mod refusals;
+mod snapshots;
+mod steps;

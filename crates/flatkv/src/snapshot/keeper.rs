@@ -1,0 +1,53 @@
+//! The thread that takes the snapshots that are due by interval.
+
+use crate::{FlatKvError, store::Core};
+use hearth_primitives::StateError;
+use std::{
+    sync::{Arc, Weak, mpsc::channel},
+    thread::{Builder, JoinHandle},
+};
+
+/// The thread; dropping this ends it, after the snapshot under way.
+pub(crate) struct Keeper {
+    core: Weak<Core>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// Starts the thread where the options ask for snapshots by themselves.
+    pub(crate) fn start(core: &Arc<Core>) -> Result<Option<Self>, FlatKvError> {
+        let options = &core.snapshots.options;
+        if options.snapshot_interval_blocks == 0 && options.wal_max_bytes == 0 {
+            return Ok(None);
+        }
+        let (wake, woken) = channel::<()>();
+        let weak = Arc::downgrade(core);
+        let run = move || {
+            while woken.recv().is_ok() {
+                // Several that became due meanwhile are one.
+                while woken.try_recv().is_ok() {}
+                let Some(core) = Weak::upgrade(&weak) else { return };
+                // A failure is counted by the metrics; the next one that is due tries again. Commits do not depend on
+                // it.
+                let _ = core.snapshot_flushed();
+            }
+        };
+        let thread = Builder::new().name("flatkv-snapshot".into()).spawn(run);
+        let thread =
+            thread.map_err(|error| StateError::Store(format!("thread of the snapshots: {error}")))?;
+        *core.snapshots.wake.lock() = Some(wake);
+        Ok(Some(Self { core: Arc::downgrade(core), thread: Some(thread) }))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if let Some(core) = self.core.upgrade() {
+            drop(core.snapshots.wake.lock().take());
+        }
+        if let Some(thread) = self.thread.take() {
+            // The thread answers nothing; joining only keeps it from outliving the store.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Snapshots: checkpoints of RocksDB, mostly hard links, each with what it needs to be opened alone or to be brought
+//! forward by the WAL.
+//!
+//! `<state>/snapshots/<height>-<WAL record>/` holds the database in `db/` and its description in `snapshot`. The folder
+//! gets its name when all of it is on disk, and loses it before anything of it is deleted.
+
+mod folder;
+mod keeper;
+mod manifest;
+mod take;
+
+pub(crate) use folder::{DATABASE, SNAPSHOTS_DIR, list, settle};
+pub(crate) use keeper::Keeper;
+
+use crate::{CommitmentKind, Head, Options};
+use alloy_primitives::B256;
+use hearth_disk::Disk;
+use hearth_primitives::Height;
+use parking_lot::Mutex;
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+        mpsc::Sender,
+    },
+};
+
+/// A snapshot, as its description says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Height of its head.
+    pub height: Height,
+    /// Hash of its head.
+    pub hash: B256,
+    /// What its commitment is.
+    pub kind: CommitmentKind,
+    /// Commitment of its head.
+    pub commitment: B256,
+    /// Oldest height with state in it.
+    pub oldest: Height,
+    /// Last WAL record that it holds: those behind bring it forward.
+    pub wal_sequence: u64,
+    /// End positions of the joined tables in that record, in bytes.
+    pub positions: Vec<u64>,
+    /// Its folder.
+    pub dir: PathBuf,
+}
+
+impl Snapshot {
+    /// The database inside.
+    pub fn database(&self) -> PathBuf {
+        self.dir.join(DATABASE)
+    }
+
+    /// The head inside.
+    pub fn head(&self) -> Head {
+        Head { height: self.height, hash: self.hash, commitment: self.commitment }
+    }
+}
+
+/// The snapshots of an open store.
+pub(crate) struct Snapshots {
+    options: Options,
+    /// Those that are there, oldest first.
+    kept: Mutex<Vec<Snapshot>>,
+    /// Held while one is taken.
+    taking: Mutex<()>,
+    /// Bytes of WAL since the newest, or since one was asked for last.
+    wal_bytes: AtomicU64,
+    /// Wakes the thread that takes those by interval.
+    wake: Mutex<Option<Sender<()>>>,
+}
+
+impl Snapshots {
+    /// Those that were found at an opening; `wal_bytes` of WAL lie behind the newest.
+    pub(crate) fn new(options: Options, kept: Vec<Snapshot>, wal_bytes: u64) -> Self {
+        let (kept, wal_bytes) = (kept.into(), wal_bytes.into());
+        Self { options, kept, taking: Mutex::default(), wal_bytes, wake: Mutex::default() }
+    }
+
+    /// A store that takes none.
+    pub(crate) fn none(options: Options) -> Self {
+        let options = Options { snapshot_interval_blocks: 0, wal_max_bytes: 0, ..options };
+        Self::new(options, Vec::new(), 0)
+    }
+
+    fn disk(&self) -> &Arc<dyn Disk> {
+        &self.options.disk
+    }
+
+    /// Last WAL record that nothing needs any more: everything behind it brings the oldest snapshot forward. Without a
+    /// snapshot the WAL from its first record on is what the store can be made from again.
+    pub(crate) fn wal_floor(&self) -> u64 {
+        let automatic = self.options.snapshot_interval_blocks > 0 || self.options.wal_max_bytes > 0;
+        let without = if automatic { 0 } else { u64::MAX };
+        self.kept.lock().first().map_or(without, |oldest| oldest.wal_sequence)
+    }
+
+    /// Counts a record of the WAL.
+    pub(crate) fn count(&self, wal_bytes: u64) {
+        self.wal_bytes.fetch_add(wal_bytes, SeqCst);
+    }
+
+    /// Whether a snapshot is due at this height. The WAL between two of those that are kept stays below its part of the
+    /// bound, so that all of it stays below the bound.
+    fn is_due(&self, height: Height) -> bool {
+        let Options { snapshot_interval_blocks: interval, wal_max_bytes, snapshot_keep, .. } = &self.options;
+        let part = wal_max_bytes / (*snapshot_keep).max(1) as u64;
+        (*interval > 0 && height > 0 && height.is_multiple_of(*interval))
+            || (*wal_max_bytes > 0 && self.wal_bytes.load(SeqCst) >= part)
+    }
+}

@@ -1,0 +1,129 @@
+//! Taking a snapshot: a flush is started beside the last commit, and everything else happens beside further ones.
+
+use super::{DATABASE, Snapshot, folder};
+use crate::{
+    FlatKvError, Options,
+    db::Db,
+    error::corrupt,
+    snapshot::SNAPSHOTS_DIR,
+    store::{Core, Writer},
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::Ordering::SeqCst,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+/// Pause between two looks at the flush that a snapshot waits for.
+const LOOK_PAUSE: Duration = Duration::from_millis(2);
+
+impl Core {
+    /// After a commit: starts a snapshot where one is due at its height.
+    pub(crate) fn snapshot_if_due(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
+        let Some(head) = self.head() else { return Ok(()) };
+        if !self.snapshots.is_due(head.height) {
+            return Ok(());
+        }
+        self.snapshots.wal_bytes.store(0, SeqCst);
+        if let Some(wake) = &*self.snapshots.wake.lock() {
+            self.start_flush(writer, false)?;
+            // A thread that is gone takes no snapshot; the store is being closed then.
+            let _ = wake.send(());
+        }
+        Ok(())
+    }
+
+    /// Takes a snapshot of the head; the newest one where that is of the head already.
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, FlatKvError> {
+        {
+            let mut writer = self.writer.lock();
+            writer.check()?;
+            if self.head().is_none() {
+                return Err(FlatKvError::Empty);
+            }
+            if let Some(newest) = self.newest_snapshot()
+                && newest.wal_sequence == writer.wal.last()
+            {
+                return Ok(newest);
+            }
+            self.snapshots.wal_bytes.store(0, SeqCst);
+            self.start_flush(&mut writer, false)?;
+        }
+        self.snapshot_flushed()
+    }
+
+    /// Takes a snapshot of what was flushed, or is about to be. Commits go on meanwhile.
+    pub(super) fn snapshot_flushed(&self) -> Result<Snapshot, FlatKvError> {
+        let _one_at_a_time = self.snapshots.taking.lock();
+        while self.db.flushing()? {
+            sleep(LOOK_PAUSE);
+        }
+        let taken = self.metrics.snapshot_write.measure(|| self.make_snapshot())?;
+        let started = Instant::now();
+        let pruned = self.prune_snapshots();
+        self.metrics.snapshot_prune.record_duration(started.elapsed());
+        pruned?;
+        Ok(taken)
+    }
+
+    fn make_snapshot(&self) -> Result<Snapshot, FlatKvError> {
+        let (disk, dir) = (&**self.snapshots.disk(), self.snapshots_dir());
+        let making = folder::begin(disk, &dir)?;
+        self.db.checkpoint(&making.join(DATABASE))?;
+        // The description is taken from what is in the copy, which proves that it opens.
+        let snapshot = describe(&making, &self.snapshots.options)?;
+        let mut kept = self.snapshots.kept.lock();
+        if let Some(there) = kept.iter().find(|there| there.wal_sequence == snapshot.wal_sequence) {
+            return Ok(there.clone());
+        }
+        let snapshot = folder::publish(disk, &making, snapshot)?;
+        self.metrics.current_snapshot_height.set_unsigned(snapshot.height);
+        kept.push(snapshot.clone());
+        Ok(snapshot)
+    }
+
+    /// Deletes all but the newest snapshots. One that cannot be deleted stays in the list.
+    fn prune_snapshots(&self) -> Result<(), FlatKvError> {
+        let keep = self.snapshots.options.snapshot_keep.max(1);
+        loop {
+            let mut kept = self.snapshots.kept.lock();
+            if kept.len() <= keep {
+                return Ok(());
+            }
+            let removed = folder::remove(&**self.snapshots.disk(), &kept[0]);
+            self.metrics.snapshot_prune_attempts.of(removed.is_ok()).add(1);
+            removed?;
+            kept.remove(0);
+        }
+    }
+
+    fn snapshots_dir(&self) -> PathBuf {
+        self.snapshots.options.dir.join(SNAPSHOTS_DIR)
+    }
+
+    /// The snapshots that are there, oldest first.
+    pub(crate) fn list_snapshots(&self) -> Vec<Snapshot> {
+        self.snapshots.kept.lock().clone()
+    }
+
+    fn newest_snapshot(&self) -> Option<Snapshot> {
+        self.snapshots.kept.lock().last().cloned()
+    }
+}
+
+/// Reads a snapshot's description out of the database in its folder.
+fn describe(dir: &Path, options: &Options) -> Result<Snapshot, FlatKvError> {
+    let db = Db::open_read_only(&dir.join(DATABASE), options)?;
+    let stored = db.stored()?.ok_or_else(|| corrupt("head"))?;
+    Ok(Snapshot {
+        height: stored.head.height,
+        hash: stored.head.hash,
+        kind: options.commitment,
+        commitment: stored.head.commitment,
+        oldest: stored.oldest,
+        wal_sequence: stored.synced,
+        positions: stored.positions,
+        dir: dir.to_owned(),
+    })
+}
