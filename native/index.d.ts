@@ -33,8 +33,15 @@ export declare class NativeNode {
 
 /** The JSON bytes of one result, in chunks. */
 export declare class NativeStream {
-  /** The next chunk, or null at the end. An error ends the stream. One call at a time. */
-  next(): Promise<Buffer | null>
+  /** Bytes that can be read now: 0 where [`ready`](Self::ready) has to be asked, -1 once all was read. */
+  waiting(): number
+  /** Reads what waits, as much as the buffer holds; the number of bytes. */
+  read(into: Buffer): number
+  /**
+   * Resolves once some bytes wait, to their number; to 0 at the end; to an error value, which ends the stream. One
+   * call at a time.
+   */
+  ready(): Promise<number | Buffer>
   /** Says that nobody wants the rest. */
   cancel(): void
 }

@@ -1,8 +1,8 @@
 //! An open node: requests, streams, close.
 
-use crate::answer::{Answer, Settle, guarded, on_thread, promise};
+use crate::answer::{Answer, guarded, on_thread, promise};
 use hearth_node::{ByteStream, Node, NodeConfig, NodeError, Replay, Request, TraceRequest};
-use napi::bindgen_prelude::{Either, Object};
+use napi::bindgen_prelude::{BufferSlice, Either, Object};
 use napi::{Env, Result};
 use napi_derive::napi;
 use parking_lot::Mutex;
@@ -86,13 +86,39 @@ impl NativeNode {
 
 #[napi]
 impl NativeStream {
-    /// The next chunk, or null at the end. An error ends the stream. One call at a time.
-    #[napi(catch_unwind, ts_return_type = "Promise<Buffer | null>")]
-    pub fn next<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let (settle, promise) = promise::<Option<Answer>>(env)?;
+    /// Bytes that can be read now: 0 where [`ready`](Self::ready) has to be asked, -1 once all was read.
+    #[napi(catch_unwind)]
+    pub fn waiting(&self) -> i64 {
         match self.source.as_ref() {
-            Source::Stream(stream) => stream.next_with(move |next| tell(settle, next)),
-            Source::Refused(error) => tell(settle, error.lock().take().map_or(Ok(None), Err)),
+            Source::Stream(stream) => stream.waiting().map_or(-1, |bytes| bytes as i64),
+            Source::Refused(error) => if error.lock().is_some() { 0 } else { -1 },
+        }
+    }
+
+    /// Reads what waits, as much as the buffer holds; the number of bytes.
+    #[napi(catch_unwind)]
+    pub fn read(&self, mut into: BufferSlice<'_>) -> u32 {
+        match self.source.as_ref() {
+            // A buffer of Node holds less than 2^32 bytes here: the caller's are a few chunks long.
+            Source::Stream(stream) => stream.read(&mut into) as u32,
+            Source::Refused(_) => 0,
+        }
+    }
+
+    /// Resolves once some bytes wait, to their number; to 0 at the end; to an error value, which ends the stream. One
+    /// call at a time.
+    #[napi(catch_unwind, ts_return_type = "Promise<number | Buffer>")]
+    pub fn ready<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        let (settle, promise) = promise::<Either<u32, Answer>>(env)?;
+        let tell = move |ready: std::result::Result<usize, NodeError>| {
+            settle.with(match ready {
+                Ok(bytes) => Either::A(bytes as u32),
+                Err(error) => Either::B(Answer::from(Err(error))),
+            });
+        };
+        match self.source.as_ref() {
+            Source::Stream(stream) => stream.ready_with(tell),
+            Source::Refused(error) => tell(error.lock().take().map_or(Ok(0), Err)),
         }
         Ok(promise)
     }
@@ -114,13 +140,6 @@ pub fn start_replay(json: String) -> NativeStream {
         Err(error) => Source::Refused(Mutex::new(Some(error))),
     };
     NativeStream { source: Arc::new(source) }
-}
-
-fn tell(settle: Settle<Option<Answer>>, next: hearth_node::NextChunk) {
-    settle.with(match next {
-        Ok(chunk) => chunk.map(Answer::ok),
-        Err(error) => Some(Answer::from(Err(error))),
-    });
 }
 
 /// The table of native instruments: `[{"name":…,"kind":…,"unit":…,"help":…,"labels":[…],"buckets":[…]}]`.

@@ -28,6 +28,7 @@ export function fakeStream(chunks: readonly (string | Error)[]): FakeStream {
       if (chunk !== undefined) this.taken++
       return chunk === undefined ? null : Buffer.from(chunk)
     },
+    isOver: () => false,
     cancel() {
       this.cancelled = true
     },

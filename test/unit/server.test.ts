@@ -200,6 +200,7 @@ describe('streams', () => {
         await promisify(setImmediate)()
         return chunk
       },
+      isOver: () => false,
       cancel() {
         cancelled = true
       },
@@ -230,6 +231,7 @@ describe('a client that goes before its stream begins', () => {
     return {
       cancelled: false,
       next: () => new Promise((resolve) => (end = resolve)),
+      isOver: () => false,
       cancel() {
         this.cancelled = true
         end(null)

@@ -1,5 +1,6 @@
 // The port over the Rust core. The only file that names the native module; everything crosses as JSON text and bytes.
 import * as native from '../../native/index.js'
+import { lend } from './chunks.ts'
 import type { NodeConfig } from './config.ts'
 import type { DbTasks } from './db.ts'
 import { coreErrorFrom } from './error.ts'
@@ -8,6 +9,9 @@ import type { Core, Operations, ReplayJob, ResultStream, StreamOperations } from
 
 /** First byte of every answer: what follows is a result, or an error value. */
 const OK = 0
+
+/** What `waiting` says once all was read. */
+const OVER = -1
 
 /** The bytes behind the mark; an error value is thrown. */
 function unwrap(answer: Uint8Array): Uint8Array {
@@ -26,8 +30,21 @@ class Stream implements ResultStream {
   }
 
   async next(): Promise<Uint8Array | null> {
-    const answer = await this.stream.next()
-    return answer === null ? null : unwrap(answer)
+    let waiting = this.stream.waiting()
+    if (waiting === 0) {
+      const ready = await this.stream.ready()
+      if (typeof ready !== 'number') unwrap(ready)
+      else waiting = ready === 0 ? OVER : ready
+    }
+    if (waiting === OVER) return null
+    const chunk = lend(waiting)
+    // Nobody else reads, so all that was waiting is there.
+    this.stream.read(chunk)
+    return chunk
+  }
+
+  isOver(): boolean {
+    return this.stream.waiting() === OVER
   }
 
   cancel(): void {

@@ -93,10 +93,12 @@ export interface StreamOperations {
   }
 }
 
-/** The JSON bytes of one result in chunks, made as fast as they are taken. */
+/** The JSON bytes of one result in chunks, made as fast as they are taken. A chunk's memory may be given back (`giveBack`) once it was sent. */
 export interface ResultStream {
   /** The next chunk, null at the end. Rejects with `CoreError` where the work fails; the stream is over then. One call at a time. */
   next(): Promise<Uint8Array | null>
+  /** Whether it is known already that `next` will give null. */
+  isOver(): boolean
   /** Tells the core that nobody wants the rest. Allowed at any time, also after the end. */
   cancel(): void
 }

@@ -1,4 +1,5 @@
 // From the text of a request to the bytes of its answer. Knows no transport.
+import { giveBack } from '../core/chunks.ts'
 import { CoreError } from '../core/error.ts'
 import type { ResultStream } from '../core/port.ts'
 import { type BadCall, type Call, errorAnswer, lateError, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
@@ -69,7 +70,7 @@ const isOpened = (result: Uint8Array | RpcError | Opened): result is Opened => '
 /** The start of a stream; one of a single chunk is bytes. */
 async function open(stream: ResultStream): Promise<Uint8Array | Opened> {
   const first = await stream.next()
-  const second = first === null ? null : await stream.next()
+  const second = first === null || stream.isOver() ? null : await stream.next()
   if (first === null || second === null) return first ?? encoder.encode('null')
   return { ready: [first, second], stream }
 }
@@ -119,6 +120,7 @@ function toStream(
         throw e
       }
     },
+    isOver: () => false,
     cancel() {
       cutOff()
       cancel()
@@ -155,7 +157,9 @@ export function makeDispatch(
         const opened = await open(result)
         if (!(opened instanceof Uint8Array)) return toStream([], spliced(id, opened, sample, report), [sample], () => result.cancel())
         sample.succeed()
-        return splice(id, opened)
+        const whole = splice(id, opened)
+        giveBack(opened)
+        return whole
       }
       sample.succeed()
       if (!isStream(result)) return id === undefined ? undefined : splice(id, result)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
+import { giveBack } from '../core/chunks.ts'
 import type { ResultStream } from '../core/port.ts'
 import { negotiate } from './accept.ts'
 import { parts } from './parts.ts'
@@ -40,10 +41,16 @@ export async function sendBytes(
   }
 }
 
-/** Writes a chunk and waits until there is room for the next; false once the client is gone, or takes nothing for too long. */
-async function write(sink: NodeJS.WritableStream, chunk: Uint8Array, gone: AbortController, stallMs: number): Promise<boolean> {
+/** Writes a part and waits until there is room for the next; false once the client is gone, or takes nothing for too long. */
+async function write(
+  sink: NodeJS.WritableStream,
+  part: Uint8Array,
+  gone: AbortController,
+  stallMs: number,
+  written?: () => void,
+): Promise<boolean> {
   if (gone.signal.aborted) return false
-  if (sink.write(chunk)) return true
+  if (sink.write(part, written)) return true
   const timer = setTimeout(() => gone.abort(), stallMs)
   try {
     await once(sink, 'drain', { signal: gone.signal })
@@ -82,8 +89,9 @@ export async function sendStream(
   const sink = packer ?? response
   try {
     for (let chunk = await stream.next(); chunk !== null; chunk = await stream.next()) {
-      for (const part of parts(chunk)) {
-        if (await write(sink, part, gone, stallMs)) continue
+      const taken = chunk
+      for (const [part, last] of parts(chunk)) {
+        if (await write(sink, part, gone, stallMs, last ? () => giveBack(taken) : undefined)) continue
         response.destroy()
         return
       }

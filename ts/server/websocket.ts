@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { giveBack } from '../core/chunks.ts'
 import type { Answer, Dispatch } from '../rpc/dispatch.ts'
 import { isAllowedOrigin } from './cors.ts'
 import { PING_EVERY_MS, STOP_MS_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
@@ -118,6 +119,7 @@ class Connection {
       while (chunk !== null) {
         const following = await answer.next()
         if (!(await this.frames(chunk, following === null, this.options.stallMs))) return
+        giveBack(chunk)
         chunk = following
       }
     } finally {
@@ -127,9 +129,8 @@ class Connection {
 
   /** Sends bytes as fragments, so that a client that takes them slowly is told apart from one that takes none; false as for `frame`. */
   private async frames(bytes: Uint8Array, last: boolean, stallMs: number): Promise<boolean> {
-    const pieces = [...parts(bytes)]
-    for (const [i, piece] of pieces.entries()) {
-      if (!(await this.frame(piece, last && i === pieces.length - 1, stallMs))) return false
+    for (const [piece, end] of parts(bytes)) {
+      if (!(await this.frame(piece, last && end, stallMs))) return false
     }
     return true
   }

@@ -1,7 +1,7 @@
 //! Answers that are never built whole: a bounded channel of byte chunks between a job and its reader.
 
 use crate::NodeError;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     collections::VecDeque,
     sync::{Arc, Weak},
@@ -18,36 +18,88 @@ pub const CHUNKS_WAITING: usize = 8;
 /// stop reading much earlier, by cancelling; a stream may wait long for its turn in the answer to a batch.
 pub const STALL_LIMIT: Duration = Duration::from_secs(3600);
 
+/// Chunks that wait before the reader is woken, while more are to come: waking it costs more than copying a chunk.
+const CHUNKS_WAKE: usize = CHUNKS_WAITING / 2;
+
 /// What [`ByteStream::next`] gives: a chunk, or `None` at the end.
 pub type NextChunk = Result<Option<Vec<u8>>, NodeError>;
 
-type Waiter = Box<dyn FnOnce(NextChunk) + Send>;
+type Waiter = Box<dyn FnOnce(Result<usize, NodeError>) + Send>;
 
 #[derive(Default)]
 struct State {
     chunks: VecDeque<Vec<u8>>,
+    /// Bytes of the first chunk that were read already.
+    read: usize,
+    /// Memory of chunks that were read, for the next ones.
+    spare: Vec<Vec<u8>>,
     /// The job's last word; taken by the reader after the chunks.
     end: Option<Result<(), NodeError>>,
+    /// Whether the reader took anything.
+    taken: bool,
     /// The reader has gone: the job should stop.
     cancelled: bool,
     waiter: Option<Waiter>,
 }
 
 impl State {
-    /// The next answer for the reader, if there is one already.
+    /// Bytes that wait.
+    fn waiting(&self) -> usize {
+        self.chunks.iter().map(Vec::len).sum::<usize>() - self.read
+    }
+
+    /// The next chunk for the reader, if there is one already.
     fn take(&mut self) -> Option<NextChunk> {
-        if let Some(chunk) = self.chunks.pop_front() {
+        if let Some(mut chunk) = self.chunks.pop_front() {
+            chunk.drain(..std::mem::take(&mut self.read));
+            self.taken = true;
             return Some(Ok(Some(chunk)));
         }
-        // The end stays for further calls; an error is told once, after it the stream is over.
-        match self.end.replace(Ok(())) {
-            Some(Ok(())) => Some(Ok(None)),
-            Some(Err(error)) => Some(Err(error)),
-            None => {
-                self.end = None;
-                None
+        self.take_end().map(|end| end.map(|()| None))
+    }
+
+    /// The job's last word, if it was said. The end stays for further calls; an error is told once, after it the stream
+    /// is over.
+    fn take_end(&mut self) -> Option<Result<(), NodeError>> {
+        let end = self.end.take()?;
+        self.end = Some(Ok(()));
+        Some(end)
+    }
+
+    /// Bytes that a reader should come for now; 0 at the end. None while it is better to wait.
+    fn take_ready(&mut self) -> Option<Result<usize, NodeError>> {
+        if self.end.is_none() {
+            return (self.chunks.len() >= CHUNKS_WAKE).then(|| Ok(self.waiting()));
+        }
+        match self.waiting() {
+            0 => self.take_end().map(|end| end.map(|()| 0)),
+            bytes => Some(Ok(bytes)),
+        }
+    }
+
+    /// Takes what waits, as much as `into` holds.
+    fn read(&mut self, into: &mut [u8]) -> usize {
+        let mut filled = 0;
+        while let Some(chunk) = self.chunks.front() {
+            let rest = &chunk[self.read..];
+            let room = &mut into[filled..];
+            let now = rest.len().min(room.len());
+            room[..now].copy_from_slice(&rest[..now]);
+            filled += now;
+            self.read += now;
+            if now < rest.len() {
+                break;
+            }
+            self.read = 0;
+            if let Some(mut chunk) = self.chunks.pop_front()
+                && self.spare.len() < CHUNKS_WAITING
+            {
+                chunk.clear();
+                self.spare.push(chunk);
             }
         }
+        self.taken |= filled > 0;
+        filled
     }
 }
 
@@ -91,18 +143,34 @@ impl ByteStream {
         }
     }
 
-    /// Calls back with the next chunk, at once where it is there, else from the job's thread. One call at a time:
-    /// a second waiter is refused.
-    pub fn next_with(&self, callback: impl FnOnce(NextChunk) + Send + 'static) {
+    /// Bytes that can be read now: `None` once all was read and the job ended well, 0 where nothing waits yet or only an
+    /// error does.
+    pub fn waiting(&self) -> Option<usize> {
+        let state = self.channel.state.lock();
+        match (state.waiting(), &state.end) {
+            (0, Some(Ok(()))) => None,
+            (bytes, _) => Some(bytes),
+        }
+    }
+
+    /// Reads what waits, as much as `into` holds; the number of bytes that were read.
+    pub fn read(&self, into: &mut [u8]) -> usize {
+        let read = self.channel.state.lock().read(into);
+        self.channel.writable.notify_one();
+        read
+    }
+
+    /// Calls back with the number of bytes that wait, 0 at the end, once a few chunks or the end have come: at once, or
+    /// from the job's thread. An error ends the stream. One call at a time: a second waiter is refused.
+    pub fn ready_with(&self, callback: impl FnOnce(Result<usize, NodeError>) + Send + 'static) {
         let mut state = self.channel.state.lock();
         if state.waiter.is_some() {
             drop(state);
             callback(Err(NodeError::Internal { message: "a stream was asked twice at once".into() }));
             return;
         }
-        match state.take() {
+        match state.take_ready() {
             Some(answer) => {
-                self.channel.writable.notify_one();
                 drop(state);
                 callback(answer);
             }
@@ -152,6 +220,8 @@ pub struct ByteSender {
     stall_limit: Duration,
     /// Whether a chunk was handed on.
     sent: bool,
+    /// Whether what was handed on is to be read even where an error follows that could stand alone.
+    kept: bool,
     finished: bool,
 }
 
@@ -167,9 +237,9 @@ impl ByteSender {
             let (now, later) = bytes.split_at(CHUNK_BYTES - self.buffer.len());
             self.buffer.extend_from_slice(now);
             bytes = later;
-            let full = std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK_BYTES));
-            self.sent = true;
+            let full = std::mem::take(&mut self.buffer);
             self.put(full)?;
+            self.sent = true;
         }
         self.buffer.extend_from_slice(bytes);
         Ok(())
@@ -177,6 +247,7 @@ impl ByteSender {
 
     /// Hands on what is collected, so that the reader gets it before an error.
     pub(crate) fn flush(&mut self) {
+        self.kept = true;
         let rest = std::mem::take(&mut self.buffer);
         if !rest.is_empty() {
             let _ = self.put(rest);
@@ -198,7 +269,8 @@ impl ByteSender {
         self.end(end);
     }
 
-    fn put(&self, chunk: Vec<u8>) -> Result<(), Cancelled> {
+    /// Hands on a chunk, and takes the memory of an old one.
+    fn put(&mut self, chunk: Vec<u8>) -> Result<(), Cancelled> {
         let mut state = self.channel.state.lock();
         while state.chunks.len() >= CHUNKS_WAITING && !state.cancelled {
             let waited = self.channel.writable.wait_for(&mut state, self.stall_limit);
@@ -209,29 +281,36 @@ impl ByteSender {
         if state.cancelled {
             return Err(Cancelled);
         }
-        // A waiter means that nothing was queued before this chunk.
-        if let Some(waiter) = state.waiter.take() {
-            drop(state);
-            waiter(Ok(Some(chunk)));
-        } else {
-            state.chunks.push_back(chunk);
-            drop(state);
-            self.channel.readable.notify_one();
-        }
+        state.chunks.push_back(chunk);
+        self.buffer = state.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK_BYTES));
+        tell(state);
+        self.channel.readable.notify_one();
         Ok(())
     }
 
     fn end(&mut self, end: Result<(), NodeError>) {
         self.finished = true;
         let mut state = self.channel.state.lock();
-        state.end = Some(end);
-        let waiter = state.waiter.take();
-        let answer = waiter.as_ref().and_then(|_| state.take());
-        drop(state);
-        if let (Some(waiter), Some(answer)) = (waiter, answer) {
-            waiter(answer);
+        // Nobody has begun to send the answer: the error stands alone.
+        if end.is_err() && !state.taken && !self.kept {
+            state.chunks.clear();
         }
+        state.end = Some(end);
+        tell(state);
         self.channel.readable.notify_all();
+    }
+}
+
+/// Tells the waiting reader, where it waits and is to come.
+fn tell(mut state: MutexGuard<'_, State>) {
+    if state.waiter.is_none() {
+        return;
+    }
+    let Some(answer) = state.take_ready() else { return };
+    let waiter = state.waiter.take();
+    drop(state);
+    if let Some(waiter) = waiter {
+        waiter(answer);
     }
 }
 
@@ -259,6 +338,7 @@ pub fn channel(on_cancel: impl Fn() + Send + Sync + 'static) -> (ByteSender, Byt
         buffer: Vec::new(),
         stall_limit: STALL_LIMIT,
         sent: false,
+        kept: false,
         finished: false,
     };
     (sender, ByteStream { channel })
@@ -326,27 +406,39 @@ mod tests {
         let written = (0..).find(|_| sender.write(&chunk).is_err());
         assert_eq!(written, Some(CHUNKS_WAITING));
         sender.finish(Err(NodeError::Trace { message: "given up".into() }));
-        let read = (0..CHUNKS_WAITING).filter(|_| matches!(stream.next(), Ok(Some(_)))).count();
-        assert_eq!(read, CHUNKS_WAITING);
-        assert!(matches!(stream.next(), Err(NodeError::Trace { .. })));
+        assert!(matches!(stream.next(), Err(NodeError::Trace { .. })), "nothing was sent: the error stands alone");
+        assert!(stream.next().expect("over").is_none());
     }
 
     #[test]
     fn an_error_comes_after_the_chunks_and_ends_the_stream() {
         let (mut sender, stream) = channel(|| {});
         sender.write(&vec![1; CHUNK_BYTES + 7]).expect("room");
-        sender.finish(Err(NodeError::TransactionNotFound));
         assert_eq!(stream.next().expect("chunk").map(|c| c.len()), Some(CHUNK_BYTES));
+        sender.finish(Err(NodeError::TransactionNotFound));
         assert_eq!(stream.next().expect("the rest").map(|c| c.len()), Some(7));
         assert!(matches!(stream.next(), Err(NodeError::TransactionNotFound)));
         assert!(stream.next().expect("over").is_none());
     }
 
     #[test]
-    fn an_error_stands_alone_where_no_chunk_has_left() {
+    fn an_error_stands_alone_where_nothing_was_taken() {
+        for bytes in [2, CHUNK_BYTES * 2] {
+            let (mut sender, stream) = channel(|| {});
+            sender.write(&vec![b'['; bytes]).expect("room");
+            sender.finish(Err(NodeError::TransactionNotFound));
+            assert!(matches!(stream.next(), Err(NodeError::TransactionNotFound)));
+            assert_eq!(stream.waiting(), None);
+        }
+    }
+
+    #[test]
+    fn what_was_flushed_comes_before_an_error() {
         let (mut sender, stream) = channel(|| {});
-        sender.write(b"[[").expect("room");
+        sender.write(b"line\n").expect("room");
+        sender.flush();
         sender.finish(Err(NodeError::TransactionNotFound));
+        assert_eq!(stream.next().expect("flushed"), Some(b"line\n".to_vec()));
         assert!(matches!(stream.next(), Err(NodeError::TransactionNotFound)));
     }
 
@@ -354,19 +446,46 @@ mod tests {
     fn a_vanished_job_is_an_error_and_a_waiter_is_called() {
         let (sender, stream) = channel(|| {});
         let (told, answer) = mpsc::channel();
-        stream.next_with(move |next| told.send(next).expect("test waits"));
+        stream.ready_with(move |ready| told.send(ready).expect("test waits"));
         drop(sender);
         assert!(matches!(answer.recv().expect("called"), Err(NodeError::Internal { .. })));
     }
 
     #[test]
-    fn a_waiter_gets_the_chunk_that_comes_later() {
+    fn a_waiter_is_called_at_the_end_and_reads_what_came() {
         let (mut sender, stream) = channel(|| {});
         let (told, answer) = mpsc::channel();
-        stream.next_with(move |next| told.send(next).expect("test waits"));
+        stream.ready_with(move |ready| told.send(ready).expect("test waits"));
         sender.write(b"abc").expect("room");
         sender.finish(Ok(()));
-        assert_eq!(answer.recv().expect("called").expect("chunk"), Some(b"abc".to_vec()));
+        assert_eq!(answer.recv().expect("called").expect("no error"), 3);
+        let mut buffer = [0; 2];
+        assert_eq!((stream.read(&mut buffer), &buffer), (2, b"ab"));
+        assert_eq!(stream.waiting(), Some(1));
+        assert_eq!((stream.read(&mut buffer), buffer[0]), (1, b'c'));
+        assert_eq!(stream.waiting(), None);
         assert!(stream.next().expect("over").is_none());
+    }
+
+    #[test]
+    fn a_waiter_is_called_once_a_few_chunks_came_and_a_second_is_refused() {
+        let (mut sender, stream) = channel(|| {});
+        let (told, answer) = mpsc::channel();
+        stream.ready_with(move |ready| told.send(ready).expect("test waits"));
+        let (refused, second) = mpsc::channel();
+        stream.ready_with(move |ready| refused.send(ready).expect("test waits"));
+        assert!(matches!(second.recv().expect("called"), Err(NodeError::Internal { .. })));
+        for waiting in 1..CHUNKS_WAKE {
+            sender.write(&vec![7; CHUNK_BYTES]).expect("room");
+            assert_eq!(stream.waiting(), Some(waiting * CHUNK_BYTES));
+            assert!(answer.try_recv().is_err(), "{waiting} chunks wake nobody");
+        }
+        sender.write(&vec![7; CHUNK_BYTES]).expect("room");
+        assert_eq!(answer.recv().expect("called").expect("no error"), CHUNKS_WAKE * CHUNK_BYTES);
+        let mut buffer = vec![0; CHUNK_BYTES + 1];
+        assert_eq!(stream.read(&mut buffer), buffer.len());
+        assert_eq!(buffer, vec![7; CHUNK_BYTES + 1]);
+        let rest = stream.next().expect("chunk").expect("more");
+        assert_eq!(rest.len(), CHUNK_BYTES - 1, "what was read of a chunk does not come again");
     }
 }
