@@ -49,7 +49,11 @@ impl FlatKv {
         }
     }
 
-    fn open_in(options: Options, snapshot: &Snapshot) -> Result<Arc<Self>, FlatKvError> {
+    /// Opens one snapshot for reading, as [`Self::open_snapshot`] does.
+    ///
+    /// # Errors
+    /// [`FlatKvError::BadFile`] where its database is not the one that it describes; what RocksDB says.
+    pub fn open_in(options: Options, snapshot: &Snapshot) -> Result<Arc<Self>, FlatKvError> {
         let kind = snapshot.kind;
         let options = Options { commitment: kind, fsync: Fsync::None, ..options };
         let db = Db::open_read_only(&snapshot.database(), &options)?;

@@ -43,7 +43,7 @@ fn wait_for(kv: &FlatKv, height: Height) -> Snapshot {
 
 /// Every height of a snapshot against the chain.
 fn check(options: Options, chain: &[Block], snapshot: &Snapshot) {
-    let kv = FlatKv::open_snapshot(options, Some(snapshot.height)).unwrap();
+    let kv = FlatKv::open_in(options, snapshot).unwrap();
     assert_eq!(kv.head(), Some(snapshot.head()));
     for height in BASE..=snapshot.height {
         at(chain, height).world.check(&kv.at(height).unwrap(), height).unwrap();
@@ -182,13 +182,9 @@ fn whatever_step_a_snapshot_stops_at_it_is_whole_or_not_there() {
             grow(&kv, &home, &mut chain, 13, &mut random);
             kv.close().unwrap();
         }
-        // Two older ones would be kept, so one goes: taking and pruning both stop somewhere.
-        let quiet = StopDisk::after(i64::MAX);
-        let options = Options { disk: Arc::new(quiet), snapshot_keep: 1, ..home.options() };
-        let kv = FlatKv::open(options.clone(), home.tables.clone()).unwrap();
-        drop(kv);
+        // One is kept, so the older one goes: taking and pruning both stop somewhere.
         let disk = StopDisk::after(i64::MAX);
-        let options = Options { disk: Arc::new(disk.clone()), ..options };
+        let options = Options { disk: Arc::new(disk.clone()), snapshot_keep: 1, ..home.options() };
         let kv = FlatKv::open(options, home.tables.clone()).unwrap();
         grow(&kv, &home, &mut chain, 14, &mut random);
         kv.flush().unwrap();
