@@ -19,6 +19,13 @@ const GROWTH_BLOCKS = 5
 /** Interleaved pairs a row. */
 const PAIRS = 7
 
+/** Interleaved pairs of a row whose answers take less than `SHORT_MS`: one such answer tells little. */
+const SHORT_PAIRS = 101
+const SHORT_MS = 20
+
+/** Time for which each side is asked before it is measured, in milliseconds; once at least. */
+const WARM_MS = 500
+
 /** Time that geth may take for an answer, in nanoseconds. */
 const GETH_HTTP_NANOS = 3600e9
 
@@ -52,6 +59,15 @@ async function row(name, sides, method, params, options) {
   }
 }
 
+/** Asks until `WARM_MS` are over; the milliseconds that the last answer took. */
+async function warm(url, method, params, encoding) {
+  const until = performance.now() + WARM_MS
+  let last
+  do last = (await ask(url, method, params, { encoding })).ms
+  while (performance.now() < until)
+  return last
+}
+
 /** One row: both sides asked in turn, their answers compared first where `compare` says so. */
 async function pair(name, sides, method, params, { compare = true, pairs = PAIRS, encoding, unit } = {}) {
   const { ours, theirs } = sides
@@ -61,9 +77,10 @@ async function pair(name, sides, method, params, { compare = true, pairs = PAIRS
     equal = canonical(have) === canonical(want) ? 'equal' : 'DIFFERENT'
   }
   const times = { ours: [], theirs: [] }
-  await ask(ours.url, method, params, { encoding })
-  if (theirs) await ask(theirs.url, method, params, { encoding })
-  for (let i = 0; i < pairs; i++) {
+  const warmed = [await warm(ours.url, method, params, encoding)]
+  if (theirs) warmed.push(await warm(theirs.url, method, params, encoding))
+  const count = warmed.every((ms) => ms < SHORT_MS) ? SHORT_PAIRS : pairs
+  for (let i = 0; i < count; i++) {
     const order = i % 2 ? ['theirs', 'ours'] : ['ours', 'theirs']
     for (const side of order) if (sides[side]) times[side].push((await ask(sides[side].url, method, params, { encoding })).ms)
   }
