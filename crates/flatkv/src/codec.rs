@@ -2,14 +2,14 @@
 //!
 //! Everything that is read back is bounds-checked; damage is an error, never a panic.
 
-use crate::{IndexWrite, error::corrupt};
+use crate::{RowWrite, error::corrupt};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_primitives::{Account, AccountChange, Changeset, SlotChange, StateError};
 
-/// An index row's change: key, value before, value after.
+/// A change of a row of the index or of the data DB `legacy`: key, value before, value after.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct IndexChange {
-    pub(crate) write: IndexWrite,
+pub(crate) struct RowChange {
+    pub(crate) write: RowWrite,
     pub(crate) old: Option<Vec<u8>>,
 }
 
@@ -88,8 +88,8 @@ pub(crate) fn put_codes(out: &mut Vec<u8>, codes: &[(B256, Bytes)]) {
     }
 }
 
-/// Index rows with the value before; with the value after too where `new` is set.
-pub(crate) fn put_index(out: &mut Vec<u8>, index: &[IndexChange], new: bool) {
+/// Rows of the index or of `legacy` with the value before; with the value after too where `new` is set.
+pub(crate) fn put_rows(out: &mut Vec<u8>, index: &[RowChange], new: bool) {
     put_uvarint(out, index.len() as u64);
     for row in index {
         put_bytes(out, &row.write.key);
@@ -124,6 +124,11 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn byte(&mut self) -> Result<u8, StateError> {
         Ok(self.take(1)?[0])
+    }
+
+    /// Whether everything was read.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.left.is_empty()
     }
 
     pub(crate) fn end(&self) -> Result<(), StateError> {
@@ -220,14 +225,15 @@ impl<'a> Reader<'a> {
         (0..count).map(|_| Ok((self.b256()?, Bytes::copy_from_slice(self.bytes()?)))).collect()
     }
 
-    pub(crate) fn index(&mut self, new: bool) -> Result<Vec<IndexChange>, StateError> {
+    /// What [`put_rows`] wrote.
+    pub(crate) fn rows(&mut self, new: bool) -> Result<Vec<RowChange>, StateError> {
         let count = self.count()?;
         let mut rows = Vec::with_capacity(count.min(1 << 16));
         for _ in 0..count {
             let key = self.bytes()?.to_vec();
             let old = self.optional()?;
             let value = if new { self.optional()? } else { None };
-            rows.push(IndexChange { write: IndexWrite { key, value }, old });
+            rows.push(RowChange { write: RowWrite { key, value }, old });
         }
         Ok(rows)
     }
@@ -267,16 +273,16 @@ mod tests {
             codes: vec![(B256::repeat_byte(7), Bytes::from_static(&[0x60, 0]))],
         };
         let index = vec![
-            IndexChange { write: IndexWrite { key: vec![1], value: Some(vec![]) }, old: None },
-            IndexChange { write: IndexWrite { key: vec![2], value: None }, old: Some(vec![9; 200]) },
+            RowChange { write: RowWrite { key: vec![1], value: Some(vec![]) }, old: None },
+            RowChange { write: RowWrite { key: vec![2], value: None }, old: Some(vec![9; 200]) },
         ];
         let mut bytes = Vec::new();
         put_changes(&mut bytes, &changes);
         put_codes(&mut bytes, &changes.codes);
-        put_index(&mut bytes, &index, true);
+        put_rows(&mut bytes, &index, true);
         let read = |bytes: &[u8]| {
             let mut reader = Reader::new(bytes, "test");
-            let out = (reader.changes()?, reader.codes()?, reader.index(true)?);
+            let out = (reader.changes()?, reader.codes()?, reader.rows(true)?);
             reader.end()?;
             Ok::<_, StateError>(out)
         };

@@ -2,15 +2,16 @@
 
 use crate::{
     Commit, CommitmentKind, FlatKvError, Fsync, Head,
-    codec::IndexChange,
+    codec::RowChange,
     commitment,
     db::{Batch, Family},
     lthash::LtHash,
-    measure::{BatchRows, Pairs, count_pairs},
+    measure::{BatchRows, Pairs},
     rows::{
-        account_history, account_value, at_height, changes_value, head_value, meta, slot_history, slot_key,
-        slot_value, stamped,
+        BlockRows, account_history, account_value, at_height, changes_value, head_value, legacy_history,
+        meta, slot_history, slot_key, slot_value, stamped,
     },
+    staging::{Merged, check_order},
     store::{Core, Writer},
     trie::TrieUpdate,
     wal::record::{MAX_PAYLOAD_BYTES, RecordHead},
@@ -37,38 +38,52 @@ impl Core {
     }
 
     fn commit_with(&self, writer: &mut Writer, commit: Commit<'_>, first: bool) -> Result<(), FlatKvError> {
-        let applying = self.metrics.apply_changesets.timer();
+        // A commit of nothing but what was applied before applies nothing.
+        let applies = !commit.changes.is_empty() || self.staged.read().is_empty();
+        let applying = applies.then(|| self.metrics.apply_changesets.timer());
         writer.check()?;
         self.check_place(&commit, first)?;
         let Commit { height, hash, parent, changes, trie, state_root, index, positions } = commit;
-        let mut done = self.commitment(writer, height, changes, trie, state_root)?;
+        check_order(changes)?;
+        let applied = BlockRows { changes, legacy: &[] };
+        let merged = self.merged(changes)?;
+        let block_rows = merged.as_ref().map_or(applied, Merged::rows);
+        let mut done = self.commitment(writer, height, block_rows, trie, state_root)?;
         let head = Head { height, hash, commitment: done.commitment };
         let index = self.metrics.batch_read_old_values.measure(|| self.old_index(index))?;
 
         let mut batch = self.db.batch()?;
         let mut rows = BatchRows::default();
-        put_block(&mut batch, &head, changes, &index, first, &mut rows);
+        let oldest = self.oldest_at(height, first);
+        let block = Block { head: &head, rows: block_rows, index: &index, first, oldest };
+        put_block(&mut batch, &block, &mut rows);
         put_trie(&mut batch, done.trie.as_ref());
         put_lattice(&mut batch, done.lattice.as_ref(), &mut rows);
 
-        let record = RecordHead { unwind: false, head, parent, positions };
-        let payload = record.commit_payload(changes, &index);
+        let record = RecordHead { unwind: false, head, parent, positions, oldest };
+        let payload = record.commit_payload(block_rows, &index);
         let bytes = payload.len() as u64;
         if bytes > MAX_PAYLOAD_BYTES {
             return Err(FlatKvError::RecordTooLarge { height, bytes, limit: MAX_PAYLOAD_BYTES });
         }
-        applying.succeed();
-        let _pending = count_pairs(&self.metrics, changes).pending(&self.metrics);
+        if let Some(applying) = applying {
+            applying.succeed();
+        }
+        let pairs = Pairs::of(applied);
+        pairs.count(&self.metrics);
+        let _pending = pairs.pending(&self.metrics);
         self.log(writer, &payload, batch.bytes())?;
         writer.positions = record.positions;
 
-        if first {
-            self.oldest.store(height, SeqCst);
-        }
         self.upcoming.store(height, SeqCst);
+        // Who reads pending rows sees them staged or committed, not both and not neither.
+        let mut staged = self.staged.write();
         let written = rows.write(batch, &self.metrics).map_err(FlatKvError::from);
         writer.fail(written)?;
+        staged.clear(&self.metrics);
+        self.oldest.store(oldest, SeqCst);
         *self.head.write() = Some(head);
+        drop(staged);
         self.tell_version();
         if let Some(update) = &mut done.trie {
             self.kept.keep(update);
@@ -122,7 +137,7 @@ impl Core {
         &self,
         writer: &Writer,
         height: Height,
-        changes: &Changeset,
+        rows: BlockRows<'_>,
         trie: Option<TrieUpdate>,
         state_root: Option<B256>,
     ) -> Result<Committed, FlatKvError> {
@@ -130,7 +145,7 @@ impl Core {
             CommitmentKind::None => Ok(Committed { commitment: B256::ZERO, trie: None, lattice: None }),
             CommitmentKind::LtHash => {
                 let mut lattice = writer.lattice.clone().unwrap_or_default();
-                commitment::update(&mut lattice, changes);
+                commitment::update(&mut lattice, rows);
                 Ok(Committed { commitment: lattice.checksum(), trie: None, lattice: Some(lattice) })
             }
             CommitmentKind::Mpt => {
@@ -139,7 +154,7 @@ impl Core {
                     Some(update) => update,
                     None => {
                         let mut session = self.kept.session(&self.db, base);
-                        session.apply(changes)?;
+                        session.apply(rows.changes)?;
                         session.into_update()?
                     }
                 };
@@ -156,35 +171,61 @@ impl Core {
         }
     }
 
+    /// These changes on top of what was applied before; `None` where that is nothing.
+    fn merged(&self, changes: &Changeset) -> Result<Option<Merged>, FlatKvError> {
+        let staged = self.staged.read();
+        if staged.is_empty() {
+            return Ok(None);
+        }
+        let mut all = staged.clone();
+        drop(staged);
+        all.merge(changes, Vec::new())?;
+        Ok(Some(all.merged()))
+    }
+
+    /// Oldest height that has state once a height is committed.
+    fn oldest_at(&self, height: Height, first: bool) -> Height {
+        match (first, self.history_blocks) {
+            (true, _) => height,
+            (false, 0) => self.oldest.load(SeqCst),
+            (false, kept) => self.oldest.load(SeqCst).max(height.saturating_sub(kept)),
+        }
+    }
+
     /// Looks up what the index rows to be written hold now. Of several writes to one key the last one counts.
-    fn old_index(&self, writes: Vec<crate::IndexWrite>) -> Result<Vec<IndexChange>, StateError> {
+    fn old_index(&self, writes: Vec<crate::IndexWrite>) -> Result<Vec<RowChange>, StateError> {
         let mut places = HashMap::with_capacity(writes.len());
-        let mut index: Vec<IndexChange> = Vec::with_capacity(writes.len());
+        let mut index: Vec<RowChange> = Vec::with_capacity(writes.len());
         for write in writes {
             if let Some(place) = places.get(&write.key) {
-                let change: &mut IndexChange = &mut index[*place];
+                let change: &mut RowChange = &mut index[*place];
                 change.write = write;
                 continue;
             }
             let old = self.db.get(Family::Index, &write.key)?.map(|value| value.to_vec());
             places.insert(write.key.clone(), index.len());
-            index.push(IndexChange { write, old });
+            index.push(RowChange { write, old });
         }
         Ok(index)
     }
 }
 
+/// A block on its way into the store.
+pub(crate) struct Block<'a> {
+    pub(crate) head: &'a Head,
+    pub(crate) rows: BlockRows<'a>,
+    pub(crate) index: &'a [RowChange],
+    /// Whether it is the first one of the store.
+    pub(crate) first: bool,
+    /// Oldest height that has state from now on.
+    pub(crate) oldest: Height,
+}
+
 /// Puts a block's rows: latest, history, code, index, changes, head.
-pub(crate) fn put_block(
-    batch: &mut Batch<'_>,
-    head: &Head,
-    changes: &Changeset,
-    index: &[IndexChange],
-    first: bool,
-    rows: &mut BatchRows,
-) {
+pub(crate) fn put_block(batch: &mut Batch<'_>, block: &Block<'_>, rows: &mut BatchRows) {
+    let Block { head, index, first, oldest, rows: BlockRows { changes, legacy } } = *block;
     let height = head.height;
-    let pairs = Pairs::of(changes);
+    let pairs = Pairs::of(block.rows);
     let mut encoding = rows.encode();
     for change in changes.accounts.iter().filter(|change| change.old != change.new) {
         let value = change.new.as_ref().map(account_value);
@@ -205,19 +246,24 @@ pub(crate) fn put_block(
         batch.put(Family::Code, hash.as_slice(), code);
     }
     encoding.done(DataDb::Code, pairs[DataDb::Code]);
+    for row in legacy {
+        let (key, value) = (&row.write.key, row.write.value.as_deref());
+        batch.put(Family::History, &at_height(legacy_history(key), height), value.unwrap_or_default());
+        set_legacy(batch, key, height, value);
+    }
+    encoding.done(DataDb::Legacy, pairs[DataDb::Legacy]);
     for change in index {
         batch.set(Family::Index, &change.write.key, change.write.value.as_deref());
     }
     // The first block cannot be unwound, so its changes are not kept; its hash is.
     let nothing = Changeset::default();
-    let (kept, index) = if first { (&nothing, [].as_slice()) } else { (changes, index) };
+    let none = BlockRows { changes: &nothing, legacy: &[] };
+    let (kept, index) = if first { (none, [].as_slice()) } else { (block.rows, index) };
     batch.put(Family::Changes, &height.to_be_bytes(), &changes_value(head, kept, index));
     encoding.skip();
     batch.put(Family::Metadata, meta::HEAD, &head_value(head));
-    if first {
-        batch.put(Family::Metadata, meta::OLDEST, &height.to_be_bytes());
-    }
-    encoding.done(DataDb::Metadata, 1 + u64::from(first));
+    batch.put(Family::Metadata, meta::OLDEST, &oldest.to_be_bytes());
+    encoding.done(DataDb::Metadata, 2);
 }
 
 /// Sets the latest row of an account.
@@ -235,6 +281,12 @@ pub(crate) fn set_account(
 pub(crate) fn set_slot(batch: &mut Batch<'_>, address: &Address, slot: &U256, stamp: Height, value: &U256) {
     let row = (!value.is_zero()).then(|| stamped(stamp, &slot_value(value)));
     batch.set(Family::Storage, &slot_key(address, slot), row.as_deref());
+}
+
+/// Sets the latest row of a key of the data DB `legacy`.
+pub(crate) fn set_legacy(batch: &mut Batch<'_>, key: &[u8], stamp: Height, value: Option<&[u8]>) {
+    let row = value.map(|value| stamped(stamp, value));
+    batch.set(Family::Legacy, key, row.as_deref());
 }
 
 /// Puts the changed trie nodes.

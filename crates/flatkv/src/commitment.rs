@@ -5,13 +5,12 @@
 
 use crate::{
     lthash::LtHash,
-    rows::{account_history, account_value, slot_history, slot_value},
+    rows::{BlockRows, account_history, account_value, legacy_history, slot_history, slot_value},
 };
-use hearth_primitives::Changeset;
 
 /// Takes the rows before a block out of the vector and those after it in.
-pub(crate) fn update(vector: &mut LtHash, changes: &Changeset) {
-    for change in &changes.accounts {
+pub(crate) fn update(vector: &mut LtHash, rows: BlockRows<'_>) {
+    for change in &rows.changes.accounts {
         if change.old != change.new {
             let key = account_history(&change.address);
             if let Some(old) = &change.old {
@@ -27,5 +26,10 @@ pub(crate) fn update(vector: &mut LtHash, changes: &Changeset) {
             vector.remove(&key, &slot_value(&slot.old));
             vector.add(&key, &slot_value(&slot.new));
         }
+    }
+    for row in rows.legacy {
+        let key = legacy_history(&row.write.key);
+        vector.remove(&key, row.old.as_deref().unwrap_or_default());
+        vector.add(&key, row.write.value.as_deref().unwrap_or_default());
     }
 }

@@ -5,6 +5,7 @@ use crate::{
     error::{corrupt, rocks},
     rows::history_prefix,
 };
+use hearth_metrics::DataDb;
 use hearth_primitives::StateError;
 use parking_lot::Mutex;
 use rocksdb::{
@@ -43,7 +44,7 @@ pub(crate) enum Family {
     Account,
     Code,
     Storage,
-    /// Committed rows outside the other three (native modules); nothing writes them yet.
+    /// Committed rows outside the other three, of native modules: see [`crate::FlatKv::apply`].
     Legacy,
     Metadata,
     History,
@@ -64,6 +65,17 @@ impl Family {
         Self::Trie,
         Self::Index,
     ];
+
+    /// The family of a data DB.
+    pub(crate) fn of(db: DataDb) -> Self {
+        match db {
+            DataDb::Account => Self::Account,
+            DataDb::Code => Self::Code,
+            DataDb::Storage => Self::Storage,
+            DataDb::Legacy => Self::Legacy,
+            DataDb::Metadata => Self::Metadata,
+        }
+    }
 
     fn name(self) -> &'static str {
         match self {
@@ -167,6 +179,41 @@ impl Db {
     /// The value of a row.
     pub(crate) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
         self.rocks.get_pinned_cf(&self.family(family)?, key).map_err(rocks)
+    }
+
+    /// The values of many rows of a family, in the order of the keys, which must ascend.
+    pub(crate) fn get_many<'k>(
+        &self,
+        family: Family,
+        keys: impl IntoIterator<Item = &'k (impl AsRef<[u8]> + ?Sized + 'k)>,
+    ) -> Result<Vec<Option<DBPinnableSlice<'_>>>, StateError> {
+        let found = self.rocks.batched_multi_get_cf(&self.family(family)?, keys, true);
+        found.into_iter().map(|row| row.map_err(rocks)).collect()
+    }
+
+    /// Rows of a family with keys in `from..to`, as of this moment, in ascending or descending order.
+    pub(crate) fn scan(
+        &self,
+        family: Family,
+        from: Option<&[u8]>,
+        to: Option<&[u8]>,
+        reverse: bool,
+    ) -> Result<Scan<'_>, StateError> {
+        let mut options = ReadOptions::default();
+        options.set_total_order_seek(true);
+        if let Some(from) = from {
+            options.set_iterate_lower_bound(from);
+        }
+        if let Some(to) = to {
+            options.set_iterate_upper_bound(to);
+        }
+        let mut rows = self.rocks.raw_iterator_cf_opt(&self.family(family)?, options);
+        if reverse {
+            rows.seek_to_last()
+        } else {
+            rows.seek_to_first()
+        }
+        Ok(Scan { rows, reverse })
     }
 
     /// All rows whose key begins with `prefix`, in order.
@@ -298,6 +345,28 @@ impl Rows<'_> {
     }
 }
 
+/// Rows in ascending or descending order, as of one moment. Check [`Scan::finish`] at the end.
+pub(crate) struct Scan<'a> {
+    rows: DBRawIterator<'a>,
+    reverse: bool,
+}
+
+impl Scan<'_> {
+    /// The row at hand, or `None` behind the last.
+    pub(crate) fn row(&self) -> Option<(&[u8], &[u8])> {
+        self.rows.item()
+    }
+
+    pub(crate) fn next(&mut self) {
+        if self.reverse { self.rows.prev() } else { self.rows.next() }
+    }
+
+    /// Whether the rows ended because there are no more, and not for an error.
+    pub(crate) fn finish(&self) -> Result<(), StateError> {
+        self.rows.status().map_err(rocks)
+    }
+}
+
 /// Look-ups in history, one after the other, through one iterator: making one costs more than using it.
 ///
 /// The iterator sees the rows of the moment of its first use. History at a height that there is does not change, so that
@@ -340,7 +409,7 @@ impl<'a> HistoryCursor<'a> {
 }
 
 /// The first key behind all that begin with `prefix`; `None` where there is none.
-fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let end = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
     let mut key = prefix[..=end].to_vec();
     key[end] += 1;

@@ -1,11 +1,13 @@
 //! What can go wrong in the store, with the data that a caller needs to act on it.
 
-use alloy_primitives::B256;
+use crate::{MAX_LEGACY_KEY_BYTES, MAX_LEGACY_VALUE_BYTES};
+use alloy_primitives::{Address, B256, U256};
 use hearth_disk::LockError;
 use hearth_primitives::{Height, StateError};
 use std::{
     io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// A failure of the state store. Nothing was written unless a variant says otherwise.
@@ -86,6 +88,41 @@ pub enum FlatKvError {
         oldest: Height,
         /// Height of the head.
         newest: Height,
+    },
+    /// Accounts, slots or code of a changeset that are not in ascending order, each once.
+    #[error("the changeset is not in order: accounts, slots and code must ascend, each once")]
+    Unordered,
+    /// A change that does not begin at the value that was applied before.
+    #[error("the change of {address}{} does not begin at the value that was applied before", .slot.map_or_else(String::new, |slot| format!(", slot {slot:#x},")))]
+    Stale {
+        /// The account.
+        address: Address,
+        /// Its slot; `None` where it is the account itself.
+        slot: Option<U256>,
+    },
+    /// A row of the data DB `legacy` that cannot be kept.
+    #[error(
+        "a legacy row with a key of {key} bytes and a value of {value:?} bytes: keys have 1 to {MAX_LEGACY_KEY_BYTES} bytes, values 1 to {MAX_LEGACY_VALUE_BYTES}"
+    )]
+    LegacyRow {
+        /// Length of the key.
+        key: usize,
+        /// Length of the value; `None` where the row is deleted.
+        value: Option<usize>,
+    },
+    /// More applied than one log record holds.
+    #[error("{bytes} bytes would be applied and not committed; at most {limit} are possible")]
+    TooMuchApplied {
+        /// Bytes that there would be.
+        bytes: u64,
+        /// Largest record in bytes.
+        limit: u64,
+    },
+    /// An iterator that was used for too long.
+    #[error("the iterator is older than {after:?}; begin again at the key where it stopped")]
+    IteratorExpired {
+        /// How long it may be used.
+        after: Duration,
     },
     /// One commit too large for a log record.
     #[error(

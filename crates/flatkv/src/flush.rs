@@ -43,6 +43,11 @@ impl Unflushed {
         self.batch_bytes += batch_bytes;
     }
 
+    /// Counts rows that no WAL record has.
+    pub(crate) fn fill(&mut self, batch_bytes: u64) {
+        self.batch_bytes += batch_bytes;
+    }
+
     fn is_due(&self) -> bool {
         self.records >= FLUSH_RECORDS
             || self.wal_bytes >= FLUSH_WAL_BYTES
@@ -136,7 +141,8 @@ impl Core {
         if positions == writer.positions {
             return Ok(());
         }
-        let record = RecordHead { unwind: true, head, parent: Default::default(), positions };
+        let oldest = self.oldest.load(SeqCst);
+        let record = RecordHead { unwind: true, head, parent: Default::default(), positions, oldest };
         let appended = writer.wal.append(&record.unwind_payload());
         writer.fail(appended)?;
         writer.positions = record.positions;

@@ -1,7 +1,7 @@
 //! RocksDB's internals as gauges, read when somebody takes a snapshot of the metrics.
 
 use crate::db::{Db, Family};
-use hearth_metrics::{DataDb, FamilyMetrics, LEVELS, PerDb, Registry, RocksdbMetrics};
+use hearth_metrics::{FamilyMetrics, LEVELS, PerDb, Registry, RocksdbMetrics};
 use hearth_primitives::StateError;
 use rocksdb::properties as p;
 use std::{ffi::CStr, sync::Arc};
@@ -38,7 +38,7 @@ fn read(db: &Db, metrics: &RocksdbMetrics) -> Result<(), StateError> {
 
 fn read_families(db: &Db, families: &PerDb<FamilyMetrics>) -> Result<(), StateError> {
     for (data_db, metrics) in families.iter() {
-        let family = family_of(data_db);
+        let family = Family::of(data_db);
         let read = |name: &CStr| db.property(family, name);
         metrics.memtables_size.set_unsigned(read(p::SIZE_ALL_MEM_TABLES)?);
         metrics.active_memtable_size.set_unsigned(read(p::CUR_SIZE_ACTIVE_MEM_TABLE)?);
@@ -55,14 +55,4 @@ fn read_families(db: &Db, families: &PerDb<FamilyMetrics>) -> Result<(), StateEr
         metrics.table_readers_size.set_unsigned(read(p::ESTIMATE_TABLE_READERS_MEM)?);
     }
     Ok(())
-}
-
-fn family_of(db: DataDb) -> Family {
-    match db {
-        DataDb::Account => Family::Account,
-        DataDb::Code => Family::Code,
-        DataDb::Storage => Family::Storage,
-        DataDb::Legacy => Family::Legacy,
-        DataDb::Metadata => Family::Metadata,
-    }
 }

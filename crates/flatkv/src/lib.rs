@@ -19,15 +19,19 @@ mod db;
 mod error;
 mod fields;
 mod files;
+mod fill;
 mod flush;
 mod internals;
+mod iterate;
 mod lthash;
 mod measure;
 mod open;
 mod parent;
+mod pending;
 mod readonly;
 mod rows;
 mod snapshot;
+mod staging;
 mod store;
 mod stored;
 mod sync;
@@ -41,13 +45,17 @@ mod wal;
 
 pub use error::FlatKvError;
 pub use hearth_disk::{Holder, LockError};
+pub use hearth_metrics::DataDb;
+pub use iterate::{MAX_ITERATOR_AGE, Row, RowIter, RowRange};
 pub use parent::ParentView;
+pub use pending::PendingView;
 pub use readonly::list_snapshots;
 pub use snapshot::Snapshot;
 pub use store::{FlatKv, IndexRow};
 pub use trie::{TrieSession, TrieUpdate, WitnessTrie};
 pub use types::{
     Commit, CommitmentKind, DEFAULT_CACHE_BYTES, DEFAULT_CODE_CACHE_BYTES, DEFAULT_MAX_OPEN_FILES,
-    DEFAULT_SEGMENT_BYTES, DEFAULT_SNAPSHOT_KEEP, Fsync, Head, IndexWrite, JoinedTables, NoTables, Options,
+    DEFAULT_SEGMENT_BYTES, DEFAULT_SNAPSHOT_KEEP, Fsync, Head, IndexWrite, JoinedTables,
+    MAX_LEGACY_KEY_BYTES, MAX_LEGACY_VALUE_BYTES, NoTables, Options, RowWrite,
 };
 pub use view::StateView;

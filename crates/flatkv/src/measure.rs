@@ -1,8 +1,11 @@
 //! What the store tells its metrics, where that takes more than a line.
 
-use crate::db::{Batch, Db};
+use crate::{
+    db::{Batch, Db},
+    rows::BlockRows,
+};
 use hearth_metrics::{DataDb, FlatkvMetrics};
-use hearth_primitives::{Changeset, StateError};
+use hearth_primitives::StateError;
 use std::{
     ops::Index,
     sync::{Arc, Weak},
@@ -14,18 +17,30 @@ use std::{
 const LOOK_PAUSE: Duration = Duration::from_millis(1);
 
 /// Rows of a changeset by data DB.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Pairs([u64; DataDb::ALL.len()]);
 
 impl Pairs {
-    /// Counts them: accounts that changed, slots, and code.
-    pub(crate) fn of(changes: &Changeset) -> Self {
-        let mut pairs = Self(Default::default());
-        let mut set = |db: DataDb, rows: usize| pairs.0[db as usize] = rows as u64;
-        set(DataDb::Account, changes.accounts.iter().filter(|change| change.old != change.new).count());
-        set(DataDb::Storage, changes.accounts.iter().map(|change| change.storage.len()).sum());
-        set(DataDb::Code, changes.codes.len());
+    /// Counts them: accounts that changed, slots, code and legacy rows.
+    pub(crate) fn of(rows: BlockRows<'_>) -> Self {
+        let (accounts, mut pairs) = (&rows.changes.accounts, Self::default());
+        pairs.set(DataDb::Account, accounts.iter().filter(|change| change.old != change.new).count());
+        pairs.set(DataDb::Storage, accounts.iter().map(|change| change.storage.len()).sum());
+        pairs.set(DataDb::Code, rows.changes.codes.len());
+        pairs.set(DataDb::Legacy, rows.legacy.len());
         pairs
+    }
+
+    /// Sets the number of rows of a data DB.
+    pub(crate) fn set(&mut self, db: DataDb, rows: usize) {
+        self.0[db as usize] = rows as u64;
+    }
+
+    /// Adds them to the rows that were applied.
+    pub(crate) fn count(&self, metrics: &FlatkvMetrics) {
+        for (db, counter) in metrics.num_kv_pairs.iter() {
+            counter.add(self[db]);
+        }
     }
 
     /// Counts them as pending until the guard is dropped.
@@ -34,7 +49,8 @@ impl Pairs {
         Pending { pairs: self, metrics }
     }
 
-    fn move_pending(&self, metrics: &FlatkvMetrics, sign: i64) {
+    /// Counts them in among the pending rows, or out with sign -1.
+    pub(crate) fn move_pending(&self, metrics: &FlatkvMetrics, sign: i64) {
         for (db, gauge) in metrics.pending_writes.iter() {
             gauge.add(sign * self[db] as i64);
         }
@@ -59,15 +75,6 @@ impl Drop for Pending<'_> {
     fn drop(&mut self) {
         self.pairs.move_pending(self.metrics, -1);
     }
-}
-
-/// Counts the rows of a changeset that was applied.
-pub(crate) fn count_pairs(metrics: &FlatkvMetrics, changes: &Changeset) -> Pairs {
-    let pairs = Pairs::of(changes);
-    for (db, counter) in metrics.num_kv_pairs.iter() {
-        counter.add(pairs[db]);
-    }
-    pairs
 }
 
 /// What each data DB has in a batch, and how long encoding that took.

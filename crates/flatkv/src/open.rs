@@ -3,14 +3,14 @@
 use crate::{
     CommitmentKind, FlatKvError, Head, JoinedTables, Options, TrieSession,
     codes::CodeCache,
-    commit::{put_block, put_lattice, put_trie},
+    commit::{Block, put_block, put_lattice, put_trie},
     commitment,
     db::{Db, Family},
     error::corrupt,
     flush::Unflushed,
     lthash::LtHash,
-    measure::{BatchRows, count_pairs},
-    rows::{meta, read_head},
+    measure::{BatchRows, Pairs},
+    rows::{BlockRows, meta, read_head},
     snapshot::{self, SNAPSHOTS_DIR, Snapshots},
     store::{Core, Writer},
     unwind::{block_changes, undo},
@@ -84,6 +84,8 @@ pub(crate) fn open(
         writer: writer.into(),
         head: head.into(),
         oldest: AtomicU64::new(oldest),
+        history_blocks: options.history_blocks,
+        staged: Default::default(),
         upcoming: AtomicU64::new(head.map_or(0, |head| head.height)),
         unwinds: AtomicU64::new(0),
         views: Default::default(),
@@ -304,18 +306,19 @@ impl<'m> Replay<'m> {
             let first = found.number == 1;
             let head = found.head.head;
             let before = batch.bytes();
-            put_block(&mut batch, &head, &body.changes, &body.index, first, &mut rows);
+            self.oldest = if first { head.height } else { self.oldest.max(found.head.oldest) };
+            let block_rows = BlockRows { changes: &body.changes, legacy: &body.legacy };
+            let block =
+                Block { head: &head, rows: block_rows, index: &body.index, first, oldest: self.oldest };
+            put_block(&mut batch, &block, &mut rows);
             if let Some(lattice) = &mut self.lattice {
-                commitment::update(lattice, &body.changes);
+                commitment::update(lattice, block_rows);
             }
             if let Some(trie) = &mut trie {
                 trie.apply(&body.changes)?;
             }
             applying.succeed();
-            count_pairs(self.metrics, &body.changes);
-            if first {
-                self.oldest = head.height;
-            }
+            Pairs::of(block_rows).count(self.metrics);
             self.unflushed.add(found.bytes(), batch.bytes() - before);
             self.head = Some(head);
             done += 1;

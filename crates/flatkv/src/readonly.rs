@@ -99,6 +99,8 @@ pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKv
         writer: writer.into(),
         head: Some(stored.head).into(),
         oldest: AtomicU64::new(stored.oldest),
+        history_blocks: 0,
+        staged: Default::default(),
         upcoming: AtomicU64::new(stored.head.height),
         unwinds: AtomicU64::new(0),
         views: Default::default(),

@@ -5,6 +5,7 @@
 //! | account | address | height of last change, account |
 //! | storage | address, slot | height of last change, value without leading zeros |
 //! | code | hash | bytes |
+//! | legacy | the caller's | height of last change, the caller's value |
 //! | history | kind, key of the latest row, inverted height | the row's value from that height on; empty: no row |
 //! | changes | height | block, its changes with old values, old index rows |
 //! | metadata | a name | see [`meta`] |
@@ -13,7 +14,7 @@
 
 use crate::{
     Head,
-    codec::{IndexChange, Reader, put_account, put_changes, put_index},
+    codec::{Reader, RowChange, put_account, put_changes, put_rows},
     error::corrupt,
 };
 use alloy_primitives::{Address, B256, U256};
@@ -39,6 +40,7 @@ pub(crate) mod meta {
 
 const ACCOUNT: u8 = b'a';
 const STORAGE: u8 = b's';
+const LEGACY: u8 = b'l';
 const HEIGHT_BYTES: usize = 8;
 
 /// Key of a latest storage row.
@@ -68,6 +70,12 @@ pub(crate) fn slot_history(address: &Address, slot: &U256) -> Vec<u8> {
 /// What every history row of any slot of an account begins with.
 pub(crate) fn storage_history(address: &Address) -> Vec<u8> {
     [&[STORAGE], address.as_slice()].concat()
+}
+
+/// What every history row of a row of the data DB `legacy` begins with. The length of the key stands before it, so that
+/// no other key's history lies between this one's.
+pub(crate) fn legacy_history(key: &[u8]) -> Vec<u8> {
+    [&[LEGACY], (key.len() as u32).to_be_bytes().as_slice(), key].concat()
 }
 
 /// Completes a history key: newer rows sort first.
@@ -152,28 +160,45 @@ pub(crate) struct BlockChanges {
     /// Its changes; empty for the first block of the store, which cannot be unwound.
     pub(crate) accounts: Vec<AccountChange>,
     /// Index rows it wrote, with the values before.
-    pub(crate) index: Vec<IndexChange>,
+    pub(crate) index: Vec<RowChange>,
+    /// Rows of the data DB `legacy` that it changed, with both values.
+    pub(crate) legacy: Vec<RowChange>,
+}
+
+/// What a block changes in the data DBs.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockRows<'a> {
+    pub(crate) changes: &'a Changeset,
+    pub(crate) legacy: &'a [RowChange],
 }
 
 /// Value of a row of the changes family.
-pub(crate) fn changes_value(head: &Head, changes: &Changeset, index: &[IndexChange]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(64 + changes.accounts.len() * 64);
+pub(crate) fn changes_value(head: &Head, rows: BlockRows<'_>, index: &[RowChange]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64 + rows.changes.accounts.len() * 64);
     out.extend_from_slice(head.hash.as_slice());
     out.extend_from_slice(head.commitment.as_slice());
-    put_changes(&mut out, changes);
-    put_index(&mut out, index, false);
+    put_changes(&mut out, rows.changes);
+    put_rows(&mut out, index, false);
+    // Rows of format 1 end here, and most blocks have none.
+    if !rows.legacy.is_empty() {
+        put_rows(&mut out, rows.legacy, true);
+    }
     out
 }
 
 /// Reads a row of the changes family.
 pub(crate) fn read_changes(value: &[u8]) -> Result<BlockChanges, StateError> {
     let mut reader = Reader::new(value, "changes");
-    let row = BlockChanges {
+    let mut row = BlockChanges {
         hash: reader.b256()?,
         commitment: reader.b256()?,
         accounts: reader.changes()?,
-        index: reader.index(false)?,
+        index: reader.rows(false)?,
+        legacy: Vec::new(),
     };
+    if !reader.is_at_end() {
+        row.legacy = reader.rows(true)?;
+    }
     reader.end()?;
     Ok(row)
 }

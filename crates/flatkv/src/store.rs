@@ -1,12 +1,14 @@
 //! The store: opening, the head, what others read from it.
 
 use crate::{
-    Commit, CommitmentKind, FlatKvError, Head, JoinedTables, Options, ParentView, StateView, TrieSession,
+    Commit, CommitmentKind, FlatKvError, Head, JoinedTables, Options, ParentView, RowWrite, StateView,
+    TrieSession,
     codes::CodeCache,
     db::{Db, Family},
     flush::Unflushed,
     lthash::LtHash,
     snapshot::{Keeper, Snapshot, Snapshots},
+    staging::Staged,
     sync::Syncer,
     trie::Kept,
     view::Views,
@@ -42,7 +44,12 @@ pub(crate) struct Core {
     pub(crate) tables: Arc<dyn JoinedTables>,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) head: RwLock<Option<Head>>,
+    /// Oldest height that has state; only rises. A commit's record says it before any row goes for it.
     pub(crate) oldest: AtomicU64,
+    /// Heights below the head that keep their state; 0: all.
+    pub(crate) history_blocks: u64,
+    /// What is applied and not committed. Changes under the writer's lock.
+    pub(crate) staged: RwLock<Staged>,
     /// Height of the head, and of the next one from before its batch is written. A row that is missing while this is
     /// the height of a view was not deleted after that height.
     pub(crate) upcoming: AtomicU64,
@@ -114,7 +121,25 @@ impl FlatKv {
         self.core.commit(base, true)
     }
 
-    /// Commits the block after the head. Where it fails before the WAL record is written, nothing changed.
+    /// Applies changes for the block after the head: all of them, or none. [`Self::pending`] and [`Self::rows`] show
+    /// them; the next commit takes them along. They may come in several calls, each beginning at the values that the one
+    /// before left. An unwind drops them.
+    ///
+    /// # Errors
+    /// [`FlatKvError::Unordered`], [`FlatKvError::Stale`], [`FlatKvError::LegacyRow`],
+    /// [`FlatKvError::TooMuchApplied`]; nothing of the call is applied then.
+    pub fn apply(&self, changes: &Changeset, legacy: &[RowWrite]) -> Result<(), FlatKvError> {
+        self.core.apply(changes, legacy)
+    }
+
+    /// Drops everything that was applied and not committed.
+    pub fn discard(&self) {
+        let _writer = self.core.writer.lock();
+        self.core.discard();
+    }
+
+    /// Commits the block after the head: what was applied, and the commit's own changes on top of it. Where it fails
+    /// before the WAL record is written, nothing changed, and what was applied before stays applied.
     pub fn commit(&self, commit: Commit<'_>) -> Result<(), FlatKvError> {
         self.core.commit(commit, false)
     }

@@ -113,14 +113,10 @@ fn a_view_of_the_head_does_not_see_a_commit_that_is_under_way() {
     kv.core.upcoming.store(1, std::sync::atomic::Ordering::SeqCst);
     let mut batch = kv.core.db.batch().unwrap();
     let mut rows = crate::measure::BatchRows::default();
-    crate::commit::put_block(
-        &mut batch,
-        &next,
-        &Changeset { accounts, codes: vec![] },
-        &[],
-        false,
-        &mut rows,
-    );
+    let changes = Changeset { accounts, codes: vec![] };
+    let block_rows = crate::rows::BlockRows { changes: &changes, legacy: &[] };
+    let block = crate::commit::Block { head: &next, rows: block_rows, index: &[], first: false, oldest: 0 };
+    crate::commit::put_block(&mut batch, &block, &mut rows);
     batch.write().unwrap();
     assert_eq!(kv.head(), Some(head));
     for view in [view, kv.latest().unwrap()] {

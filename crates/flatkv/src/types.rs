@@ -44,6 +44,8 @@ pub struct Options {
     pub snapshot_keep: usize,
     /// Bytes of WAL from which on a snapshot is forced, so that older segments can go; 0: no bound.
     pub wal_max_bytes: u64,
+    /// Heights below the head that keep their state; what is older goes in the background. 0: all keep it.
+    pub history_blocks: u64,
     /// Where the WAL's files are. RocksDB writes its own.
     pub disk: Arc<dyn Disk>,
     /// Where the store's metrics go.
@@ -72,6 +74,7 @@ impl Options {
             snapshot_interval_blocks: 0,
             snapshot_keep: DEFAULT_SNAPSHOT_KEEP,
             wal_max_bytes: 0,
+            history_blocks: 0,
             disk: Arc::new(RealDisk),
             metrics: Registry::new(),
             kvdb_metrics: true,
@@ -129,14 +132,23 @@ pub struct Head {
     pub commitment: B256,
 }
 
-/// One row of the canonical index, written with the state and reverted by unwind.
+/// One row to write in the data DB `legacy` ([`crate::FlatKv::apply`]) or in the canonical index ([`Commit::index`]);
+/// both go with the state, and unwind reverts both.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexWrite {
+pub struct RowWrite {
     /// Key of the row.
     pub key: Vec<u8>,
     /// Its new value; `None` deletes the row.
     pub value: Option<Vec<u8>>,
 }
+
+/// A row of the canonical index.
+pub type IndexWrite = RowWrite;
+
+/// Longest key of a row of the data DB `legacy`, in bytes.
+pub const MAX_LEGACY_KEY_BYTES: usize = 4096;
+/// Longest value of a row of the data DB `legacy`, in bytes.
+pub const MAX_LEGACY_VALUE_BYTES: usize = 16 << 20;
 
 /// One block's worth of change.
 #[derive(Debug)]
@@ -147,7 +159,7 @@ pub struct Commit<'a> {
     pub hash: B256,
     /// Hash of its parent, which must be the head.
     pub parent: B256,
-    /// What the block changed against its parent.
+    /// What the block changed against its parent, or against what was applied on it; see [`crate::FlatKv::apply`].
     pub changes: &'a Changeset,
     /// The trie after the block, for [`CommitmentKind::Mpt`]; computed from `changes` where it is missing.
     pub trie: Option<TrieUpdate>,

@@ -1,16 +1,17 @@
 //! Taking the head back.
 
 use crate::{
-    CommitmentKind, FlatKvError, Head, TrieSession,
-    commit::{put_lattice, put_trie, set_account, set_slot},
+    CommitmentKind, FlatKvError, Head, RowWrite, TrieSession,
+    codec::RowChange,
+    commit::{put_lattice, put_trie, set_account, set_legacy, set_slot},
     commitment,
     db::{Batch, Db, Family},
     error::corrupt,
     lthash::LtHash,
     measure::BatchRows,
     rows::{
-        BlockChanges, account_history, at_height, head_value, history_height, meta, read_account,
-        read_changes, read_slot, slot_history,
+        BlockChanges, BlockRows, account_history, at_height, head_value, history_height, legacy_history,
+        meta, read_account, read_changes, read_slot, slot_history,
     },
     store::Core,
     wal::record::RecordHead,
@@ -38,10 +39,12 @@ impl Core {
         let undone = undo(&self.db, self.kind, &from, to, writer.lattice.as_ref())?;
         let Undone { batch, head, lattice } = undone;
 
-        let record =
-            RecordHead { unwind: true, head, parent: Default::default(), positions: self.tables.positions() };
+        let (parent, positions) = (Default::default(), self.tables.positions());
+        let record = RecordHead { unwind: true, head, parent, positions, oldest };
         self.log(&mut writer, &record.unwind_payload(), batch.bytes())?;
         writer.positions = record.positions;
+        // It was made on a head that is gone.
+        self.discard();
 
         // No view is made while the lock is held, so none above the target outlives this.
         let mut views = self.views.lock();
@@ -73,6 +76,7 @@ struct Before {
     accounts: BTreeMap<Address, Option<Account>>,
     slots: BTreeMap<(Address, U256), U256>,
     index: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    legacy: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
 /// Works out how the store looked at height `to`, which must be below `from` and retained.
@@ -90,10 +94,10 @@ pub(crate) fn undo<'a>(
     // Newest first: what an older block found overrides what a newer one found.
     for height in (to + 1..=from.height).rev() {
         let block = block_changes(db, height)?;
-        let changes = before.take(&mut batch, height, block);
+        let (changes, legacy) = before.take(&mut batch, height, block);
         let reversed = changes.reversed();
         if let Some(lattice) = &mut lattice {
-            commitment::update(lattice, &reversed);
+            commitment::update(lattice, BlockRows { changes: &reversed, legacy: &legacy });
         }
         if let Some(trie) = &mut trie {
             trie.apply(&reversed)?;
@@ -127,8 +131,14 @@ pub(crate) fn block_changes(db: &Db, height: Height) -> Result<BlockChanges, Sta
 }
 
 impl Before {
-    /// Takes in what a block changed and deletes what it added to history.
-    fn take(&mut self, batch: &mut Batch<'_>, height: Height, block: BlockChanges) -> Changeset {
+    /// Takes in what a block changed and deletes what it added to history. Gives the changes, and those of legacy rows
+    /// the other way round.
+    fn take(
+        &mut self,
+        batch: &mut Batch<'_>,
+        height: Height,
+        block: BlockChanges,
+    ) -> (Changeset, Vec<RowChange>) {
         for change in &block.accounts {
             if change.old != change.new {
                 self.accounts.insert(change.address, change.old);
@@ -141,8 +151,14 @@ impl Before {
             }
         }
         self.index.extend(block.index.into_iter().map(|change| (change.write.key, change.old)));
+        let mut legacy = Vec::with_capacity(block.legacy.len());
+        for RowChange { write: RowWrite { key, value }, old } in block.legacy {
+            batch.delete(Family::History, &at_height(legacy_history(&key), height));
+            self.legacy.insert(key.clone(), old.clone());
+            legacy.push(RowChange { write: RowWrite { key, value: old }, old: value });
+        }
         batch.delete(Family::Changes, &height.to_be_bytes());
-        Changeset { accounts: block.accounts, codes: Vec::new() }
+        (Changeset { accounts: block.accounts, codes: Vec::new() }, legacy)
     }
 
     /// Puts the values back, with the stamps that history knows.
@@ -159,6 +175,13 @@ impl Before {
             let stamp = stamp(db, slot_history(&address, &slot), to, |row| Ok(read_slot(row)? == value))?;
             set_slot(batch, &address, &slot, stamp.unwrap_or(to), &value);
             if stamp.is_some() == value.is_zero() {
+                return Err(corrupt("history"));
+            }
+        }
+        for (key, value) in self.legacy {
+            let stamp = stamp(db, legacy_history(&key), to, |row| Ok(Some(row) == value.as_deref()))?;
+            set_legacy(batch, &key, stamp.unwrap_or(to), value.as_deref());
+            if stamp.is_some() != value.is_some() {
                 return Err(corrupt("history"));
             }
         }

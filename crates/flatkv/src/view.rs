@@ -118,7 +118,7 @@ impl StateView {
     }
 
     /// The value of a row at the view's height; `read` gets it without its stamp.
-    fn read<T>(
+    pub(crate) fn read<T>(
         &self,
         family: Family,
         key: &[u8],
@@ -198,6 +198,22 @@ impl StateView {
     }
 }
 
+impl Core {
+    /// Code by its hash, through the cache.
+    pub(crate) fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
+        if *hash == KECCAK256_EMPTY {
+            return Ok(Bytes::new());
+        }
+        if let Some(code) = self.codes.get(hash) {
+            return Ok(code);
+        }
+        let row = self.db.get(Family::Code, hash.as_slice())?.ok_or(StateError::MissingCode(*hash))?;
+        let code = Bytes::copy_from_slice(&row);
+        self.codes.insert(*hash, code.clone());
+        Ok(code)
+    }
+}
+
 impl StateReader for StateView {
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
         self.account_through(address, None)
@@ -208,16 +224,7 @@ impl StateReader for StateView {
     }
 
     fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
-        if *hash == KECCAK256_EMPTY {
-            return Ok(Bytes::new());
-        }
-        if let Some(code) = self.core.codes.get(hash) {
-            return Ok(code);
-        }
-        let row = self.core.db.get(Family::Code, hash.as_slice())?.ok_or(StateError::MissingCode(*hash))?;
-        let code = Bytes::copy_from_slice(&row);
-        self.core.codes.insert(*hash, code.clone());
-        Ok(code)
+        self.core.code(hash)
     }
 
     fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {

@@ -95,7 +95,7 @@ impl Run {
         let most = if self.rng.chance(1, 4) { 600 } else { 8 };
         let rows = self.rng.below(most);
         let positions = (0..rows).map(|_| self.rng.next_u64()).collect();
-        RecordHead { unwind: false, head, parent: B256::ZERO, positions }.unwind_payload()
+        RecordHead { unwind: false, head, parent: B256::ZERO, positions, oldest: 0 }.unwind_payload()
     }
 
     /// Opens as the store does; `None` where it is refused.

@@ -7,10 +7,11 @@
 
 use crate::{
     Head,
-    codec::{IndexChange, Reader, put_changes, put_codes, put_index, put_uvarint},
+    codec::{Reader, RowChange, put_changes, put_codes, put_rows, put_uvarint},
+    rows::BlockRows,
 };
 use alloy_primitives::B256;
-use hearth_primitives::{Changeset, StateError};
+use hearth_primitives::{Changeset, Height, StateError};
 
 const SEGMENT_MAGIC: &[u8; 8] = b"HEARTHWL";
 const SEGMENT_VERSION: u32 = 1;
@@ -23,8 +24,11 @@ pub(crate) const RECORD_HEADER_BYTES: usize = 20;
 /// Largest payload of a record, in bytes.
 pub(crate) const MAX_PAYLOAD_BYTES: u64 = 1 << 30;
 
-const COMMIT: u8 = 1;
-const UNWIND: u8 = 2;
+/// Kinds of records. Those of format 1 have neither the oldest height nor rows of the data DB `legacy`.
+const COMMIT_1: u8 = 1;
+const UNWIND_1: u8 = 2;
+const COMMIT: u8 = 3;
+const UNWIND: u8 = 4;
 
 /// What a record says, without the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,13 +41,16 @@ pub(crate) struct RecordHead {
     pub(crate) parent: B256,
     /// End positions of the joined tables.
     pub(crate) positions: Vec<u64>,
+    /// Oldest height that has state from this record on; 0 in a record of format 1, which does not say.
+    pub(crate) oldest: Height,
 }
 
 /// The rows of a commit.
 #[derive(Debug)]
 pub(crate) struct RecordBody {
     pub(crate) changes: Changeset,
-    pub(crate) index: Vec<IndexChange>,
+    pub(crate) legacy: Vec<RowChange>,
+    pub(crate) index: Vec<RowChange>,
 }
 
 impl RecordHead {
@@ -55,6 +62,7 @@ impl RecordHead {
         }
         put_uvarint(out, self.positions.len() as u64);
         self.positions.iter().for_each(|position| put_uvarint(out, *position));
+        put_uvarint(out, self.oldest);
     }
 
     /// Payload of an unwind.
@@ -65,31 +73,36 @@ impl RecordHead {
     }
 
     /// Payload of a commit.
-    pub(crate) fn commit_payload(&self, changes: &Changeset, index: &[IndexChange]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(256 + changes.accounts.len() * 96);
+    pub(crate) fn commit_payload(&self, rows: BlockRows<'_>, index: &[RowChange]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256 + rows.changes.accounts.len() * 96);
         self.put(&mut out);
-        put_changes(&mut out, changes);
-        put_codes(&mut out, &changes.codes);
-        put_index(&mut out, index, true);
+        put_changes(&mut out, rows.changes);
+        put_codes(&mut out, &rows.changes.codes);
+        put_rows(&mut out, index, true);
+        put_rows(&mut out, rows.legacy, true);
         out
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, StateError> {
-        let unwind = match reader.byte()? {
-            COMMIT => false,
-            UNWIND => true,
+    /// Reads a head; also whether it is one of format 1.
+    fn read(reader: &mut Reader<'_>) -> Result<(Self, bool), StateError> {
+        let kind = reader.byte()?;
+        let unwind = match kind {
+            COMMIT | COMMIT_1 => false,
+            UNWIND | UNWIND_1 => true,
             _ => return Err(reader.bad()),
         };
+        let old = matches!(kind, COMMIT_1 | UNWIND_1);
         let height = reader.u64_be()?;
         let (hash, parent, commitment) = (reader.b256()?, reader.b256()?, reader.b256()?);
         let count = reader.count()?;
         let positions = (0..count).map(|_| reader.uvarint()).collect::<Result<_, _>>()?;
-        Ok(Self { unwind, head: Head { height, hash, commitment }, parent, positions })
+        let oldest = if old { 0 } else { reader.uvarint()? };
+        Ok((Self { unwind, head: Head { height, hash, commitment }, parent, positions, oldest }, old))
     }
 
     /// Reads the start of a payload.
     pub(crate) fn from_payload(payload: &[u8]) -> Result<Self, StateError> {
-        Self::read(&mut Reader::new(payload, "WAL"))
+        Ok(Self::read(&mut Reader::new(payload, "WAL"))?.0)
     }
 }
 
@@ -97,11 +110,12 @@ impl RecordBody {
     /// Reads a commit's rows out of its payload.
     pub(crate) fn from_payload(payload: &[u8]) -> Result<Self, StateError> {
         let mut reader = Reader::new(payload, "WAL");
-        RecordHead::read(&mut reader)?;
+        let (_, old) = RecordHead::read(&mut reader)?;
         let changes = Changeset { accounts: reader.changes()?, codes: reader.codes()? };
-        let index = reader.index(true)?;
+        let index = reader.rows(true)?;
+        let legacy = if old { Vec::new() } else { reader.rows(true)? };
         reader.end()?;
-        Ok(Self { changes, index })
+        Ok(Self { changes, legacy, index })
     }
 }
 

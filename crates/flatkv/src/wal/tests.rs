@@ -4,7 +4,7 @@ use super::{
     record::{RecordHead, SEGMENT_HEADER_BYTES},
     *,
 };
-use crate::Head;
+use crate::{Head, rows::BlockRows};
 use alloy_primitives::B256;
 use hearth_disk::RealDisk;
 use std::fs::{self, OpenOptions};
@@ -20,8 +20,16 @@ fn write(dir: &Path, records: u64, segment_bytes: u64) -> Vec<usize> {
     for height in 0..records {
         let hash = |height: u64| B256::from(alloy_primitives::U256::from(height));
         let head = Head { height, hash: hash(height + 1), commitment: B256::ZERO };
-        let record = RecordHead { unwind: false, head, parent: hash(height), positions: vec![height * 1000] };
-        let bytes = wal.append(&record.commit_payload(&Default::default(), &[])).unwrap();
+        let record = RecordHead {
+            unwind: false,
+            head,
+            parent: hash(height),
+            positions: vec![height * 1000],
+            oldest: 0,
+        };
+        let bytes = wal
+            .append(&record.commit_payload(BlockRows { changes: &Default::default(), legacy: &[] }, &[]))
+            .unwrap();
         ends.push(ends[ends.len() - 1] + bytes as usize);
     }
     assert_eq!(wal.last(), records);
