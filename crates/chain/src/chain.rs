@@ -145,7 +145,7 @@ impl Chain {
             changes: &genesis.changes(),
             trie: None,
             state_root: Some(block.header.state_root),
-            index: self.ledger.index_rows(block, hash),
+            index: self.ledger.index_rows(block, hash, &[]),
             positions: self.ledger.positions(),
         })?;
         Ok(())
@@ -212,6 +212,7 @@ impl Chain {
     /// The stores'.
     pub fn close(&self) -> Result<(), ChainError> {
         let _no_change_meanwhile = self.working.lock();
+        self.ledger.close();
         Ok(self.kv.close()?)
     }
 }

@@ -367,7 +367,7 @@ impl Chain {
                 changes: &output.changes,
                 trie,
                 state_root: None,
-                index: self.ledger.index_rows(block, hash),
+                index: self.ledger.index_rows(block, hash, receipts),
                 positions: self.ledger.positions(),
             };
             Ok(self.kv.commit(commit)?)

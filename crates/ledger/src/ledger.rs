@@ -2,6 +2,7 @@
 
 use crate::cache::Cache;
 use crate::index::{TxPlace, decode_hash, decode_place, encode_place, number_key, transaction_key};
+use crate::log_index::{LogBlocks, LogQuery, MERGE_LAG, Merger, block_row};
 use crate::{LedgerError, LedgerTables, receipts};
 use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
 use alloy_primitives::{Address, B256, U256};
@@ -26,6 +27,9 @@ const CACHED_RECEIPT_BYTES: usize = 64 << 20;
 const CACHED_SENDERS: usize = 512;
 /// Most bytes of senders that are kept.
 const CACHED_SENDER_BYTES: usize = 16 << 20;
+
+/// Blocks between two looks for a page of logs to merge.
+const NUDGE_EVERY: u64 = 32;
 
 const TOTAL_DIFFICULTY_BYTES: usize = 32;
 
@@ -74,6 +78,7 @@ pub struct Ledger {
     blocks: Cache<StoredBlock>,
     receipts: Cache<StoredReceipts>,
     senders: Cache<Vec<Address>>,
+    merger: Merger,
 }
 
 impl Ledger {
@@ -87,10 +92,27 @@ impl Ledger {
 
     /// The ledger over its tables and the state store that keeps its indexes.
     pub fn new(tables: Arc<LedgerTables>, kv: Arc<FlatKv>) -> Self {
+        Self::with_lag(tables, kv, MERGE_LAG)
+    }
+
+    /// As [`Ledger::new`], where pages of the log index are merged so many blocks below the head.
+    pub(crate) fn with_lag(tables: Arc<LedgerTables>, kv: Arc<FlatKv>, lag: u64) -> Self {
         let blocks = Cache::new(CACHED_BLOCKS, CACHED_BLOCK_BYTES);
         let receipts = Cache::new(CACHED_RECEIPTS, CACHED_RECEIPT_BYTES);
         let senders = Cache::new(CACHED_SENDERS, CACHED_SENDER_BYTES);
-        Self { tables, kv, blocks, receipts, senders }
+        let merger = Merger::new(kv.clone(), tables.clone(), lag);
+        merger.nudge();
+        Self { tables, kv, blocks, receipts, senders, merger }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn merger(&self) -> &Merger {
+        &self.merger
+    }
+
+    /// Ends the work in the background. Idempotent.
+    pub fn close(&self) {
+        self.merger.stop();
     }
 
     /// The tables, as the state store joins them to its commits.
@@ -137,9 +159,14 @@ impl Ledger {
     }
 
     /// The index rows that make a block canonical; they go into the commit of its state.
-    pub fn index_rows(&self, block: &Block, hash: B256) -> Vec<IndexWrite> {
+    pub fn index_rows(&self, block: &Block, hash: B256, receipts: &[Receipt]) -> Vec<IndexWrite> {
         let number = block.header.number;
-        let mut rows = Vec::with_capacity(1 + block.body.transactions.len());
+        // A page of logs that the blocks before this one made due is merged beside what comes now.
+        if number.is_multiple_of(NUDGE_EVERY) {
+            self.merger.nudge();
+        }
+        let mut rows = Vec::with_capacity(2 + block.body.transactions.len());
+        rows.push(block_row(number, hash, receipts));
         rows.push(IndexWrite { key: number_key(number), value: Some(hash.to_vec()) });
         for (index, tx) in block.body.transactions.iter().enumerate() {
             let place = TxPlace { number, hash, index: index as u32 };
@@ -256,6 +283,20 @@ impl Ledger {
         let senders = Arc::new(senders);
         self.senders.put(*hash, senders.clone(), senders.len() * size_of::<Address>());
         Ok(Some(senders))
+    }
+
+    /// Canonical heights between two, both inclusive, of blocks that may hold a log that the query looks for, ascending.
+    /// None that holds one is left out; whether one does is told by its receipts.
+    ///
+    /// # Errors
+    /// [`LedgerError::Index`], [`LedgerError::BadIndexRow`]; from the iterator too.
+    pub fn log_blocks(
+        &self,
+        query: LogQuery,
+        from: Height,
+        to: Height,
+    ) -> Result<LogBlocks<'_>, LedgerError> {
+        LogBlocks::new(&self.kv, query, (from, to), self.merger.merged_below()?)
     }
 
     /// Where a transaction of the canonical chain lies.

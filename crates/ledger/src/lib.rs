@@ -4,6 +4,8 @@
 //! are never deleted by a reorganisation. Which of them are canonical is said by index rows that are committed
 //! with the state and reverted by its unwind ([`index`]).
 //!
+//! [`log_index`] says which blocks may hold a log.
+//!
 //! Opening goes in two steps, because the state store decides how much of the tables is kept:
 //! [`Ledger::open`] gives the tables, which are handed to the state store as its joined tables; with the opened
 //! store, [`Ledger::new`] gives the ledger.
@@ -14,6 +16,7 @@ mod cache;
 mod error;
 pub mod index;
 mod ledger;
+pub mod log_index;
 mod receipts;
 mod tables;
 

@@ -90,6 +90,30 @@ pub(crate) fn decode(row: &[u8]) -> Result<StoredReceipts, &'static str> {
     Ok(StoredReceipts { receipts, senders })
 }
 
+/// Shows address and topics of each log of a row, without making the receipts; the error says what is wrong with it.
+pub(crate) fn visit_logs(row: &[u8], mut log: impl FnMut(&Address, &[B256])) -> Result<(), &'static str> {
+    let mut row = Reader(row);
+    let count = senders(&mut row)?.len();
+    for _ in 0..count {
+        row.byte()?;
+        if row.byte()? == ROOT_FOLLOWS {
+            row.bytes(32)?;
+        }
+        row.varint()?;
+        for _ in 0..row.varint()? {
+            let address = Address::from(row.array()?);
+            let count = usize::from(row.byte()?);
+            let mut topics = [B256::ZERO; MAX_TOPICS as usize];
+            let topics = topics.get_mut(..count).ok_or("count of topics")?;
+            topics.iter_mut().try_for_each(|topic| row.array().map(|bytes| *topic = B256::from(bytes)))?;
+            let data = row.varint()? as usize;
+            row.bytes(data)?;
+            log(&address, topics);
+        }
+    }
+    Ok(())
+}
+
 fn decode_logs(row: &mut Reader<'_>) -> Result<Vec<Log>, &'static str> {
     let count = row.varint()? as usize;
     // A log takes at least 22 bytes.
@@ -188,6 +212,10 @@ mod tests {
             let row = encode(&stored.receipts, &stored.senders);
             let senders = decode_senders(&row);
             prop_assert_eq!(senders.as_ref(), Ok(&stored.senders));
+            let mut seen = Vec::new();
+            prop_assert_eq!(visit_logs(&row, |address, topics| seen.push((*address, topics.to_vec()))), Ok(()));
+            let logs = stored.receipts.iter().flat_map(|receipt| receipt.logs());
+            prop_assert_eq!(seen, logs.map(|log| (log.address, log.topics().to_vec())).collect::<Vec<_>>());
             prop_assert_eq!(decode(&row), Ok(stored));
         }
 
@@ -200,6 +228,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_answered(row in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = visit_logs(&row, |_, _| ());
             if let Ok(stored) = decode(&row) {
                 prop_assert_eq!(decode(&encode(&stored.receipts, &stored.senders)), Ok(stored));
             }

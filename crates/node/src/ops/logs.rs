@@ -1,4 +1,4 @@
-//! `eth_getLogs`: header blooms first, receipts only of blocks that may match.
+//! `eth_getLogs`: the log index says which blocks may match, then their header blooms, then their receipts.
 
 use super::Answer;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use alloy_eips::BlockNumberOrTag;
 use alloy_primitives::{Address, B256, Bloom, BloomInput, Log};
-use hearth_ledger::StoredBlock;
+use hearth_ledger::{StoredBlock, log_index::LogQuery};
 use hearth_primitives::Height;
 use std::sync::atomic::Ordering;
 
@@ -34,7 +34,9 @@ pub(super) fn get(home: &OpenHome, filter: &LogFilter) -> Answer {
         None => {
             if let Some((first, last)) = range(home, filter)? {
                 let first = first.max(home.first_block());
-                for height in first..=last {
+                let query = LogQuery::new(&filter.address, &filter.topics);
+                for height in home.chain().ledger().log_blocks(query, first, last)? {
+                    let height = height?;
                     if home.stopping().load(Ordering::Relaxed) {
                         return Err(NodeError::Closed);
                     }

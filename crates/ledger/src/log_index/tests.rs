@@ -1,0 +1,242 @@
+//! The index against a look at every block, over chains that grow, are unwound and are merged.
+
+use super::LogQuery;
+use crate::Ledger;
+use alloy_consensus::{Eip658Value, Receipt as Inner, TxType};
+use alloy_primitives::{Address, B256, Bytes, Log, U256};
+use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Options};
+use hearth_metrics::Registry;
+use hearth_primitives::{Block, Changeset, Height, Receipt};
+use proptest::prelude::*;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// Height of the first block: the first page is not whole.
+const FIRST: Height = 200;
+
+struct Chain {
+    ledger: Ledger,
+    kv: Arc<FlatKv>,
+    blocks: Vec<(B256, Vec<Log>)>,
+    salt: u64,
+    _dir: TempDir,
+}
+
+fn log(address: u8, topics: &[u8]) -> Log {
+    let topics = topics.iter().map(|topic| B256::repeat_byte(*topic)).collect();
+    Log::new(Address::repeat_byte(address), topics, Bytes::new()).unwrap()
+}
+
+fn receipts(logs: &[Log]) -> Vec<Receipt> {
+    let inner = Inner { status: Eip658Value::Eip658(true), cumulative_gas_used: 1, logs: logs.to_vec() };
+    vec![Receipt::from_typed(TxType::Legacy, inner.with_bloom())]
+}
+
+impl Chain {
+    fn new(lag: u64) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let tables = Ledger::open(&dir.path().join("ledger"), &Registry::new()).unwrap();
+        let (state, wal) = (dir.path().join("state"), dir.path().join("wal"));
+        let kv = FlatKv::open(Options::new(state, wal, CommitmentKind::None, Fsync::None), tables.clone())
+            .unwrap();
+        let ledger = Ledger::with_lag(tables, kv.clone(), lag);
+        Self { ledger, kv, blocks: Vec::new(), salt: 0, _dir: dir }
+    }
+
+    fn head(&self) -> Height {
+        FIRST + self.blocks.len() as u64 - 1
+    }
+
+    /// Adds a block; without its row where it is one of a home from before the index.
+    fn grow(&mut self, logs: Vec<Log>, from_before: bool) {
+        self.salt += 1;
+        let mut block = Block::default();
+        block.header.number = FIRST + self.blocks.len() as u64;
+        block.header.timestamp = self.salt;
+        block.header.parent_hash = self.blocks.last().map_or(B256::ZERO, |(hash, _)| *hash);
+        let (hash, receipts) = (block.header.hash_slow(), receipts(&logs));
+        self.ledger.append(&block, hash, U256::ZERO, &receipts, &[Address::ZERO]).unwrap();
+        let mut index = self.ledger.index_rows(&block, hash, &receipts);
+        index.retain(|row| !from_before || row.key[0] != b'p');
+        let commit = Commit {
+            height: block.header.number,
+            hash,
+            parent: block.header.parent_hash,
+            changes: &Changeset::default(),
+            trie: None,
+            state_root: None,
+            index,
+            positions: self.ledger.positions(),
+        };
+        match self.blocks.is_empty() {
+            true => self.kv.init(commit).unwrap(),
+            false => self.kv.commit(commit).unwrap(),
+        }
+        self.blocks.push((hash, logs));
+    }
+
+    fn unwind(&mut self, blocks: usize) {
+        let keep = self.blocks.len().saturating_sub(blocks).max(1);
+        self.blocks.truncate(keep);
+        self.kv.unwind(self.head()).unwrap();
+    }
+
+    fn found(&self, query: &Query, from: Height, to: Height) -> Vec<Height> {
+        let (addresses, topics) = query.filter();
+        let query = LogQuery::new(&addresses, &topics);
+        self.ledger.log_blocks(query, from, to).unwrap().map(Result::unwrap).collect()
+    }
+
+    fn heights(&self, from: Height, to: Height, wanted: impl Fn(&[Log]) -> bool) -> Vec<Height> {
+        let heights = (FIRST..=self.head()).filter(|height| (from..=to).contains(height));
+        heights.filter(|height| wanted(&self.blocks[(height - FIRST) as usize].1)).collect()
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Query {
+    addresses: Vec<u8>,
+    topics: Vec<Vec<u8>>,
+}
+
+impl Query {
+    fn filter(&self) -> (Vec<Address>, Vec<Vec<B256>>) {
+        let topics =
+            self.topics.iter().map(|any| any.iter().map(|topic| B256::repeat_byte(*topic)).collect());
+        (self.addresses.iter().map(|address| Address::repeat_byte(*address)).collect(), topics.collect())
+    }
+
+    /// What `eth_getLogs` means.
+    fn matches(&self, log: &Log) -> bool {
+        let (addresses, topics) = self.filter();
+        (addresses.is_empty() || addresses.contains(&log.address))
+            && topics.len() <= log.topics().len()
+            && topics.iter().zip(log.topics()).all(|(any, topic)| any.is_empty() || any.contains(topic))
+    }
+
+    /// Whether each condition holds for a log of the block, not for one and the same.
+    fn may_match(&self, logs: &[Log]) -> bool {
+        let (addresses, topics) = self.filter();
+        let address = addresses.is_empty() || logs.iter().any(|log| addresses.contains(&log.address));
+        address
+            && topics.iter().enumerate().all(|(position, any)| {
+                any.is_empty()
+                    || logs.iter().any(|log| log.topics().get(position).is_some_and(|t| any.contains(t)))
+            })
+    }
+}
+
+fn logs() -> impl Strategy<Value = Vec<Log>> {
+    let one =
+        (0u8..6, prop::collection::vec(0u8..4, 0..=4)).prop_map(|(address, topics)| log(address, &topics));
+    // Most blocks hold little; topic 9 is nearly everywhere.
+    let few = prop_oneof![6 => Just(0usize..1), 1 => Just(1usize..4)]
+        .prop_flat_map(move |n| prop::collection::vec(one.clone(), n));
+    (few, prop::bool::weighted(0.9)).prop_map(|(mut logs, common)| {
+        logs.extend(common.then(|| log(99, &[9])));
+        logs
+    })
+}
+
+fn query() -> impl Strategy<Value = Query> {
+    let values = |max: u8| prop_oneof![2 => prop::collection::vec(0..max, 0..3), 1 => Just(vec![9u8])];
+    (values(6), prop::collection::vec(values(4), 0..=4))
+        .prop_map(|(addresses, topics)| Query { addresses, topics })
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Grow(Vec<Vec<Log>>),
+    Unwind(usize),
+    Merge,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => prop::collection::vec(logs(), 1..300).prop_map(Step::Grow),
+        1 => (1usize..400).prop_map(Step::Unwind),
+        2 => Just(Step::Merge),
+    ];
+    prop::collection::vec(step, 1..10)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_block_that_matches_is_left_out(
+        before in prop::collection::vec(logs(), 0..400),
+        steps in steps(),
+        queries in prop::collection::vec((query(), any::<[prop::sample::Index; 2]>()), 8),
+    ) {
+        let mut chain = Chain::new(3);
+        chain.grow(Vec::new(), true);
+        before.into_iter().for_each(|logs| chain.grow(logs, true));
+        let mut unwound = false;
+        for step in steps {
+            match step {
+                Step::Grow(blocks) => blocks.into_iter().for_each(|logs| chain.grow(logs, false)),
+                Step::Unwind(blocks) => {
+                    chain.unwind(blocks);
+                    unwound = true;
+                }
+                Step::Merge => chain.ledger.merger().merge_due().unwrap(),
+            }
+            let merged = chain.ledger.merger().merged_below().unwrap();
+            prop_assert!(merged <= chain.head() + 1);
+            for (query, [from, to]) in &queries {
+                let all = (chain.head() - FIRST + 3) as usize;
+                let (from, to) = (FIRST + from.index(all) as u64, FIRST + to.index(all) as u64);
+                let found = chain.found(query, from, to);
+                prop_assert!(found.is_sorted_by(|a, b| a < b));
+                for height in chain.heights(from, to, |logs| logs.iter().any(|log| query.matches(log))) {
+                    prop_assert!(found.binary_search(&height).is_ok(), "{height} is left out of {found:?}");
+                }
+                if !unwound {
+                    let listed: Vec<_> = found.into_iter().filter(|height| *height < merged).collect();
+                    let exact = chain.heights(from, to.min(merged.saturating_sub(1)), |logs| query.may_match(logs));
+                    let exact: Vec<_> = exact.into_iter().filter(|height| *height < merged).collect();
+                    prop_assert_eq!(listed, exact);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_are_merged_in_the_background_and_known_after_an_opening() {
+    let mut chain = Chain::new(5);
+    for n in 0..2000u64 {
+        chain.grow(vec![log((n % 250) as u8, &[1])], false);
+    }
+    for _ in 0..1000 {
+        if chain.ledger.merger().merged_below().unwrap() == 2048 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        chain.ledger.merger().nudge();
+    }
+    let rare = Query { addresses: vec![7], topics: vec![vec![1]] };
+    let expected: Vec<u64> = (0..8).map(|n| FIRST + 7 + 250 * n).collect();
+    assert_eq!(chain.found(&rare, 0, chain.head()), expected);
+    assert_eq!(chain.ledger.merger().merged_below().unwrap(), 2048);
+    assert!(
+        chain.kv.index_range(b"p", b"q", 1000).unwrap().len() == 200 + 2000 - 2048,
+        "merged rows of blocks go"
+    );
+    let again = Ledger::with_lag(chain.ledger.tables().clone(), chain.kv.clone(), 5);
+    assert_eq!(again.merger().merged_below().unwrap(), 2048);
+
+    // An unwind into merged pages takes them back, and they are merged again.
+    chain.unwind(600);
+    assert_eq!(again.merger().merged_below().unwrap(), 1536);
+    for _ in 0..600 {
+        chain.grow(vec![log(251, &[1])], false);
+    }
+    again.merger().merge_due().unwrap();
+    assert_eq!(again.merger().merged_below().unwrap(), 2048);
+    let found = chain.found(&rare, 0, chain.head());
+    assert!(expected[..6].iter().all(|height| found.contains(height)), "{found:?}");
+    let new = Query { addresses: vec![251], topics: vec![] };
+    assert_eq!(chain.found(&new, 0, chain.head()), (1600..2200).collect::<Vec<_>>());
+}
