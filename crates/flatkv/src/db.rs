@@ -10,8 +10,8 @@ use hearth_primitives::StateError;
 use parking_lot::Mutex;
 use rocksdb::{
     BlockBasedOptions, BoundColumnFamily, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
-    DBPinnableSlice, DBRawIterator, FlushOptions, LogLevel, ReadOptions, SliceTransform, WriteBatch,
-    WriteOptions, checkpoint::Checkpoint, properties,
+    DBPinnableSlice, DBRawIterator, FlushOptions, LogLevel, ReadOptions, SliceTransform,
+    SnapshotWithThreadMode, WriteBatch, WriteOptions, checkpoint::Checkpoint, properties,
 };
 use std::{
     ffi::CStr,
@@ -249,6 +249,11 @@ impl Db {
         Ok(Rows(iterator))
     }
 
+    /// All rows as of this moment.
+    pub(crate) fn pin(&self) -> Pinned<'_> {
+        Pinned { db: self, snapshot: self.rocks.snapshot() }
+    }
+
     /// An empty batch.
     pub(crate) fn batch(&self) -> Result<Batch<'_>, StateError> {
         Ok(Batch { db: self, families: self.families()?, batch: WriteBatch::default() })
@@ -296,6 +301,19 @@ impl Db {
         let name = properties::num_files_at_level(level);
         let text = self.rocks.property_value_cf(&self.family(family)?, &name).map_err(rocks)?;
         Ok(text.and_then(|text| text.parse().ok()).unwrap_or(0))
+    }
+}
+
+/// All rows as of one moment.
+pub(crate) struct Pinned<'a> {
+    db: &'a Db,
+    snapshot: SnapshotWithThreadMode<'a, DB>,
+}
+
+impl Pinned<'_> {
+    /// The value of a row.
+    pub(crate) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
+        self.snapshot.get_pinned_cf(&self.db.family(family)?, key).map_err(rocks)
     }
 }
 

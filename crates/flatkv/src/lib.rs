@@ -52,7 +52,7 @@ pub use pending::PendingView;
 pub use readonly::list_snapshots;
 pub use snapshot::Snapshot;
 pub use store::{FlatKv, IndexRow};
-pub use trie::{TrieSession, TrieUpdate, WitnessTrie};
+pub use trie::{AccountProof, PastTrie, SlotProof, TAKEN_BACK_MAX, TrieSession, TrieUpdate, WitnessTrie};
 pub use types::{
     Commit, CommitmentKind, DEFAULT_CACHE_BYTES, DEFAULT_CODE_CACHE_BYTES, DEFAULT_MAX_OPEN_FILES,
     DEFAULT_SEGMENT_BYTES, DEFAULT_SNAPSHOT_KEEP, Fsync, Head, IndexWrite, JoinedTables,

@@ -16,7 +16,7 @@ use crate::{
 };
 use hearth_disk::Lock;
 use hearth_metrics::FlatkvMetrics;
-use hearth_primitives::{Changeset, Height, RootTracker, StateError};
+use hearth_primitives::{Changeset, Height, StateError};
 use parking_lot::{Mutex, RwLock};
 use std::sync::{
     Arc,
@@ -182,10 +182,7 @@ impl FlatKv {
     /// The state trie of the head, for [`CommitmentKind::Mpt`]; an error under another commitment.
     pub fn trie(self: &Arc<Self>) -> Result<TrieSession, StateError> {
         if self.core.kind != CommitmentKind::Mpt {
-            return Err(StateError::Store(format!(
-                "a home with commitment \"{}\" has no trie",
-                self.core.kind
-            )));
+            return Err(self.core.no_trie());
         }
         Ok(self.core.kept.session(&self.core.db, self.core.trie_root()))
     }
@@ -193,23 +190,6 @@ impl FlatKv {
     /// Whether the home keeps a state trie.
     pub fn has_trie(&self) -> bool {
         self.core.kind == CommitmentKind::Mpt
-    }
-
-    /// The state trie after the block at a height, made by taking back every block above it: the cost grows with what
-    /// those changed. Nothing of it can be committed.
-    ///
-    /// # Errors
-    /// As [`Self::trie`] and [`Self::at`]; [`StateError::MissingNode`] where the head moves meanwhile.
-    pub fn trie_at(self: &Arc<Self>, height: Height) -> Result<impl RootTracker + use<>, StateError> {
-        let view = self.at(height)?;
-        let head = self.head().ok_or_else(|| StateError::Store("the store is empty".to_owned()))?;
-        let mut trie = self.trie()?;
-        for above in (height + 1..=head.height).rev() {
-            let changes = crate::unwind::block_changes(&self.core.db, above)?.accounts;
-            trie.apply(&Changeset { accounts: changes, codes: Vec::new() }.reversed())?;
-        }
-        drop(view);
-        Ok(trie)
     }
 
     /// A row of the canonical index.
@@ -270,6 +250,11 @@ impl Core {
     /// Tells the metrics which height is the last committed one; 0 while the store is empty.
     pub(crate) fn tell_version(&self) {
         self.metrics.current_version.set_unsigned(self.head().map_or(0, |head| head.height));
+    }
+
+    /// Why there is no trie under another commitment than [`CommitmentKind::Mpt`].
+    pub(crate) fn no_trie(&self) -> StateError {
+        StateError::Store(format!("a home with commitment \"{}\" has no trie", self.kind))
     }
 
     /// Root of the head's trie; the empty trie's without a head.

@@ -31,6 +31,16 @@ pub enum StateError {
         /// Hash of the node.
         hash: B256,
     },
+    /// The trie at a height would take too much memory: too much has changed since.
+    #[error(
+        "the state trie of block {height} cannot be made: more than {limit} accounts and slots have changed since"
+    )]
+    TooFarBack {
+        /// Height asked for.
+        height: Height,
+        /// Most accounts and slots that are taken back.
+        limit: usize,
+    },
     /// The store failed or holds bytes that do not decode.
     #[error("state store: {0}")]
     Store(String),

@@ -25,11 +25,11 @@ const PARALLEL_ACCOUNTS: usize = 64;
 const KEEP_NODES: usize = 100_000;
 
 /// A state trie and the changes made on top of it.
-pub(super) struct StateTrie {
-    source: Arc<dyn NodeSource>,
+pub(super) struct StateTrie<'a> {
+    pub(super) source: Arc<dyn NodeSource + 'a>,
     base: B256,
-    accounts: Tree,
-    open: HashMap<Address, OpenAccount>,
+    pub(super) accounts: Tree,
+    pub(super) open: HashMap<Address, OpenAccount>,
     /// Accounts whose leaf is behind.
     behind: Vec<Address>,
     /// Accounts that the session changed, for collecting their nodes.
@@ -41,15 +41,15 @@ pub(super) struct StateTrie {
 }
 
 /// An account that something was applied to.
-struct OpenAccount {
+pub(super) struct OpenAccount {
     key: [u8; 64],
-    account: Option<Account>,
-    storage: Tree,
+    pub(super) account: Option<Account>,
+    pub(super) storage: Tree,
     behind: bool,
 }
 
-impl StateTrie {
-    pub(super) fn new(source: Arc<dyn NodeSource>, root: B256) -> Self {
+impl<'a> StateTrie<'a> {
+    pub(super) fn new(source: Arc<dyn NodeSource + 'a>, root: B256) -> Self {
         let accounts = Tree::new(None, root);
         Self {
             source,
@@ -76,23 +76,10 @@ impl StateTrie {
         self.guard(Self::catch_up)
     }
 
-    /// What the store has to change, and the trie in memory for the next session on the new root.
-    pub(super) fn into_update(mut self) -> Result<TrieUpdate, StateError> {
-        let root = self.root()?;
-        let source = &*self.source;
-        let mut nodes = Vec::new();
-        self.kept += self.accounts.collect(source, &mut nodes)?;
-        for address in self.touched.drain() {
-            if let Some(open) = self.open.get_mut(&address) {
-                self.kept += open.storage.collect(source, &mut nodes)?;
-            }
-        }
-        let base = std::mem::replace(&mut self.base, root);
-        let kept = (self.kept < KEEP_NODES).then(|| Box::new(self));
-        Ok(TrieUpdate { base, root, nodes, kept })
-    }
-
-    fn guard<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, StateError>) -> Result<T, StateError> {
+    pub(super) fn guard<T>(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
         if let Some(failed) = &self.failed {
             return Err(failed.clone());
         }
@@ -125,7 +112,7 @@ impl StateTrie {
         Ok(())
     }
 
-    fn open_account(&mut self, address: &Address) -> Result<OpenAccount, StateError> {
+    pub(super) fn open_account(&mut self, address: &Address) -> Result<OpenAccount, StateError> {
         self.kept += 1;
         let hash = keccak256(address);
         let key = nibbles(&hash);
@@ -169,6 +156,24 @@ impl StateTrie {
             self.open.insert(address, open);
         }
         Ok(self.accounts.root(parallel))
+    }
+}
+
+impl StateTrie<'static> {
+    /// What the store has to change, and the trie in memory for the next session on the new root.
+    pub(super) fn into_update(mut self) -> Result<TrieUpdate, StateError> {
+        let root = self.root()?;
+        let source = &*self.source;
+        let mut nodes = Vec::new();
+        self.kept += self.accounts.collect(source, &mut nodes)?;
+        for address in self.touched.drain() {
+            if let Some(open) = self.open.get_mut(&address) {
+                self.kept += open.storage.collect(source, &mut nodes)?;
+            }
+        }
+        let base = std::mem::replace(&mut self.base, root);
+        let kept = (self.kept < KEEP_NODES).then(|| Box::new(self));
+        Ok(TrieUpdate { base, root, nodes, kept })
     }
 }
 

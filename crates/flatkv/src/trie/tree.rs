@@ -76,6 +76,11 @@ impl Tree {
         }
     }
 
+    /// Owner, root, and the count of nodes that came into memory.
+    pub(super) fn parts(&mut self) -> (Option<&B256>, &mut Link, &mut usize) {
+        (self.owner.as_ref(), &mut self.root, &mut self.loaded)
+    }
+
     /// Sets the value at a key.
     pub(super) fn insert(
         &mut self,
@@ -190,7 +195,7 @@ fn collect(
 }
 
 /// Loads the node behind a link where only its hash is known.
-fn resolve(
+pub(super) fn resolve(
     source: &dyn NodeSource,
     owner: Option<&B256>,
     link: &mut Link,

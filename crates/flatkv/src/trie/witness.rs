@@ -9,7 +9,7 @@ use std::{collections::HashMap, sync::Arc};
 ///
 /// Subtries that no change touches may be missing. A removal that leaves a branch with one child needs that child;
 /// without it the answer is [`StateError::MissingNode`], from then on.
-pub struct WitnessTrie(StateTrie);
+pub struct WitnessTrie(StateTrie<'static>);
 
 impl WitnessTrie {
     /// The trie with this root over RLP nodes in any order. Nothing is checked before it is used; nodes are found by
