@@ -6,7 +6,7 @@ use crate::insert::Working;
 use alloy_primitives::B256;
 use hearth_evm::{ChainSpec, Genesis};
 use hearth_flatkv::{Commit, FlatKv, Fsync, Head, Options, WitnessTrie};
-use hearth_ledger::{Ledger, StoredBlock};
+use hearth_ledger::{Ledger, LedgerOptions, StoredBlock};
 use hearth_metrics::Registry;
 use hearth_primitives::{Block, Header, Height, RootTracker};
 use parking_lot::Mutex;
@@ -20,6 +20,8 @@ pub struct ChainOptions {
     pub fsync: Fsync,
     /// Bound of the state store's block cache, in bytes.
     pub cache_bytes: usize,
+    /// How the ledger's tables are kept.
+    pub ledger: LedgerOptions,
     /// Where the metrics of the stores go.
     pub metrics: Registry,
     /// Whether RocksDB's internals are among them.
@@ -30,7 +32,8 @@ impl Default for ChainOptions {
     fn default() -> Self {
         Self {
             fsync: Fsync::Block,
-            cache_bytes: hearth_flatkv::DEFAULT_CACHE_BYTES,
+            cache_bytes: hearth_flatkv::DEFAULT_MEMORY_BUDGET_BYTES,
+            ledger: LedgerOptions::default(),
             metrics: Registry::new(),
             kvdb_metrics: true,
         }
@@ -126,9 +129,9 @@ impl Chain {
         file: ChainFile,
         options: &ChainOptions,
     ) -> Result<Self, ChainError> {
-        let tables = Ledger::open(&paths.ledger(), &options.metrics)?;
+        let tables = Ledger::open(&paths.ledger(), &options.ledger, &options.metrics)?;
         let mut kv = Options::new(paths.state(), paths.wal(), file.commitment.into(), options.fsync);
-        kv.cache_bytes = options.cache_bytes;
+        kv.memory_budget_bytes = options.cache_bytes;
         kv.metrics = options.metrics.clone();
         kv.kvdb_metrics = options.kvdb_metrics;
         let kv = FlatKv::open(kv, tables.clone())?;

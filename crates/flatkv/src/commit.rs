@@ -12,7 +12,7 @@ use crate::{
         meta, slot_history, slot_key, slot_value, stamped,
     },
     staging::{Merged, check_order},
-    store::{Core, Writer},
+    store::{Core, SpaceRule, Writer},
     trie::TrieUpdate,
     wal::record::{MAX_PAYLOAD_BYTES, RecordHead},
 };
@@ -43,6 +43,7 @@ impl Core {
         let applying = applies.then(|| self.metrics.apply_changesets.timer());
         writer.check()?;
         self.check_place(&commit, first)?;
+        self.check_space()?;
         let Commit { height, hash, parent, changes, trie, state_root, index, positions } = commit;
         check_order(changes)?;
         let applied = BlockRows { changes, legacy: &[] };
@@ -81,7 +82,12 @@ impl Core {
         let written = rows.write(batch, &self.metrics).map_err(FlatKvError::from);
         writer.fail(written)?;
         staged.clear(&self.metrics);
-        self.oldest.store(oldest, SeqCst);
+        if first {
+            self.pruning.pruned.store(oldest, SeqCst);
+        }
+        if self.oldest.swap(oldest, SeqCst) != oldest {
+            self.pruning.wake();
+        }
         *self.head.write() = Some(head);
         drop(staged);
         self.tell_version();
@@ -94,7 +100,7 @@ impl Core {
         if first {
             return self.flush_all(writer);
         }
-        self.after_write(writer)?;
+        self.after_write(writer);
         self.snapshot_if_due(writer)
     }
 
@@ -183,6 +189,22 @@ impl Core {
         Ok(Some(all.merged()))
     }
 
+    /// Refuses to go on where the disk is nearly full, before anything is written.
+    fn check_space(&self) -> Result<(), FlatKvError> {
+        let SpaceRule { disk, dirs, min_free_bytes } = &self.space;
+        for path in dirs.iter().filter(|_| *min_free_bytes > 0) {
+            let free = disk.free_bytes(path).map_err(FlatKvError::io(path))?;
+            if free < *min_free_bytes {
+                return Err(FlatKvError::DiskNearlyFull {
+                    path: path.clone(),
+                    free,
+                    needed: *min_free_bytes,
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Oldest height that has state once a height is committed.
     fn oldest_at(&self, height: Height, first: bool) -> Height {
         match (first, self.history_blocks) {
@@ -263,7 +285,10 @@ pub(crate) fn put_block(batch: &mut Batch<'_>, block: &Block<'_>, rows: &mut Bat
     encoding.skip();
     batch.put(Family::Metadata, meta::HEAD, &head_value(head));
     batch.put(Family::Metadata, meta::OLDEST, &oldest.to_be_bytes());
-    encoding.done(DataDb::Metadata, 2);
+    if first {
+        batch.put(Family::Metadata, meta::PRUNED, &oldest.to_be_bytes());
+    }
+    encoding.done(DataDb::Metadata, 2 + u64::from(first));
 }
 
 /// Sets the latest row of an account.

@@ -2,6 +2,7 @@
 
 use crate::{
     Options,
+    budget::Shares,
     error::{corrupt, rocks},
     rows::history_prefix,
 };
@@ -11,7 +12,7 @@ use parking_lot::Mutex;
 use rocksdb::{
     BlockBasedOptions, BoundColumnFamily, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
     DBPinnableSlice, DBRawIterator, FlushOptions, LogLevel, ReadOptions, SliceTransform,
-    SnapshotWithThreadMode, WriteBatch, WriteOptions, checkpoint::Checkpoint, properties,
+    SnapshotWithThreadMode, WriteBatch, WriteBufferManager, WriteOptions, checkpoint::Checkpoint, properties,
 };
 use std::{
     ffi::CStr,
@@ -150,8 +151,16 @@ impl Db {
     }
 
     fn open_as(path: &Path, options: &Options, read_only: bool) -> Result<Self, StateError> {
-        let cache = Cache::new_lru_cache(options.cache_bytes);
-        let mut rocks_options = rocksdb::Options::default();
+        let cache = Cache::new_lru_cache(Shares::of(options.memory_budget_bytes).cache);
+        // What is not flushed when the store ends without a flush of ours is in the WAL, and RocksDB must not get ahead of
+        // that. Only the string form has this option.
+        let no_last_flush = "avoid_flush_during_shutdown=true";
+        let mut rocks_options =
+            rocksdb::Options::default().get_options_from_string(no_last_flush).map_err(rocks)?;
+        // Memtables count as part of the cache; without a limit of their own, since a flush that this would start is not
+        // one of ours.
+        let memtables = WriteBufferManager::new_write_buffer_manager_with_cache(0, false, cache.clone());
+        rocks_options.set_write_buffer_manager(&memtables);
         rocks_options.create_if_missing(!read_only);
         rocks_options.create_missing_column_families(true);
         rocks_options.set_atomic_flush(true);

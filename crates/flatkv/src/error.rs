@@ -89,8 +89,8 @@ pub enum FlatKvError {
         /// Height of the head.
         newest: Height,
     },
-    /// Accounts, slots or code of a changeset that are not in ascending order, each once.
-    #[error("the changeset is not in order: accounts, slots and code must ascend, each once")]
+    /// Accounts, slots or code of a changeset that are not in ascending order.
+    #[error("the changeset is not in order: accounts and slots must ascend, each once, and code by its hash")]
     Unordered,
     /// A change that does not begin at the value that was applied before.
     #[error("the change of {address}{} does not begin at the value that was applied before", .slot.map_or_else(String::new, |slot| format!(", slot {slot:#x},")))]
@@ -117,6 +117,18 @@ pub enum FlatKvError {
         bytes: u64,
         /// Largest record in bytes.
         limit: u64,
+    },
+    /// The disk is nearly full. Nothing was committed; commits go on when there is space.
+    #[error(
+        "{path} has {free} bytes free, fewer than the {needed} of state-commit.flatkv.min_free_bytes: nothing is committed until there is space"
+    )]
+    DiskNearlyFull {
+        /// Folder on that file system.
+        path: PathBuf,
+        /// Bytes free there.
+        free: u64,
+        /// Bytes that must be.
+        needed: u64,
     },
     /// An iterator that was used for too long.
     #[error("the iterator is older than {after:?}; begin again at the key where it stopped")]

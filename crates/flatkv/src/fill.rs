@@ -1,10 +1,6 @@
 //! Index rows outside of commits.
 
-use crate::{
-    FlatKv, FlatKvError, IndexWrite,
-    db::Family,
-    store::Core,
-};
+use crate::{FlatKv, FlatKvError, IndexWrite, db::Family, store::Core};
 
 impl FlatKv {
     /// Writes rows of the canonical index that belong to no commit: such as can be made again from the ledger at any
@@ -30,6 +26,7 @@ impl Core {
         writer.unflushed.fill(bytes);
         self.sync_before(&mut writer, bytes)?;
         batch.write()?;
-        self.after_write(&mut writer)
+        self.after_write(&mut writer);
+        Ok(())
     }
 }

@@ -16,8 +16,6 @@ use std::{sync::atomic::Ordering::SeqCst, thread::sleep, time::Duration};
 const FLUSH_RECORDS: u64 = 4_500;
 /// Bytes of WAL after which a flush starts; a replay stays below 256 MiB.
 const FLUSH_WAL_BYTES: u64 = 96 << 20;
-/// Bytes of batches after which a flush starts; bounds the memtables.
-const FLUSH_BATCH_BYTES: u64 = 64 << 20;
 /// A batch from which on WAL and tables are synced before it is written, for RocksDB may flush in the middle, in bytes.
 const SYNC_FIRST_BYTES: u64 = 48 << 20;
 /// Commits between two looks at a flush that is under way.
@@ -26,16 +24,23 @@ const LOOK_EVERY: u64 = 64;
 const LOOK_PAUSE: Duration = Duration::from_millis(1);
 
 /// What was written since the last flush was started.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Unflushed {
     records: u64,
     wal_bytes: u64,
     batch_bytes: u64,
+    /// Bytes of batches after which a flush starts.
+    batch_limit: u64,
     /// Last WAL record that the flush under way covers.
     pending: Option<u64>,
 }
 
 impl Unflushed {
+    /// Nothing yet; a flush starts after so many bytes of batches.
+    pub(crate) fn new(batch_limit: u64) -> Self {
+        Self { records: 0, wal_bytes: 0, batch_bytes: 0, batch_limit, pending: None }
+    }
+
     /// Counts what is being replayed, which is as unflushed as what is written.
     pub(crate) fn add(&mut self, wal_bytes: u64, batch_bytes: u64) {
         self.records += 1;
@@ -51,7 +56,7 @@ impl Unflushed {
     fn is_due(&self) -> bool {
         self.records >= FLUSH_RECORDS
             || self.wal_bytes >= FLUSH_WAL_BYTES
-            || self.batch_bytes >= FLUSH_BATCH_BYTES
+            || self.batch_bytes >= self.batch_limit
     }
 }
 
@@ -68,8 +73,14 @@ impl Core {
         if batch_bytes >= SYNC_FIRST_BYTES { self.sync(writer) } else { Ok(()) }
     }
 
-    /// After a write: starts a flush where one is due, and looks after the one under way.
-    pub(crate) fn after_write(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
+    /// After a write: starts a flush where one is due, and looks after the one under way. What was written stands
+    /// either way: a failure that matters is kept by the writer, which refuses the next change.
+    pub(crate) fn after_write(&self, writer: &mut Writer) {
+        let tended = self.tend_flushes(writer);
+        let _ = writer.fail(tended);
+    }
+
+    fn tend_flushes(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
         let due = writer.unflushed.is_due();
         if writer.unflushed.pending.is_some() && (due || writer.unflushed.records.is_multiple_of(LOOK_EVERY))
         {
@@ -90,7 +101,8 @@ impl Core {
         batch.put(Family::Metadata, meta::POSITIONS, &positions_value(&writer.positions));
         batch.write()?;
         measure::flush(&self.db, wait, &self.metrics)?;
-        writer.unflushed = Unflushed { pending: Some(synced), ..Unflushed::default() };
+        let limit = writer.unflushed.batch_limit;
+        writer.unflushed = Unflushed { pending: Some(synced), ..Unflushed::new(limit) };
         Ok(())
     }
 
@@ -103,7 +115,8 @@ impl Core {
             sleep(LOOK_PAUSE);
         }
         if let Some(flushed) = writer.unflushed.pending.take() {
-            writer.wal.prune(flushed.min(self.snapshots.wal_floor()))?;
+            // A segment that cannot be deleted now is deleted with the next ones.
+            let _ = writer.wal.prune(flushed.min(self.snapshots.wal_floor()));
         }
         Ok(())
     }
@@ -127,7 +140,8 @@ impl Core {
         if writer.closed || writer.read_only {
             return Ok(());
         }
-        // After a failure only opening again brings things together; a flush could put RocksDB ahead.
+        // After a failure only opening again brings things together; a flush could put RocksDB ahead. RocksDB itself does
+        // not flush at its end: see `db.rs`.
         let result = if writer.failed.is_some() { Ok(()) } else { self.flush_all(&mut writer) };
         writer.closed = true;
         result

@@ -11,6 +11,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod budget;
 mod codec;
 mod codes;
 mod commit;
@@ -28,6 +29,7 @@ mod measure;
 mod open;
 mod parent;
 mod pending;
+mod prune;
 mod readonly;
 mod rows;
 mod snapshot;
@@ -54,8 +56,8 @@ pub use snapshot::Snapshot;
 pub use store::{FlatKv, IndexRow};
 pub use trie::{AccountProof, PastTrie, SlotProof, TAKEN_BACK_MAX, TrieSession, TrieUpdate, WitnessTrie};
 pub use types::{
-    Commit, CommitmentKind, DEFAULT_CACHE_BYTES, DEFAULT_CODE_CACHE_BYTES, DEFAULT_MAX_OPEN_FILES,
-    DEFAULT_SEGMENT_BYTES, DEFAULT_SNAPSHOT_KEEP, Fsync, Head, IndexWrite, JoinedTables,
-    MAX_LEGACY_KEY_BYTES, MAX_LEGACY_VALUE_BYTES, NoTables, Options, RowWrite,
+    Commit, CommitmentKind, DEFAULT_MAX_OPEN_FILES, DEFAULT_MEMORY_BUDGET_BYTES, DEFAULT_SEGMENT_BYTES,
+    DEFAULT_SNAPSHOT_KEEP, Fsync, Head, IndexWrite, JoinedTables, MAX_LEGACY_KEY_BYTES,
+    MAX_LEGACY_VALUE_BYTES, NoTables, Options, RowWrite,
 };
 pub use view::StateView;

@@ -2,6 +2,7 @@
 
 use crate::{
     CommitmentKind, FlatKvError, Head, JoinedTables, Options, TrieSession,
+    budget::Shares,
     codes::CodeCache,
     commit::{Block, put_block, put_lattice, put_trie},
     commitment,
@@ -10,9 +11,10 @@ use crate::{
     flush::Unflushed,
     lthash::LtHash,
     measure::{BatchRows, Pairs},
+    prune::Pruning,
     rows::{BlockRows, meta, read_head},
     snapshot::{self, SNAPSHOTS_DIR, Snapshots},
-    store::{Core, Writer},
+    store::{Core, SpaceRule, Writer},
     unwind::{block_changes, undo},
     wal::{
         Wal,
@@ -66,12 +68,14 @@ pub(crate) fn open(
     tables.cut(&positions)?;
     tables.sync()?;
 
-    let mut replay = Replay::new(db.clone(), options.commitment, metrics)?;
+    let shares = Shares::of(options.memory_budget_bytes);
+    let mut replay = Replay::new(db.clone(), options.commitment, shares.flush_batch, metrics)?;
     metrics.catchup.measure(|| replay.follow(&scan))?;
     let Replay { head, oldest, lattice, unflushed, .. } = replay;
     if let Some(head) = &head {
         check_commitment(&db, options.commitment, head, lattice.as_ref())?;
     }
+    let pruned = db.number(meta::PRUNED)?.unwrap_or(oldest);
     let snapshots = snapshots(&options, &scan)?;
     let wal = Wal::resume(scan, options.segment_bytes)?;
     wal.sync()?;
@@ -85,11 +89,17 @@ pub(crate) fn open(
         head: head.into(),
         oldest: AtomicU64::new(oldest),
         history_blocks: options.history_blocks,
+        pruning: Pruning::new(pruned),
+        space: SpaceRule {
+            disk: options.disk.clone(),
+            dirs: vec![options.dir.clone(), options.wal_dir.clone()],
+            min_free_bytes: options.min_free_bytes,
+        },
         staged: Default::default(),
         upcoming: AtomicU64::new(head.map_or(0, |head| head.height)),
         unwinds: AtomicU64::new(0),
         views: Default::default(),
-        codes: CodeCache::new(options.code_cache_bytes),
+        codes: CodeCache::new(shares.codes),
         kept: Default::default(),
         metrics: metrics.clone(),
         dirty: AtomicBool::new(false),
@@ -238,7 +248,12 @@ struct Replay<'a> {
 }
 
 impl<'m> Replay<'m> {
-    fn new(db: Arc<Db>, kind: CommitmentKind, metrics: &'m FlatkvMetrics) -> Result<Self, StateError> {
+    fn new(
+        db: Arc<Db>,
+        kind: CommitmentKind,
+        flush_batch: u64,
+        metrics: &'m FlatkvMetrics,
+    ) -> Result<Self, StateError> {
         let head = db.get(Family::Metadata, meta::HEAD)?.map(|row| read_head(&row)).transpose()?;
         let oldest = db.number(meta::OLDEST)?.unwrap_or(0);
         let lattice = match (kind, db.get(Family::Metadata, meta::LATTICE)?) {
@@ -248,7 +263,7 @@ impl<'m> Replay<'m> {
             (CommitmentKind::LtHash, None) => Some(LtHash::default()),
             _ => None,
         };
-        Ok(Self { metrics, db, kind, head, oldest, lattice, unflushed: Unflushed::default() })
+        Ok(Self { metrics, db, kind, head, oldest, lattice, unflushed: Unflushed::new(flush_batch) })
     }
 
     fn follow(&mut self, scan: &Scan) -> Result<(), FlatKvError> {

@@ -2,6 +2,7 @@
 
 use crate::{
     FlatKv, FlatKvError, Fsync, NoTables, Options, Snapshot,
+    budget::Shares,
     codes::CodeCache,
     db::Db,
     error::corrupt,
@@ -85,7 +86,7 @@ pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKv
     let writer = Writer {
         wal: Wal::closed(options.disk.clone(), dir),
         lattice: None,
-        unflushed: Unflushed::default(),
+        unflushed: Unflushed::new(0),
         positions: stored.positions,
         failed: None,
         closed: false,
@@ -100,11 +101,13 @@ pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKv
         head: Some(stored.head).into(),
         oldest: AtomicU64::new(stored.oldest),
         history_blocks: 0,
+        pruning: Default::default(),
+        space: Default::default(),
         staged: Default::default(),
         upcoming: AtomicU64::new(stored.head.height),
         unwinds: AtomicU64::new(0),
         views: Default::default(),
-        codes: CodeCache::new(options.code_cache_bytes),
+        codes: CodeCache::new(Shares::of(options.memory_budget_bytes).codes),
         kept: Default::default(),
         metrics: FlatkvMetrics::new(&options.metrics),
         dirty: AtomicBool::new(false),

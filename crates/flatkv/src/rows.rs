@@ -30,6 +30,8 @@ pub(crate) mod meta {
     pub(crate) const HEAD: &[u8] = b"head";
     /// Oldest height with history.
     pub(crate) const OLDEST: &[u8] = b"oldest";
+    /// Height at and below which rows were pruned.
+    pub(crate) const PRUNED: &[u8] = b"pruned";
     /// The lattice vector.
     pub(crate) const LATTICE: &[u8] = b"lattice";
     /// Last WAL record that is known to be on disk.

@@ -157,10 +157,10 @@ fn bytes_of(changes: &Changeset, legacy: &[RowChange]) -> u64 {
     rows as u64 * CHANGE_BYTES + (codes + legacy.iter().map(row).sum::<usize>()) as u64
 }
 
-/// Accounts, slots and code must come in ascending order, each once.
+/// Accounts and slots must come in ascending order, each once, and code by ascending hash.
 pub(crate) fn check_order(changes: &Changeset) -> Result<(), FlatKvError> {
     let ascending = changes.accounts.is_sorted_by(|a, b| a.address < b.address)
-        && changes.codes.is_sorted_by(|a, b| a.0 < b.0)
+        && changes.codes.is_sorted_by(|a, b| a.0 <= b.0)
         && changes.accounts.iter().all(|account| account.storage.is_sorted_by(|a, b| a.slot < b.slot));
     if ascending { Ok(()) } else { Err(FlatKvError::Unordered) }
 }

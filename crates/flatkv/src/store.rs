@@ -7,6 +7,7 @@ use crate::{
     db::{Db, Family},
     flush::Unflushed,
     lthash::LtHash,
+    prune::{Pruner, Pruning},
     snapshot::{Keeper, Snapshot, Snapshots},
     staging::Staged,
     sync::Syncer,
@@ -14,10 +15,11 @@ use crate::{
     view::Views,
     wal::Wal,
 };
-use hearth_disk::Lock;
+use hearth_disk::{Disk, Lock, RealDisk};
 use hearth_metrics::FlatkvMetrics;
 use hearth_primitives::{Changeset, Height, StateError};
 use parking_lot::{Mutex, RwLock};
+use std::path::PathBuf;
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicU64, Ordering},
@@ -34,6 +36,7 @@ pub struct FlatKv {
     pub(crate) core: Arc<Core>,
     syncer: Mutex<Option<Syncer>>,
     keeper: Mutex<Option<Keeper>>,
+    pruner: Mutex<Option<Pruner>>,
 }
 
 /// What views, sessions and the syncer share.
@@ -48,6 +51,8 @@ pub(crate) struct Core {
     pub(crate) oldest: AtomicU64,
     /// Heights below the head that keep their state; 0: all.
     pub(crate) history_blocks: u64,
+    pub(crate) pruning: Pruning,
+    pub(crate) space: SpaceRule,
     /// What is applied and not committed. Changes under the writer's lock.
     pub(crate) staged: RwLock<Staged>,
     /// Height of the head, and of the next one from before its batch is written. A row that is missing while this is
@@ -64,6 +69,22 @@ pub(crate) struct Core {
     /// Held while the store is open.
     pub(crate) _lock: Option<Lock>,
     pub(crate) snapshots: Snapshots,
+}
+
+/// How much of the disk must stay free.
+#[derive(Debug)]
+pub(crate) struct SpaceRule {
+    pub(crate) disk: Arc<dyn Disk>,
+    /// Folders on the file systems in question.
+    pub(crate) dirs: Vec<PathBuf>,
+    /// 0: none.
+    pub(crate) min_free_bytes: u64,
+}
+
+impl Default for SpaceRule {
+    fn default() -> Self {
+        Self { disk: Arc::new(RealDisk), dirs: Vec::new(), min_free_bytes: 0 }
+    }
 }
 
 /// What only the writer touches.
@@ -92,17 +113,24 @@ impl FlatKv {
         let internals = options.kvdb_metrics.then(|| options.metrics.clone());
         let core = Arc::new(crate::open::open(options, tables, &metrics)?);
         let (syncer, keeper) = (Syncer::start(&core)?, Keeper::start(&core)?);
+        let pruner = Pruner::start(&core)?;
         core.tell_version();
         if let Some(registry) = internals {
             crate::internals::register(&registry, &core.db);
         }
         timer.succeed();
-        Ok(Arc::new(Self { core, syncer: Mutex::new(syncer), keeper: Mutex::new(keeper) }))
+        let (syncer, keeper, pruner) = (Mutex::new(syncer), Mutex::new(keeper), Mutex::new(pruner));
+        Ok(Arc::new(Self { core, syncer, keeper, pruner }))
     }
 
     /// A store over what nobody writes.
     pub(crate) fn without_threads(core: Core) -> Self {
-        Self { core: Arc::new(core), syncer: Mutex::default(), keeper: Mutex::default() }
+        Self {
+            core: Arc::new(core),
+            syncer: Mutex::default(),
+            keeper: Mutex::default(),
+            pruner: Mutex::default(),
+        }
     }
 
     /// The head; `None` while the store is empty.
@@ -192,6 +220,11 @@ impl FlatKv {
         self.core.kind == CommitmentKind::Mpt
     }
 
+    /// Height at and below which the rows are gone that no height from [`Self::oldest`] on can read.
+    pub fn pruned(&self) -> Height {
+        self.core.pruning.pruned.load(Ordering::SeqCst)
+    }
+
     /// A row of the canonical index.
     pub fn index_get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StateError> {
         Ok(self.core.db.get(Family::Index, key)?.map(|value| value.to_vec()))
@@ -230,6 +263,7 @@ impl FlatKv {
     /// Flushes, then refuses every further change. Idempotent.
     pub fn close(&self) -> Result<(), FlatKvError> {
         drop(self.keeper.lock().take());
+        drop(self.pruner.lock().take());
         drop(self.syncer.lock().take());
         self.core.close()
     }

@@ -7,10 +7,8 @@ use hearth_metrics::Registry;
 use hearth_primitives::{Changeset, Height, StateError};
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-/// Default bound of RocksDB's block cache, in bytes.
-pub const DEFAULT_CACHE_BYTES: usize = 256 << 20;
-/// Default bound of the code cache, in bytes.
-pub const DEFAULT_CODE_CACHE_BYTES: usize = 64 << 20;
+/// Memory that a store takes by default, in bytes.
+pub const DEFAULT_MEMORY_BUDGET_BYTES: usize = 1 << 30;
 /// Default bound of RocksDB's open table files.
 pub const DEFAULT_MAX_OPEN_FILES: i32 = 512;
 /// Default size at which a WAL segment is closed, in bytes.
@@ -30,10 +28,11 @@ pub struct Options {
     pub commitment: CommitmentKind,
     /// When WAL and joined tables are synced.
     pub fsync: Fsync,
-    /// Bound of RocksDB's block cache, in bytes.
-    pub cache_bytes: usize,
-    /// Bound of the code cache, in bytes.
-    pub code_cache_bytes: usize,
+    /// Memory that the store takes, in bytes: RocksDB's block cache, memtables, indexes and filters, the trie between
+    /// two commits, code.
+    pub memory_budget_bytes: usize,
+    /// Bytes that must stay free on the disk: commits are refused below; 0: no bound.
+    pub min_free_bytes: u64,
     /// Bound of RocksDB's open table files.
     pub max_open_files: i32,
     /// Size at which a WAL segment is closed, in bytes.
@@ -67,8 +66,8 @@ impl Options {
             wal_dir: wal_dir.into(),
             commitment,
             fsync,
-            cache_bytes: DEFAULT_CACHE_BYTES,
-            code_cache_bytes: DEFAULT_CODE_CACHE_BYTES,
+            memory_budget_bytes: DEFAULT_MEMORY_BUDGET_BYTES,
+            min_free_bytes: 0,
             max_open_files: DEFAULT_MAX_OPEN_FILES,
             segment_bytes: DEFAULT_SEGMENT_BYTES,
             snapshot_interval_blocks: 0,

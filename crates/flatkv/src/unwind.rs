@@ -59,7 +59,8 @@ impl Core {
         if lattice.is_some() {
             writer.lattice = lattice;
         }
-        self.after_write(&mut writer)
+        self.after_write(&mut writer);
+        Ok(())
     }
 }
 

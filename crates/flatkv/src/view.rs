@@ -82,10 +82,16 @@ impl StateView {
         self.cell.height
     }
 
-    /// Passes an answer on unless the view's block was unwound before it was complete.
+    /// Passes an answer on unless the view's block was unwound or pruned before it was complete.
     fn checked<T>(&self, answer: T) -> Result<T, StateError> {
         if self.is_unwound() {
             return Err(StateError::Unwound { height: self.height() });
+        }
+        let (height, oldest) = (self.height(), self.core.oldest.load(SeqCst));
+        if height < oldest {
+            // What was read may have been pruned before.
+            let newest = self.core.head().map_or(oldest, |head| head.height);
+            return Err(StateError::NotRetained { height, oldest, newest });
         }
         Ok(answer)
     }

@@ -98,6 +98,7 @@ fn equal_states_have_equal_lattice_commitments_whatever_their_past() {
     // The same state in one step: every row of the last world out of nothing.
     let mut at_once = Block::base(1);
     at_once.changes = Changeset::default();
+    codes.sort();
     at_once.changes.codes = codes;
     for (address, (account, storage)) in &top.world.accounts {
         at_once.changes.accounts.push(AccountChange {

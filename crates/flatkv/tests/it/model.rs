@@ -306,7 +306,7 @@ pub fn temp_dir() -> tempfile::TempDir {
 
 pub fn options(dir: &Path, kind: CommitmentKind) -> Options {
     let mut options = Options::new(dir.join("state"), dir.join("wal"), kind, Fsync::None);
-    options.cache_bytes = 8 << 20;
+    options.memory_budget_bytes = 64 << 20;
     options.segment_bytes = 2 << 10;
     options
 }

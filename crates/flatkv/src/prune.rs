@@ -1,0 +1,179 @@
+//! History below the oldest height goes, in the background.
+//!
+//! A commit raises [`Core::oldest`] and its WAL record says so; views below it refuse from then on. Only then, and a
+//! bounded number of rows at a time, are the rows deleted that no height from there on can read: of each row that a
+//! block at or below the oldest height changed, what it was before. How far that went stands in the metadata, written
+//! with the deletions, so that after a crash it goes on where it was.
+
+use crate::{
+    FlatKvError,
+    db::{Db, Family},
+    rows::{BlockChanges, account_history, at_height, legacy_history, meta, slot_history},
+    store::Core,
+};
+use hearth_primitives::{Height, StateError};
+use parking_lot::Mutex;
+use std::{
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, Ordering::SeqCst},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread::{Builder, JoinHandle},
+    time::Duration,
+};
+
+/// Rows of history looked up, and at most about as many deleted, in one step: commits wait for a step's write.
+const STEP_ROWS: usize = 1024;
+/// Pause after a step, so that pruning a long chain leaves time for everything else.
+const STEP_PAUSE: Duration = Duration::from_millis(1);
+
+/// How far pruning is, and what wakes it.
+#[derive(Default)]
+pub(crate) struct Pruning {
+    /// Height at and below which everything is gone that no view can read.
+    pub(crate) pruned: AtomicU64,
+    wake: Mutex<Option<SyncSender<()>>>,
+}
+
+impl Pruning {
+    pub(crate) fn new(pruned: Height) -> Self {
+        Self { pruned: AtomicU64::new(pruned), wake: Mutex::default() }
+    }
+
+    /// The oldest height was raised.
+    pub(crate) fn wake(&self) {
+        if let Some(wake) = &*self.wake.lock() {
+            // A thread that was told already, or is gone, need not be told.
+            let _ = wake.try_send(());
+        }
+    }
+}
+
+/// The thread that prunes; dropping this ends it, after the step under way.
+pub(crate) struct Pruner {
+    core: Weak<Core>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Pruner {
+    /// Starts the thread where there is, or will be, anything to prune.
+    pub(crate) fn start(core: &Arc<Core>) -> Result<Option<Self>, FlatKvError> {
+        if core.history_blocks == 0 && core.pruning.pruned.load(SeqCst) >= core.oldest.load(SeqCst) {
+            return Ok(None);
+        }
+        let (wake, woken) = sync_channel(1);
+        // What a crash left undone is done without a commit.
+        let _ = wake.try_send(());
+        let weak = Arc::downgrade(core);
+        let thread = Builder::new().name("flatkv-prune".into()).spawn(move || run(&weak, &woken));
+        let thread = thread.map_err(|error| StateError::Store(format!("thread of pruning: {error}")))?;
+        *core.pruning.wake.lock() = Some(wake);
+        Ok(Some(Self { core: Arc::downgrade(core), thread: Some(thread) }))
+    }
+}
+
+impl Drop for Pruner {
+    fn drop(&mut self) {
+        if let Some(core) = self.core.upgrade() {
+            drop(core.pruning.wake.lock().take());
+        }
+        if let Some(thread) = self.thread.take() {
+            // The thread answers nothing; joining only keeps it from outliving the store.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(core: &Weak<Core>, woken: &Receiver<()>) {
+    let mut block = None;
+    while woken.recv().is_ok() {
+        loop {
+            let Some(core) = core.upgrade() else { return };
+            // The thread is to end as soon as nobody can wake it any more.
+            if core.pruning.wake.lock().is_none() {
+                return;
+            }
+            match core.prune_step(&mut block) {
+                Ok(true) => {}
+                Ok(false) => break,
+                // The store failed or is closed: the next opening goes on. A block whose changes do not read is left
+                // to `hearth db verify`; nothing is deleted without them.
+                Err(_) => return,
+            }
+            drop(core);
+            std::thread::sleep(STEP_PAUSE);
+        }
+    }
+}
+
+/// A block whose predecessors' rows are being deleted.
+pub(crate) struct PrunedBlock {
+    height: Height,
+    /// What the history rows of each row begin with that the block changed, and whether it deleted the row.
+    rows: std::vec::IntoIter<(Vec<u8>, bool)>,
+}
+
+impl PrunedBlock {
+    fn new(height: Height, changes: BlockChanges) -> Self {
+        let mut rows = Vec::new();
+        for change in changes.accounts {
+            if change.old != change.new {
+                rows.push((account_history(&change.address), change.new.is_none()));
+            }
+            let slots = change.storage.iter();
+            rows.extend(slots.map(|slot| (slot_history(&change.address, &slot.slot), slot.new.is_zero())));
+        }
+        let legacy = changes.legacy.iter();
+        rows.extend(legacy.map(|row| (legacy_history(&row.write.key), row.write.value.is_none())));
+        Self { height, rows: rows.into_iter() }
+    }
+
+    fn read(db: &Db, height: Height) -> Result<Self, StateError> {
+        Ok(Self::new(height, crate::unwind::block_changes(db, height)?))
+    }
+}
+
+impl Core {
+    /// Deletes some of the rows that no height from the oldest on can read; returns whether there are more.
+    pub(crate) fn prune_step(&self, block: &mut Option<PrunedBlock>) -> Result<bool, FlatKvError> {
+        let (pruned, oldest) = (self.pruning.pruned.load(SeqCst), self.oldest.load(SeqCst));
+        if pruned >= oldest {
+            return Ok(false);
+        }
+        let height = pruned + 1;
+        let block = match block {
+            Some(block) if block.height == height => block,
+            block => block.insert(PrunedBlock::read(&self.db, height)?),
+        };
+        let mut batch = self.db.batch()?;
+        for (prefix, deleted) in block.rows.by_ref().take(STEP_ROWS) {
+            let mut rows = self.db.history(&prefix, &at_height(prefix.clone(), pruned))?;
+            while let Some((key, _)) = rows.row() {
+                batch.delete(Family::History, key);
+                rows.next();
+            }
+            rows.finish()?;
+            if deleted {
+                // Without any row there is none at this height either.
+                batch.delete(Family::History, &at_height(prefix, height));
+            }
+        }
+        let done = block.rows.len() == 0;
+        if done {
+            // The block at the oldest height stays known: an unwind may end there.
+            batch.delete(Family::Changes, &pruned.to_be_bytes());
+            batch.put(Family::Metadata, meta::PRUNED, &height.to_be_bytes());
+        }
+        let mut writer = self.writer.lock();
+        writer.check()?;
+        writer.unflushed.fill(batch.bytes());
+        let written = batch.write().map_err(FlatKvError::from);
+        writer.fail(written)?;
+        if done {
+            self.pruning.pruned.store(height, SeqCst);
+        }
+        self.after_write(&mut writer);
+        Ok(self.pruning.pruned.load(SeqCst) < oldest)
+    }
+}
