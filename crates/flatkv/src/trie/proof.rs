@@ -13,6 +13,8 @@ use hearth_primitives::{Account, StateError};
 /// What a state root proves of an account (EIP-1186).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountProof {
+    /// The state root that the first of `nodes` hashes to.
+    pub state_root: B256,
     /// The account; `None` where the nodes prove that there is none.
     pub account: Option<Account>,
     /// Root of its storage; the empty trie's where there is no account.
@@ -37,7 +39,7 @@ pub struct SlotProof {
 impl StateTrie<'_> {
     /// The account with the nodes that prove it and its slots.
     pub(super) fn prove(&mut self, address: &Address, slots: &[U256]) -> Result<AccountProof, StateError> {
-        self.root()?;
+        let state_root = self.root()?;
         self.guard(|trie| {
             let source = &*trie.source;
             let nodes = trie.accounts.prove(source, &nibbles(&keccak256(address)))?;
@@ -51,7 +53,7 @@ impl StateTrie<'_> {
                 slots.iter().map(|slot| prove_slot(source, &mut open.storage, slot)).collect();
             let account = open.account;
             trie.open.insert(*address, open);
-            Ok(AccountProof { account, storage_root, nodes, slots: slots? })
+            Ok(AccountProof { state_root, account, storage_root, nodes, slots: slots? })
         })
     }
 }

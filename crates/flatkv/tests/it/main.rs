@@ -8,6 +8,7 @@ mod history;
 mod kill;
 mod metrics;
 mod model;
+mod proofs;
 mod refusals;
 mod snapshots;
 mod steps;

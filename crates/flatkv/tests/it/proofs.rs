@@ -1,0 +1,133 @@
+//! Proofs at every retained height, checked by alloy against roots from scratch.
+
+use crate::model::{ACCOUNTS, BASE, Block, Home, Random, SLOTS, address, slot};
+use alloy_primitives::{B256, U256, keccak256};
+use alloy_trie::{EMPTY_ROOT_HASH, Nibbles, TrieAccount, proof::verify_proof};
+use hearth_flatkv::{CommitmentKind, FlatKv};
+use hearth_primitives::{Account, RootTracker, StateError};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+/// Blocks of a chain whose every height is proved.
+const BLOCKS: u64 = 60;
+
+/// Checks what is proved of each account and slot after a block, those that are not there included.
+fn check(kv: &Arc<FlatKv>, block: &Block) {
+    let slots: Vec<U256> = (0..SLOTS + 2).map(slot).collect();
+    let root = block.world.root();
+    for address in (0..ACCOUNTS + 2).map(address) {
+        let proof = kv.prove(block.height, &address, &slots).unwrap();
+        let expected = block.world.accounts.get(&address);
+        assert_eq!(proof.state_root, root, "block {}", block.height);
+        assert_eq!(proof.account, expected.map(|(account, _)| *account));
+        let leaf = proof.account.map(|Account { nonce, balance, code_hash }| {
+            alloy_rlp::encode(TrieAccount { nonce, balance, storage_root: proof.storage_root, code_hash })
+        });
+        verify(root, keccak256(address), leaf, &proof.nodes);
+        assert_eq!(proof.slots.len(), slots.len());
+        for (proved, slot) in proof.slots.iter().zip(&slots) {
+            let value = expected.and_then(|(_, storage)| storage.get(slot)).copied().unwrap_or_default();
+            assert_eq!((proved.slot, proved.value), (*slot, value));
+            let leaf = (!value.is_zero()).then(|| alloy_rlp::encode(value));
+            if proof.storage_root == EMPTY_ROOT_HASH {
+                assert!(proved.nodes.is_empty());
+            } else {
+                verify(proof.storage_root, keccak256(slot.to_be_bytes::<32>()), leaf, &proved.nodes);
+            }
+        }
+    }
+}
+
+fn verify(root: B256, key: B256, leaf: Option<Vec<u8>>, nodes: &[alloy_primitives::Bytes]) {
+    if root == EMPTY_ROOT_HASH {
+        return assert!(nodes.is_empty() && leaf.is_none());
+    }
+    verify_proof(root, Nibbles::unpack(key), leaf, nodes).unwrap();
+    // Every node counts: with one less the rest proves nothing, or is not complete.
+    assert_eq!(keccak256(&nodes[0]), root);
+}
+
+fn chain(home: &Home, kv: &Arc<FlatKv>, blocks: u64, seed: u64) -> Vec<Block> {
+    let mut random = Random(seed);
+    let mut chain = vec![Block::base(random.next())];
+    for _ in 1..blocks {
+        let next = chain.last().unwrap().next(random.next());
+        chain.push(next);
+    }
+    for block in &chain {
+        block.commit(kv, &home.tables, false).unwrap();
+    }
+    chain
+}
+
+#[test]
+fn every_retained_height_is_proved() {
+    for seed in 0..3 {
+        let home = Home::new(CommitmentKind::Mpt);
+        let kv = home.open().unwrap();
+        let chain = chain(&home, &kv, BLOCKS, seed);
+        for block in &chain {
+            check(&kv, block);
+        }
+        let above = kv.prove(BASE + BLOCKS, &address(0), &[]).unwrap_err();
+        let StateError::NotRetained { height, oldest, newest } = above else { panic!("{above}") };
+        assert_eq!((height, oldest, newest), (BASE + BLOCKS, BASE, BASE + BLOCKS - 1));
+    }
+}
+
+#[test]
+fn the_trie_of_an_earlier_block_goes_on_as_the_chain_did() {
+    let home = Home::new(CommitmentKind::Mpt);
+    let kv = home.open().unwrap();
+    let chain = chain(&home, &kv, 20, 9);
+    let mut trie = kv.trie_at(chain[3].height).unwrap();
+    for (block, next) in chain[3..].iter().zip(&chain[4..]) {
+        assert_eq!(trie.root().unwrap(), block.world.root());
+        trie.apply(&next.changes).unwrap();
+    }
+    assert_eq!(trie.root().unwrap(), chain[19].world.root());
+}
+
+#[test]
+fn commits_and_unwinds_do_not_disturb_a_proof() {
+    let home = Home::new(CommitmentKind::Mpt);
+    let kv = home.open().unwrap();
+    let chain = chain(&home, &kv, 20, 4);
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let prover = scope.spawn(|| {
+            let mut proved = 0;
+            while !over.load(Ordering::SeqCst) || proved == 0 {
+                // Below the block that the writer unwinds to.
+                check(&kv, &chain[5]);
+                proved += 1;
+            }
+            proved
+        });
+        let mut random = Random(77);
+        for _ in 0..30 {
+            kv.unwind(chain[8].height).unwrap();
+            let mut top = chain[8].clone();
+            for _ in 0..10 {
+                top = top.next(random.next());
+                top.commit(&kv, &home.tables, false).unwrap();
+            }
+        }
+        over.store(true, Ordering::SeqCst);
+        assert!(prover.join().unwrap() > 0);
+    });
+}
+
+#[test]
+fn a_home_without_a_trie_proves_nothing() {
+    let home = Home::new(CommitmentKind::LtHash);
+    let kv = home.open().unwrap();
+    chain(&home, &kv, 3, 1);
+    let refused = kv.prove(BASE + 1, &address(0), &[]).unwrap_err().to_string();
+    assert!(refused.contains("\"lthash\" has no trie"), "{refused}");
+}
