@@ -28,6 +28,16 @@ const TOLD: Partial<Record<SettingKey, readonly [path: string, text: string, val
   'evm.max_trace_struct_log_bytes': ['rpc.structLogMaxBytes', '32 MiB', 33_554_432],
   'evm.trace_timeout': ['rpc.traceTimeoutMs', '7s', 7000],
   'state-commit.flatkv.enable-kvdb-metrics': ['flatkv.enableKvdbMetrics', 'false', false],
+  'littable.extra_roots': ['littable.extraRoots', '/v,/w', ['/v', '/w']],
+  'littable.allow_network_fs': ['littable.allowNetworkFs', 'true', true],
+  'littable.segment_bytes': ['littable.segmentBytes', '8 MiB', 8_388_608],
+  'littable.segment_keys': ['littable.segmentKeys', '64', 64],
+  'littable.index_memory_bytes': ['littable.indexMemoryBytes', '32 MiB', 33_554_432],
+  'littable.read_cache_bytes': ['littable.readCacheBytes', '1 MiB', 1_048_576],
+  'littable.write_cache_bytes': ['littable.writeCacheBytes', '1 MiB', 1_048_576],
+  'littable.max_open_files': ['littable.maxOpenFiles', '9', 9],
+  'littable.iterator_lease': ['littable.iteratorLeaseMs', '7s', 7000],
+  'littable.gc_period': ['littable.gcPeriodMs', '70ms', 70],
   'workers.read_threads': ['workers.read.threads', '7', 7],
   'workers.read_queue': ['workers.read.queue', '7', 7],
   'workers.heavy_threads': ['workers.heavy.threads', '7', 7],
@@ -53,6 +63,8 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'evm.ws_port': 'server.test.ts: shares the port of HTTP where both settings name it',
   'evm.cors_origins': 'server.test.ts: lets the pages of allowed origins in',
   'evm.ws_origins': 'server.test.ts: refuses other paths and other origins',
+  'littable.MetricsEnabled': 'littable-scripts.test.ts: a page of its own',
+  'littable.MetricsPort': 'littable-scripts.test.ts: a page of its own',
   'metrics.enabled': 'metrics-scrape.test.ts',
   'metrics.host': 'metrics-scrape.test.ts',
   'metrics.port': 'metrics-scrape.test.ts',
@@ -384,7 +396,7 @@ describe('what is served', () => {
 
 describe('what the core is told', () => {
   const flat = (value: unknown, path: string): [string, unknown][] =>
-    value !== null && typeof value === 'object'
+    value !== null && typeof value === 'object' && !Array.isArray(value)
       ? Object.entries(value).flatMap(([name, inner]) => flat(inner, path === '' ? name : `${path}.${name}`))
       : [[path, value]]
   const told = (flags: Flags) => Object.fromEntries(flat(nodeConfig('/h', 'start', settingsOf(flags)), ''))

@@ -1,7 +1,7 @@
 // What the core and the methods are told of the settings.
 import os from 'node:os'
 import { type Settings, STRUCT_LOGGER } from '../config/index.ts'
-import type { Mode, NodeConfig } from '../core/config.ts'
+import type { LittableConfig, Mode, NodeConfig } from '../core/config.ts'
 import type { Core } from '../core/port.ts'
 import type { BatchLimits } from '../rpc/dispatch.ts'
 import type { Context } from '../rpc/method.ts'
@@ -13,6 +13,20 @@ const WEI_PER_GWEI = 1e9
 const threads = (setting: number | 'auto'): number => (setting === 'auto' ? os.availableParallelism() : setting)
 const orZero = (setting: number | 'none'): number => (setting === 'none' ? 0 : setting)
 
+/** How the ledger's tables are kept under these settings. */
+export const littableConfig = (settings: Settings): LittableConfig => ({
+  extraRoots: settings['littable.extra_roots'],
+  allowNetworkFs: settings['littable.allow_network_fs'],
+  indexMemoryBytes: settings['littable.index_memory_bytes'],
+  maxOpenFiles: settings['littable.max_open_files'],
+  gcPeriodMs: settings['littable.gc_period'],
+  iteratorLeaseMs: settings['littable.iterator_lease'],
+  segmentBytes: settings['littable.segment_bytes'],
+  segmentKeys: settings['littable.segment_keys'],
+  readCacheBytes: settings['littable.read_cache_bytes'],
+  writeCacheBytes: settings['littable.write_cache_bytes'],
+})
+
 /** The core's configuration for a home under these settings. */
 export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeConfig {
   return {
@@ -21,6 +35,7 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
     fsync: settings['storage.fsync'],
     caches: { stateBytes: settings['storage.cache_mib'] * MIB },
     flatkv: { enableKvdbMetrics: settings['state-commit.flatkv.enable-kvdb-metrics'] },
+    littable: littableConfig(settings),
     rpc: {
       gasCap: settings['evm.simulation_gas_limit'],
       callTimeoutMs: settings['evm.simulation_evm_timeout'],

@@ -2,11 +2,12 @@
 import type { Setting } from './kinds.ts'
 import { ANSWERS } from './tables/answers.ts'
 import { LISTENERS } from './tables/listeners.ts'
+import { LITTABLE } from './tables/littable.ts'
 import { NODE } from './tables/node.ts'
 import { TRACES } from './tables/traces.ts'
 
 /** The table: a key is `SECTION.NAME`; the section may hold dots. */
-export const SETTINGS = { ...LISTENERS, ...ANSWERS, ...TRACES, ...NODE } as const
+export const SETTINGS = { ...LISTENERS, ...ANSWERS, ...TRACES, ...LITTABLE, ...NODE } as const
 
 /** A key of the table. */
 export type SettingKey = keyof typeof SETTINGS

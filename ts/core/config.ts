@@ -11,6 +11,7 @@ export interface NodeConfig {
   readonly caches: { readonly stateBytes: number }
   /** Whether RocksDB's internal metrics are gathered, for every data DB. */
   readonly flatkv: { readonly enableKvdbMetrics: boolean }
+  readonly littable: LittableConfig
   readonly rpc: {
     readonly gasCap: number
     /** Longest run of one simulated call, in milliseconds. */
@@ -39,6 +40,25 @@ export interface NodeConfig {
   }
   readonly workers: { readonly read: WorkerConfig; readonly heavy: WorkerConfig }
   readonly dev: { readonly gasLimit: number }
+}
+
+/** How the ledger's tables are kept. */
+export interface LittableConfig {
+  /** Folders beside the ledger's own, each on a volume of its own. */
+  readonly extraRoots: readonly string[]
+  readonly allowNetworkFs: boolean
+  /** Memory for the key indexes of all tables. */
+  readonly indexMemoryBytes: number
+  /** Files held open. */
+  readonly maxOpenFiles: number
+  readonly gcPeriodMs: number
+  readonly iteratorLeaseMs: number
+  /** Size and keys at which a segment is sealed. */
+  readonly segmentBytes: number
+  readonly segmentKeys: number
+  /** Caches of each table; 0 for none. */
+  readonly readCacheBytes: number
+  readonly writeCacheBytes: number
 }
 
 interface WorkerConfig {

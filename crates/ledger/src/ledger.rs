@@ -3,7 +3,7 @@
 use crate::cache::Cache;
 use crate::index::{TxPlace, decode_hash, decode_place, encode_place, number_key, transaction_key};
 use crate::log_index::{LogBlocks, LogQuery, MERGE_LAG, Merger, block_row};
-use crate::{LedgerError, LedgerTables, receipts};
+use crate::{LedgerError, LedgerOptions, LedgerTables, receipts};
 use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
 use alloy_primitives::{Address, B256, U256};
 use alloy_rlp::{Decodable, Encodable};
@@ -86,8 +86,12 @@ impl Ledger {
     ///
     /// # Errors
     /// [`LedgerError::Table`].
-    pub fn open(dir: &Path, metrics: &Registry) -> Result<Arc<LedgerTables>, LedgerError> {
-        LedgerTables::open(dir, metrics).map(Arc::new)
+    pub fn open(
+        dir: &Path,
+        options: &LedgerOptions,
+        metrics: &Registry,
+    ) -> Result<Arc<LedgerTables>, LedgerError> {
+        LedgerTables::open(dir, options, metrics).map(Arc::new)
     }
 
     /// The ledger over its tables and the state store that keeps its indexes.

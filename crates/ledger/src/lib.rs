@@ -17,9 +17,11 @@ mod error;
 pub mod index;
 mod ledger;
 pub mod log_index;
+mod options;
 mod receipts;
 mod tables;
 
 pub use error::LedgerError;
 pub use ledger::{Ledger, StoredBlock, StoredReceipts};
+pub use options::LedgerOptions;
 pub use tables::LedgerTables;

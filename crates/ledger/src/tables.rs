@@ -1,6 +1,6 @@
 //! The two tables, as the state store joins them to its commits.
 
-use crate::LedgerError;
+use crate::{LedgerError, LedgerOptions};
 use hearth_flatkv::JoinedTables;
 use hearth_littable::{Compression, LittError, Littable, StoreOptions, Table, TableOptions};
 use hearth_metrics::{LittMetrics, Registry};
@@ -23,10 +23,28 @@ pub struct LedgerTables {
 }
 
 impl LedgerTables {
-    pub(crate) fn open(dir: &Path, metrics: &Registry) -> Result<Self, LedgerError> {
-        let metrics = LittMetrics::new(metrics);
-        let store = Littable::open(StoreOptions { metrics, ..StoreOptions::new(dir) })?;
-        let table = |name| store.table(TableOptions { compression: COMPRESSION, ..TableOptions::new(name) });
+    pub(crate) fn open(dir: &Path, options: &LedgerOptions, metrics: &Registry) -> Result<Self, LedgerError> {
+        let roots = std::iter::once(dir.to_owned()).chain(options.extra_roots.iter().cloned());
+        let store = Littable::open(StoreOptions {
+            roots: roots.collect(),
+            allow_network_fs: options.allow_network_fs,
+            index_memory_bytes: options.index_memory_bytes,
+            max_open_files: options.max_open_files,
+            gc_period: options.gc_period,
+            iterator_lease: options.iterator_lease,
+            metrics: LittMetrics::new(metrics),
+            ..StoreOptions::new(dir)
+        })?;
+        let table = |name| {
+            store.table(TableOptions {
+                compression: COMPRESSION,
+                segment_bytes: options.segment_bytes,
+                segment_keys: options.segment_keys,
+                read_cache_bytes: options.read_cache_bytes,
+                write_cache_bytes: options.write_cache_bytes,
+                ..TableOptions::new(name)
+            })
+        };
         Ok(Self { blocks: table(BLOCKS)?, receipts: table(RECEIPTS)?, _store: store })
     }
 

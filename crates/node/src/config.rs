@@ -1,10 +1,14 @@
 //! Everything a node needs to know to open a home. There are no defaults here: the settings table that users see
 //! supplies every field, and this crate only says which values it can work with.
 
+mod littable;
+
 use crate::NodeError;
 use hearth_chain::pool::PoolLimits;
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, str::FromStr, time::Duration};
+
+pub use littable::LittableConfig;
 
 /// How the node gets its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,6 +154,8 @@ pub struct NodeConfig {
     pub caches: CacheConfig,
     /// The state store.
     pub flatkv: FlatkvConfig,
+    /// The ledger's tables.
+    pub littable: LittableConfig,
     /// Limits of answers.
     pub rpc: RpcLimits,
     /// Limits of the transaction pool.
@@ -198,6 +204,10 @@ mod tests {
             "home": "/h", "mode": "dev", "fsync": "interval:100",
             "caches": { "stateBytes": 1 },
             "flatkv": { "enableKvdbMetrics": true },
+            "littable": {
+                "extraRoots": ["/v"], "allowNetworkFs": false, "indexMemoryBytes": 1, "maxOpenFiles": 1, "gcPeriodMs": 1,
+                "iteratorLeaseMs": 1, "segmentBytes": 1, "segmentKeys": 1, "readCacheBytes": 0, "writeCacheBytes": 0
+            },
             "rpc": {
                 "gasCap": 50_000_000, "callTimeoutMs": 5000,
                 "logsMaxResults": 10_000, "logsMaxBytes": 67_108_864, "logsMaxBlockRange": 0,

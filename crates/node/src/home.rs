@@ -126,6 +126,7 @@ fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<Chain, NodeError
     let options = ChainOptions {
         fsync: fsync(config.fsync),
         cache_bytes: config.caches.state_bytes,
+        ledger: config.littable.ledger(),
         metrics,
         kvdb_metrics: config.flatkv.enable_kvdb_metrics,
     };

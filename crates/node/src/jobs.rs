@@ -1,7 +1,7 @@
 //! Offline work on a home that no node has open: making it, import, export. One typed job, read from JSON.
 
 use crate::db::{DbTask, TablesError};
-use crate::{FsyncPolicy, error::who};
+use crate::{FsyncPolicy, LittableConfig, error::who};
 use alloy_primitives::B256;
 use hearth_chain::import::{ImportJob, Progress};
 use hearth_chain::{Chain, ChainError, ChainOptions, ExportRange, ExportReport};
@@ -27,6 +27,8 @@ pub struct Job {
     pub fsync: FsyncPolicy,
     /// RocksDB block cache, in bytes.
     pub cache_bytes: usize,
+    /// The ledger's tables.
+    pub littable: LittableConfig,
     /// The work.
     #[serde(flatten)]
     pub work: Work,
@@ -249,10 +251,15 @@ impl Job {
             FsyncPolicy::Interval(every) => Fsync::Interval(every),
             FsyncPolicy::None => Fsync::None,
         };
-        let options = ChainOptions { fsync, cache_bytes: self.cache_bytes, ..ChainOptions::default() };
+        let options = ChainOptions {
+            fsync,
+            cache_bytes: self.cache_bytes,
+            ledger: self.littable.ledger(),
+            ..ChainOptions::default()
+        };
         let home = self.home.as_path();
         let done = match &self.work {
-            Work::Db(task) => return task.run(home, control).map(JobOutput::Db),
+            Work::Db(task) => return task.run(self, control).map(JobOutput::Db),
             Work::Init { genesis } => {
                 let chain = open(home, Some(genesis), &options)?;
                 finish(&chain, Ok(JobResult::default()))
@@ -361,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_job_reads_from_the_json_that_crosses() {
-        let text = r#"{"home":"/h","fsync":"block","cacheBytes":1,"job":"export","file":"/f","to":7,"withGenesis":true}"#;
+        let text = r#"{"home":"/h","fsync":"block","cacheBytes":1,"littable":{"extraRoots":[],"allowNetworkFs":false,"indexMemoryBytes":1,"maxOpenFiles":1,"gcPeriodMs":1,"iteratorLeaseMs":1,"segmentBytes":1,"segmentKeys":1,"readCacheBytes":0,"writeCacheBytes":0},"job":"export","file":"/f","to":7,"withGenesis":true}"#;
         let job = Job::from_json(text).expect("a good job");
         assert_eq!(job.home, Path::new("/h"));
         let Work::Export { file, from, to, with_genesis } = job.work else { panic!("an export") };
@@ -376,7 +383,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join("out.rlp");
         let work = Work::Export { file: file.clone(), from: None, to: None, with_genesis: false };
-        let job = Job { home: dir.path().join("home"), fsync: FsyncPolicy::None, cache_bytes: 1 << 20, work };
+        let littable = hearth_ledger::LedgerOptions::default().into();
+        let (home, fsync) = (dir.path().join("home"), FsyncPolicy::None);
+        let job = Job { home, fsync, cache_bytes: 1 << 20, littable, work };
         let error = job.run(&JobControl::default()).expect_err("nothing there");
         assert_eq!(error.kind(), "home_empty");
         assert!(!file.exists());

@@ -18,7 +18,8 @@ mod trace;
 mod workers;
 
 pub use config::{
-    CacheConfig, DevConfig, FlatkvConfig, FsyncPolicy, Mode, NodeConfig, RpcLimits, WorkerConfig, Workers,
+    CacheConfig, DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits,
+    WorkerConfig, Workers,
 };
 pub use error::NodeError;
 pub use hearth_chain::{

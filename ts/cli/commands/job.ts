@@ -3,20 +3,22 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Settings } from '../../config/index.ts'
 import { CoreError } from '../../core/error.ts'
-import type { Job, JobResult, RunningJob } from '../../core/jobs.ts'
+import type { Job, JobBase, JobResult, RunningJob } from '../../core/jobs.ts'
 import { startJob } from '../../core/native.ts'
 import { UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
+import { littableConfig } from '../node-config.ts'
 import { type progressLine, watchJob } from '../progress.ts'
 import { onStop } from '../signals.ts'
 
 const MIB = 1024 * 1024
 
 /** What the core must know of storage for any job. */
-export const storage = (home: string, settings: Settings): { home: string; fsync: string; cacheBytes: number } => ({
+export const storage = (home: string, settings: Settings): JobBase => ({
   home,
   fsync: settings['storage.fsync'],
   cacheBytes: settings['storage.cache_mib'] * MIB,
+  littable: littableConfig(settings),
 })
 
 /** Exit code of work that a signal stopped. */

@@ -32,18 +32,6 @@ export const NODE = {
   'state-commit.flatkv.storage.EnableMetrics': perDb,
   'state-commit.flatkv.legacy.EnableMetrics': perDb,
   'state-commit.flatkv.metadata.EnableMetrics': perDb,
-  'littable.MetricsEnabled': setting({
-    kind: boolean,
-    default: false,
-    inert: true,
-    doc: 'Whether a littable that is used alone serves /metrics. Within a node, the page of the node has the litt_* metrics, and no second listener opens.',
-  }),
-  'littable.MetricsPort': setting({
-    kind: port,
-    default: 9101,
-    inert: true,
-    doc: 'Port of the metrics page of a littable that is used alone.',
-  }),
   'workers.read_threads': setting({
     kind: or('auto', integer(1, 1024)),
     default: 'auto' as number | 'auto',

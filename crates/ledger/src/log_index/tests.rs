@@ -1,7 +1,7 @@
 //! The index against a look at every block, over chains that grow, are unwound and are merged.
 
 use super::LogQuery;
-use crate::Ledger;
+use crate::{Ledger, LedgerOptions};
 use alloy_consensus::{Eip658Value, Receipt as Inner, TxType};
 use alloy_primitives::{Address, B256, Bytes, Log, U256};
 use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Options};
@@ -35,7 +35,7 @@ fn receipts(logs: &[Log]) -> Vec<Receipt> {
 impl Chain {
     fn new(lag: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let tables = Ledger::open(&dir.path().join("ledger"), &Registry::new()).unwrap();
+        let tables = Ledger::open(&dir.path().join("ledger"), &LedgerOptions::default(), &Registry::new()).unwrap();
         let (state, wal) = (dir.path().join("state"), dir.path().join("wal"));
         let kv = FlatKv::open(Options::new(state, wal, CommitmentKind::None, Fsync::None), tables.clone())
             .unwrap();

@@ -6,10 +6,10 @@
 
 mod tables;
 
-use crate::jobs::{JobControl, JobError};
+use crate::jobs::{Job, JobControl, JobError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub use tables::TablesError;
 
@@ -54,12 +54,12 @@ pub enum DbTask {
 }
 
 impl DbTask {
-    /// Does the task on a home.
+    /// Does the task on the home of a job.
     ///
     /// # Errors
     /// See [`JobError`].
-    pub fn run(&self, home: &Path, control: &JobControl) -> Result<Value, JobError> {
-        let stores = |roots| tables::Store::new(home, roots);
+    pub fn run(&self, job: &Job, control: &JobControl) -> Result<Value, JobError> {
+        let stores = |roots| tables::Store::new(job, roots);
         match self {
             Self::Ls { roots } => report(stores(roots).ls()?),
             Self::TableInfo { roots, table } => report(stores(roots).info(table.as_deref())?),

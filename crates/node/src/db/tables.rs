@@ -1,11 +1,11 @@
 //! Tasks on littable tables: those of a home's ledger, or of a littable elsewhere.
 
-use crate::jobs::{JobControl, JobError, JobProgress};
+use crate::jobs::{Job, JobControl, JobError, JobProgress};
 use hearth_chain::{ChainError, HomePaths};
 use hearth_ledger::LedgerError;
 use hearth_littable::{LittError, Littable, ScrubReport, StoreOptions, Table, TableInfo};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What keeps a task from its tables.
@@ -48,6 +48,7 @@ pub enum TablesError {
 /// A littable to work on.
 pub(super) struct Store {
     roots: Vec<PathBuf>,
+    allow_network_fs: bool,
 }
 
 /// A name and what stands beside it in a list.
@@ -111,9 +112,10 @@ pub(super) struct Pruned {
 }
 
 impl Store {
-    pub fn new(home: &Path, roots: &[PathBuf]) -> Self {
-        let roots = if roots.is_empty() { vec![HomePaths::new(home).ledger()] } else { roots.to_vec() };
-        Self { roots }
+    pub fn new(job: &Job, roots: &[PathBuf]) -> Self {
+        let ledger = || [vec![HomePaths::new(&job.home).ledger()], job.littable.extra_roots.clone()].concat();
+        let roots = if roots.is_empty() { ledger() } else { roots.to_vec() };
+        Self { roots, allow_network_fs: job.littable.allow_network_fs }
     }
 
     pub fn ls(&self) -> Result<Listed, JobError> {
@@ -167,7 +169,8 @@ impl Store {
     }
 
     fn options(&self) -> StoreOptions {
-        StoreOptions { roots: self.roots.clone(), ..StoreOptions::new("") }
+        let (roots, allow_network_fs) = (self.roots.clone(), self.allow_network_fs);
+        StoreOptions { roots, allow_network_fs, ..StoreOptions::new("") }
     }
 
     fn read(&self) -> Result<Littable, JobError> {

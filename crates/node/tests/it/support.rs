@@ -2,6 +2,7 @@
 
 use hearth_chain::{Chain, ChainOptions, import::ImportJob};
 use hearth_flatkv::Fsync;
+use hearth_ledger::LedgerOptions;
 use hearth_node::{
     CacheConfig, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits,
     Request, RpcLimits, TraceRequest, WorkerConfig, Workers,
@@ -35,6 +36,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
         fsync: FsyncPolicy::None,
         caches: CacheConfig { state_bytes: 16 << 20 },
         flatkv: FlatkvConfig { enable_kvdb_metrics: true },
+        littable: LedgerOptions::default().into(),
         rpc: RpcLimits {
             gas_cap: 50_000_000,
             call_timeout_ms: 5000,

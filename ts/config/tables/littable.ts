@@ -1,0 +1,79 @@
+// [littable]: the tables of blocks and receipts, and a littable that is used alone.
+import { boolean, integer, list } from '../kinds.ts'
+import { bytes, duration } from '../measures.ts'
+import { DAY, GIB, HOUR, KIB, MIB, MINUTE, port, SECOND, setting } from './shared.ts'
+
+/** Folders by absolute path. */
+const folders = list('a list of absolute paths', (word) => word.startsWith('/'))
+
+/** Settings of littable. */
+export const LITTABLE = {
+  'littable.MetricsEnabled': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether a littable that is used alone serves /metrics. Within a node, the page of the node has the litt_* metrics, and no second listener opens.',
+  }),
+  'littable.MetricsPort': setting({
+    kind: port,
+    default: 9101,
+    doc: 'Port of the metrics page of a littable that is used alone. 0 takes a free port.',
+  }),
+  'littable.extra_roots': setting({
+    kind: folders,
+    default: [] as readonly string[],
+    doc: 'Folders beside data/ledger of the home, each on a volume of its own: the segments of blocks and receipts are spread over all. One that is missing at a start is an error. To take one away again, use hearth db rebase.',
+  }),
+  'littable.allow_network_fs': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether the tables may lie on a network file system, which may not keep what its locks and syncs promise.',
+  }),
+  'littable.segment_bytes': setting({
+    kind: bytes(64 * KIB, 2 * GIB),
+    default: 256 * MIB,
+    unit: 'bytes',
+    doc: 'Size at which a segment of a table is sealed. Pruning removes whole segments.',
+  }),
+  'littable.segment_keys': setting({
+    kind: integer(16, 16_777_216),
+    default: 65_536,
+    unit: 'keys',
+    doc: 'Keys at which a segment of a table is sealed: their index is held in memory until then. A block has two keys in each table.',
+  }),
+  'littable.index_memory_bytes': setting({
+    kind: bytes(MIB, 1024 * GIB),
+    default: 256 * MIB,
+    unit: 'bytes',
+    doc: 'Memory for filters, fences and pages of the key indexes of all tables.',
+  }),
+  'littable.read_cache_bytes': setting({
+    kind: bytes(0, 1024 * GIB),
+    default: 16 * MIB,
+    unit: 'bytes',
+    doc: 'Cache of frames that were read, for each table; 0 for none.',
+  }),
+  'littable.write_cache_bytes': setting({
+    kind: bytes(0, 1024 * GIB),
+    default: 0,
+    unit: 'bytes',
+    doc: 'Cache of values that were put last, for each table; 0 for none. The node holds the newest blocks decoded besides.',
+  }),
+  'littable.max_open_files': setting({
+    kind: integer(8, 1_048_576),
+    default: 256,
+    unit: 'files',
+    doc: 'Files of sealed segments and key indexes that are held open.',
+  }),
+  'littable.iterator_lease': setting({
+    kind: duration(SECOND, DAY),
+    default: 10 * MINUTE,
+    unit: 'ms',
+    doc: 'How long an iterator holds segments back that retention would remove; then it fails.',
+  }),
+  'littable.gc_period': setting({
+    kind: duration(10, HOUR),
+    default: 10 * SECOND,
+    unit: 'ms',
+    doc: 'Time between two looks for segments that may go.',
+  }),
+} as const
