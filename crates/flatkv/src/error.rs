@@ -203,6 +203,18 @@ pub enum FlatKvError {
     /// A change of a store that is open for reading: a snapshot.
     #[error("the state store is open for reading only")]
     ReadOnly,
+    /// A height that the store cannot be taken back to. Nothing was changed.
+    #[error("the state store cannot be taken back to height {to}: {}", reach(*oldest, *newest, snapshots))]
+    Unreachable {
+        /// Height asked for.
+        to: Height,
+        /// Oldest height with history.
+        oldest: Height,
+        /// Height of the head.
+        newest: Height,
+        /// Oldest and newest height of each snapshot.
+        snapshots: Vec<(Height, Height)>,
+    },
     /// No snapshot has what was asked for.
     #[error("{}", no_snapshot(dir, *asked, there))]
     NoSnapshot {
@@ -254,17 +266,28 @@ impl From<LockError> for FlatKvError {
     }
 }
 
+fn heights(of: &[(Height, Height)]) -> String {
+    let heights: Vec<_> = of.iter().map(|(oldest, newest)| format!("{oldest} to {newest}")).collect();
+    heights.join(", ")
+}
+
+fn reach(oldest: Height, newest: Height, snapshots: &[(Height, Height)]) -> String {
+    match snapshots {
+        [] => format!("it has heights {oldest} to {newest} and no snapshot below"),
+        _ => format!("it has heights {oldest} to {newest}, its snapshots {}", heights(snapshots)),
+    }
+}
+
 fn no_snapshot(dir: &Path, asked: Option<Height>, there: &[(Height, Height)]) -> String {
     let dir = dir.display();
-    let heights: Vec<_> = there.iter().map(|(oldest, newest)| format!("{oldest} to {newest}")).collect();
-    match (asked, heights.is_empty()) {
-        (_, true) => format!(
+    match (asked, there) {
+        (_, []) => format!(
             "there is no snapshot in {dir}: a node takes one every snapshot_interval_blocks, `hearth db snapshot` at once"
         ),
-        (Some(asked), false) => {
-            format!("no snapshot has height {asked}: those in {dir} have heights {}", heights.join(", "))
+        (Some(asked), _) => {
+            format!("no snapshot has height {asked}: those in {dir} have heights {}", heights(there))
         }
-        (None, false) => format!("no snapshot in {dir} can be used"),
+        (None, _) => format!("no snapshot in {dir} can be used"),
     }
 }
 

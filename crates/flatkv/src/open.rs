@@ -9,6 +9,7 @@ use crate::{
     db::{Db, Family},
     error::corrupt,
     flush::Unflushed,
+    intent,
     lthash::LtHash,
     measure::{BatchRows, Pairs},
     prune::Pruning,
@@ -41,8 +42,8 @@ const REPLAY_BLOCKS: usize = 512;
 /// Bytes of a batch at which a replay writes it.
 const REPLAY_BATCH_BYTES: u64 = 32 << 20;
 
-const LOCK_FILE: &str = "hearth.lock";
-const ROCKS_DIR: &str = "db";
+pub(crate) const LOCK_FILE: &str = "hearth.lock";
+pub(crate) const ROCKS_DIR: &str = "db";
 
 /// Opens the store as [`FlatKv::open`](crate::FlatKv::open) says.
 pub(crate) fn open(
@@ -53,6 +54,7 @@ pub(crate) fn open(
     fs::create_dir_all(&options.dir).map_err(FlatKvError::io(&options.dir))?;
     options.disk.create_dir_all(&options.wal_dir).map_err(FlatKvError::io(&options.wal_dir))?;
     let lock = options.disk.lock(&options.dir.join(LOCK_FILE))?;
+    intent::finish_files(&options)?;
     let db = Arc::new(Db::open(&options.dir.join(ROCKS_DIR), &options)?);
     check_format(&db, options.commitment)?;
 
@@ -70,7 +72,7 @@ pub(crate) fn open(
 
     let shares = Shares::of(options.memory_budget_bytes);
     let mut replay = Replay::new(db.clone(), options.commitment, shares.flush_batch, metrics)?;
-    metrics.catchup.measure(|| replay.follow(&scan))?;
+    metrics.catchup.measure(|| replay.follow(&scan, None))?;
     let Replay { head, oldest, lattice, unflushed, .. } = replay;
     if let Some(head) = &head {
         check_commitment(&db, options.commitment, head, lattice.as_ref())?;
@@ -236,6 +238,18 @@ impl<'a> Told<'a> {
     }
 }
 
+/// Brings a database to a height of the chain that the WAL tells, as far as that can be.
+pub(crate) fn replay_to(
+    db: &Arc<Db>,
+    options: &Options,
+    metrics: &FlatkvMetrics,
+    scan: &Scan,
+    to: Height,
+) -> Result<(), FlatKvError> {
+    let flush_batch = Shares::of(options.memory_budget_bytes).flush_batch;
+    Replay::new(db.clone(), options.commitment, flush_batch, metrics)?.follow(scan, Some(to))
+}
+
 /// Brings RocksDB to what the WAL tells.
 struct Replay<'a> {
     metrics: &'a FlatkvMetrics,
@@ -266,14 +280,27 @@ impl<'m> Replay<'m> {
         Ok(Self { metrics, db, kind, head, oldest, lattice, unflushed: Unflushed::new(flush_batch) })
     }
 
-    fn follow(&mut self, scan: &Scan) -> Result<(), FlatKvError> {
-        let told = Told::new(&scan.records)?;
-        let Some((top, _)) = told.top() else { return Ok(()) };
+    /// Follows the WAL to its end, or to a height that the database then has.
+    fn follow(&mut self, scan: &Scan, to: Option<Height>) -> Result<(), FlatKvError> {
+        let mut told = Told::new(&scan.records)?;
+        if let Some(to) = to {
+            told.blocks.truncate(told.blocks.partition_point(|block| block.head.head.height <= to));
+        }
+        if let Some((top, _)) = told.top() {
+            self.follow_told(scan, &told, top)?;
+        }
+        match (self.head, to) {
+            (Some(head), Some(to)) if head.height > to && to >= self.oldest => self.unwind(head, to),
+            _ => Ok(()),
+        }
+    }
+
+    fn follow_told(&mut self, scan: &Scan, told: &Told<'_>, top: Height) -> Result<(), FlatKvError> {
         let above = match self.head {
             None if told.base.is_none() => 0,
             None => return Err(FlatKvError::Diverged { store: 0, base: told.bottom(), head: top }),
             Some(head) => {
-                let shared = self.shared(&told, head, top)?;
+                let shared = self.shared(told, head, top)?;
                 self.unwind(head, shared)?;
                 shared + 1
             }

@@ -111,7 +111,8 @@ impl FlatKv {
         let metrics = FlatkvMetrics::new(&options.metrics);
         let timer = metrics.open.of(false).timer();
         let internals = options.kvdb_metrics.then(|| options.metrics.clone());
-        let core = Arc::new(crate::open::open(options, tables, &metrics)?);
+        let core = Arc::new(crate::open::open(options.clone(), tables, &metrics)?);
+        core.finish_rollback(&options)?;
         let (syncer, keeper) = (Syncer::start(&core)?, Keeper::start(&core)?);
         let pruner = Pruner::start(&core)?;
         core.tell_version();

@@ -8,6 +8,7 @@ use crate::{
     snapshot::SNAPSHOTS_DIR,
     store::{Core, Writer},
 };
+use hearth_primitives::Height;
 use std::{
     path::{Path, PathBuf},
     sync::atomic::Ordering::SeqCst,
@@ -96,6 +97,16 @@ impl Core {
             removed?;
             kept.remove(0);
         }
+    }
+
+    /// Deletes the snapshots above a height.
+    pub(crate) fn drop_snapshots_above(&self, height: Height) -> Result<(), FlatKvError> {
+        let mut kept = self.snapshots.kept.lock();
+        while let Some(at) = kept.iter().position(|snapshot| snapshot.height > height) {
+            folder::remove(&**self.snapshots.disk(), &kept[at])?;
+            kept.remove(at);
+        }
+        Ok(())
     }
 
     fn snapshots_dir(&self) -> PathBuf {

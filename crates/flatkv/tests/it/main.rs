@@ -10,5 +10,6 @@ mod metrics;
 mod model;
 mod proofs;
 mod refusals;
+mod rollbacks;
 mod snapshots;
 mod steps;

@@ -1,0 +1,132 @@
+//! Operator rollback: from history and through a snapshot, stopped at every step, and what is refused.
+
+use crate::{
+    model::{BASE, Block, Home, Random, check},
+    snapshots::{at, grow},
+    steps::{StopDisk, stride},
+};
+use hearth_flatkv::{CommitmentKind, FlatKv, FlatKvError, JoinedTables, Options, Reach, roll_back};
+use std::sync::Arc;
+
+fn tables(home: &Home) -> Arc<dyn JoinedTables> {
+    home.tables.clone()
+}
+
+/// A closed home with heights 7 to 30, with or without snapshots at 12 and 20.
+fn home(kind: CommitmentKind, seed: u64, snapshots: bool) -> (Home, Vec<Block>) {
+    let home = Home::new(kind);
+    let kv = home.open().unwrap();
+    let (mut chain, mut random) = (Vec::new(), Random(seed));
+    for height in [12, 20] {
+        grow(&kv, &home, &mut chain, height, &mut random);
+        if snapshots {
+            kv.snapshot().unwrap();
+        }
+    }
+    grow(&kv, &home, &mut chain, 30, &mut random);
+    kv.close().unwrap();
+    (home, chain)
+}
+
+#[test]
+fn a_height_is_reached_from_history_and_through_a_snapshot_and_the_chain_grows_again() {
+    for kind in [CommitmentKind::Mpt, CommitmentKind::LtHash, CommitmentKind::None] {
+        for (anew, to) in
+            [(false, 9), (false, 25), (true, 15), (true, 25), (true, 20), (true, 10), (false, 30)]
+        {
+            let (home, mut chain) = home(kind, to, true);
+            let top = chain.clone();
+            let head = roll_back(&home.options(), &tables(&home), to, anew).unwrap();
+            chain.truncate((to - BASE + 1) as usize);
+            assert_eq!((head.height, head.hash), (to, at(&top, to).hash));
+            let kv = home.open().unwrap();
+            check(&kv, &chain, kind);
+            let heights: Vec<_> = kv.snapshots().iter().map(|snapshot| snapshot.height).collect();
+            assert!(heights.iter().all(|height| *height <= to), "{heights:?}");
+            assert_eq!(heights.last(), Some(&to), "one of the new head");
+            // The same blocks again give the same state and the same commitments.
+            for block in &top[chain.len()..] {
+                block.commit(&kv, &home.tables, false).unwrap();
+            }
+            check(&kv, &top, kind);
+            kv.close().unwrap();
+            drop(kv);
+            check(&home.open().unwrap(), &top, kind);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_reached_is_refused_before_anything_changes() {
+    let (home, chain) = home(CommitmentKind::Mpt, 3, true);
+    let kv = home.open().unwrap();
+    assert_eq!(kv.reach(&home.options(), 9, false).unwrap(), Reach::History);
+    let Reach::Snapshot(base) = kv.reach(&home.options(), 15, true).unwrap() else { panic!("history") };
+    assert_eq!(base.height, 20, "the newest one that has the height");
+    let locked = roll_back(&home.options(), &tables(&home), 9, false).unwrap_err();
+    assert!(matches!(locked, FlatKvError::Locked(_)), "{locked}");
+    drop(kv);
+    for (to, anew) in [(31, false), (31, true), (6, false), (6, true)] {
+        let refused = roll_back(&home.options(), &tables(&home), to, anew).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "the state store cannot be taken back to height {to}: \
+                 it has heights 7 to 30, its snapshots 7 to 12, 7 to 20"
+            )
+        );
+    }
+    check(&home.open().unwrap(), &chain, CommitmentKind::Mpt);
+}
+
+#[test]
+fn whatever_step_a_rollback_stops_at_an_opening_finds_the_old_head_or_the_new_one() {
+    let to = 16;
+    for anew in [false, true] {
+        let (mut stops, mut finished, mut kept) = (0, 0, 0);
+        let (whole, blocks) = home(CommitmentKind::Mpt, 1, true);
+        loop {
+            let (home, mut chain) = (whole.killed(), blocks.clone());
+            let disk = StopDisk::after(stops);
+            let options = Options { disk: Arc::new(disk.clone()), ..home.options() };
+            let result = roll_back(&options, &tables(&home), to, anew);
+            if !disk.stopped() {
+                result.unwrap();
+                break;
+            }
+            assert!(result.is_err(), "stop {stops}");
+            // What the stopped process had in memory is gone with it.
+            let killed = home.killed();
+            drop(home);
+            let kv = killed.open().unwrap();
+            let head = kv.head().unwrap();
+            match head.height {
+                16 => finished += 1,
+                30 => kept += 1,
+                other => panic!("head {other} after stop {stops}"),
+            }
+            chain.truncate((head.height - BASE + 1) as usize);
+            check(&kv, &chain, CommitmentKind::Mpt);
+            drop(kv);
+            stops += stride(stops);
+            if stops % 3 > 0 {
+                continue;
+            }
+            // Done again it ends where it was to.
+            let head = roll_back(&killed.options(), &tables(&killed), to, anew).unwrap();
+            assert_eq!(head.height, to);
+            let leftovers =
+                ["intent", "db.new", "db.old"].map(|name| killed.options().dir.join(name).exists());
+            assert_eq!(leftovers, [false; 3]);
+            check(
+                &FlatKv::open(killed.options(), killed.tables.clone()).unwrap(),
+                &chain[..10],
+                CommitmentKind::Mpt,
+            );
+        }
+        assert!(
+            finished > 2 && kept > 2,
+            "anew {anew}: {stops} stops, {finished} finished, {kept} as before"
+        );
+    }
+}
