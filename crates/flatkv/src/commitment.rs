@@ -4,32 +4,43 @@
 //! commitments. Code is committed to by the account's code hash.
 
 use crate::{
-    lthash::LtHash,
+    lthash::{LtHash, Term},
     rows::{BlockRows, account_history, account_value, legacy_history, slot_history, slot_value},
 };
 
 /// Takes the rows before a block out of the vector and those after it in.
 pub(crate) fn update(vector: &mut LtHash, rows: BlockRows<'_>) {
-    for change in &rows.changes.accounts {
-        if change.old != change.new {
-            let key = account_history(&change.address);
-            if let Some(old) = &change.old {
-                vector.remove(&key, &account_value(old));
-            }
-            if let Some(new) = &change.new {
-                vector.add(&key, &account_value(new));
-            }
+    vector.apply(&terms(rows));
+}
+
+/// What goes out of the vector, and what comes in; a row that is not there has no part in it.
+fn terms(rows: BlockRows<'_>) -> Vec<Term> {
+    let mut terms = Vec::with_capacity(rows.changes.accounts.len() * 4);
+    let mut change = |key: Vec<u8>, old: Vec<u8>, new: Vec<u8>| {
+        if old == new {
+            return;
         }
-        for slot in &change.storage {
-            // Zero is an empty value, which contributes nothing.
-            let key = slot_history(&change.address, &slot.slot);
-            vector.remove(&key, &slot_value(&slot.old));
-            vector.add(&key, &slot_value(&slot.new));
+        if !old.is_empty() {
+            terms.push(Term { key: key.clone(), value: old, added: false });
+        }
+        if !new.is_empty() {
+            terms.push(Term { key, value: new, added: true });
+        }
+    };
+    for account in &rows.changes.accounts {
+        if account.old != account.new {
+            let value = |account: &Option<_>| account.as_ref().map(account_value).unwrap_or_default();
+            change(account_history(&account.address), value(&account.old), value(&account.new));
+        }
+        for slot in &account.storage {
+            // Zero is an empty value.
+            let key = slot_history(&account.address, &slot.slot);
+            change(key, slot_value(&slot.old), slot_value(&slot.new));
         }
     }
     for row in rows.legacy {
-        let key = legacy_history(&row.write.key);
-        vector.remove(&key, row.old.as_deref().unwrap_or_default());
-        vector.add(&key, row.write.value.as_deref().unwrap_or_default());
+        let (old, new) = (row.old.clone().unwrap_or_default(), row.write.value.clone().unwrap_or_default());
+        change(legacy_history(&row.write.key), old, new);
     }
+    terms
 }

@@ -3,11 +3,25 @@
 //! LtHash with 1,024 lanes of 16 bits and BLAKE3 as its extendable-output function.
 
 use alloy_primitives::B256;
+use rayon::prelude::*;
 
 /// Lanes of the vector.
 const LANES: usize = 1024;
 /// Bytes of the vector: lanes of 16 bits, little-endian.
 pub(crate) const VECTOR_BYTES: usize = LANES * 2;
+
+/// Rows from which on their elements are made in parallel: making one takes about a microsecond.
+const PARALLEL_ROWS: usize = 128;
+/// Rows that one task takes in, which then costs one addition of vectors.
+const ROWS_A_TASK: usize = 64;
+
+/// A row that goes into a vector, or out of it.
+pub(crate) struct Term {
+    pub(crate) key: Vec<u8>,
+    pub(crate) value: Vec<u8>,
+    /// Whether it goes in.
+    pub(crate) added: bool,
+}
 
 /// The sum of the elements of a set of rows, lane by lane, modulo 2^16.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +44,36 @@ impl LtHash {
         self.update(key, value, u16::wrapping_sub);
     }
 
-    fn update(&mut self, key: &[u8], value: &[u8], apply: fn(u16, u16) -> u16) {
+    /// Takes rows in and out, on all of rayon's threads where there are many.
+    pub(crate) fn apply(&mut self, terms: &[Term]) {
+        if terms.len() < PARALLEL_ROWS {
+            return terms.iter().for_each(|term| self.take(term));
+        }
+        let sums = terms.par_chunks(ROWS_A_TASK).map(|terms| {
+            let mut sum = Self::default();
+            terms.iter().for_each(|term| sum.take(term));
+            sum
+        });
+        self.sum(&sums.reduce(Self::default, |mut sum, part| {
+            sum.sum(&part);
+            sum
+        }));
+    }
+
+    fn take(&mut self, term: &Term) {
+        let Term { key, value, added } = term;
+        if *added { self.add(key, value) } else { self.remove(key, value) }
+    }
+
+    /// Adds all rows of another set.
+    fn sum(&mut self, other: &Self) {
+        for (lane, other) in self.0.iter_mut().zip(other.0.iter()) {
+            *lane = lane.wrapping_add(*other);
+        }
+    }
+
+    #[inline(always)]
+    fn update(&mut self, key: &[u8], value: &[u8], apply: impl Fn(u16, u16) -> u16) {
         if key.is_empty() || value.is_empty() {
             return;
         }
@@ -154,5 +197,27 @@ mod tests {
         );
         assert_eq!(LtHash::from_bytes(&vector.to_bytes()), Some(vector));
         assert_eq!(LtHash::from_bytes(&[0; VECTOR_BYTES - 1]), None);
+    }
+
+    #[test]
+    fn rows_in_parallel_are_rows_one_by_one() {
+        let terms: Vec<Term> = (0..1_000u32)
+            .map(|n| Term {
+                key: n.to_be_bytes().to_vec(),
+                value: vec![n as u8; 1 + n as usize % 90],
+                added: n % 3 > 0,
+            })
+            .collect();
+        for count in [0, 1, PARALLEL_ROWS - 1, PARALLEL_ROWS, PARALLEL_ROWS + 1, terms.len()] {
+            let (mut one_by_one, mut at_once) = (LtHash::default(), LtHash::default());
+            for vector in [&mut one_by_one, &mut at_once] {
+                vector.add(b"before", b"1");
+            }
+            for Term { key, value, added } in &terms[..count] {
+                if *added { one_by_one.add(key, value) } else { one_by_one.remove(key, value) }
+            }
+            at_once.apply(&terms[..count]);
+            assert_eq!(at_once, one_by_one, "{count} rows");
+        }
     }
 }

@@ -33,7 +33,7 @@ impl Memory {
         self.0.read().clone()
     }
 
-    fn session(&self, root: B256) -> StateTrie {
+    fn session(&self, root: B256) -> StateTrie<'static> {
         StateTrie::new(Arc::new(self.clone()), root)
     }
 
