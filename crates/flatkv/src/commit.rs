@@ -7,6 +7,7 @@ use crate::{
     db::{Batch, Family},
     lthash::LtHash,
     measure::{BatchRows, Pairs},
+    planted::{Point, reach},
     rows::{
         BlockRows, account_history, account_value, at_height, changes_value, head_value, legacy_history,
         meta, slot_history, slot_key, slot_value, stamped,
@@ -79,6 +80,7 @@ impl Core {
         self.upcoming.store(height, SeqCst);
         // Who reads pending rows sees them staged or committed, not both and not neither.
         let mut staged = self.staged.write();
+        reach(Point::Batch);
         let written = rows.write(batch, &self.metrics).map_err(FlatKvError::from);
         writer.fail(written)?;
         staged.clear(&self.metrics);

@@ -30,6 +30,10 @@ mod measure;
 mod open;
 mod parent;
 mod pending;
+#[cfg(feature = "planted")]
+pub mod planted;
+#[cfg(not(feature = "planted"))]
+mod planted;
 mod prune;
 mod readonly;
 mod rollback;

@@ -8,6 +8,7 @@
 use crate::{
     FlatKvError,
     db::{Db, Family},
+    planted::{Point, reach},
     rows::{BlockChanges, account_history, at_height, legacy_history, meta, slot_history},
     store::Core,
 };
@@ -168,6 +169,7 @@ impl Core {
         let mut writer = self.writer.lock();
         writer.check()?;
         writer.unflushed.fill(batch.bytes());
+        reach(Point::Prune);
         let written = batch.write().map_err(FlatKvError::from);
         writer.fail(written)?;
         if done {
