@@ -149,6 +149,31 @@ pub trait Disk: Send + Sync + Debug + 'static {
     }
 }
 
+/// Bytes that lie in a file in parts, each behind a head of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// Offset of the first head.
+    pub offset: u64,
+    /// Bytes of a head. Not 0.
+    pub head: usize,
+    /// Bytes of a part; the last one is the rest. Not 0.
+    pub part: usize,
+    /// Bytes of all parts, without their heads.
+    pub len: usize,
+}
+
+impl Parts {
+    /// Number of parts.
+    pub fn count(&self) -> usize {
+        self.len.div_ceil(self.part)
+    }
+
+    /// Bytes of all heads.
+    pub fn heads_len(&self) -> usize {
+        self.count() * self.head
+    }
+}
+
 /// An open file. All methods may be called from any thread.
 // A file's size may not be known (an I/O error), so there is no `is_empty` beside `len`.
 #[allow(clippy::len_without_is_empty)]
@@ -163,6 +188,10 @@ pub trait DiskFile: Send + Sync + Debug {
     fn write_vectored_at(&self, bufs: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
         bufs.iter().find(|buf| !buf.is_empty()).map_or(Ok(0), |buf| self.write_at(buf, offset))
     }
+
+    /// Has the system begin to write bytes of the file to the device, and does not wait for it: a sync that follows has
+    /// less left to do. A hint, by which nothing gets durable and of which no error is known.
+    fn start_writing(&self, _offset: u64, _len: u64) {}
 
     /// Makes the file's bytes and its size durable.
     fn sync_data(&self) -> io::Result<()>;
@@ -191,6 +220,24 @@ pub trait DiskFile: Send + Sync + Debug {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
+        }
+        Ok(())
+    }
+
+    /// Reads parts into one piece: their heads into `heads`, which has [`Parts::heads_len`] bytes, and what lies behind
+    /// each at the end of `body`.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` where the file ends before. `heads` and `body` are of no meaning after an error.
+    fn read_parts_at(&self, parts: &Parts, heads: &mut [u8], body: &mut Vec<u8>) -> io::Result<()> {
+        let (mut offset, mut at) = (parts.offset, body.len());
+        body.resize(at + parts.len, 0);
+        for head in heads.chunks_exact_mut(parts.head.max(1)) {
+            let len = parts.part.min(body.len() - at);
+            self.read_exact_at(head, offset)?;
+            self.read_exact_at(&mut body[at..at + len], offset + parts.head as u64)?;
+            offset += (parts.head + len) as u64;
+            at += len;
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! The machine's file system.
 
 use crate::{
-    DirEntry, Disk, DiskFile, EntryKind, FsKind, Lock, LockError, Metadata, OpenMode, fs_kind, lock,
+    DirEntry, Disk, DiskFile, EntryKind, FsKind, Lock, LockError, Metadata, OpenMode, Parts, fs_kind, lock,
 };
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, IoSlice},
-    os::unix::fs::FileExt,
+    mem::MaybeUninit,
+    os::{fd::AsRawFd, unix::fs::FileExt},
     path::Path,
     sync::Arc,
 };
@@ -107,6 +108,39 @@ impl DiskFile for RealFile {
         Ok(rustix::io::pwritev(&self.0, bufs, offset)?)
     }
 
+    fn start_writing(&self, offset: u64, len: u64) {
+        // SAFETY: the call takes numbers only, and the descriptor is open as long as the file is.
+        // What goes wrong with the bytes is told by the sync.
+        unsafe {
+            libc::sync_file_range(
+                self.0.as_raw_fd(),
+                offset as i64,
+                len as i64,
+                libc::SYNC_FILE_RANGE_WRITE,
+            )
+        };
+    }
+
+    fn read_parts_at(&self, parts: &Parts, heads: &mut [u8], body: &mut Vec<u8>) -> io::Result<()> {
+        body.reserve(parts.len);
+        let end = body.len() + parts.len;
+        // Nothing is zeroed first that the system fills anyway.
+        let spare = &mut body.spare_capacity_mut()[..parts.len];
+        match parts.count() {
+            0 => return Ok(()),
+            1 => read_all(&self.0, &mut [head_of(heads), part_of(spare)], parts.offset)?,
+            _ => {
+                let heads = heads.chunks_exact_mut(parts.head).map(head_of);
+                let bodies = spare.chunks_mut(parts.part).map(part_of);
+                let mut vectors: Vec<_> = heads.zip(bodies).flat_map(|(head, body)| [head, body]).collect();
+                read_all(&self.0, &mut vectors, parts.offset)?;
+            }
+        }
+        // SAFETY: the capacity was reserved, and all bytes up to there have been read into.
+        unsafe { body.set_len(end) };
+        Ok(())
+    }
+
     fn sync_data(&self) -> io::Result<()> {
         self.0.sync_data()
     }
@@ -122,6 +156,53 @@ impl DiskFile for RealFile {
     fn len(&self) -> io::Result<u64> {
         self.0.metadata().map(|of| of.len())
     }
+}
+
+fn head_of(bytes: &mut [u8]) -> libc::iovec {
+    libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }
+}
+
+fn part_of(bytes: &mut [MaybeUninit<u8>]) -> libc::iovec {
+    libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }
+}
+
+/// Most buffers of one call, as Linux has it.
+const MAX_VECTORS: usize = 1024;
+
+/// Fills all buffers from an offset on. They must point at memory that may be written to.
+fn read_all(file: &File, mut vectors: &mut [libc::iovec], mut offset: u64) -> io::Result<()> {
+    while let Some(first) = vectors.first() {
+        if first.iov_len == 0 {
+            vectors = &mut vectors[1..];
+            continue;
+        }
+        let count = vectors.len().min(MAX_VECTORS);
+        // SAFETY: the vectors point into buffers that the caller holds exclusively until this returns, and do not
+        // overlap; the system writes no more than their lengths.
+        let read = unsafe {
+            libc::preadv(file.as_raw_fd(), vectors.as_ptr(), count as libc::c_int, offset as libc::off_t)
+        };
+        let mut read = match usize::try_from(read) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => read,
+            Err(_) => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::Interrupted => continue,
+                error => return Err(error),
+            },
+        };
+        offset += read as u64;
+        while read > 0 {
+            let filled = read.min(vectors[0].iov_len);
+            // SAFETY: it stays within the buffer, or points right behind it.
+            vectors[0].iov_base = unsafe { vectors[0].iov_base.cast::<u8>().add(filled) }.cast();
+            vectors[0].iov_len -= filled;
+            read -= filled;
+            if vectors[0].iov_len == 0 {
+                vectors = &mut vectors[1..];
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -147,6 +228,30 @@ mod tests {
         assert_eq!(file.read_exact_at(&mut long, 0).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         file.set_len(5).unwrap();
         assert_eq!(file.len().unwrap(), 5);
+
+        // Parts behind heads come together, in one call or in several, and a file that ends too early says so.
+        let framed = RealDisk.create(&dir.join("framed")).unwrap();
+        let bytes: Vec<u8> = (0..9_000_u32).flat_map(|n| n.to_le_bytes()).collect();
+        framed.write_all_at(&bytes, 0).unwrap();
+        framed.start_writing(0, bytes.len() as u64);
+        for (offset, head, part, len) in [(0, 4, 6, 20_000), (7, 8, 1_000, 1_000), (7, 8, 1_000, 999), (0, 1, 1, 0)] {
+            let parts = Parts { offset, head, part, len };
+            let (mut heads, mut body) = (vec![0; parts.heads_len()], vec![9]);
+            framed.read_parts_at(&parts, &mut heads, &mut body).unwrap();
+            let (mut expected_heads, mut expected_body, mut rest) = (Vec::new(), vec![9], &bytes[offset as usize..]);
+            for n in 0..parts.count() {
+                let (head, behind) = rest.split_at(head);
+                let (part, behind) = behind.split_at(part.min(len - n * part));
+                expected_heads.extend_from_slice(head);
+                expected_body.extend_from_slice(part);
+                rest = behind;
+            }
+            assert_eq!((heads, body), (expected_heads, expected_body));
+        }
+        let late = Parts { offset: 35_000, head: 8, part: 600, len: 1_200 };
+        let read = framed.read_parts_at(&late, &mut [0; 16], &mut Vec::new());
+        assert_eq!(read.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        RealDisk.remove_file(&dir.join("framed")).unwrap();
 
         RealDisk.create(&dir.join("two")).unwrap();
         RealDisk.rename(&path, &dir.join("two")).unwrap();

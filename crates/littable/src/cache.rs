@@ -1,6 +1,7 @@
 //! A bounded cache of frames: sharded, CLOCK eviction, emptied by segment.
 
 use crate::format::mix;
+use crate::keys::Spread;
 use hearth_disk::Clock;
 use hearth_metrics::CacheMetrics;
 use parking_lot::Mutex;
@@ -14,7 +15,8 @@ const PARTS: usize = 16;
 /// What an entry weighs beside its bytes.
 const ENTRY_BYTES: usize = 96;
 
-/// Which frame: number of the segment in this process, and offset of the frame in it.
+/// Which frame: number of the segment in this process, and offset of the frame in it. For several frames in one piece,
+/// the upper half of the offset has the bytes that they take.
 pub(crate) type FrameKey = (u64, u64);
 
 /// A bounded cache of frames.
@@ -33,7 +35,7 @@ impl fmt::Debug for Cache {
 
 #[derive(Default)]
 struct Part {
-    places: HashMap<FrameKey, usize>,
+    places: HashMap<FrameKey, usize, Spread>,
     entries: Vec<Option<Entry>>,
     free: Vec<usize>,
     hand: usize,

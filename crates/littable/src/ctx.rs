@@ -6,7 +6,7 @@ use crate::format::{be32, take};
 use crate::handles::Handles;
 use crate::keys::{Id, id_of};
 use crate::lease::Leases;
-use crate::run::Budget;
+use crate::pages::Budget;
 use crate::state::State;
 use crate::{Compression, LittError, TableOptions, doc};
 use hearth_disk::{Clock, Disk};

@@ -240,7 +240,7 @@ impl LaneState {
     /// fail with an error.
     fn lose_from(&mut self, index: u32, error: LittError) {
         self.segments.retain(|of, _| *of < index);
-        self.runs.retain(|run| run.last < index);
+        Arc::make_mut(&mut self.runs).retain(|run| run.last < index);
         // The last one stands for what is written to; nothing is, any more.
         let active = self.open.pop();
         self.open.retain(|open| open.segment.index() < index);

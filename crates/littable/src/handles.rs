@@ -1,6 +1,7 @@
 //! Open files of sealed segments and indexes, at most so many at a time.
 
 use crate::LittError;
+use crate::keys::Spread;
 use hearth_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -27,7 +28,7 @@ pub(crate) struct Handles {
 
 #[derive(Debug, Default)]
 struct Part {
-    places: HashMap<u64, usize>,
+    places: HashMap<u64, usize, Spread>,
     ring: Vec<(u64, Arc<dyn DiskFile>, bool)>,
     hand: usize,
 }

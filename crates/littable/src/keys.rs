@@ -1,6 +1,8 @@
 //! How keys are told apart, and where their bytes lie.
 
+use crate::format::{be64, mix, random};
 use crate::{Keys, MAX_SEQUENCE_KEY_BYTES};
+use std::hash::{BuildHasher, Hasher};
 
 /// A key in an index: for [`Keys::Hash`] 96 bits of a hash with the table's own secret; for [`Keys::Sequence`] the key
 /// itself, filled up with zeros, and its length. In the latter case it sorts as the key does.
@@ -42,3 +44,67 @@ pub(crate) struct Place {
 
 /// Stands for no number.
 pub(crate) const NO_NUMBER: u64 = u64::MAX;
+
+/// Hashes ids and numbers of files for maps in memory: quick, and not to be foreseen, because each map has a number of
+/// its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Spread(u64);
+
+impl Default for Spread {
+    fn default() -> Self {
+        Self(u64::from_be_bytes(random()))
+    }
+}
+
+impl BuildHasher for Spread {
+    type Hasher = SpreadHasher;
+
+    fn build_hasher(&self) -> SpreadHasher {
+        SpreadHasher(self.0)
+    }
+}
+
+/// What [`Spread`] makes.
+pub(crate) struct SpreadHasher(u64);
+
+impl Hasher for SpreadHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some((word, behind)) = rest.split_at_checked(8) {
+            self.0 = mix(self.0 ^ be64(word));
+            rest = behind;
+        }
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        self.0 = mix(self.0 ^ be64(&last));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = mix(self.0 ^ word);
+    }
+
+    /// The length of an id, which is always the same.
+    fn write_usize(&mut self, _: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_differ_in_one_bit_are_spread() {
+        let spread = Spread::default();
+        let mut low = std::collections::HashSet::new();
+        for bit in 0..96 {
+            let mut id: Id = [7; 12];
+            id[bit / 8] ^= 1 << (bit % 8);
+            low.insert(spread.hash_one(id) & 0xffff);
+        }
+        assert!(low.len() > 90, "{}", low.len());
+        assert_ne!(Spread::default().hash_one(7_u64), spread.hash_one(7_u64), "maps differ");
+    }
+}

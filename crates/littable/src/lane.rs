@@ -1,15 +1,16 @@
 //! A shard: its segments, the runs that index the sealed ones, and the look-up of a key.
 
 use crate::LittError;
+use crate::cache::FrameKey;
 use crate::codec::decode;
 use crate::ctx::Ctx;
 use crate::format::{FRAME_BYTES, FRAME_HEADER, FrameHeader};
 use crate::keys::{Id, Place};
 use crate::planted::{Planted, has};
-use crate::run::{Covered, Run};
+use crate::run::{Covered, Run, raw_len};
 use crate::segment::{OpenSegment, Segment};
 use crate::value::Value;
-use hearth_disk::DiskFile;
+use hearth_disk::{DiskFile, Parts};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -33,13 +34,17 @@ pub(crate) struct Lane {
     pub value_bytes_read: AtomicU64,
     pub value_reads: AtomicU64,
     pub index_reads: AtomicU64,
+    /// Damage of a key index that a look-up met and that is still to be mended.
+    pub broken: Mutex<Option<LittError>>,
+    /// Damaged key indexes that were made again.
+    pub mended: AtomicU64,
 }
 
 /// What there is of a shard. Locked for looking up and replacing only, never around input or output.
 #[derive(Debug, Default)]
 pub(crate) struct LaneState {
     /// Key indexes on disk, the newest first.
-    pub runs: Vec<Arc<Run>>,
+    pub runs: Arc<Vec<Arc<Run>>>,
     /// Segments with their keys in memory, ascending; the last one takes what is put.
     pub open: Vec<Arc<OpenSegment>>,
     /// All segments.
@@ -88,47 +93,52 @@ impl Lane {
         let zero = AtomicU64::default;
         let (value_bytes_read, value_reads, index_reads) = (zero(), zero(), zero());
         let (state, next) = (RwLock::new(state), Mutex::default());
-        Self { ctx, shard, state, next, value_bytes_read, value_reads, index_reads }
+        let (broken, mended) = (Mutex::default(), zero());
+        Self { ctx, shard, state, next, value_bytes_read, value_reads, index_reads, broken, mended }
     }
 
     /// Looks a key up: one page of an index is read at most, but for false hits of a filter.
     pub fn find(&self, id: &Id) -> Result<Option<Hit>, LittError> {
         for _ in 0..MAX_RETRIES {
-            let mut candidates: Vec<(Arc<Run>, usize)> = Vec::new();
-            let damaged = {
+            let runs = {
                 let state = self.state.read();
                 for open in state.open.iter().rev() {
                     if let Some(place) = open.keys.read().get(id) {
                         return Ok(Some(Hit::Open(open.clone(), *place)));
                     }
                 }
-                for run in &state.runs {
-                    if let Some(page) = run.candidate(id) {
-                        candidates.push((run.clone(), page));
-                    }
-                }
-                state.damaged.clone()
+                state.runs.clone()
             };
-            match self.search(&candidates, id) {
+            match self.search(&runs, id) {
                 Err(error) if error.is_not_found() => continue,
-                Ok(None) => return damaged.map_or(Ok(None), Err),
+                Ok(None) => return self.state.read().damaged.clone().map_or(Ok(None), Err),
                 found => return found,
             }
         }
         Err(LittError::corrupt(&self.ctx.home, 0, "a key index is missing"))
     }
 
-    fn search(&self, candidates: &[(Arc<Run>, usize)], id: &Id) -> Result<Option<Hit>, LittError> {
-        let mut gone = false;
-        for (run, page) in candidates {
-            self.index_reads.fetch_add(1, Ordering::Relaxed);
-            let Some(entry) = run.search(&self.ctx.handles, *page, id)? else { continue };
+    fn search(&self, runs: &[Arc<Run>], id: &Id) -> Result<Option<Hit>, LittError> {
+        let (mut gone, mut damage) = (false, None);
+        for run in runs {
+            let Some(page) = run.candidate(id) else { continue };
+            let entry = match run.search(&self.ctx.handles, page, id, &self.index_reads) {
+                Ok(Some(entry)) => entry,
+                Ok(None) => continue,
+                // Another index may have it.
+                Err(error @ LittError::Corrupt { .. }) => {
+                    *self.broken.lock() = Some(error.clone());
+                    damage = Some(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             match self.state.read().segments.get(&entry.segment) {
                 Some(segment) => return Ok(Some(Hit::Sealed(segment.clone(), entry.place))),
                 None => gone = true,
             }
         }
-        Ok(gone.then_some(Hit::Gone))
+        damage.map_or(Ok(gone.then_some(Hit::Gone)), Err)
     }
 
     /// Reads a part of a key's bytes, checked; says whether a cache had it.
@@ -149,10 +159,10 @@ impl Lane {
         // Where the wanted bytes begin in the raw bytes of the frames that are read.
         let from = (raw.start - first * FRAME_BYTES as u64) as usize;
         let range = from..from + want.len();
-        if first == last {
-            return source.one_frame(at, range);
+        match first == last {
+            true => source.one_frame(at, range),
+            false => source.many_frames(place.raw, at, range),
         }
-        source.many_frames(at, range).map(|value| (value, false))
     }
 }
 
@@ -164,24 +174,46 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn read(&self, out: &mut [u8], offset: u64) -> Result<(), LittError> {
+    /// The file; counts a read of this many bytes of it.
+    fn file(&self, bytes: usize) -> Result<Arc<dyn DiskFile>, LittError> {
+        self.count(bytes);
         if let Some(open) = self.open {
-            if open.read_tail(out, offset) {
-                return Ok(());
-            }
-            self.count(out.len());
-            return open.file.read_exact_at(out, offset).map_err(|e| self.segment.read_error(offset, e));
+            return Ok(open.file.clone());
         }
-        self.count(out.len());
-        let handles = &self.lane.ctx.handles;
-        let file = match handles.get(self.segment.uid, &self.segment.path) {
-            Err(error) if error.is_not_found() && self.segment.is_retired() => {
-                return Err(self.lane.ctx.pruned());
-            }
-            Err(error) if error.is_not_found() => return Err(self.segment.corrupt(0, "file is missing")),
-            file => file?,
-        };
+        match self.lane.ctx.handles.get(self.segment.uid, &self.segment.path) {
+            Err(error) if error.is_not_found() && self.segment.is_retired() => Err(self.lane.ctx.pruned()),
+            Err(error) if error.is_not_found() => Err(self.segment.corrupt(0, "file is missing")),
+            file => file,
+        }
+    }
+
+    fn read(&self, out: &mut [u8], offset: u64) -> Result<(), LittError> {
+        if self.open.is_some_and(|open| open.read_tail(out, offset)) {
+            return Ok(());
+        }
+        let file = self.file(out.len())?;
         file.read_exact_at(out, offset).map_err(|e| self.segment.read_error(offset, e))
+    }
+
+    /// Reads frames of equal length, but for the last: their headers, and what they store in one piece.
+    fn read_frames(&self, parts: &Parts, heads: &mut [u8]) -> Result<Vec<u8>, LittError> {
+        let mut body = Vec::new();
+        if let Some(open) = self.open {
+            let mut bytes = vec![0; parts.heads_len() + parts.len];
+            if open.read_tail(&mut bytes, parts.offset) {
+                body.reserve_exact(parts.len);
+                let frames = bytes.chunks(FRAME_HEADER + parts.part);
+                for (frame, head) in frames.zip(heads.chunks_exact_mut(FRAME_HEADER)) {
+                    head.copy_from_slice(&frame[..FRAME_HEADER]);
+                    body.extend_from_slice(&frame[FRAME_HEADER..]);
+                }
+                return Ok(body);
+            }
+        }
+        let file = self.file(parts.heads_len() + parts.len)?;
+        let read = file.read_parts_at(parts, heads, &mut body);
+        read.map_err(|e| self.segment.read_error(parts.offset, e))?;
+        Ok(body)
     }
 
     fn count(&self, bytes: usize) {
@@ -222,74 +254,113 @@ impl Source<'_> {
         Ok(from..at)
     }
 
-    fn one_frame(&self, at: Range<u64>, range: Range<usize>) -> Result<(Value, bool), LittError> {
+    /// A frame that a cache has.
+    fn cached(&self, key: FrameKey) -> Option<Arc<Vec<u8>>> {
         let ctx = &self.lane.ctx;
+        [&ctx.write_cache, &ctx.read_cache].into_iter().flatten().find_map(|cache| cache.get(key))
+    }
+
+    fn one_frame(&self, at: Range<u64>, range: Range<usize>) -> Result<(Value, bool), LittError> {
         let key = (self.segment.uid, at.start);
-        for cache in [&ctx.write_cache, &ctx.read_cache].into_iter().flatten() {
-            if let Some(bytes) = cache.get(key) {
-                return self.cut(bytes, 0, range, at.start).map(|value| (value, true));
-            }
+        if let Some(bytes) = self.cached(key) {
+            return self.cut(bytes, range, at.start).map(|value| (value, true));
         }
-        let mut bytes = vec![0; (at.end - at.start) as usize];
-        self.read(&mut bytes, at.start)?;
-        let header = self.check(&bytes, at.start)?;
-        if bytes.len() != FRAME_HEADER + header.stored_len as usize {
-            return Err(self.segment.corrupt(at.start, "length of a frame"));
-        }
-        let (bytes, skip) = match crate::codec::is_raw(header.codec) && ctx.read_cache.is_none() {
-            true => (bytes, FRAME_HEADER),
+        let short = || self.segment.corrupt(at.start, "length of a frame");
+        let len = ((at.end - at.start) as usize).checked_sub(FRAME_HEADER).ok_or_else(short)?;
+        let parts = Parts { offset: at.start, head: FRAME_HEADER, part: len.max(1), len };
+        let mut head = [0; FRAME_HEADER];
+        let stored = self.read_frames(&parts, &mut head[..parts.heads_len()])?;
+        let header = self.check(&head, &stored, at.start)?;
+        let bytes = match crate::codec::is_raw(header.codec) {
+            true => stored,
             false => {
                 let mut raw = Vec::new();
-                self.decode(&header, &bytes[FRAME_HEADER..], at.start, &mut raw)?;
-                (raw, 0)
+                self.decode(&header, &stored, at.start, &mut raw)?;
+                raw
             }
         };
-        let bytes = Arc::new(bytes);
-        if let Some(cache) = &ctx.read_cache {
+        self.keep(key, Arc::new(bytes), range).map(|value| (value, false))
+    }
+
+    /// Puts bytes that were read into the cache, and makes a value of a part of them.
+    fn keep(&self, key: FrameKey, bytes: Arc<Vec<u8>>, range: Range<usize>) -> Result<Value, LittError> {
+        if let Some(cache) = &self.lane.ctx.read_cache {
             cache.put(key, bytes.clone());
         }
-        self.cut(bytes, skip, range, at.start).map(|value| (value, false))
+        self.cut(bytes, range, key.1 & 0xffff_ffff)
     }
 
-    fn cut(
-        &self,
-        bytes: Arc<Vec<u8>>,
-        skip: usize,
-        range: Range<usize>,
-        at: u64,
-    ) -> Result<Value, LittError> {
-        if range.end + skip > bytes.len() {
-            return Err(self.segment.corrupt(at, "frame is shorter than its part of the value"));
+    fn cut(&self, bytes: Arc<Vec<u8>>, range: Range<usize>, at: u64) -> Result<Value, LittError> {
+        match range.end <= bytes.len() {
+            true => Ok(Value::new(bytes, range)),
+            false => Err(self.segment.corrupt(at, "frame is shorter than its part of the value")),
         }
-        Ok(Value::new(bytes, range.start + skip..range.end + skip))
     }
 
-    fn many_frames(&self, at: Range<u64>, range: Range<usize>) -> Result<Value, LittError> {
+    fn many_frames(
+        &self,
+        raw: bool,
+        at: Range<u64>,
+        range: Range<usize>,
+    ) -> Result<(Value, bool), LittError> {
+        let key = (self.segment.uid, (at.end - at.start) << 32 | at.start);
+        if let Some(bytes) = self.cached(key) {
+            return self.cut(bytes, range, at.start).map(|value| (value, true));
+        }
+        let bytes = match raw {
+            true => self.raw_frames(&at)?,
+            false => self.coded_frames(&at)?,
+        };
+        self.keep(key, Arc::new(bytes), range).map(|value| (value, false))
+    }
+
+    /// Frames that are stored as they are lie where one computes; they are read to where they stay.
+    fn raw_frames(&self, at: &Range<u64>) -> Result<Vec<u8>, LittError> {
+        let len = raw_len((at.end - at.start) as u32) as usize;
+        let parts = Parts { offset: at.start, head: FRAME_HEADER, part: FRAME_BYTES, len };
+        let mut heads = vec![0; parts.heads_len()];
+        let body = self.read_frames(&parts, &mut heads)?;
+        let mut offset = at.start;
+        for (head, stored) in heads.chunks_exact(FRAME_HEADER).zip(body.chunks(FRAME_BYTES)) {
+            if !crate::codec::is_raw(self.check(head, stored, offset)?.codec) {
+                return Err(self.segment.corrupt(offset, "codec of a frame"));
+            }
+            offset += FULL_FRAME;
+        }
+        Ok(body)
+    }
+
+    fn coded_frames(&self, at: &Range<u64>) -> Result<Vec<u8>, LittError> {
         let mut bytes = vec![0; (at.end - at.start) as usize];
         self.read(&mut bytes, at.start)?;
-        let mut raw = Vec::with_capacity(bytes.len());
-        let mut from = 0;
-        while from < bytes.len() {
-            let offset = at.start + from as u64;
-            let rest = &bytes[from..];
-            let header = self.check(rest, offset)?;
-            let stored = &rest[FRAME_HEADER..FRAME_HEADER + header.stored_len as usize];
+        let (mut raw, mut rest, mut offset) = (Vec::with_capacity(bytes.len()), &bytes[..], at.start);
+        while !rest.is_empty() {
+            let short = || self.segment.corrupt(offset, "checksum of a frame");
+            let (head, behind) = rest.split_at_checked(FRAME_HEADER).ok_or_else(short)?;
+            let len = FrameHeader::decode(head, self.segment.seed, offset).stored_len as usize;
+            let (stored, behind) = behind.split_at_checked(len).ok_or_else(short)?;
+            let header = self.check(head, stored, offset)?;
             self.decode(&header, stored, offset, &mut raw)?;
-            from += FRAME_HEADER + header.stored_len as usize;
+            offset += (FRAME_HEADER + len) as u64;
+            rest = behind;
         }
-        let raw = Arc::new(raw);
-        self.cut(raw, 0, range, at.start)
+        Ok(raw)
     }
 
-    /// The frame at the start of the bytes, whose checksum is right.
-    fn check(&self, bytes: &[u8], offset: u64) -> Result<FrameHeader, LittError> {
-        let bad = || self.segment.corrupt(offset, "checksum of a frame");
-        if bytes.len() < FRAME_HEADER {
-            return Err(bad());
+    /// The header of a frame, whose checksum and length are right.
+    fn check(&self, head: &[u8], stored: &[u8], offset: u64) -> Result<FrameHeader, LittError> {
+        let bad = |what| Err(self.segment.corrupt(offset, what));
+        if head.len() < FRAME_HEADER {
+            return bad("length of a frame");
         }
-        let header = FrameHeader::decode(bytes, self.segment.seed, offset);
-        let stored = bytes.get(FRAME_HEADER..FRAME_HEADER + header.stored_len as usize).ok_or_else(bad)?;
-        if header.is_good(stored) || has(Planted::ChecksumIgnored) { Ok(header) } else { Err(bad()) }
+        let header = FrameHeader::decode(head, self.segment.seed, offset);
+        if header.stored_len as usize != stored.len() {
+            return bad("length of a frame");
+        }
+        match header.is_good(stored) || has(Planted::ChecksumIgnored) {
+            true => Ok(header),
+            false => bad("checksum of a frame"),
+        }
     }
 
     fn decode(

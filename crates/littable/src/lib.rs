@@ -30,11 +30,13 @@ pub mod format;
 mod handles;
 mod iter;
 mod keeper;
+mod keymap;
 mod keys;
 mod lane;
 mod lease;
 mod manifest;
 mod options;
+mod pages;
 #[cfg(feature = "planted")]
 pub mod planted;
 #[cfg(not(feature = "planted"))]
@@ -42,6 +44,7 @@ mod planted;
 mod recover;
 mod retention;
 mod run;
+mod run_write;
 mod scan;
 mod scrub;
 mod segment;

@@ -6,17 +6,20 @@
 //! where the power went: that and everything behind it is cut off.
 
 use crate::LittError;
+use crate::codec::is_raw;
 use crate::ctx::Ctx;
 use crate::doc::TEMPORARY;
-use crate::format::{FOOTER_BYTES, SEGMENT_HEADER, Summary, position, split_position};
-use crate::keys::Place;
+use crate::format::{FOOTER_BYTES, FrameHeader, SEGMENT_HEADER, Summary, position, split_position};
+use crate::keymap::KeyMap;
+use crate::keys::NO_NUMBER;
 use crate::lane::LaneState;
 use crate::planted::{Planted, has};
 use crate::run::{Run, parse_run_name};
-use crate::scan::{At, Found, Frames, Scanner, places};
+use crate::scan::{At, Found, Frames, Scanner, Span};
 use crate::segment::{OpenSegment, Segment, parse_segment_name, read_header, segment_name};
 use crate::upkeep::write_run;
 use hearth_disk::{DiskFile, OpenMode};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -64,9 +67,9 @@ impl Read {
 /// Loads a shard.
 pub(crate) fn load(ctx: &Arc<Ctx>, shard: u8) -> Result<Loaded, LittError> {
     let (files, runs) = list(ctx, shard)?;
-    let mut state = LaneState { runs: open_runs(ctx, shard, runs)?, ..LaneState::default() };
+    let mut state = LaneState { runs: Arc::new(open_runs(ctx, shard, runs)?), ..LaneState::default() };
     check_gaps(ctx, shard, &files, &state.runs)?;
-    for run in &state.runs {
+    for run in state.runs.iter() {
         for covered in &run.covered {
             let index = covered.header.index;
             let Some(path) = files.get(&index) else { continue };
@@ -156,7 +159,7 @@ fn open_runs(ctx: &Ctx, shard: u8, mut files: RunFiles) -> Result<Vec<Arc<Run>>,
         let run = match runs.last() {
             // It lies in the one before.
             Some(before) if first <= before.last => None,
-            _ => match Run::open(&*ctx.disk, &path, shard, &ctx.budget) {
+            _ => match Run::open(&*ctx.disk, &path, shard, &ctx.budget, 0) {
                 // A merge beside a read-only store.
                 Err(error) if error.is_not_found() => None,
                 // One from before a cut may come back where its removal was not durable.
@@ -413,7 +416,7 @@ fn finish(
                 run => {
                     let run = Arc::new(run?);
                     let at = state.runs.partition_point(|other| other.first > run.first);
-                    state.runs.insert(at, run);
+                    Arc::make_mut(&mut state.runs).insert(at, run);
                     continue;
                 }
             }
@@ -431,14 +434,21 @@ fn finish(
             // Nothing is written to it; it stands for what a writer may have begun meanwhile.
             let header = crate::format::SegmentHeader { shard, index, salt: [0; 16], dictionary: 0 };
             let segment = Arc::new(Segment::new(header, ctx.home.join(segment_name(shard, index)), None));
-            state.open.push(Arc::new(OpenSegment::new(segment, Arc::new(NoFile), ctx.encoder(None), 0, 0)));
+            state.open.push(Arc::new(OpenSegment::new(
+                segment,
+                Arc::new(NoFile),
+                ctx.encoder(None),
+                0,
+                0,
+                &ctx.budget,
+            )));
         } else {
             let dictionary = ctx.newest_dictionary()?;
             let dir = ctx.dir_for(shard, index);
             let (segment, file) = crate::segment::create(&*ctx.disk, dir, shard, index, dictionary)?;
             let encoder = ctx.encoder(segment.dictionary.as_deref());
             let start = SEGMENT_HEADER as u64;
-            let open = OpenSegment::new(Arc::new(segment), file, encoder, start, start);
+            let open = OpenSegment::new(Arc::new(segment), file, encoder, start, start, &ctx.budget);
             state.segments.insert(index, open.segment.clone());
             state.open.push(Arc::new(open));
         }
@@ -480,7 +490,7 @@ fn to_open(ctx: &Ctx, read: &Read, next_sequence: u64, synced: u64) -> Result<Op
         harden(read, synced)?;
     }
     let encoder = ctx.encoder(read.segment.dictionary.as_deref());
-    let open = OpenSegment::new(read.segment.clone(), read.file.clone(), encoder, end, end);
+    let open = OpenSegment::new(read.segment.clone(), read.file.clone(), encoder, end, end, &ctx.budget);
     {
         let mut progress = open.progress.lock();
         progress.digest_known = read.records.is_empty();
@@ -493,8 +503,7 @@ fn to_open(ctx: &Ctx, read: &Read, next_sequence: u64, synced: u64) -> Result<Op
             summary.value_bytes += found.head.value_len;
             summary.count_number(found.head.number);
             let none = Vec::new();
-            let places: Vec<Place> = places(found, frames.as_ref().unwrap_or(&none));
-            keys.extend(found.keys.iter().zip(places).map(|((key, _), place)| (ctx.id(key), place)));
+            insert_keys(ctx, &mut keys, found, frames.as_ref().unwrap_or(&none));
         }
         if summary.records > 0 {
             progress.since = Some(ctx.clock.monotonic());
@@ -505,10 +514,28 @@ fn to_open(ctx: &Ctx, read: &Read, next_sequence: u64, synced: u64) -> Result<Op
     Ok(open)
 }
 
+/// Takes the keys of a record in, with where they lie.
+fn insert_keys(ctx: &Ctx, keys: &mut KeyMap, found: &Found, frames: &[(u64, FrameHeader)]) {
+    let raw = found.head.stored_len.is_none() || frames.iter().all(|(_, header)| is_raw(header.codec));
+    let frames_at: SmallVec<[u64; 1]> = frames.iter().map(|(at, _)| *at).collect();
+    let number = found.head.number.unwrap_or(NO_NUMBER);
+    let span = Span { start: found.frames_at, end: found.end, frames: &frames_at, number, raw };
+    for (key, range) in &found.keys {
+        keys.insert(ctx.id(key), span.place(range));
+    }
+}
+
 /// Reads the keys of a sealed segment again, whose run is damaged.
 pub(crate) fn reread(ctx: &Ctx, segment: &Arc<Segment>, summary: Summary) -> Result<OpenSegment, LittError> {
     let file = ctx.handles.get(segment.uid, &segment.path)?;
-    let open = OpenSegment::new(segment.clone(), file.clone(), ctx.encoder(None), summary.end, summary.end);
+    let open = OpenSegment::new(
+        segment.clone(),
+        file.clone(),
+        ctx.encoder(None),
+        summary.end,
+        summary.end,
+        &ctx.budget,
+    );
     let mut scanner = Scanner::new(segment, file, summary.end);
     let mut at = Scanner::START;
     {
@@ -524,8 +551,7 @@ pub(crate) fn reread(ctx: &Ctx, segment: &Arc<Segment>, summary: Summary) -> Res
             at = found.end;
             if !found.head.mark {
                 let frames = scanner.frames(&found, false)?.unwrap_or_default();
-                let places = places(&found, &frames);
-                keys.extend(found.keys.iter().zip(places).map(|((key, _), place)| (ctx.id(key), place)));
+                insert_keys(ctx, &mut keys, &found, &frames);
             }
         }
     }

@@ -81,7 +81,7 @@ impl Table {
                 state.segments.remove(&segment.index());
                 state.doomed.push(segment.clone());
             }
-            for run in &state.runs {
+            for run in state.runs.iter() {
                 if !run.covered.iter().any(|c| state.segments.contains_key(&c.header.index)) {
                     empty.push(run.clone());
                 }

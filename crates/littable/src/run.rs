@@ -15,48 +15,30 @@
 //! a run is the first id of each page and a Bloom filter for each page, so that a look-up reads one page or none.
 
 use crate::LittError;
-use crate::format::{FRAME_BYTES, FRAME_HEADER, SegmentHeader, Summary, be32, be64, mix, random, take};
+use crate::format::{FRAME_BYTES, FRAME_HEADER, SegmentHeader, Summary, be32, be64, mix, take};
 use crate::handles::{Handles, next_uid};
 use crate::keys::{Id, NO_NUMBER, Place};
-use hearth_disk::{Disk, DiskFile};
+use crate::pages::{Budget, Page};
+use hearth_disk::Disk;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-const MAGIC: [u8; 4] = *b"HLR2";
-const VERSION: u16 = 2;
+pub(crate) const MAGIC: [u8; 4] = *b"HLR2";
+pub(crate) const VERSION: u16 = 2;
 pub(crate) const PAGE_BYTES: usize = 4096;
-const PAGE_HEADER: usize = 8;
-const TRAILER: usize = 64;
+pub(crate) const PAGE_HEADER: usize = 8;
+pub(crate) const TRAILER: usize = 64;
 /// Bits of a filter for each key, and bits that a key sets.
-const FILTER_BITS: usize = 12;
+pub(crate) const FILTER_BITS: usize = 12;
 const FILTER_HASHES: u32 = 8;
+/// Pages that a look-up goes from where it guessed, before it searches.
+const MAX_STEPS: usize = 8;
 /// Most segments of one run: entries count them with 14 bits.
 pub(crate) const MAX_RUN_SEGMENTS: u32 = 1 << 14;
-const BIT_EXTENDED: u16 = 1 << 15;
-const BIT_NUMBER: u16 = 1 << 14;
-const BIT_RAW: u32 = 1 << 31;
-
-/// Memory of all indexes of a store, against its bound.
-#[derive(Debug)]
-pub(crate) struct Budget {
-    pub limit: usize,
-    pub used: AtomicUsize,
-}
-
-impl Budget {
-    pub fn new(limit: usize) -> Self {
-        Self { limit, used: AtomicUsize::new(0) }
-    }
-
-    fn add(&self, bytes: usize) {
-        self.used.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    fn fits(&self, bytes: usize) -> bool {
-        self.used.load(Ordering::Relaxed) + bytes <= self.limit
-    }
-}
+pub(crate) const BIT_EXTENDED: u16 = 1 << 15;
+pub(crate) const BIT_NUMBER: u16 = 1 << 14;
+pub(crate) const BIT_RAW: u32 = 1 << 31;
 
 /// A segment as a run knows it.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +81,8 @@ pub(crate) struct Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        self.budget.used.fetch_sub(self.memory, Ordering::Relaxed);
+        self.budget.give_back(self.memory);
+        self.budget.forget(self.uid, self.pages());
     }
 }
 
@@ -127,11 +110,26 @@ impl Run {
         self.memory
     }
 
+    /// The page whose ids may include one.
     fn page_of(&self, id: &Id) -> Option<usize> {
-        if self.last_id.is_some_and(|last| *id > last) {
+        let (first, last) = (self.fences.first()?, self.last_id.as_ref()?);
+        if id < first || id > last {
             return None;
         }
-        self.fences.partition_point(|first| first <= id).checked_sub(1)
+        let after = |page: usize| self.fences.get(page).is_none_or(|fence| fence > id);
+        // Hashed ids lie evenly between the first and the last: mostly it is near where it would be.
+        let (low, width) = (be64(first), be64(last) - be64(first));
+        let pages = self.fences.len();
+        let guess = u128::from(be64(id) - low) * pages as u128 / (u128::from(width) + 1);
+        let mut page = guess as usize;
+        for _ in 0..MAX_STEPS {
+            match (after(page), after(page + 1)) {
+                (true, _) => page -= 1,
+                (false, false) => page += 1,
+                (false, true) => return Some(page),
+            }
+        }
+        self.fences.partition_point(|fence| fence <= id).checked_sub(1)
     }
 
     /// The page that may have a key; `None` where none has it.
@@ -144,37 +142,42 @@ impl Run {
         filter_has(words, id).then_some(page)
     }
 
-    /// The key's entry in a page: one read.
-    pub fn search(&self, handles: &Handles, page: usize, id: &Id) -> Result<Option<Entry>, LittError> {
-        let file = handles.get(self.uid, &self.path)?;
-        let bytes = self.page(&*file, page)?;
-        for entry in Entries::new(self, &bytes) {
-            let entry = entry.ok_or_else(|| self.corrupt(page))?;
-            if entry.id == *id {
-                return Ok(Some(entry));
+    /// The key's entry in a page: one read, or none where the page is in memory. Reads are counted.
+    pub fn search(
+        &self,
+        handles: &Handles,
+        number: usize,
+        id: &Id,
+        reads: &AtomicU64,
+    ) -> Result<Option<Entry>, LittError> {
+        let page = match self.budget.page(self.uid, number) {
+            Some(page) => page,
+            None => {
+                reads.fetch_add(1, Ordering::Relaxed);
+                let page = Arc::new(self.read_page(handles, number)?);
+                self.budget.keep(self.uid, number, page.clone());
+                page
             }
-            if entry.id > *id {
-                break;
-            }
-        }
-        Ok(None)
+        };
+        let Some(bytes) = page.find(id) else { return Ok(None) };
+        self.decode(bytes).map(Some).ok_or_else(|| self.corrupt(number))
     }
 
     fn corrupt(&self, page: usize) -> LittError {
         LittError::corrupt(&self.path, (page * PAGE_BYTES) as u64, "page of the key index")
     }
 
-    fn page(&self, file: &dyn DiskFile, page: usize) -> Result<[u8; PAGE_BYTES], LittError> {
+    /// A page, checked.
+    fn read_page(&self, handles: &Handles, page: usize) -> Result<Page, LittError> {
+        let file = handles.get(self.uid, &self.path)?;
         let mut bytes = [0; PAGE_BYTES];
         let offset = (page * PAGE_BYTES) as u64;
         file.read_exact_at(&mut bytes, offset).map_err(|error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => self.corrupt(page),
             _ => LittError::io(&self.path)(error),
         })?;
-        match page_crc(self.seed, page, &bytes[4..]) == be32(&bytes) {
-            true => Ok(bytes),
-            false => Err(self.corrupt(page)),
-        }
+        let good = page_crc(self.seed, page, &bytes[4..]) == be32(&bytes);
+        good.then(|| Page::parse(bytes)).flatten().ok_or_else(|| self.corrupt(page))
     }
 
     /// Pages of the file.
@@ -182,19 +185,43 @@ impl Run {
         self.fences.len()
     }
 
-    /// All entries of a page, in order.
-    pub fn page_entries(&self, handles: &Handles, page: usize) -> Result<Vec<Entry>, LittError> {
-        let file = handles.get(self.uid, &self.path)?;
-        let bytes = self.page(&*file, page)?;
-        Entries::new(self, &bytes).collect::<Option<Vec<_>>>().ok_or_else(|| self.corrupt(page))
+    /// All entries of a page, in order, read from the file.
+    pub fn page_entries(&self, handles: &Handles, number: usize) -> Result<Vec<Entry>, LittError> {
+        let page = self.read_page(handles, number)?;
+        let entries = (0..page.len()).map(|at| page.entry(at).and_then(|bytes| self.decode(bytes)));
+        entries.collect::<Option<Vec<_>>>().ok_or_else(|| self.corrupt(number))
+    }
+
+    /// The entry at the start of the bytes.
+    fn decode(&self, mut bytes: &[u8]) -> Option<Entry> {
+        let at = &mut bytes;
+        let id = take(at, 12)?.try_into().ok()?;
+        let word = take(at, 2)?;
+        let word = u16::from_be_bytes([word[0], word[1]]);
+        let offset = be32(take(at, 4)?);
+        let span = be32(take(at, 4)?);
+        let segment = self.first.checked_add(u32::from(word & (BIT_NUMBER - 1)))?;
+        let number = match word & BIT_NUMBER {
+            0 => NO_NUMBER,
+            _ => self.summary_of(segment)?.summary.min_number.checked_add(u64::from(be32(take(at, 4)?)))?,
+        };
+        let raw = span & BIT_RAW != 0;
+        let span = span & !BIT_RAW;
+        let (skip, len) = match word & BIT_EXTENDED {
+            0 => (0, raw_len(span)),
+            _ => (be32(take(at, 4)?), be32(take(at, 4)?)),
+        };
+        Some(Entry { id, segment, place: Place { offset, span, skip, len, number, raw } })
     }
 
     /// Opens a run; `Ok(None)` where the file is damaged or of another time: it is made again from the segments then.
+    /// `going` is memory of indexes in whose place it comes.
     pub fn open(
         disk: &dyn Disk,
         path: &Path,
         shard: u8,
         budget: &Arc<Budget>,
+        going: usize,
     ) -> Result<Option<Self>, LittError> {
         let file = disk.open(path, hearth_disk::OpenMode::Read).map_err(LittError::io(path))?;
         let len = file.len().map_err(LittError::io(path))?;
@@ -222,28 +249,28 @@ impl Run {
             return Ok(None);
         }
         let Some(parts) = Tail::decode(&tail, shard) else { return Ok(None) };
-        let mut run = parts.into_run(path, budget);
+        let mut run = parts.into_run(path, budget, going);
         (run.first, run.last, run.entries, run.file_bytes) = (first, last, be64(&trailer[16..]), len);
         (run.seed, run.made_after) = (be64(&trailer[44..]), be32(&trailer[52..]));
         Ok(Some(run))
     }
 }
 
-fn page_crc(seed: u64, page: usize, bytes: &[u8]) -> u32 {
+pub(crate) fn page_crc(seed: u64, page: usize, bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes) ^ mix(seed ^ page as u64) as u32
 }
 
 /// What stands in a run's tail.
-struct Tail {
-    covered: Vec<Covered>,
-    fences: Vec<Id>,
-    filter_at: Vec<u32>,
-    filter: Vec<u64>,
-    last_id: Option<Id>,
+pub(crate) struct Tail {
+    pub covered: Vec<Covered>,
+    pub fences: Vec<Id>,
+    pub filter_at: Vec<u32>,
+    pub filter: Vec<u64>,
+    pub last_id: Option<Id>,
 }
 
 impl Tail {
-    fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend_from_slice(&(self.covered.len() as u32).to_be_bytes());
         for Covered { header, summary } in &self.covered {
@@ -273,25 +300,25 @@ impl Tail {
             let summary = Summary::decode(take(at, Summary::ENCODED)?);
             covered.push(Covered { header: SegmentHeader { shard, index, salt, dictionary }, summary });
         }
-        let (mut fences, mut filter_at) = (Vec::new(), vec![0]);
+        let (mut fences, mut filter_at) = (Vec::new(), vec![0_u32]);
         for _ in 0..be32(take(at, 4)?) {
             fences.push(take(at, 12)?.try_into().ok()?);
             let words = take(at, 2)?;
-            let end = filter_at.last()? + u32::from(u16::from_be_bytes([words[0], words[1]]));
+            let end = filter_at.last()?.checked_add(u16::from_be_bytes([words[0], words[1]]).into())?;
             filter_at.push(end);
         }
         let last_id: Id = take(at, 12)?.try_into().ok()?;
         let words = *filter_at.last()? as usize;
-        let filter: Vec<u64> = take(at, words * 8)?.chunks_exact(8).map(be64).collect();
+        let filter: Vec<u64> = take(at, words.checked_mul(8)?)?.chunks_exact(8).map(be64).collect();
         let last_id = (!fences.is_empty()).then_some(last_id);
         Some(Self { covered, fences, filter_at, filter, last_id })
     }
 
     /// The run but for what the trailer says.
-    fn into_run(mut self, path: &Path, budget: &Arc<Budget>) -> Run {
+    fn into_run(mut self, path: &Path, budget: &Arc<Budget>, going: usize) -> Run {
         let fixed = self.fences.len() * size_of::<Id>() + self.covered.len() * size_of::<Covered>();
         let filters = self.filter.len() * 8 + self.filter_at.len() * 4;
-        let memory = if budget.fits(fixed + filters) {
+        let memory = if budget.fits(fixed + filters, going) {
             fixed + filters
         } else {
             (self.filter, self.filter_at) = (Vec::new(), Vec::new());
@@ -321,177 +348,9 @@ impl Tail {
     }
 }
 
-/// Decodes the entries of a page; yields `None` once where one does not decode.
-struct Entries<'a> {
-    run: &'a Run,
-    bytes: &'a [u8],
-    left: u16,
-}
-
-impl<'a> Entries<'a> {
-    fn new(run: &'a Run, page: &'a [u8; PAGE_BYTES]) -> Self {
-        let left = u16::from_be_bytes([page[4], page[5]]);
-        Self { run, bytes: &page[PAGE_HEADER..], left }
-    }
-
-    fn decode(&mut self) -> Option<Entry> {
-        let at = &mut self.bytes;
-        let id = take(at, 12)?.try_into().ok()?;
-        let word = take(at, 2)?;
-        let word = u16::from_be_bytes([word[0], word[1]]);
-        let offset = be32(take(at, 4)?);
-        let span = be32(take(at, 4)?);
-        let segment = self.run.first + u32::from(word & (BIT_NUMBER - 1));
-        let number = match word & BIT_NUMBER {
-            0 => NO_NUMBER,
-            _ => {
-                self.run.summary_of(segment)?.summary.min_number.checked_add(u64::from(be32(take(at, 4)?)))?
-            }
-        };
-        let raw = span & BIT_RAW != 0;
-        let span = span & !BIT_RAW;
-        let (skip, len) = match word & BIT_EXTENDED {
-            0 => (0, raw_len(span)),
-            _ => (be32(take(at, 4)?), be32(take(at, 4)?)),
-        };
-        Some(Entry { id, segment, place: Place { offset, span, skip, len, number, raw } })
-    }
-}
-
-impl Iterator for Entries<'_> {
-    type Item = Option<Entry>;
-
-    fn next(&mut self) -> Option<Option<Entry>> {
-        self.left = self.left.checked_sub(1)?;
-        let entry = self.decode();
-        if entry.is_none() {
-            self.left = 0;
-        }
-        Some(entry)
-    }
-}
-
 /// Raw bytes in a span of raw frames.
-fn raw_len(span: u32) -> u32 {
-    span - span.div_ceil((FRAME_BYTES + FRAME_HEADER) as u32) * FRAME_HEADER as u32
-}
-
-/// Writes a run from entries in the order of their ids.
-pub(crate) struct RunWriter<'a> {
-    file: &'a dyn DiskFile,
-    seed: u64,
-    first: u32,
-    last: u32,
-    made_after: u32,
-    tail: Tail,
-    page: Vec<u8>,
-    page_ids: Vec<Id>,
-    entries: u64,
-    /// Pages that wait to be written together.
-    batch: Vec<u8>,
-    written: u64,
-}
-
-/// Bytes of pages that are written at once.
-const BATCH_BYTES: usize = 1 << 20;
-
-impl<'a> RunWriter<'a> {
-    /// A run of the segments `first` to `last`, made after so many cuts of the table.
-    pub fn new(
-        file: &'a dyn DiskFile,
-        (first, last): (u32, u32),
-        covered: Vec<Covered>,
-        made_after: u32,
-    ) -> Self {
-        let tail =
-            Tail { covered, fences: Vec::new(), filter_at: vec![0], filter: Vec::new(), last_id: None };
-        let page = vec![0; PAGE_HEADER];
-        let (page_ids, batch) = (Vec::new(), Vec::new());
-        let seed = u64::from_be_bytes(random());
-        Self { file, seed, first, last, made_after, tail, page, page_ids, entries: 0, batch, written: 0 }
-    }
-
-    pub fn push(&mut self, entry: &Entry, min_number: u64) -> std::io::Result<()> {
-        let Entry { id, segment, place } = entry;
-        let mut word = (segment - self.first) as u16;
-        let delta = match place.number {
-            NO_NUMBER => None,
-            number => u32::try_from(number.wrapping_sub(min_number)).ok(),
-        };
-        let extended = !place.raw || place.skip != 0 || place.len != raw_len(place.span);
-        word |= if delta.is_some() { BIT_NUMBER } else { 0 };
-        word |= if extended { BIT_EXTENDED } else { 0 };
-        let len = 22 + if delta.is_some() { 4 } else { 0 } + if extended { 8 } else { 0 };
-        if self.page.len() + len > PAGE_BYTES {
-            self.finish_page()?;
-        }
-        self.page.extend_from_slice(id);
-        self.page.extend_from_slice(&word.to_be_bytes());
-        self.page.extend_from_slice(&place.offset.to_be_bytes());
-        let span = place.span | if place.raw { BIT_RAW } else { 0 };
-        self.page.extend_from_slice(&span.to_be_bytes());
-        delta.iter().for_each(|delta| self.page.extend_from_slice(&delta.to_be_bytes()));
-        if extended {
-            self.page.extend_from_slice(&place.skip.to_be_bytes());
-            self.page.extend_from_slice(&place.len.to_be_bytes());
-        }
-        self.page_ids.push(*id);
-        self.entries += 1;
-        Ok(())
-    }
-
-    fn finish_page(&mut self) -> std::io::Result<()> {
-        let Some(first) = self.page_ids.first() else { return Ok(()) };
-        let number = self.tail.fences.len();
-        self.tail.fences.push(*first);
-        self.tail.last_id = self.page_ids.last().copied();
-        let words = (self.page_ids.len() * FILTER_BITS).div_ceil(64).max(1);
-        let start = self.tail.filter.len();
-        self.tail.filter.resize(start + words, 0);
-        for id in &self.page_ids {
-            filter_add(&mut self.tail.filter[start..], id);
-        }
-        self.tail.filter_at.push((start + words) as u32);
-        self.page.resize(PAGE_BYTES, 0);
-        self.page[4..6].copy_from_slice(&(self.page_ids.len() as u16).to_be_bytes());
-        let crc = page_crc(self.seed, number, &self.page[4..]);
-        self.page[..4].copy_from_slice(&crc.to_be_bytes());
-        self.batch.extend_from_slice(&self.page);
-        self.page.clear();
-        self.page.resize(PAGE_HEADER, 0);
-        self.page_ids.clear();
-        if self.batch.len() >= BATCH_BYTES { self.write_batch() } else { Ok(()) }
-    }
-
-    fn write_batch(&mut self) -> std::io::Result<()> {
-        self.file.write_all_at(&self.batch, self.written)?;
-        self.written += self.batch.len() as u64;
-        self.batch.clear();
-        Ok(())
-    }
-
-    /// Writes the last page, tail and trailer. The caller syncs.
-    pub fn finish(mut self, shard: u8) -> std::io::Result<()> {
-        self.finish_page()?;
-        self.write_batch()?;
-        let tail = self.tail.encode();
-        let mut out = tail.clone();
-        out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&VERSION.to_be_bytes());
-        out.extend_from_slice(&[shard, 0]);
-        out.extend_from_slice(&self.first.to_be_bytes());
-        out.extend_from_slice(&self.last.to_be_bytes());
-        out.extend_from_slice(&self.entries.to_be_bytes());
-        out.extend_from_slice(&self.written.to_be_bytes());
-        out.extend_from_slice(&(tail.len() as u64).to_be_bytes());
-        out.extend_from_slice(&crc32fast::hash(&tail).to_be_bytes());
-        out.extend_from_slice(&self.seed.to_be_bytes());
-        out.extend_from_slice(&self.made_after.to_be_bytes());
-        out.extend_from_slice(&[0; 4]);
-        let crc = crc32fast::hash(&out[tail.len()..tail.len() + TRAILER - 4]);
-        out.extend_from_slice(&crc.to_be_bytes());
-        self.file.write_all_at(&out, self.written)
-    }
+pub(crate) fn raw_len(span: u32) -> u32 {
+    span.saturating_sub(span.div_ceil((FRAME_BYTES + FRAME_HEADER) as u32) * FRAME_HEADER as u32)
 }
 
 fn filter_bits(words: usize, id: &Id) -> impl Iterator<Item = usize> {
@@ -504,7 +363,7 @@ fn filter_bits(words: usize, id: &Id) -> impl Iterator<Item = usize> {
     })
 }
 
-fn filter_add(words: &mut [u64], id: &Id) {
+pub(crate) fn filter_add(words: &mut [u64], id: &Id) {
     filter_bits(words.len(), id).for_each(|bit| words[bit / 64] |= 1 << (bit % 64));
 }
 

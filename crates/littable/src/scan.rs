@@ -1,12 +1,11 @@
 //! Reading a segment's records one after the other.
 
 use crate::LittError;
-use crate::codec::is_raw;
 use crate::format::{
     FRAME_BYTES, FRAME_HEADER, FrameHeader, Head, MAX_HEAD_BYTES, RECORD_MAGIC, SEGMENT_HEADER, decode_keys,
     frame_count, head_is_good, peek_head, stored_head_crc,
 };
-use crate::keys::{NO_NUMBER, Place};
+use crate::keys::Place;
 use crate::segment::Segment;
 use hearth_disk::DiskFile;
 use std::ops::Range;
@@ -173,35 +172,36 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Where each key of a record lies, given its frames. With none known (a damaged record), the place is that of the
-/// whole value, so that reading it finds the damage.
-pub(crate) fn places(found: &Found, frames: &[(u64, FrameHeader)]) -> Vec<Place> {
-    let number = found.head.number.unwrap_or(NO_NUMBER);
-    let raw = found.head.stored_len.is_none() || frames.iter().all(|(_, header)| is_raw(header.codec));
-    let whole = |range: &Range<u32>| Place {
-        offset: found.frames_at as u32,
-        span: found.head.frames_len() as u32,
-        skip: range.start,
-        len: range.end - range.start,
-        number,
-        raw,
-    };
-    let place = |range: &Range<u32>| {
-        if frames.is_empty() || range.is_empty() {
-            return whole(range);
-        }
-        let first = range.start as usize / FRAME_BYTES;
-        let last = (range.end as usize - 1) / FRAME_BYTES;
-        let start = frames[first].0;
-        let end = frames.get(last + 1).map_or(found.end, |(at, _)| *at);
+/// The frames of a record.
+pub(crate) struct Span<'a> {
+    /// Offset of the first one.
+    pub start: u64,
+    /// Offset behind the last one.
+    pub end: u64,
+    /// Offset of each; none where the record is damaged.
+    pub frames: &'a [u64],
+    pub number: u64,
+    /// Whether all are stored as they are.
+    pub raw: bool,
+}
+
+impl Span<'_> {
+    /// Where a range of the value lies. Where the frames are not known, that is the whole value, so that reading it finds
+    /// the damage.
+    pub fn place(&self, range: &Range<u32>) -> Place {
+        let (first, last) = match self.frames.is_empty() || range.is_empty() {
+            true => (0, usize::MAX - 1),
+            false => (range.start as usize / FRAME_BYTES, (range.end as usize - 1) / FRAME_BYTES),
+        };
+        let start = self.frames.get(first).copied().unwrap_or(self.start);
+        let end = self.frames.get(last + 1).copied().unwrap_or(self.end);
         Place {
             offset: start as u32,
             span: (end - start) as u32,
             skip: range.start - (first * FRAME_BYTES) as u32,
             len: range.end - range.start,
-            number,
-            raw,
+            number: self.number,
+            raw: self.raw,
         }
-    };
-    found.keys.iter().map(|(_, range)| place(range)).collect()
+    }
 }

@@ -144,13 +144,14 @@ impl Table {
 
     fn scrub_runs(&self, lane: &Lane, report: &mut ScrubReport) -> Result<(), LittError> {
         let runs = lane.state.read().runs.clone();
-        for run in runs {
+        for run in runs.iter() {
             for page in 0..run.pages() {
                 match run.page_entries(&self.ctx.handles, page) {
                     Ok(_) => report.index_pages += 1,
                     Err(error @ LittError::Corrupt { .. }) => {
                         report.note(error.clone());
-                        if !self.ctx.read_only {
+                        if self.ctx.may_write() {
+                            let _merging = self.merging.lock();
                             self.repair_runs(lane, &error)?;
                         }
                         break;

@@ -4,11 +4,11 @@ use crate::LittError;
 use crate::codec::{Dictionary, Encoder};
 use crate::format::{HeaderFault, SEGMENT_HEADER, SegmentHeader, Summary, VERSION, random};
 use crate::handles::next_uid;
-use crate::keys::{Id, Place};
+use crate::keymap::KeyMap;
+use crate::pages::Budget;
 use crate::planted::{Planted, has};
 use hearth_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::{Mutex, RwLock};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,7 +117,7 @@ pub(crate) struct OpenSegment {
     pub segment: Arc<Segment>,
     pub file: Arc<dyn DiskFile>,
     pub encoder: Encoder,
-    pub keys: RwLock<HashMap<Id, Place>>,
+    pub keys: RwLock<KeyMap>,
     tail: RwLock<Tail>,
     /// Held while the tail is written or the file is synced: how far the file is known to be durable.
     io: Mutex<u64>,
@@ -162,10 +162,12 @@ impl OpenSegment {
         encoder: Encoder,
         end: u64,
         synced: u64,
+        budget: &Arc<Budget>,
     ) -> Self {
         let tail = RwLock::new(Tail { start: end, writing: None, filling: Vec::new() });
         let progress = Progress { digest_known: true, ..Progress::default() };
-        let (keys, io, progress) = (RwLock::default(), Mutex::new(synced), Mutex::new(progress));
+        let keys = RwLock::new(KeyMap::new(budget.clone()));
+        let (io, progress) = (Mutex::new(synced), Mutex::new(progress));
         Self { segment, file, encoder, keys, tail, io, progress }
     }
 
@@ -185,10 +187,11 @@ impl OpenSegment {
         (tail.end() - tail.start) as usize
     }
 
-    /// Appends to the tail.
-    pub fn append(&self, parts: &[&[u8]]) {
+    /// Appends to the tail what a function makes of the offset where it begins.
+    pub fn append<T>(&self, make: impl FnOnce(u64, &mut Vec<u8>) -> T) -> T {
         let mut tail = self.tail.write();
-        parts.iter().for_each(|part| tail.filling.extend_from_slice(part));
+        let end = tail.end();
+        make(end, &mut tail.filling)
     }
 
     /// Fills `out` from an offset, if the tail has it; else the file does.
@@ -225,6 +228,8 @@ impl OpenSegment {
                 (tail.start, bytes)
             };
             self.file.write_all_at(&bytes, start).map_err(LittError::io(&self.segment.path))?;
+            // The device works while the next bytes are gathered.
+            self.file.start_writing(start, bytes.len() as u64);
             let mut tail = self.tail.write();
             tail.start += bytes.len() as u64;
             tail.writing = None;

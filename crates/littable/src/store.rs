@@ -6,7 +6,8 @@ use crate::format::random;
 use crate::handles::Handles;
 use crate::keeper::Keeper;
 use crate::manifest::{LOCK_FILE, settle_roots};
-use crate::run::{Budget, parse_run_name};
+use crate::pages::Budget;
+use crate::run::parse_run_name;
 use crate::segment::parse_segment_name;
 use crate::state::{STATE_FILE, State};
 use crate::table::Table;
@@ -299,6 +300,13 @@ impl Littable {
         let tables: Vec<_> = self.inner.tables.lock().values().filter_map(Weak::upgrade).collect();
         let flushed: Vec<_> = tables.iter().map(|table| table.flush()).collect();
         flushed.into_iter().collect()
+    }
+
+    /// Memory that the key indexes of all open tables take, with pages of them that are kept after a read, in bytes. At
+    /// most [`StoreOptions::index_memory_bytes`], but for what cannot be done without: the first keys of pages, and the
+    /// keys of segments that are not sealed.
+    pub fn index_memory_bytes(&self) -> u64 {
+        self.inner.budget.memory() as u64
     }
 
     /// Bytes that may still be written to each root.

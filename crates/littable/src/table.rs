@@ -119,7 +119,8 @@ impl Table {
     /// # Errors
     /// [`LittError::Pruned`] where the record's number is below the floor and the record, or its index entry, is still
     /// there. [`LittError::Corrupt`] where the stored bytes fail their checksum, or where the key is not found and a
-    /// damaged stretch of the table may have held it. [`LittError::Io`].
+    /// damaged stretch of the table may have held it; a key index that is damaged is made again behind the scenes, and
+    /// its keys are found from then on. [`LittError::Io`].
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>, LittError> {
         self.read(key, |len| Ok(0..len))
     }
@@ -159,7 +160,7 @@ impl Table {
     /// # Errors
     /// As [`Table::get`], but for bytes that are damaged.
     pub fn exists(&self, key: &[u8]) -> Result<bool, LittError> {
-        match self.find(key)? {
+        match self.find_or_mend(key)? {
             None | Some((_, Hit::Gone)) => Ok(false),
             Some((_, hit)) => Ok(!self.is_pruned(&hit)),
         }
@@ -171,7 +172,7 @@ impl Table {
         range: impl Fn(u32) -> Result<Range<u32>, LittError>,
     ) -> Result<Option<Value>, LittError> {
         let start = Instant::now();
-        let Some((lane, hit)) = self.find(key)? else { return Ok(None) };
+        let Some((lane, hit)) = self.find_or_mend(key)? else { return Ok(None) };
         if self.is_pruned(&hit) {
             return Err(self.ctx.pruned());
         }
@@ -201,6 +202,22 @@ impl Table {
             return Ok(None);
         }
         self.find_id(&self.ctx.id(key))
+    }
+
+    /// As [`Table::find`]; has key indexes made again that turn out to be damaged.
+    pub(crate) fn find_or_mend(&self, key: &[u8]) -> Result<Option<(&Lane, Hit)>, LittError> {
+        match self.find(key) {
+            Err(LittError::Corrupt { .. }) if self.is_broken() && self.ctx.may_write() => {
+                self.store.poke(self);
+                self.find(key)
+            }
+            found => found,
+        }
+    }
+
+    /// Whether a look-up met a damaged key index that is still to be made again.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.broken.lock().is_some())
     }
 
     pub(crate) fn find_id(&self, id: &crate::keys::Id) -> Result<Option<(&Lane, Hit)>, LittError> {
@@ -263,9 +280,8 @@ impl Table {
             info.open_segments += state.open.len() as u64;
             info.runs += state.runs.len() as u64;
             info.index_memory_bytes += state.runs.iter().map(|run| run.memory() as u64).sum::<u64>();
-            let entry = size_of::<(crate::keys::Id, crate::keys::Place)>() as u64 + 1;
             info.index_memory_bytes +=
-                state.open.iter().map(|open| open.keys.read().capacity() as u64 * entry).sum::<u64>();
+                state.open.iter().map(|open| open.keys.read().memory() as u64).sum::<u64>();
             info.value_bytes += state.sealed().map(|(_, covered)| covered.summary.value_bytes).sum::<u64>();
             info.records +=
                 state.sealed().map(|(_, covered)| u64::from(covered.summary.records)).sum::<u64>();
@@ -280,6 +296,7 @@ impl Table {
             info.value_bytes_read += lane.value_bytes_read.load(Ordering::Relaxed);
             info.value_reads += lane.value_reads.load(Ordering::Relaxed);
             info.index_reads += lane.index_reads.load(Ordering::Relaxed);
+            info.indexes_mended += lane.mended.load(Ordering::Relaxed);
         }
         info.keys = self.len();
         info.bytes = self.size();
@@ -321,4 +338,6 @@ pub struct TableInfo {
     pub value_reads: u64,
     /// Reads of index pages since the table was opened.
     pub index_reads: u64,
+    /// Damaged key indexes that were made again since the table was opened.
+    pub indexes_mended: u64,
 }

@@ -7,7 +7,8 @@ use crate::doc;
 use crate::format::{FOOTER_BYTES, FRAME_BYTES, Summary};
 use crate::keys::Id;
 use crate::lane::{Lane, LaneState};
-use crate::run::{Covered, Entry, MAX_RUN_SEGMENTS, Run, RunWriter, run_name};
+use crate::run::{Covered, Entry, MAX_RUN_SEGMENTS, Run, run_name};
+use crate::run_write::RunWriter;
 use crate::scan::{At, Scanner};
 use crate::segment::OpenSegment;
 use crate::table::Table;
@@ -61,7 +62,7 @@ pub(crate) fn write_run(ctx: &Ctx, shard: u8, open: &OpenSegment) -> Result<Run,
         entries.iter().try_for_each(|entry| writer.push(entry, summary.min_number))?;
         writer.finish(shard)
     })?;
-    let run = Run::open(&*ctx.disk, &path, shard, &ctx.budget)?;
+    let run = Run::open(&*ctx.disk, &path, shard, &ctx.budget, 0)?;
     run.ok_or_else(|| LittError::corrupt(&path, 0, "key index that was just written"))
 }
 
@@ -119,6 +120,7 @@ impl Table {
         if self.ctx.check_writable().is_err() {
             return Ok(());
         }
+        self.mend_indexes()?;
         self.make_ahead()?;
         self.seal_full_segments()?;
         while self.merge_once(idle)? {}
@@ -132,6 +134,16 @@ impl Table {
     pub fn settle(&self) -> Result<(), LittError> {
         self.ctx.check_writable()?;
         self.housekeep(true)
+    }
+
+    /// Makes key indexes again whose damage a look-up met.
+    fn mend_indexes(&self) -> Result<(), LittError> {
+        for lane in &self.lanes {
+            let Some(damage) = lane.broken.lock().take() else { continue };
+            let _merging = self.merging.lock();
+            self.repair_runs(lane, &damage)?;
+        }
+        Ok(())
     }
 
     /// Makes the segment that comes after each shard's open one.
@@ -227,7 +239,7 @@ impl Table {
         let run = Arc::new(write_run(&self.ctx, lane.shard, open)?);
         self.ctx.metrics.keymap_flush.record_duration(start.elapsed());
         let mut state = lane.state.write();
-        state.runs.insert(0, run);
+        Arc::make_mut(&mut state.runs).insert(0, run);
         state.open.retain(|other| !Arc::ptr_eq(other, open));
         state.generation += 1;
         drop(state);
@@ -326,7 +338,8 @@ impl Table {
             return Err(error);
         }
         written?;
-        let run = Run::open(&*ctx.disk, &path, lane.shard, &ctx.budget)?;
+        let going = inputs.iter().map(|run| run.memory()).sum();
+        let run = Run::open(&*ctx.disk, &path, lane.shard, &ctx.budget, going)?;
         let run = run.ok_or_else(|| LittError::corrupt(&path, 0, "key index that was just written"))?;
         self.replace_runs(lane, inputs, Some(Arc::new(run)));
         // What was replaced is removed without being synced: an opening finds it in the merged one.
@@ -341,8 +354,9 @@ impl Table {
         let mut state = lane.state.write();
         let is_input = |run: &Arc<Run>| inputs.iter().any(|input| Arc::ptr_eq(input, run));
         let at = state.runs.iter().position(is_input).unwrap_or(state.runs.len());
-        state.runs.retain(|run| !is_input(run));
-        output.into_iter().for_each(|run| state.runs.insert(at, run));
+        let runs = Arc::make_mut(&mut state.runs);
+        runs.retain(|run| !is_input(run));
+        output.into_iter().for_each(|run| runs.insert(at, run));
         state.generation += 1;
         drop(state);
         for run in inputs {
@@ -363,10 +377,12 @@ impl Table {
             let open = crate::recover::reread(&self.ctx, &segment, covered.summary)?;
             let made = Arc::new(write_run(&self.ctx, lane.shard, &open)?);
             let mut state = lane.state.write();
-            state.runs.retain(|other| other.path != made.path);
-            let at = state.runs.partition_point(|other| other.first > made.first);
-            state.runs.insert(at, made);
+            let runs = Arc::make_mut(&mut state.runs);
+            runs.retain(|other| other.path != made.path);
+            let at = runs.partition_point(|other| other.first > made.first);
+            runs.insert(at, made);
         }
+        lane.mended.fetch_add(1, Ordering::Relaxed);
         let kept = lane.state.read().runs.iter().any(|other| other.path == run.path);
         self.replace_runs(lane, std::slice::from_ref(&run), None);
         if !kept {

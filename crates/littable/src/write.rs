@@ -4,19 +4,22 @@ use crate::codec::is_raw;
 use crate::format::{
     FRAME_BYTES, FRAME_HEADER, FrameHeader, Head, KeyRange, MAX_HEAD_BYTES, encode_keys, position, put_head,
 };
-use crate::keys::{Id, NO_NUMBER};
+use crate::keys::{Id, NO_NUMBER, Spread};
 use crate::lane::Lane;
 use crate::recover::Loaded;
-use crate::scan::{Found, places};
+use crate::scan::Span;
 use crate::segment::{self, OpenSegment};
 use crate::table::{Group, Table};
 use crate::{LittError, MAX_GROUP_KEYS, MAX_VALUE_BYTES};
 use hearth_disk::DiskFile;
+use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Most bytes beside a key in a record: its length, and start and length of its range.
+const MAX_KEY_HEAD_BYTES: usize = 15;
 /// Segments with their keys in memory beyond which a put helps to seal them.
 const MAX_OPEN_SEGMENTS: usize = 2;
 /// Times the write buffer's size that may wait for the operating system before a put waits too.
@@ -55,10 +58,13 @@ impl Writer {
     }
 }
 
+/// A group's keys: most groups have one, which needs no memory of its own.
+type Few<T> = SmallVec<[T; 1]>;
+
 /// A group's frames, ready but for the places in the file.
 struct Prepared<'a> {
     dictionary: u32,
-    frames: Vec<(FrameHeader, Cow<'a, [u8]>)>,
+    frames: Few<(FrameHeader, Cow<'a, [u8]>)>,
     stored: u64,
     raw: bool,
 }
@@ -68,7 +74,7 @@ fn prepare<'a>(open: &OpenSegment, value: &'a [u8]) -> Prepared<'a> {
         let (codec, stored) = open.encoder.encode(raw);
         (FrameHeader::of(codec, &stored), stored)
     };
-    let frames: Vec<_> = value.chunks(FRAME_BYTES).map(frame).collect();
+    let frames: Few<_> = value.chunks(FRAME_BYTES).map(frame).collect();
     let stored = frames.iter().map(|(_, bytes)| (FRAME_HEADER + bytes.len()) as u64).sum();
     let raw = frames.iter().all(|(header, _)| is_raw(header.codec));
     Prepared { dictionary: open.segment.header.dictionary, frames, stored, raw }
@@ -104,16 +110,14 @@ impl Table {
     pub fn put_group(&self, group: &Group<'_>) -> Result<(), LittError> {
         let start = Instant::now();
         self.check(group)?;
-        let keys: Vec<KeyRange<'_>> = std::iter::once((group.key, 0..group.value.len() as u32))
+        let keys: Few<KeyRange<'_>> = std::iter::once((group.key, 0..group.value.len() as u32))
             .chain(group.secondary.iter().cloned())
             .collect();
-        let ids: Vec<Id> = keys.iter().map(|(key, _)| self.ctx.id(key)).collect();
-        let encoded = encode_keys(group.key, group.secondary);
+        let ids: Few<Id> = keys.iter().map(|(key, _)| self.ctx.id(key)).collect();
+        let longest_keys = keys.iter().map(|(key, _)| key.len() + MAX_KEY_HEAD_BYTES).sum::<usize>() as u64;
+        let lane = &self.lanes[self.shard_of(&ids[0])];
         loop {
-            self.relieve()?;
-            let shard = self.shard_of(&ids[0]);
-            let lane = &self.lanes[shard];
-            let open = lane.state.read().active().clone();
+            let open = self.relieve(lane)?;
             let prepared = prepare(&open, group.value);
             let mut writer = self.writer.lock();
             self.ctx.check_writable()?;
@@ -123,12 +127,12 @@ impl Table {
             if self.all_there(&keys, &ids, group.value)? {
                 return Ok(());
             }
-            let longest = MAX_HEAD_BYTES as u64 + encoded.len() as u64 + prepared.stored;
+            let longest = MAX_HEAD_BYTES as u64 + longest_keys + prepared.stored;
             let open = self.room(&mut writer, lane, ids.len() as u32, longest)?;
             if open.segment.header.dictionary != prepared.dictionary {
                 continue;
             }
-            self.append(&mut writer, lane, &open, group, &keys, &ids, &encoded, &prepared);
+            self.append(&mut writer, lane, &open, group, &keys, &ids, &prepared);
             drop(writer);
             self.after_put(lane, &open);
             self.ctx.metrics.write.record_duration(start.elapsed());
@@ -150,26 +154,26 @@ impl Table {
             // What fails here is tried again by the next put, which then fails if it has to.
             let _ = open.write_out();
         }
-        if lane.state.read().open.len() > 1 {
+        if lane.state.read().open.len() > 1 || self.is_broken() {
             self.store.poke(self);
         }
     }
 
-    /// Before a put: waits where more is buffered or unsealed than may be.
-    fn relieve(&self) -> Result<(), LittError> {
-        for lane in &self.lanes {
-            let (active, open) = {
-                let state = lane.state.read();
-                (state.active().clone(), state.open.len())
-            };
-            if active.buffered() >= MAX_BUFFERS * self.ctx.options.write_buffer_bytes.max(1) {
-                active.write_out()?;
-            }
-            if open > MAX_OPEN_SEGMENTS {
-                self.seal_full_segments()?;
-            }
+    /// Before a put: waits where more is buffered or unsealed than may be. The segment that is written to.
+    fn relieve(&self, lane: &Lane) -> Result<Arc<OpenSegment>, LittError> {
+        let look = || {
+            let state = lane.state.read();
+            (state.active().clone(), state.open.len())
+        };
+        let (mut active, open) = look();
+        if active.buffered() >= MAX_BUFFERS * self.ctx.options.write_buffer_bytes.max(1) {
+            active.write_out()?;
         }
-        Ok(())
+        if open > MAX_OPEN_SEGMENTS {
+            self.seal_full_segments()?;
+            (active, _) = look();
+        }
+        Ok(active)
     }
 
     fn check(&self, group: &Group<'_>) -> Result<(), LittError> {
@@ -201,13 +205,14 @@ impl Table {
     /// as missing: writing it again heals it.
     fn all_there(&self, keys: &[KeyRange<'_>], ids: &[Id], value: &[u8]) -> Result<bool, LittError> {
         let mut all = true;
-        let mut seen: HashSet<&Id> = HashSet::new();
+        let mut seen: HashMap<&Id, usize, Spread> = HashMap::default();
         let conflict = |key: &[u8]| LittError::Conflict { table: self.ctx.name.clone(), key: key.to_vec() };
         for (at, ((key, range), id)) in keys.iter().zip(ids).enumerate() {
             let bytes = &value[range.start as usize..range.end as usize];
-            if keys.len() > 1 && !seen.insert(id) {
+            if keys.len() > 1
+                && let Some(before) = seen.insert(id, at)
+            {
                 // The key stands twice in the group.
-                let before = ids[..at].iter().position(|other| other == id).unwrap_or(at);
                 let range = &keys[before].1;
                 if value[range.start as usize..range.end as usize] != *bytes {
                     return Err(conflict(key));
@@ -268,7 +273,8 @@ impl Table {
         writer.lanes[usize::from(lane.shard)].first = true;
         let encoder = self.ctx.encoder(segment.dictionary.as_deref());
         let start = crate::format::SEGMENT_HEADER as u64;
-        let open = Arc::new(OpenSegment::new(Arc::new(segment), file, encoder, start, start));
+        let open =
+            Arc::new(OpenSegment::new(Arc::new(segment), file, encoder, start, start, &self.ctx.budget));
         let mut state = lane.state.write();
         state.segments.insert(index, open.segment.clone());
         state.open.push(open.clone());
@@ -296,16 +302,14 @@ impl Table {
         group: &Group<'_>,
         keys: &[KeyRange<'_>],
         ids: &[Id],
-        encoded: &[u8],
         prepared: &Prepared<'_>,
     ) {
         let several = self.lanes.len() > 1;
         let sequence = writer.sequence;
         let state = &mut writer.lanes[usize::from(lane.shard)];
-        let start = open.end();
-        let head = Head {
+        let mut head = Head {
             mark: false,
-            keys_len: encoded.len() as u64,
+            keys_len: 0,
             value_len: group.value.len() as u64,
             stored_len: (!prepared.raw).then_some(prepared.stored),
             number: group.number,
@@ -315,39 +319,32 @@ impl Table {
         state.first = false;
         state.noted = state.synced;
         let seed = open.segment.seed;
-        let mut bytes = Vec::with_capacity(MAX_HEAD_BYTES + encoded.len());
-        let head_crc = put_head(&mut bytes, seed, start, &head, encoded);
-        let frames_at = start + bytes.len() as u64;
-        let mut at = frames_at;
-        let mut headers = Vec::with_capacity(prepared.frames.len());
-        let mut offsets = Vec::with_capacity(prepared.frames.len());
-        for (header, stored) in &prepared.frames {
-            headers.push(header.encode(seed, at));
-            offsets.push((at, *header));
-            at += (FRAME_HEADER + stored.len()) as u64;
-        }
-        let mut parts: Vec<&[u8]> = Vec::with_capacity(1 + 2 * headers.len());
-        parts.push(&bytes);
-        for (header, (_, stored)) in headers.iter().zip(&prepared.frames) {
-            parts.push(header);
-            parts.push(stored);
-        }
-        let found = Found {
-            start,
-            frames_at,
-            end: at,
-            head,
-            head_crc,
-            keys: keys.iter().map(|(_, range)| (Vec::new(), range.clone())).collect(),
-        };
-        open.append(&parts);
+        let encoded = encode_keys(group.key, group.secondary);
+        head.keys_len = encoded.len() as u64;
+        let mut offsets = Few::<u64>::new();
+        let mut sums = Few::<[u8; 4]>::new();
+        let (start, frames_at, at, head_crc) = open.append(|start, out| {
+            let from = out.len();
+            let head_crc = put_head(out, seed, start, &head, &encoded);
+            let frames_at = start + (out.len() - from) as u64;
+            let mut at = frames_at;
+            for (header, stored) in &prepared.frames {
+                let header = header.encode(seed, at);
+                offsets.push(at);
+                sums.push([header[0], header[1], header[2], header[3]]);
+                out.extend_from_slice(&header);
+                out.extend_from_slice(stored);
+                at += (FRAME_HEADER + stored.len()) as u64;
+            }
+            (start, frames_at, at, head_crc)
+        });
         let table_age = self.ctx.options.ttl.is_some() || self.ctx.ttl.lock().is_some();
         let age_ms = if table_age { self.ctx.age().as_millis() as u64 } else { 0 };
         {
             let mut progress = open.progress.lock();
             progress.since.get_or_insert_with(|| self.ctx.clock.monotonic());
             progress.digest.update(&head_crc.to_be_bytes());
-            headers.iter().for_each(|header| progress.digest.update(&header[..4]));
+            sums.iter().for_each(|sum| progress.digest.update(sum));
             let summary = &mut progress.summary;
             summary.end = at;
             summary.records += 1;
@@ -359,13 +356,15 @@ impl Table {
         }
         state.end = position(open.segment.index(), at);
         {
+            let (number, raw) = (group.number.unwrap_or(NO_NUMBER), prepared.raw);
+            let span = Span { start: frames_at, end: at, frames: &offsets, number, raw };
             let mut index = open.keys.write();
-            for (id, place) in ids.iter().zip(places(&found, &offsets)) {
-                index.insert(*id, place);
+            for (id, (_, range)) in ids.iter().zip(keys) {
+                index.insert(*id, span.place(range));
             }
         }
         if let Some(cache) = &self.ctx.write_cache {
-            for ((at, _), raw) in offsets.iter().zip(group.value.chunks(FRAME_BYTES)) {
+            for (at, raw) in offsets.iter().zip(group.value.chunks(FRAME_BYTES)) {
                 cache.put((open.segment.uid, *at), Arc::new(raw.to_vec()));
             }
         }
@@ -471,9 +470,7 @@ impl Table {
                 continue;
             }
             let head = Head { mark: true, synced: Some(state.synced), ..Head::default() };
-            let mut bytes = Vec::new();
-            let crc = put_head(&mut bytes, open.segment.seed, open.end(), &head, &[]);
-            open.append(&[&bytes]);
+            let crc = open.append(|at, out| put_head(out, open.segment.seed, at, &head, &[]));
             let mut progress = open.progress.lock();
             progress.digest.update(&crc.to_be_bytes());
             progress.summary.end = open.end();

@@ -51,7 +51,12 @@ impl Bench {
         std::fs::create_dir_all(&dir)?;
         let quick =
             args.iter().any(|arg| arg == "--quick") || std::env::var_os("HEARTH_BENCH_QUICK").is_some();
-        println!("littable in {}{}", dir.display(), if quick { ", quick: figures mean nothing" } else { "" });
+        println!(
+            "{} in {}{}",
+            env!("CARGO_PKG_NAME"),
+            dir.display(),
+            if quick { ", quick: figures mean nothing" } else { "" }
+        );
         println!("{:<58} {:>28} {:>28} {:>22}  CPU s ours/theirs", "row", "ours", "theirs", "ratio");
         Ok(Self { quick, names, dir, losing: RefCell::default(), began: Instant::now() })
     }
@@ -63,7 +68,7 @@ impl Bench {
 
     /// A new folder on the disk that is measured; it goes with the value.
     pub fn folder(&self) -> Fallible<TempDir> {
-        Ok(tempfile::Builder::new().prefix("littable-bench-").tempdir_in(&self.dir)?)
+        Ok(tempfile::Builder::new().prefix("hearth-bench-").tempdir_in(&self.dir)?)
     }
 
     /// A full or a quick amount.
@@ -172,6 +177,18 @@ pub fn disk_bytes(dir: &Path) -> Fallible<u64> {
         let metadata = entry?.metadata()?;
         if metadata.is_file() {
             sum += metadata.blocks() * 512;
+        }
+    }
+    Ok(sum)
+}
+
+/// Bytes that a folder takes on the disk, with what is below it.
+pub fn tree_bytes(dir: &Path) -> Fallible<u64> {
+    let mut sum = disk_bytes(dir)?;
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sum += tree_bytes(&entry.path())?;
         }
     }
     Ok(sum)

@@ -112,6 +112,51 @@ fn flipped_bits_never_give_wrong_bytes() {
     }
 }
 
+/// A key index is made of what segments hold: a damaged one is made again by the get that meets it.
+#[test]
+fn a_damaged_key_index_is_made_again_by_a_get() {
+    let home = Home::new();
+    let table = home.open(large());
+    fill(&table, 0..1000);
+    table.seal().unwrap();
+    table.settle().unwrap();
+    drop(table);
+    let index = home.files(".idx").pop().unwrap();
+    for page in [0, 3] {
+        flip(&index, page * 4096 + 1000);
+        let table = home.open(large());
+        assert_holds(&table, 0..1000, 1000);
+        let info = table.info();
+        assert_eq!((info.indexes_mended, info.runs), (1, 1));
+        assert_eq!(table.scrub().unwrap().damaged, 0);
+    }
+    // Beside a writer nothing may be changed: the damage is an error, and keys of other pages are found.
+    flip(&index, 4096 + 1000);
+    let reader = Littable::open_read_only(home.options()).unwrap();
+    let table = reader.table(large()).unwrap();
+    let (mut found, mut refused) = (0, 0);
+    for n in 0..1000_u32 {
+        match table.get(&n.to_be_bytes()) {
+            Ok(there) => {
+                assert_eq!(there.unwrap(), value(n));
+                found += 1;
+            }
+            Err(LittError::Corrupt { path, offset, .. }) => {
+                assert_eq!((path, offset), (index.clone(), 4096));
+                refused += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!((50..250).contains(&refused) && found + refused == 1000, "{found} {refused}");
+    drop((table, reader));
+    // A put that meets the damage writes the key again.
+    let table = home.open(large());
+    fill(&table, 0..1000);
+    assert_holds(&table, 0..1000, 1000);
+    assert_eq!(table.scrub().unwrap().damaged, 0);
+}
+
 /// A value that holds the bytes of another table's record is never taken for one.
 #[test]
 fn records_inside_values_are_not_found() {

@@ -1,0 +1,234 @@
+//! Memory of key indexes: its bound, and the pages that were read lately.
+
+use crate::format::mix;
+use crate::keys::Id;
+use crate::run::{BIT_EXTENDED, BIT_NUMBER, PAGE_BYTES, PAGE_HEADER};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Pages that share a place in memory.
+const WAYS: usize = 4;
+/// What a page that is kept weighs: its bytes, where its entries begin, and its place.
+const PAGE_WEIGHT: usize = PAGE_BYTES + 512;
+const ENTRY_FIXED: usize = 22;
+
+/// A page of a key index whose checksum was right.
+#[derive(Debug)]
+pub(crate) struct Page {
+    bytes: [u8; PAGE_BYTES],
+    /// Where each entry begins.
+    starts: Box<[u16]>,
+}
+
+impl Page {
+    /// Finds the entries of a page; `None` where they do not fit into it.
+    pub fn parse(bytes: [u8; PAGE_BYTES]) -> Option<Self> {
+        let count = u16::from_be_bytes([bytes[4], bytes[5]]);
+        let mut at = PAGE_HEADER;
+        let mut starts = Vec::with_capacity(usize::from(count).min(PAGE_BYTES / ENTRY_FIXED));
+        for _ in 0..count {
+            starts.push(at as u16);
+            let word = bytes.get(at + 12..at + 14)?;
+            let word = u16::from_be_bytes([word[0], word[1]]);
+            at += entry_len(word);
+            if at > PAGE_BYTES {
+                return None;
+            }
+        }
+        Some(Self { bytes, starts: starts.into() })
+    }
+
+    /// The bytes of an entry and of those behind it.
+    pub fn entry(&self, number: usize) -> Option<&[u8]> {
+        self.bytes.get(usize::from(*self.starts.get(number)?)..)
+    }
+
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The bytes that begin with the entry of an id.
+    pub fn find(&self, id: &Id) -> Option<&[u8]> {
+        let id_at = |start: &u16| self.bytes.get(usize::from(*start)..usize::from(*start) + id.len());
+        let at = self.starts.binary_search_by(|start| id_at(start).cmp(&Some(&id[..]))).ok()?;
+        self.entry(at)
+    }
+}
+
+/// Bytes of an entry with these bits.
+pub(crate) fn entry_len(word: u16) -> usize {
+    ENTRY_FIXED + if word & BIT_NUMBER != 0 { 4 } else { 0 } + if word & BIT_EXTENDED != 0 { 8 } else { 0 }
+}
+
+/// Memory of all indexes of a store, against its bound. Filters, fences and keys of open segments come first; pages of
+/// indexes that were read are kept in what they leave.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limit: usize,
+    used: AtomicUsize,
+    pages: AtomicUsize,
+    /// Made when the first page comes.
+    sets: OnceLock<Box<[Mutex<Set>]>>,
+}
+
+#[derive(Debug, Default)]
+struct Set {
+    ways: [Option<Way>; WAYS],
+    hand: usize,
+}
+
+#[derive(Debug)]
+struct Way {
+    uid: u64,
+    number: usize,
+    used: bool,
+    page: Arc<Page>,
+}
+
+impl Budget {
+    pub fn new(limit: usize) -> Self {
+        let zero = AtomicUsize::default;
+        Self { limit, used: zero(), pages: zero(), sets: OnceLock::new() }
+    }
+
+    /// Bytes in use, pages included.
+    pub fn memory(&self) -> usize {
+        self.used.load(Ordering::Relaxed) + self.pages.load(Ordering::Relaxed) * PAGE_WEIGHT
+    }
+
+    /// Takes memory; pages make room for it.
+    pub fn add(&self, bytes: usize) {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+        if bytes > 0 && self.memory() > self.limit {
+            self.trim();
+        }
+    }
+
+    pub fn give_back(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether there is room for this much, when something else has gone.
+    pub fn fits(&self, bytes: usize, going: usize) -> bool {
+        (self.used.load(Ordering::Relaxed) + bytes).saturating_sub(going) <= self.limit
+    }
+
+    fn set_of(&self, uid: u64, number: usize) -> Option<&Mutex<Set>> {
+        let sets = self.sets.get()?;
+        sets.get(mix(uid.rotate_left(32) ^ number as u64) as usize % sets.len().max(1))
+    }
+
+    /// A page of an index that is in memory.
+    pub fn page(&self, uid: u64, number: usize) -> Option<Arc<Page>> {
+        let mut set = self.set_of(uid, number)?.lock();
+        let way = set.ways.iter_mut().flatten().find(|way| way.uid == uid && way.number == number)?;
+        way.used = true;
+        Some(way.page.clone())
+    }
+
+    /// Keeps a page, in the place of another one where there is no room.
+    pub fn keep(&self, uid: u64, number: usize, page: Arc<Page>) {
+        let sets = (self.limit / PAGE_WEIGHT).div_ceil(WAYS);
+        self.sets.get_or_init(|| (0..sets).map(|_| Mutex::default()).collect());
+        let Some(set) = self.set_of(uid, number) else { return };
+        let mut set = set.lock();
+        let set = &mut *set;
+        if set.ways.iter().flatten().any(|way| way.uid == uid && way.number == number) {
+            return;
+        }
+        let room = self.memory() + PAGE_WEIGHT <= self.limit;
+        let free = set.ways.iter().position(Option::is_none).filter(|_| room);
+        let Some(at) = free.or_else(|| set.victim()) else { return };
+        let way = Way { uid, number, used: false, page };
+        if set.ways[at].replace(way).is_none() {
+            self.pages.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Drops the pages of an index that goes.
+    pub fn forget(&self, uid: u64, pages: usize) {
+        for number in 0..pages {
+            let Some(set) = self.set_of(uid, number) else { return };
+            let mut set = set.lock();
+            let is_it = |way: &Option<Way>| way.as_ref().is_some_and(|w| w.uid == uid && w.number == number);
+            if let Some(way) = set.ways.iter_mut().find(|way| is_it(way)) {
+                *way = None;
+                self.pages.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Drops pages until everything fits, or none is left.
+    fn trim(&self) {
+        for set in self.sets.get().into_iter().flatten() {
+            if self.memory() <= self.limit {
+                return;
+            }
+            for way in &mut set.lock().ways {
+                if way.take().is_some() {
+                    self.pages.fetch_sub(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}
+
+impl Set {
+    /// The next place that holds a page that was not used since the hand passed it.
+    fn victim(&mut self) -> Option<usize> {
+        for _ in 0..2 * WAYS {
+            self.hand = (self.hand + 1) % WAYS;
+            match &mut self.ways[self.hand] {
+                Some(way) if way.used => way.used = false,
+                Some(_) => return Some(self.hand),
+                None => {}
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page() -> Arc<Page> {
+        Arc::new(Page::parse([0; PAGE_BYTES]).unwrap())
+    }
+
+    #[test]
+    fn pages_stay_within_what_filters_leave() {
+        let budget = Budget::new(100 * PAGE_WEIGHT);
+        for number in 0..1000 {
+            budget.keep(1, number, page());
+            assert!(budget.memory() <= 100 * PAGE_WEIGHT);
+        }
+        let kept = |uid| (0..1000).filter(|n| budget.page(uid, *n).is_some()).count();
+        assert!(kept(1) > 60, "{}", kept(1));
+        budget.add(70 * PAGE_WEIGHT);
+        assert!(budget.memory() <= 100 * PAGE_WEIGHT && kept(1) <= 30);
+        assert!(budget.fits(30 * PAGE_WEIGHT, 0) && !budget.fits(31 * PAGE_WEIGHT, 0));
+        assert!(budget.fits(31 * PAGE_WEIGHT, PAGE_WEIGHT));
+        budget.give_back(70 * PAGE_WEIGHT);
+        budget.keep(2, 5, page());
+        budget.forget(1, 1000);
+        assert_eq!((kept(1), kept(2)), (0, 1));
+        budget.forget(2, 1000);
+        assert_eq!(budget.memory(), 0);
+        let none = Budget::new(0);
+        none.keep(1, 0, page());
+        assert!(none.page(1, 0).is_none() && none.memory() == 0);
+    }
+
+    #[test]
+    fn entries_that_do_not_fit_are_refused() {
+        let mut bytes = [0; PAGE_BYTES];
+        bytes[4..6].copy_from_slice(&185_u16.to_be_bytes());
+        assert_eq!(Page::parse(bytes).unwrap().len(), 185);
+        bytes[4..6].copy_from_slice(&186_u16.to_be_bytes());
+        assert!(Page::parse(bytes).is_none());
+        bytes[4..6].copy_from_slice(&u16::MAX.to_be_bytes());
+        assert!(Page::parse(bytes).is_none());
+    }
+}
