@@ -234,6 +234,15 @@ impl Core {
     }
 }
 
+#[cfg(feature = "bench")]
+use crate::bare::has_history;
+
+/// Whether history is written: always, except where a bench measures what it costs.
+#[cfg(not(feature = "bench"))]
+const fn has_history() -> bool {
+    true
+}
+
 /// A block on its way into the store.
 pub(crate) struct Block<'a> {
     pub(crate) head: &'a Head,
@@ -253,15 +262,19 @@ pub(crate) fn put_block(batch: &mut Batch<'_>, block: &Block<'_>, rows: &mut Bat
     let mut encoding = rows.encode();
     for change in changes.accounts.iter().filter(|change| change.old != change.new) {
         let value = change.new.as_ref().map(account_value);
-        let history = at_height(account_history(&change.address), height);
-        batch.put(Family::History, &history, value.as_deref().unwrap_or_default());
+        if has_history() {
+            let history = at_height(account_history(&change.address), height);
+            batch.put(Family::History, &history, value.as_deref().unwrap_or_default());
+        }
         set_account(batch, &change.address, height, change.new.as_ref());
     }
     encoding.done(DataDb::Account, pairs[DataDb::Account]);
     for change in &changes.accounts {
         for slot in &change.storage {
-            let history = at_height(slot_history(&change.address, &slot.slot), height);
-            batch.put(Family::History, &history, &slot_value(&slot.new));
+            if has_history() {
+                let history = at_height(slot_history(&change.address, &slot.slot), height);
+                batch.put(Family::History, &history, &slot_value(&slot.new));
+            }
             set_slot(batch, &change.address, &slot.slot, height, &slot.new);
         }
     }
@@ -282,7 +295,7 @@ pub(crate) fn put_block(batch: &mut Batch<'_>, block: &Block<'_>, rows: &mut Bat
     // The first block cannot be unwound, so its changes are not kept; its hash is.
     let nothing = Changeset::default();
     let none = BlockRows { changes: &nothing, legacy: &[] };
-    let (kept, index) = if first { (none, [].as_slice()) } else { (block.rows, index) };
+    let (kept, index) = if first || !has_history() { (none, [].as_slice()) } else { (block.rows, index) };
     batch.put(Family::Changes, &height.to_be_bytes(), &changes_value(head, kept, index));
     encoding.skip();
     batch.put(Family::Metadata, meta::HEAD, &head_value(head));

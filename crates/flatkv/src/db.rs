@@ -289,6 +289,12 @@ impl Db {
         checkpoint.create_checkpoint_with_log_size(path, u64::MAX).map_err(rocks)
     }
 
+    /// Waits until no compaction is wanted.
+    #[cfg(feature = "bench")]
+    pub(crate) fn wait_for_compaction(&self) -> Result<(), StateError> {
+        self.rocks.wait_for_compact(&rocksdb::WaitForCompactOptions::default()).map_err(rocks)
+    }
+
     /// Whether a flush is under way.
     pub(crate) fn flushing(&self) -> Result<bool, StateError> {
         for family in Family::ALL {

@@ -11,6 +11,8 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+#[cfg(feature = "bench")]
+pub mod bare;
 mod budget;
 mod codec;
 mod codes;

@@ -1,0 +1,106 @@
+//! RocksDB as the store sets it up, with nothing of the store around it: what its benches compare it with.
+
+use crate::{
+    FlatKv, FlatKvError, Options,
+    db::{Db, Family},
+    lthash::{LtHash, Term},
+    rows::{account_value, slot_key, slot_value, stamped},
+};
+use alloy_primitives::{Address, U256, keccak256};
+use hearth_primitives::{Changeset, Height};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether blocks are put without history and without what unwinding them needs.
+static WITHOUT_HISTORY: AtomicBool = AtomicBool::new(false);
+
+/// Leaves history out of all stores of this process, or puts it in again. Such a store can only be measured.
+pub fn leave_out_history(out: bool) {
+    WITHOUT_HISTORY.store(out, Ordering::SeqCst);
+}
+
+pub(crate) fn has_history() -> bool {
+    !WITHOUT_HISTORY.load(Ordering::SeqCst)
+}
+
+/// RocksDB with the store's families and options.
+pub struct Bare(Db);
+
+/// The latest rows of a block, encoded as the store encodes them.
+pub struct BareRows(Vec<(Family, Vec<u8>, Option<Vec<u8>>)>);
+
+impl BareRows {
+    /// The rows of a block.
+    pub fn of(height: Height, changes: &Changeset) -> Self {
+        let mut rows = Vec::new();
+        for change in &changes.accounts {
+            if change.old != change.new {
+                let row = change.new.as_ref().map(|account| stamped(height, &account_value(account)));
+                rows.push((Family::Account, change.address.to_vec(), row));
+            }
+            for slot in &change.storage {
+                let row = (!slot.new.is_zero()).then(|| stamped(height, &slot_value(&slot.new)));
+                rows.push((Family::Storage, slot_key(&change.address, &slot.slot).to_vec(), row));
+            }
+        }
+        Self(rows)
+    }
+}
+
+impl Bare {
+    /// Opens the database of [`Options::dir`], or makes it.
+    pub fn open(options: &Options) -> Result<Self, FlatKvError> {
+        std::fs::create_dir_all(&options.dir).map_err(FlatKvError::io(&options.dir))?;
+        Ok(Self(Db::open(&options.dir, options)?))
+    }
+
+    /// Writes rows in one batch.
+    pub fn write(&self, rows: &BareRows) -> Result<(), FlatKvError> {
+        let mut batch = self.0.batch()?;
+        for (family, key, value) in &rows.0 {
+            batch.set(*family, key, value.as_deref());
+        }
+        Ok(batch.write()?)
+    }
+
+    /// Length of an account's row.
+    pub fn account(&self, address: &Address) -> Result<Option<usize>, FlatKvError> {
+        Ok(self.0.get(Family::Account, address.as_slice())?.map(|row| row.len()))
+    }
+
+    /// Length of a slot's row.
+    pub fn slot(&self, address: &Address, slot: &U256) -> Result<Option<usize>, FlatKvError> {
+        Ok(self.0.get(Family::Storage, &slot_key(address, slot))?.map(|row| row.len()))
+    }
+
+    /// Returns when everything is flushed and compacted.
+    pub fn settle(&self) -> Result<(), FlatKvError> {
+        self.0.flush(true)?;
+        Ok(self.0.wait_for_compaction()?)
+    }
+}
+
+/// A row of the set that [`lattice`] hashes.
+pub fn lattice_row(n: usize) -> (Vec<u8>, Vec<u8>) {
+    (keccak256(n.to_be_bytes()).to_vec(), n.to_be_bytes().to_vec())
+}
+
+/// The lattice vector of the first rows, as a commit makes it.
+pub fn lattice(rows: usize) -> Vec<u8> {
+    let terms: Vec<Term> = (0..rows)
+        .map(|n| {
+            let (key, value) = lattice_row(n);
+            Term { key, value, added: true }
+        })
+        .collect();
+    let mut vector = LtHash::default();
+    vector.apply(&terms);
+    vector.to_bytes()
+}
+
+impl FlatKv {
+    /// Returns when everything is flushed and compacted.
+    pub fn settle(&self) -> Result<(), FlatKvError> {
+        self.flush()?;
+        Ok(self.core.db.wait_for_compaction()?)
+    }
+}
