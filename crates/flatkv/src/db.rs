@@ -78,7 +78,8 @@ impl Family {
         }
     }
 
-    fn name(self) -> &'static str {
+    /// Its name, in RocksDB and for people.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Account => "account",
             Self::Code => "code",

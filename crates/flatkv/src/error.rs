@@ -233,6 +233,9 @@ pub enum FlatKvError {
         /// What is wrong with it.
         why: String,
     },
+    /// The work was stopped by who watched it.
+    #[error("stopped")]
+    Cancelled,
     /// The store was closed.
     #[error("the state store is closed")]
     Closed,

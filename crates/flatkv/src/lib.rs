@@ -50,6 +50,7 @@ mod tests;
 mod trie;
 mod types;
 mod unwind;
+mod verify;
 mod view;
 mod wal;
 
@@ -69,4 +70,5 @@ pub use types::{
     DEFAULT_SNAPSHOT_KEEP, Fsync, Head, IndexWrite, JoinedTables, MAX_LEGACY_KEY_BYTES,
     MAX_LEGACY_VALUE_BYTES, NoTables, Options, RowWrite,
 };
+pub use verify::{Counts, Finding, VerifyProgress, VerifyReport, Watch};
 pub use view::StateView;

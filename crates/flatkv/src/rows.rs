@@ -40,9 +40,12 @@ pub(crate) mod meta {
     pub(crate) const POSITIONS: &[u8] = b"positions";
 }
 
-const ACCOUNT: u8 = b'a';
-const STORAGE: u8 = b's';
-const LEGACY: u8 = b'l';
+/// First byte of the history keys of its rows.
+pub(crate) const ACCOUNT: u8 = b'a';
+/// First byte of the history keys of its rows.
+pub(crate) const STORAGE: u8 = b's';
+/// First byte of the history keys of its rows.
+pub(crate) const LEGACY: u8 = b'l';
 const HEIGHT_BYTES: usize = 8;
 
 /// Key of a latest storage row.

@@ -1,5 +1,6 @@
 //! Incremental Merkle Patricia trie over the state: only the nodes on changed paths are loaded and hashed.
 
+mod check;
 mod node;
 mod past;
 mod proof;
@@ -9,6 +10,7 @@ mod tests;
 mod tree;
 mod witness;
 
+pub(crate) use check::check_nodes;
 pub use past::{PastTrie, TAKEN_BACK_MAX};
 pub use proof::{AccountProof, SlotProof};
 pub use witness::WitnessTrie;

@@ -13,3 +13,4 @@ mod refusals;
 mod rollbacks;
 mod snapshots;
 mod steps;
+mod verifies;

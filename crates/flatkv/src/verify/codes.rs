@@ -1,0 +1,27 @@
+//! Code lies under its hash.
+
+use super::{Finding, Reporter, fixed};
+use crate::{
+    FlatKvError,
+    db::{Db, Family},
+};
+use alloy_primitives::{B256, keccak256};
+
+pub(super) fn check(db: &Db) -> impl FnOnce(&mut Reporter<'_>) -> Result<(), FlatKvError> {
+    |reporter| {
+        reporter.total(db.estimate(Family::Code)?);
+        let mut rows = db.prefix(Family::Code, &[])?;
+        while let Some((key, code)) = rows.row() {
+            reporter.step()?;
+            reporter.report.counts.codes += 1;
+            let got = keccak256(code);
+            match fixed::<32>(key).map(|hash| B256::from(*hash)) {
+                Ok(hash) if hash == got => {}
+                Ok(hash) => reporter.find(Finding::WrongCode { hash, got }),
+                Err(_) => reporter.undecodable(Family::Code, key),
+            }
+            rows.next();
+        }
+        Ok(rows.finish()?)
+    }
+}

@@ -1,0 +1,133 @@
+//! Verification: everything that the store says is computed again from its rows and compared.
+//!
+//! - Code lies under its hash; an account's code is there.
+//! - A latest row has a history row of the same height with the same value, and a history row that is the newest of its
+//!   key has a latest row.
+//! - The commitment of the head is that of the latest rows: the Merkle Patricia root from scratch, or the lattice vector.
+//! - Every trie node hangs below the root under its hash, and there are no others.
+//! - The blocks from the oldest height to the head are known.
+
+mod codes;
+mod commitment;
+mod joined;
+mod report;
+mod root;
+
+pub use report::{Counts, Finding, VerifyProgress, VerifyReport};
+
+use crate::{
+    CommitmentKind, FlatKv, FlatKvError, Head,
+    db::{Db, Family},
+    error::corrupt,
+    rows::read_changes,
+    trie::check_nodes,
+};
+use hearth_primitives::{Height, StateError};
+use report::Reporter;
+
+/// What is told between two steps; `false` stops the work.
+pub type Watch<'a> = &'a mut dyn FnMut(VerifyProgress) -> bool;
+
+impl FlatKv {
+    /// Verifies the store at its head. Commits wait meanwhile: for use on a home that no node has open, or on a snapshot
+    /// ([`FlatKv::open_snapshot`]).
+    ///
+    /// # Errors
+    /// [`FlatKvError::Empty`]; [`FlatKvError::Cancelled`] where `watch` says so. What is wrong with the store is no
+    /// error but a finding.
+    pub fn verify(&self, watch: Watch<'_>) -> Result<VerifyReport, FlatKvError> {
+        let _nobody_commits = self.core.writer.lock();
+        let head = self.head().ok_or(FlatKvError::Empty)?;
+        let oldest = self.oldest().unwrap_or(head.height);
+        verify(&self.core.db, self.core.kind, head, oldest, watch)
+    }
+}
+
+fn verify(
+    db: &std::sync::Arc<Db>,
+    kind: CommitmentKind,
+    head: Head,
+    oldest: Height,
+    watch: Watch<'_>,
+) -> Result<VerifyReport, FlatKvError> {
+    let mut reporter = Reporter::new(head, oldest, kind, watch);
+    reporter.phase("code", codes::check(db))?;
+    reporter.phase("accounts", joined::accounts(db))?;
+    reporter.phase("storage", joined::storage(db))?;
+    reporter.phase("legacy", joined::legacy(db))?;
+    reporter.phase("blocks", blocks(db))?;
+    reporter.phase("commitment", commitment::check(db))?;
+    if kind == CommitmentKind::Mpt {
+        reporter.phase("trie", trie(db))?;
+    }
+    Ok(reporter.report)
+}
+
+/// The rows of the blocks from the oldest height to the head.
+fn blocks(db: &Db) -> impl FnOnce(&mut Reporter<'_>) -> Result<(), FlatKvError> {
+    |reporter| {
+        let VerifyReport { head, oldest, .. } = reporter.report;
+        reporter.total(head.height - oldest + 1);
+        for height in oldest..=head.height {
+            reporter.step()?;
+            reporter.report.counts.blocks += 1;
+            let row = db.get(Family::Changes, &height.to_be_bytes())?;
+            let read = row.map(|row| read_changes(&row)).transpose();
+            match read {
+                Ok(None) => reporter.find(Finding::MissingBlock { height }),
+                Err(_) => reporter.undecodable(Family::Changes, &height.to_be_bytes()),
+                Ok(Some(block)) if height == head.height => {
+                    let stored = Head { height, hash: block.hash, commitment: block.commitment };
+                    if stored != head {
+                        reporter.find(Finding::OtherHead { head, block: stored });
+                    }
+                }
+                Ok(Some(_)) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn trie(db: &std::sync::Arc<Db>) -> impl FnOnce(&mut Reporter<'_>) -> Result<(), FlatKvError> {
+    |reporter| {
+        let root = reporter.report.head.commitment;
+        reporter.total(db.estimate(Family::Trie)?);
+        let mut stopped = None;
+        let checked = check_nodes(db, root, &mut |fault| {
+            if let Some(fault) = fault {
+                reporter.find(Finding::TrieNode { owner: fault.owner, path: fault.path, hash: fault.hash });
+            }
+            stopped = reporter.step().err();
+            stopped.is_none()
+        });
+        if let Some(stopped) = stopped {
+            return Err(stopped);
+        }
+        let reached = checked?;
+        reporter.report.counts.trie_nodes = reached;
+        let mut rows = db.prefix(Family::Trie, &[])?;
+        let mut stored = 0;
+        while rows.row().is_some() {
+            stored += 1;
+            rows.next();
+        }
+        rows.finish()?;
+        if stored > reached {
+            reporter.find(Finding::StrayTrieNodes { number: stored - reached });
+        }
+        Ok(())
+    }
+}
+
+impl Db {
+    /// About how many rows a family has.
+    pub(crate) fn estimate(&self, family: Family) -> Result<u64, StateError> {
+        self.property(family, rocksdb::properties::ESTIMATE_NUM_KEYS)
+    }
+}
+
+/// A key of so many bytes.
+fn fixed<const N: usize>(key: &[u8]) -> Result<&[u8; N], StateError> {
+    key.try_into().map_err(|_| corrupt("state"))
+}
