@@ -7,7 +7,7 @@ const DIR = path.resolve(import.meta.dirname, '../../ts/rpc/methods')
 
 /** What this release promises, by namespace. */
 const PROMISED = {
-  eth: `blockNumber chainId syncing gasPrice maxPriorityFeePerGas feeHistory baseFee blobBaseFee getBalance getCode getStorageAt
+  eth: `blockNumber chainId syncing gasPrice maxPriorityFeePerGas feeHistory baseFee blobBaseFee getBalance getCode getProof getStorageAt
     getTransactionCount getBlockByHash getBlockByNumber getBlockTransactionCountByHash getBlockTransactionCountByNumber getBlockReceipts
     getTransactionByHash getTransactionByBlockHashAndIndex getTransactionByBlockNumberAndIndex getTransactionReceipt getLogs call
     estimateGas sendRawTransaction`,

@@ -1,24 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { RpcError } from '../../ts/rpc/errors.ts'
-import { METHODS } from '../../ts/rpc/table.ts'
-import { fakeCore, PLAIN_RULES } from './fake-core.ts'
+import { asked } from './asked.ts'
 
 const A = `0x${'aa'.repeat(20)}`
 const HASH = `0x${'ab'.repeat(32)}`
-
-/** What a method asks of the core, or what it refuses with. */
-async function asked(name: string, ...params: unknown[]): Promise<unknown> {
-  const method = METHODS.find((m) => m.name === name)
-  if (method === undefined) throw new Error(`no method ${name}`)
-  const core = fakeCore({ intermediateRoots: '[]', storageRangeAt: '{}', getBadBlocks: '[]', traceStateAccess: '{}' })
-  try {
-    await method.call({ core, namespaces: [], clientVersion: '', ...PLAIN_RULES }, params)
-  } catch (e) {
-    if (e instanceof RpcError) return [e.code, e.message]
-    throw e
-  }
-  return core.asked[0]?.[1]
-}
 
 describe('debug_traceCall', () => {
   it('takes overrides and index out of the configuration', async () => {

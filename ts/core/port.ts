@@ -26,6 +26,7 @@ export interface Operations {
   getBalance: { address: Hex; block: BlockRef | undefined }
   getCode: { address: Hex; block: BlockRef | undefined }
   getStorageAt: { address: Hex; slot: Hex; block: BlockRef | undefined }
+  getProof: { address: Hex; slots: readonly ProofSlot[]; block: BlockRef }
   getTransactionCount: { address: Hex; block: BlockRef | undefined }
   getBlockByNumber: { block: BlockNumber; full: boolean }
   getBlockByHash: { hash: Hex; full: boolean }
@@ -48,6 +49,12 @@ export interface Operations {
   storageRangeAt: { block: BlockRef; txIndex: Hex; address: Hex; keyStart: Hex; maxResult: Hex }
   getBadBlocks: undefined
   traceStateAccess: { hash: Hex }
+}
+
+/** A slot to prove; `whole`: the answer names it by 32 bytes and not by a quantity. */
+export interface ProofSlot {
+  readonly slot: Hex
+  readonly whole: boolean
 }
 
 /** What `call` and `estimateGas` take. */

@@ -35,6 +35,7 @@ import { getBlockTransactionCountByHash } from './methods/eth/getBlockTransactio
 import { getBlockTransactionCountByNumber } from './methods/eth/getBlockTransactionCountByNumber.ts'
 import { getCode } from './methods/eth/getCode.ts'
 import { getLogs } from './methods/eth/getLogs.ts'
+import { getProof } from './methods/eth/getProof.ts'
 import { getStorageAt } from './methods/eth/getStorageAt.ts'
 import { getTransactionByBlockHashAndIndex } from './methods/eth/getTransactionByBlockHashAndIndex.ts'
 import { getTransactionByBlockNumberAndIndex } from './methods/eth/getTransactionByBlockNumberAndIndex.ts'
@@ -66,6 +67,7 @@ export const METHODS: readonly Method[] = [
   getBlockTransactionCountByNumber,
   getCode,
   getLogs,
+  getProof,
   getStorageAt,
   getTransactionByBlockHashAndIndex,
   getTransactionByBlockNumberAndIndex,

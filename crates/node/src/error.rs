@@ -304,6 +304,7 @@ impl From<StateError> for NodeError {
             StateError::NotRetained { height, oldest, newest } => {
                 Self::NotRetained { height, oldest, newest }
             }
+            StateError::TooFarBack { .. } => Self::LimitExceeded { message: error.to_string() },
             other => Self::Store { message: other.to_string() },
         }
     }

@@ -68,6 +68,15 @@ pub enum Request {
         #[serde(default)]
         block: Option<BlockRef>,
     },
+    /// An account and some of its slots with the nodes that prove them.
+    GetProof {
+        /// Account.
+        address: Address,
+        /// Slots, in the order of the answer.
+        slots: Vec<ProofSlot>,
+        /// State after this block.
+        block: BlockRef,
+    },
     /// An account's nonce; `pending` counts what waits in the pool.
     GetTransactionCount {
         /// Account.
@@ -230,12 +239,23 @@ impl Request {
                 | Self::EstimateGas { .. }
                 | Self::GetLogs { .. }
                 | Self::FeeHistory { .. }
+                | Self::GetProof { .. }
                 | Self::SendRawTransaction { .. }
                 | Self::IntermediateRoots { .. }
                 | Self::TraceStateAccess { .. }
                 | Self::StorageRangeAt { .. }
         )
     }
+}
+
+/// A slot to prove.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProofSlot {
+    /// The slot.
+    pub slot: U256,
+    /// Whether the answer names it by 32 bytes, as it was asked for, and not by a quantity.
+    pub whole: bool,
 }
 
 /// Most topic positions in a filter: the EVM has `LOG4`.

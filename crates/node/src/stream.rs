@@ -406,7 +406,10 @@ mod tests {
         let written = (0..).find(|_| sender.write(&chunk).is_err());
         assert_eq!(written, Some(CHUNKS_WAITING));
         sender.finish(Err(NodeError::Trace { message: "given up".into() }));
-        assert!(matches!(stream.next(), Err(NodeError::Trace { .. })), "nothing was sent: the error stands alone");
+        assert!(
+            matches!(stream.next(), Err(NodeError::Trace { .. })),
+            "nothing was sent: the error stands alone"
+        );
         assert!(stream.next().expect("over").is_none());
     }
 

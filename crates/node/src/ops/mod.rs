@@ -7,6 +7,7 @@ mod chain;
 mod fees;
 mod logs;
 pub(crate) mod profile;
+mod proof;
 mod raw;
 mod receipts;
 mod roots;
@@ -44,6 +45,7 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
         Request::GetBalance { address, block } => state::balance(home, &address, block),
         Request::GetCode { address, block } => state::code(home, &address, block),
         Request::GetStorageAt { address, slot, block } => state::storage_at(home, &address, &slot, block),
+        Request::GetProof { address, slots, block } => proof::of_account(home, &address, &slots, block),
         Request::GetTransactionCount { address, block } => state::transaction_count(home, &address, block),
         Request::GetBlockByNumber { block, full } => blocks::by_number(home, block, full),
         Request::GetBlockByHash { hash, full } => blocks::by_hash(home, &hash, full),

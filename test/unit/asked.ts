@@ -1,0 +1,19 @@
+import { RpcError } from '../../ts/rpc/errors.ts'
+import { METHODS } from '../../ts/rpc/table.ts'
+import { fakeCore, PLAIN_RULES } from './fake-core.ts'
+
+const REPLIES = { intermediateRoots: '[]', storageRangeAt: '{}', getBadBlocks: '[]', traceStateAccess: '{}', getProof: '{}' }
+
+/** What a method asks of the core, or what it refuses with. */
+export async function asked(name: string, ...params: unknown[]): Promise<unknown> {
+  const method = METHODS.find((m) => m.name === name)
+  if (method === undefined) throw new Error(`no method ${name}`)
+  const core = fakeCore(REPLIES)
+  try {
+    await method.call({ core, namespaces: [], clientVersion: '', ...PLAIN_RULES }, params)
+  } catch (e) {
+    if (e instanceof RpcError) return [e.code, e.message]
+    throw e
+  }
+  return core.asked[0]?.[1]
+}
