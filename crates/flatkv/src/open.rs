@@ -36,7 +36,7 @@ use std::{
 };
 
 /// Format of the store that this version writes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Blocks replayed in one batch, for which the trie is brought up to date once.
 const REPLAY_BLOCKS: usize = 512;
 /// Bytes of a batch at which a replay writes it.
@@ -137,12 +137,26 @@ fn check_format(db: &Db, kind: CommitmentKind) -> Result<(), FlatKvError> {
     if found > FORMAT {
         return Err(FlatKvError::NewerFormat { found, supported: FORMAT });
     }
+    if found < FORMAT {
+        migrate(db)?;
+    }
     let home = db.get(Family::Metadata, meta::COMMITMENT)?.ok_or_else(|| corrupt("commitment"))?;
     let (home, asked) = (String::from_utf8_lossy(&home).into_owned(), kind.to_string());
     if home != asked {
         return Err(FlatKvError::Commitment { home, asked });
     }
     Ok(())
+}
+
+/// Makes format 2 of format 1, whose rows and records all read as they are: it had no rows in `legacy` and pruned nothing.
+fn migrate(db: &Db) -> Result<(), FlatKvError> {
+    let mut batch = db.batch()?;
+    if let Some(oldest) = db.number(meta::OLDEST)? {
+        batch.put(Family::Metadata, meta::PRUNED, &oldest.to_be_bytes());
+    }
+    batch.put(Family::Metadata, meta::FORMAT, &FORMAT.to_be_bytes());
+    batch.write()?;
+    Ok(db.flush(true)?)
 }
 
 /// The last record whose table positions verify. Nothing that was synced may be given up for it.
@@ -291,8 +305,21 @@ impl<'m> Replay<'m> {
         }
         match (self.head, to) {
             (Some(head), Some(to)) if head.height > to && to >= self.oldest => self.unwind(head, to),
+            (_, None) => self.raise_oldest(&scan.records),
             _ => Ok(()),
         }
+    }
+
+    /// Also blocks that were unwound have raised the oldest height, and it never falls.
+    fn raise_oldest(&mut self, records: &[Found]) -> Result<(), FlatKvError> {
+        let raised = records.iter().map(|found| found.head.oldest).max().unwrap_or(0);
+        if raised <= self.oldest {
+            return Ok(());
+        }
+        self.oldest = raised;
+        let mut batch = self.db.batch()?;
+        batch.put(Family::Metadata, meta::OLDEST, &raised.to_be_bytes());
+        Ok(batch.write()?)
     }
 
     fn follow_told(&mut self, scan: &Scan, told: &Told<'_>, top: Height) -> Result<(), FlatKvError> {

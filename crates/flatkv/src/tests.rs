@@ -213,7 +213,7 @@ fn a_newer_format_is_refused() {
     batch.write().unwrap();
     drop(kv);
     let error = open(dir.path(), CommitmentKind::Mpt).err().unwrap();
-    assert!(matches!(error, FlatKvError::NewerFormat { found: 9, supported: 1 }), "{error}");
+    assert!(matches!(error, FlatKvError::NewerFormat { found: 9, supported: 2 }), "{error}");
 }
 
 #[test]

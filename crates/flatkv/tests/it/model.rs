@@ -2,7 +2,9 @@
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_trie::TrieAccount;
-use hearth_flatkv::{Commit, CommitmentKind, FlatKv, FlatKvError, Fsync, IndexWrite, JoinedTables, Options};
+use hearth_flatkv::{
+    Commit, CommitmentKind, FlatKv, FlatKvError, Fsync, IndexWrite, JoinedTables, Options, RowWrite,
+};
 use hearth_primitives::{
     Account, AccountChange, Changeset, Height, RootTracker, SlotChange, StateError, StateReader,
 };
@@ -15,6 +17,7 @@ use std::{
 
 pub const ACCOUNTS: u64 = 12;
 pub const SLOTS: u64 = 16;
+pub const LEGACY_KEYS: u64 = 8;
 /// Height of the first block of every model chain; not zero, as for a recorded block.
 pub const BASE: Height = 7;
 
@@ -40,6 +43,7 @@ impl Random {
 pub struct World {
     pub accounts: BTreeMap<Address, (Account, BTreeMap<U256, U256>)>,
     pub index: BTreeMap<Vec<u8>, Vec<u8>>,
+    pub legacy: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
 #[derive(Clone)]
@@ -49,6 +53,8 @@ pub struct Block {
     pub parent: B256,
     pub changes: Changeset,
     pub index: Vec<IndexWrite>,
+    /// Rows of the data DB `legacy`; only in the parts of a block that is applied.
+    pub legacy: Vec<RowWrite>,
     pub world: World,
 }
 
@@ -61,6 +67,11 @@ pub fn slot(n: u64) -> U256 {
     if n.is_multiple_of(2) { U256::from(n) } else { U256::MAX - U256::from(n) }
 }
 
+/// Keys that are prefixes of each other, so that what separates them is the store's doing.
+pub fn legacy_key(n: u64) -> Vec<u8> {
+    vec![0xff; n as usize + 1]
+}
+
 impl Block {
     /// The first block; its world comes from the seed.
     pub fn base(seed: u64) -> Self {
@@ -70,6 +81,39 @@ impl Block {
     /// A block on top of another.
     pub fn next(&self, seed: u64) -> Self {
         Self::on(&self.world, self.height + 1, self.hash, seed)
+    }
+
+    /// A block on top of another in several parts, each on top of the one before, to be applied one by one. The last one
+    /// has the block's hash and world.
+    pub fn parts(top: Option<&Self>, seeds: &[u64]) -> Vec<Self> {
+        let (mut world, height, parent) = match top {
+            Some(top) => (top.world.clone(), top.height + 1, top.hash),
+            None => (World::default(), BASE, B256::repeat_byte(0xba)),
+        };
+        let (mut parts, mut index) = (Vec::new(), Vec::new());
+        for seed in seeds {
+            let mut part = Self::on(&world, height, parent, *seed);
+            part.write_legacy(*seed);
+            index.append(&mut part.index);
+            part.index = index.clone();
+            world = part.world.clone();
+            parts.push(part);
+        }
+        parts
+    }
+
+    fn write_legacy(&mut self, seed: u64) {
+        let mut random = Random(seed ^ 0x1e9a_c100);
+        for _ in 0..random.below(5) {
+            let n = random.below(LEGACY_KEYS);
+            // Of several writes to one key in one part the last one counts.
+            let value = (random.below(3) > 0).then(|| random.next().to_be_bytes()[..5].to_vec());
+            match &value {
+                Some(value) => drop(self.world.legacy.insert(legacy_key(n), value.clone())),
+                None => drop(self.world.legacy.remove(&legacy_key(n))),
+            }
+            self.legacy.push(RowWrite { key: legacy_key(n), value });
+        }
     }
 
     fn on(world: &World, height: Height, parent: B256, seed: u64) -> Self {
@@ -96,7 +140,7 @@ impl Block {
             }
         }
         let hash = keccak256([parent.as_slice(), &height.to_be_bytes(), &seed.to_be_bytes()].concat());
-        Self { height, hash, parent, changes, index, world: after }
+        Self { height, hash, parent, changes, index, legacy: Vec::new(), world: after }
     }
 
     /// Commits the block; `session`: through a trie session of the caller's.
@@ -266,17 +310,19 @@ impl JoinedTables for Tables {
 /// A home in a folder of its own.
 pub struct Home {
     pub dir: tempfile::TempDir,
+    /// As [`Options::history_blocks`].
+    pub history_blocks: u64,
     pub kind: CommitmentKind,
     pub tables: Arc<Tables>,
 }
 
 impl Home {
     pub fn new(kind: CommitmentKind) -> Self {
-        Self { dir: temp_dir(), kind, tables: Arc::default() }
+        Self { dir: temp_dir(), history_blocks: 0, kind, tables: Arc::default() }
     }
 
     pub fn options(&self) -> Options {
-        options(self.dir.path(), self.kind)
+        Options { history_blocks: self.history_blocks, ..options(self.dir.path(), self.kind) }
     }
 
     pub fn open(&self) -> Result<Arc<FlatKv>, FlatKvError> {
@@ -285,7 +331,8 @@ impl Home {
 
     /// The home as a kill would leave it now: what RocksDB has in memory is not in the copy.
     pub fn killed(&self) -> Self {
-        let copy = Self { tables: self.tables.copy(), ..Self::new(self.kind) };
+        let copy =
+            Self { tables: self.tables.copy(), history_blocks: self.history_blocks, ..Self::new(self.kind) };
         copy_dir(self.dir.path(), copy.dir.path());
         copy
     }
@@ -353,18 +400,35 @@ pub fn check(kv: &Arc<FlatKv>, chain: &[Block], kind: CommitmentKind) {
         assert_eq!(head.commitment, top.world.root());
     }
     assert_eq!(kv.oldest(), Some(BASE));
-    for block in chain {
-        block.world.check(&kv.at(block.height).unwrap(), block.height).unwrap();
+    check_from(kv, chain, BASE);
+}
+
+/// Compares the store with a chain at every height from the oldest one on; below it says so.
+pub fn check_from(kv: &Arc<FlatKv>, chain: &[Block], oldest: Height) {
+    let top = &chain[chain.len() - 1];
+    assert_eq!(kv.oldest(), Some(oldest));
+    let kept = &chain[(oldest - BASE) as usize..];
+    for block in kept {
+        let view = kv.at(block.height).unwrap();
+        block.world.check(&view, block.height).unwrap();
+        for key in (0..LEGACY_KEYS).map(legacy_key) {
+            assert_eq!(
+                view.legacy(&key).unwrap().as_ref(),
+                block.world.legacy.get(&key),
+                "at {}",
+                block.height
+            );
+        }
     }
-    for pair in chain.windows(2) {
+    for pair in kept.windows(2) {
         pair[0].world.check(&kv.before(pair[1].height).unwrap(), pair[0].height).unwrap();
     }
-    assert!(kv.before(BASE).is_err() && kv.before(top.height + 1).is_err());
+    assert!(kv.before(oldest).is_err() && kv.before(top.height + 1).is_err());
     let index: BTreeMap<_, _> = kv.index_range(&[], &[0xff], usize::MAX).unwrap().into_iter().collect();
     assert_eq!(index, top.world.index);
-    for height in [BASE - 1, top.height + 1] {
+    for height in [oldest - 1, top.height + 1] {
         let answer = kv.at(height).err().map(|error| error.to_string());
-        let expected = StateError::NotRetained { height, oldest: BASE, newest: top.height };
+        let expected = StateError::NotRetained { height, oldest, newest: top.height };
         assert_eq!(answer, Some(expected.to_string()));
     }
 }
