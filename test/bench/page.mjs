@@ -8,6 +8,7 @@ import { printed } from './stats.mjs'
 const WHAT = {
   import:
     'Whole commands, process start to process end, on fresh homes. Our command executes, verifies every root and commits each block to disk.',
+  logs: 'Requests over HTTP on two chains that a seeded generator writes through the ledger; each question has 100 logs in 100 blocks as its answer, and each of a row asks for others. Cold: fresh nodes, pages of the files dropped before each question.',
   metrics:
     'What metrics cost. Recordings and pages are in processor time of the process, so that other programs do not count; requests a second are of three nodes in turn, one with metrics and two without, so that the last row is what two equal nodes differ by.',
   trace:

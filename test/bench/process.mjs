@@ -58,10 +58,10 @@ export function run(command, args) {
 }
 
 /** `hearth start` on a home that has its chain. */
-export async function serveHearth(home) {
+export async function serveHearth(home, settings = []) {
   const [port, ws, metrics] = [await freePort(), await freePort(), await freePort()]
   const ports = [`--evm.http_port=${port}`, `--evm.ws_port=${ws}`, `--metrics.port=${metrics}`]
-  return started(process.execPath, [HEARTH, 'start', '--home', home, ...ports], port)
+  return started(process.execPath, [HEARTH, 'start', '--home', home, ...ports, ...settings], port)
 }
 
 /** Resident memory of a process in MiB, now (`VmRSS`) or at its peak (`VmHWM`); undefined where the system does not say. */

@@ -10,6 +10,7 @@ export interface DbTasks {
   ls: { args: Roots; report: TableList }
   tableInfo: { args: Roots & { readonly table?: string | undefined }; report: readonly TableInfo[] }
   scrub: { args: Roots & { readonly table?: string | undefined }; report: readonly ScrubReport[] }
+  rebase: { args: Roots & { readonly to: readonly string[]; readonly table?: string | undefined }; report: RebaseReport }
   prune: { args: Roots & { readonly table: string; readonly floor: number }; report: PruneReport }
 }
 
@@ -53,6 +54,14 @@ export interface ScrubReport {
   readonly damaged: number
   /** The first of the damaged places, each with its file and offset. */
   readonly damage: readonly string[]
+}
+
+/** What a rebase did. */
+export interface RebaseReport {
+  /** The folders that have the tables now. */
+  readonly roots: readonly string[]
+  readonly filesMoved: number
+  readonly bytesMoved: number
 }
 
 /** What pruning a table did. */

@@ -239,6 +239,11 @@ impl Ledger {
         Ok(Some(block))
     }
 
+    /// Lowest heights whose blocks and whose receipts are kept: 0 where nothing was ever pruned.
+    pub fn floors(&self) -> (Height, Height) {
+        (self.tables.blocks.floor(), self.tables.receipts.floor())
+    }
+
     /// The header of a block of any branch.
     ///
     /// # Errors

@@ -41,6 +41,7 @@ mod pages;
 pub mod planted;
 #[cfg(not(feature = "planted"))]
 mod planted;
+mod rebase;
 mod recover;
 mod retention;
 mod run;
@@ -61,6 +62,7 @@ pub use options::{
     Compression, Keys, MAX_GROUP_KEYS, MAX_KEY_BYTES, MAX_SEGMENT_BYTES, MAX_SEQUENCE_KEY_BYTES, MAX_SHARDS,
     MAX_VALUE_BYTES, StoreOptions, TableOptions,
 };
+pub use rebase::RebaseReport;
 pub use scrub::ScrubReport;
 pub use store::Littable;
 pub use table::{Group, Table, TableInfo};

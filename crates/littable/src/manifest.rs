@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 4] = *b"HLMF";
 const VERSION: u16 = 1;
-const MANIFEST_FILE: &str = "littable.manifest";
+/// Name of the manifest of a root.
+pub(crate) const MANIFEST_FILE: &str = "littable.manifest";
 /// Name of the lock file of a root.
 pub(crate) const LOCK_FILE: &str = "littable.lock";
 
@@ -124,6 +125,21 @@ pub(crate) fn settle_roots(
         doc::replace(disk, &path.join(MANIFEST_FILE), MAGIC, VERSION, &manifest.encode())?;
     }
     Ok(list.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Writes manifests into the roots of `keep` that name no others any more. `roots` are all of the store, in its order.
+pub(crate) fn keep_roots(disk: &dyn Disk, roots: &[PathBuf], keep: &[PathBuf]) -> Result<(), LittError> {
+    let mut kept = Vec::new();
+    for path in roots.iter().filter(|path| keep.contains(path)) {
+        let missing = || LittError::ForeignRoot { path: path.clone(), why: "it has no manifest" };
+        kept.push((Manifest::read(disk, path)?.ok_or_else(missing)?, path));
+    }
+    let list: Vec<_> = kept.iter().map(|(manifest, path)| (manifest.root, (*path).clone())).collect();
+    for (manifest, path) in kept {
+        let manifest = Manifest { roots: list.clone(), ..manifest };
+        doc::replace(disk, &path.join(MANIFEST_FILE), MAGIC, VERSION, &manifest.encode())?;
+    }
+    Ok(())
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -208,6 +208,11 @@ impl Littable {
         Ok((dirs[0].clone(), state))
     }
 
+    /// The roots in the store's order.
+    pub(crate) fn roots(&self) -> &[PathBuf] {
+        &self.inner.roots
+    }
+
     /// Names of the tables on disk, sorted.
     ///
     /// # Errors

@@ -170,6 +170,16 @@ pub enum NodeError {
         /// Newest height with state.
         newest: Height,
     },
+    /// Blocks or receipts below the floor that an operator has set.
+    #[error("block {height} was pruned: {what} are kept from block {floor} on")]
+    Pruned {
+        /// Height asked for.
+        height: Height,
+        /// `blocks` or `receipts`.
+        what: &'static str,
+        /// Lowest height that is kept.
+        floor: Height,
+    },
     /// State is kept along the canonical chain alone, and this block is not on it.
     #[error("state at height {height} is not available: block {hash} is not on the canonical chain")]
     StateNotCanonical {
@@ -250,7 +260,7 @@ impl NodeError {
             Self::Unsupported { .. } => "unsupported",
             Self::Pool(_) => "transaction_rejected",
             Self::TransactionDecode { .. } => "transaction_decode",
-            Self::NotRetained { .. } | Self::StateNotCanonical { .. } => "not_retained",
+            Self::NotRetained { .. } | Self::StateNotCanonical { .. } | Self::Pruned { .. } => "not_retained",
             Self::Execution { .. } => "execution",
             Self::Trace { .. } => "trace",
             Self::Cancelled => "cancelled",

@@ -13,6 +13,7 @@ mod ops;
 mod replay;
 mod request;
 mod resolve;
+pub mod scripts;
 mod stream;
 mod trace;
 mod workers;

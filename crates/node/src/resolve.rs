@@ -32,13 +32,20 @@ impl OpenHome {
 
     /// Receipts and senders of a block that is there.
     pub(crate) fn receipts_of(&self, block: &StoredBlock) -> Result<Arc<StoredReceipts>, NodeError> {
+        self.check_receipts(block)?;
         self.chain().ledger().receipts(&block.hash)?.ok_or_else(|| NodeError::Store {
             message: format!("receipts of block {} are missing from the ledger", block.hash),
         })
     }
 
+    fn check_receipts(&self, block: &StoredBlock) -> Result<(), NodeError> {
+        let (height, (_, floor)) = (block.number(), self.chain().ledger().floors());
+        if height < floor { Err(NodeError::Pruned { height, what: "receipts", floor }) } else { Ok(()) }
+    }
+
     /// Senders of the transactions of a block that is there.
     pub(crate) fn senders_of(&self, block: &StoredBlock) -> Result<Arc<Vec<Address>>, NodeError> {
+        self.check_receipts(block)?;
         self.chain().ledger().senders(&block.hash)?.ok_or_else(|| NodeError::Store {
             message: format!("receipts of block {} are missing from the ledger", block.hash),
         })
@@ -76,6 +83,10 @@ impl OpenHome {
 
     /// A canonical block by height. Below the base of a home that began in the middle only hashes may be known.
     pub(crate) fn canonical(&self, height: Height) -> Result<Option<Arc<StoredBlock>>, NodeError> {
+        let (floor, _) = self.chain().ledger().floors();
+        if height < floor {
+            return Err(NodeError::Pruned { height, what: "blocks", floor });
+        }
         Ok(self.chain().ledger().canonical_block(height)?)
     }
 

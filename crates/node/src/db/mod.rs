@@ -51,6 +51,17 @@ pub enum DbTask {
         /// Lowest number (height) that is kept.
         floor: u64,
     },
+    /// Moves everything into some folders, and forgets the others.
+    Rebase {
+        /// As in `Ls`.
+        #[serde(default)]
+        roots: Vec<PathBuf>,
+        /// Folders that stay or are new.
+        to: Vec<PathBuf>,
+        /// The only table to move; no folder is forgotten then.
+        #[serde(default)]
+        table: Option<String>,
+    },
 }
 
 impl DbTask {
@@ -64,6 +75,9 @@ impl DbTask {
             Self::Ls { roots } => report(stores(roots).ls()?),
             Self::TableInfo { roots, table } => report(stores(roots).info(table.as_deref())?),
             Self::Scrub { roots, table } => report(stores(roots).scrub(table.as_deref(), control)?),
+            Self::Rebase { roots, to, table } => {
+                report(stores(roots).rebase(to, table.as_deref(), control)?)
+            }
             Self::Prune { roots, table, floor } => report(stores(roots).prune(table, *floor)?),
         }
     }

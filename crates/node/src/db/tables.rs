@@ -3,7 +3,7 @@
 use crate::jobs::{Job, JobControl, JobError, JobProgress};
 use hearth_chain::{ChainError, HomePaths};
 use hearth_ledger::LedgerError;
-use hearth_littable::{LittError, Littable, ScrubReport, StoreOptions, Table, TableInfo};
+use hearth_littable::{LittError, Littable, RebaseReport, ScrubReport, StoreOptions, Table, TableInfo};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,6 +37,12 @@ pub enum TablesError {
         /// Highest number of a record.
         highest: u64,
     },
+    /// A home's ledger is always opened in its own folder too.
+    #[error("{} must stay: a node opens the ledger there; name it with --to", ledger.display())]
+    LedgerLeaves {
+        /// The folder.
+        ledger: PathBuf,
+    },
     /// The table's records have no numbers, so that no floor applies to them.
     #[error("the records of table {table} have no numbers: they are not pruned by height")]
     NoNumbers {
@@ -48,6 +54,8 @@ pub enum TablesError {
 /// A littable to work on.
 pub(super) struct Store {
     roots: Vec<PathBuf>,
+    /// The ledger's own folder, where the littable is that of a home.
+    ledger: Option<PathBuf>,
     allow_network_fs: bool,
 }
 
@@ -111,11 +119,21 @@ pub(super) struct Pruned {
     bytes_after: u64,
 }
 
+/// What a rebase did.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Rebased {
+    roots: Vec<PathBuf>,
+    files_moved: u64,
+    bytes_moved: u64,
+}
+
 impl Store {
     pub fn new(job: &Job, roots: &[PathBuf]) -> Self {
-        let ledger = || [vec![HomePaths::new(&job.home).ledger()], job.littable.extra_roots.clone()].concat();
-        let roots = if roots.is_empty() { ledger() } else { roots.to_vec() };
-        Self { roots, allow_network_fs: job.littable.allow_network_fs }
+        let ledger = roots.is_empty().then(|| HomePaths::new(&job.home).ledger());
+        let extra: &[PathBuf] = if ledger.is_some() { &job.littable.extra_roots } else { roots };
+        let roots = ledger.iter().chain(extra).cloned().collect();
+        Self { roots, ledger, allow_network_fs: job.littable.allow_network_fs }
     }
 
     pub fn ls(&self) -> Result<Listed, JobError> {
@@ -166,6 +184,29 @@ impl Store {
         let segments_removed = table.collect().map_err(failed)?;
         let (floor, bytes_after) = (table.floor(), table.size());
         Ok(Pruned { table: name.to_owned(), floor, segments_removed, bytes_before, bytes_after })
+    }
+
+    pub fn rebase(
+        &self,
+        to: &[PathBuf],
+        table: Option<&str>,
+        control: &JobControl,
+    ) -> Result<Rebased, JobError> {
+        if let Some(ledger) = self.ledger.as_ref().filter(|ledger| !to.contains(ledger)) {
+            return Err(TablesError::LedgerLeaves { ledger: ledger.clone() }.into());
+        }
+        let store = self.read()?;
+        table.map_or(Ok(()), |table| known(&store, table))?;
+        drop(store);
+        let seen = &mut |report: &RebaseReport| {
+            let (done, total) = (report.bytes, report.total);
+            control.report(JobProgress { done, total, ..JobProgress::default() });
+            control.check().is_ok()
+        };
+        let report = Littable::rebase(self.options(), to, table, seen).map_err(failed)?;
+        control.check()?;
+        let roots = if table.is_none() { to.to_vec() } else { self.roots.clone() };
+        Ok(Rebased { roots, files_moved: report.files, bytes_moved: report.bytes })
     }
 
     fn options(&self) -> StoreOptions {

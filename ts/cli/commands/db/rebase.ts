@@ -1,0 +1,38 @@
+// hearth db rebase: moves the tables into other folders, and forgets those that are left. No node may run on the home.
+import path from 'node:path'
+import { UsageError } from '../../args.ts'
+import type { Command } from '../../command.ts'
+import { homeOf } from '../../home.ts'
+import { rootsOf, runTask, TABLE_FLAGS } from './task.ts'
+import { bytesText } from './text.ts'
+
+export const rebase: Command = {
+  name: 'rebase',
+  doc: 'Move the tables out of folders that are to go, into those that stay or are new. The node must be stopped.',
+  flags: {
+    ...TABLE_FLAGS,
+    to: {
+      value: 'DIR',
+      many: true,
+      doc: 'A folder that has the tables afterwards, once for each. Those of before that are not named are left.',
+    },
+    table: { value: 'T', doc: 'Move this table alone. No folder is forgotten then.' },
+  },
+  async run(parsed, terminal) {
+    const to = (parsed.lists.get('to') ?? []).map((dir) => path.resolve(dir))
+    if (to.length === 0) throw new UsageError('--to is missing')
+    const roots = rootsOf(parsed)
+    const own = path.join(homeOf(parsed), 'data', 'ledger')
+    return runTask(
+      parsed,
+      terminal,
+      'rebase',
+      { roots, to, table: parsed.flags.get('table') },
+      ({ filesMoved, bytesMoved, roots: now }) => {
+        const extra = now.filter((root) => root !== own)
+        const remember = roots.length > 0 ? '' : `; the setting is now littable.extra_roots = ${JSON.stringify(extra)}`
+        return `moved ${filesMoved} files (${bytesText(bytesMoved)}) into ${now.join(', ')}${remember}\n`
+      },
+    )
+  },
+}
