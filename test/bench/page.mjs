@@ -6,8 +6,12 @@ import { ROOT } from '../../native/setup/env.mjs'
 import { printed } from './stats.mjs'
 
 const WHAT = {
+  flatkv:
+    'The state store beside bare RocksDB with the same families, options and build, log off on both sides, flushes and compactions inside the time; reads beside bare Gets, history beside itself. Blocks are 1,024 token transfers over a million accounts.',
   import:
     'Whole commands, process start to process end, on fresh homes. Our command executes, verifies every root and commits each block to disk.',
+  littable:
+    'The segment store beside write(2) and fdatasync(2), RocksDB and BlobDB, a sync every 32 MiB on every side; reads beside pread(2).',
   logs: 'Requests over HTTP on two chains that a seeded generator writes through the ledger; each question has 100 logs in 100 blocks as its answer, and each of a row asks for others. Cold: fresh nodes, pages of the files dropped before each question.',
   metrics:
     'What metrics cost. Recordings and pages are in processor time of the process, so that other programs do not count; requests a second are of three nodes in turn, one with metrics and two without, so that the last row is what two equal nodes differ by.',

@@ -1,5 +1,6 @@
 // `npm run bench -- NAME… [--write]`: measures in pairs within one run, ours and theirs, and prints losing rows too.
 // `--write` puts the tables into docs/benchmarks.md.
+import { flatkvBench, littableBench } from './cargo.mjs'
 import { importBench } from './import.mjs'
 import { logsBench } from './logs.mjs'
 import { metricsBench } from './metrics.mjs'
@@ -7,7 +8,14 @@ import { writePage } from './page.mjs'
 import { traceBench } from './trace.mjs'
 
 /** Benches by name. */
-const BENCHES = { import: importBench, logs: logsBench, metrics: metricsBench, trace: traceBench }
+const BENCHES = {
+  flatkv: flatkvBench,
+  import: importBench,
+  littable: littableBench,
+  logs: logsBench,
+  metrics: metricsBench,
+  trace: traceBench,
+}
 
 const names = process.argv.slice(2).filter((a) => !a.startsWith('-'))
 const unknown = names.filter((n) => !(n in BENCHES))
