@@ -45,6 +45,14 @@ impl Table {
     /// # Errors
     /// [`LittError::Io`] where a file cannot be read. Damage is no error; it is in the report.
     pub fn scrub(&self) -> Result<ScrubReport, LittError> {
+        self.scrub_with(&mut |_| true)
+    }
+
+    /// As [`Table::scrub`]; `seen` is told after each segment, and where it says false the rest is left out.
+    ///
+    /// # Errors
+    /// As [`Table::scrub`].
+    pub fn scrub_with(&self, seen: &mut dyn FnMut(&ScrubReport) -> bool) -> Result<ScrubReport, LittError> {
         let mut report = ScrubReport::default();
         for lane in &self.lanes {
             let indexes: Vec<u32> = lane.state.read().segments.keys().copied().collect();
@@ -70,6 +78,9 @@ impl Table {
                 match self.scrub_segment(lane, &segment, file, end, summary, &mut report) {
                     Err(error @ LittError::Corrupt { .. }) => report.note(error),
                     result => result?,
+                }
+                if !seen(&report) {
+                    return Ok(report);
                 }
             }
             self.scrub_runs(lane, &mut report)?;

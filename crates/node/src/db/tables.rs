@@ -161,10 +161,14 @@ impl Store {
         let total = tables.iter().map(|table| table.size()).sum();
         let (mut done, mut reports) = (0, Vec::new());
         for table in tables {
-            let report = table.scrub().map_err(failed)?;
-            done += table.size();
-            control.report(JobProgress { done, total, ..JobProgress::default() });
+            let seen = &mut |report: &ScrubReport| {
+                let done = done + report.bytes;
+                control.report(JobProgress { done, total, ..JobProgress::default() });
+                control.check().is_ok()
+            };
+            let report = table.scrub_with(seen).map_err(failed)?;
             control.check()?;
+            done += table.size();
             reports.push(scrubbed(table.name(), &report));
         }
         Ok(reports)
