@@ -168,6 +168,14 @@ impl SimDisk {
         Self::from_state(self.lock_state().killed())
     }
 
+    /// Gives a file one more name, as link(2) does.
+    ///
+    /// # Errors
+    /// `NotFound`, `AlreadyExists`, or `IsADirectory` where `from` is a folder.
+    pub fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.enter(Call::Create, to)?.link(from, to)
+    }
+
     /// Every file below a folder, sorted.
     ///
     /// # Errors

@@ -257,6 +257,18 @@ impl State {
         Ok(id)
     }
 
+    /// Gives a file one more name.
+    pub(super) fn link(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        let id = self.find(from)?;
+        self.file(id)?;
+        let (dir, name) = self.place(to)?;
+        if self.lookup(dir, &name)?.is_some() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        self.change(vec![(dir, name, Some(id))]);
+        Ok(())
+    }
+
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         let ((from_dir, from_name), (to_dir, to_name)) = (self.place(from)?, self.place(to)?);
         let id = self.lookup(from_dir, &from_name)?.ok_or_else(not_found)?;

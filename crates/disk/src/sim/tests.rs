@@ -406,3 +406,17 @@ fn a_snapshot_goes_its_own_way() {
     assert_eq!(disk.read(path("/a")).unwrap(), b"b");
     assert_eq!(other.files(path("/")).unwrap(), Vec::<PathBuf>::new());
 }
+
+#[test]
+fn a_second_name_is_durable_alone_and_keeps_the_bytes() {
+    let found = outcomes("/b", |disk| {
+        let file = write(disk, "/a", &[9; 10]);
+        file.sync_all().unwrap();
+        disk.sync_dir(path("/")).unwrap();
+        disk.link(path("/a"), path("/b")).unwrap();
+        disk.remove_file(path("/a")).unwrap();
+        assert_eq!(disk.read(path("/b")).unwrap(), [9; 10]);
+        assert!(disk.link(path("/a"), path("/c")).is_err() && disk.link(path("/b"), path("/b")).is_err());
+    });
+    assert_eq!(found, BTreeSet::from([None, Some(vec![9; 10])]));
+}
