@@ -1,7 +1,10 @@
 //! A home's chain: rules, state and ledger, opened and created together.
 
 use crate::ChainError;
-use crate::home::{ChainFile, Commitment, HOME_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole};
+use crate::format;
+use crate::home::{
+    ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole,
+};
 use crate::insert::Working;
 use alloy_primitives::B256;
 use hearth_evm::{ChainSpec, Genesis};
@@ -114,7 +117,7 @@ impl Chain {
             }
         }
         let chain_id = spec.chain_id();
-        let (format, rules, commitment) = (HOME_FORMAT, RulesFrom::Genesis, Commitment::Mpt);
+        let (format, rules, commitment) = (DESCRIPTION_FORMAT, RulesFrom::Genesis, Commitment::Mpt);
         let file = ChainFile { format, rules, chain_id, commitment, base: 0, base_hash };
         write_whole(&paths.genesis(), genesis.as_bytes())?;
         file.write(&paths)?;
@@ -129,12 +132,14 @@ impl Chain {
         file: ChainFile,
         options: &ChainOptions,
     ) -> Result<Self, ChainError> {
+        format::check(&paths)?;
         let tables = Ledger::open(&paths.ledger(), &options.ledger, &options.metrics)?;
         let mut kv = Options::new(paths.state(), paths.wal(), file.commitment.into(), options.fsync);
         kv.memory_budget_bytes = options.cache_bytes;
         kv.metrics = options.metrics.clone();
         kv.kvdb_metrics = options.kvdb_metrics;
         let kv = FlatKv::open(kv, tables.clone())?;
+        format::note(&paths)?;
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
         Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working: Mutex::default() })
     }

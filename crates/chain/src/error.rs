@@ -25,7 +25,7 @@ pub enum ChainError {
         home: PathBuf,
     },
     /// The home was written by a newer version.
-    #[error("{path}: format {found} is newer than this version's {known}", path = path.display())]
+    #[error("{path}: format {found} is newer than this version's {known}: use a newer hearth", path = path.display())]
     NewerFormat {
         /// The file that says so.
         path: PathBuf,
@@ -33,6 +33,16 @@ pub enum ChainError {
         found: u32,
         /// Newest known format.
         known: u32,
+    },
+    /// The home was written by a version that is too old to be opened.
+    #[error("{home} has format {found}, and this version opens formats from {oldest} on: run `hearth db migrate --home {home}`", home = home.display())]
+    OlderFormat {
+        /// The home.
+        home: PathBuf,
+        /// Its format.
+        found: u32,
+        /// Oldest format that can be opened.
+        oldest: u32,
     },
     /// The home's description does not parse.
     #[error("{path}: {why}", path = path.display())]

@@ -9,8 +9,11 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Newest format of a home that this version reads, and the one that it writes.
-pub const HOME_FORMAT: u32 = 1;
+/// Newest format of a home that this version reads, and the one that it writes; see `format.rs`.
+pub const HOME_FORMAT: u32 = 2;
+
+/// Newest format of `config/chain.json`.
+pub(crate) const DESCRIPTION_FORMAT: u32 = 1;
 
 /// The files and folders of a home.
 #[derive(Clone, Debug)]
@@ -53,6 +56,11 @@ impl HomePaths {
     /// `data/ledger`.
     pub fn ledger(&self) -> PathBuf {
         self.home.join("data/ledger")
+    }
+
+    /// `data/FORMAT`: the format of the home.
+    pub fn format(&self) -> PathBuf {
+        self.home.join("data/FORMAT")
     }
 
     /// The last blocks that were refused.
@@ -126,8 +134,8 @@ impl ChainFile {
             |error: serde_json::Error| ChainError::BadHome { path: path.clone(), why: error.to_string() };
         // The format is looked at first: a newer one may have other fields.
         let Format { format: found } = serde_json::from_str(&text).map_err(bad)?;
-        if found > HOME_FORMAT {
-            return Err(ChainError::NewerFormat { path, found, known: HOME_FORMAT });
+        if found > DESCRIPTION_FORMAT {
+            return Err(ChainError::NewerFormat { path, found, known: DESCRIPTION_FORMAT });
         }
         serde_json::from_str(&text).map_err(bad).map(Some)
     }

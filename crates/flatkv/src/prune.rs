@@ -66,10 +66,10 @@ impl Pruner {
         let (wake, woken) = sync_channel(1);
         // What a crash left undone is done without a commit.
         let _ = wake.try_send(());
+        *core.pruning.wake.lock() = Some(wake);
         let weak = Arc::downgrade(core);
         let thread = Builder::new().name("flatkv-prune".into()).spawn(move || run(&weak, &woken));
         let thread = thread.map_err(|error| StateError::Store(format!("thread of pruning: {error}")))?;
-        *core.pruning.wake.lock() = Some(wake);
         Ok(Some(Self { core: Arc::downgrade(core), thread: Some(thread) }))
     }
 }

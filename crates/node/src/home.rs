@@ -163,6 +163,7 @@ pub(crate) fn chain_error(home: &Path, error: ChainError) -> NodeError {
         }
         error @ (ChainError::OtherChain { .. }
         | ChainError::NewerFormat { .. }
+        | ChainError::OlderFormat { .. }
         | ChainError::BadHome { .. }) => NodeError::HomeIncompatible { home, reason: error.to_string() },
         ChainError::Store(error @ (FlatKvError::Commitment { .. } | FlatKvError::NewerFormat { .. })) => {
             NodeError::HomeIncompatible { home, reason: error.to_string() }

@@ -180,6 +180,7 @@ impl JobError {
                 ChainError::NotInitialised { .. } => "home_empty",
                 ChainError::OtherChain { .. }
                 | ChainError::NewerFormat { .. }
+                | ChainError::OlderFormat { .. }
                 | ChainError::BadHome { .. } => "home_incompatible",
                 ChainError::Genesis { .. } => "genesis",
                 ChainError::Store(_) | ChainError::State(_) | ChainError::Ledger(_) => "store",

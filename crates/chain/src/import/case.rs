@@ -2,7 +2,9 @@
 //!
 //! The block is executed and checked in memory first; only a block that passes makes or touches a home.
 
-use crate::home::{ChainFile, Commitment, HOME_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole};
+use crate::home::{
+    ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole,
+};
 use crate::{Chain, ChainError, ChainOptions};
 use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
 use alloy_primitives::{B256, Bytes, U256};
@@ -76,7 +78,7 @@ impl Chain {
             number.checked_sub(1).ok_or_else(|| bad("block.number: the genesis cannot be executed"))?;
         let checked = Checked::new(&spec, &recorded)?;
         let file = ChainFile {
-            format: HOME_FORMAT,
+            format: DESCRIPTION_FORMAT,
             rules,
             chain_id: spec.chain_id(),
             commitment: Commitment::None,

@@ -6,6 +6,7 @@ mod blockchain;
 mod cases;
 mod damage;
 mod files;
+mod formats;
 mod homes;
 mod reorg;
 mod support;

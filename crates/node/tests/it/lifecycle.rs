@@ -46,7 +46,10 @@ fn a_home_that_is_open_is_refused() {
     let first = Node::open(config(home.path(), Mode::Dev)).expect("opens");
     let second = Node::open(config(home.path(), Mode::Dev)).err().expect("refused");
     assert_eq!(second.kind(), "home_in_use", "{second}");
-    assert!(second.to_string().contains(&format!("is in use by process {} on ", std::process::id())), "{second}");
+    assert!(
+        second.to_string().contains(&format!("is in use by process {} on ", std::process::id())),
+        "{second}"
+    );
     first.close().expect("closes");
     let third = Node::open(config(home.path(), Mode::Dev)).expect("free again");
     third.close().expect("closes");
