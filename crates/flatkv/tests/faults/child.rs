@@ -1,0 +1,324 @@
+//! The process that works on a home: its own side, and what the parent sees of it.
+
+use crate::{
+    model::Block,
+    preload::{Fault, Note, note, put_under},
+    story::{Step, Story},
+    tables::FileTables,
+};
+use alloy_primitives::B256;
+use hearth_flatkv::{
+    Commit, FlatKv, FlatKvError, JoinedTables,
+    planted::{Planted, Point, at_points, plant},
+    roll_back,
+};
+use hearth_primitives::Changeset;
+use std::{
+    env,
+    fs::File,
+    io::{self, BufRead, BufReader, Write},
+    os::unix::{fs::FileExt, process::ExitStatusExt},
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus, Stdio},
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
+};
+
+const WORK: &str = "HEARTH_FAULT_WORK";
+/// After this a child counts as stuck.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// SIGKILL.
+const KILLED: i32 = 9;
+
+/// What a child is to do.
+#[derive(Clone, Debug)]
+pub struct Work {
+    pub home: PathBuf,
+    pub seed: u64,
+    /// Steps that the home has already.
+    pub done: u64,
+    /// Steps to do.
+    pub steps: u64,
+    pub bug: Option<Planted>,
+}
+
+/// The bugs by number, from 1.
+pub const BUGS: [Planted; 3] = [Planted::WalBeforeTables, Planted::ChecksumIgnored, Planted::FlushBeforeSync];
+
+impl Work {
+    fn to_text(&self) -> String {
+        let bug = self.bug.and_then(|bug| BUGS.iter().position(|of| *of == bug)).map_or(0, |at| at + 1);
+        format!("{} {} {} {bug} {}", self.seed, self.done, self.steps, self.home.display())
+    }
+
+    fn from_text(text: &str) -> Self {
+        let mut parts = text.splitn(5, ' ');
+        let mut part = || parts.next().unwrap();
+        let (seed, done) = (part().parse().unwrap(), part().parse().unwrap());
+        let (steps, bug) = (part().parse().unwrap(), part().parse::<usize>().unwrap());
+        let bug = bug.checked_sub(1).map(|at| BUGS[at]);
+        Self { home: part().into(), seed, done, steps, bug }
+    }
+}
+
+/// Says something; the library under the process listens too.
+fn say(what: &str) {
+    let mut out = io::stdout().lock();
+    writeln!(out, "~{what}").and_then(|()| out.flush()).unwrap();
+}
+
+static MARK: OnceLock<File> = OnceLock::new();
+
+/// A call on a file, so that the process can be stopped where the store makes none.
+fn mark(what: &str) {
+    let mark = MARK.get().unwrap();
+    // Nobody reads it; a fault in it must not stop what is tested.
+    let _ = mark.write_at(what.as_bytes(), 0);
+}
+
+fn mark_point(point: Point) {
+    mark(match point {
+        Point::Batch => "batch",
+        Point::Prune => "prune",
+    });
+}
+
+/// The store with the table beside it.
+struct Open {
+    kv: Option<Arc<FlatKv>>,
+    tables: Arc<FileTables>,
+    home: PathBuf,
+}
+
+impl Open {
+    fn new(story: &Story, home: &Path) -> Result<Self, FlatKvError> {
+        let io = |source| FlatKvError::Io { path: home.to_owned(), source };
+        let tables = FileTables::open(home).map_err(io)?;
+        let mut open = Self { kv: None, tables, home: home.to_owned() };
+        open.open(story)?;
+        Ok(open)
+    }
+
+    fn open(&mut self, story: &Story) -> Result<(), FlatKvError> {
+        self.kv = Some(FlatKv::open(story.setup.options(&self.home), self.tables.clone())?);
+        Ok(())
+    }
+
+    fn kv(&self) -> &Arc<FlatKv> {
+        self.kv.as_ref().unwrap()
+    }
+
+    fn commit(&self, block: &Block, changes: &Changeset) -> Result<(), FlatKvError> {
+        let io = |source| FlatKvError::Io { path: self.home.join("table"), source };
+        let positions = self.tables.append(block.height, &block.hash).map_err(io)?;
+        let Block { height, hash, parent, .. } = *block;
+        let index = block.index.clone();
+        let commit = Commit { height, hash, parent, changes, trie: None, state_root: None, index, positions };
+        let kv = self.kv();
+        if kv.head().is_none() { kv.init(commit) } else { kv.commit(commit) }
+    }
+
+    /// Carries out a step that the story has taken.
+    fn step(&mut self, story: &Story, step: Step) -> Result<(), FlatKvError> {
+        let top = story.chain.last().unwrap();
+        match step {
+            Step::Commit => self.commit(top, &top.changes),
+            Step::Apply => {
+                mark("apply");
+                self.kv().apply(&top.changes, &[])?;
+                mark("apply");
+                self.commit(top, &Changeset::default())
+            }
+            Step::Unwind(to) => self.kv().unwind(to),
+            Step::Flush => self.kv().flush(),
+            Step::Snapshot => self.kv().snapshot().map(drop),
+            Step::Rollback(to, anew) => {
+                let options = story.setup.options(&self.home);
+                let anew = anew && self.kv().reach(&options, to, true).is_ok();
+                self.kv().close()?;
+                self.kv = None;
+                let tables: Arc<dyn JoinedTables> = self.tables.clone();
+                let rolled = roll_back(&options, &tables, to, anew);
+                self.open(story)?;
+                rolled.map(drop)
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "run by the tests of the suite"]
+fn works() {
+    let Ok(text) = env::var(WORK) else { return };
+    let work = Work::from_text(&text);
+    plant(work.bug);
+    let mut story = Story::after(work.seed, work.done);
+    let path = work.home.join("mark");
+    MARK.set(File::create(path).unwrap()).unwrap();
+    at_points(mark_point);
+    say("open");
+    let mut open = match Open::new(&story, &work.home) {
+        Ok(open) => open,
+        Err(error) => {
+            say(&format!("refused {error}"));
+            std::process::exit(0);
+        }
+    };
+    say(&format!("opened {}", open.kv().head().map_or(B256::ZERO, |head| head.hash)));
+    for _ in 0..work.steps {
+        let n = story.steps;
+        let next = story.next();
+        say(&format!("begin {n} {}", next.name()));
+        let before = story.chain.len();
+        let step = story.go();
+        match open.step(&story, step) {
+            Ok(()) => {
+                let head = open.kv().head().unwrap();
+                say(&format!("done {n} {}", head.commitment));
+            }
+            Err(error) => {
+                say(&format!("error {n} {}", error.to_string().replace('\n', " ")));
+                still_serves(&open, &story, &work, before);
+                break;
+            }
+        }
+    }
+    say("end");
+    // Without a close, as a process ends that is killed while nothing is under way.
+    std::process::exit(0);
+}
+
+/// After a failure reads go on, at what the head is now.
+fn still_serves(open: &Open, story: &Story, work: &Work, before: usize) {
+    let Some(kv) = &open.kv else { return };
+    let Some(head) = kv.head() else { return };
+    let old = Story::after(work.seed, story.steps - 1);
+    let chain = [&story.chain, &old.chain]
+        .into_iter()
+        .find(|chain| chain.last().is_some_and(|top| (top.height, top.hash) == (head.height, head.hash)));
+    let Some(chain) = chain else {
+        return say(&format!("wrong head {} of {before} blocks", head.height));
+    };
+    if let Err(what) = crate::judge::read_all(kv, chain, 4) {
+        say(&format!("wrong {what}"));
+    }
+}
+
+/// What a child said.
+#[derive(Debug, Default)]
+pub struct Said {
+    /// Hash of the head that it opened.
+    pub opened: Option<B256>,
+    pub refused: Option<String>,
+    /// The step that it began last, and what kind it is.
+    pub begun: Option<(u64, String)>,
+    /// Steps that are done: one more than the number of the last.
+    pub done: Option<u64>,
+    /// Commitment of the head after each step.
+    pub commitments: Vec<(u64, B256)>,
+    /// The step that failed, and why.
+    pub error: Option<(u64, String)>,
+    pub wrong: Vec<String>,
+    pub ended: bool,
+}
+
+impl Said {
+    /// Takes in one message.
+    pub fn hear(&mut self, line: &str) {
+        let mut parts = line.splitn(3, ' ');
+        let kind = parts.next().unwrap_or_default();
+        let rest = || line.split_once(' ').map_or("", |(_, rest)| rest).to_owned();
+        let mut number = || parts.next().and_then(|part| part.parse::<u64>().ok());
+        match kind {
+            "opened" => self.opened = rest().parse().ok(),
+            "refused" => self.refused = Some(rest()),
+            "wrong" => self.wrong.push(rest()),
+            "end" => self.ended = true,
+            "begin" => {
+                let n = number().unwrap();
+                self.begun = Some((n, parts.next().unwrap_or_default().to_owned()));
+            }
+            "done" => {
+                let n = number().unwrap();
+                self.done = Some(n + 1);
+                if let Some(commitment) = parts.next().and_then(|part| part.parse().ok()) {
+                    self.commitments.push((n + 1, commitment));
+                }
+            }
+            "error" => {
+                let n = number().unwrap();
+                self.error = Some((n, parts.next().unwrap_or_default().to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    /// The commitment that was acknowledged after so many steps.
+    pub fn commitment(&self, steps: u64) -> Option<B256> {
+        self.commitments.iter().find(|(after, _)| *after == steps).map(|(_, commitment)| *commitment)
+    }
+}
+
+/// How a child ended.
+pub struct End {
+    pub said: Said,
+    pub note: Note,
+    pub status: ExitStatus,
+    pub stuck: bool,
+    /// What it wrote on standard error.
+    pub words: String,
+}
+
+impl End {
+    /// Whether the library killed it.
+    pub fn was_killed(&self) -> bool {
+        !self.stuck && self.note.was_hit() && self.status.signal() == Some(KILLED)
+    }
+
+    /// Whether it ended in a way that no test asked for.
+    pub fn broke(&self) -> Option<String> {
+        if self.stuck {
+            return Some(format!("stuck in {:?}", self.said.begun));
+        }
+        let fine =
+            self.was_killed() || (self.status.success() && (self.said.ended || self.said.refused.is_some()));
+        (!fine).then(|| format!("ended by itself, {}: {}", self.status, self.words))
+    }
+}
+
+/// Runs a child to its end under a fault; its notes go into `aside`.
+pub fn run(work: &Work, fault: &Fault, aside: &Path) -> End {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "child::works", "--nocapture", "--ignored", "--test-threads=1"]);
+    command.env(WORK, work.to_text());
+    put_under(&mut command, fault, &work.home, aside);
+    let _ = std::fs::remove_file(note(aside));
+    let errors = File::create(aside.join("errors")).unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap());
+    let reader = std::thread::spawn(move || {
+        let mut said = Said::default();
+        for line in lines.split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line).into_owned();
+            if let Some((_, message)) = line.split_once('~') {
+                said.hear(message);
+            }
+        }
+        said
+    });
+    let began = Instant::now();
+    let mut stuck = false;
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None if began.elapsed() > PATIENCE && !stuck => {
+                stuck = true;
+                child.kill().unwrap();
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    let said = reader.join().unwrap();
+    let words = std::fs::read_to_string(aside.join("errors")).unwrap_or_default();
+    End { said, note: Note::read(&note(aside)), status, stuck, words }
+}

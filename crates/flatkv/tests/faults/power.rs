@@ -1,0 +1,210 @@
+//! Power cuts anywhere in the calls of the whole process: of what was not synced any part may be lost or torn.
+
+use crate::{
+    amount,
+    child::{Said, Work, run},
+    journal::{Played, read},
+    judge::{judge, keep},
+    model::{Random, temp_dir},
+    preload::{Fault, Mode, journal},
+    row, run_all, seeds,
+    story::Story,
+};
+use hearth_flatkv::{Fsync, planted::Planted};
+use std::{collections::BTreeMap, fs, path::Path};
+
+/// Homes in the quick, the everyday and the full test.
+const RUNS: [u64; 3] = [4, 24, 400];
+/// Journals of one home: each child but the first goes on from what a cut left.
+const ROUNDS: u64 = 3;
+/// Cuts in one journal.
+const CUTS: u64 = 8;
+/// Steps of one child.
+const STEPS: u64 = 30;
+
+/// What cuts found.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub tried: u64,
+    pub lost: u64,
+    pub wrong: u64,
+    pub out_of_order: u64,
+    pub findings: Vec<String>,
+}
+
+impl Tally {
+    pub fn add(&mut self, other: Self) {
+        self.tried += other.tried;
+        self.lost += other.lost;
+        self.wrong += other.wrong;
+        self.out_of_order += other.out_of_order;
+        self.findings.extend(other.findings);
+    }
+}
+
+/// What was acknowledged up to a moment of a journal, and may be on the disk.
+struct Heard {
+    said: Said,
+    /// Steps that no cut may lose.
+    floor: u64,
+    block: bool,
+}
+
+impl Heard {
+    fn new(story: &Story) -> Self {
+        let block = story.setup.fsync == Fsync::Block;
+        Self { said: Said::default(), floor: story.steps, block }
+    }
+
+    fn hear(&mut self, message: &str) {
+        self.said.hear(message);
+        if !message.starts_with("done ") {
+            return;
+        }
+        let (Some(done), Some((n, step))) = (self.said.done, &self.said.begun) else { return };
+        let syncs = matches!(step.as_str(), "flush" | "snapshot" | "rollback");
+        // The first block is on disk in every mode.
+        if self.block || syncs || *n == 0 {
+            self.floor = done;
+        }
+    }
+
+    fn most(&self) -> u64 {
+        self.said.begun.as_ref().map_or(self.floor, |(n, _)| n + 1).max(self.floor)
+    }
+}
+
+/// Journals a child on a home and cuts its power; gives a cut that another child may go on from.
+fn round(work: &mut Work, random: &mut Random, aside: &Path, tally: &mut Tally) -> Option<()> {
+    let story = Story::after(work.seed, work.done);
+    let mut played = Played::new(&work.home).unwrap();
+    let end = run(work, &Fault::new(Mode::Journal), aside);
+    let bad = end.broke().or_else(|| end.said.refused.clone());
+    if let Some(what) = bad.or_else(|| end.said.error.as_ref().map(|(n, error)| format!("step {n}: {error}")))
+    {
+        tally.findings.push(format!("seed {}, without a fault: {what}", work.seed));
+        tally.lost += 1;
+        return None;
+    }
+    let records = read(&journal(aside)).unwrap();
+    let mut cuts = BTreeMap::new();
+    while cuts.len() < CUTS.min(records.len() as u64) as usize {
+        cuts.insert(random.below(records.len() as u64) as usize, random.next());
+    }
+    let goes_on = *cuts.keys().nth(random.below(cuts.len() as u64) as usize)?;
+    let mut heard = Heard::new(&story);
+    let mut next = None;
+    for (at, record) in records.iter().enumerate() {
+        if let Some(seed) = cuts.get(&at) {
+            let left = temp_dir();
+            let home = left.path().join("home");
+            played.cut(*seed, &home).unwrap();
+            let verdict = judge(&home, work.seed, heard.floor..=heard.most(), &heard.said);
+            tally.tried += 1;
+            // Several records that wait for one sync may reach the disk in any order.
+            if verdict.out_of_order && !heard.block {
+                tally.out_of_order += 1;
+                continue;
+            }
+            tally.lost += u64::from(verdict.lost.is_some());
+            tally.wrong += u64::from(verdict.wrong.is_some());
+            if let Some(what) = verdict.lost.clone().or(verdict.wrong.clone()) {
+                let again = left.path().join("again");
+                played.cut(*seed, &again).unwrap();
+                keep(&again, &format!("power-{}-{at}", work.seed));
+                tally.findings.push(format!(
+                    "seed {}, {:?}, call {at} of {}, in step {:?}: {what}",
+                    work.seed,
+                    story.setup,
+                    records.len(),
+                    heard.said.begun
+                ));
+                continue;
+            }
+            if at == goes_on {
+                let again = left.path().join("again");
+                played.cut(*seed, &again).unwrap();
+                next = Some((verdict.steps, left, again));
+            }
+        }
+        match record.message() {
+            Some(message) => heard.hear(&message),
+            None => played.play(record).unwrap(),
+        }
+    }
+    let (done, _left, home) = next?;
+    fs::remove_dir_all(&work.home).unwrap();
+    crate::judge::copy_dir(&home, &work.home).unwrap();
+    work.done = done;
+    Some(())
+}
+
+/// A home through several power cuts.
+pub fn cuts(seed: u64, bug: Option<Planted>) -> Tally {
+    let (home, aside) = (temp_dir(), temp_dir());
+    let mut work = Work { home: home.path().join("home"), seed, done: 0, steps: STEPS, bug };
+    fs::create_dir(&work.home).unwrap();
+    let (mut random, mut tally) = (Random(seed ^ 0xca7), Tally::default());
+    for _ in 0..ROUNDS {
+        if round(&mut work, &mut random, aside.path(), &mut tally).is_none() {
+            break;
+        }
+    }
+    tally
+}
+
+#[test]
+fn power_cuts_lose_nothing_acknowledged() {
+    let runs = amount("HEARTH_FAULT_CUTS", RUNS);
+    let mut all = Tally::default();
+    for tally in run_all(seeds(runs), |seed| cuts(seed, None)) {
+        all.add(tally);
+    }
+    row("power cut", all.tried, all.lost, all.wrong);
+    row("power cut, unsynced records out of order, refused", all.out_of_order, 0, 0);
+    assert!(all.findings.is_empty(), "{:#?}", all.findings);
+    assert!(all.tried >= runs * CUTS, "{all:?}");
+}
+
+/// The journal misses nothing: played to its end it gives the home, file by file.
+#[test]
+fn a_journal_gives_the_home_that_is_there() {
+    for seed in 0..3 {
+        let (home, aside, again) = (temp_dir(), temp_dir(), temp_dir());
+        let work = Work { home: home.path().join("home"), seed, done: 0, steps: STEPS, bug: None };
+        fs::create_dir(&work.home).unwrap();
+        let mut played = Played::new(&work.home).unwrap();
+        let end = run(&work, &Fault::new(Mode::Journal), aside.path());
+        assert_eq!(end.broke(), None);
+        let records = read(&journal(aside.path())).unwrap();
+        records
+            .iter()
+            .filter(|record| record.message().is_none())
+            .for_each(|record| played.play(record).unwrap());
+        played.now(again.path()).unwrap();
+        let (there, made) = (files(&work.home), files(again.path()));
+        assert!(there.len() > 20, "{there:?}");
+        assert_eq!(there.keys().collect::<Vec<_>>(), made.keys().collect::<Vec<_>>());
+        for (name, bytes) in &there {
+            assert!(made[name] == *bytes, "{name}: {} and {} bytes", bytes.len(), made[name].len());
+        }
+    }
+}
+
+/// Files below a folder with their bytes, without RocksDB's text log.
+fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut todo = vec![dir.to_owned()];
+    while let Some(at) = todo.pop() {
+        for entry in fs::read_dir(&at).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.path().strip_prefix(dir).unwrap().display().to_string();
+            if entry.file_type().unwrap().is_dir() {
+                todo.push(entry.path());
+            } else if !entry.file_name().to_string_lossy().starts_with("LOG") {
+                found.insert(name, fs::read(entry.path()).unwrap());
+            }
+        }
+    }
+    found
+}
