@@ -23,7 +23,8 @@ export async function startMetrics(core: Core, settings: Settings, report: (e: u
   if (!settings['metrics.enabled']) return OFF
   const native = { catalog: metricsCatalog(), snapshot: () => core.metricsSnapshot() }
   const metrics = createMetrics(native, { legacy: settings['metrics.legacy'] })
-  const server = await startMetricsServer(settings, metrics.scrape, report)
+  const place = { host: settings['metrics.host'], port: settings['metrics.port'], setting: 'metrics.port' }
+  const server = await startMetricsServer(place, metrics.scrape, report)
   return {
     meter: metrics,
     onConnect: metrics.websocketConnect,

@@ -2,14 +2,15 @@
 //
 // Nothing is recorded in the SDK's own instruments: they look up an attribute object for each measurement. Values live in typed arrays here
 // and in atomics in the core; one MetricProducer brings both to the SDK's reader when a page is asked for.
-import { emptyResource } from '@opentelemetry/resources'
-import { type CollectionResult, MeterProvider, type MetricData, type MetricProducer, MetricReader } from '@opentelemetry/sdk-metrics'
+import type { MetricData } from '@opentelemetry/sdk-metrics'
 import { ENDPOINTS, type RequestMeter } from '../rpc/meter.ts'
-import { CONTENT_TYPES, Exposition, type Format, negotiateFormat } from './exposition.ts'
 import { NativeMetrics, parseCatalog } from './native.ts'
 import { Requests } from './requests.ts'
+import { createScraper, type Scraper } from './scraper.ts'
 import { Cells, distributions, type Interval, numbers } from './series.ts'
-import { INSTRUMENTS, type Instrument } from './table.ts'
+import { INSTRUMENTS } from './table.ts'
+
+export type { Page, Scraper } from './scraper.ts'
 
 /** Where native metrics come from. */
 export interface NativeSource {
@@ -27,35 +28,15 @@ export interface MetricsOptions {
   readonly endpoints?: readonly string[]
 }
 
-/** A page for a client. */
-export interface Page {
-  readonly contentType: string
-  readonly body: Uint8Array<ArrayBuffer>
-}
-
 /** The metrics of one node. */
-export interface Metrics extends RequestMeter {
+export interface Metrics extends RequestMeter, Scraper {
   /** A WebSocket connection was opened. */
   websocketConnect(): void
-  /** The scrape page in the format that an Accept header asks for. */
-  scrape(accept: string | undefined): Promise<Page>
-  /** Ends the provider; no page after that. */
-  shutdown(): Promise<void>
 }
-
-/** Collects on demand; there is nothing to flush and nothing to stop. */
-class ScrapeReader extends MetricReader {
-  protected override async onForceFlush(): Promise<void> {}
-  protected override async onShutdown(): Promise<void> {}
-}
-
-/** Milliseconds since the epoch as seconds and nanoseconds. */
-const hrTime = (ms: number): [number, number] => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)]
 
 /** The instruments of this process. */
 export function createMetrics(native: NativeSource, { legacy, endpoints = ENDPOINTS }: MetricsOptions): Metrics {
   const now = (): number => performance.now()
-  const began = hrTime(Date.now())
   const catalog = parseCatalog(native.catalog)
   const core = new NativeMetrics(catalog, native.snapshot)
   const requests = new Requests(legacy, now(), endpoints)
@@ -76,32 +57,25 @@ export function createMetrics(native: NativeSource, { legacy, endpoints = ENDPOI
     numbers(INSTRUMENTS.legacyRequests, interval, requests.legacyCounts()),
     numbers(INSTRUMENTS.legacyConnects, interval, connects.points()),
   ]
-  const producer: MetricProducer = {
-    async collect(): Promise<CollectionResult> {
-      const interval = { startTime: began, endTime: hrTime(Date.now()) }
-      const scopeMetrics = [
-        { scope: { name: 'evmrpc' }, metrics: own(interval) },
-        { scope: { name: 'core' }, metrics: core.collect(interval) },
-      ]
-      return { resourceMetrics: { resource: emptyResource(), scopeMetrics }, errors: [] }
-    },
-  }
-  const reader = new ScrapeReader({ metricProducers: [producer] })
-  const provider = new MeterProvider({ readers: [reader] })
-  const instruments: readonly Instrument[] = [...Object.values(INSTRUMENTS), ...catalog]
-  const pages: Record<Format, Exposition> = {
-    prometheus: new Exposition('prometheus', instruments),
-    openmetrics: new Exposition('openmetrics', instruments),
-  }
+  const scraper = createScraper([...Object.values(INSTRUMENTS), ...catalog], (interval) => [
+    { scope: { name: 'evmrpc' }, metrics: own(interval) },
+    { scope: { name: 'core' }, metrics: core.collect(interval) },
+  ])
   return {
     now,
     request: (endpoint, connection, outcome, from, to) => requests.record(endpoint, connection, outcome, from, to),
     websocketConnect: () => connects.count(),
-    async scrape(accept) {
-      const format = negotiateFormat(accept)
-      const { resourceMetrics } = await reader.collect()
-      return { contentType: CONTENT_TYPES[format], body: pages[format].page(resourceMetrics) }
-    },
-    shutdown: () => provider.shutdown(),
+    ...scraper,
   }
+}
+
+/** The page of a store that is used without a node: the native instruments whose names begin so, and no others. */
+export function createNativeMetrics(native: NativeSource, prefix: string): Scraper {
+  const catalog = parseCatalog(native.catalog)
+  const core = new NativeMetrics(catalog, native.snapshot)
+  const wanted = catalog.filter(({ name }) => name.startsWith(prefix))
+  return createScraper(wanted, (interval) => {
+    const metrics = core.collect(interval).filter(({ descriptor }) => descriptor.name.startsWith(prefix))
+    return [{ scope: { name: 'core' }, metrics }]
+  })
 }

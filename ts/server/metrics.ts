@@ -2,8 +2,7 @@
 import http from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
-import type { Settings } from '../config/index.ts'
-import type { Metrics } from '../metrics/index.ts'
+import type { Scraper } from '../metrics/index.ts'
 import { KEEP_ALIVE_MS, METRICS_CONNECTIONS_MAX, REQUEST_READ_MS_MAX } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
 
@@ -15,7 +14,7 @@ export interface MetricsServer {
 }
 
 /** The app with its one route. Failures are told to `report` and answered with 500. */
-export function createMetricsApp(scrape: Metrics['scrape'], report: (e: unknown) => void): Hono {
+export function createMetricsApp(scrape: Scraper['scrape'], report: (e: unknown) => void): Hono {
   const app = new Hono()
   app.get('/metrics', async (c) => {
     const { contentType, body } = await scrape(c.req.header('accept'))
@@ -30,16 +29,22 @@ export function createMetricsApp(scrape: Metrics['scrape'], report: (e: unknown)
   return app
 }
 
+/** Where a page is served, and the setting that says so. */
+export interface MetricsPlace {
+  readonly host: string
+  readonly port: number
+  readonly setting: string
+}
+
 /** Opens the listener. */
 export async function startMetricsServer(
-  settings: Settings,
-  scrape: Metrics['scrape'],
+  { host, port: wanted, setting }: MetricsPlace,
+  scrape: Scraper['scrape'],
   report: (e: unknown) => void,
 ): Promise<MetricsServer> {
   const timeouts = { requestTimeout: REQUEST_READ_MS_MAX, headersTimeout: REQUEST_READ_MS_MAX, keepAliveTimeout: KEEP_ALIVE_MS }
   const server = http.createServer(timeouts, getRequestListener(createMetricsApp(scrape, report).fetch))
   server.maxConnections = METRICS_CONNECTIONS_MAX
-  const host = settings['metrics.host']
-  const port = await listen(server, host, settings['metrics.port'], 'metrics.port')
+  const port = await listen(server, host, wanted, setting)
   return { url: `http://${shownHost(host)}:${port}/metrics`, stop: () => stopListener(server) }
 }
