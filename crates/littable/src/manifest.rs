@@ -21,6 +21,8 @@ struct Manifest {
     root: Identity,
     /// All roots in order, with the places where they were last.
     roots: Vec<(Identity, PathBuf)>,
+    /// Counts how often roots were taken away: a list of more is newer. 0 in files without it.
+    generation: u64,
 }
 
 impl Manifest {
@@ -33,6 +35,7 @@ impl Manifest {
             out.extend_from_slice(&(path.len() as u32).to_be_bytes());
             out.extend_from_slice(path);
         }
+        out.extend_from_slice(&self.generation.to_be_bytes());
         out
     }
 
@@ -46,7 +49,11 @@ impl Manifest {
             let len = be32(take(at, 4)?) as usize;
             roots.push((id, PathBuf::from(std::ffi::OsString::from_vec(take(at, len)?.to_vec()))));
         }
-        Some(Self { store, root, roots })
+        let generation = match at.is_empty() {
+            true => 0,
+            false => u64::from_be_bytes(take(at, 8)?.try_into().ok()?),
+        };
+        Some(Self { store, root, roots, generation })
     }
 
     fn read(disk: &dyn Disk, root: &Path) -> Result<Option<Self>, LittError> {
@@ -83,8 +90,8 @@ pub(crate) fn settle_roots(
     if known.is_empty() && !create {
         return Err(foreign(&roots[0], "there is no store"));
     }
-    // The longest list is the newest: roots are only ever added.
-    let newest = known.iter().map(|(manifest, _)| manifest).max_by_key(|m| m.roots.len()).cloned();
+    let newest = newest(known.iter().map(|(manifest, _)| manifest)).cloned();
+    let generation = newest.as_ref().map_or(0, |m| m.generation);
     let mut list = newest.as_ref().map_or_else(Vec::new, |m| m.roots.clone());
     let store = newest.map_or_else(random, |m| m.store);
     for (manifest, path) in &known {
@@ -115,16 +122,39 @@ pub(crate) fn settle_roots(
         list.push((root, path.clone()));
         // One after the other, each with those before it: a death in between leaves fewer roots, and none is missed.
         if create {
-            let manifest = Manifest { store, root, roots: list.clone() };
+            let manifest = Manifest { store, root, roots: list.clone(), generation };
             doc::replace(disk, &path.join(MANIFEST_FILE), MAGIC, VERSION, &manifest.encode())?;
             known.push((manifest, path.clone()));
         }
     }
-    for (there, path) in known.iter().filter(|(there, _)| create && there.roots != list) {
-        let manifest = Manifest { store, root: there.root, roots: list.clone() };
+    let older = |there: &Manifest| there.roots != list || there.generation != generation;
+    for (there, path) in known.iter().filter(|(there, _)| create && older(there)) {
+        let manifest = Manifest { store, root: there.root, roots: list.clone(), generation };
         doc::replace(disk, &path.join(MANIFEST_FILE), MAGIC, VERSION, &manifest.encode())?;
     }
     Ok(list.into_iter().map(|(_, path)| path).collect())
+}
+
+/// The newest of a store's manifests: within a generation, roots are only ever added.
+fn newest<'a>(manifests: impl Iterator<Item = &'a Manifest>) -> Option<&'a Manifest> {
+    manifests.max_by_key(|manifest| (manifest.generation, manifest.roots.len()))
+}
+
+/// Of some roots, those that were taken away from the store of the others and still have a manifest.
+pub(crate) fn forgotten(disk: &dyn Disk, roots: &[PathBuf]) -> Result<Vec<PathBuf>, LittError> {
+    let mut known = Vec::new();
+    for path in roots {
+        known.extend(Manifest::read(disk, path)?.map(|manifest| (manifest, path)));
+    }
+    let Some(newest) = newest(known.iter().map(|(manifest, _)| manifest)).cloned() else {
+        return Ok(Vec::new());
+    };
+    let is_left = |manifest: &Manifest| {
+        manifest.store == newest.store
+            && manifest.generation < newest.generation
+            && newest.roots.iter().all(|(id, _)| *id != manifest.root)
+    };
+    Ok(known.iter().filter(|(manifest, _)| is_left(manifest)).map(|(_, path)| (*path).clone()).collect())
 }
 
 /// Writes manifests into the roots of `keep` that name no others any more. `roots` are all of the store, in its order.
@@ -135,8 +165,9 @@ pub(crate) fn keep_roots(disk: &dyn Disk, roots: &[PathBuf], keep: &[PathBuf]) -
         kept.push((Manifest::read(disk, path)?.ok_or_else(missing)?, path));
     }
     let list: Vec<_> = kept.iter().map(|(manifest, path)| (manifest.root, (*path).clone())).collect();
+    let generation = kept.iter().map(|(manifest, _)| manifest.generation + 1).max().unwrap_or(0);
     for (manifest, path) in kept {
-        let manifest = Manifest { roots: list.clone(), ..manifest };
+        let manifest = Manifest { roots: list.clone(), generation, ..manifest };
         doc::replace(disk, &path.join(MANIFEST_FILE), MAGIC, VERSION, &manifest.encode())?;
     }
     Ok(())

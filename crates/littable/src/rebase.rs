@@ -5,7 +5,7 @@
 //! not open: the same call once more brings it to an end.
 
 use crate::doc::{self, TEMPORARY};
-use crate::manifest::{LOCK_FILE, MANIFEST_FILE, keep_roots};
+use crate::manifest::{LOCK_FILE, MANIFEST_FILE, forgotten, keep_roots};
 use crate::run::parse_run_name;
 use crate::segment::parse_segment_name;
 use crate::state::STATE_FILE;
@@ -47,6 +47,10 @@ impl Littable {
         let disk = options.disk.clone();
         let added = to.iter().filter(|root| !options.roots.contains(root)).cloned();
         let roots: Vec<PathBuf> = options.roots.iter().cloned().chain(added).collect();
+        // Where a call before this one was stopped while it made the store forget roots, they are forgotten first.
+        for root in forgotten(&*disk, &roots)? {
+            forget(&*disk, &root)?;
+        }
         // Its locks keep everyone else away.
         let store = Self::open(StoreOptions { roots, background_threads: 0, ..options })?;
         let tables = match table {
@@ -69,15 +73,18 @@ impl Littable {
         let report = mover.report;
         if table.is_none() && !leaving.is_empty() {
             keep_roots(&*disk, &roots, to)?;
-            for root in leaving {
-                for name in [MANIFEST_FILE, LOCK_FILE] {
-                    doc::remove_if_there(&*disk, &root.join(name))?;
-                }
-                disk.sync_dir(root).map_err(LittError::io(root))?;
-            }
+            leaving.into_iter().try_for_each(|root| forget(&*disk, root))?;
         }
         Ok(report)
     }
+}
+
+/// Takes away what says that a folder is a root. Nothing else of the store is in it.
+fn forget(disk: &dyn Disk, root: &Path) -> Result<(), LittError> {
+    for name in [MANIFEST_FILE, LOCK_FILE] {
+        doc::remove_if_there(disk, &root.join(name))?;
+    }
+    disk.sync_dir(root).map_err(LittError::io(root))
 }
 
 struct Mover<'a> {

@@ -8,5 +8,6 @@ mod iterators;
 mod metrics;
 mod model;
 mod reads;
+mod rebase;
 mod retention;
 mod support;
