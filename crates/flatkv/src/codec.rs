@@ -131,6 +131,11 @@ impl<'a> Reader<'a> {
         self.left.is_empty()
     }
 
+    /// Everything that was not read yet.
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.left)
+    }
+
     pub(crate) fn end(&self) -> Result<(), StateError> {
         if self.left.is_empty() { Ok(()) } else { Err(self.bad()) }
     }

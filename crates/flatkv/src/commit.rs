@@ -103,7 +103,8 @@ impl Core {
             return self.flush_all(writer);
         }
         self.after_write(writer);
-        self.snapshot_if_due(writer)
+        self.snapshot_if_due(writer);
+        Ok(())
     }
 
     /// Appends a WAL record and counts it together with its batch.

@@ -373,6 +373,11 @@ impl Rows<'_> {
         self.0.next();
     }
 
+    /// Goes to the first row at or after a key.
+    pub(crate) fn seek(&mut self, key: &[u8]) {
+        self.0.seek(key);
+    }
+
     /// Whether the rows ended because there are no more, and not for an error.
     pub(crate) fn finish(&self) -> Result<(), StateError> {
         self.0.status().map_err(rocks)

@@ -233,6 +233,34 @@ pub enum FlatKvError {
         /// What is wrong with it.
         why: String,
     },
+    /// A repair that loses blocks and was not told that it may. Nothing was changed.
+    #[error(
+        "the log has a bad record before record {first}: records {first} to {last} cannot be used and blocks {from} to {to} would be lost; run `hearth db repair --yes` to give them up"
+    )]
+    WouldLose {
+        /// First height that would be lost.
+        from: Height,
+        /// Last height that would be lost.
+        to: Height,
+        /// First record that is sound and cannot be used.
+        first: u64,
+        /// Last record.
+        last: u64,
+    },
+    /// Nothing that is sound can make the store again. Nothing was changed.
+    #[error("the state store cannot be repaired: {why}")]
+    Unrepairable {
+        /// What is missing.
+        why: String,
+    },
+    /// A stream of a state that does not read. Nothing of it counts.
+    #[error("the stream at byte {offset}: {what}")]
+    BadStream {
+        /// Offset in the stream, in bytes.
+        offset: u64,
+        /// What is wrong there.
+        what: String,
+    },
     /// The work was stopped by who watched it.
     #[error("stopped")]
     Cancelled,

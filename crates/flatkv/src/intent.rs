@@ -28,6 +28,11 @@ pub(crate) const OLD_DATABASE: &str = "db.old";
 /// The WAL that is being made to replace the one there is; without an intent it is nothing.
 pub(crate) const NEW_WAL: &str = "wal.new";
 
+/// The snapshots that take the place of those there are; without an intent they are nothing.
+pub(crate) const NEW_SNAPSHOTS: &str = "snapshots.new";
+/// A store that is being made by executing the ledger; without an intent it is nothing.
+pub(crate) const REBUILT: &str = "rebuilt";
+
 /// Work that must not stay half-done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Intent {
@@ -196,13 +201,8 @@ fn remove_wal(options: &Options) -> Result<(), FlatKvError> {
 }
 
 fn remove_leftovers(options: &Options) -> Result<(), FlatKvError> {
-    let leftovers = [
-        Place::State(NEW_DATABASE.to_owned()),
-        Place::State(OLD_DATABASE.to_owned()),
-        Place::State(NEW_WAL.to_owned()),
-    ];
-    for place in leftovers {
-        let path = place.path(options);
+    for name in [NEW_DATABASE, OLD_DATABASE, NEW_WAL, NEW_SNAPSHOTS, REBUILT] {
+        let path = options.dir.join(name);
         if exists(&*options.disk, &path)? {
             remove_tree(&*options.disk, &path)?;
             sync_parent(&*options.disk, &path)?;

@@ -38,6 +38,7 @@ pub mod planted;
 mod planted;
 mod prune;
 mod readonly;
+mod repair;
 mod rollback;
 mod rows;
 mod snapshot;
@@ -47,6 +48,7 @@ mod stored;
 mod sync;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod trie;
 mod types;
 mod unwind;
@@ -61,9 +63,13 @@ pub use iterate::{MAX_ITERATOR_AGE, Row, RowIter, RowRange};
 pub use parent::ParentView;
 pub use pending::PendingView;
 pub use readonly::list_snapshots;
+pub use repair::{Executor, Repair, RepairAction, RepairReport};
 pub use rollback::{Reach, roll_back};
 pub use snapshot::Snapshot;
 pub use store::{FlatKv, IndexRow};
+pub use transfer::{
+    Attachment, Exported, ImportSource, Imported, StreamCounts, StreamHead, TransferProgress, WatchTransfer,
+};
 pub use trie::{AccountProof, PastTrie, SlotProof, TAKEN_BACK_MAX, TrieSession, TrieUpdate, WitnessTrie};
 pub use types::{
     Commit, CommitmentKind, DEFAULT_MAX_OPEN_FILES, DEFAULT_MEMORY_BUDGET_BYTES, DEFAULT_SEGMENT_BYTES,

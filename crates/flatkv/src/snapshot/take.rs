@@ -21,18 +21,17 @@ const LOOK_PAUSE: Duration = Duration::from_millis(2);
 
 impl Core {
     /// After a commit: starts a snapshot where one is due at its height.
-    pub(crate) fn snapshot_if_due(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
-        let Some(head) = self.head() else { return Ok(()) };
-        if !self.snapshots.is_due(head.height) {
-            return Ok(());
+    pub(crate) fn snapshot_if_due(&self, writer: &mut Writer) {
+        let due = self.head().is_some_and(|head| self.snapshots.is_due(head.height));
+        if !due {
+            return;
         }
         self.snapshots.wal_bytes.store(0, SeqCst);
         if let Some(wake) = &*self.snapshots.wake.lock() {
-            self.start_flush(writer, false)?;
-            // A thread that is gone takes no snapshot; the store is being closed then.
-            let _ = wake.send(());
+            // The commit stands whatever becomes of the flush: the writer keeps a failure and refuses the next one. A
+            // thread that is gone takes no snapshot; the store is being closed then.
+            let _ = self.start_flush(writer, false).is_ok_and(|()| wake.send(()).is_ok());
         }
-        Ok(())
     }
 
     /// Takes a snapshot of the head; the newest one where that is of the head already.

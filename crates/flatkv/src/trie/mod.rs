@@ -67,6 +67,11 @@ impl Kept {
 }
 
 impl TrieUpdate {
+    /// The trie of a store without a head whose nodes are written already.
+    pub(crate) fn stored(root: B256) -> Self {
+        Self { base: alloy_trie::EMPTY_ROOT_HASH, root, nodes: Vec::new(), kept: None }
+    }
+
     /// State root after the changes.
     pub fn root(&self) -> B256 {
         self.root

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod faults;
 pub(crate) mod record;
+pub(crate) mod salvage;
 pub(crate) mod scan;
 #[cfg(test)]
 mod tests;
@@ -78,10 +79,15 @@ impl Wal {
         Ok(Self { disk, dir, segment_bytes, segments, open, next })
     }
 
+    /// A new WAL in an empty folder, whose first record has this number.
+    pub(crate) fn starting_at(disk: Arc<dyn Disk>, dir: &Path, segment_bytes: u64, next: u64) -> Self {
+        let (dir, segments) = (dir.to_owned(), VecDeque::new());
+        Self { disk, dir, segment_bytes, segments, open: None, next }
+    }
+
     /// A WAL that is never written.
     pub(crate) fn closed(disk: Arc<dyn Disk>, dir: &Path) -> Self {
-        let (dir, segments) = (dir.to_owned(), VecDeque::new());
-        Self { disk, dir, segment_bytes: 0, segments, open: None, next: 1 }
+        Self::starting_at(disk, dir, 0, 1)
     }
 
     /// Number of the last record; 0 without any.

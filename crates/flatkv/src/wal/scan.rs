@@ -208,7 +208,7 @@ pub(super) struct End {
 }
 
 /// Segment files in order of their first record.
-fn list(disk: &dyn Disk, dir: &Path) -> Result<Vec<(u64, PathBuf)>, FlatKvError> {
+pub(super) fn list(disk: &dyn Disk, dir: &Path) -> Result<Vec<(u64, PathBuf)>, FlatKvError> {
     let mut segments = Vec::new();
     for entry in disk.list(dir).map_err(FlatKvError::io(dir))? {
         let path = dir.join(entry.name);
