@@ -297,13 +297,26 @@ impl Db {
     }
 
     /// Whether a flush is under way.
+    ///
+    /// # Errors
+    /// Also where RocksDB failed in the background, with a compaction for example: it flushes no more then, and whoever
+    /// waited for the end of a flush would wait for ever.
     pub(crate) fn flushing(&self) -> Result<bool, StateError> {
         for family in Family::ALL {
             if self.property(family, properties::NUM_IMMUTABLE_MEM_TABLE)? > 0 {
-                return Ok(true);
+                return self.failed_in_background().map(|()| true);
             }
         }
         Ok(false)
+    }
+
+    fn failed_in_background(&self) -> Result<(), StateError> {
+        match self.rocks.property_int_value(properties::BACKGROUND_ERRORS).map_err(rocks)? {
+            None | Some(0) => Ok(()),
+            Some(errors) => Err(StateError::Store(format!(
+                "RocksDB failed {errors} times in the background and ends no flush any more; its file LOG says why"
+            ))),
+        }
     }
 
     /// A number that RocksDB tells of a family; 0 where it tells none.

@@ -1,18 +1,12 @@
 //! The process that works on a home: its own side, and what the parent sees of it.
 
 use crate::{
-    model::Block,
+    home::Home,
     preload::{Fault, Note, note, put_under},
-    story::{Step, Story},
-    tables::FileTables,
+    story::Story,
 };
 use alloy_primitives::B256;
-use hearth_flatkv::{
-    Commit, FlatKv, FlatKvError, JoinedTables,
-    planted::{Planted, Point, at_points, plant},
-    roll_back,
-};
-use hearth_primitives::Changeset;
+use hearth_flatkv::planted::{Planted, Point, at_points, plant};
 use std::{
     env,
     fs::File,
@@ -20,13 +14,13 @@ use std::{
     os::unix::{fs::FileExt, process::ExitStatusExt},
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
-    sync::{Arc, OnceLock},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
 const WORK: &str = "HEARTH_FAULT_WORK";
 /// After this a child counts as stuck.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// SIGKILL.
 const KILLED: i32 = 9;
 
@@ -70,8 +64,8 @@ fn say(what: &str) {
 static MARK: OnceLock<File> = OnceLock::new();
 
 /// A call on a file, so that the process can be stopped where the store makes none.
-fn mark(what: &str) {
-    let mark = MARK.get().unwrap();
+pub fn mark(what: &str) {
+    let Some(mark) = MARK.get() else { return };
     // Nobody reads it; a fault in it must not stop what is tested.
     let _ = mark.write_at(what.as_bytes(), 0);
 }
@@ -81,69 +75,6 @@ fn mark_point(point: Point) {
         Point::Batch => "batch",
         Point::Prune => "prune",
     });
-}
-
-/// The store with the table beside it.
-struct Open {
-    kv: Option<Arc<FlatKv>>,
-    tables: Arc<FileTables>,
-    home: PathBuf,
-}
-
-impl Open {
-    fn new(story: &Story, home: &Path) -> Result<Self, FlatKvError> {
-        let io = |source| FlatKvError::Io { path: home.to_owned(), source };
-        let tables = FileTables::open(home).map_err(io)?;
-        let mut open = Self { kv: None, tables, home: home.to_owned() };
-        open.open(story)?;
-        Ok(open)
-    }
-
-    fn open(&mut self, story: &Story) -> Result<(), FlatKvError> {
-        self.kv = Some(FlatKv::open(story.setup.options(&self.home), self.tables.clone())?);
-        Ok(())
-    }
-
-    fn kv(&self) -> &Arc<FlatKv> {
-        self.kv.as_ref().unwrap()
-    }
-
-    fn commit(&self, block: &Block, changes: &Changeset) -> Result<(), FlatKvError> {
-        let io = |source| FlatKvError::Io { path: self.home.join("table"), source };
-        let positions = self.tables.append(block.height, &block.hash).map_err(io)?;
-        let Block { height, hash, parent, .. } = *block;
-        let index = block.index.clone();
-        let commit = Commit { height, hash, parent, changes, trie: None, state_root: None, index, positions };
-        let kv = self.kv();
-        if kv.head().is_none() { kv.init(commit) } else { kv.commit(commit) }
-    }
-
-    /// Carries out a step that the story has taken.
-    fn step(&mut self, story: &Story, step: Step) -> Result<(), FlatKvError> {
-        let top = story.chain.last().unwrap();
-        match step {
-            Step::Commit => self.commit(top, &top.changes),
-            Step::Apply => {
-                mark("apply");
-                self.kv().apply(&top.changes, &[])?;
-                mark("apply");
-                self.commit(top, &Changeset::default())
-            }
-            Step::Unwind(to) => self.kv().unwind(to),
-            Step::Flush => self.kv().flush(),
-            Step::Snapshot => self.kv().snapshot().map(drop),
-            Step::Rollback(to, anew) => {
-                let options = story.setup.options(&self.home);
-                let anew = anew && self.kv().reach(&options, to, true).is_ok();
-                self.kv().close()?;
-                self.kv = None;
-                let tables: Arc<dyn JoinedTables> = self.tables.clone();
-                let rolled = roll_back(&options, &tables, to, anew);
-                self.open(story)?;
-                rolled.map(drop)
-            }
-        }
-    }
 }
 
 #[test]
@@ -157,28 +88,27 @@ fn works() {
     MARK.set(File::create(path).unwrap()).unwrap();
     at_points(mark_point);
     say("open");
-    let mut open = match Open::new(&story, &work.home) {
-        Ok(open) => open,
+    let mut home = match Home::open(&story, &work.home) {
+        Ok(home) => home,
         Err(error) => {
             say(&format!("refused {error}"));
             std::process::exit(0);
         }
     };
-    say(&format!("opened {}", open.kv().head().map_or(B256::ZERO, |head| head.hash)));
+    say(&format!("opened {}", home.kv().head().map_or(B256::ZERO, |head| head.hash)));
     for _ in 0..work.steps {
         let n = story.steps;
         let next = story.next();
         say(&format!("begin {n} {}", next.name()));
-        let before = story.chain.len();
         let step = story.go();
-        match open.step(&story, step) {
+        match home.step(&story, step) {
             Ok(()) => {
-                let head = open.kv().head().unwrap();
+                let head = home.kv().head().unwrap();
                 say(&format!("done {n} {}", head.commitment));
             }
             Err(error) => {
                 say(&format!("error {n} {}", error.to_string().replace('\n', " ")));
-                still_serves(&open, &story, &work, before);
+                still_serves(&home, &story, &work);
                 break;
             }
         }
@@ -189,15 +119,15 @@ fn works() {
 }
 
 /// After a failure reads go on, at what the head is now.
-fn still_serves(open: &Open, story: &Story, work: &Work, before: usize) {
-    let Some(kv) = &open.kv else { return };
+fn still_serves(home: &Home, story: &Story, work: &Work) {
+    let Some(kv) = &home.kv else { return };
     let Some(head) = kv.head() else { return };
     let old = Story::after(work.seed, story.steps - 1);
     let chain = [&story.chain, &old.chain]
         .into_iter()
         .find(|chain| chain.last().is_some_and(|top| (top.height, top.hash) == (head.height, head.hash)));
     let Some(chain) = chain else {
-        return say(&format!("wrong head {} of {before} blocks", head.height));
+        return say(&format!("wrong head {}", head.height));
     };
     if let Err(what) = crate::judge::read_all(kv, chain, 4) {
         say(&format!("wrong {what}"));

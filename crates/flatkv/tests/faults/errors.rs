@@ -103,3 +103,22 @@ fn failing_calls_lose_nothing_acknowledged() {
     assert!(findings.is_empty(), "{findings:#?}");
     assert!(kinds[..2].iter().all(|counts| counts.tried >= homes && counts.seen > 0), "{kinds:?}");
 }
+
+/// RocksDB that fails in the background flushes no more: who waits for a flush is told.
+#[test]
+fn a_failure_in_the_background_ends_in_an_error_and_not_in_waiting() {
+    let mut failed = 0;
+    for seed in 0..4 {
+        let (home, aside) = (temp_dir(), temp_dir());
+        let work = Work { home: home.path().join("home"), seed, done: 0, steps: 3 * STEPS, bug: None };
+        fs::create_dir(&work.home).unwrap();
+        let fault = Fault { at: 40, times: 0, only: ".sst", ..Fault::new(Mode::Io) };
+        let end = run(&work, &fault, aside.path());
+        assert_eq!(end.broke(), None, "{:?}", end.note);
+        failed += u64::from(end.said.error.is_some());
+        let done = end.said.done.unwrap();
+        let verdict = judge(&work.home, seed, done..=done + 1, &end.said);
+        assert_eq!(verdict.lost.or(verdict.wrong), None);
+    }
+    assert_eq!(failed, 4);
+}

@@ -2,30 +2,32 @@
 
 use crate::{
     amount,
-    judge::{Found, copy_dir, read},
+    home::Home,
+    judge::{Found, copy_dir, read, verify},
     model::{Random, temp_dir},
     row, run_all,
-    story::{Step, Story},
+    story::Story,
     tables::FileTables,
 };
-use hearth_flatkv::{Commit, CommitmentKind, FlatKv, JoinedTables, list_snapshots, roll_back};
+use hearth_flatkv::{CommitmentKind, FlatKv, list_snapshots};
 use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 /// Flips in the quick, the everyday and the full test.
 const FLIPS: [u64; 3] = [60, 400, 6_000];
 /// Steps of the home.
 const STEPS: u64 = 120;
+/// Heights that are read in each database.
+const HEIGHTS: u64 = 6;
 
 /// What flips of one kind of file did.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub tried: u64,
-    /// Found by an opening, a read or the reading of a snapshot.
+    /// Found by an opening, by a read, or by `verify`, of the store or of a snapshot.
     pub detected: u64,
     /// Nobody needs what it changed: everything was answered rightly.
     pub harmless: u64,
@@ -66,36 +68,14 @@ fn build(seed: u64) -> Sample {
     let home = dir.path().join("home");
     fs::create_dir(&home).unwrap();
     let mut story = Story::new(seed);
-    let options = story.setup.options(&home);
-    let tables = FileTables::open(&home).unwrap();
-    let open = || FlatKv::open(options.clone(), tables.clone()).unwrap();
-    let mut store = open();
+    let mut at = Home::open(&story, &home).unwrap();
     while story.steps < STEPS {
         let step = story.go();
-        let top = story.chain.last().unwrap();
-        match step {
-            Step::Commit | Step::Apply => {
-                let positions = tables.append(top.height, &top.hash).unwrap();
-                let (height, hash, parent, index) = (top.height, top.hash, top.parent, top.index.clone());
-                let changes = &top.changes;
-                let commit =
-                    Commit { height, hash, parent, changes, trie: None, state_root: None, index, positions };
-                if store.head().is_none() { store.init(commit) } else { store.commit(commit) }.unwrap();
-            }
-            Step::Unwind(to) => store.unwind(to).unwrap(),
-            Step::Flush => store.flush().unwrap(),
-            Step::Snapshot => drop(store.snapshot().unwrap()),
-            Step::Rollback(to, _) => {
-                drop(store);
-                let joined: Arc<dyn JoinedTables> = tables.clone();
-                roll_back(&options, &joined, to, false).unwrap();
-                store = open();
-            }
-        }
+        at.step(&story, step).unwrap();
     }
-    store.snapshot().unwrap();
-    store.close().unwrap();
-    drop(store);
+    at.kv().snapshot().unwrap();
+    at.kv().close().unwrap();
+    drop(at);
     let mut kinds: BTreeMap<_, Vec<_>> = BTreeMap::new();
     let mut todo = vec![home.clone()];
     while let Some(at) = todo.pop() {
@@ -135,10 +115,11 @@ impl Sample {
             return Fate::Detected;
         }
         for snapshot in snapshots {
-            let reading = match FlatKv::open_snapshot(options.clone(), Some(snapshot.height)) {
+            let reading = match FlatKv::open_in(options.clone(), &snapshot) {
+                Ok(kv) if verify(&kv).is_err() => return Fate::Detected,
                 Ok(kv) => {
                     let below = chain.iter().position(|block| block.hash == snapshot.hash);
-                    below.map_or(Ok(()), |top| read(&Arc::clone(&kv), &chain[..=top], u64::MAX))
+                    below.map_or(Ok(()), |top| read(&kv, &chain[..=top], HEIGHTS))
                 }
                 Err(_) => return Fate::Detected,
             };
@@ -155,7 +136,8 @@ impl Sample {
         if kv.head().map(|head| head.hash) != self.story.tip() {
             return Fate::Served(format!("the head is at {:?}", kv.head().map(|head| head.height)));
         }
-        match read(&kv, chain, u64::MAX) {
+        match read(&kv, chain, HEIGHTS) {
+            Ok(()) if verify(&kv).is_err() => Fate::Detected,
             Ok(()) => Fate::Harmless,
             Err(Found::Error(_)) => Fate::Detected,
             Err(Found::Wrong(what)) => Fate::Served(what),

@@ -2,7 +2,7 @@
 
 use crate::{
     child::Said,
-    model::{ACCOUNTS, BASE, Block, Random, SLOTS, address, slot},
+    model::{ACCOUNTS, BASE, Block, LEGACY_KEYS, Random, SLOTS, address, legacy_key, slot},
     story::Story,
     tables::FileTables,
 };
@@ -33,12 +33,6 @@ pub struct Verdict {
     pub out_of_order: bool,
     /// Steps that the home has.
     pub steps: u64,
-}
-
-impl Verdict {
-    pub fn is_bad(&self) -> bool {
-        self.lost.is_some() || self.wrong.is_some()
-    }
 }
 
 /// Reads everything of some heights that are retained, the head and the oldest among them. An error says what is wrong;
@@ -103,6 +97,12 @@ fn compare(kv: &Arc<FlatKv>, chain: &[Block], heights: u64) -> Result<(), Found>
     let index: BTreeMap<_, _> = kv.index_range(&[], &[0xff], usize::MAX)?.into_iter().collect();
     if index != top.world.index {
         return Err(Found::Wrong(format!("index of height {}", top.height)));
+    }
+    let view = kv.at(top.height)?;
+    for key in (0..LEGACY_KEYS).map(legacy_key) {
+        if view.legacy(&key)?.as_ref() != top.world.legacy.get(&key) {
+            return Err(Found::Wrong(format!("legacy row of {} bytes", key.len())));
+        }
     }
     if kv.has_trie() {
         prove(kv, top)?;
@@ -169,12 +169,27 @@ pub fn judge(home: &Path, seed: u64, steps: RangeInclusive<u64>, said: &Said) ->
     if let Err(what) = read_all(&kv, &story.chain, 3) {
         verdict.wrong = Some(what);
     }
+    if let Err(what) = verify(&kv) {
+        verdict.wrong = Some(what);
+    }
     let rows = FileTables::blocks(home);
     let newest = story.chain.iter().rev().take(TABLE_BLOCKS);
     for block in newest.filter(|block| !rows.contains(&(block.height, block.hash))) {
         verdict.lost = Some(format!("row of height {} in the table", block.height));
     }
     verdict
+}
+
+/// Everything in the store against everything else in it.
+pub fn verify(kv: &FlatKv) -> Result<(), String> {
+    if kv.head().is_none() {
+        return Ok(());
+    }
+    match kv.verify(&mut |_| true) {
+        Ok(report) if report.is_sound() => Ok(()),
+        Ok(report) => Err(format!("verify finds {:?}", report.findings)),
+        Err(error) => Err(format!("verify: {error}")),
+    }
 }
 
 /// The head after each number of steps.
@@ -197,7 +212,7 @@ pub fn copy_dir(from: &Path, to: &Path) -> io::Result<()> {
         if entry.file_type()?.is_dir() {
             copy_dir(&entry.path(), &target)?
         } else {
-            drop(fs::copy(entry.path(), target)?)
+            fs::copy(entry.path(), target)?;
         }
     }
     Ok(())

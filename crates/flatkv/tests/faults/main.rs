@@ -13,6 +13,7 @@
 mod child;
 mod errors;
 mod flips;
+mod home;
 mod journal;
 mod judge;
 mod kill;

@@ -32,11 +32,6 @@ impl Step {
             Self::Rollback(..) => "rollback",
         }
     }
-
-    /// Whether everything before is on disk once it is done, whatever `fsync` says.
-    pub fn syncs(self) -> bool {
-        matches!(self, Self::Flush | Self::Snapshot | Self::Rollback(..))
-    }
 }
 
 /// How a home is set up.
@@ -61,7 +56,7 @@ impl Setup {
         };
         let history_blocks = [0, 20][random.below(2) as usize];
         let snapshot_interval_blocks = [0, 9][random.below(2) as usize];
-        Self { kind, fsync, history_blocks, snapshot_interval_blocks, flush_every: 4 + random.below(12) }
+        Self { kind, fsync, history_blocks, snapshot_interval_blocks, flush_every: 10 + random.below(20) }
     }
 
     pub fn options(&self, home: &Path) -> Options {
@@ -80,6 +75,8 @@ pub struct Story {
     pub seed: u64,
     pub setup: Setup,
     pub chain: Vec<Block>,
+    /// The newest block in the parts in which it is applied, where it is.
+    pub parts: Vec<Block>,
     pub steps: u64,
     /// Oldest height that the store may have left; it may have older ones still.
     pub oldest: Height,
@@ -87,7 +84,7 @@ pub struct Story {
 
 impl Story {
     pub fn new(seed: u64) -> Self {
-        Self { seed, setup: Setup::new(seed), chain: Vec::new(), steps: 0, oldest: BASE }
+        Self { seed, setup: Setup::new(seed), chain: Vec::new(), parts: Vec::new(), steps: 0, oldest: BASE }
     }
 
     /// The story after so many steps.
@@ -130,10 +127,10 @@ impl Story {
         let seed = self.random().next();
         match step {
             Step::Commit | Step::Apply => {
-                let block = match self.chain.last() {
-                    Some(top) => top.next(seed),
-                    None => Block::base(seed),
-                };
+                let top = self.chain.last();
+                self.parts = if step == Step::Apply { Block::parts(top, &[seed, !seed]) } else { Vec::new() };
+                let whole = || top.map_or_else(|| Block::base(seed), |top| top.next(seed));
+                let block = self.parts.last().cloned().unwrap_or_else(whole);
                 if self.setup.history_blocks > 0 {
                     self.oldest = self.oldest.max(block.height.saturating_sub(self.setup.history_blocks));
                 }
