@@ -19,6 +19,67 @@ export declare class NativeJob {
   cancel(): void
 }
 
+/** A store that is open. */
+export declare class NativeLittable {
+  /** Opens a table, or makes it. Resolves to the table or to an error value. */
+  table(options: string): Promise<NativeLittTable | Buffer>
+  /** Names of the tables, as a JSON array. */
+  tableNames(): Promise<Buffer>
+  /** Removes a table that is not open. */
+  dropTable(name: string): Promise<Buffer>
+  /** Makes durable what was put into any table. */
+  flush(): Promise<Buffer>
+  /** The values of the store's instruments: `[{"name":…,"series":[…]}]`. */
+  metricsSnapshot(): string
+  /** Lets calls under way finish, flushes and closes the store, on a thread of its own. */
+  close(): Promise<Buffer>
+}
+
+/** An iterator over a table. */
+export declare class NativeLittIter {
+  /** The next records, at most so many, one after the other; empty at the end. */
+  next(records: number): Promise<Buffer>
+  /** Lets go of what the iterator holds back. */
+  close(): void
+}
+
+/** A table that is open. */
+export declare class NativeLittTable {
+  /** Puts groups in their order, each whole or not at all. */
+  put(groups: Array<NativeLittGroup>): Promise<Buffer>
+  /** The bytes under a key, or null. */
+  get(key: Uint8Array): Promise<Buffer | null>
+  /** A range of the bytes under a key, or null. */
+  getRange(key: Uint8Array, start: number, end: number): Promise<Buffer | null>
+  /** The bytes under each of several keys, null where a key is not there; or an error value for all. */
+  multiGet(keys: Array<Uint8Array>): Promise<Array<Buffer | null> | Buffer>
+  /** One byte: 1 where the key is there. */
+  exists(key: Uint8Array): Promise<Buffer>
+  /** Makes durable what was put before the call. */
+  flush(): Promise<Buffer>
+  /** Sees what a writer has done meanwhile. */
+  refresh(): Promise<Buffer>
+  /** Raises the lowest number that is kept. */
+  setFloor(floor: bigint): Promise<Buffer>
+  /** Sets how many milliseconds records are kept at least; null for no bound. */
+  setTtl(ms?: number | undefined | null): Promise<Buffer>
+  /** Removes the segments that retention lets go; four bytes, little-endian: how many. */
+  collect(): Promise<Buffer>
+  /** Where the last group ends; eight bytes, little-endian. */
+  position(): Promise<Buffer>
+  /** Takes away everything behind a position. */
+  cut(position: bigint): Promise<Buffer>
+  /** Keys, bytes and floor; or an error value. */
+  totals(): Array<bigint> | Buffer
+  /**
+   * Iterates, from a key on where one is given. Resolves to the iterator, to null where that key is not there, or to
+   * an error value.
+   */
+  iterate(reverse: boolean, from?: Uint8Array | undefined | null): Promise<NativeLittIter | Buffer | null>
+  /** Lets go of the table. */
+  close(): void
+}
+
 /** An open node. */
 export declare class NativeNode {
   /** Answers `{"op":…,"args":…}` on one of the node's threads. */
@@ -51,6 +112,31 @@ export declare function devAccounts(): string
 
 /** The table of native instruments: `[{"name":…,"kind":…,"unit":…,"help":…,"labels":[…],"buckets":[…]}]`. */
 export declare function metricsCatalog(): string
+
+/** A value with its keys. */
+export interface NativeLittGroup {
+  /** Primary key. */
+  key: Uint8Array
+  /** The value. */
+  value: Uint8Array
+  /** Further keys on parts of the value. */
+  secondary?: Array<NativeLittSecondary>
+  /** What retention goes by. */
+  number?: bigint
+}
+
+/** A key on a part of a value. */
+export interface NativeLittSecondary {
+  /** The key. */
+  key: Uint8Array
+  /** First byte of the part. */
+  start: number
+  /** Byte behind the part. */
+  end: number
+}
+
+/** Opens a store, or makes it, on a thread of its own. Resolves to the store or to an error value. */
+export declare function openLittable(options: string): Promise<NativeLittable | Buffer>
 
 /** Opens a home on a thread of its own: replaying a log may take a while. Resolves to the node or to an error value. */
 export declare function openNode(config: string): Promise<NativeNode | Buffer>

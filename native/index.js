@@ -773,12 +773,16 @@ if (
   }
 }
 
-const { NativeJob, NativeNode, NativeStream, devAccounts, metricsCatalog, openNode, startJob, startReplay } = nativeBinding
+const { NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeStream, devAccounts, metricsCatalog, openLittable, openNode, startJob, startReplay } = nativeBinding
 export { NativeJob }
+export { NativeLittable }
+export { NativeLittIter }
+export { NativeLittTable }
 export { NativeNode }
 export { NativeStream }
 export { devAccounts }
 export { metricsCatalog }
+export { openLittable }
 export { openNode }
 export { startJob }
 export { startReplay }

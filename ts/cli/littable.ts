@@ -1,0 +1,64 @@
+// A littable that a script uses alone, with its metrics page where that is asked for.
+import type { LittableStore, LittableStoreOptions } from '../core/littable.ts'
+import { openStore } from '../core/littable-native.ts'
+import { metricsCatalog } from '../core/native.ts'
+import { createNativeMetrics } from '../metrics/index.ts'
+import { startMetricsServer } from '../server/index.ts'
+
+/** Address of the page. It is meant for this machine; whoever wants more has a proxy. */
+const METRICS_HOST = '127.0.0.1'
+
+/** Port of the page, as of the setting littable.MetricsPort. */
+const METRICS_PORT = 9101
+
+/** What the names of a littable's metrics begin with. */
+const METRICS_PREFIX = 'litt_'
+
+/** How a littable is opened. */
+export interface OpenLittableOptions extends LittableStoreOptions {
+  /** Whether /metrics is served, on this machine's own address. Default false. */
+  readonly MetricsEnabled?: boolean
+  /** Its port; 0 takes a free one. Default 9101. */
+  readonly MetricsPort?: number
+}
+
+/** A littable that is open. */
+export interface Littable extends LittableStore {
+  /** The scrape page; undefined where metrics are off. */
+  readonly metricsUrl: string | undefined
+}
+
+/** Opens a littable, or makes it. Rejects with `LittableError`, and with `ListenError` where the port of its metrics cannot be had. */
+export async function openLittable(options: OpenLittableOptions): Promise<Littable> {
+  const { MetricsEnabled = false, MetricsPort = METRICS_PORT, ...rest } = options
+  const store = await openStore(rest)
+  if (!MetricsEnabled) return withPage(store, undefined, async () => undefined)
+  try {
+    const metrics = createNativeMetrics({ catalog: metricsCatalog(), snapshot: () => store.metricsSnapshot() }, METRICS_PREFIX)
+    const report = (e: unknown): void => console.error(e)
+    const place = { host: METRICS_HOST, port: MetricsPort, setting: 'littable.MetricsPort' }
+    const server = await startMetricsServer(place, metrics.scrape, report)
+    return withPage(store, server.url, async () => {
+      await server.stop()
+      await metrics.shutdown()
+    })
+  } catch (e) {
+    await store.close()
+    throw e
+  }
+}
+
+function withPage(store: LittableStore, metricsUrl: string | undefined, stop: () => Promise<void>): Littable {
+  return {
+    metricsUrl,
+    table: (options) => store.table(options),
+    tableNames: () => store.tableNames(),
+    dropTable: (name) => store.dropTable(name),
+    flush: () => store.flush(),
+    metricsSnapshot: () => store.metricsSnapshot(),
+    async close() {
+      await stop()
+      await store.close()
+    },
+  }
+}
