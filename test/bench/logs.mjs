@@ -18,7 +18,7 @@ const SMALL = 1000
 const SEED = 7
 
 /** Small, so that the large chain has more than a hundred segments. */
-const SEGMENT_BYTES = 8 * 1024 * 1024
+const SEGMENT_BYTES = 4 * 1024 * 1024
 const SEGMENTS_MIN = 100
 
 /** Logs that each question has as its answer. */

@@ -12,7 +12,7 @@ import { hearth, rpc, startNode, tempHome } from './harness.ts'
 const BLOCKS = 60
 
 /** Eight blocks in a segment of each table: a block has two keys. */
-const SETTINGS = ['--littable.segment_keys=16', '--storage.fsync=none'] as const
+const SETTINGS = ['--littable.segment_keys=16', '--state-commit.flatkv.fsync=none'] as const
 
 const dir = tempHome()
 const home = path.join(dir, 'home')
@@ -33,7 +33,7 @@ const segments = (table: string): string[] =>
 // A development chain, exported and imported into a home with small segments.
 beforeAll(async () => {
   const dev = path.join(dir, 'dev')
-  const node = await startNode(['dev', '--home', dev, '--storage.fsync=none'])
+  const node = await startNode(['dev', '--home', dev, '--state-commit.flatkv.fsync=none'])
   const account = mnemonicToAccount('test test test test test test test test test test test junk')
   const wallet = createWalletClient({ account, chain: hardhat, transport: http(node.url) })
   const fees = { gas: 21_000n, maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n }

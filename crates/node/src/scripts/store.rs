@@ -16,6 +16,7 @@ pub struct ScriptStore {
 /// What a store and all that was opened from it share.
 pub(super) struct Shared {
     store: RwLock<Option<Littable>>,
+    read_only: bool,
     pool: WorkerPool,
     metrics: Registry,
     opened: Mutex<Vec<Opened>>,
@@ -42,7 +43,7 @@ impl ScriptStore {
         };
         let pool = WorkerPool::new("littable", options.workers())?;
         let (store, opened) = (RwLock::new(Some(store)), Mutex::default());
-        Ok(Self { shared: Arc::new(Shared { store, pool, metrics, opened }) })
+        Ok(Self { shared: Arc::new(Shared { store, read_only: options.read_only, pool, metrics, opened }) })
     }
 
     /// Runs work on one of the store's threads. The callback is called exactly once; at once where the queue is full or
@@ -112,7 +113,10 @@ impl ScriptStore {
     pub fn close(&self) -> Result<(), ScriptError> {
         self.shared.pool.close();
         let store = self.shared.store.write().take();
-        let flushed = store.as_ref().map_or(Ok(()), Littable::flush);
+        let flushed = match &store {
+            Some(store) if !self.shared.read_only => store.flush(),
+            _ => Ok(()),
+        };
         for opened in std::mem::take(&mut *self.shared.opened.lock()) {
             match opened {
                 Opened::Table(table) => table.upgrade().iter().for_each(|table| table.close()),
