@@ -65,8 +65,9 @@ describe('hearth db', () => {
     for (const [i, name] of ['blocks', 'receipts'].entries()) {
       const counts = { name, shards: 1, records: BLOCKS + 1, keys: 2 * (BLOCKS + 1), lowest: 0, highest: BLOCKS, floor: 0 }
       expect(report[i]).toMatchObject(counts)
-      expect(report[i]?.segments).toBe(segments(name).length)
-      expect(report[i]?.segments).toBeGreaterThanOrEqual(BLOCKS / 8)
+      // One more may be there as a file, made ahead.
+      expect(report[i]?.segments).toBe(Math.ceil((BLOCKS + 1) / 8))
+      expect(segments(name).length - (report[i]?.segments ?? 0)).toBeLessThanOrEqual(1)
     }
     expect(db<TableInfo[]>('table-info', '--table', 'receipts').report.map(({ name }) => name)).toEqual(['receipts'])
     const text = hearth(['db', 'ls', '--home', home]).stdout
