@@ -40,6 +40,7 @@ export interface Operations {
   getLogs: { filter: JsonObject }
   call: CallArguments
   estimateGas: CallArguments
+  simulateV1: { options: JsonObject; block: BlockRef | undefined }
   sendRawTransaction: { transaction: Hex }
   getRawBlock: { block: BlockRef }
   getRawHeader: { block: BlockRef }

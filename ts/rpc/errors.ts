@@ -14,6 +14,17 @@ export const CODE = {
   limitExceeded: -32005,
   /** go-ethereum: the EVM reverted, `data` holds the output. */
   reverted: 3,
+  // execution-apis: what is wrong with a block or a call of eth_simulateV1.
+  nonceTooLow: -38010,
+  nonceTooHigh: -38011,
+  feeCapTooLow: -38012,
+  intrinsicGas: -38013,
+  insufficientFunds: -38014,
+  blockGasLimit: -38015,
+  blockNumber: -38020,
+  blockTimestamp: -38021,
+  initCodeSize: -38025,
+  clientLimit: -38026,
 } as const
 
 /** What a class of failures says in the label `error_class`, and which code its errors carry. */
@@ -66,9 +77,14 @@ interface CoreErrorRow {
 
 /** Code, class and text of every kind of failure in the core. */
 const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
+  block_gas_limit: { code: CODE.blockGasLimit, message: 'block gas limit reached: N >= M' },
   block_not_found: { code: CODE.server, message: 'block #N not found' },
+  block_number_order: { code: CODE.blockNumber, message: 'block numbers must be in order: N <= M' },
+  block_timestamp_order: { code: CODE.blockTimestamp, message: 'block timestamps must be in order: N <= M' },
   busy: { code: CODE.limitExceeded, message: 'node is busy: the POOL queue is full (N waiting)' },
+  call_invalid: { code: CODE.internal, message: 'err: REASON (supplied gas N)' },
   cancelled: { code: CODE.server, errorClass: 'unknown', message: 'cancelled: nobody waits for the answer' },
+  client_limit: { code: CODE.clientLimit, message: 'too many blocks, or another limit of a simulation with its value' },
   closed: { code: CODE.server, message: 'node is closed' },
   config: { code: CODE.internal, message: 'configuration: REASON' },
   evm_not_supported: {
@@ -84,6 +100,7 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
     message: 'execution reverted, or execution reverted: REASON',
     data: 'the output of the call, as hex',
   },
+  fee_cap_too_low: { code: CODE.feeCapTooLow, message: 'err: max fee per gas less than block base fee: … (supplied gas N)' },
   genesis: { code: CODE.internal, message: 'genesis: REASON' },
   genesis_not_traceable: { code: CODE.server, message: 'genesis is not traceable' },
   header_not_found: { code: CODE.server, message: 'header not found, or header for hash not found' },
@@ -92,10 +109,15 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   home_incompatible: { code: CODE.internal, message: 'HOME cannot be used: REASON' },
   home_not_empty: { code: CODE.internal, message: 'HOME holds a chain already' },
   import: { code: CODE.internal, message: 'REASON' },
+  init_code_too_long: { code: CODE.initCodeSize, message: 'err: max initcode size exceeded: … (supplied gas N)' },
+  insufficient_funds: { code: CODE.insufficientFunds, message: 'err: insufficient funds for gas * price + value: … (supplied gas N)' },
   internal: { code: CODE.internal, errorClass: 'panic', message: 'internal error: REASON' },
+  intrinsic_gas_too_low: { code: CODE.intrinsicGas, message: 'err: intrinsic gas too low: have N, want M (supplied gas N)' },
   invalid_params: { code: CODE.invalidParams, message: 'REASON, the parameter named' },
   io: { code: CODE.internal, message: 'FILE: REASON' },
   limit_exceeded: { code: CODE.limitExceeded, message: 'the limit, named with its value' },
+  nonce_too_high: { code: CODE.nonceTooHigh, message: 'err: nonce too high: … (supplied gas N)' },
+  nonce_too_low: { code: CODE.nonceTooLow, message: 'err: nonce too low: … (supplied gas N)' },
   not_canonical: { code: CODE.server, message: 'hash is not currently canonical' },
   not_retained: { code: CODE.server, message: 'state at height N is not available: REASON' },
   store: { code: CODE.internal, message: 'store: REASON' },

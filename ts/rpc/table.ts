@@ -44,6 +44,7 @@ import { getTransactionCount } from './methods/eth/getTransactionCount.ts'
 import { getTransactionReceipt } from './methods/eth/getTransactionReceipt.ts'
 import { maxPriorityFeePerGas } from './methods/eth/maxPriorityFeePerGas.ts'
 import { sendRawTransaction } from './methods/eth/sendRawTransaction.ts'
+import { simulateV1 } from './methods/eth/simulateV1.ts'
 import { syncing } from './methods/eth/syncing.ts'
 import { version } from './methods/net/version.ts'
 import { modules } from './methods/rpc/modules.ts'
@@ -76,6 +77,7 @@ export const METHODS: readonly Method[] = [
   getTransactionReceipt,
   maxPriorityFeePerGas,
   sendRawTransaction,
+  simulateV1,
   syncing,
   version,
   clientVersion,

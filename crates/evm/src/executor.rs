@@ -17,10 +17,10 @@ use crate::{
     write_set::WriteSet,
 };
 use alloy_consensus::{Header, Transaction as _, TxReceipt as _, Typed2718 as _};
-use alloy_eips::eip4895::Withdrawal;
+use alloy_eips::{eip4895::Withdrawal, eip7685::Requests};
 use alloy_primitives::{Address, B256, Bloom, Bytes};
 use hearth_primitives::{
-    Block, BlockHashes, BlockOutput, Changeset, Receipt, RootTracker, StateReader, Transaction,
+    Block, BlockHashes, BlockOutput, Changeset, Receipt, RootTracker, StateError, StateReader, Transaction,
 };
 use revm::{
     Inspector,
@@ -57,7 +57,13 @@ impl<'a> BlockExecutor<'a> {
         state: &'a dyn StateReader,
         hashes: &'a dyn BlockHashes,
     ) -> Self {
-        let evm = block_evm(spec, &env, BlockState::new(state, hashes, env.fork >= Fork::Prague));
+        let state = BlockState::new(state, hashes, env.fork >= Fork::Prague);
+        Self::on_state(spec, env, state)
+    }
+
+    /// An executor for the block with this environment on a state that something was executed on already.
+    pub(crate) fn on_state(spec: &'a ChainSpec, env: BlockEnvironment, state: BlockState<'a>) -> Self {
+        let evm = block_evm(spec, &env, state);
         let (receipts, senders, writes) = Default::default();
         Self {
             spec,
@@ -104,6 +110,11 @@ impl<'a> BlockExecutor<'a> {
     /// The interpreter's context, for tracers that set up something before a run.
     pub fn context(&mut self) -> &mut EvmContext<'a> {
         &mut self.evm.ctx
+    }
+
+    /// The interpreter, for simulated transactions that have rules of their own.
+    pub(crate) fn evm(&mut self) -> &mut BlockEvm<'a> {
+        &mut self.evm
     }
 
     /// Receipts of the transactions executed so far.
@@ -266,10 +277,24 @@ impl<'a> BlockExecutor<'a> {
                 return Err(execute_error(error));
             }
         };
+        Ok(self.keep(tx.ty(), tx.blob_gas_used().unwrap_or(0), sender, result)?)
+    }
+
+    /// Keeps what a transaction of type `ty` did: its changes, its receipt, the gas and blob gas that it used.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) fn keep(
+        &mut self,
+        ty: u8,
+        blob_gas: u64,
+        sender: Address,
+        result: ExecutionResult<HaltReason>,
+    ) -> Result<TxOutcome, StateError> {
         let changes = self.take_changes()?;
         let gas_used = result.tx_gas_used();
         self.gas_used += gas_used;
-        self.blob_gas_used += tx.blob_gas_used().unwrap_or(0);
+        self.blob_gas_used += blob_gas;
         let gas_refunded = result.gas().final_refunded();
         let (status, output, created, logs) = match result {
             ExecutionResult::Success { output, logs, .. } => {
@@ -286,7 +311,7 @@ impl<'a> BlockExecutor<'a> {
             } else {
                 ReceiptStatus::Root(B256::ZERO)
             };
-            self.receipts.push(build_receipt(tx.ty(), receipt_status, self.gas_used, logs));
+            self.receipts.push(build_receipt(ty, receipt_status, self.gas_used, logs));
             self.senders.push(sender);
         } else {
             self.writes.clear();
@@ -296,7 +321,7 @@ impl<'a> BlockExecutor<'a> {
     }
 
     /// Takes what the journal holds into the block's state.
-    fn take_changes(&mut self) -> Result<Changeset, hearth_primitives::StateError> {
+    fn take_changes(&mut self) -> Result<Changeset, StateError> {
         let delete_empty = self.env.fork >= Fork::SpuriousDragon;
         let journal = &mut self.evm.ctx.journaled_state;
         let state = std::mem::take(&mut journal.inner.state);
@@ -349,6 +374,41 @@ impl<'a> BlockExecutor<'a> {
         ommers: &[Header],
         withdrawals: Option<&[Withdrawal]>,
     ) -> Result<BlockOutput, BlockError> {
+        let requests = self.close(ommers, withdrawals)?;
+        let logs_bloom = self.logs_bloom();
+        let state = self.evm.ctx.journaled_state.database;
+        Ok(BlockOutput {
+            receipts: self.receipts,
+            senders: self.senders,
+            gas_used: self.gas_used,
+            blob_gas_used: self.blob_gas_used,
+            logs_bloom,
+            requests,
+            changes: state.net_changes(),
+            writes: self.writes,
+            reads: state.into_reads(),
+        })
+    }
+
+    /// Union of the blooms of the receipts so far.
+    pub(crate) fn logs_bloom(&self) -> Bloom {
+        self.receipts.iter().fold(Bloom::ZERO, |bloom, receipt| bloom | receipt.bloom())
+    }
+
+    /// Blob gas used so far.
+    pub(crate) fn blob_gas_used(&self) -> u64 {
+        self.blob_gas_used
+    }
+
+    /// What happens after the last transaction, as [`Self::finish`] has it: its changes become the last write set.
+    ///
+    /// # Errors
+    /// As [`Self::finish`].
+    pub(crate) fn close(
+        &mut self,
+        ommers: &[Header],
+        withdrawals: Option<&[Withdrawal]>,
+    ) -> Result<Option<Requests>, BlockError> {
         debug_assert!(self.keeps_outputs, "nothing was kept to finish with");
         let mut requests = None;
         let mut changes = Changeset::default();
@@ -370,19 +430,7 @@ impl<'a> BlockExecutor<'a> {
         rewards::pay(self.state(), &env, ommers, withdrawals.unwrap_or_default(), &mut writes)?;
         writes.merge_into(&mut changes);
         self.writes.push(changes);
-        let logs_bloom = self.receipts.iter().fold(Bloom::ZERO, |bloom, receipt| bloom | receipt.bloom());
-        let state = self.evm.ctx.journaled_state.database;
-        Ok(BlockOutput {
-            receipts: self.receipts,
-            senders: self.senders,
-            gas_used: self.gas_used,
-            blob_gas_used: self.blob_gas_used,
-            logs_bloom,
-            requests,
-            changes: state.net_changes(),
-            writes: self.writes,
-            reads: state.into_reads(),
-        })
+        Ok(requests)
     }
 }
 

@@ -55,8 +55,9 @@ pub use recorded::{AllocState, MAX_CASE_BYTES, RecordedCase, RecordedError, Trac
 pub use rewards::block_reward;
 pub use senders::{recover_sender, recover_senders};
 pub use simulate::{
-    BlockOverrides, CallError, CallLimits, CallOutcome, CallRequest, CallSession, CallSite, CallStatus,
-    Message, MessageOutcome, StateOverrides, call, estimate_gas,
+    BlockCalls, BlockOverrides, CallError, CallFailure, CallLimits, CallOutcome, CallRequest, CallSession,
+    CallSite, CallStatus, Message, MessageOutcome, SimulateError, SimulateRequest, SimulatedBlock,
+    SimulatedCall, SimulatedLog, StateOverrides, call, estimate_gas, simulate_blocks,
 };
 pub use spec::{BlobParams, BlobScheduleEntry, ChainSpec, Fork};
 pub use system::{

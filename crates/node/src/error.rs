@@ -2,6 +2,7 @@
 
 use alloy_primitives::{B256, Bytes};
 use hearth_chain::pool::PoolError;
+use hearth_evm::SimulateError;
 use hearth_flatkv::Holder;
 use hearth_primitives::{Height, StateError};
 use std::path::PathBuf;
@@ -133,6 +134,9 @@ pub enum NodeError {
         /// go-ethereum's words for it.
         message: String,
     },
+    /// Blocks that cannot be simulated.
+    #[error(transparent)]
+    Simulation(SimulateError),
     /// Arguments that do not fit the method.
     #[error("{message}")]
     InvalidParams {
@@ -255,6 +259,7 @@ impl NodeError {
             Self::GenesisNotTraceable => "genesis_not_traceable",
             Self::ExecutionReverted { .. } => "execution_reverted",
             Self::ExecutionFailed { .. } => "execution_failed",
+            Self::Simulation(error) => error.kind(),
             Self::InvalidParams { .. } => "invalid_params",
             Self::LimitExceeded { .. } => "limit_exceeded",
             Self::Unsupported { .. } => "unsupported",

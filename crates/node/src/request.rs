@@ -2,7 +2,7 @@
 
 use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
-use hearth_evm::{BlockOverrides, CallRequest, StateOverrides};
+use hearth_evm::{BlockOverrides, CallRequest, SimulateRequest, StateOverrides};
 use serde::{Deserialize, Deserializer};
 
 /// A block by tag (`"latest"`), number (`"0x1b"`), hash (32 bytes), `{"blockNumber":…}` or
@@ -173,6 +173,14 @@ pub enum Request {
         #[serde(default)]
         block_overrides: Option<BlockOverrides>,
     },
+    /// Blocks of calls on top of a block.
+    SimulateV1 {
+        /// The blocks, and how they are built.
+        options: SimulateRequest,
+        /// Their base; the head where absent.
+        #[serde(default)]
+        block: Option<BlockRef>,
+    },
     /// Accepts a signed transaction; its hash.
     SendRawTransaction {
         /// The transaction's bytes (EIP-2718; type 3 with its sidecar).
@@ -237,6 +245,7 @@ impl Request {
             self,
             Self::Call { .. }
                 | Self::EstimateGas { .. }
+                | Self::SimulateV1 { .. }
                 | Self::GetLogs { .. }
                 | Self::FeeHistory { .. }
                 | Self::GetProof { .. }

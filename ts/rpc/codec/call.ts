@@ -47,7 +47,14 @@ export interface OverrideLimits {
 
 /** Refuses state overrides over the limits; gives them back as they are. */
 export function withinLimits<T extends Record<string, unknown> | undefined>(overrides: T, limits: OverrideLimits): T {
-  const accounts = Object.values(overrides ?? {}) as { readonly state?: object | null; readonly stateDiff?: object | null }[]
+  allWithinLimits([overrides], limits)
+  return overrides
+}
+
+/** Refuses several state overrides of one request that are over the limits together. */
+export function allWithinLimits(all: readonly (Record<string, unknown> | undefined)[], limits: OverrideLimits): void {
+  type Account = { readonly state?: object | null; readonly stateDiff?: object | null }
+  const accounts = all.flatMap((overrides) => Object.values(overrides ?? {}) as Account[])
   if (limits.accounts !== 0 && accounts.length > limits.accounts) {
     throw limitExceeded(`state overrides name ${accounts.length} accounts, more than the limit of ${limits.accounts}`)
   }
@@ -56,8 +63,9 @@ export function withinLimits<T extends Record<string, unknown> | undefined>(over
   if (limits.slots !== 0 && slots > limits.slots) {
     throw limitExceeded(`state overrides name ${slots} slots, more than the limit of ${limits.slots}`)
   }
-  return overrides
 }
+
+const withdrawal = fields({ index: uint64, validatorIndex: uint64, address, amount: uint64 })
 
 /** Fields of the block to pretend. */
 export const blockOverrides: Codec<Record<string, unknown>> = fields({
@@ -69,4 +77,6 @@ export const blockOverrides: Codec<Record<string, unknown>> = fields({
   prevRandao: hash,
   baseFeePerGas: uint256,
   blobBaseFee: uint256,
+  beaconRoot: hash,
+  withdrawals: arrayOf(withdrawal, ENTRIES_MAX),
 })

@@ -1,8 +1,9 @@
 // The codecs of parameters.
 export { blockNumber, blockRef } from './block.ts'
-export { blockOverrides, type OverrideLimits, stateOverrides, transaction, withinLimits } from './call.ts'
+export { allWithinLimits, blockOverrides, type OverrideLimits, stateOverrides, transaction, withinLimits } from './call.ts'
 export { anything, arrayOf, BadValue, boolean, type Codec, kindOf, object } from './codec.ts'
 export { filter } from './filter.ts'
 export { address, data, hash, hexOrDecimal, storageKey, uint64, uint256 } from './hex.ts'
+export { type Simulation, simulation } from './simulate.ts'
 export { type TraceRules, traceConfig, underRules } from './trace.ts'
 export { bundles, callConfig, callContext, transactionIndex } from './trace-call.ts'

@@ -171,7 +171,7 @@ impl<'a> Simulation<'a> {
     ) -> Result<CallOutcome, CallError> {
         let (mut evm, env) = self.machine(message)?;
         let wrap = |source| CallError::Invalid { source, gas: message.gas };
-        check_message(message, &env, &mut evm.ctx.journaled_state.database)?.map_err(wrap)?;
+        check_message(message, &env, Fees::Waived, &mut evm.ctx.journaled_state.database)?.map_err(wrap)?;
         evm.ctx.tx = message.tx_env(self.site.spec.chain_id(), env.base_fee.is_some());
         let result = if message.gas > WATCH_STEPS_ABOVE_GAS {
             let mut steps = StepWatch::new(watch);
@@ -242,8 +242,24 @@ impl<'a> Simulation<'a> {
 
 /// Remembers the last instruction of the outermost frame.
 #[derive(Default)]
-struct LastStep {
+pub(super) struct LastStep {
     details: Option<HaltDetails>,
+}
+
+impl LastStep {
+    /// What is known of it; `None` where no instruction ran.
+    pub fn details(&self) -> Option<HaltDetails> {
+        self.details
+    }
+}
+
+/// Whether a message without a price is held to the block's base fees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fees {
+    /// It is not: it pays nothing.
+    Waived,
+    /// It is, as in a block.
+    Due,
 }
 
 impl<'a> Inspector<EvmContext<'a>> for LastStep {
@@ -272,10 +288,11 @@ impl<'a> Inspector<EvmContext<'a>> for LastStep {
 pub(super) fn check_message(
     message: &Message,
     env: &BlockEnvironment,
+    fees: Fees,
     state: &mut BlockState<'_>,
 ) -> Result<Result<(), TxError>, CallError> {
     let balance = state.account(message.from)?.unwrap_or_default().balance;
-    Ok(check_fields(message, env).and_then(|()| check_funds(message, balance)).and_then(|()| {
+    Ok(check_fields(message, env, fees).and_then(|()| check_funds(message, balance)).and_then(|()| {
         if env.fork >= Fork::Shanghai && message.to.is_none() && message.data.len() > MAX_INIT_CODE {
             return Err(TxError::InitCodeTooLong { size: message.data.len(), limit: MAX_INIT_CODE });
         }
@@ -283,9 +300,11 @@ pub(super) fn check_message(
     }))
 }
 
-fn check_fields(message: &Message, env: &BlockEnvironment) -> Result<(), TxError> {
+fn check_fields(message: &Message, env: &BlockEnvironment, fees: Fees) -> Result<(), TxError> {
     let (address, cap, tip) = (message.from, message.fee_cap, message.tip);
-    if let Some(base_fee) = env.base_fee.map(U256::from).filter(|_| !(cap.is_zero() && tip.is_zero())) {
+    let due = fees == Fees::Due;
+    if let Some(base_fee) = env.base_fee.map(U256::from).filter(|_| due || !(cap.is_zero() && tip.is_zero()))
+    {
         if cap < tip {
             return Err(TxError::TipAboveFeeCap { address, tip, cap });
         }
@@ -308,7 +327,7 @@ fn check_fields(message: &Message, env: &BlockEnvironment) -> Result<(), TxError
         }
         let cap = message.blob_fee_cap.unwrap_or_default();
         let base_fee = U256::from(env.blob_base_fee.unwrap_or(0));
-        if !cap.is_zero() && cap < base_fee {
+        if (due || !cap.is_zero()) && cap < base_fee {
             return Err(TxError::BlobFeeCapTooLow { address, cap, base_fee });
         }
     }

@@ -1,5 +1,7 @@
-//! Calls that leave no trace in the chain: `eth_call` and `eth_estimateGas`, with go-ethereum's rules and texts.
+//! Calls that leave no trace in the chain: `eth_call`, `eth_estimateGas` and `eth_simulateV1`, with go-ethereum's rules
+//! and texts.
 
+mod blocks;
 mod call;
 mod error;
 mod estimate;
@@ -8,6 +10,10 @@ mod request;
 mod revert;
 mod session;
 
+pub use blocks::{
+    BlockCalls, CallFailure, MAX_SIMULATED_BLOCKS, MAX_SIMULATED_BYTES, MAX_SIMULATED_CALLS, SimulateError,
+    SimulateRequest, SimulatedBlock, SimulatedCall, SimulatedLog, simulate_blocks,
+};
 pub use call::{CallLimits, CallOutcome, CallSite, CallStatus, DEFAULT_CALL_GAS_CAP, Simulation, call};
 pub use error::CallError;
 pub use estimate::estimate_gas;

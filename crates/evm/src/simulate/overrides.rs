@@ -7,6 +7,7 @@ use crate::{
     precompiles::Precompiles,
     spec::{ChainSpec, Fork},
 };
+use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,10 +105,10 @@ pub struct BlockOverrides {
     pub base_fee_per_gas: Option<U256>,
     /// Blob base fee in wei.
     pub blob_base_fee: Option<U256>,
-    /// Refused here: it needs a whole block.
+    /// Root of the parent beacon block (EIP-4788); of whole blocks alone.
     pub beacon_root: Option<B256>,
-    /// Refused here: they need a whole block.
-    pub withdrawals: Option<serde_json::Value>,
+    /// Withdrawals (EIP-4895); of whole blocks alone.
+    pub withdrawals: Option<Vec<Withdrawal>>,
 }
 
 impl BlockOverrides {
@@ -122,9 +123,6 @@ impl BlockOverrides {
         if self.withdrawals.is_some() {
             return Err(CallError::BlockOverride("withdrawals"));
         }
-        let narrow = |field: &'static str, value: U256| {
-            u64::try_from(value).map_err(|_| CallError::BlockOverrideRange { field, value })
-        };
         if let Some(number) = self.number {
             env.number = narrow("number", number)?;
         }
@@ -143,11 +141,11 @@ impl BlockOverrides {
         if let Some(random) = self.prev_randao {
             env.prev_randao = Some(random);
         }
-        if let Some(fee) = self.base_fee_per_gas {
-            env.base_fee = Some(narrow("baseFeePerGas", fee)?);
+        if let Some(fee) = self.base_fee()? {
+            env.base_fee = Some(fee);
         }
-        if let Some(fee) = self.blob_base_fee {
-            env.blob_base_fee = Some(u128::from(narrow("blobBaseFee", fee)?));
+        if let Some(fee) = self.blob_fee()? {
+            env.blob_base_fee = Some(u128::from(fee));
         }
         env.fork = spec.fork_with_merge(env.number, env.timestamp, env.prev_randao.is_some());
         if let Some(params) = spec.blob_params(env.timestamp).filter(|_| env.fork >= Fork::Cancun) {
@@ -155,4 +153,17 @@ impl BlockOverrides {
         }
         Ok(())
     }
+    /// The base fee in wei.
+    pub(super) fn base_fee(&self) -> Result<Option<u64>, CallError> {
+        self.base_fee_per_gas.map(|fee| narrow("baseFeePerGas", fee)).transpose()
+    }
+
+    /// The blob base fee in wei.
+    pub(super) fn blob_fee(&self) -> Result<Option<u64>, CallError> {
+        self.blob_base_fee.map(|fee| narrow("blobBaseFee", fee)).transpose()
+    }
+}
+
+fn narrow(field: &'static str, value: U256) -> Result<u64, CallError> {
+    u64::try_from(value).map_err(|_| CallError::BlockOverrideRange { field, value })
 }

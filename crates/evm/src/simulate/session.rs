@@ -3,7 +3,7 @@
 
 use super::{
     BlockOverrides, CallError, Message, StateOverrides,
-    call::{check_message, machine_error},
+    call::{Fees, check_message, machine_error},
 };
 use crate::{
     env::BlockEnvironment,
@@ -138,7 +138,8 @@ impl<'a> CallSession<'a> {
     ) -> Result<MessageOutcome, CallError> {
         let env = self.env.for_message(message);
         let wrap = |source| CallError::Invalid { source, gas: message.gas };
-        check_message(message, &env, &mut self.evm.ctx.journaled_state.database)?.map_err(wrap)?;
+        check_message(message, &env, Fees::Waived, &mut self.evm.ctx.journaled_state.database)?
+            .map_err(wrap)?;
         self.evm.ctx.block = env.block_env();
         self.evm.ctx.tx = message.tx_env(self.spec.chain_id(), env.base_fee.is_some());
         let machine = &mut Machine { evm: &mut self.evm, inspector, watch: Watch::default() };

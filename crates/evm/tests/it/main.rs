@@ -8,6 +8,7 @@ mod mainnet;
 mod memory;
 mod replay;
 mod rpc_chain;
+mod simulate_blocks;
 mod simulation;
 mod state;
 mod writes;

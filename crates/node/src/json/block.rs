@@ -38,8 +38,14 @@ impl BlockParts<'_> {
 
 /// Writes a block; `senders` for whole transactions, `None` for their hashes.
 pub fn write_block(w: &mut JsonWriter, parts: &BlockParts<'_>, senders: Option<&[Address]>) {
-    let header = &parts.block.header;
     w.begin_object();
+    write_block_fields(w, parts, senders);
+    w.end_object();
+}
+
+/// Writes the members of a block into an open object; `senders` as in [`write_block`].
+pub fn write_block_fields(w: &mut JsonWriter, parts: &BlockParts<'_>, senders: Option<&[Address]>) {
+    let header = &parts.block.header;
     write_header_fields(w, header, parts.hash);
     w.key("size").quantity(parts.size as u64);
     w.key("transactions").begin_array();
@@ -77,7 +83,6 @@ pub fn write_block(w: &mut JsonWriter, parts: &BlockParts<'_>, senders: Option<&
         }
         w.end_array();
     }
-    w.end_object();
 }
 
 /// Writes the members of a header into an open object.

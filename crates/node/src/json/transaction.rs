@@ -8,6 +8,10 @@ use alloy_eips::{eip2930::AccessList, eip7702::SignedAuthorization};
 use alloy_primitives::{Address, B256, Signature, U256};
 use hearth_primitives::Transaction;
 
+/// Chain id that go-ethereum reads off a legacy transaction without a signature: `(v - 35) / 2` in 64 bits for a `v` of
+/// zero.
+const UNSIGNED_CHAIN_ID: u64 = 0u64.wrapping_sub(35) / 2;
+
 /// Where a transaction stands on the chain.
 #[derive(Clone, Copy, Debug)]
 pub struct Inclusion<'a> {
@@ -67,7 +71,7 @@ pub fn write_transaction(
     if let Some(list) = tx.access_list() {
         write_access_list(w, list);
     }
-    if let Some(id) = tx.chain_id() {
+    if let Some(id) = shown_chain_id(tx) {
         w.key("chainId").quantity(id);
     }
     if let Some(hashes) = tx.blob_versioned_hashes().filter(|hashes| !hashes.is_empty()) {
@@ -127,17 +131,33 @@ fn signature<T: SignableTransaction<Signature>>(signed: &Signed<T>) -> &Signatur
     signed.signature()
 }
 
-fn write_signature(w: &mut JsonWriter, tx: &Transaction) {
-    let signature = match tx {
+fn signature_of(tx: &Transaction) -> &Signature {
+    match tx {
         Transaction::Legacy(tx) => signature(tx),
         Transaction::Eip2930(tx) => signature(tx),
         Transaction::Eip1559(tx) => signature(tx),
         Transaction::Eip4844(tx) => signature(tx),
         Transaction::Eip7702(tx) => signature(tx),
-    };
+    }
+}
+
+/// Whether nobody signed it, as those of simulated blocks: no signature has zeros for values.
+fn is_unsigned(tx: &Transaction) -> bool {
+    let signature = signature_of(tx);
+    signature.r().is_zero() && signature.s().is_zero()
+}
+
+/// The chain id as go-ethereum shows it: of a legacy transaction what its `v` says, which is odd where that is zero.
+fn shown_chain_id(tx: &Transaction) -> Option<u64> {
+    if tx.is_legacy() && is_unsigned(tx) { Some(UNSIGNED_CHAIN_ID) } else { tx.chain_id() }
+}
+
+fn write_signature(w: &mut JsonWriter, tx: &Transaction) {
+    let signature = signature_of(tx);
     let parity = signature.v();
     // Legacy signatures fold the chain id into v (EIP-155); typed ones carry the bare parity.
-    let v = if tx.is_legacy() { to_eip155_value(parity, tx.chain_id()) } else { parity.into() };
+    let folded = tx.is_legacy() && !is_unsigned(tx);
+    let v = if folded { to_eip155_value(parity, tx.chain_id()) } else { parity.into() };
     w.key("v").quantity_u256(&U256::from(v));
     w.key("r").quantity_u256(&signature.r());
     w.key("s").quantity_u256(&signature.s());

@@ -13,6 +13,7 @@ mod receipts;
 mod roots;
 mod send;
 mod simulate;
+mod simulate_blocks;
 mod state;
 mod state_access;
 mod storage_range;
@@ -69,6 +70,7 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
         Request::EstimateGas { transaction, block, state_overrides, block_overrides } => {
             simulate::estimate_gas(home, &Simulated { transaction, block, state_overrides, block_overrides })
         }
+        Request::SimulateV1 { options, block } => simulate_blocks::v1(home, &options, block),
         Request::SendRawTransaction { transaction } => send::raw_transaction(home, &transaction),
         Request::GetRawBlock { block } => raw::block(home, block),
         Request::GetRawHeader { block } => raw::header(home, block),

@@ -42,14 +42,18 @@ fn at_site<T>(
     let chain = home.chain();
     let hashes = chain.ledger().as_ref();
     let site = CallSite { spec: chain.spec(), header: &block.block.header, state: &state, hashes };
-    let rpc = &home.config().rpc;
-    let timeout = Duration::from_millis(rpc.call_timeout_ms);
-    let limits = CallLimits { gas_cap: rpc.gas_cap, timeout, cancel: Some(home.stopping()) };
-    run(site, limits).map_err(|error| match error {
+    run(site, call_limits(home)).map_err(|error| match error {
         // Given up because the node closes, not because of the clock.
         CallError::Aborted(_) if home.stopping().load(Ordering::Relaxed) => NodeError::Closed,
         other => call_error(other),
     })
+}
+
+/// What calls of this node may use.
+pub(super) fn call_limits(home: &OpenHome) -> CallLimits<'_> {
+    let rpc = &home.config().rpc;
+    let timeout = Duration::from_millis(rpc.call_timeout_ms);
+    CallLimits { gas_cap: rpc.gas_cap, timeout, cancel: Some(home.stopping()) }
 }
 
 /// What a simulation says, in the node's terms.

@@ -1,0 +1,174 @@
+//! One call of a simulated block.
+
+use super::{
+    CallFailure, MAX_SIMULATED_BYTES, SimulateError, SimulateRequest, SimulatedCall, logs::BlockLogs,
+    transaction::Unsigned,
+};
+use crate::{
+    executor::BlockExecutor,
+    halt_text::halt_text,
+    machine::{Machine, discard},
+    outcome::TxStatus,
+    simulate::{
+        CallLimits, CallRequest, Message,
+        call::{Fees, LastStep, check_message, machine_error},
+    },
+    spec::GAS_PER_BLOB,
+    tx_error::TxError,
+    watch::{StepWatch, Watch},
+};
+use revm::context_interface::result::ExecutionResult;
+use std::time::Duration;
+
+/// What the calls of all blocks share.
+pub(super) struct Calls<'w> {
+    /// Nonces, fees and balances are checked.
+    validation: bool,
+    watch: Watch<'w>,
+    timeout: Duration,
+    /// Gas that calls may still use; `None` without a cap.
+    gas_left: Option<u64>,
+    /// Bytes that results may still take.
+    bytes_left: usize,
+}
+
+impl<'w> Calls<'w> {
+    pub fn new(request: &SimulateRequest, limits: &CallLimits<'w>) -> Self {
+        Self {
+            validation: request.validation,
+            watch: limits.watch(),
+            timeout: limits.timeout,
+            gas_left: (limits.gas_cap > 0).then_some(limits.gas_cap),
+            bytes_left: MAX_SIMULATED_BYTES,
+        }
+    }
+
+    /// Fails where the simulation has to stop.
+    pub fn check_watch(&self) -> Result<(), SimulateError> {
+        if self.watch.expired() { Err(SimulateError::Aborted(self.timeout)) } else { Ok(()) }
+    }
+
+    /// Runs a call as the next transaction of a block.
+    pub fn run(
+        &mut self,
+        executor: &mut BlockExecutor<'_>,
+        request: &CallRequest,
+        logs: &mut BlockLogs,
+    ) -> Result<(Unsigned, SimulatedCall), SimulateError> {
+        self.check_watch()?;
+        let message = self.message(executor, request)?;
+        self.check(executor, &message)?;
+        let (chain_id, has_base_fee) =
+            (executor.spec().chain_id(), executor.environment().base_fee.is_some());
+        let tx = Unsigned::new(request, &message, chain_id, has_base_fee);
+        let mut env = executor.environment().block_env();
+        if let Some(blob) = env.blob_excess_gas_and_price.as_mut()
+            && !self.validation
+            && message.blob_fee_cap.is_some_and(|cap| cap.is_zero())
+        {
+            // Nobody pays for blobs that are given away.
+            blob.blob_gasprice = 0;
+        }
+        let evm = executor.evm();
+        evm.ctx.block = env;
+        evm.ctx.tx = message.tx_env(chain_id, has_base_fee);
+        let mut hooks = (&mut *logs, (LastStep::default(), StepWatch::new(self.watch)));
+        let result = Machine { evm, inspector: &mut hooks, watch: self.watch }.inspect();
+        let (_, (last, steps)) = hooks;
+        let result = match result {
+            Ok(_) if steps.stopped => return Err(SimulateError::Aborted(self.timeout)),
+            Ok(result) => result,
+            Err(error) => {
+                discard(executor.evm());
+                self.check_watch()?;
+                return Err(machine_error(error, message.gas).into());
+            }
+        };
+        let call = self.keep(executor, &message, &tx, result, logs, &last)?;
+        Ok((tx, call))
+    }
+
+    /// The call with its defaults: the account's nonce, and all the gas that is left.
+    fn message(
+        &self,
+        executor: &mut BlockExecutor<'_>,
+        request: &CallRequest,
+    ) -> Result<Message, SimulateError> {
+        let account = executor.state().account(request.from.unwrap_or_default())?.unwrap_or_default();
+        let (used, limit) = (executor.gas_used(), executor.environment().gas_limit);
+        let remaining = limit.saturating_sub(used);
+        let gas = request.gas.map_or(remaining, |gas| gas.to());
+        if gas > remaining {
+            return Err(SimulateError::BlockGasLimit { used, limit });
+        }
+        let nonce = request.nonce.map_or(account.nonce, |nonce| nonce.to());
+        let environment = executor.environment();
+        // Where nothing is left, the call is refused below with the gas that it asked for.
+        let gas = self.gas_left.filter(|left| *left > 0).map_or(gas, |left| gas.min(left));
+        let mut message = request.message(environment.base_fee, executor.spec().chain_id(), 0)?;
+        (message.gas, message.nonce) = (gas, nonce);
+        Ok(message)
+    }
+
+    fn check(&self, executor: &mut BlockExecutor<'_>, message: &Message) -> Result<(), SimulateError> {
+        let wrap = |source| SimulateError::Invalid { source, gas: message.gas };
+        let fees = if self.validation { Fees::Due } else { Fees::Waived };
+        if self.validation {
+            let nonce = executor.state().account(message.from)?.unwrap_or_default().nonce;
+            check_nonce(message, nonce).map_err(wrap)?;
+        }
+        let environment = executor.environment().clone();
+        check_message(message, &environment, fees, executor.state())?.map_err(wrap)?;
+        if self.gas_left.is_some_and(|left| message.gas > left) {
+            return Err(wrap(TxError::GasLimitReached));
+        }
+        Ok(())
+    }
+
+    fn keep(
+        &mut self,
+        executor: &mut BlockExecutor<'_>,
+        message: &Message,
+        tx: &Unsigned,
+        result: ExecutionResult,
+        logs: &mut BlockLogs,
+        last: &LastStep,
+    ) -> Result<SimulatedCall, SimulateError> {
+        let gas = *result.gas();
+        let blobs = message.blob_hashes.as_ref().map_or(0, Vec::len) as u64;
+        let outcome = executor.keep(tx.ty(), blobs.saturating_mul(GAS_PER_BLOB), message.from, result)?;
+        self.gas_left = self.gas_left.map(|left| left.saturating_sub(outcome.gas_used));
+        let logs = logs.take();
+        let kept: usize = logs.iter().map(|log| log.log.data.data.len() + log.log.topics().len() * 32).sum();
+        let bytes = kept + outcome.output.len() + tx.encoded.len();
+        self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(SimulateError::TooLarge)?;
+        let (output, failure) = match outcome.status {
+            TxStatus::Success => (outcome.output, None),
+            TxStatus::Revert => (Default::default(), Some(CallFailure::Reverted(outcome.output))),
+            TxStatus::Halt(reason) => {
+                (Default::default(), Some(CallFailure::Halted(halt_text(&reason, last.details()))))
+            }
+        };
+        Ok(SimulatedCall {
+            output,
+            logs,
+            gas_used: outcome.gas_used,
+            max_gas_used: gas.total_gas_spent().max(gas.floor_gas()),
+            failure,
+        })
+    }
+}
+
+fn check_nonce(message: &Message, state: u64) -> Result<(), TxError> {
+    let (address, tx) = (message.from, message.nonce);
+    if state < tx {
+        return Err(TxError::NonceTooHigh { address, tx, state });
+    }
+    if state > tx {
+        return Err(TxError::NonceTooLow { address, tx, state });
+    }
+    if state == u64::MAX {
+        return Err(TxError::NonceMax { address, nonce: state });
+    }
+    Ok(())
+}
