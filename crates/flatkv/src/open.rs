@@ -16,6 +16,7 @@ use crate::{
     rows::{BlockRows, meta, read_head},
     snapshot::{self, SNAPSHOTS_DIR, Snapshots},
     store::{Core, SpaceRule, Writer},
+    trie::Kept,
     unwind::{block_changes, undo},
     wal::{
         Wal,
@@ -102,7 +103,7 @@ pub(crate) fn open(
         unwinds: AtomicU64::new(0),
         views: Default::default(),
         codes: CodeCache::new(shares.codes),
-        kept: Default::default(),
+        kept: Kept::new(shares.trie),
         metrics: metrics.clone(),
         dirty: AtomicBool::new(false),
         _lock: Some(lock),

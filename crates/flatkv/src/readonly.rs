@@ -9,6 +9,7 @@ use crate::{
     flush::Unflushed,
     snapshot::{self, SNAPSHOTS_DIR, Snapshots},
     store::{Core, Writer},
+    trie::Kept,
     wal::Wal,
 };
 use hearth_metrics::FlatkvMetrics;
@@ -108,7 +109,7 @@ pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKv
         unwinds: AtomicU64::new(0),
         views: Default::default(),
         codes: CodeCache::new(Shares::of(options.memory_budget_bytes).codes),
-        kept: Default::default(),
+        kept: Kept::new(0),
         metrics: FlatkvMetrics::new(&options.metrics),
         dirty: AtomicBool::new(false),
         _lock: None,

@@ -21,8 +21,10 @@ const PARALLEL_SLOTS: usize = 128;
 /// Changed accounts from which on roots are computed in parallel.
 const PARALLEL_ACCOUNTS: usize = 64;
 
-/// Nodes and accounts in memory from which on a trie is not kept for the next session: about 100 MB.
-const KEEP_NODES: usize = 100_000;
+/// Levels of nodes that stay in memory at first when a trie is made smaller: with a million leaves all but the lowest.
+const TRIM_LEVELS: usize = 6;
+/// Nodes of an account's storage from which on it stays open when a trie is made smaller.
+const OPEN_NODES: usize = 256;
 
 /// A state trie and the changes made on top of it.
 pub(super) struct StateTrie<'a> {
@@ -172,8 +174,35 @@ impl StateTrie<'static> {
             }
         }
         let base = std::mem::replace(&mut self.base, root);
-        let kept = (self.kept < KEEP_NODES).then(|| Box::new(self));
-        Ok(TrieUpdate { base, root, nodes, kept })
+        Ok(TrieUpdate { base, root, nodes, kept: Some(Box::new(self)) })
+    }
+
+    /// Nodes and accounts in memory, or more.
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.kept
+    }
+
+    /// Makes the trie smaller where it holds more than so many nodes and accounts: its upper levels stay, which every
+    /// path needs. Everything must be stored.
+    pub(super) fn trim(&mut self, limit: usize) {
+        if self.kept <= limit {
+            return;
+        }
+        // By half, so that not every block trims.
+        let goal = limit / 2;
+        self.open.retain(|_, open| open.storage.count() >= OPEN_NODES);
+        for levels in (0..=TRIM_LEVELS).rev() {
+            self.accounts.trim(levels);
+            self.open.values_mut().for_each(|open| open.storage.trim(levels));
+            let storage: usize = self.open.values().map(|open| 1 + open.storage.count()).sum();
+            self.kept = self.accounts.count() + storage;
+            if self.kept <= goal {
+                return;
+            }
+        }
+        self.open.clear();
+        self.kept = self.accounts.count();
     }
 }
 

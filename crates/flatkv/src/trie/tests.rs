@@ -200,6 +200,26 @@ proptest! {
     }
 
     #[test]
+    fn a_kept_trie_that_is_made_smaller_goes_on(blocks in blocks(), limit in 0..200usize) {
+        let (memory, fresh) = (Memory::default(), Memory::default());
+        let mut model = Accounts::new();
+        let mut kept = Box::new(memory.session(EMPTY_ROOT_HASH));
+        let mut root = EMPTY_ROOT_HASH;
+        for block in &blocks {
+            let changes = changeset(&mut model, block);
+            kept.apply(&changes).unwrap();
+            let mut update = kept.into_update().unwrap();
+            memory.write(&update);
+            prop_assert_eq!(update.root, expected_root(&model));
+            root = fresh.commit(root, &[changes]);
+            prop_assert_eq!(memory.rows(), fresh.rows());
+            kept = update.kept.take().unwrap();
+            kept.trim(limit);
+            prop_assert!(kept.size() <= limit, "{} of {limit}", kept.size());
+        }
+    }
+
+    #[test]
     fn a_witness_gives_the_root_or_names_a_missing_node(blocks in blocks(), holes in prop::collection::vec(any::<u16>(), 0..3)) {
         let memory = Memory::default();
         let mut model = Accounts::new();

@@ -131,6 +131,38 @@ impl Tree {
         }
     }
 
+    /// Nodes in memory.
+    pub(super) fn count(&self) -> usize {
+        fn count(link: &Link) -> usize {
+            let Link::Node(loaded) = link else { return 0 };
+            1 + match &loaded.node {
+                Node::Leaf { .. } => 0,
+                Node::Extension { child, .. } => count(child),
+                Node::Branch { children } => children.iter().map(count).sum(),
+            }
+        }
+        count(&self.root)
+    }
+
+    /// Forgets the stored nodes below so many levels.
+    pub(super) fn trim(&mut self, levels: usize) {
+        fn trim(link: &mut Link, levels: usize) {
+            let Link::Node(loaded) = link else { return };
+            if let (0, true, Some(Reference::Hash(hash))) = (levels, loaded.stored, &loaded.reference) {
+                *link = Link::Hash(*hash);
+                return;
+            }
+            // A node that is part of its parent is as deep as that.
+            let below = levels.saturating_sub(usize::from(loaded.stored));
+            match &mut loaded.node {
+                Node::Leaf { .. } => {}
+                Node::Extension { child, .. } => trim(child, below),
+                Node::Branch { children } => children.iter_mut().for_each(|child| trim(child, below)),
+            }
+        }
+        trim(&mut self.root, levels);
+    }
+
     /// Appends what has to be written and deleted so that the store holds this trie, and takes it as done. Call
     /// [`Self::root`] first. Returns how many nodes came into memory since the last time.
     pub(super) fn collect(
