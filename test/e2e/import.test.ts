@@ -19,7 +19,7 @@ let head: { number: string; hash: string }
 
 // The chain comes from a development node: one block for each transaction.
 beforeAll(async () => {
-  const node = await startNode(['dev', '--home', home('dev'), '--storage.fsync=none'])
+  const node = await startNode(['dev', '--home', home('dev'), '--state-commit.flatkv.fsync=none'])
   const account = mnemonicToAccount('test test test test test test test test test test test junk')
   const wallet = createWalletClient({ account, chain: hardhat, transport: http(node.url) })
   for (let nonce = 0; nonce < BLOCKS; nonce++) {
@@ -99,7 +99,7 @@ function logBytes(name: string): number {
 /** Imports the chain, each block forced to the disk, and sends a signal once blocks have been committed; how it ended. */
 async function interrupt(name: string, signal: NodeJS.Signals): Promise<number | string | null> {
   const before = logBytes(name)
-  const importing = spawnHearth(['import', '--home', home(name), '--genesis', genesis, '--storage.fsync=block', chain])
+  const importing = spawnHearth(['import', '--home', home(name), '--genesis', genesis, '--state-commit.flatkv.fsync=block', chain])
   let over = false
   const ended = new Promise<number | string | null>((resolve) => importing.once('exit', (code, by) => resolve(by ?? code)))
   ended.then(() => {

@@ -91,7 +91,7 @@ let node: RunningNode
 let page: Scrape
 
 beforeAll(async () => {
-  node = await startNode(['dev', '--home', home])
+  node = await startNode(['dev', '--home', home, '--state-commit.flatkv.fsync=interval:200'])
   page = parseScrape(await (await fetch(node.metrics as string)).text(), 'prometheus')
 })
 afterAll(async () => {

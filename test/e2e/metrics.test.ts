@@ -12,7 +12,7 @@ import { type RunningNode, startNode, tempHome } from './harness.ts'
 const OPENMETRICS = 'application/openmetrics-text; version=1.0.0'
 const LATENCY = 'evmrpc_request_latency_seconds'
 
-/** Longer than the default of fsync = "interval", in milliseconds: what was written is synced by then. */
+/** Longer than the interval of fsync, in milliseconds: what was written is synced by then. */
 const SYNCED_MS = 1500
 
 const home = tempHome()
@@ -20,7 +20,7 @@ const account = mnemonicToAccount('test test test test test test test test test 
 let node: RunningNode
 
 beforeAll(async () => {
-  node = await startNode(['dev', '--home', home])
+  node = await startNode(['dev', '--home', home, '--state-commit.flatkv.fsync=interval:200'])
 })
 afterAll(async () => {
   expect(await node.stop()).toBe(0)

@@ -55,7 +55,7 @@ describe('refusals', () => {
   it.each([
     ['evm.http_port', '65536', '--evm.http_port takes an integer from 0 to 65535, not "65536"'],
     ['evm.http_port', '', '--evm.http_port takes an integer from 0 to 65535, not ""'],
-    ['storage.fsync', 'interval:0', '--storage.fsync takes block, interval:<ms> or none, not "interval:0"'],
+    ['state-commit.flatkv.fsync', 'interval:0', '--state-commit.flatkv.fsync takes block, interval:<ms> or none, not "interval:0"'],
     ['evm.namespaces', 'eth,Debug!', '--evm.namespaces takes a list of namespaces, not "Debug!"'],
     ['workers.read_threads', '0', '--workers.read_threads takes auto or an integer from 1 to 1024, not "0"'],
     ['evm.allow_unprotected_txs', 'yes', '--evm.allow_unprotected_txs takes true or false, not "yes"'],
@@ -221,7 +221,7 @@ describe('places of keys', () => {
 })
 
 describe('rendering', () => {
-  const HIDDEN = SETTING_KEYS.filter((key) => key.startsWith('state-commit.flatkv.'))
+  const HIDDEN = SETTING_KEYS.filter((key) => /^state-commit\.flatkv\..*(enable-kvdb-metrics|EnableMetrics)$/.test(key))
   const LIMIT = 'evm.max_request_body_bytes'
   const MIB = 1024 * 1024
 

@@ -1,13 +1,12 @@
 // What the core and the methods are told of the settings.
 import os from 'node:os'
 import { type Settings, STRUCT_LOGGER } from '../config/index.ts'
-import type { LittableConfig, Mode, NodeConfig } from '../core/config.ts'
+import type { FlatkvConfig, LittableConfig, Mode, NodeConfig } from '../core/config.ts'
 import type { Core } from '../core/port.ts'
 import type { BatchLimits } from '../rpc/dispatch.ts'
 import type { Context } from '../rpc/method.ts'
 import { clientVersion } from './version.ts'
 
-const MIB = 1024 * 1024
 const WEI_PER_GWEI = 1e9
 
 const threads = (setting: number | 'auto'): number => (setting === 'auto' ? os.availableParallelism() : setting)
@@ -27,14 +26,25 @@ export const littableConfig = (settings: Settings): LittableConfig => ({
   writeCacheBytes: settings['littable.write_cache_bytes'],
 })
 
+/** How the state store is kept under these settings. */
+export const flatkvConfig = (settings: Settings): FlatkvConfig => ({
+  enableKvdbMetrics: settings['state-commit.flatkv.enable-kvdb-metrics'],
+  memoryBudgetBytes: settings['state-commit.flatkv.memory_budget_bytes'],
+  stateHistoryBlocks: settings['state-commit.flatkv.state_history_blocks'],
+  snapshotIntervalBlocks: settings['state-commit.flatkv.snapshot_interval_blocks'],
+  snapshotKeep: settings['state-commit.flatkv.snapshot_keep'],
+  walMaxBytes: settings['state-commit.flatkv.wal_max_bytes'],
+  minFreeBytes: settings['state-commit.flatkv.min_free_bytes'],
+  maxOpenFiles: settings['state-commit.flatkv.max_open_files'],
+})
+
 /** The core's configuration for a home under these settings. */
 export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeConfig {
   return {
     home,
     mode,
-    fsync: settings['storage.fsync'],
-    caches: { stateBytes: settings['storage.cache_mib'] * MIB },
-    flatkv: { enableKvdbMetrics: settings['state-commit.flatkv.enable-kvdb-metrics'] },
+    fsync: settings['state-commit.flatkv.fsync'],
+    flatkv: flatkvConfig(settings),
     littable: littableConfig(settings),
     rpc: {
       gasCap: settings['evm.simulation_gas_limit'],

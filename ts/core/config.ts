@@ -8,9 +8,7 @@ export interface NodeConfig {
   readonly home: string
   readonly mode: Mode
   readonly fsync: string
-  readonly caches: { readonly stateBytes: number }
-  /** Whether RocksDB's internal metrics are gathered, for every data DB. */
-  readonly flatkv: { readonly enableKvdbMetrics: boolean }
+  readonly flatkv: FlatkvConfig
   readonly littable: LittableConfig
   readonly rpc: {
     readonly gasCap: number
@@ -40,6 +38,23 @@ export interface NodeConfig {
   }
   readonly workers: { readonly read: WorkerConfig; readonly heavy: WorkerConfig }
   readonly dev: { readonly gasLimit: number }
+}
+
+/** How the state store is kept. */
+export interface FlatkvConfig {
+  /** Whether RocksDB's internal metrics are gathered, for every data DB. */
+  readonly enableKvdbMetrics: boolean
+  readonly memoryBudgetBytes: number
+  /** Blocks below the head whose state is kept; 0 keeps all. */
+  readonly stateHistoryBlocks: number
+  /** 0 takes no snapshot by itself. */
+  readonly snapshotIntervalBlocks: number
+  readonly snapshotKeep: number
+  /** Size of the log from which on a snapshot is taken out of turn; 0 is no limit. */
+  readonly walMaxBytes: number
+  /** Space that must be free on the disk; 0 is no limit. */
+  readonly minFreeBytes: number
+  readonly maxOpenFiles: number
 }
 
 /** How the ledger's tables are kept. */

@@ -1,13 +1,12 @@
 // Offline work on a home that no node has open: making it, import, export.
 
-import type { LittableConfig } from './config.ts'
+import type { FlatkvConfig, LittableConfig } from './config.ts'
 
 /** What every job needs to know of storage. */
 export interface JobBase {
   readonly home: string
   readonly fsync: string
-  /** Memory for cached blocks of the state database, in bytes. */
-  readonly cacheBytes: number
+  readonly flatkv: FlatkvConfig
   readonly littable: LittableConfig
 }
 

@@ -6,6 +6,7 @@ use crate::home::{
     ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole,
 };
 use crate::insert::Working;
+use crate::state_options::StateOptions;
 use alloy_primitives::B256;
 use hearth_evm::{ChainSpec, Genesis};
 use hearth_flatkv::{Commit, FlatKv, Fsync, Head, Options, WitnessTrie};
@@ -21,24 +22,21 @@ use std::sync::Arc;
 pub struct ChainOptions {
     /// When WAL and tables are synced.
     pub fsync: Fsync,
-    /// Bound of the state store's block cache, in bytes.
-    pub cache_bytes: usize,
+    /// How the state store is kept.
+    pub state: StateOptions,
     /// How the ledger's tables are kept.
     pub ledger: LedgerOptions,
     /// Where the metrics of the stores go.
     pub metrics: Registry,
-    /// Whether RocksDB's internals are among them.
-    pub kvdb_metrics: bool,
 }
 
 impl Default for ChainOptions {
     fn default() -> Self {
         Self {
             fsync: Fsync::Block,
-            cache_bytes: hearth_flatkv::DEFAULT_MEMORY_BUDGET_BYTES,
+            state: StateOptions::default(),
             ledger: LedgerOptions::default(),
             metrics: Registry::new(),
-            kvdb_metrics: true,
         }
     }
 }
@@ -135,9 +133,8 @@ impl Chain {
         format::check(&paths)?;
         let tables = Ledger::open(&paths.ledger(), &options.ledger, &options.metrics)?;
         let mut kv = Options::new(paths.state(), paths.wal(), file.commitment.into(), options.fsync);
-        kv.memory_budget_bytes = options.cache_bytes;
+        options.state.set(&mut kv);
         kv.metrics = options.metrics.clone();
-        kv.kvdb_metrics = options.kvdb_metrics;
         let kv = FlatKv::open(kv, tables.clone())?;
         format::note(&paths)?;
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));

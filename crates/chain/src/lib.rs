@@ -17,6 +17,7 @@ mod home;
 pub mod import;
 mod insert;
 pub mod pool;
+mod state_options;
 
 pub use bad_blocks::{MAX_BAD_BLOCK_BYTES, MAX_BAD_BLOCKS};
 pub use chain::{Chain, ChainOptions};
@@ -25,3 +26,4 @@ pub use export::{ExportRange, ExportReport};
 pub use format::home_format;
 pub use home::{HOME_FORMAT, HomePaths, RulesFrom};
 pub use insert::{Inserted, Prepared};
+pub use state_options::StateOptions;

@@ -4,7 +4,7 @@
 mod littable;
 
 use crate::NodeError;
-use hearth_chain::pool::PoolLimits;
+use hearth_chain::{StateOptions, pool::PoolLimits};
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
@@ -67,20 +67,57 @@ impl From<FsyncPolicy> for String {
     }
 }
 
-/// Memory given to caches.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CacheConfig {
-    /// RocksDB block cache, in bytes.
-    pub state_bytes: usize,
-}
-
 /// Settings of the state store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FlatkvConfig {
     /// Whether RocksDB's internal metrics are gathered, for every data DB.
     pub enable_kvdb_metrics: bool,
+    /// Memory that the store takes, in bytes.
+    pub memory_budget_bytes: usize,
+    /// Blocks below the head whose state is kept; 0: all.
+    pub state_history_blocks: u64,
+    /// A snapshot is taken at every height that this divides; 0: only on demand.
+    pub snapshot_interval_blocks: u64,
+    /// Newest snapshots that are kept.
+    pub snapshot_keep: usize,
+    /// Bytes of log from which on a snapshot is forced; 0: no bound.
+    pub wal_max_bytes: u64,
+    /// Bytes that must stay free on the disk; 0: no bound.
+    pub min_free_bytes: u64,
+    /// Files that are held open.
+    pub max_open_files: i32,
+}
+
+impl FlatkvConfig {
+    /// The store's options.
+    pub(crate) fn state(&self) -> StateOptions {
+        StateOptions {
+            memory_budget_bytes: self.memory_budget_bytes,
+            history_blocks: self.state_history_blocks,
+            snapshot_interval_blocks: self.snapshot_interval_blocks,
+            snapshot_keep: self.snapshot_keep,
+            wal_max_bytes: self.wal_max_bytes,
+            min_free_bytes: self.min_free_bytes,
+            max_open_files: self.max_open_files,
+            kvdb_metrics: self.enable_kvdb_metrics,
+        }
+    }
+}
+
+impl From<StateOptions> for FlatkvConfig {
+    fn from(options: StateOptions) -> Self {
+        Self {
+            enable_kvdb_metrics: options.kvdb_metrics,
+            memory_budget_bytes: options.memory_budget_bytes,
+            state_history_blocks: options.history_blocks,
+            snapshot_interval_blocks: options.snapshot_interval_blocks,
+            snapshot_keep: options.snapshot_keep,
+            wal_max_bytes: options.wal_max_bytes,
+            min_free_bytes: options.min_free_bytes,
+            max_open_files: options.max_open_files,
+        }
+    }
 }
 
 /// Limits of the JSON-RPC answers that this crate makes.
@@ -150,8 +187,6 @@ pub struct NodeConfig {
     pub genesis: Option<PathBuf>,
     /// When the logs are forced to the disk.
     pub fsync: FsyncPolicy,
-    /// Cache sizes.
-    pub caches: CacheConfig,
     /// The state store.
     pub flatkv: FlatkvConfig,
     /// The ledger's tables.
@@ -202,8 +237,10 @@ mod tests {
     fn json() -> serde_json::Value {
         serde_json::json!({
             "home": "/h", "mode": "dev", "fsync": "interval:100",
-            "caches": { "stateBytes": 1 },
-            "flatkv": { "enableKvdbMetrics": true },
+            "flatkv": {
+                "enableKvdbMetrics": true, "memoryBudgetBytes": 1, "stateHistoryBlocks": 0, "snapshotIntervalBlocks": 0,
+                "snapshotKeep": 1, "walMaxBytes": 0, "minFreeBytes": 0, "maxOpenFiles": 16
+            },
             "littable": {
                 "extraRoots": ["/v"], "allowNetworkFs": false, "indexMemoryBytes": 1, "maxOpenFiles": 1, "gcPeriodMs": 1,
                 "iteratorLeaseMs": 1, "segmentBytes": 1, "segmentKeys": 1, "readCacheBytes": 0, "writeCacheBytes": 0
@@ -238,7 +275,7 @@ mod tests {
         assert!(refusal(|json| json["rpc"]["gasCap"] = "x".into()).contains("x"));
         assert!(refusal(|json| json["rpc"]["extra"] = 1.into()).contains("extra"));
         assert!(
-            refusal(|json| drop(json.as_object_mut().map(|json| json.remove("caches")))).contains("caches")
+            refusal(|json| drop(json.as_object_mut().map(|json| json.remove("flatkv")))).contains("flatkv")
         );
         let zero = refusal(|json| json["workers"]["heavy"]["threads"] = 0.into());
         assert_eq!(zero, "configuration: workers.heavy.threads must be at least 1");

@@ -125,10 +125,9 @@ fn status(chain: &Chain) -> HomeStatus {
 fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<Chain, NodeError> {
     let options = ChainOptions {
         fsync: fsync(config.fsync),
-        cache_bytes: config.caches.state_bytes,
+        state: config.flatkv.state(),
         ledger: config.littable.ledger(),
         metrics,
-        kvdb_metrics: config.flatkv.enable_kvdb_metrics,
     };
     let opened = match (config.mode, &config.genesis) {
         (Mode::Dev, _) => Chain::create(&config.home, &dev_genesis_json(config.dev.gas_limit), &options),

@@ -1,7 +1,7 @@
 //! Offline work on a home that no node has open: making it, import, export. One typed job, read from JSON.
 
 use crate::db::{DbTask, TablesError};
-use crate::{FsyncPolicy, LittableConfig, error::who};
+use crate::{FlatkvConfig, FsyncPolicy, LittableConfig, error::who};
 use alloy_primitives::B256;
 use hearth_chain::import::{ImportJob, Progress};
 use hearth_chain::{Chain, ChainError, ChainOptions, ExportRange, ExportReport};
@@ -25,8 +25,8 @@ pub struct Job {
     pub home: PathBuf,
     /// When the logs are forced to the disk.
     pub fsync: FsyncPolicy,
-    /// RocksDB block cache, in bytes.
-    pub cache_bytes: usize,
+    /// The state store.
+    pub flatkv: FlatkvConfig,
     /// The ledger's tables.
     pub littable: LittableConfig,
     /// The work.
@@ -254,7 +254,7 @@ impl Job {
         };
         let options = ChainOptions {
             fsync,
-            cache_bytes: self.cache_bytes,
+            state: self.flatkv.state(),
             ledger: self.littable.ledger(),
             ..ChainOptions::default()
         };
@@ -386,7 +386,8 @@ mod tests {
         let work = Work::Export { file: file.clone(), from: None, to: None, with_genesis: false };
         let littable = hearth_ledger::LedgerOptions::default().into();
         let (home, fsync) = (dir.path().join("home"), FsyncPolicy::None);
-        let job = Job { home, fsync, cache_bytes: 1 << 20, littable, work };
+        let flatkv = hearth_chain::StateOptions::default().into();
+        let job = Job { home, fsync, flatkv, littable, work };
         let error = job.run(&JobControl::default()).expect_err("nothing there");
         assert_eq!(error.kind(), "home_empty");
         assert!(!file.exists());

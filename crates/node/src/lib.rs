@@ -19,8 +19,7 @@ mod trace;
 mod workers;
 
 pub use config::{
-    CacheConfig, DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits,
-    WorkerConfig, Workers,
+    DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits, WorkerConfig, Workers,
 };
 pub use error::NodeError;
 pub use hearth_chain::{

@@ -7,17 +7,15 @@ import type { Job, JobBase, JobResult, RunningJob } from '../../core/jobs.ts'
 import { startJob } from '../../core/native.ts'
 import { UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
-import { littableConfig } from '../node-config.ts'
+import { flatkvConfig, littableConfig } from '../node-config.ts'
 import { type progressLine, watchJob } from '../progress.ts'
 import { onStop } from '../signals.ts'
-
-const MIB = 1024 * 1024
 
 /** What the core must know of storage for any job. */
 export const storage = (home: string, settings: Settings): JobBase => ({
   home,
-  fsync: settings['storage.fsync'],
-  cacheBytes: settings['storage.cache_mib'] * MIB,
+  fsync: settings['state-commit.flatkv.fsync'],
+  flatkv: flatkvConfig(settings),
   littable: littableConfig(settings),
 })
 

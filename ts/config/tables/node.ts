@@ -1,15 +1,7 @@
-// Everything outside of [evm]: metrics, stores, threads, the pool and the development chain.
-import { boolean, integer, or, text } from '../kinds.ts'
+// Everything outside of [evm]: metrics, threads, the pool and the development chain.
+import { boolean, integer, or } from '../kinds.ts'
 import { bytes } from '../measures.ts'
 import { host, KIB, MIB, port, setting } from './shared.ts'
-
-const perDb = setting({
-  kind: boolean,
-  default: true,
-  hidden: true,
-  inert: true,
-  doc: 'Metrics of one data DB alone. enable-kvdb-metrics always wins over it.',
-})
 
 /** Settings of the node itself. */
 export const NODE = {
@@ -21,17 +13,6 @@ export const NODE = {
     default: true,
     doc: 'Whether the page also has chain_rpc_request_counter, chain_rpc_request_latency_ms and chain_websocket_connect, which are on their way out.',
   }),
-  'state-commit.flatkv.enable-kvdb-metrics': setting({
-    kind: boolean,
-    default: true,
-    hidden: true,
-    doc: 'Whether the page has the internal metrics of RocksDB, for every data DB of the state store; wins over EnableMetrics of a single DB.',
-  }),
-  'state-commit.flatkv.account.EnableMetrics': perDb,
-  'state-commit.flatkv.code.EnableMetrics': perDb,
-  'state-commit.flatkv.storage.EnableMetrics': perDb,
-  'state-commit.flatkv.legacy.EnableMetrics': perDb,
-  'state-commit.flatkv.metadata.EnableMetrics': perDb,
   'workers.read_threads': setting({
     kind: or('auto', integer(1, 1024)),
     default: 'auto' as number | 'auto',
@@ -55,17 +36,6 @@ export const NODE = {
     default: 1024,
     unit: 'requests',
     doc: 'Calls, searches and traces that may wait for a thread; one more is refused as busy.',
-  }),
-  'storage.fsync': setting({
-    kind: text('block, interval:<ms> or none', /^(block|none|interval:[1-9]\d{0,8})$/),
-    default: 'interval:200',
-    doc: 'When a commit is forced to the disk: with each block, every so many milliseconds, or when the system likes. An acknowledged commit survives the death of the process in every mode; a power cut may lose what is not forced yet.',
-  }),
-  'storage.cache_mib': setting({
-    kind: integer(8, 1_048_576),
-    default: 256,
-    unit: 'MiB',
-    doc: 'Memory for cached blocks of the state database.',
   }),
   'txpool.max_transactions': setting({
     kind: integer(1, 10_000_000),

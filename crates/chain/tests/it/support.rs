@@ -2,7 +2,7 @@
 
 use alloy_primitives::B256;
 use hearth_chain::import::{ImportJob, ImportReport};
-use hearth_chain::{Chain, ChainError, ChainOptions, ExportRange};
+use hearth_chain::{Chain, ChainError, ChainOptions, ExportRange, StateOptions};
 use hearth_flatkv::Fsync;
 use std::collections::BTreeMap;
 use std::fs;
@@ -55,7 +55,11 @@ pub fn text(path: &Path) -> String {
 
 /// Options for tests: nothing is synced, caches are small.
 pub fn options() -> ChainOptions {
-    ChainOptions { fsync: Fsync::None, cache_bytes: 1 << 20, ..ChainOptions::default() }
+    ChainOptions {
+        fsync: Fsync::None,
+        state: StateOptions { memory_budget_bytes: 64 << 20, ..StateOptions::default() },
+        ..ChainOptions::default()
+    }
 }
 
 /// A folder for a short-lived home: in memory where the system has such a place, since thousands of them are made.

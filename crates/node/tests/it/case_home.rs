@@ -1,7 +1,7 @@
 //! Homes that begin in the middle of mainnet, at a recorded block: served and traced like any other.
 
 use crate::support::{ask, config, fixtures, trace};
-use hearth_chain::{Chain, ChainOptions};
+use hearth_chain::{Chain, ChainOptions, StateOptions};
 use hearth_flatkv::Fsync;
 use hearth_node::{Mode, Node};
 use serde_json::{Value, json};
@@ -24,7 +24,11 @@ fn recorded_blocks_are_served_and_traced() {
     for name in BLOCKS {
         let case = cases.join(format!("{name}.json.gz"));
         let home = tempfile::tempdir().expect("a folder");
-        let options = ChainOptions { fsync: Fsync::None, cache_bytes: 16 << 20, ..ChainOptions::default() };
+        let options = ChainOptions {
+            fsync: Fsync::None,
+            state: StateOptions { memory_budget_bytes: 64 << 20, ..StateOptions::default() },
+            ..ChainOptions::default()
+        };
         let (chain, _) = Chain::import_case(home.path(), &case, None, &options).expect("verifies");
         chain.close().expect("closes");
         drop(chain);

@@ -1,11 +1,11 @@
 //! Homes, configurations and fixtures for tests.
 
-use hearth_chain::{Chain, ChainOptions, import::ImportJob};
+use hearth_chain::{Chain, ChainOptions, StateOptions, import::ImportJob};
 use hearth_flatkv::Fsync;
 use hearth_ledger::LedgerOptions;
 use hearth_node::{
-    CacheConfig, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits,
-    Request, RpcLimits, TraceRequest, WorkerConfig, Workers,
+    DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits, Request, RpcLimits,
+    TraceRequest, WorkerConfig, Workers,
 };
 use serde_json::{Value, json};
 use std::{
@@ -34,8 +34,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
         mode,
         genesis: None,
         fsync: FsyncPolicy::None,
-        caches: CacheConfig { state_bytes: 16 << 20 },
-        flatkv: FlatkvConfig { enable_kvdb_metrics: true },
+        flatkv: FlatkvConfig { memory_budget_bytes: 64 << 20, ..FlatkvConfig::from(StateOptions::default()) },
         littable: LedgerOptions::default().into(),
         rpc: RpcLimits {
             gas_cap: 50_000_000,
@@ -70,7 +69,11 @@ pub fn execution_apis() -> Option<(tempfile::TempDir, Arc<Node>)> {
     let fixtures = fixtures("rpc-compat")?;
     let home = tempfile::tempdir().expect("a folder");
     let genesis = std::fs::read_to_string(fixtures.join("genesis.json")).expect("genesis");
-    let options = ChainOptions { fsync: Fsync::None, cache_bytes: 16 << 20, ..ChainOptions::default() };
+    let options = ChainOptions {
+        fsync: Fsync::None,
+        state: StateOptions { memory_budget_bytes: 64 << 20, ..StateOptions::default() },
+        ..ChainOptions::default()
+    };
     let chain = Chain::create(home.path(), &genesis, &options).expect("a new home");
     let job = ImportJob { files: vec![fixtures.join("chain.rlp")], head: None };
     chain.import(&job, &mut |_| {}, &AtomicBool::new(false)).expect("the chain verifies");

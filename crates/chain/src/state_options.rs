@@ -1,0 +1,53 @@
+//! How a chain's state store is kept.
+
+use hearth_flatkv::{DEFAULT_MAX_OPEN_FILES, DEFAULT_MEMORY_BUDGET_BYTES, DEFAULT_SNAPSHOT_KEEP, Options};
+
+/// What the store's own [`Options`] say, without what the home says. The default has no limits but that of memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateOptions {
+    /// Memory that the store takes, in bytes.
+    pub memory_budget_bytes: usize,
+    /// Blocks below the head whose state is kept; 0: all.
+    pub history_blocks: u64,
+    /// A snapshot is taken at every height that this divides; 0: only on demand.
+    pub snapshot_interval_blocks: u64,
+    /// Newest snapshots that are kept; at least 1.
+    pub snapshot_keep: usize,
+    /// Bytes of WAL from which on a snapshot is forced; 0: no bound.
+    pub wal_max_bytes: u64,
+    /// Bytes that must stay free on the disk; 0: no bound.
+    pub min_free_bytes: u64,
+    /// Bound of RocksDB's open table files.
+    pub max_open_files: i32,
+    /// Whether RocksDB's internals are among the metrics.
+    pub kvdb_metrics: bool,
+}
+
+impl Default for StateOptions {
+    fn default() -> Self {
+        Self {
+            memory_budget_bytes: DEFAULT_MEMORY_BUDGET_BYTES,
+            history_blocks: 0,
+            snapshot_interval_blocks: 0,
+            snapshot_keep: DEFAULT_SNAPSHOT_KEEP,
+            wal_max_bytes: 0,
+            min_free_bytes: 0,
+            max_open_files: DEFAULT_MAX_OPEN_FILES,
+            kvdb_metrics: true,
+        }
+    }
+}
+
+impl StateOptions {
+    /// Writes these into the store's options.
+    pub(crate) fn set(&self, options: &mut Options) {
+        options.memory_budget_bytes = self.memory_budget_bytes;
+        options.history_blocks = self.history_blocks;
+        options.snapshot_interval_blocks = self.snapshot_interval_blocks;
+        options.snapshot_keep = self.snapshot_keep;
+        options.wal_max_bytes = self.wal_max_bytes;
+        options.min_free_bytes = self.min_free_bytes;
+        options.max_open_files = self.max_open_files;
+        options.kvdb_metrics = self.kvdb_metrics;
+    }
+}
