@@ -68,7 +68,7 @@ impl Table {
     pub(crate) fn source(&self, lane: &Lane, index: u32) -> Result<Option<Source>, LittError> {
         let (segment, open, end) = {
             let state = lane.state.read();
-            let Some(segment) = state.segments.get(&index).cloned() else { return Ok(None) };
+            let Some(segment) = state.segments.get(index).cloned() else { return Ok(None) };
             let is_open = |open: &&Arc<OpenSegment>| open.segment.index() == index;
             let open = state.open.iter().find(is_open).cloned();
             let end = state.runs.iter().find_map(|run| run.summary_of(index)).map_or(0, |c| c.summary.end);
@@ -154,7 +154,7 @@ impl Table {
     fn close_from(&self, lane: &Lane, index: u32) {
         let state = lane.state.read();
         state.runs.iter().for_each(|run| self.ctx.handles.close(run.uid));
-        for segment in state.segments.range(index..).map(|(_, segment)| segment) {
+        for (_, segment) in state.segments.iter().filter(|(of, _)| *of >= index) {
             self.ctx.handles.close(segment.uid);
             for cache in [&self.ctx.read_cache, &self.ctx.write_cache].into_iter().flatten() {
                 cache.drop_segment(segment.uid);
@@ -239,7 +239,7 @@ impl LaneState {
     /// Forgets the segments from an index on, of which nothing is known any more: reads of what is not found elsewhere
     /// fail with an error.
     fn lose_from(&mut self, index: u32, error: LittError) {
-        self.segments.retain(|of, _| *of < index);
+        self.segments.retain(|of| of < index);
         Arc::make_mut(&mut self.runs).retain(|run| run.last < index);
         // The last one stands for what is written to; nothing is, any more.
         let active = self.open.pop();

@@ -21,6 +21,12 @@ pub(crate) fn replace(
     version: u16,
     payload: &[u8],
 ) -> Result<(), LittError> {
+    let copies = encode(magic, version, payload);
+    replace_with(disk, path, |file| file.write_all_at(&copies, 0))
+}
+
+/// Both copies of a file.
+pub(crate) fn encode(magic: [u8; 4], version: u16, payload: &[u8]) -> Vec<u8> {
     let mut copy = Vec::with_capacity(2 * (HEADER + payload.len()));
     copy.extend_from_slice(&magic);
     copy.extend_from_slice(&version.to_be_bytes());
@@ -32,7 +38,7 @@ pub(crate) fn replace(
     copy.extend_from_slice(&crc.finalize().to_be_bytes());
     copy.extend_from_slice(payload);
     copy.extend_from_within(..);
-    replace_with(disk, path, |file| file.write_all_at(&copy, 0))
+    copy
 }
 
 /// Writes a file durably in place of the one that is there, if any, with content from a function.
@@ -76,18 +82,18 @@ pub(crate) fn read(
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         read => read.map_err(LittError::io(path))?,
     };
-    let first = decode(&bytes, magic);
-    let copy = match first {
-        Some(copy) => copy,
-        // The copies are of one length, so the second begins in the middle.
-        None => decode(&bytes[bytes.len() / 2..], magic)
-            .ok_or_else(|| LittError::corrupt(path, 0, "both copies fail their checksum"))?,
-    };
+    let copy = good_copy(&bytes, magic)
+        .ok_or_else(|| LittError::corrupt(path, 0, "both copies fail their checksum"))?;
     let found = u16::from_be_bytes([copy[4], copy[5]]);
     if found > version {
         return Err(LittError::NewerFormat { path: path.to_owned(), found, known: version });
     }
     Ok(Some(copy[HEADER..].to_vec()))
+}
+
+/// The first good copy with its header. The copies are of one length, so the second begins in the middle.
+pub(crate) fn good_copy(bytes: &[u8], magic: [u8; 4]) -> Option<&[u8]> {
+    decode(bytes, magic).or_else(|| decode(&bytes[bytes.len() / 2..], magic))
 }
 
 fn decode(bytes: &[u8], magic: [u8; 4]) -> Option<&[u8]> {

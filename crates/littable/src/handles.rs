@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Independent parts, so that readers rarely meet at a lock.
 const PARTS: usize = 8;
@@ -41,10 +41,21 @@ impl Handles {
 
     /// The open file with a number; opens it if it is not.
     pub fn get(&self, uid: u64, path: &Path) -> Result<Arc<dyn DiskFile>, LittError> {
+        self.get_near(uid, path, &AtomicU32::default())
+    }
+
+    /// The same for who keeps the place where the file was last.
+    pub fn get_near(&self, uid: u64, path: &Path, near: &AtomicU32) -> Result<Arc<dyn DiskFile>, LittError> {
         let part = &self.parts[uid as usize % PARTS];
         {
             let mut part = part.lock();
-            if let Some(place) = part.places.get(&uid).copied() {
+            let place = near.load(Ordering::Relaxed) as usize;
+            let place = match part.ring.get(place) {
+                Some((there, ..)) if *there == uid => Some(place),
+                _ => part.places.get(&uid).copied(),
+            };
+            if let Some(place) = place {
+                near.store(place as u32, Ordering::Relaxed);
                 let (_, file, used) = &mut part.ring[place];
                 *used = true;
                 return Ok(file.clone());

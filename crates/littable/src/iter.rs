@@ -118,11 +118,8 @@ impl Table {
                     progress => progress.summary.end.max(SEGMENT_HEADER as u64),
                 })
             };
-            let mut segments: Vec<_> = state
-                .segments
-                .iter()
-                .map(|(index, segment)| (*index, segment.clone(), end(*index)))
-                .collect();
+            let mut segments: Vec<_> =
+                state.segments.iter().map(|(index, segment)| (index, segment.clone(), end(index))).collect();
             held.push(segments.first().zip(segments.last()).map(|(first, last)| (first.0, last.0)));
             if direction == Direction::Forward {
                 segments.reverse();

@@ -9,10 +9,10 @@ use crate::keys::{Id, Place};
 use crate::planted::{Planted, has};
 use crate::run::{Covered, Run, raw_len};
 use crate::segment::{OpenSegment, Segment};
+use crate::segments::Segments;
 use crate::value::Value;
 use hearth_disk::{DiskFile, Parts};
 use parking_lot::{Mutex, RwLock};
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,7 +48,7 @@ pub(crate) struct LaneState {
     /// Segments with their keys in memory, ascending; the last one takes what is put.
     pub open: Vec<Arc<OpenSegment>>,
     /// All segments.
-    pub segments: BTreeMap<u32, Arc<Segment>>,
+    pub segments: Segments,
     /// Segments that were collected while an iterator held them.
     pub doomed: Vec<Arc<Segment>>,
     /// First place where records were lost to damage: a key that is not found may have been there.
@@ -84,7 +84,7 @@ impl LaneState {
         self.runs
             .iter()
             .flat_map(|run| &run.covered)
-            .filter_map(|covered| Some((self.segments.get(&covered.header.index)?, covered)))
+            .filter_map(|covered| Some((self.segments.get(covered.header.index)?, covered)))
     }
 }
 
@@ -133,7 +133,7 @@ impl Lane {
                 }
                 Err(error) => return Err(error),
             };
-            match self.state.read().segments.get(&entry.segment) {
+            match self.state.read().segments.get(entry.segment) {
                 Some(segment) => return Ok(Some(Hit::Sealed(segment.clone(), entry.place))),
                 None => gone = true,
             }
@@ -180,7 +180,8 @@ impl Source<'_> {
         if let Some(open) = self.open {
             return Ok(open.file.clone());
         }
-        match self.lane.ctx.handles.get(self.segment.uid, &self.segment.path) {
+        let Segment { uid, path, near, .. } = &**self.segment;
+        match self.lane.ctx.handles.get_near(*uid, path, near) {
             Err(error) if error.is_not_found() && self.segment.is_retired() => Err(self.lane.ctx.pruned()),
             Err(error) if error.is_not_found() => Err(self.segment.corrupt(0, "file is missing")),
             file => file,

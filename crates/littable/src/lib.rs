@@ -23,6 +23,8 @@ mod cache;
 mod codec;
 mod ctx;
 mod cut;
+#[cfg(feature = "planted")]
+pub mod decoders;
 mod doc;
 mod error;
 mod flush;
@@ -49,6 +51,7 @@ mod run_write;
 mod scan;
 mod scrub;
 mod segment;
+mod segments;
 mod state;
 mod store;
 mod table;

@@ -16,17 +16,17 @@ pub(crate) const LOCK_FILE: &str = "littable.lock";
 type Identity = [u8; 16];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Manifest {
-    store: Identity,
-    root: Identity,
+pub(crate) struct Manifest {
+    pub store: Identity,
+    pub root: Identity,
     /// All roots in order, with the places where they were last.
-    roots: Vec<(Identity, PathBuf)>,
+    pub roots: Vec<(Identity, PathBuf)>,
     /// Counts how often roots were taken away: a list of more is newer. 0 in files without it.
-    generation: u64,
+    pub generation: u64,
 }
 
 impl Manifest {
-    fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = [self.store, self.root].concat();
         out.extend_from_slice(&(self.roots.len() as u32).to_be_bytes());
         for (id, path) in &self.roots {
@@ -39,7 +39,7 @@ impl Manifest {
         out
     }
 
-    fn decode(mut bytes: &[u8]) -> Option<Self> {
+    pub fn decode(mut bytes: &[u8]) -> Option<Self> {
         let at = &mut bytes;
         let store = take(at, 16)?.try_into().ok()?;
         let root = take(at, 16)?.try_into().ok()?;

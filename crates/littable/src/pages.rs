@@ -1,10 +1,11 @@
 //! Memory of key indexes: its bound, and the pages that were read lately.
 
-use crate::format::mix;
+use crate::format::{be64, mix};
 use crate::keys::Id;
 use crate::run::{BIT_EXTENDED, BIT_NUMBER, PAGE_BYTES, PAGE_HEADER};
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// Pages that share a place in memory.
@@ -12,6 +13,8 @@ const WAYS: usize = 4;
 /// What a page that is kept weighs: its bytes, where its entries begin, and its place.
 const PAGE_WEIGHT: usize = PAGE_BYTES + 512;
 const ENTRY_FIXED: usize = 22;
+/// Entries that a look-up goes from where it guessed, before it searches.
+const MAX_STEPS: usize = 12;
 
 /// A page of a key index whose checksum was right.
 #[derive(Debug)]
@@ -48,11 +51,37 @@ impl Page {
         self.starts.len()
     }
 
+    fn id(&self, number: usize) -> Option<&[u8]> {
+        let start = usize::from(*self.starts.get(number)?);
+        self.bytes.get(start..start + size_of::<Id>())
+    }
+
     /// The bytes that begin with the entry of an id.
     pub fn find(&self, id: &Id) -> Option<&[u8]> {
-        let id_at = |start: &u16| self.bytes.get(usize::from(*start)..usize::from(*start) + id.len());
-        let at = self.starts.binary_search_by(|start| id_at(start).cmp(&Some(&id[..]))).ok()?;
-        self.entry(at)
+        let last = self.len().checked_sub(1)?;
+        let (low, high) = (be64(self.id(0)?), be64(self.id(last)?));
+        // Hashed ids lie evenly: mostly it is near where it would be.
+        let share = be64(id).saturating_sub(low) as f64 / (high.saturating_sub(low) as f64).max(1.0);
+        let mut at = ((share * last as f64) as usize).min(last);
+        let mut upward = None;
+        for _ in 0..MAX_STEPS {
+            let up = match self.id(at)?.cmp(&id[..]) {
+                Ordering::Equal => return self.entry(at),
+                Ordering::Less => true,
+                Ordering::Greater => false,
+            };
+            // It would lie between two neighbours, or behind the end.
+            if upward.is_some_and(|upward| upward != up) || (up && at == last) || (!up && at == 0) {
+                return None;
+            }
+            upward = Some(up);
+            at = if up { at + 1 } else { at - 1 };
+        }
+        let compare = |start: &u16| {
+            let start = usize::from(*start);
+            self.bytes.get(start..start + size_of::<Id>()).cmp(&Some(&id[..]))
+        };
+        self.entry(self.starts.binary_search_by(compare).ok()?)
     }
 }
 
@@ -94,24 +123,24 @@ impl Budget {
 
     /// Bytes in use, pages included.
     pub fn memory(&self) -> usize {
-        self.used.load(Ordering::Relaxed) + self.pages.load(Ordering::Relaxed) * PAGE_WEIGHT
+        self.used.load(Relaxed) + self.pages.load(Relaxed) * PAGE_WEIGHT
     }
 
     /// Takes memory; pages make room for it.
     pub fn add(&self, bytes: usize) {
-        self.used.fetch_add(bytes, Ordering::Relaxed);
+        self.used.fetch_add(bytes, Relaxed);
         if bytes > 0 && self.memory() > self.limit {
             self.trim();
         }
     }
 
     pub fn give_back(&self, bytes: usize) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.used.fetch_sub(bytes, Relaxed);
     }
 
     /// Whether there is room for this much, when something else has gone.
     pub fn fits(&self, bytes: usize, going: usize) -> bool {
-        (self.used.load(Ordering::Relaxed) + bytes).saturating_sub(going) <= self.limit
+        (self.used.load(Relaxed) + bytes).saturating_sub(going) <= self.limit
     }
 
     fn set_of(&self, uid: u64, number: usize) -> Option<&Mutex<Set>> {
@@ -142,7 +171,7 @@ impl Budget {
         let Some(at) = free.or_else(|| set.victim()) else { return };
         let way = Way { uid, number, used: false, page };
         if set.ways[at].replace(way).is_none() {
-            self.pages.fetch_add(1, Ordering::Relaxed);
+            self.pages.fetch_add(1, Relaxed);
         }
     }
 
@@ -154,7 +183,7 @@ impl Budget {
             let is_it = |way: &Option<Way>| way.as_ref().is_some_and(|w| w.uid == uid && w.number == number);
             if let Some(way) = set.ways.iter_mut().find(|way| is_it(way)) {
                 *way = None;
-                self.pages.fetch_sub(1, Ordering::Relaxed);
+                self.pages.fetch_sub(1, Relaxed);
             }
         }
     }
@@ -167,7 +196,7 @@ impl Budget {
             }
             for way in &mut set.lock().ways {
                 if way.take().is_some() {
-                    self.pages.fetch_sub(1, Ordering::Relaxed);
+                    self.pages.fetch_sub(1, Relaxed);
                 }
             }
         }
@@ -219,6 +248,33 @@ mod tests {
         let none = Budget::new(0);
         none.keep(1, 0, page());
         assert!(none.page(1, 0).is_none() && none.memory() == 0);
+    }
+
+    #[test]
+    fn entries_are_found_however_they_lie() {
+        for spread in [1_u64, 1 << 40, 1 << 57] {
+            let mut bytes = [0; PAGE_BYTES];
+            bytes[4..6].copy_from_slice(&120_u16.to_be_bytes());
+            let id = |n: u64| {
+                let mut id = [0; 12];
+                // The second half lies far from the first.
+                let far = if n >= 120 { u64::MAX / 2 } else { 0 };
+                id[..8].copy_from_slice(&(far + (n % 120) * spread / 120).to_be_bytes());
+                id[8..].copy_from_slice(&(n as u32).to_be_bytes());
+                id
+            };
+            // Every second id is there.
+            for n in 0..120 {
+                let start = PAGE_HEADER + n as usize * ENTRY_FIXED;
+                bytes[start..start + 12].copy_from_slice(&id(2 * n));
+            }
+            let page = Page::parse(bytes).unwrap();
+            for n in 0..240 {
+                let found = page.find(&id(n)).map(|entry| entry[..12].to_vec());
+                assert_eq!(found, (n % 2 == 0).then(|| id(n).to_vec()), "{n}");
+            }
+            assert!(page.find(&[0xff; 12]).is_none());
+        }
     }
 
     #[test]

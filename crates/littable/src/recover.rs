@@ -79,16 +79,16 @@ pub(crate) fn load(ctx: &Arc<Ctx>, shard: u8) -> Result<Loaded, LittError> {
                 dictionary => dictionary?,
             };
             let segment = Segment::new(covered.header, path.clone(), dictionary);
-            state.segments.insert(index, Arc::new(segment));
+            state.segments.insert(Arc::new(segment));
         }
     }
     let mut open = Vec::new();
     let last = files.keys().next_back().copied();
-    for (index, path) in files.iter().filter(|(index, _)| !state.segments.contains_key(index)) {
+    for (index, path) in files.iter().filter(|(index, _)| !state.segments.has(**index)) {
         open.extend(read(ctx, *index, path, Some(*index) == last)?);
     }
     // Segments below an indexed one lost their run: they were sealed, and are as durable as it is.
-    let sealed_below = state.segments.keys().next_back().copied().map_or(0, |index| position(index, 0));
+    let sealed_below = state.segments.last().map_or(0, |index| position(index, 0));
     let synced = open.iter().map(Read::noted).max().unwrap_or(0).max(sealed_below);
     let previous = state.sealed().max_by_key(|(s, _)| s.index()).map(|(s, c)| (s.index(), c.summary));
     cut_torn(ctx, &mut open, synced, previous)?;
@@ -406,7 +406,7 @@ fn finish(
             noted = noted.max(position(index, found.end));
         }
         let open = to_open(ctx, &read, next_sequence, synced)?;
-        state.segments.insert(index, open.segment.clone());
+        state.segments.insert(open.segment.clone());
         // A sealed one that only lacks its run gets it at once, unless nothing may be written.
         let sealed = read.footer.is_some() || index < highest_sealed;
         if sealed && ctx.may_write() {
@@ -428,7 +428,7 @@ fn finish(
         !open.progress.lock().sealed && previous.is_none_or(|(index, _)| index < open.segment.index())
     };
     if !state.open.last().is_some_and(takes_more) {
-        let behind = state.segments.keys().next_back().map_or(0, |index| index + 1);
+        let behind = state.segments.last().map_or(0, |index| index + 1);
         let index = behind.max(ctx.state.lock().behind_gone(shard));
         if !ctx.may_write() {
             // Nothing is written to it; it stands for what a writer may have begun meanwhile.
@@ -449,7 +449,7 @@ fn finish(
             let encoder = ctx.encoder(segment.dictionary.as_deref());
             let start = SEGMENT_HEADER as u64;
             let open = OpenSegment::new(Arc::new(segment), file, encoder, start, start, &ctx.budget);
-            state.segments.insert(index, open.segment.clone());
+            state.segments.insert(open.segment.clone());
             state.open.push(Arc::new(open));
         }
     }

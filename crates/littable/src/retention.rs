@@ -7,6 +7,7 @@ use crate::lane::Lane;
 use crate::planted::{Planted, has};
 use crate::segment::Segment;
 use crate::table::Table;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -78,11 +79,12 @@ impl Table {
             let mut state = lane.state.write();
             for segment in segments {
                 segment.retired.store(true, Ordering::Release);
-                state.segments.remove(&segment.index());
                 state.doomed.push(segment.clone());
             }
+            let going: HashSet<u32> = segments.iter().map(|segment| segment.index()).collect();
+            state.segments.retain(|index| !going.contains(&index));
             for run in state.runs.iter() {
-                if !run.covered.iter().any(|c| state.segments.contains_key(&c.header.index)) {
+                if !run.covered.iter().any(|c| state.segments.has(c.header.index)) {
                     empty.push(run.clone());
                 }
             }

@@ -5,14 +5,15 @@
 //! page    = crc u32 | count u16 | 0 u16 | entry*                4096 bytes; entries sorted by id
 //! entry   = id 12 | segment u16 | offset u32 | span u32 | [number u32] | [skip u32 | len u32]
 //! tail    = segment count u32 | (index u32 | salt 16 | dictionary u32 | Summary)*
-//!         | page count u32 | (first id 12 | filter words u16)* | filter words
+//!         | page count u32 | first id 12 * | last id 12 | block count u32 | block 64 *
 //! trailer = magic "HLR2" | version u16 | shard u8 | 0 u8 | first u32 | last u32 | entries u64 | tail offset u64
 //!         | tail length u64 | tail crc u32 | seed u64 | made after u32 | crc u32
 //! ```
 //!
 //! In an entry, `segment` counts from the run's first one; its bit 15 says that `skip` and `len` follow, bit 14 that
 //! `number` does, as a difference to the segment's lowest. The top bit of `span` says that the frames are raw. In memory
-//! a run is the first id of each page and a Bloom filter for each page, so that a look-up reads one page or none.
+//! a run is the first id of each page and a Bloom filter in blocks of a cache line, so that a look-up reads one page or
+//! none, and mostly touches one line of memory where there is none to read.
 
 use crate::LittError;
 use crate::format::{FRAME_BYTES, FRAME_HEADER, SegmentHeader, Summary, be32, be64, mix, take};
@@ -25,13 +26,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub(crate) const MAGIC: [u8; 4] = *b"HLR2";
-pub(crate) const VERSION: u16 = 2;
+pub(crate) const VERSION: u16 = 3;
 pub(crate) const PAGE_BYTES: usize = 4096;
 pub(crate) const PAGE_HEADER: usize = 8;
 pub(crate) const TRAILER: usize = 64;
-/// Bits of a filter for each key, and bits that a key sets.
-pub(crate) const FILTER_BITS: usize = 12;
-const FILTER_HASHES: u32 = 8;
+/// Bits of a filter for each key.
+const FILTER_BITS: u64 = 12;
+/// Words of a block; a key sets a bit in each.
+const BLOCK_WORDS: usize = 8;
+const BLOCK_BYTES: usize = BLOCK_WORDS * 8;
 /// Pages that a look-up goes from where it guessed, before it searches.
 const MAX_STEPS: usize = 8;
 /// Most segments of one run: entries count them with 14 bits.
@@ -70,9 +73,10 @@ pub(crate) struct Run {
     pub made_after: u32,
     seed: u64,
     fences: Vec<Id>,
-    /// Start of each page's filter in `filter`, and its end at last; none where the memory did not suffice.
-    filter_at: Vec<u32>,
-    filter: Vec<u64>,
+    /// Pages for each step of the first eight bytes of an id.
+    slope: f64,
+    /// None where the memory did not suffice.
+    filter: Vec<Block>,
     last_id: Option<Id>,
     memory: usize,
     budget: Arc<Budget>,
@@ -118,10 +122,8 @@ impl Run {
         }
         let after = |page: usize| self.fences.get(page).is_none_or(|fence| fence > id);
         // Hashed ids lie evenly between the first and the last: mostly it is near where it would be.
-        let (low, width) = (be64(first), be64(last) - be64(first));
-        let pages = self.fences.len();
-        let guess = u128::from(be64(id) - low) * pages as u128 / (u128::from(width) + 1);
-        let mut page = guess as usize;
+        let guess = (be64(id) - be64(first)) as f64 * self.slope;
+        let mut page = (guess as usize).min(self.fences.len() - 1);
         for _ in 0..MAX_STEPS {
             match (after(page), after(page + 1)) {
                 (true, _) => page -= 1,
@@ -134,12 +136,10 @@ impl Run {
 
     /// The page that may have a key; `None` where none has it.
     pub fn candidate(&self, id: &Id) -> Option<usize> {
-        let page = self.page_of(id)?;
-        if self.filter.is_empty() {
-            return Some(page);
+        if !self.filter.is_empty() && !filter_has(&self.filter, id) {
+            return None;
         }
-        let words = &self.filter[self.filter_at[page] as usize..self.filter_at[page + 1] as usize];
-        filter_has(words, id).then_some(page)
+        self.page_of(id)
     }
 
     /// The key's entry in a page: one read, or none where the page is in memory. Reads are counted.
@@ -260,18 +260,29 @@ pub(crate) fn page_crc(seed: u64, page: usize, bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes) ^ mix(seed ^ page as u64) as u32
 }
 
+/// Eight words of a filter, in one cache line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(64))]
+pub(crate) struct Block([u64; BLOCK_WORDS]);
+
 /// What stands in a run's tail.
 pub(crate) struct Tail {
     pub covered: Vec<Covered>,
     pub fences: Vec<Id>,
-    pub filter_at: Vec<u32>,
-    pub filter: Vec<u64>,
+    pub filter: Vec<Block>,
     pub last_id: Option<Id>,
 }
 
 impl Tail {
+    /// That of a run which is to have so many keys at most.
+    pub fn new(covered: Vec<Covered>, keys: u64) -> Self {
+        let blocks = (keys * FILTER_BITS).div_ceil(BLOCK_BYTES as u64 * 8).max(1);
+        Self { covered, fences: Vec::new(), filter: vec![Block::default(); blocks as usize], last_id: None }
+    }
+
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::new();
+        let mut out =
+            Vec::with_capacity(self.filter.len() * BLOCK_BYTES + self.fences.len() * size_of::<Id>());
         out.extend_from_slice(&(self.covered.len() as u32).to_be_bytes());
         for Covered { header, summary } in &self.covered {
             out.extend_from_slice(&header.index.to_be_bytes());
@@ -280,17 +291,16 @@ impl Tail {
             out.extend_from_slice(&summary.encode());
         }
         out.extend_from_slice(&(self.fences.len() as u32).to_be_bytes());
-        for (page, first) in self.fences.iter().enumerate() {
-            out.extend_from_slice(first);
-            let words = self.filter_at[page + 1] - self.filter_at[page];
-            out.extend_from_slice(&(words as u16).to_be_bytes());
-        }
+        self.fences.iter().for_each(|first| out.extend_from_slice(first));
         out.extend_from_slice(&self.last_id.unwrap_or_default());
-        self.filter.iter().for_each(|word| out.extend_from_slice(&word.to_be_bytes()));
+        out.extend_from_slice(&(self.filter.len() as u32).to_be_bytes());
+        for word in self.filter.iter().flat_map(|block| block.0) {
+            out.extend_from_slice(&word.to_be_bytes());
+        }
         out
     }
 
-    fn decode(mut bytes: &[u8], shard: u8) -> Option<Self> {
+    pub fn decode(mut bytes: &[u8], shard: u8) -> Option<Self> {
         let at = &mut bytes;
         let mut covered = Vec::new();
         for _ in 0..be32(take(at, 4)?) {
@@ -300,32 +310,36 @@ impl Tail {
             let summary = Summary::decode(take(at, Summary::ENCODED)?);
             covered.push(Covered { header: SegmentHeader { shard, index, salt, dictionary }, summary });
         }
-        let (mut fences, mut filter_at) = (Vec::new(), vec![0_u32]);
-        for _ in 0..be32(take(at, 4)?) {
-            fences.push(take(at, 12)?.try_into().ok()?);
-            let words = take(at, 2)?;
-            let end = filter_at.last()?.checked_add(u16::from_be_bytes([words[0], words[1]]).into())?;
-            filter_at.push(end);
-        }
-        let last_id: Id = take(at, 12)?.try_into().ok()?;
-        let words = *filter_at.last()? as usize;
-        let filter: Vec<u64> = take(at, words.checked_mul(8)?)?.chunks_exact(8).map(be64).collect();
+        let pages = be32(take(at, 4)?) as usize;
+        let fences = take(at, pages.checked_mul(size_of::<Id>())?)?;
+        let fences: Vec<Id> =
+            fences.chunks_exact(size_of::<Id>()).filter_map(|id| id.try_into().ok()).collect();
+        let last_id: Id = take(at, size_of::<Id>())?.try_into().ok()?;
+        let blocks = be32(take(at, 4)?) as usize;
+        let blocks = take(at, blocks.checked_mul(BLOCK_BYTES)?)?;
+        let block = |bytes: &[u8]| Block(std::array::from_fn(|word| be64(&bytes[word * 8..])));
+        let filter = blocks.chunks_exact(BLOCK_BYTES).map(block).collect();
         let last_id = (!fences.is_empty()).then_some(last_id);
-        Some(Self { covered, fences, filter_at, filter, last_id })
+        at.is_empty().then_some(Self { covered, fences, filter, last_id })
     }
 
     /// The run but for what the trailer says.
     fn into_run(mut self, path: &Path, budget: &Arc<Budget>, going: usize) -> Run {
         let fixed = self.fences.len() * size_of::<Id>() + self.covered.len() * size_of::<Covered>();
-        let filters = self.filter.len() * 8 + self.filter_at.len() * 4;
+        let filters = self.filter.len() * BLOCK_BYTES;
         let memory = if budget.fits(fixed + filters, going) {
             fixed + filters
         } else {
-            (self.filter, self.filter_at) = (Vec::new(), Vec::new());
+            self.filter = Vec::new();
             fixed
         };
         self.fences.shrink_to_fit();
-        self.filter.shrink_to_fit();
+        let slope = match (self.fences.first(), &self.last_id) {
+            (Some(first), Some(last)) => {
+                self.fences.len() as f64 / (be64(last).saturating_sub(be64(first)) as f64 + 1.0)
+            }
+            _ => 0.0,
+        };
         budget.add(memory);
         Run {
             path: path.to_owned(),
@@ -338,7 +352,7 @@ impl Tail {
             made_after: 0,
             seed: 0,
             fences: self.fences,
-            filter_at: self.filter_at,
+            slope,
             filter: self.filter,
             last_id: self.last_id,
             memory,
@@ -353,20 +367,51 @@ pub(crate) fn raw_len(span: u32) -> u32 {
     span.saturating_sub(span.div_ceil((FRAME_BYTES + FRAME_HEADER) as u32) * FRAME_HEADER as u32)
 }
 
-fn filter_bits(words: usize, id: &Id) -> impl Iterator<Item = usize> {
+/// The block of an id in a filter, and a number whose bits say which bits of its words are the id's.
+fn filter_place(blocks: usize, id: &Id) -> (usize, u64) {
     let hash = mix(be64(id) ^ mix(u64::from(be32(&id[8..]))));
-    let (low, high) = (hash as u32, (hash >> 32) as u32 | 1);
-    let bits = (words * 64) as u64;
-    (0..FILTER_HASHES).map(move |i| {
-        let spread = low.wrapping_add(high.wrapping_mul(i));
-        ((u64::from(spread) * bits) >> 32) as usize
-    })
+    let block = ((hash >> 32) * blocks as u64) >> 32;
+    (block as usize, mix(hash))
 }
 
-pub(crate) fn filter_add(words: &mut [u64], id: &Id) {
-    filter_bits(words.len(), id).for_each(|bit| words[bit / 64] |= 1 << (bit % 64));
+/// The id's bit in a word of its block.
+fn filter_bit(bits: u64, word: usize) -> u64 {
+    1 << ((bits >> (6 * word)) & 63)
 }
 
-fn filter_has(words: &[u64], id: &Id) -> bool {
-    filter_bits(words.len(), id).all(|bit| words[bit / 64] & 1 << (bit % 64) != 0)
+pub(crate) fn filter_add(blocks: &mut [Block], id: &Id) {
+    let (at, bits) = filter_place(blocks.len(), id);
+    blocks[at].0.iter_mut().enumerate().for_each(|(word, there)| *there |= filter_bit(bits, word));
+}
+
+fn filter_has(blocks: &[Block], id: &Id) -> bool {
+    let (at, bits) = filter_place(blocks.len(), id);
+    blocks[at].0.iter().enumerate().all(|(word, there)| there & filter_bit(bits, word) != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(n: u64) -> Id {
+        let mut id = [0; 12];
+        id[..8].copy_from_slice(&mix(n).to_be_bytes());
+        id[8..].copy_from_slice(&(n as u32 ^ 5).to_be_bytes());
+        id
+    }
+
+    #[test]
+    fn a_filter_knows_its_keys_and_few_others() {
+        let mut tail = Tail::new(Vec::new(), 100_000);
+        (0..100_000).for_each(|n| filter_add(&mut tail.filter, &id(n)));
+        assert!((0..100_000).all(|n| filter_has(&tail.filter, &id(n))));
+        let wrong = (100_000..300_000).filter(|n| filter_has(&tail.filter, &id(*n))).count();
+        assert!(wrong < 2_000, "{wrong} of 200,000");
+        tail.fences = vec![id(1), id(2)];
+        tail.last_id = Some(id(3));
+        let bytes = tail.encode();
+        let back = Tail::decode(&bytes, 0).unwrap();
+        assert!((back.filter, back.fences, back.last_id) == (tail.filter, tail.fences, tail.last_id));
+        assert!((0..bytes.len()).step_by(997).all(|len| Tail::decode(&bytes[..len], 0).is_none()));
+    }
 }

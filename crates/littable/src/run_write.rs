@@ -4,8 +4,8 @@ use crate::format::random;
 use crate::keys::{Id, NO_NUMBER};
 use crate::pages::entry_len;
 use crate::run::{
-    BIT_EXTENDED, BIT_NUMBER, BIT_RAW, Covered, Entry, FILTER_BITS, MAGIC, PAGE_BYTES, PAGE_HEADER, TRAILER,
-    Tail, VERSION, filter_add, page_crc, raw_len,
+    BIT_EXTENDED, BIT_NUMBER, BIT_RAW, Covered, Entry, MAGIC, PAGE_BYTES, PAGE_HEADER, TRAILER, Tail,
+    VERSION, filter_add, page_crc, raw_len,
 };
 use hearth_disk::DiskFile;
 
@@ -29,15 +29,15 @@ pub(crate) struct RunWriter<'a> {
 const BATCH_BYTES: usize = 1 << 20;
 
 impl<'a> RunWriter<'a> {
-    /// A run of the segments `first` to `last`, made after so many cuts of the table.
+    /// A run of the segments `first` to `last` with so many keys at most, made after so many cuts of the table.
     pub fn new(
         file: &'a dyn DiskFile,
         (first, last): (u32, u32),
         covered: Vec<Covered>,
+        keys: u64,
         made_after: u32,
     ) -> Self {
-        let tail =
-            Tail { covered, fences: Vec::new(), filter_at: vec![0], filter: Vec::new(), last_id: None };
+        let tail = Tail::new(covered, keys);
         let page = vec![0; PAGE_HEADER];
         let (page_ids, batch) = (Vec::new(), Vec::new());
         let seed = u64::from_be_bytes(random());
@@ -77,13 +77,9 @@ impl<'a> RunWriter<'a> {
         let number = self.tail.fences.len();
         self.tail.fences.push(*first);
         self.tail.last_id = self.page_ids.last().copied();
-        let words = (self.page_ids.len() * FILTER_BITS).div_ceil(64).max(1);
-        let start = self.tail.filter.len();
-        self.tail.filter.resize(start + words, 0);
         for id in &self.page_ids {
-            filter_add(&mut self.tail.filter[start..], id);
+            filter_add(&mut self.tail.filter, id);
         }
-        self.tail.filter_at.push((start + words) as u32);
         self.page.resize(PAGE_BYTES, 0);
         self.page[4..6].copy_from_slice(&(self.page_ids.len() as u16).to_be_bytes());
         let crc = page_crc(self.seed, number, &self.page[4..]);

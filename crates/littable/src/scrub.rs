@@ -55,14 +55,14 @@ impl Table {
     pub fn scrub_with(&self, seen: &mut dyn FnMut(&ScrubReport) -> bool) -> Result<ScrubReport, LittError> {
         let mut report = ScrubReport::default();
         for lane in &self.lanes {
-            let indexes: Vec<u32> = lane.state.read().segments.keys().copied().collect();
+            let indexes: Vec<u32> = lane.state.read().segments.iter().map(|(index, _)| index).collect();
             for index in indexes {
                 let (segment, file, end) = match self.source(lane, index) {
                     Ok(Some(source)) => source,
                     // It was collected meanwhile.
                     Ok(None) => continue,
                     Err(error) if error.is_not_found() => {
-                        if let Some(segment) = lane.state.read().segments.get(&index) {
+                        if let Some(segment) = lane.state.read().segments.get(index) {
                             report.note(segment.corrupt(0, "file is missing"));
                         }
                         continue;

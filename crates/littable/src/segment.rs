@@ -11,7 +11,7 @@ use hearth_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// A segment that exists.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Segment {
     pub path: PathBuf,
     /// Number of the file in this process.
     pub uid: u64,
+    /// Where the file was among the open ones last.
+    pub near: AtomicU32,
     pub dictionary: Option<Arc<Dictionary>>,
     /// Set when its file is going to be removed.
     pub retired: AtomicBool,
@@ -29,7 +31,8 @@ pub(crate) struct Segment {
 impl Segment {
     pub fn new(header: SegmentHeader, path: PathBuf, dictionary: Option<Arc<Dictionary>>) -> Self {
         let retired = AtomicBool::new(false);
-        Self { header, seed: header.seed(), path, uid: next_uid(), dictionary, retired }
+        let near = AtomicU32::default();
+        Self { header, seed: header.seed(), path, uid: next_uid(), near, dictionary, retired }
     }
 
     pub fn index(&self) -> u32 {

@@ -58,7 +58,7 @@ pub(crate) fn write_run(ctx: &Ctx, shard: u8, open: &OpenSegment) -> Result<Run,
     let path = ctx.home.join(run_name(shard, index, index));
     let cuts = ctx.state.lock().last_cut();
     doc::replace_with(&*ctx.disk, &path, |file| {
-        let mut writer = RunWriter::new(file, (index, index), covered, cuts);
+        let mut writer = RunWriter::new(file, (index, index), covered, entries.len() as u64, cuts);
         entries.iter().try_for_each(|entry| writer.push(entry, summary.min_number))?;
         writer.finish(shard)
     })?;
@@ -297,14 +297,16 @@ impl Table {
         let live: BTreeMap<u32, Covered> = {
             let state = lane.state.read();
             let all = inputs.iter().flat_map(|run| &run.covered);
-            let live = all.filter(|covered| state.segments.contains_key(&covered.header.index));
+            let live = all.filter(|covered| state.segments.has(covered.header.index));
             live.map(|covered| (covered.header.index, *covered)).collect()
         };
         let path = ctx.home.join(run_name(lane.shard, first, last));
         let mut failed = None;
         let cuts = ctx.state.lock().last_cut();
         let written = doc::replace_with(&*ctx.disk, &path, |file| {
-            let mut writer = RunWriter::new(file, (first, last), live.values().copied().collect(), cuts);
+            let keys = inputs.iter().map(|run| run.entries).sum();
+            let covered = live.values().copied().collect();
+            let mut writer = RunWriter::new(file, (first, last), covered, keys, cuts);
             let mut step = || -> Result<(), LittError> {
                 let mut cursors = Vec::with_capacity(inputs.len());
                 for run in inputs {
@@ -372,7 +374,7 @@ impl Table {
         let damaged = lane.state.read().runs.iter().find(|run| run.path == *path).cloned();
         let Some(run) = damaged else { return Ok(()) };
         for covered in &run.covered {
-            let segment = lane.state.read().segments.get(&covered.header.index).cloned();
+            let segment = lane.state.read().segments.get(covered.header.index).cloned();
             let Some(segment) = segment else { continue };
             let open = crate::recover::reread(&self.ctx, &segment, covered.summary)?;
             let made = Arc::new(write_run(&self.ctx, lane.shard, &open)?);

@@ -276,7 +276,7 @@ impl Table {
         let open =
             Arc::new(OpenSegment::new(Arc::new(segment), file, encoder, start, start, &self.ctx.budget));
         let mut state = lane.state.write();
-        state.segments.insert(index, open.segment.clone());
+        state.segments.insert(open.segment.clone());
         state.open.push(open.clone());
         state.generation += 1;
         drop(state);
