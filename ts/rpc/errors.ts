@@ -119,7 +119,7 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   nonce_too_high: { code: CODE.nonceTooHigh, message: 'err: nonce too high: … (supplied gas N)' },
   nonce_too_low: { code: CODE.nonceTooLow, message: 'err: nonce too low: … (supplied gas N)' },
   not_canonical: { code: CODE.server, message: 'hash is not currently canonical' },
-  not_retained: { code: CODE.server, message: 'state at height N is not available: REASON' },
+  not_retained: { code: CODE.server, message: 'state at height N is not available: REASON, or block N was pruned: REASON' },
   store: { code: CODE.internal, message: 'store: REASON' },
   trace: { code: CODE.server, message: 'REASON' },
   transaction_decode: { code: CODE.server, message: 'REASON' },
