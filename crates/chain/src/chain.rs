@@ -141,7 +141,7 @@ impl Chain {
         Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working: Mutex::default() })
     }
 
-    fn init_genesis(&self, genesis: &Genesis, block: &Block, hash: B256) -> Result<(), ChainError> {
+    pub(crate) fn init_genesis(&self, genesis: &Genesis, block: &Block, hash: B256) -> Result<(), ChainError> {
         self.ledger.append(block, hash, block.header.difficulty, &[], &[])?;
         self.kv.init(Commit {
             height: 0,

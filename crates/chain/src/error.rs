@@ -72,6 +72,28 @@ pub enum ChainError {
         /// What is wrong with it.
         source: SpecError,
     },
+    /// A height that a store cannot be taken back to. Nothing was changed.
+    #[error("the chain cannot be taken back to height {to}: the {store}: {why}")]
+    CannotReach {
+        /// Height asked for.
+        to: Height,
+        /// The store that cannot.
+        store: &'static str,
+        /// Why.
+        why: String,
+    },
+    /// A home that must be new has a chain.
+    #[error("{home} has a chain already: give a new home", home = home.display())]
+    HomeNotEmpty {
+        /// The home.
+        home: PathBuf,
+    },
+    /// A stream of a state that cannot make a home.
+    #[error("the stream: {why}")]
+    BadStream {
+        /// What is wrong with it.
+        why: String,
+    },
     /// A block's parent is not known.
     #[error("block {number} ({hash}): its parent {parent} is not known")]
     UnknownParent {

@@ -287,11 +287,16 @@ impl Chain {
             self.kv.unwind(fork)?;
         }
         for hash in branch.into_iter().rev() {
-            let block = self.ledger.block(&hash)?.ok_or(ChainError::UnknownBlock(hash))?;
-            let senders = self.ledger.receipts(&hash)?.map(|r| r.senders.clone());
-            self.execute(&block.block, hash, block.total_difficulty, senders)?;
+            self.execute_known(&hash)?;
         }
         Ok(())
+    }
+
+    /// Executes a block of the ledger on the working head, as when it came.
+    pub(crate) fn execute_known(&self, hash: &B256) -> Result<(), ChainError> {
+        let block = self.ledger.block(hash)?.ok_or(ChainError::UnknownBlock(*hash))?;
+        let senders = self.ledger.receipts(hash)?.map(|receipts| receipts.senders.clone());
+        self.execute(&block.block, *hash, block.total_difficulty, senders).map(drop)
     }
 
     /// Executes a block on the working head, checks it against its header and commits it.

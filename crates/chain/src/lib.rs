@@ -16,6 +16,7 @@ mod format;
 mod home;
 pub mod import;
 mod insert;
+pub mod operate;
 pub mod pool;
 mod state_options;
 

@@ -60,6 +60,7 @@ pub use error::FlatKvError;
 pub use hearth_disk::{Holder, LockError};
 pub use hearth_metrics::DataDb;
 pub use iterate::{MAX_ITERATOR_AGE, Row, RowIter, RowRange};
+pub use open::LOCK_FILE;
 pub use parent::ParentView;
 pub use pending::PendingView;
 pub use readonly::list_snapshots;

@@ -43,7 +43,8 @@ const REPLAY_BLOCKS: usize = 512;
 /// Bytes of a batch at which a replay writes it.
 const REPLAY_BATCH_BYTES: u64 = 32 << 20;
 
-pub(crate) const LOCK_FILE: &str = "hearth.lock";
+/// The lock file in the state's folder.
+pub const LOCK_FILE: &str = "hearth.lock";
 pub(crate) const ROCKS_DIR: &str = "db";
 
 /// Opens the store as [`FlatKv::open`](crate::FlatKv::open) says.

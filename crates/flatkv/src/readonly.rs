@@ -58,12 +58,15 @@ impl FlatKv {
     pub fn open_in(options: Options, snapshot: &Snapshot) -> Result<Arc<Self>, FlatKvError> {
         let kind = snapshot.kind;
         let options = Options { commitment: kind, fsync: Fsync::None, ..options };
+        let metrics = FlatkvMetrics::new(&options.metrics);
+        let timer = metrics.open.of(true).timer();
         let db = Db::open_read_only(&snapshot.database(), &options)?;
         let core = core(db, &options, &snapshot.dir)?;
         if core.head() != Some(snapshot.head()) {
             let why = "its database has another head".to_owned();
             return Err(FlatKvError::BadFile { path: snapshot.dir.clone(), why });
         }
+        timer.succeed();
         Ok(Arc::new(Self::without_threads(core)))
     }
 }

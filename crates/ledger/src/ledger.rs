@@ -81,6 +81,15 @@ pub struct Ledger {
     merger: Merger,
 }
 
+/// A block's rows as they lie in the tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRows {
+    /// Of the block.
+    pub block: Vec<u8>,
+    /// Of its receipts and senders.
+    pub receipts: Vec<u8>,
+}
+
 impl Ledger {
     /// Opens the tables in `dir`, which tell `metrics` what they do; they are handed to the state store before [`Ledger::new`].
     ///
@@ -92,6 +101,14 @@ impl Ledger {
         metrics: &Registry,
     ) -> Result<Arc<LedgerTables>, LedgerError> {
         LedgerTables::open(dir, options, metrics).map(Arc::new)
+    }
+
+    /// Opens the tables in `dir` for reading, beside a node that may have them.
+    ///
+    /// # Errors
+    /// [`LedgerError::Table`].
+    pub fn open_read_only(dir: &Path, options: &LedgerOptions) -> Result<Arc<LedgerTables>, LedgerError> {
+        LedgerTables::open_read_only(dir, options).map(Arc::new)
     }
 
     /// The ledger over its tables and the state store that keeps its indexes.
@@ -160,6 +177,44 @@ impl Ledger {
         put(&self.tables.receipts, block.header.number, hash, &receipts::encode(receipts, senders))?;
         // The commit that names these rows must not outlive them.
         self.tables.drain()
+    }
+
+    /// A block's rows as they lie in the tables; [`Ledger::append_rows`] takes them.
+    ///
+    /// # Errors
+    /// [`LedgerError::Table`] where their bytes are damaged.
+    pub fn rows(&self, hash: &B256) -> Result<Option<StoredRows>, LedgerError> {
+        let (block, receipts) =
+            (self.tables.blocks.get(hash.as_slice())?, self.tables.receipts.get(hash.as_slice())?);
+        Ok(block.zip(receipts).map(|(block, receipts)| StoredRows {
+            block: block.to_vec(),
+            receipts: receipts.to_vec(),
+        }))
+    }
+
+    /// Appends a block that [`Ledger::rows`] gave elsewhere.
+    ///
+    /// # Errors
+    /// [`LedgerError::Undecodable`] where the rows are not those of this block.
+    pub fn append_rows(
+        &self,
+        number: Height,
+        hash: B256,
+        rows: &StoredRows,
+    ) -> Result<(StoredBlock, StoredReceipts), LedgerError> {
+        let block = decode_block(hash, &rows.block)?;
+        let receipts = receipts::decode(&rows.receipts).map_err(|why| bad_receipts(&hash, why))?;
+        if block.block.header.hash_slow() != hash || block.number() != number {
+            let why = "it is another block".to_owned();
+            return Err(LedgerError::Undecodable { what: "block", hash, why });
+        }
+        if receipts.receipts.len() != block.tx_hashes.len() {
+            return Err(bad_receipts(&hash, "they are not as many as the transactions"));
+        }
+        put(&self.tables.blocks, number, hash, &rows.block)?;
+        put(&self.tables.receipts, number, hash, &rows.receipts)?;
+        self.tables.drain()?;
+        Ok((block, receipts))
     }
 
     /// The index rows that make a block canonical; they go into the commit of its state.

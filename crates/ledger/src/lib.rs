@@ -22,6 +22,6 @@ mod receipts;
 mod tables;
 
 pub use error::LedgerError;
-pub use ledger::{Ledger, StoredBlock, StoredReceipts};
+pub use ledger::{Ledger, StoredBlock, StoredReceipts, StoredRows};
 pub use options::LedgerOptions;
 pub use tables::LedgerTables;

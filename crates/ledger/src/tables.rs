@@ -24,15 +24,29 @@ pub struct LedgerTables {
 
 impl LedgerTables {
     pub(crate) fn open(dir: &Path, options: &LedgerOptions, metrics: &Registry) -> Result<Self, LedgerError> {
+        Self::open_as(dir, options, LittMetrics::new(metrics), Littable::open)
+    }
+
+    /// Opens the tables for reading, beside a process that may have them.
+    pub(crate) fn open_read_only(dir: &Path, options: &LedgerOptions) -> Result<Self, LedgerError> {
+        Self::open_as(dir, options, LittMetrics::new(&Registry::new()), Littable::open_read_only)
+    }
+
+    fn open_as(
+        dir: &Path,
+        options: &LedgerOptions,
+        metrics: Arc<LittMetrics>,
+        open: impl FnOnce(StoreOptions) -> Result<Littable, LittError>,
+    ) -> Result<Self, LedgerError> {
         let roots = std::iter::once(dir.to_owned()).chain(options.extra_roots.iter().cloned());
-        let store = Littable::open(StoreOptions {
+        let store = open(StoreOptions {
             roots: roots.collect(),
             allow_network_fs: options.allow_network_fs,
             index_memory_bytes: options.index_memory_bytes,
             max_open_files: options.max_open_files,
             gc_period: options.gc_period,
             iterator_lease: options.iterator_lease,
-            metrics: LittMetrics::new(metrics),
+            metrics,
             ..StoreOptions::new(dir)
         })?;
         let table = |name| {

@@ -158,6 +158,14 @@ pub enum JobError {
     /// The tables are not those that the task means.
     #[error(transparent)]
     Tables(#[from] TablesError),
+    /// There is no such data DB.
+    #[error("there is no data DB {asked:?}; those of the state are {known}")]
+    NoDataDb {
+        /// The one asked for.
+        asked: String,
+        /// Those that there are.
+        known: String,
+    },
     /// The job was stopped before its end.
     #[error("cancelled")]
     Cancelled,
@@ -172,7 +180,7 @@ impl JobError {
         match self {
             Self::Io { .. } | Self::Chain(ChainError::Io { .. }) => "io",
             Self::Description(_) => "config",
-            Self::Tables(_) => "invalid_params",
+            Self::Tables(_) | Self::NoDataDb { .. } => "invalid_params",
             Self::Cancelled => "cancelled",
             Self::InUse { .. } => "home_in_use",
             Self::Chain(error) => match error {
@@ -246,18 +254,23 @@ impl Job {
         })
     }
 
-    fn work(&self, control: &JobControl) -> Result<JobOutput, JobError> {
+    /// How the job's home is opened.
+    pub(crate) fn chain_options(&self) -> ChainOptions {
         let fsync = match self.fsync {
             FsyncPolicy::Block => Fsync::Block,
             FsyncPolicy::Interval(every) => Fsync::Interval(every),
             FsyncPolicy::None => Fsync::None,
         };
-        let options = ChainOptions {
+        ChainOptions {
             fsync,
             state: self.flatkv.state(),
             ledger: self.littable.ledger(),
             ..ChainOptions::default()
-        };
+        }
+    }
+
+    fn work(&self, control: &JobControl) -> Result<JobOutput, JobError> {
+        let options = self.chain_options();
         let home = self.home.as_path();
         let done = match &self.work {
             Work::Db(task) => return task.run(self, control).map(JobOutput::Db),

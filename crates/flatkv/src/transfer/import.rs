@@ -103,7 +103,7 @@ impl FlatKv {
         options: &Options,
         tables: Arc<dyn JoinedTables>,
         mut source: ImportSource<'_>,
-        anchor: impl FnOnce() -> Result<Anchor, E>,
+        anchor: impl FnOnce(&Arc<FlatKv>) -> Result<Anchor, E>,
         watch: WatchTransfer<'_>,
     ) -> Result<(Arc<FlatKv>, Imported), E> {
         let options = Options { commitment: source.head.kind, ..options.clone() };
@@ -113,7 +113,7 @@ impl FlatKv {
         }
         Intent::Import.write(&options)?;
         let trailer = Import::new(&kv, source.head).run(&mut source, watch)?;
-        let (index, positions) = anchor()?;
+        let (index, positions) = anchor(&kv)?;
         let StreamHead { head, parent, kind } = source.head;
         let mpt = kind == CommitmentKind::Mpt;
         kv.init(Commit {

@@ -37,7 +37,7 @@ fn import(
     assert_eq!(source.attachment("chain"), Some([7; 3000].as_slice()));
     assert_eq!((source.attachment("empty"), source.attachment("none")), (Some([].as_slice()), None));
     let index = vec![IndexWrite { key: b"anchor".to_vec(), value: Some(vec![1]) }];
-    let anchor = || Ok::<_, FlatKvError>((index, home.tables.append(10)));
+    let anchor = |_: &_| Ok::<_, FlatKvError>((index, home.tables.append(10)));
     FlatKv::import(options, home.tables.clone(), source, anchor, watch)
 }
 

@@ -4,6 +4,7 @@
 //! Tasks that only read work beside a running node. Those that change something take the locks of the stores, so that
 //! they refuse while a node has the home.
 
+mod state;
 mod tables;
 
 use crate::jobs::{Job, JobControl, JobError};
@@ -51,6 +52,53 @@ pub enum DbTask {
         /// Lowest number (height) that is kept.
         floor: u64,
     },
+    /// What the home's stores have: heights, snapshots, sizes.
+    Info,
+    /// Computes everything again that the state says, and compares the canonical index with the ledger.
+    Verify,
+    /// Sets what is damaged of state and log aside and makes it again.
+    Repair {
+        /// Whether blocks may be lost where nothing else helps.
+        #[serde(default)]
+        accept_loss: bool,
+    },
+    /// Takes the chain back to a height.
+    Rollback {
+        /// The height.
+        to: u64,
+        /// Makes the state from a snapshot even where history would do.
+        #[serde(default)]
+        anew: bool,
+    },
+    /// Takes a snapshot of the head.
+    Snapshot,
+    /// Writes the state of a height as a stream.
+    ExportState {
+        /// The height; the head where absent.
+        #[serde(default)]
+        height: Option<u64>,
+        /// The file; replaced whole, at the end.
+        file: PathBuf,
+    },
+    /// Makes a new home from a stream.
+    ImportState {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Writes the rows of a data DB as lines.
+    Dump {
+        /// Name of the data DB.
+        db: String,
+        /// The file; replaced whole, at the end.
+        file: PathBuf,
+    },
+    /// Makes the home one of this version's format.
+    Migrate,
+    /// Makes a copy of the home in a folder of its own.
+    Backup {
+        /// Folder of the backups.
+        to: PathBuf,
+    },
     /// Moves everything into some folders, and forgets the others.
     Rebase {
         /// As in `Ls`.
@@ -71,6 +119,7 @@ impl DbTask {
     /// See [`JobError`].
     pub fn run(&self, job: &Job, control: &JobControl) -> Result<Value, JobError> {
         let stores = |roots| tables::Store::new(job, roots);
+        let state = state::State::new(job, control);
         match self {
             Self::Ls { roots } => report(stores(roots).ls()?),
             Self::TableInfo { roots, table } => report(stores(roots).info(table.as_deref())?),
@@ -78,6 +127,16 @@ impl DbTask {
             Self::Rebase { roots, to, table } => {
                 report(stores(roots).rebase(to, table.as_deref(), control)?)
             }
+            Self::Info => state.info(),
+            Self::Verify => state.verify(),
+            Self::Repair { accept_loss } => state.repair(*accept_loss),
+            Self::Rollback { to, anew } => state.rollback(*to, *anew),
+            Self::Snapshot => state.snapshot(),
+            Self::ExportState { height, file } => state.export(*height, file),
+            Self::ImportState { file } => state.import(file),
+            Self::Dump { db, file } => state.dump(db, file),
+            Self::Migrate => state.migrate(),
+            Self::Backup { to } => state.backup(to),
             Self::Prune { roots, table, floor } => report(stores(roots).prune(table, *floor)?),
         }
     }

@@ -1,0 +1,70 @@
+//! Executing the ledger again, from the genesis, into an empty state store.
+
+use crate::home::{ChainFile, HomePaths, RulesFrom, parse_genesis};
+use crate::{Chain, ChainError};
+use alloy_primitives::B256;
+use hearth_flatkv::{CommitmentKind, Executor, FlatKv, FlatKvError, Head};
+use hearth_ledger::{Ledger, LedgerTables};
+use hearth_primitives::StateError;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// The ledger of a home that begins at its genesis.
+pub(crate) struct Again {
+    pub(crate) paths: HomePaths,
+    pub(crate) file: ChainFile,
+    pub(crate) tables: Arc<LedgerTables>,
+}
+
+impl Again {
+    /// Whether the home can be made from its ledger: it begins at a genesis that it has.
+    pub(crate) fn is_possible(&self) -> bool {
+        let from_genesis = self.file.base == 0 && self.file.rules == RulesFrom::Genesis;
+        from_genesis && CommitmentKind::from(self.file.commitment) == CommitmentKind::Mpt
+    }
+
+    fn run(&self, store: &Arc<FlatKv>, last: Option<Head>) -> Result<(), ChainError> {
+        let path = self.paths.genesis();
+        let text = std::fs::read_to_string(&path).map_err(ChainError::io(&path))?;
+        let (spec, genesis) = parse_genesis(&path, &text)?;
+        let (block, base_hash) = crate::chain::build_genesis(&genesis)?;
+        let ledger = Arc::new(Ledger::new(self.tables.clone(), store.clone()));
+        let chain = Chain {
+            paths: self.paths.clone(),
+            spec: Arc::new(spec),
+            kv: store.clone(),
+            ledger,
+            file: self.file.clone(),
+            working: Mutex::default(),
+        };
+        chain.init_genesis(&genesis, &block, base_hash)?;
+        let done = chain.execute_to(last.map_or(base_hash, |head| head.hash), base_hash);
+        // The ledger's own threads end before the store is closed.
+        chain.ledger.close();
+        done
+    }
+}
+
+impl Executor for Again {
+    fn execute(&mut self, store: &Arc<FlatKv>, last: Option<Head>) -> Result<(), FlatKvError> {
+        self.run(store, last).map_err(|error| match error {
+            ChainError::Store(error) => error,
+            other => StateError::Store(format!("executing the ledger again: {other}")).into(),
+        })
+    }
+}
+
+impl Chain {
+    /// Executes the blocks of the ledger from the genesis to one of them.
+    fn execute_to(&self, target: B256, base: B256) -> Result<(), ChainError> {
+        let (mut branch, mut at) = (Vec::new(), target);
+        while at != base {
+            branch.push(at);
+            at = self.ledger.block(&at)?.ok_or(ChainError::UnknownBlock(at))?.block.header.parent_hash;
+        }
+        for hash in branch.into_iter().rev() {
+            self.execute_known(&hash)?;
+        }
+        Ok(())
+    }
+}

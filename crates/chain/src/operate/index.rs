@@ -1,0 +1,170 @@
+//! The canonical index against the ledger: every height names a block that is there, and every transaction its place.
+
+use super::Reading;
+use crate::ChainError;
+use alloy_primitives::B256;
+use hearth_ledger::LedgerError;
+use hearth_primitives::Height;
+use std::fmt;
+
+/// Findings that are kept; all are counted.
+const MAX_FINDINGS: usize = 1_000;
+
+/// Something that is wrong between index and ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LedgerFinding {
+    /// A height without a canonical block.
+    NoHash {
+        /// The height.
+        number: Height,
+    },
+    /// A canonical block that is not in the ledger.
+    NoBlock {
+        /// Its height.
+        number: Height,
+        /// Its hash.
+        hash: B256,
+    },
+    /// A block of another height or with another parent than the index says.
+    OtherBlock {
+        /// The height.
+        number: Height,
+        /// The hash in the index.
+        hash: B256,
+    },
+    /// A transaction whose index row is missing or leads elsewhere.
+    Transaction {
+        /// Height of its block.
+        number: Height,
+        /// Its hash.
+        hash: B256,
+    },
+    /// Receipts that are missing or of another number than the transactions.
+    Receipts {
+        /// Height of their block.
+        number: Height,
+        /// Hash of the block.
+        hash: B256,
+    },
+    /// A row that does not read.
+    Unreadable {
+        /// Height of the block.
+        number: Height,
+        /// What was said.
+        error: String,
+    },
+}
+
+impl LedgerFinding {
+    /// Its name, for machines.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NoHash { .. } => "no_hash",
+            Self::NoBlock { .. } => "no_block",
+            Self::OtherBlock { .. } => "other_block",
+            Self::Transaction { .. } => "transaction",
+            Self::Receipts { .. } => "receipts",
+            Self::Unreadable { .. } => "unreadable_block",
+        }
+    }
+}
+
+impl fmt::Display for LedgerFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHash { number } => write!(f, "height {number} has no canonical block"),
+            Self::NoBlock { number, hash } => write!(f, "block {number} ({hash}) is not in the ledger"),
+            Self::OtherBlock { number, hash } => {
+                write!(f, "block {number} ({hash}) has another number or parent")
+            }
+            Self::Transaction { number, hash } => {
+                write!(f, "transaction {hash} of block {number} is not in the index, or elsewhere")
+            }
+            Self::Receipts { number, hash } => {
+                write!(f, "the receipts of block {number} ({hash}) are missing, or not as many as its transactions")
+            }
+            Self::Unreadable { number, error } => write!(f, "block {number}: {error}"),
+        }
+    }
+}
+
+/// What was looked at and found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LedgerReport {
+    /// Blocks.
+    pub blocks: u64,
+    /// Transactions.
+    pub transactions: u64,
+    /// What is wrong: the first thousand.
+    pub findings: Vec<LedgerFinding>,
+    /// How many there are in all.
+    pub found: u64,
+}
+
+impl Reading {
+    /// Compares the index with the ledger, from the first block that the ledger keeps to the head. `watch` is told
+    /// blocks done and blocks in all; `false` stops.
+    ///
+    /// # Errors
+    /// [`ChainError::Cancelled`]. What is wrong is a finding.
+    pub fn verify_ledger(&self, watch: &mut dyn FnMut(u64, u64) -> bool) -> Result<LedgerReport, ChainError> {
+        let mut report = LedgerReport::default();
+        let Some(head) = self.kv().head() else { return Ok(report) };
+        let base = if self.base() == 0 { 0 } else { self.base() + 1 };
+        let (blocks, receipts) = self.ledger().floors();
+        let first = base.max(blocks).max(receipts);
+        let mut parent = None;
+        for number in first..=head.height {
+            if !watch(number - first, head.height - first + 1) {
+                return Err(ChainError::Cancelled);
+            }
+            let found = self.verify_block(number, &mut parent, &mut report);
+            let found = found.unwrap_or_else(|error| {
+                vec![LedgerFinding::Unreadable { number, error: error.to_string() }]
+            });
+            report.blocks += 1;
+            report.found += found.len() as u64;
+            let room = MAX_FINDINGS - report.findings.len();
+            report.findings.extend(found.into_iter().take(room));
+        }
+        Ok(report)
+    }
+
+    fn verify_block(
+        &self,
+        number: Height,
+        parent: &mut Option<B256>,
+        report: &mut LedgerReport,
+    ) -> Result<Vec<LedgerFinding>, LedgerError> {
+        let ledger = self.ledger();
+        let before = parent.take();
+        let Some(hash) = ledger.canonical_hash(number)? else {
+            return Ok(vec![LedgerFinding::NoHash { number }]);
+        };
+        *parent = Some(hash);
+        let Some(block) = ledger.block(&hash)? else {
+            return Ok(vec![LedgerFinding::NoBlock { number, hash }]);
+        };
+        let mut found = Vec::new();
+        let header = &block.block.header;
+        let follows = before.is_none_or(|before| before == header.parent_hash);
+        if header.number != number || header.hash_slow() != hash || !follows {
+            found.push(LedgerFinding::OtherBlock { number, hash });
+        }
+        for (index, tx) in block.tx_hashes.iter().enumerate() {
+            report.transactions += 1;
+            let place = ledger.transaction_place(tx)?;
+            let right = place.is_some_and(|place| {
+                (place.number, place.hash, place.index as usize) == (number, hash, index)
+            });
+            if !right {
+                found.push(LedgerFinding::Transaction { number, hash: *tx });
+            }
+        }
+        let receipts = ledger.receipts(&hash)?.map(|receipts| receipts.receipts.len());
+        if receipts != Some(block.tx_hashes.len()) {
+            found.push(LedgerFinding::Receipts { number, hash });
+        }
+        Ok(found)
+    }
+}

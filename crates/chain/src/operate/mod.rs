@@ -1,0 +1,46 @@
+//! What an operator does to a home: verify, repair, roll back, take snapshots, carry a height elsewhere, back up.
+
+mod backup;
+mod execute;
+mod index;
+mod reading;
+mod repair;
+mod rollback;
+mod transfer;
+
+pub use backup::{BackupProgress, BackupReport, back_up};
+pub use index::{LedgerFinding, LedgerReport};
+pub use reading::Reading;
+pub use repair::repair;
+pub use rollback::roll_back;
+pub use transfer::{export_state, import_state};
+
+use crate::home::ChainFile;
+use crate::{ChainError, ChainOptions, HomePaths};
+use hearth_flatkv::{Options, Snapshot, list_snapshots};
+use std::path::Path;
+
+/// Options of the state store of a home.
+pub(crate) fn state_options(paths: &HomePaths, file: &ChainFile, options: &ChainOptions) -> Options {
+    let mut kv = Options::new(paths.state(), paths.wal(), file.commitment.into(), options.fsync);
+    options.state.set(&mut kv);
+    kv.metrics = options.metrics.clone();
+    kv
+}
+
+/// The description of a home that has a chain.
+pub(crate) fn described(home: &Path) -> Result<(HomePaths, ChainFile), ChainError> {
+    let paths = HomePaths::new(home);
+    let none = || ChainError::NotInitialised { home: home.to_owned() };
+    let file = ChainFile::read(&paths)?.ok_or_else(none)?;
+    Ok((paths, file))
+}
+
+/// The snapshots of a home's state, oldest first, whether a node has it open or not.
+///
+/// # Errors
+/// [`ChainError::NotInitialised`]; the store's.
+pub fn snapshots(home: &Path, options: &ChainOptions) -> Result<Vec<Snapshot>, ChainError> {
+    let (paths, file) = described(home)?;
+    Ok(list_snapshots(&state_options(&paths, &file, options))?)
+}

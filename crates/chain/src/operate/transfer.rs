@@ -1,0 +1,190 @@
+//! A home's state of one height as a stream, with what a new home needs to go on from there: the chain's description, the
+//! genesis file, the block with its receipts, and the hashes of 256 blocks before.
+
+use super::{Reading, described, state_options};
+use crate::format;
+use crate::home::{ChainFile, HomePaths, RulesFrom, parse_genesis, write_whole};
+use crate::{ChainError, ChainOptions};
+use alloy_primitives::B256;
+use hearth_evm::ChainSpec;
+use hearth_flatkv::{Attachment, CommitmentKind, Exported, FlatKv, FlatKvError, Head, ImportSource, Imported, IndexWrite, WatchTransfer};
+use hearth_ledger::index::number_key;
+use hearth_ledger::{Ledger, StoredRows};
+use hearth_primitives::Height;
+use std::io::{Read, Write};
+use std::path::Path;
+
+const CHAIN: &str = "chain.json";
+const GENESIS: &str = "genesis.json";
+const BLOCK: &str = "block";
+const RECEIPTS: &str = "receipts";
+const ANCESTORS: &str = "ancestors";
+/// Hashes of blocks before that travel: what BLOCKHASH can ask for.
+const ANCESTOR_HASHES: u64 = 256;
+/// Bytes of a height and a hash.
+const ANCESTOR_BYTES: usize = 40;
+
+/// Writes the state of a height as a stream; of the head where no height is given. Beside a running node it is read
+/// from the newest snapshot that has the height.
+///
+/// # Errors
+/// As [`Reading::open`] and [`FlatKv::export`].
+pub fn export_state(
+    home: &Path,
+    options: &ChainOptions,
+    height: Option<Height>,
+    out: &mut dyn Write,
+    watch: WatchTransfer<'_>,
+) -> Result<(Exported, Option<Height>), ChainError> {
+    let reading = Reading::open(home, options, height)?;
+    let height = height.or(reading.kv().head().map(|head| head.height)).ok_or(FlatKvError::Empty)?;
+    let attachments = reading.attachments(height)?;
+    let parent = reading.ledger().canonical_hash(height.wrapping_sub(1))?.unwrap_or_default();
+    let done = reading.kv().export(height, parent, &attachments, out, watch);
+    let snapshot = reading.snapshot();
+    reading.close()?;
+    Ok((done?, snapshot))
+}
+
+impl Reading {
+    fn attachments(&self, height: Height) -> Result<Vec<Attachment>, ChainError> {
+        let mut all = Vec::new();
+        for (name, path) in [(CHAIN, self.paths.chain()), (GENESIS, self.paths.genesis())] {
+            if path.exists() {
+                all.push((name.to_owned(), std::fs::read(&path).map_err(ChainError::io(&path))?));
+            }
+        }
+        let hash = self.ledger().canonical_hash(height)?;
+        if let Some(rows) = hash.map(|hash| self.ledger().rows(&hash)).transpose()?.flatten() {
+            all.push((BLOCK.to_owned(), rows.block));
+            all.push((RECEIPTS.to_owned(), rows.receipts));
+        }
+        let mut ancestors = Vec::new();
+        for number in height.saturating_sub(ANCESTOR_HASHES)..height {
+            if let Some(hash) = self.ledger().canonical_hash(number)? {
+                ancestors.extend_from_slice(&number.to_be_bytes());
+                ancestors.extend_from_slice(hash.as_slice());
+            }
+        }
+        all.push((ANCESTORS.to_owned(), ancestors));
+        Ok(all)
+    }
+}
+
+/// Makes a new home from a stream. Everything is checked before any of it counts.
+///
+/// # Errors
+/// [`ChainError::HomeNotEmpty`]; [`ChainError::BadStream`]; as [`FlatKv::import`].
+pub fn import_state(
+    home: &Path,
+    options: &ChainOptions,
+    input: &mut dyn Read,
+    watch: WatchTransfer<'_>,
+) -> Result<Imported, ChainError> {
+    let paths = HomePaths::new(home);
+    if described(home).is_ok() {
+        return Err(ChainError::HomeNotEmpty { home: home.to_owned() });
+    }
+    let source = ImportSource::open(input)?;
+    let given = Given::read(&source)?;
+    format::check(&paths)?;
+    if let Some(genesis) = &given.genesis {
+        let (spec, _) = parse_genesis(&paths.genesis(), genesis)?;
+        check_id(&spec, &given.file)?;
+        write_whole(&paths.genesis(), genesis.as_bytes())?;
+    }
+    let tables = Ledger::open(&paths.ledger(), &options.ledger, &options.metrics)?;
+    let kv = state_options(&paths, &given.file, options);
+    let anchor = |kv: &std::sync::Arc<FlatKv>| {
+        let ledger = Ledger::new(tables.clone(), kv.clone());
+        let anchored = given.anchor(&ledger);
+        ledger.close();
+        anchored
+    };
+    let (kv, imported) = FlatKv::import(&kv, tables.clone(), source, anchor, watch)?;
+    kv.close()?;
+    format::note(&paths)?;
+    // Without this file there is no home: it comes last.
+    given.file.write(&paths)?;
+    Ok(imported)
+}
+
+fn check_id(spec: &ChainSpec, file: &ChainFile) -> Result<(), ChainError> {
+    if spec.chain_id() == file.chain_id {
+        return Ok(());
+    }
+    let why = format!("its genesis is of chain {}, its description of chain {}", spec.chain_id(), file.chain_id);
+    Err(ChainError::BadStream { why })
+}
+
+/// What a stream brings beside the state.
+struct Given {
+    file: ChainFile,
+    genesis: Option<String>,
+    rows: Option<StoredRows>,
+    ancestors: Vec<(Height, B256)>,
+    head: Head,
+}
+
+impl Given {
+    fn read(source: &ImportSource<'_>) -> Result<Self, ChainError> {
+        let bad = |why: &str| ChainError::BadStream { why: why.to_owned() };
+        let head = source.head().head;
+        let text = |name: &str| {
+            let bytes = source.attachment(name)?;
+            String::from_utf8(bytes.to_vec()).ok()
+        };
+        let chain = text(CHAIN).ok_or_else(|| bad("it has no description of a chain"))?;
+        let file: ChainFile =
+            serde_json::from_str(&chain).map_err(|error| bad(&format!("its chain description: {error}")))?;
+        if CommitmentKind::from(file.commitment) != source.head().kind {
+            return Err(bad("its chain has another commitment than its state"));
+        }
+        let genesis = text(GENESIS);
+        if file.rules == RulesFrom::Genesis && genesis.is_none() {
+            return Err(bad("it has no genesis file"));
+        }
+        let rows = match (source.attachment(BLOCK), source.attachment(RECEIPTS)) {
+            (Some(block), Some(receipts)) => {
+                Some(StoredRows { block: block.to_vec(), receipts: receipts.to_vec() })
+            }
+            _ => None,
+        };
+        let bytes = source.attachment(ANCESTORS).unwrap_or_default();
+        let ancestors = bytes.chunks(ANCESTOR_BYTES).map(|pair| {
+            let (number, hash) = pair.split_first_chunk::<8>()?;
+            Some((u64::from_be_bytes(*number), B256::try_from(hash).ok()?))
+        });
+        let ancestors = ancestors.collect::<Option<Vec<_>>>().ok_or_else(|| bad("its ancestors do not read"))?;
+        if ancestors.iter().any(|(number, _)| *number >= head.height) {
+            return Err(bad("an ancestor is not below its block"));
+        }
+        let file = ChainFile { base: head.height, base_hash: head.hash, ..file };
+        Ok(Self { file, genesis, rows, ancestors, head })
+    }
+
+    /// Writes the block to the ledger: its index rows, and the end of the tables with it.
+    fn anchor(&self, ledger: &Ledger) -> Result<(Vec<IndexWrite>, Vec<u64>), ChainError> {
+        let row = |number: Height, hash: &B256| IndexWrite {
+            key: number_key(number),
+            value: Some(hash.to_vec()),
+        };
+        let mut index: Vec<_> = self.ancestors.iter().map(|(number, hash)| row(*number, hash)).collect();
+        match &self.rows {
+            Some(rows) => {
+                let (block, receipts) = ledger.append_rows(self.head.height, self.head.hash, rows)?;
+                let bad = |why: &str| ChainError::BadStream { why: why.to_owned() };
+                if self.ancestors.last().is_some_and(|(_, hash)| *hash != block.block.header.parent_hash) {
+                    return Err(bad("the ancestors do not lead to its block"));
+                }
+                let mpt = CommitmentKind::from(self.file.commitment) == CommitmentKind::Mpt;
+                if mpt && block.block.header.state_root != self.head.commitment {
+                    return Err(bad("its block has another state root than its state"));
+                }
+                index.extend(ledger.index_rows(&block.block, self.head.hash, &receipts.receipts));
+            }
+            None => index.push(row(self.head.height, &self.head.hash)),
+        }
+        Ok((index, ledger.positions()))
+    }
+}
