@@ -11,6 +11,16 @@ export interface DbTasks {
   tableInfo: { args: Roots & { readonly table?: string | undefined }; report: readonly TableInfo[] }
   scrub: { args: Roots & { readonly table?: string | undefined }; report: readonly ScrubReport[] }
   rebase: { args: Roots & { readonly to: readonly string[]; readonly table?: string | undefined }; report: RebaseReport }
+  info: { args: object; report: StateInfo }
+  verify: { args: object; report: VerifyReport }
+  repair: { args: { readonly acceptLoss: boolean }; report: RepairReport }
+  rollback: { args: { readonly to: number; readonly anew: boolean }; report: { readonly head: StateHead } }
+  snapshot: { args: object; report: SnapshotInfo }
+  exportState: { args: { readonly height: number | undefined; readonly file: string }; report: ExportStateReport }
+  importState: { args: { readonly file: string }; report: ImportStateReport }
+  dump: { args: { readonly db: string; readonly file: string }; report: DumpReport }
+  migrate: { args: object; report: { readonly from: number | null; readonly to: number; readonly head: StateHead } }
+  backup: { args: { readonly to: string }; report: BackupReport }
   prune: { args: Roots & { readonly table: string; readonly floor: number }; report: PruneReport }
 }
 
@@ -71,4 +81,114 @@ export interface PruneReport {
   readonly segmentsRemoved: number
   readonly bytesBefore: number
   readonly bytesAfter: number
+}
+
+/** A block whose state is there. */
+export interface StateHead {
+  readonly height: number
+  readonly hash: string
+  /** The state root, or what stands in its place. */
+  readonly commitment: string
+}
+
+/** A snapshot of the state. */
+export interface SnapshotInfo {
+  readonly height: number
+  readonly hash: string
+  /** Oldest height with state in it. */
+  readonly oldest: number
+  /** Last record of the log that it holds. */
+  readonly walRecord: number
+  readonly dir: string
+}
+
+/** What the stores of a home have. */
+export interface StateInfo {
+  readonly home: string
+  readonly format: number | null
+  readonly head: StateHead | null
+  readonly oldestState: number | null
+  /** Height of the first state. */
+  readonly base: number
+  readonly oldestBlock: number
+  readonly oldestReceipts: number
+  /** Height of the snapshot that was read, because a node has the home; null where the home itself was read. */
+  readonly snapshot: number | null
+  readonly snapshots: readonly SnapshotInfo[]
+  readonly bytes: { readonly state: number; readonly snapshots: number; readonly wal: number; readonly ledger: number }
+}
+
+/** What a verification looked at and found. */
+export interface VerifyReport {
+  readonly head: StateHead
+  readonly oldestState: number
+  readonly commitment: 'mpt' | 'lthash' | 'none'
+  readonly snapshot: number | null
+  readonly rows: Readonly<
+    Record<'accounts' | 'slots' | 'codes' | 'legacy' | 'history' | 'trieNodes' | 'changes' | 'blocks' | 'transactions', number>
+  >
+  readonly found: number
+  /** The first of what is wrong, by name and as a sentence. */
+  readonly findings: readonly { readonly name: string; readonly text: string }[]
+}
+
+/** What a repair found and did. */
+export interface RepairReport {
+  readonly problems: readonly string[]
+  readonly findings: readonly string[]
+  readonly actions: readonly {
+    readonly action: 'log_rewritten' | 'from_snapshot' | 'from_log' | 'from_ledger'
+    /** Where the damaged part is now. */
+    readonly aside: string
+    readonly records?: number
+    readonly height?: number
+  }[]
+  readonly lost: { readonly from: number; readonly to: number } | null
+  readonly head: StateHead | null
+}
+
+/** Rows of a stream. */
+export interface StreamRows {
+  readonly codes: number
+  readonly accounts: number
+  readonly slots: number
+  readonly legacy: number
+}
+
+/** A stream that was written. */
+export interface ExportStateReport {
+  readonly file: string
+  readonly head: StateHead
+  readonly rows: StreamRows
+  readonly bytes: number
+  readonly digest: string
+  readonly snapshot: number | null
+}
+
+/** A stream that was read. */
+export interface ImportStateReport {
+  readonly file: string
+  readonly head: StateHead
+  readonly rows: StreamRows
+  readonly bytes: number
+}
+
+/** Rows that were written as lines. */
+export interface DumpReport {
+  readonly db: string
+  readonly file: string
+  readonly rows: number
+  readonly head: StateHead | null
+  readonly snapshot: number | null
+}
+
+/** A backup that was made. */
+export interface BackupReport {
+  readonly dir: string
+  readonly head: StateHead
+  readonly besideNode: boolean
+  /** Height of the snapshot that the state comes from. */
+  readonly snapshot: number
+  readonly copied: { readonly files: number; readonly bytes: number }
+  readonly linked: { readonly files: number; readonly bytes: number }
 }

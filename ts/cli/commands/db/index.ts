@@ -1,13 +1,22 @@
 // hearth db: looks at the stores of a home and mends them. One command a file; this is their table.
 import type { CommandFamily } from '../../command.ts'
+import { dump } from './dump.ts'
+import { exportState } from './export.ts'
+import { importState } from './import.ts'
+import { info } from './info.ts'
 import { ls } from './ls.ts'
+import { migrate } from './migrate.ts'
 import { prune } from './prune.ts'
 import { rebase } from './rebase.ts'
+import { repair } from './repair.ts'
+import { rollback } from './rollback.ts'
 import { scrub } from './scrub.ts'
+import { snapshot } from './snapshot.ts'
 import { tableInfo } from './table-info.ts'
+import { verify } from './verify.ts'
 
 export const db: CommandFamily = {
   name: 'db',
   doc: 'Look at the stores of a home, or mend them: hearth db lists how.',
-  commands: [ls, tableInfo, scrub, prune, rebase],
+  commands: [info, verify, repair, rollback, snapshot, exportState, importState, dump, migrate, ls, tableInfo, scrub, prune, rebase],
 }

@@ -35,6 +35,12 @@ export function bytesLine({ done, total }: JobProgress, ms: number, bar: boolean
   return progressBar(done, total, ms, bar, `${bytesText(done)} of ${bytesText(total)}, ${rate}/s`)
 }
 
+/** How far a task on `done` of about `total` rows is. */
+export function rowsLine({ done, total }: JobProgress, ms: number, bar: boolean): string {
+  const rate = Math.round((done * 1000) / Math.max(ms, 1))
+  return progressBar(done, Math.max(done, total), ms, bar, `${done} of about ${Math.max(done, total)} rows, ${rate}/s`)
+}
+
 /** Runs a task to its end and prints its report, as text or as JSON; resolves to the exit code. */
 export async function runTask<Task extends keyof DbTasks>(
   parsed: Parsed,
@@ -43,10 +49,11 @@ export async function runTask<Task extends keyof DbTasks>(
   args: DbTasks[Task]['args'],
   text: (report: DbTasks[Task]['report']) => string,
   exitCode: (report: DbTasks[Task]['report']) => number = () => 0,
+  line: typeof bytesLine = bytesLine,
 ): Promise<number> {
   const home = homeOf(parsed)
   const { settings } = settingsOf(parsed, home, terminal)
-  const done = await finishJob(startDbTask(storage(home, settings), task, args), terminal, bytesLine)
+  const done = await finishJob(startDbTask(storage(home, settings), task, args), terminal, line)
   if (done === undefined) return STOPPED_EXIT
   terminal.out(parsed.flags.has('json') ? `${JSON.stringify(done.result, null, 2)}\n` : text(done.result))
   return exitCode(done.result)

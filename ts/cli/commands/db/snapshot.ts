@@ -1,0 +1,11 @@
+// hearth db snapshot: takes a snapshot of the head. A running node takes its own.
+import type { Command } from '../../command.ts'
+import { DB_FLAGS, runTask } from './task.ts'
+
+export const snapshot: Command = {
+  name: 'snapshot',
+  doc: 'Take a snapshot of the head. The node must be stopped; a running one takes its own by interval.',
+  flags: DB_FLAGS,
+  run: (parsed, terminal) =>
+    runTask(parsed, terminal, 'snapshot', {}, ({ height, hash, dir }) => `snapshot of height ${height} (${hash}) in ${dir}\n`),
+}

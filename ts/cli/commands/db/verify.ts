@@ -1,0 +1,24 @@
+// hearth db verify: computes everything again that the state says. Works beside a running node, on its newest snapshot.
+import type { VerifyReport } from '../../../core/db.ts'
+import type { Command } from '../../command.ts'
+import { DB_FLAGS, rowsLine, runTask } from './task.ts'
+import { besideNode, moreText } from './text.ts'
+
+/** Exit code where something is wrong. */
+const DAMAGED = 1
+
+function text({ head, commitment, snapshot, rows, found, findings }: VerifyReport): string {
+  const root = commitment === 'none' ? 'nothing commits to this state, so no root was computed' : `${commitment} ${head.commitment}`
+  const state = `${rows.accounts} accounts, ${rows.slots} slots, ${rows.codes} codes, ${rows.history} rows of history, ${rows.trieNodes} trie nodes`
+  const ledger = `${rows.blocks} blocks, ${rows.transactions} transactions`
+  const verdict = found === 0 ? 'sound' : found === 1 ? '1 finding' : `${found} findings`
+  const lines = findings.map(({ name, text }) => `${name}: ${text}`)
+  return `${besideNode(snapshot)}height ${head.height}: ${verdict}\n${root}\n${state}\n${ledger}\n${[...lines, ...moreText(found, findings.length)].map((line) => `${line}\n`).join('')}`
+}
+
+export const verify: Command = {
+  name: 'verify',
+  doc: 'Compute the state root again from every row, and compare rows, history, code, trie and ledger. Beside a running node: its newest snapshot. Exit code 1 where something is wrong.',
+  flags: DB_FLAGS,
+  run: (parsed, terminal) => runTask(parsed, terminal, 'verify', {}, text, ({ found }) => (found > 0 ? DAMAGED : 0), rowsLine),
+}
