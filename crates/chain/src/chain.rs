@@ -6,10 +6,11 @@ use crate::home::{
     ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole,
 };
 use crate::insert::Working;
+use crate::operate::state_options;
 use crate::state_options::StateOptions;
 use alloy_primitives::B256;
 use hearth_evm::{ChainSpec, Genesis};
-use hearth_flatkv::{Commit, FlatKv, Fsync, Head, Options, WitnessTrie};
+use hearth_flatkv::{Commit, FlatKv, Fsync, Head, WitnessTrie};
 use hearth_ledger::{Ledger, LedgerOptions, StoredBlock};
 use hearth_metrics::Registry;
 use hearth_primitives::{Block, Header, Height, RootTracker};
@@ -132,16 +133,18 @@ impl Chain {
     ) -> Result<Self, ChainError> {
         format::check(&paths)?;
         let tables = Ledger::open(&paths.ledger(), &options.ledger, &options.metrics)?;
-        let mut kv = Options::new(paths.state(), paths.wal(), file.commitment.into(), options.fsync);
-        options.state.set(&mut kv);
-        kv.metrics = options.metrics.clone();
-        let kv = FlatKv::open(kv, tables.clone())?;
+        let kv = FlatKv::open(state_options(&paths, &file, options), tables.clone())?;
         format::note(&paths)?;
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
         Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working: Mutex::default() })
     }
 
-    pub(crate) fn init_genesis(&self, genesis: &Genesis, block: &Block, hash: B256) -> Result<(), ChainError> {
+    pub(crate) fn init_genesis(
+        &self,
+        genesis: &Genesis,
+        block: &Block,
+        hash: B256,
+    ) -> Result<(), ChainError> {
         self.ledger.append(block, hash, block.header.difficulty, &[], &[])?;
         self.kv.init(Commit {
             height: 0,

@@ -186,10 +186,9 @@ impl Ledger {
     pub fn rows(&self, hash: &B256) -> Result<Option<StoredRows>, LedgerError> {
         let (block, receipts) =
             (self.tables.blocks.get(hash.as_slice())?, self.tables.receipts.get(hash.as_slice())?);
-        Ok(block.zip(receipts).map(|(block, receipts)| StoredRows {
-            block: block.to_vec(),
-            receipts: receipts.to_vec(),
-        }))
+        Ok(block
+            .zip(receipts)
+            .map(|(block, receipts)| StoredRows { block: block.to_vec(), receipts: receipts.to_vec() }))
     }
 
     /// Appends a block that [`Ledger::rows`] gave elsewhere.

@@ -73,7 +73,11 @@ pub fn back_up(
     let state = state_options(&paths, &file, options);
     // Held while the files are copied, so that no node starts in the middle; a node that runs has it.
     let lock = state.dir.join(hearth_flatkv::LOCK_FILE);
-    let _lock = if beside_node { None } else { Some(state.disk.lock(&lock).map_err(hearth_flatkv::FlatKvError::from)?) };
+    let _lock = if beside_node {
+        None
+    } else {
+        Some(state.disk.lock(&lock).map_err(hearth_flatkv::FlatKvError::from)?)
+    };
     fs::create_dir_all(to).map_err(ChainError::io(to))?;
     let mut tries = 0;
     loop {
@@ -124,7 +128,17 @@ impl<'a> Work<'a> {
         })?;
         let (copied, linked) = ((0, 0), (0, 0));
         let (making, last) = (to.join(MAKING), backups(to)?.pop());
-        Ok(Self { paths, to, making, last, snapshot, watch, progress: BackupProgress::default(), copied, linked })
+        Ok(Self {
+            paths,
+            to,
+            making,
+            last,
+            snapshot,
+            watch,
+            progress: BackupProgress::default(),
+            copied,
+            linked,
+        })
     }
 
     fn make(&mut self) -> Result<(), ChainError> {
@@ -135,7 +149,11 @@ impl<'a> Work<'a> {
         let (paths, database) = (self.paths, self.snapshot.database());
         self.progress.total =
             [&database, &paths.wal(), &paths.ledger()].into_iter().map(|dir| bytes_in(dir)).sum();
-        for (from, to) in [(paths.chain(), copy.chain()), (paths.genesis(), copy.genesis()), (paths.format(), copy.format())] {
+        for (from, to) in [
+            (paths.chain(), copy.chain()),
+            (paths.genesis(), copy.genesis()),
+            (paths.format(), copy.format()),
+        ] {
             if from.exists() {
                 self.copy(&from, &to)?;
             }
@@ -167,7 +185,8 @@ impl<'a> Work<'a> {
         fs::create_dir_all(to).map_err(ChainError::io(to))?;
         let names = names(from)?;
         let first = |name: &String| name.split_once('.').and_then(|(number, _)| number.parse::<u64>().ok());
-        let needed = names.iter().rposition(|name| first(name).is_some_and(|n| n <= self.snapshot.wal_sequence + 1));
+        let needed =
+            names.iter().rposition(|name| first(name).is_some_and(|n| n <= self.snapshot.wal_sequence + 1));
         for name in names.iter().skip(needed.unwrap_or(0)) {
             self.copy(&from.join(name), &to.join(name))?;
         }
@@ -245,7 +264,8 @@ impl<'a> Work<'a> {
     fn publish(self, head: Head, beside_node: bool) -> Result<BackupReport, ChainError> {
         sync_tree(&self.making)?;
         let number = backups(self.to)?.len() + 1;
-        let dir = (number..).map(|n| self.to.join(format!("{:020}-{n:04}", head.height))).find(|dir| !dir.exists());
+        let dir =
+            (number..).map(|n| self.to.join(format!("{:020}-{n:04}", head.height))).find(|dir| !dir.exists());
         let dir = dir.unwrap_or_else(|| self.making.clone());
         fs::rename(&self.making, &dir).map_err(ChainError::io(&dir))?;
         sync_dir(self.to)?;

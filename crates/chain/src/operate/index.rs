@@ -81,7 +81,10 @@ impl fmt::Display for LedgerFinding {
                 write!(f, "transaction {hash} of block {number} is not in the index, or elsewhere")
             }
             Self::Receipts { number, hash } => {
-                write!(f, "the receipts of block {number} ({hash}) are missing, or not as many as its transactions")
+                write!(
+                    f,
+                    "the receipts of block {number} ({hash}) are missing, or not as many as its transactions"
+                )
             }
             Self::Unreadable { number, error } => write!(f, "block {number}: {error}"),
         }
@@ -119,9 +122,8 @@ impl Reading {
                 return Err(ChainError::Cancelled);
             }
             let found = self.verify_block(number, &mut parent, &mut report);
-            let found = found.unwrap_or_else(|error| {
-                vec![LedgerFinding::Unreadable { number, error: error.to_string() }]
-            });
+            let found = found
+                .unwrap_or_else(|error| vec![LedgerFinding::Unreadable { number, error: error.to_string() }]);
             report.blocks += 1;
             report.found += found.len() as u64;
             let room = MAX_FINDINGS - report.findings.len();

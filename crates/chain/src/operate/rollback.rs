@@ -34,7 +34,8 @@ impl Chain {
         if to == self.base() && to > 0 {
             return Ok(());
         }
-        let block = self.ledger.canonical_block(to)?.ok_or_else(|| cannot("it has no block of that height"))?;
+        let block =
+            self.ledger.canonical_block(to)?.ok_or_else(|| cannot("it has no block of that height"))?;
         match self.ledger.receipts(&block.hash)? {
             Some(_) => Ok(()),
             None => Err(cannot("it has no receipts of that height")),

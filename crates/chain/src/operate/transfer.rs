@@ -7,7 +7,10 @@ use crate::home::{ChainFile, HomePaths, RulesFrom, parse_genesis, write_whole};
 use crate::{ChainError, ChainOptions};
 use alloy_primitives::B256;
 use hearth_evm::ChainSpec;
-use hearth_flatkv::{Attachment, CommitmentKind, Exported, FlatKv, FlatKvError, Head, ImportSource, Imported, IndexWrite, WatchTransfer};
+use hearth_flatkv::{
+    Attachment, CommitmentKind, Exported, FlatKv, FlatKvError, Head, ImportSource, Imported, IndexWrite,
+    WatchTransfer,
+};
 use hearth_ledger::index::number_key;
 use hearth_ledger::{Ledger, StoredRows};
 use hearth_primitives::Height;
@@ -113,7 +116,8 @@ fn check_id(spec: &ChainSpec, file: &ChainFile) -> Result<(), ChainError> {
     if spec.chain_id() == file.chain_id {
         return Ok(());
     }
-    let why = format!("its genesis is of chain {}, its description of chain {}", spec.chain_id(), file.chain_id);
+    let why =
+        format!("its genesis is of chain {}, its description of chain {}", spec.chain_id(), file.chain_id);
     Err(ChainError::BadStream { why })
 }
 
@@ -155,7 +159,8 @@ impl Given {
             let (number, hash) = pair.split_first_chunk::<8>()?;
             Some((u64::from_be_bytes(*number), B256::try_from(hash).ok()?))
         });
-        let ancestors = ancestors.collect::<Option<Vec<_>>>().ok_or_else(|| bad("its ancestors do not read"))?;
+        let ancestors =
+            ancestors.collect::<Option<Vec<_>>>().ok_or_else(|| bad("its ancestors do not read"))?;
         if ancestors.iter().any(|(number, _)| *number >= head.height) {
             return Err(bad("an ancestor is not below its block"));
         }
@@ -165,10 +170,8 @@ impl Given {
 
     /// Writes the block to the ledger: its index rows, and the end of the tables with it.
     fn anchor(&self, ledger: &Ledger) -> Result<(Vec<IndexWrite>, Vec<u64>), ChainError> {
-        let row = |number: Height, hash: &B256| IndexWrite {
-            key: number_key(number),
-            value: Some(hash.to_vec()),
-        };
+        let row =
+            |number: Height, hash: &B256| IndexWrite { key: number_key(number), value: Some(hash.to_vec()) };
         let mut index: Vec<_> = self.ancestors.iter().map(|(number, hash)| row(*number, hash)).collect();
         match &self.rows {
             Some(rows) => {

@@ -35,7 +35,8 @@ fn receipts(logs: &[Log]) -> Vec<Receipt> {
 impl Chain {
     fn new(lag: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let tables = Ledger::open(&dir.path().join("ledger"), &LedgerOptions::default(), &Registry::new()).unwrap();
+        let tables =
+            Ledger::open(&dir.path().join("ledger"), &LedgerOptions::default(), &Registry::new()).unwrap();
         let (state, wal) = (dir.path().join("state"), dir.path().join("wal"));
         let kv = FlatKv::open(Options::new(state, wal, CommitmentKind::None, Fsync::None), tables.clone())
             .unwrap();

@@ -4,8 +4,8 @@ use crate::jobs::{Job, JobControl, JobError, JobProgress};
 use hearth_chain::operate::{self, LedgerReport, Reading};
 use hearth_chain::{Chain, ChainError, HOME_FORMAT, home_format};
 use hearth_flatkv::{
-    DataDb, Exported, FlatKvError, Head, Imported, RepairAction, RepairReport, RowRange, Snapshot, StreamCounts,
-    TransferProgress, VerifyProgress, VerifyReport,
+    DataDb, Exported, FlatKvError, Head, Imported, RepairAction, RepairReport, RowRange, Snapshot,
+    StreamCounts, TransferProgress, VerifyProgress, VerifyReport,
 };
 use hearth_primitives::Height;
 use serde_json::{Value, json};
@@ -85,7 +85,8 @@ impl<'a> State<'a> {
 
     pub fn repair(&self, accept_loss: bool) -> Result<Value, JobError> {
         let options = self.job.chain_options();
-        let report = operate::repair(self.home(), &options, accept_loss, &mut |progress| self.verifying(progress));
+        let report =
+            operate::repair(self.home(), &options, accept_loss, &mut |progress| self.verifying(progress));
         Ok(repaired(&report.map_err(job_error)?))
     }
 
@@ -147,7 +148,8 @@ impl<'a> State<'a> {
             for row in kv.rows(known, &RowRange::default()).map_err(|error| kv_error(error.into()))? {
                 let row = row.map_err(kv_error)?;
                 let height = row.height.map_or("-".to_owned(), |height| height.to_string());
-                let (key, value) = (alloy_primitives::hex::encode(&row.key), alloy_primitives::hex::encode(&row.value));
+                let (key, value) =
+                    (alloy_primitives::hex::encode(&row.key), alloy_primitives::hex::encode(&row.value));
                 writeln!(out, "{key} {height} {value}")
                     .map_err(|source| JobError::Io { path: file.to_owned(), source })?;
                 number += 1;
