@@ -59,6 +59,7 @@ fn kind(path: &Path) -> Option<&'static str> {
         "snapshot" => "snapshot's description",
         "table" => "table",
         "FORMAT" => "FORMAT",
+        "stream" => return None,
         _ => return None,
     })
 }

@@ -6,9 +6,11 @@ use crate::{
     story::{Step, Story},
     tables::FileTables,
 };
-use hearth_flatkv::{Commit, FlatKv, FlatKvError, JoinedTables, roll_back};
+use hearth_flatkv::{Commit, FlatKv, FlatKvError, ImportSource, JoinedTables, roll_back};
 use hearth_primitives::Changeset;
 use std::{
+    fs::{self, File},
+    io::{BufReader, BufWriter, Write},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -64,6 +66,7 @@ impl Home {
             Step::Unwind(to) => self.kv().unwind(to),
             Step::Flush => self.kv().flush(),
             Step::Snapshot => self.kv().snapshot().map(drop),
+            Step::Transfer(n) => self.transfer(story, top, n),
             Step::Rollback(to, anew) => {
                 let options = story.setup.options(&self.dir);
                 let anew = anew && self.kv().reach(&options, to, true).is_ok();
@@ -76,4 +79,32 @@ impl Home {
             }
         }
     }
+
+    /// Exports the head and imports it into a folder of its own.
+    fn transfer(&self, story: &Story, top: &Block, n: u64) -> Result<(), FlatKvError> {
+        let dir = side_dir(&self.dir, n);
+        let path = dir.join("stream");
+        let io = |source| FlatKvError::Io { path: path.clone(), source };
+        // What a kill left of an earlier try of this step is the store's to deal with.
+        fs::create_dir_all(&dir).map_err(io)?;
+        let mut out = BufWriter::new(File::create(&path).map_err(io)?);
+        self.kv().export(top.height, top.parent, &[], &mut out, &mut |_| true)?;
+        out.flush().map_err(io)?;
+        let mut input = BufReader::new(File::open(&path).map_err(io)?);
+        let source = ImportSource::open(&mut input)?;
+        let tables = FileTables::open(&dir).map_err(io)?;
+        let anchor = || Ok::<_, FlatKvError>((Vec::new(), tables.append(top.height, &top.hash).map_err(io)?));
+        let options = story.setup.options(&dir);
+        match FlatKv::import(&options, tables.clone(), source, anchor, &mut |_| true) {
+            Ok((kv, _)) => kv.close(),
+            // A kill between the end of the import and its acknowledgement.
+            Err(FlatKvError::NotEmpty { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Where a transfer's store is.
+pub fn side_dir(dir: &Path, n: u64) -> PathBuf {
+    dir.join(format!("side-{n}"))
 }

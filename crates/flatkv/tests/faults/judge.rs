@@ -2,6 +2,7 @@
 
 use crate::{
     child::Said,
+    home::side_dir,
     model::{ACCOUNTS, BASE, Block, LEGACY_KEYS, Random, SLOTS, address, legacy_key, slot},
     story::Story,
     tables::FileTables,
@@ -145,7 +146,8 @@ pub fn judge(home: &Path, seed: u64, steps: RangeInclusive<u64>, said: &Said) ->
         }
     };
     let head = kv.head().map(|head| head.hash);
-    let Some(found) = steps.clone().rev().find(|after| tips[*after as usize] == head) else {
+    // The first one: steps that leave the head where it is are done again rather than taken for done.
+    let Some(found) = steps.clone().find(|after| tips[*after as usize] == head) else {
         let known = tips.iter().rposition(|tip| *tip == head);
         let what = format!("the head is that of step {known:?}, not of one of {steps:?}");
         match known {
@@ -172,6 +174,10 @@ pub fn judge(home: &Path, seed: u64, steps: RangeInclusive<u64>, said: &Said) ->
     if let Err(what) = verify(&kv) {
         verdict.wrong = Some(what);
     }
+    drop(kv);
+    if let Err(what) = side(home, seed, *steps.end(), said.done.unwrap_or(0).max(*steps.start())) {
+        verdict.lost = Some(what);
+    }
     let rows = FileTables::blocks(home);
     let newest = story.chain.iter().rev().take(TABLE_BLOCKS);
     for block in newest.filter(|block| !rows.contains(&(block.height, block.hash))) {
@@ -189,6 +195,37 @@ pub fn verify(kv: &FlatKv) -> Result<(), String> {
         Ok(report) if report.is_sound() => Ok(()),
         Ok(report) => Err(format!("verify finds {:?}", report.findings)),
         Err(error) => Err(format!("verify: {error}")),
+    }
+}
+
+/// Looks at the store of the newest transfer: there whole if it was acknowledged, and otherwise whole or empty.
+fn side(home: &Path, seed: u64, most: u64, done: u64) -> Result<(), String> {
+    let story = Story::after(seed, most);
+    let Some((n, block)) = story.side else { return Ok(()) };
+    let dir = side_dir(home, n);
+    if !dir.exists() && n >= done {
+        return Ok(());
+    }
+    let say = |what: &dyn std::fmt::Display| Err(format!("transfer of step {n}: {what}"));
+    let tables = FileTables::open(&dir).map_err(|error| error.to_string())?;
+    let kv = match FlatKv::open(story.setup.options(&dir), tables) {
+        Ok(kv) => kv,
+        Err(error) => return say(&error),
+    };
+    let Some(head) = kv.head() else {
+        return if n < done { say(&"it is empty") } else { Ok(()) };
+    };
+    if (head.height, head.hash) != (block.height, block.hash) {
+        return say(&format!("it has the head {head:?}"));
+    }
+    let compared = catch_unwind(AssertUnwindSafe(|| match kv.at(head.height) {
+        Ok(view) => block.world.check(&view, head.height).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }));
+    match compared {
+        Ok(Ok(())) => verify(&kv),
+        Ok(Err(error)) => say(&error),
+        Err(_) => say(&"another state"),
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Step {
     Snapshot,
     /// Operator rollback, with the store closed; `true`: through a snapshot where there is one.
     Rollback(Height, bool),
+    /// The head as a stream, imported into a store of its own beside this one; the number of the step.
+    Transfer(u64),
 }
 
 impl Step {
@@ -30,6 +32,7 @@ impl Step {
             Self::Flush => "flush",
             Self::Snapshot => "snapshot",
             Self::Rollback(..) => "rollback",
+            Self::Transfer(_) => "transfer",
         }
     }
 }
@@ -55,7 +58,7 @@ impl Setup {
             _ => Fsync::Block,
         };
         let history_blocks = [0, 20][random.below(2) as usize];
-        let snapshot_interval_blocks = [0, 9][random.below(2) as usize];
+        let snapshot_interval_blocks = [0, 24][random.below(2) as usize];
         Self { kind, fsync, history_blocks, snapshot_interval_blocks, flush_every: 10 + random.below(20) }
     }
 
@@ -77,6 +80,8 @@ pub struct Story {
     pub chain: Vec<Block>,
     /// The newest block in the parts in which it is applied, where it is.
     pub parts: Vec<Block>,
+    /// The newest transfer: the number of its step, and the block.
+    pub side: Option<(u64, Block)>,
     pub steps: u64,
     /// Oldest height that the store may have left; it may have older ones still.
     pub oldest: Height,
@@ -84,7 +89,15 @@ pub struct Story {
 
 impl Story {
     pub fn new(seed: u64) -> Self {
-        Self { seed, setup: Setup::new(seed), chain: Vec::new(), parts: Vec::new(), steps: 0, oldest: BASE }
+        Self {
+            seed,
+            setup: Setup::new(seed),
+            chain: Vec::new(),
+            parts: Vec::new(),
+            side: None,
+            steps: 0,
+            oldest: BASE,
+        }
     }
 
     /// The story after so many steps.
@@ -112,9 +125,10 @@ impl Story {
         let lowest = self.oldest.max(top.height.saturating_sub(1 + random.below(6)));
         match random.below(1000) {
             _ if self.chain.len() < 4 => Step::Commit,
-            0..60 if lowest < top.height => Step::Unwind(lowest),
-            60..68 if lowest < top.height => Step::Rollback(lowest, random.below(3) > 0),
-            68..100 => Step::Snapshot,
+            0..80 if lowest < top.height => Step::Unwind(lowest),
+            80..83 if lowest < top.height => Step::Rollback(lowest, random.below(3) > 0),
+            83..86 => Step::Transfer(self.steps),
+            86..96 => Step::Snapshot,
             100..250 => Step::Apply,
             draw if draw % self.setup.flush_every == 0 => Step::Flush,
             _ => Step::Commit,
@@ -137,6 +151,7 @@ impl Story {
                 self.chain.push(block);
             }
             Step::Unwind(to) | Step::Rollback(to, _) => self.chain.truncate((to - BASE + 1) as usize),
+            Step::Transfer(_) => self.side = self.chain.last().map(|top| (self.steps, top.clone())),
             Step::Flush | Step::Snapshot => {}
         }
         self.steps += 1;

@@ -3,8 +3,8 @@
 use crate::MESSAGE;
 use crate::place::Place;
 use crate::{
-    AT_FDCWD, Fate, NOTHING, Op, Piece, carry, fails, is_ours, message, on_fd, on_paths, opened, real,
-    record, set_open, written, written_pieces,
+    AT_FDCWD, Fate, NOTHING, Op, Piece, carry, end_behind, fails, is_ours, message, on_fd, on_paths, opened,
+    real, record, set_open, written, written_pieces,
 };
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -46,7 +46,9 @@ stand_before! {
         if text.first() == Some(&MESSAGE) {
             message(text);
         }
-        written(fd, bytes, len, None, |len| real(fd, bytes, len))
+        let wrote = written(fd, bytes, len, None, |len| real(fd, bytes, len));
+        end_behind(text);
+        wrote
     };
     fn pwrite(fd: c_int, bytes: *const c_void, len: usize, at: i64) -> isize, |real|
         written(fd, bytes, len, Some(at), |len| real(fd, bytes, len, at));
