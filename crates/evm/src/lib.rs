@@ -56,10 +56,11 @@ pub use rewards::block_reward;
 pub use senders::{recover_sender, recover_senders};
 pub use simulate::{
     BlockCalls, BlockOverrides, CallError, CallFailure, CallLimits, CallOutcome, CallRequest, CallSession,
-    CallSite, CallStatus, Message, MessageOutcome, SimulateError, SimulateRequest, SimulatedBlock,
-    SimulatedCall, SimulatedLog, StateOverrides, call, estimate_gas, simulate_blocks,
+    CallSite, CallStatus, CreatedAccessList, Message, MessageOutcome, SimulateError, SimulateRequest,
+    SimulatedBlock, SimulatedCall, SimulatedLog, StateOverrides, call, create_access_list, estimate_gas,
+    simulate_blocks,
 };
-pub use spec::{BlobParams, BlobScheduleEntry, ChainSpec, Fork};
+pub use spec::{BlobParams, BlobScheduleEntry, ChainSpec, Fork, named_precompiles};
 pub use system::{
     BEACON_ROOTS_ADDRESS, CONSOLIDATION_REQUESTS_ADDRESS, HISTORY_ADDRESS, SYSTEM_ADDRESS,
     WITHDRAWAL_REQUESTS_ADDRESS,

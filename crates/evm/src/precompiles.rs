@@ -15,15 +15,8 @@ use revm::{
 #[derive(Clone, Debug)]
 pub struct Precompiles {
     fork: EthPrecompiles,
-    /// Set where a simulation moved or removed some: which contract answers at which address.
-    moved: Option<Box<Moved>>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Moved {
-    /// The contract's own address by the address at which it answers.
-    table: AddressMap<Address>,
-    addresses: AddressSet,
+    /// Set where a simulation moved or removed some: the contract's own address by the address at which it answers.
+    moved: Option<Box<AddressMap<Address>>>,
 }
 
 impl Precompiles {
@@ -35,36 +28,29 @@ impl Precompiles {
     /// Whether a precompiled contract answers at an address.
     pub fn answers_at(&self, address: &Address) -> bool {
         match &self.moved {
-            Some(moved) => moved.addresses.contains(address),
+            Some(moved) => moved.contains_key(address),
             None => self.fork.contains(address),
         }
     }
 
-    fn table(&mut self) -> &mut Moved {
+    fn table(&mut self) -> &mut AddressMap<Address> {
         let fork = &self.fork;
         self.moved.get_or_insert_with(|| {
-            let addresses = fork.warm_addresses().clone();
-            Box::new(Moved {
-                table: addresses.iter().map(|address| (*address, *address)).collect(),
-                addresses,
-            })
+            Box::new(fork.warm_addresses().iter().map(|address| (*address, *address)).collect())
         })
     }
 
     /// Lets the contract at `from` answer at `to`. Whatever answered there is gone.
     pub(crate) fn copy_to(&mut self, from: Address, to: Address) {
         let moved = self.table();
-        if let Some(origin) = moved.table.get(&from).copied() {
-            moved.table.insert(to, origin);
-            moved.addresses.insert(to);
+        if let Some(origin) = moved.get(&from).copied() {
+            moved.insert(to, origin);
         }
     }
 
     /// Removes the contract at an address.
     pub(crate) fn remove(&mut self, address: Address) {
-        let moved = self.table();
-        moved.table.remove(&address);
-        moved.addresses.remove(&address);
+        self.table().remove(&address);
     }
 }
 
@@ -81,7 +67,7 @@ impl<'a> PrecompileProvider<EvmContext<'a>> for Precompiles {
         inputs: &CallInputs,
     ) -> Result<Option<InterpreterResult>, String> {
         let Some(moved) = &self.moved else { return self.fork.run(context, inputs) };
-        match moved.table.get(&inputs.bytecode_address) {
+        match moved.get(&inputs.bytecode_address) {
             None => Ok(None),
             Some(origin) if *origin == inputs.bytecode_address => self.fork.run(context, inputs),
             Some(origin) => {
@@ -91,9 +77,7 @@ impl<'a> PrecompileProvider<EvmContext<'a>> for Precompiles {
     }
 
     fn warm_addresses(&self) -> &AddressSet {
-        match &self.moved {
-            Some(moved) => &moved.addresses,
-            None => self.fork.warm_addresses(),
-        }
+        // As in go-ethereum the fork's addresses are warm (EIP-2929), wherever its contracts were moved to.
+        self.fork.warm_addresses()
     }
 }

@@ -4,7 +4,7 @@ use super::{BlockOverrides, CallError, CallRequest, Message, StateOverrides};
 use crate::{
     env::BlockEnvironment,
     halt_text::{HaltDetails, halt_text},
-    machine::{BlockEvm, EvmContext, Machine, MachineError, block_evm, discard},
+    machine::{BlockEvm, EvmContext, Machine, MachineError, block_evm},
     outcome::invalid,
     overlay::{BlockState, ReadError},
     spec::{ChainSpec, Fork},
@@ -21,6 +21,7 @@ use revm::{
         JournalTr as _,
         result::{EVMError, ExecutionResult, HaltReason},
     },
+    inspector::NoOpInspector,
     interpreter::{
         InstructionResult, Interpreter, InterpreterAction,
         interpreter::EthInterpreter,
@@ -140,6 +141,11 @@ impl<'a> Simulation<'a> {
         Ok(Self { site, env, state_overrides })
     }
 
+    /// The chain's id.
+    pub(super) fn chain_id(&self) -> u64 {
+        self.site.spec.chain_id()
+    }
+
     /// The environment that messages see.
     pub fn environment(&self) -> &BlockEnvironment {
         &self.env
@@ -169,29 +175,54 @@ impl<'a> Simulation<'a> {
         watch: Watch<'_>,
         timeout: Duration,
     ) -> Result<CallOutcome, CallError> {
+        if message.gas > WATCH_STEPS_ABOVE_GAS {
+            return self.run_inspected(message, watch, timeout, NoOpInspector);
+        }
+        let mut evm = self.prepared(message)?;
+        let result = Machine { evm: &mut evm, inspector: (), watch }.run();
+        self.settle(message, result, watch, timeout)
+    }
+
+    /// Runs a message under an inspector. Time is looked at within the run too.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(super) fn run_inspected<I: Inspector<EvmContext<'a>>>(
+        &self,
+        message: &Message,
+        watch: Watch<'_>,
+        timeout: Duration,
+        inspector: I,
+    ) -> Result<CallOutcome, CallError> {
+        let mut evm = self.prepared(message)?;
+        let mut hooks = (inspector, StepWatch::new(watch));
+        let result = Machine { evm: &mut evm, inspector: &mut hooks, watch }.inspect();
+        if hooks.1.stopped {
+            return Err(CallError::Aborted(timeout));
+        }
+        self.settle(message, result, watch, timeout)
+    }
+
+    /// An interpreter that holds the message, which was checked.
+    fn prepared(&self, message: &Message) -> Result<BlockEvm<'a>, CallError> {
         let (mut evm, env) = self.machine(message)?;
         let wrap = |source| CallError::Invalid { source, gas: message.gas };
         check_message(message, &env, Fees::Waived, &mut evm.ctx.journaled_state.database)?.map_err(wrap)?;
         evm.ctx.tx = message.tx_env(self.site.spec.chain_id(), env.base_fee.is_some());
-        let result = if message.gas > WATCH_STEPS_ABOVE_GAS {
-            let mut steps = StepWatch::new(watch);
-            let result = Machine { evm: &mut evm, inspector: &mut steps, watch }.inspect();
-            if steps.stopped {
-                return Err(CallError::Aborted(timeout));
-            }
-            result
-        } else {
-            Machine { evm: &mut evm, inspector: (), watch }.run()
-        };
+        Ok(evm)
+    }
+
+    fn settle(
+        &self,
+        message: &Message,
+        result: Result<ExecutionResult, MachineError>,
+        watch: Watch<'_>,
+        timeout: Duration,
+    ) -> Result<CallOutcome, CallError> {
         match result {
             Ok(result) => self.outcome(message, result),
-            Err(error) => {
-                discard(&mut evm);
-                if watch.expired() {
-                    return Err(CallError::Aborted(timeout));
-                }
-                Err(machine_error(error, message.gas))
-            }
+            Err(_) if watch.expired() => Err(CallError::Aborted(timeout)),
+            Err(error) => Err(machine_error(error, message.gas)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::revert_reason;
 use crate::tx_error::TxError;
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_primitives::StateError;
 use std::time::Duration;
 
@@ -76,6 +76,25 @@ pub enum CallError {
     /// The call failed.
     #[error("{0}")]
     Halted(String),
+    /// The call is not valid while its access list is made.
+    #[error("failed to apply transaction: {hash} err: {source}")]
+    AccessList {
+        /// Hash of the call as a transaction without a signature.
+        hash: B256,
+        /// Why.
+        source: TxError,
+    },
+    /// A priority fee above the fee cap, where fees are filled in.
+    #[error("maxFeePerGas ({cap}) < maxPriorityFeePerGas ({tip})")]
+    CapBelowTip {
+        /// Fee cap in wei.
+        cap: U256,
+        /// Priority fee in wei.
+        tip: U256,
+    },
+    /// More authorizations than the gas pays for.
+    #[error("insufficient gas to process all authorizations")]
+    AuthorizationGas,
     /// Not enough gas, whatever is allowed.
     #[error("gas required exceeds allowance ({0})")]
     GasAllowance(u64),

@@ -1,6 +1,7 @@
 //! Calls that leave no trace in the chain: `eth_call`, `eth_estimateGas` and `eth_simulateV1`, with go-ethereum's rules
 //! and texts.
 
+mod access_list;
 mod blocks;
 mod call;
 mod error;
@@ -10,6 +11,7 @@ mod request;
 mod revert;
 mod session;
 
+pub use access_list::{CreatedAccessList, create_access_list};
 pub use blocks::{
     BlockCalls, CallFailure, MAX_SIMULATED_BLOCKS, MAX_SIMULATED_BYTES, MAX_SIMULATED_CALLS, SimulateError,
     SimulateRequest, SimulatedBlock, SimulatedCall, SimulatedLog, simulate_blocks,

@@ -7,8 +7,10 @@ mod blob;
 mod builtin;
 mod config;
 mod networks;
+mod timeline;
 
 pub use blob::{BlobParams, BlobScheduleEntry, GAS_PER_BLOB};
+pub use timeline::named_precompiles;
 
 use alloy_consensus::Header;
 use alloy_primitives::{Address, U256};

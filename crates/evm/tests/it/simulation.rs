@@ -4,8 +4,8 @@ use crate::memory::MemoryState;
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, Bytes, U256, address};
 use hearth_evm::{
-    BlockOverrides, CallError, CallLimits, CallRequest, CallSite, CallStatus, ChainSpec, GenesisAccount,
-    StateOverrides, call, estimate_gas,
+    BlockOverrides, CallError, CallLimits, CallRequest, CallSite, CallStatus, ChainSpec, CreatedAccessList,
+    GenesisAccount, StateOverrides, call, create_access_list, estimate_gas,
 };
 use hearth_primitives::{BlockHashes, Height, StateError};
 use std::{collections::BTreeMap, sync::atomic::AtomicBool, time::Duration};
@@ -67,6 +67,11 @@ impl Bench {
 
     fn word(&self, request: &str, state: &str, block: &str) -> u64 {
         U256::from_be_slice(&self.call(request, state, block).expect("succeeds")).to()
+    }
+
+    fn access_list(&self, request: &str) -> Result<CreatedAccessList, CallError> {
+        let request: CallRequest = serde_json::from_str(request).expect("a call object");
+        create_access_list(self.site(), &request, None, &CallLimits::default())
     }
 
     fn estimate(&self, request: &str) -> Result<u64, CallError> {
@@ -218,4 +223,38 @@ fn a_call_ends_in_time() {
     assert!(matches!(call(bench.site(), &request, None, None, &limits), Err(CallError::Aborted(_))));
     let outcome = call(bench.site(), &request, None, None, &CallLimits::default()).expect("an outcome");
     assert!(matches!(outcome.status, CallStatus::Halt(_)) && outcome.out_of_gas);
+}
+
+#[test]
+fn access_lists() {
+    // SLOAD 1; BALANCE of an account, of the sender and of a precompiled contract; REVERT.
+    let far = "5000000000000000000000000000000000000005";
+    let code = format!("0x60015450{}5f5ffd", format_args!("73{far}3150323150600131"));
+    let created = Bench::new(&code).access_list(TO).expect("a list");
+    let item = |address: &str, slots: &[u64]| {
+        let slots = slots.iter().map(|slot| format!("0x{slot:064x}")).collect::<Vec<_>>();
+        serde_json::json!({ "address": address, "storageKeys": slots })
+    };
+    let want =
+        serde_json::json!([item(&CONTRACT.to_string().to_lowercase(), &[1]), item(&format!("0x{far}"), &[])]);
+    assert_eq!(serde_json::to_value(&created.list).expect("a list is JSON"), want);
+    // 21000, two addresses (2400) and a slot (1900); warm: SLOAD 100, three times BALANCE 100, 21 for the rest.
+    assert_eq!((created.gas_used, created.failure.as_deref()), (28_121, Some("execution reverted")));
+    // What is asked for stays, what is warm anyway goes unless it has slots.
+    let given = format!(
+        r#"{{"from":"{RICH}","to":"{RICH}","accessList":[{},{},{}]}}"#,
+        item(&format!("0x{far}"), &[]),
+        item(&RICH.to_string(), &[]),
+        item(&CONTRACT.to_string(), &[9])
+    );
+    let created = Bench::new("0x00").access_list(&given).expect("a list");
+    let want =
+        serde_json::json!([item(&CONTRACT.to_string().to_lowercase(), &[9]), item(&format!("0x{far}"), &[])]);
+    assert_eq!(serde_json::to_value(&created.list).expect("a list is JSON"), want);
+    assert_eq!((created.gas_used, created.failure), (21_000 + 2 * 2_400 + 1_900, None));
+    let poor = r#"{"to":"0x2000000000000000000000000000000000000002","value":"0x1","gas":"0x5208"}"#;
+    let error = Bench::new("0x00").access_list(poor).expect_err("nothing to send");
+    let text = error.to_string();
+    assert!(text.starts_with("failed to apply transaction: 0x"), "{text}");
+    assert!(text.ends_with("err: insufficient funds for gas * price + value: address 0x0000000000000000000000000000000000000000 have 0 want 1"), "{text}");
 }

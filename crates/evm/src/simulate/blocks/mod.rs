@@ -13,6 +13,7 @@ mod transaction;
 pub use error::SimulateError;
 pub use outcome::{CallFailure, SimulatedBlock, SimulatedCall, SimulatedLog};
 pub use plan::MAX_SIMULATED_BLOCKS;
+pub(super) use transaction::Unsigned;
 
 use super::{BlockOverrides, CallLimits, CallRequest, CallSite, StateOverrides};
 use crate::{overlay::BlockState, spec::Fork};

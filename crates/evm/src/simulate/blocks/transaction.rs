@@ -15,7 +15,7 @@ const RLP_ZERO: u8 = 0x80;
 
 /// A transaction as its block holds it.
 #[derive(Clone, Debug)]
-pub(super) struct Unsigned {
+pub(in crate::simulate) struct Unsigned {
     pub tx: Transaction,
     pub hash: B256,
     /// Its EIP-2718 encoding.
@@ -113,4 +113,47 @@ impl Unsigned {
 /// Prices above 128 bits saturate: no balance pays them.
 fn narrow(value: U256) -> u128 {
     u128::try_from(value).unwrap_or(u128::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloy_primitives::{Bytes, hex};
+
+    fn unsigned(request: CallRequest, base_fee: Option<u64>) -> Unsigned {
+        let mut message = request.message(base_fee, 1, 0).expect("fields that agree");
+        (message.nonce, message.gas) = (9, 0x5208);
+        Unsigned::new(&request, &message, 1, base_fee.is_some())
+    }
+
+    fn request() -> CallRequest {
+        CallRequest {
+            to: Some(Address::repeat_byte(0x11)),
+            input: Some(Bytes::from_static(&[0xab, 0xcd])),
+            ..CallRequest::default()
+        }
+    }
+
+    #[test]
+    fn legacy_ones_end_in_three_zeros() {
+        let priced = CallRequest { gas_price: Some(U256::from(7)), ..request() };
+        let tx = unsigned(priced, Some(5));
+        // Nonce, price, gas, recipient, value, input, v, r, s.
+        let want = format!("e1090782520894{}80", "11".repeat(20));
+        assert_eq!(hex::encode(&tx.encoded), format!("{want}82abcd808080"));
+        assert_eq!((tx.ty(), tx.hash, *tx.tx.tx_hash()), (0, keccak256(&tx.encoded), tx.hash));
+        assert_eq!(unsigned(request(), None).ty(), 0, "without a base fee nothing else can be");
+    }
+
+    #[test]
+    fn others_are_of_the_type_that_their_fields_ask_for() {
+        let tx = unsigned(request(), Some(5));
+        let want = format!("02e40109808082520894{}8082abcdc0808080", "11".repeat(20));
+        assert_eq!(hex::encode(&tx.encoded), want);
+        assert_eq!((tx.ty(), tx.hash), (2, keccak256(&tx.encoded)));
+        let blobs = CallRequest { blob_versioned_hashes: Some(vec![B256::ZERO]), ..request() };
+        assert_eq!(unsigned(blobs, Some(5)).ty(), 3);
+        let codes = CallRequest { authorization_list: Some(Vec::new()), ..request() };
+        assert_eq!(unsigned(codes, Some(5)).ty(), 4);
+    }
 }
