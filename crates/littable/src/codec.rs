@@ -2,12 +2,11 @@
 
 use crate::format::FRAME_BYTES;
 use crate::{Compression, LittError};
-use parking_lot::Mutex;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fmt;
-use std::io;
-use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
+use zstd::zstd_safe::{CCtx, DCtx, SafeResult, compress_bound};
 
 /// The frame's bytes as they are.
 pub(crate) const RAW: u8 = 1;
@@ -65,8 +64,6 @@ impl Dictionary {
 /// Compresses the frames of one segment.
 pub(crate) struct Encoder {
     compression: Compression,
-    /// zstd contexts are large: they are kept and lent out.
-    idle: Mutex<Vec<Compressor<'static>>>,
     dictionary: Option<EncoderDictionary<'static>>,
 }
 
@@ -82,7 +79,7 @@ impl Encoder {
             Compression::ZstdDict(level) => dictionary.map(|d| EncoderDictionary::copy(&d.bytes, level)),
             _ => None,
         };
-        Self { compression, idle: Mutex::default(), dictionary }
+        Self { compression, dictionary }
     }
 
     /// Codec and stored bytes of a frame.
@@ -99,30 +96,39 @@ impl Encoder {
             return (RAW, raw.into());
         }
         match self.compress(level, raw) {
-            Ok(stored) if stored.len() < raw.len() => {
+            Some(stored) if stored.len() < raw.len() => {
                 (if self.dictionary.is_some() { ZSTD_DICT } else { ZSTD }, stored.into())
             }
             _ => (RAW, raw.into()),
         }
     }
 
-    fn compress(&self, level: i32, raw: &[u8]) -> io::Result<Vec<u8>> {
-        let idle = self.idle.lock().pop();
-        let mut compressor = match (idle, &self.dictionary) {
-            (Some(compressor), _) => compressor,
-            (None, None) => Compressor::new(level)?,
-            (None, Some(_)) => Compressor::new(level)?,
-        };
-        let stored = match &self.dictionary {
-            None => compressor.compress(raw),
-            Some(dictionary) => {
-                let mut with = Compressor::with_prepared_dictionary(dictionary)?;
-                with.compress(raw)
-            }
-        };
-        self.idle.lock().push(compressor);
-        stored
+    /// The compressed bytes; `None` where zstd has no memory.
+    fn compress(&self, level: i32, raw: &[u8]) -> Option<Vec<u8>> {
+        let mut stored = Vec::with_capacity(compress_bound(raw.len()));
+        lend(&ENCODER, CCtx::try_create, |context| match &self.dictionary {
+            None => context.compress(&mut stored, raw, level),
+            Some(dictionary) => context.compress_using_cdict(&mut stored, raw, dictionary.as_cdict()),
+        })?;
+        Some(stored)
     }
+}
+
+thread_local! {
+    static ENCODER: RefCell<Option<CCtx<'static>>> = const { RefCell::new(None) };
+    static DECODER: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
+}
+
+/// Lends the thread's zstd context, which is large and takes long to make. After an error it is not used again.
+fn lend<C>(
+    kept: &'static std::thread::LocalKey<RefCell<Option<C>>>,
+    make: impl FnOnce() -> Option<C>,
+    work: impl FnOnce(&mut C) -> SafeResult,
+) -> Option<usize> {
+    let mut context = kept.try_with(|kept| kept.take()).ok().flatten().or_else(make)?;
+    let done = work(&mut context).ok()?;
+    let _ = kept.try_with(|kept| kept.replace(Some(context)));
+    Some(done)
 }
 
 /// Appends a frame's raw bytes to `out`. `Err` holds what is wrong.
@@ -136,14 +142,25 @@ pub(crate) fn decode(
         out.extend_from_slice(stored);
         return Ok(());
     }
-    let decompressor = match (codec, dictionary) {
-        (ZSTD, _) => Decompressor::new(),
-        (ZSTD_DICT, Some(dictionary)) => Decompressor::with_prepared_dictionary(&dictionary.decoder),
+    let dictionary = match (codec, dictionary) {
+        (ZSTD, _) => None,
+        (ZSTD_DICT, Some(dictionary)) => Some(&dictionary.decoder),
         (ZSTD_DICT, None) => return Err("dictionary is missing"),
         _ => return Err("unknown codec of a frame"),
     };
-    let raw = decompressor.and_then(|mut d| d.decompress(stored, FRAME_BYTES));
-    out.extend_from_slice(&raw.map_err(|_| "frame does not decompress")?);
+    let mut raw = Vec::with_capacity(FRAME_BYTES);
+    let decoded = lend(&DECODER, DCtx::try_create, |context| match dictionary {
+        None => context.decompress(&mut raw, stored),
+        Some(dictionary) => context.decompress_using_ddict(&mut raw, stored, dictionary.as_ddict()),
+    });
+    decoded.ok_or("frame does not decompress")?;
+    if out.is_empty() && out.capacity() == 0 {
+        // A value of one frame keeps what it needs and no more.
+        raw.shrink_to_fit();
+        *out = raw;
+    } else {
+        out.extend_from_slice(&raw);
+    }
     Ok(())
 }
 

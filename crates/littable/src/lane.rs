@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a full raw frame with its header.
 const FULL_FRAME: u64 = (FRAME_BYTES + FRAME_HEADER) as u64;
+/// Stored bytes up to which a frame is read in one piece with its header.
+const SMALL_BYTES: usize = 4 << 10;
 /// Times a look-up begins anew because files were replaced under it.
 const MAX_RETRIES: usize = 8;
 
@@ -268,6 +270,9 @@ impl Source<'_> {
         }
         let short = || self.segment.corrupt(at.start, "length of a frame");
         let len = ((at.end - at.start) as usize).checked_sub(FRAME_HEADER).ok_or_else(short)?;
+        if len <= SMALL_BYTES && self.lane.ctx.read_cache.is_none() {
+            return self.small_frame(at.start, len, range).map(|value| (value, false));
+        }
         let parts = Parts { offset: at.start, head: FRAME_HEADER, part: len.max(1), len };
         let mut head = [0; FRAME_HEADER];
         let stored = self.read_frames(&parts, &mut head[..parts.heads_len()])?;
@@ -281,6 +286,19 @@ impl Source<'_> {
             }
         };
         self.keep(key, Arc::new(bytes), range).map(|value| (value, false))
+    }
+
+    /// A frame that is read with its header before it, which is less work than reading them to two places.
+    fn small_frame(&self, at: u64, len: usize, range: Range<usize>) -> Result<Value, LittError> {
+        let mut bytes = vec![0; FRAME_HEADER + len];
+        self.read(&mut bytes, at)?;
+        let header = self.check(&bytes[..FRAME_HEADER], &bytes[FRAME_HEADER..], at)?;
+        if crate::codec::is_raw(header.codec) {
+            return self.cut(Arc::new(bytes), range.start + FRAME_HEADER..range.end + FRAME_HEADER, at);
+        }
+        let mut raw = Vec::new();
+        self.decode(&header, &bytes[FRAME_HEADER..], at, &mut raw)?;
+        self.cut(Arc::new(raw), range, at)
     }
 
     /// Puts bytes that were read into the cache, and makes a value of a part of them.

@@ -5,6 +5,7 @@ use crate::keys::Id;
 use crate::run::{BIT_EXTENDED, BIT_NUMBER, PAGE_BYTES, PAGE_HEADER};
 use parking_lot::Mutex;
 use std::cmp::Ordering;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
@@ -16,21 +17,28 @@ const ENTRY_FIXED: usize = 22;
 /// Entries that a look-up goes from where it guessed, before it searches.
 const MAX_STEPS: usize = 12;
 
-/// A page of a key index whose checksum was right.
+/// A page of a key index whose checksum was right. What a look-up needs first lies together.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Page {
-    bytes: [u8; PAGE_BYTES],
-    /// Where each entry begins.
+    /// The first eight bytes of the first and of the last id.
+    low: u64,
+    high: u64,
+    len: usize,
+    /// Bytes of each entry; 0 where they differ.
+    stride: usize,
+    /// Where each entry begins, where they differ.
     starts: Box<[u16]>,
+    bytes: [u8; PAGE_BYTES],
 }
 
 impl Page {
     /// Finds the entries of a page; `None` where they do not fit into it.
     pub fn parse(bytes: [u8; PAGE_BYTES]) -> Option<Self> {
-        let count = u16::from_be_bytes([bytes[4], bytes[5]]);
+        let len = usize::from(u16::from_be_bytes([bytes[4], bytes[5]]));
         let mut at = PAGE_HEADER;
-        let mut starts = Vec::with_capacity(usize::from(count).min(PAGE_BYTES / ENTRY_FIXED));
-        for _ in 0..count {
+        let mut starts = Vec::with_capacity(len.min(PAGE_BYTES / ENTRY_FIXED));
+        for _ in 0..len {
             starts.push(at as u16);
             let word = bytes.get(at + 12..at + 14)?;
             let word = u16::from_be_bytes([word[0], word[1]]);
@@ -39,29 +47,42 @@ impl Page {
                 return None;
             }
         }
-        Some(Self { bytes, starts: starts.into() })
+        let all = (at - PAGE_HEADER) / len.max(1);
+        let even = starts.iter().enumerate().all(|(n, start)| usize::from(*start) == PAGE_HEADER + n * all);
+        let (stride, starts) = if even { (all, Box::default()) } else { (0, starts.into()) };
+        let mut page = Self { low: 0, high: 0, len, stride, starts, bytes };
+        page.low = page.id(0).map_or(0, be64);
+        page.high = len.checked_sub(1).and_then(|last| page.id(last)).map_or(0, be64);
+        Some(page)
+    }
+
+    fn start(&self, number: usize) -> Option<usize> {
+        match self.stride {
+            0 => self.starts.get(number).map(|start| usize::from(*start)),
+            stride => (number < self.len).then_some(PAGE_HEADER + number * stride),
+        }
     }
 
     /// The bytes of an entry and of those behind it.
     pub fn entry(&self, number: usize) -> Option<&[u8]> {
-        self.bytes.get(usize::from(*self.starts.get(number)?)..)
+        self.bytes.get(self.start(number)?..)
     }
 
     pub fn len(&self) -> usize {
-        self.starts.len()
+        self.len
     }
 
     fn id(&self, number: usize) -> Option<&[u8]> {
-        let start = usize::from(*self.starts.get(number)?);
+        let start = self.start(number)?;
         self.bytes.get(start..start + size_of::<Id>())
     }
 
     /// The bytes that begin with the entry of an id.
     pub fn find(&self, id: &Id) -> Option<&[u8]> {
         let last = self.len().checked_sub(1)?;
-        let (low, high) = (be64(self.id(0)?), be64(self.id(last)?));
         // Hashed ids lie evenly: mostly it is near where it would be.
-        let share = be64(id).saturating_sub(low) as f64 / (high.saturating_sub(low) as f64).max(1.0);
+        let width = self.high.saturating_sub(self.low) as f64;
+        let share = be64(id).saturating_sub(self.low) as f64 / width.max(1.0);
         let mut at = ((share * last as f64) as usize).min(last);
         let mut upward = None;
         for _ in 0..MAX_STEPS {
@@ -77,11 +98,16 @@ impl Page {
             upward = Some(up);
             at = if up { at + 1 } else { at - 1 };
         }
-        let compare = |start: &u16| {
-            let start = usize::from(*start);
-            self.bytes.get(start..start + size_of::<Id>()).cmp(&Some(&id[..]))
-        };
-        self.entry(self.starts.binary_search_by(compare).ok()?)
+        let (mut from, mut to) = (0, self.len);
+        while from < to {
+            let middle = (from + to) / 2;
+            match self.id(middle)?.cmp(&id[..]) {
+                Ordering::Equal => return self.entry(middle),
+                Ordering::Less => from = middle + 1,
+                Ordering::Greater => to = middle,
+            }
+        }
+        None
     }
 }
 
@@ -101,18 +127,24 @@ pub(crate) struct Budget {
     sets: OnceLock<Box<[Mutex<Set>]>>,
 }
 
+/// Small enough to lie in two cache lines with its lock.
 #[derive(Debug, Default)]
 struct Set {
     ways: [Option<Way>; WAYS],
-    hand: usize,
+    /// A bit for each page that was used since the hand passed it.
+    used: u8,
+    hand: u8,
 }
 
 #[derive(Debug)]
 struct Way {
-    uid: u64,
-    number: usize,
-    used: bool,
+    key: NonZeroU64,
     page: Arc<Page>,
+}
+
+/// One number for a file and a page of it. There are less than 2^28 pages in a file, and less than 2^36 files.
+fn key(uid: u64, number: usize) -> NonZeroU64 {
+    NonZeroU64::new(uid << 28 | number as u64).unwrap_or(NonZeroU64::MIN)
 }
 
 impl Budget {
@@ -143,46 +175,46 @@ impl Budget {
         (self.used.load(Relaxed) + bytes).saturating_sub(going) <= self.limit
     }
 
-    fn set_of(&self, uid: u64, number: usize) -> Option<&Mutex<Set>> {
+    fn set_of(&self, key: NonZeroU64) -> Option<&Mutex<Set>> {
         let sets = self.sets.get()?;
-        sets.get(mix(uid.rotate_left(32) ^ number as u64) as usize % sets.len().max(1))
+        sets.get(mix(key.get()) as usize % sets.len().max(1))
     }
 
     /// A page of an index that is in memory.
     pub fn page(&self, uid: u64, number: usize) -> Option<Arc<Page>> {
-        let mut set = self.set_of(uid, number)?.lock();
-        let way = set.ways.iter_mut().flatten().find(|way| way.uid == uid && way.number == number)?;
-        way.used = true;
-        Some(way.page.clone())
+        let key = key(uid, number);
+        let mut set = self.set_of(key)?.lock();
+        let at = set.find(key)?;
+        set.used |= 1 << at;
+        set.ways[at].as_ref().map(|way| way.page.clone())
     }
 
     /// Keeps a page, in the place of another one where there is no room.
     pub fn keep(&self, uid: u64, number: usize, page: Arc<Page>) {
         let sets = (self.limit / PAGE_WEIGHT).div_ceil(WAYS);
         self.sets.get_or_init(|| (0..sets).map(|_| Mutex::default()).collect());
-        let Some(set) = self.set_of(uid, number) else { return };
+        let key = key(uid, number);
+        let Some(set) = self.set_of(key) else { return };
         let mut set = set.lock();
-        let set = &mut *set;
-        if set.ways.iter().flatten().any(|way| way.uid == uid && way.number == number) {
+        if set.find(key).is_some() {
             return;
         }
         let room = self.memory() + PAGE_WEIGHT <= self.limit;
         let free = set.ways.iter().position(Option::is_none).filter(|_| room);
         let Some(at) = free.or_else(|| set.victim()) else { return };
-        let way = Way { uid, number, used: false, page };
-        if set.ways[at].replace(way).is_none() {
+        set.used &= !(1 << at);
+        if set.ways[at].replace(Way { key, page }).is_none() {
             self.pages.fetch_add(1, Relaxed);
         }
     }
 
     /// Drops the pages of an index that goes.
     pub fn forget(&self, uid: u64, pages: usize) {
-        for number in 0..pages {
-            let Some(set) = self.set_of(uid, number) else { return };
+        for key in (0..pages).map(|number| key(uid, number)) {
+            let Some(set) = self.set_of(key) else { return };
             let mut set = set.lock();
-            let is_it = |way: &Option<Way>| way.as_ref().is_some_and(|w| w.uid == uid && w.number == number);
-            if let Some(way) = set.ways.iter_mut().find(|way| is_it(way)) {
-                *way = None;
+            if let Some(at) = set.find(key) {
+                set.ways[at] = None;
                 self.pages.fetch_sub(1, Relaxed);
             }
         }
@@ -204,15 +236,20 @@ impl Budget {
 }
 
 impl Set {
+    fn find(&self, key: NonZeroU64) -> Option<usize> {
+        self.ways.iter().position(|way| way.as_ref().is_some_and(|way| way.key == key))
+    }
+
     /// The next place that holds a page that was not used since the hand passed it.
     fn victim(&mut self) -> Option<usize> {
         for _ in 0..2 * WAYS {
-            self.hand = (self.hand + 1) % WAYS;
-            match &mut self.ways[self.hand] {
-                Some(way) if way.used => way.used = false,
-                Some(_) => return Some(self.hand),
-                None => {}
+            self.hand = (self.hand + 1) % WAYS as u8;
+            let bit = 1 << self.hand;
+            let at = usize::from(self.hand);
+            if self.ways[at].is_some() && self.used & bit == 0 {
+                return Some(at);
             }
+            self.used &= !bit;
         }
         None
     }

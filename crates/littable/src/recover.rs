@@ -84,8 +84,20 @@ pub(crate) fn load(ctx: &Arc<Ctx>, shard: u8) -> Result<Loaded, LittError> {
     }
     let mut open = Vec::new();
     let last = files.keys().next_back().copied();
-    for (index, path) in files.iter().filter(|(index, _)| !state.segments.has(**index)) {
-        open.extend(read(ctx, *index, path, Some(*index) == last)?);
+    for (index, path) in &files {
+        if state.segments.has(*index) {
+            continue;
+        }
+        match read(ctx, *index, path, Some(*index) == last)? {
+            // One at a time, where all before it are settled: there may be many, when indexes are lost.
+            Some(read) if read.footer.is_some() && open.is_empty() && ctx.may_write() => {
+                match index_sealed(ctx, shard, &mut state, &read) {
+                    Err(error) if error.is_full() => open.push(read),
+                    indexed => indexed?,
+                }
+            }
+            read => open.extend(read),
+        }
     }
     // Segments below an indexed one lost their run: they were sealed, and are as durable as it is.
     let sealed_below = state.segments.last().map_or(0, |index| position(index, 0));
@@ -333,6 +345,30 @@ fn torn_at(read: &Read, synced: u64) -> Result<Option<u64>, LittError> {
     Ok(bad.or(tail))
 }
 
+/// Makes the key index of a segment that has its footer, and so was durable as a whole, and notes what is damaged in it.
+fn index_sealed(ctx: &Ctx, shard: u8, state: &mut LaneState, read: &Read) -> Result<(), LittError> {
+    let Some(footer) = read.footer else { return Ok(()) };
+    let open = to_open(ctx, read, footer.next_sequence, read.position(footer.end))?;
+    let run = write_run(ctx, shard, &open)?;
+    note_damage(state, read);
+    state.segments.insert(open.segment);
+    add_run(state, run);
+    Ok(())
+}
+
+fn add_run(state: &mut LaneState, run: Run) {
+    let runs = Arc::make_mut(&mut state.runs);
+    let at = runs.partition_point(|other| other.first > run.first);
+    runs.insert(at, Arc::new(run));
+}
+
+/// Notes the first place where records of a segment are lost.
+fn note_damage(state: &mut LaneState, read: &Read) {
+    if let Some(hole) = read.holes.first().copied().or(read.garbage.then_some(read.end)) {
+        state.damaged.get_or_insert_with(|| read.segment.corrupt(hole, "records lost"));
+    }
+}
+
 /// Drops segments at the end that hold nothing. A record proves that the header and the name of its segment are durable,
 /// because they were before it was written; without one they may be there and not be durable, after a death or a sync
 /// that failed. Such a segment is made again.
@@ -384,9 +420,7 @@ fn finish(
     drop_empty(ctx, &mut open, synced, previous)?;
     for read in open {
         let index = read.segment.index();
-        if let Some(hole) = read.holes.first().copied().or(read.garbage.then_some(read.end)) {
-            state.damaged.get_or_insert_with(|| read.segment.corrupt(hole, "records lost"));
-        }
+        note_damage(&mut state, &read);
         let groups = read.records.iter().filter(|(found, _)| !found.head.mark);
         if let Some((found, _)) = groups.clone().next_back() {
             last_group_end = last_group_end.max(position(index, found.end));
@@ -414,9 +448,7 @@ fn finish(
                 // Its keys stay in memory until there is space.
                 Err(error) if error.is_full() => {}
                 run => {
-                    let run = Arc::new(run?);
-                    let at = state.runs.partition_point(|other| other.first > run.first);
-                    Arc::make_mut(&mut state.runs).insert(at, run);
+                    add_run(&mut state, run?);
                     continue;
                 }
             }

@@ -84,6 +84,13 @@ fn plan(sizes: &[u64], idle: bool) -> Option<std::ops::Range<usize>> {
     None
 }
 
+/// The oldest of the runs that one run can hold.
+fn within_bounds(runs: &[Arc<Run>]) -> &[Arc<Run>] {
+    let Some(first) = runs.last().map(|run| run.first) else { return runs };
+    let too_new = runs.iter().take_while(|run| run.last - first >= MAX_RUN_SEGMENTS).count();
+    &runs[too_new..]
+}
+
 /// Entries of a run, page by page.
 struct Cursor<'a> {
     run: &'a Run,
@@ -281,13 +288,11 @@ impl Table {
             let runs = lane.state.read().runs.clone();
             let sizes: Vec<u64> = runs.iter().map(|run| run.entries).collect();
             let Some(range) = plan(&sizes, idle) else { continue };
-            let inputs = &runs[range];
-            let (first, last) = (inputs[inputs.len() - 1].first, inputs[0].last);
-            if last - first >= MAX_RUN_SEGMENTS {
-                continue;
+            let inputs = within_bounds(&runs[range]);
+            if let [newest, _, ..] = inputs {
+                self.merge(lane, inputs, inputs[inputs.len() - 1].first, newest.last)?;
+                return Ok(true);
             }
-            self.merge(lane, inputs, first, last)?;
-            return Ok(true);
         }
         Ok(false)
     }

@@ -11,6 +11,9 @@ const MIB: f64 = 1_048_576.0;
 /// An operation that takes longer than this counts as stalled for the rest of its time.
 const SMOOTH: Duration = Duration::from_millis(1);
 
+/// Gets for each put: a writer that keeps the disk busy all the time is stalled by the disk, expiry or not.
+const GETS: usize = 64;
+
 /// Time above `SMOOTH` that single operations took.
 #[derive(Default)]
 struct Stalls {
@@ -58,7 +61,9 @@ fn expire_row(bench: &Bench, pool: &Pool) -> Fallible<()> {
         let mut work = |until: &dyn Fn() -> bool| -> Fallible<Stalls> {
             let mut stalls = Stalls::default();
             while !until() {
-                stalls.note(|| Ok(table.get(&key(old + next % old))?.is_some()))?;
+                for n in 0..GETS {
+                    stalls.note(|| Ok(table.get(&key(old + (next * GETS + n) % old))?.is_some()))?;
+                }
                 stalls.note(|| Ok(table.put(&key(next), pool.value(next, 4 << 10))?))?;
                 next += 1;
             }

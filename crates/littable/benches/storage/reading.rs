@@ -230,7 +230,14 @@ fn segments_row(bench: &Bench, pool: &Pool) -> Fallible<()> {
         })
     };
     bench.pair(name, "us", Target::RatioAtMost(1.5), || get(&lots.2), || get(&few.2))?;
-    Ok(())
+    // With fewer open files than segments most gets open one.
+    let (folder, store, table) = lots;
+    let options = TableOptions { segment_keys: (count / many) as u32, ..TableOptions::new("t") };
+    drop((table, store));
+    let store = Littable::open(StoreOptions::new(folder.path()))?;
+    let table = store.table(options)?;
+    let name = "  the same with 256 open files";
+    bench.pair(name, "us", Target::RatioAtMost(1.5), || get(&table), || get(&few.2))
 }
 
 pub fn run(bench: &Bench) -> Fallible<()> {

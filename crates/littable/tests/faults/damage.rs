@@ -35,6 +35,12 @@ pub struct Report {
 
 /// A store with sealed segments, an open one, merged indexes and a floor, closed in good order.
 pub fn build(seed: u64) -> Run {
+    build_noting(seed, 0).0
+}
+
+/// The same, with the position behind so many groups.
+pub fn build_noting(seed: u64, noted: usize) -> (Run, u64) {
+    let mut position = 0;
     let mut run = Run::new(seed);
     run.options.segment_bytes = 6_000;
     run.options.shards = 1;
@@ -52,13 +58,16 @@ pub fn build(seed: u64) -> Run {
         };
         table.put_group(&put).unwrap();
         run.model.log.push(group);
+        if run.model.log.len() == noted {
+            position = table.position().unwrap();
+        }
         if n == 80 {
             table.settle().unwrap();
         }
     }
     table.flush().unwrap();
     drop((table, store));
-    run
+    (run, position)
 }
 
 /// The kind of a file: its ending, or its name without one.

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod clock;
+mod cut;
 mod damage;
 mod model;
 mod planted;

@@ -100,6 +100,67 @@ fn nothing_acknowledged_is_lost_by_kill_9() {
     assert!(safe > kills, "the children wrote {safe} records");
 }
 
+/// Segments of the child that has few files: more than it may open.
+const MANY_SEGMENTS: u64 = 1_500;
+
+#[test]
+#[ignore = "run by the test below"]
+fn child_with_few_files() {
+    let Some(dir) = std::env::var_os(DIR) else { return };
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let limit = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    assert_eq!(limit.split_whitespace().nth(3), Some("1024"), "{limit}");
+    let options = TableOptions { segment_keys: 2, ..TableOptions::new("t") };
+    let check = |table: &Arc<Table>| {
+        for n in 0..2 * MANY_SEGMENTS {
+            // In an order that goes back and forth, so that no file is the one of the read before.
+            let n = n * 977 % (2 * MANY_SEGMENTS);
+            assert_eq!(table.get(&n.to_be_bytes()).unwrap().unwrap(), value(n));
+        }
+        let all = table.iter(hearth_littable::Direction::Forward).unwrap().map(|record| record.unwrap());
+        assert_eq!(all.count() as u64, 2 * MANY_SEGMENTS);
+    };
+    {
+        let store = Littable::open(StoreOptions::new(&dir)).unwrap();
+        let table = store.table(options.clone()).unwrap();
+        for n in 0..2 * MANY_SEGMENTS {
+            table.put(&n.to_be_bytes(), &value(n)).unwrap();
+        }
+        table.seal().unwrap();
+        table.flush().unwrap();
+        check(&table);
+    }
+    // The indexes are gone: all segments are read again.
+    for entry in std::fs::read_dir(Path::new(&dir).join("t")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "idx") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    let store = Littable::open(StoreOptions::new(&dir)).unwrap();
+    let table = store.table(options).unwrap();
+    check(&table);
+    assert_eq!(table.scrub().unwrap().damaged, 0);
+    let open = std::fs::read_dir("/proc/self/fd").unwrap().count();
+    assert!(open < 600, "{open} files are open");
+    println!("{} segments with {open} files open", table.info().segments);
+}
+
+#[test]
+fn more_segments_than_files_may_be_open_are_no_trouble() {
+    // In memory where that is possible: each segment is synced several times.
+    let memory = Path::new("/dev/shm");
+    let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    let dir = tempfile::tempdir_in(parent).unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 1024 && exec \"$0\" \"$@\""]).arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "process::child_with_few_files", "--nocapture", "--ignored"]);
+    let out = command.env(DIR, dir.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
+    assert!(text.contains(" segments with "), "{text}");
+}
+
 #[test]
 #[ignore = "run by the test below"]
 fn child_on_a_full_disk() {
