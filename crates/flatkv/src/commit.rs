@@ -1,7 +1,7 @@
 //! Committing a block: check, WAL record, RocksDB batch, head.
 
 use crate::{
-    Commit, CommitmentKind, FlatKvError, Fsync, Head,
+    Commit, CommitmentKind, FlatKvError, Fsync, Head, RowWrite,
     codec::RowChange,
     commitment,
     db::{Batch, Family},
@@ -20,7 +20,7 @@ use crate::{
 use alloy_primitives::{Address, B256, U256};
 use hearth_metrics::DataDb;
 use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
-use std::{collections::HashMap, sync::atomic::Ordering::SeqCst};
+use std::{collections::BTreeMap, sync::atomic::Ordering::SeqCst};
 
 /// A block's commitment and what it changes beside rows.
 struct Committed {
@@ -217,21 +217,27 @@ impl Core {
         }
     }
 
-    /// Looks up what the index rows to be written hold now. Of several writes to one key the last one counts.
-    fn old_index(&self, writes: Vec<crate::IndexWrite>) -> Result<Vec<RowChange>, StateError> {
-        let mut places = HashMap::with_capacity(writes.len());
-        let mut index: Vec<RowChange> = Vec::with_capacity(writes.len());
-        for write in writes {
-            if let Some(place) = places.get(&write.key) {
-                let change: &mut RowChange = &mut index[*place];
-                change.write = write;
-                continue;
-            }
-            let old = self.db.get(Family::Index, &write.key)?.map(|value| value.to_vec());
-            places.insert(write.key.clone(), index.len());
-            index.push(RowChange { write, old });
+    /// Looks up what the index rows to be written hold now.
+    fn old_index(&self, writes: Vec<RowWrite>) -> Result<Vec<RowChange>, StateError> {
+        self.old_rows(Family::Index, writes, |row| Ok(row.to_vec()))
+    }
+
+    /// What rows hold that are to be written, in one batch of reads; `read` gets each row. Of several writes to one key the
+    /// last one counts.
+    pub(crate) fn old_rows(
+        &self,
+        family: Family,
+        writes: Vec<RowWrite>,
+        read: impl Fn(&[u8]) -> Result<Vec<u8>, StateError>,
+    ) -> Result<Vec<RowChange>, StateError> {
+        let last: BTreeMap<_, _> = writes.into_iter().map(|write| (write.key, write.value)).collect();
+        let rows = self.db.get_many(family, last.keys())?;
+        let mut changes = Vec::with_capacity(last.len());
+        for ((key, value), row) in last.into_iter().zip(rows) {
+            let old = row.map(|row| read(&row)).transpose()?;
+            changes.push(RowChange { write: RowWrite { key, value }, old });
         }
-        Ok(index)
+        Ok(changes)
     }
 }
 

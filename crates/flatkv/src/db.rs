@@ -191,13 +191,13 @@ impl Db {
         self.rocks.get_pinned_cf(&self.family(family)?, key).map_err(rocks)
     }
 
-    /// The values of many rows of a family, in the order of the keys, which must ascend.
+    /// The values of many rows of a family in one batch of reads, in the order of the keys.
     pub(crate) fn get_many<'k>(
         &self,
         family: Family,
         keys: impl IntoIterator<Item = &'k (impl AsRef<[u8]> + ?Sized + 'k)>,
     ) -> Result<Vec<Option<DBPinnableSlice<'_>>>, StateError> {
-        let found = self.rocks.batched_multi_get_cf(&self.family(family)?, keys, true);
+        let found = self.rocks.batched_multi_get_cf(&self.family(family)?, keys, false);
         found.into_iter().map(|row| row.map_err(rocks)).collect()
     }
 

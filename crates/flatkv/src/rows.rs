@@ -66,10 +66,12 @@ pub(crate) fn account_history(address: &Address) -> Vec<u8> {
 
 /// What every history row of a slot begins with.
 pub(crate) fn slot_history(address: &Address, slot: &U256) -> Vec<u8> {
-    let mut key = Vec::with_capacity(61);
-    key.push(STORAGE);
-    key.extend_from_slice(&slot_key(address, slot));
-    key
+    slot_history_of(&slot_key(address, slot))
+}
+
+/// What every history row of the slot with this key begins with.
+pub(crate) fn slot_history_of(key: &[u8; 52]) -> Vec<u8> {
+    [&[STORAGE], key.as_slice()].concat()
 }
 
 /// What every history row of any slot of an account begins with.

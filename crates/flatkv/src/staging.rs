@@ -203,24 +203,12 @@ impl Core {
         self.staged.write().clear(&self.metrics);
     }
 
-    /// The committed values of `legacy` rows, in one batch of reads. Of several writes to one key the last one counts.
+    /// `legacy` rows with their committed values.
     fn with_old_values(&self, writes: &[RowWrite]) -> Result<Vec<RowChange>, StateError> {
-        let last: BTreeMap<_, _> = writes.iter().map(|write| (&write.key, &write.value)).collect();
-        if last.is_empty() {
+        if writes.is_empty() {
             return Ok(Vec::new());
         }
-        self.metrics.batch_read_old_values.measure(|| {
-            let rows = self.db.get_many(Family::Legacy, last.keys().copied())?;
-            let mut changes = Vec::with_capacity(last.len());
-            for ((key, value), row) in last.iter().zip(rows) {
-                let old = match row {
-                    Some(row) => Some(split_stamp(&row)?.1.to_vec()),
-                    None => None,
-                };
-                let write = RowWrite { key: (*key).clone(), value: (*value).clone() };
-                changes.push(RowChange { write, old });
-            }
-            Ok(changes)
-        })
+        let read = |row: &[u8]| Ok(split_stamp(row)?.1.to_vec());
+        self.metrics.batch_read_old_values.measure(|| self.old_rows(Family::Legacy, writes.to_vec(), read))
     }
 }

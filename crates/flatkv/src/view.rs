@@ -9,8 +9,8 @@ use crate::{
     db::{Family, HistoryCursor},
     error::corrupt,
     rows::{
-        account_history, at_height, history_height, history_slot, read_account, read_slot, slot_history,
-        slot_key, split_stamp, storage_history,
+        account_history, at_height, history_height, history_slot, legacy_history, read_account, read_slot,
+        slot_history, slot_history_of, slot_key, split_stamp, storage_history,
     },
     store::Core,
 };
@@ -121,6 +121,53 @@ impl StateView {
         let (key, history) = (slot_key(address, slot), || slot_history(address, slot));
         let value = self.read(Family::Storage, &key, history, cursor, read_slot)?;
         Ok(value.unwrap_or_default())
+    }
+
+    /// The accounts of many addresses, in the order of these, in one batch of reads where the latest rows tell.
+    pub fn accounts(&self, addresses: &[Address]) -> Result<Vec<Option<Account>>, StateError> {
+        self.read_many(Family::Account, addresses, account_history, read_account)
+    }
+
+    /// The values of many slots, each by its account, as [`Self::accounts`].
+    pub fn slots(&self, slots: &[(Address, U256)]) -> Result<Vec<U256>, StateError> {
+        let keys: Vec<_> = slots.iter().map(|(address, slot)| slot_key(address, slot)).collect();
+        let history = |key: &[u8; 52]| slot_history_of(key);
+        let values = self.read_many(Family::Storage, &keys, history, read_slot)?;
+        Ok(values.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    /// Rows of the data DB `legacy`, as [`Self::accounts`].
+    pub fn legacy_rows(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StateError> {
+        self.read_many(Family::Legacy, keys, |key| legacy_history(key), |value| Ok(value.to_vec()))
+    }
+
+    /// The values of many rows at the view's height, as [`Self::read`].
+    fn read_many<K: AsRef<[u8]>, T>(
+        &self,
+        family: Family,
+        keys: &[K],
+        history: impl Fn(&K) -> Vec<u8>,
+        read: impl Fn(&[u8]) -> Result<T, StateError>,
+    ) -> Result<Vec<Option<T>>, StateError> {
+        let unwinds = self.core.unwinds.load(SeqCst);
+        let latest = self.core.db.get_many(family, keys)?;
+        let absent_is_absent = self.is_head(unwinds);
+        let cursor = HistoryCursor::new(&self.core.db);
+        let mut values = Vec::with_capacity(keys.len());
+        for (key, row) in keys.iter().zip(latest) {
+            let told = match &row {
+                Some(row) => {
+                    let (stamp, value) = split_stamp(row)?;
+                    (stamp <= self.height()).then(|| read(value).map(Some)).transpose()?
+                }
+                None => absent_is_absent.then_some(None),
+            };
+            values.push(match told {
+                Some(value) => value,
+                None => self.past_value(history(key), Some(&cursor), &read)?,
+            });
+        }
+        self.checked(values)
     }
 
     /// The value of a row at the view's height; `read` gets it without its stamp.

@@ -2,7 +2,7 @@
 
 use crate::model::{BASE, Home};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use hearth_flatkv::{Commit, CommitmentKind, FlatKv, FlatKvError, IndexWrite};
+use hearth_flatkv::{Commit, CommitmentKind, FlatKv, FlatKvError, IndexWrite, RowWrite};
 use hearth_metrics::Registry;
 use hearth_primitives::{Account, AccountChange, Changeset, Height, SlotChange};
 use serde_json::Value;
@@ -233,7 +233,8 @@ fn rocksdb_tells_of_itself_only_where_the_setting_asks() {
     assert_eq!((page["rocksdb_estimated_keys(account)"], page["rocksdb_estimated_keys(storage)"]), (2, 3));
     assert!(page["rocksdb_files_size_bytes(storage)"] > 0);
     assert!(page["rocksdb_all_files_size_bytes()"] > page["rocksdb_files_size_bytes(storage)"]);
-    assert_eq!(page["rocksdb_block_cache_capacity_bytes()"], 8 << 20);
+    // The budget of 64 MiB without the shares of code and trie.
+    assert_eq!(page["rocksdb_block_cache_capacity_bytes()"], 52 << 20);
     assert_eq!((page["rocksdb_write_stopped()"], page["rocksdb_background_errors()"]), (0, 0));
 
     // Read at the time of the look, and no more once the store is gone.
@@ -241,4 +242,69 @@ fn rocksdb_tells_of_itself_only_where_the_setting_asks() {
     assert_eq!(whole_page(&registry)["rocksdb_estimated_keys(storage)"], 6);
     drop(kv);
     assert_eq!(whole_page(&registry)["rocksdb_estimated_keys(storage)"], 6);
+}
+
+#[test]
+fn rows_that_are_applied_are_pending_until_they_are_committed_or_dropped() {
+    let (home, registry) = (Home::new(CommitmentKind::LtHash), Registry::new());
+    let kv = open(&home, &registry).unwrap();
+    commit(&kv, &home, BASE, &changes(BASE, true)).unwrap();
+    let write = |n: u8| RowWrite { key: vec![n], value: Some(vec![n]) };
+
+    // Two accounts of which one changes, three slots, one code, two legacy rows.
+    let before = page(&registry);
+    kv.apply(&changes(BASE + 1, true), &[write(1), write(2)]).unwrap();
+    let applied = page(&registry);
+    let rows = [("account", 1), ("code", 1), ("storage", 3), ("legacy", 2)];
+    let of = |name: &str, sign: i64| rows.map(|(db, rows)| (format!("flatkv_{name}({db})"), sign * rows));
+    let mut first = expected(&[
+        ("flatkv_apply_changesets_latency(true)", 1),
+        ("flatkv_batch_read_old_values_latency(true)", 1),
+    ]);
+    first.extend(of("num_kv_pairs", 1));
+    first.extend(of("pending_writes", 1));
+    assert_eq!(moved(&before, &applied), first);
+
+    // A row that is applied again counts among those applied and not among those pending.
+    kv.apply(&Changeset::default(), &[write(2), write(3)]).unwrap();
+    let again = page(&registry);
+    let second = [
+        ("flatkv_apply_changesets_latency(true)", 1),
+        ("flatkv_batch_read_old_values_latency(true)", 1),
+        ("flatkv_num_kv_pairs(legacy)", 2),
+        ("flatkv_pending_writes(legacy)", 1),
+    ];
+    assert_eq!(moved(&applied, &again), expected(&second));
+
+    // Refused: a sample that failed, and nothing else.
+    let refused = kv.apply(&Changeset::default(), &[RowWrite { key: vec![], value: None }]);
+    assert!(matches!(refused, Err(FlatKvError::LegacyRow { .. })));
+    let after = page(&registry);
+    assert_eq!(moved(&again, &after), expected(&[("flatkv_apply_changesets_latency(false)", 1)]));
+
+    // The commit applies nothing more, and has rows in every data DB.
+    commit(&kv, &home, BASE + 1, &Changeset::default()).unwrap();
+    let committed = page(&registry);
+    let mut third = expected(&[
+        ("flatkv_commit_latency(true)", 1),
+        ("flatkv_batch_read_old_values_latency(true)", 1),
+        ("flatkv_commit_batch_latency(metadata,true)", 1),
+        ("flatkv_current_version()", 1),
+        ("flatkv_pending_writes(legacy)", -3),
+        ("flatkv_pending_writes(account)", -1),
+        ("flatkv_pending_writes(code)", -1),
+        ("flatkv_pending_writes(storage)", -3),
+    ]);
+    third.extend(rows.map(|(db, _)| (format!("flatkv_commit_batch_latency({db},true)"), 1)));
+    assert_eq!(moved(&after, &committed), third);
+
+    kv.apply(&changes(BASE + 2, false), &[]).unwrap();
+    kv.discard();
+    let dropped = page(&registry);
+    let fourth = [
+        ("flatkv_apply_changesets_latency(true)", 1),
+        ("flatkv_num_kv_pairs(account)", 1),
+        ("flatkv_num_kv_pairs(storage)", 3),
+    ];
+    assert_eq!(moved(&committed, &dropped), expected(&fourth));
 }

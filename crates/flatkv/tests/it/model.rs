@@ -4,6 +4,7 @@ use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_trie::TrieAccount;
 use hearth_flatkv::{
     Commit, CommitmentKind, FlatKv, FlatKvError, Fsync, IndexWrite, JoinedTables, Options, RowWrite,
+    StateView,
 };
 use hearth_primitives::{
     Account, AccountChange, Changeset, Height, RootTracker, SlotChange, StateError, StateReader,
@@ -227,6 +228,25 @@ fn change(
 }
 
 impl World {
+    /// Compares everything that a view says in batches of reads.
+    pub fn check_many(&self, view: &StateView, height: Height) {
+        // Not in order, and some twice.
+        let addresses: Vec<_> = (0..ACCOUNTS).rev().chain([3, 3]).map(address).collect();
+        let accounts =
+            addresses.iter().map(|address| self.accounts.get(address).map(|(account, _)| *account));
+        assert_eq!(view.accounts(&addresses).unwrap(), accounts.collect::<Vec<_>>(), "at {height}");
+        let slots = |address: &Address| (0..SLOTS).map(|n| (*address, slot(n))).collect::<Vec<_>>();
+        let slots: Vec<_> = addresses.iter().flat_map(slots).collect();
+        let value = |(address, slot): &(Address, U256)| {
+            let storage = self.accounts.get(address).map(|(_, storage)| storage);
+            storage.and_then(|storage| storage.get(slot)).copied().unwrap_or_default()
+        };
+        assert_eq!(view.slots(&slots).unwrap(), slots.iter().map(value).collect::<Vec<_>>(), "at {height}");
+        let keys: Vec<_> = (0..LEGACY_KEYS).rev().map(legacy_key).collect();
+        let rows = keys.iter().map(|key| self.legacy.get(key).cloned()).collect::<Vec<_>>();
+        assert_eq!(view.legacy_rows(&keys).unwrap(), rows, "at {height}");
+    }
+
     /// The state root from scratch, by alloy.
     pub fn root(&self) -> B256 {
         alloy_trie::root::state_root_unhashed(self.accounts.iter().map(|(address, (account, storage))| {
@@ -410,6 +430,7 @@ pub fn check_from(kv: &Arc<FlatKv>, chain: &[Block], oldest: Height) {
     let kept = &chain[(oldest - BASE) as usize..];
     for block in kept {
         let view = kv.at(block.height).unwrap();
+        block.world.check_many(&view, block.height);
         block.world.check(&view, block.height).unwrap();
         for key in (0..LEGACY_KEYS).map(legacy_key) {
             assert_eq!(
