@@ -1,15 +1,26 @@
-// `npm run test:faults`: the fault suites of littable and of the WAL in full, and one table over them at the end.
+// `npm run test:faults`: the fault suites of littable, of the WAL and of the whole state store in full, and one table over
+// them at the end.
 //
 // Amounts come out of the environment where it has them: HEARTH_FAULT_RUNS (about four power cuts each), HEARTH_FAULT_FLIPS,
-// HEARTH_FAULT_KILLS, and HEARTH_FAULT_FROM, the first seed.
+// HEARTH_FAULT_KILLS, HEARTH_FAULT_FROM, the first seed, and for the state store HEARTH_FLATKV_KILLS, HEARTH_FLATKV_CUTS (24
+// power cuts each), HEARTH_FLATKV_ERRORS (8 failing calls each) and HEARTH_FLATKV_FLIPS.
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
-const AMOUNTS = { HEARTH_FAULT_RUNS: '28000', HEARTH_FAULT_FLIPS: '40000', HEARTH_FAULT_KILLS: '200' }
+const AMOUNTS = {
+  HEARTH_FAULT_RUNS: '28000',
+  HEARTH_FAULT_FLIPS: '40000',
+  HEARTH_FAULT_KILLS: '200',
+  HEARTH_FLATKV_KILLS: '1000',
+  HEARTH_FLATKV_CUTS: '200',
+  HEARTH_FLATKV_ERRORS: '60',
+  HEARTH_FLATKV_FLIPS: '3000',
+}
 const SUITES = [
   ['-p', 'hearth-littable', '--test', 'faults', '--', '--nocapture'],
   ['-p', 'hearth-flatkv', '--lib', 'wal::faults', '--', '--nocapture'],
+  ['-p', 'hearth-flatkv', '--test', 'faults', '--', '--nocapture'],
 ]
 
 /** Runs one suite, shows its output, and gives its status and the rows in it. */
