@@ -1,20 +1,20 @@
 //! `eth_getLogs`: the log index says which blocks may match, then their header blooms, then their receipts.
 
 use super::Answer;
+use super::log_ahead::{self, Ahead, Candidate};
 use crate::{
     LogFilter, NodeError, OpenHome,
     json::{JsonWriter, LogPlace, write_log},
 };
 use alloy_eips::BlockNumberOrTag;
 use alloy_primitives::{Address, B256, Bloom, BloomInput, Log};
-use hearth_ledger::{StoredBlock, log_index::LogQuery};
+use hearth_ledger::log_index::LogQuery;
 use hearth_primitives::Height;
 use std::sync::atomic::Ordering;
 
 pub(super) fn get(home: &OpenHome, filter: &LogFilter) -> Answer {
     let rpc = &home.config().rpc;
     let mut search = Search {
-        home,
         filter,
         found: 0,
         max_logs: rpc.logs_max_results,
@@ -29,19 +29,20 @@ pub(super) fn get(home: &OpenHome, filter: &LogFilter) -> Answer {
                 return Err(NodeError::invalid_params(message));
             }
             let block = home.block_by_hash(&hash)?.ok_or(NodeError::UnknownBlock)?;
-            search.block(&block).map_err(|over| over.told(None))?;
+            search.block(&log_ahead::read(home, filter, block)?).map_err(|over| over.told(None))?;
         }
         None => {
             if let Some((first, last)) = range(home, filter)? {
                 let first = first.max(home.first_block());
                 let query = LogQuery::new(&filter.address, &filter.topics);
-                for height in home.chain().ledger().log_blocks(query, first, last)? {
-                    let height = height?;
+                let heights = home.chain().ledger().log_blocks(query, first, last)?;
+                let mut ahead = Ahead::new(home, filter, heights);
+                while let Some((height, candidate)) = ahead.next()? {
                     if home.stopping().load(Ordering::Relaxed) {
                         return Err(NodeError::Closed);
                     }
-                    if let Some(block) = home.canonical(height)? {
-                        search.block(&block).map_err(|over| over.told(Some((first, height))))?;
+                    if let Some(candidate) = candidate {
+                        search.block(&candidate).map_err(|over| over.told(Some((first, height))))?;
                     }
                 }
             }
@@ -82,7 +83,6 @@ fn range(home: &OpenHome, filter: &LogFilter) -> Result<Option<(Height, Height)>
 }
 
 struct Search<'a> {
-    home: &'a OpenHome,
     filter: &'a LogFilter,
     found: usize,
     /// Most logs of an answer.
@@ -98,14 +98,6 @@ enum Unsearched {
     Logs(usize),
     /// The answer would have more bytes than allowed.
     Bytes(usize),
-    /// The stores failed.
-    Node(NodeError),
-}
-
-impl From<NodeError> for Unsearched {
-    fn from(error: NodeError) -> Self {
-        Self::Node(error)
-    }
 }
 
 impl Unsearched {
@@ -115,7 +107,6 @@ impl Unsearched {
         let over = match self {
             Self::Logs(limit) => format!("query returned more than {limit} results"),
             Self::Bytes(limit) => format!("query returned more than {limit} bytes"),
-            Self::Node(error) => return error,
         };
         let remedy = match range {
             Some((first, full)) if full > first => {
@@ -129,12 +120,10 @@ impl Unsearched {
 }
 
 impl Search<'_> {
-    fn block(&mut self, block: &StoredBlock) -> Result<(), Unsearched> {
+    fn block(&mut self, candidate: &Candidate) -> Result<(), Unsearched> {
+        let Some(stored) = &candidate.receipts else { return Ok(()) };
+        let block = &candidate.block;
         let header = &block.block.header;
-        if !may_match(&header.logs_bloom, self.filter) {
-            return Ok(());
-        }
-        let stored = self.home.receipts_of(block)?;
         let mut log_index = 0;
         for (tx_index, (receipt, tx_hash)) in stored.receipts.iter().zip(&block.tx_hashes).enumerate() {
             let place = LogPlace {
@@ -164,7 +153,7 @@ impl Search<'_> {
 }
 
 /// Whether a block with this bloom can hold a log that the filter wants.
-fn may_match(bloom: &Bloom, filter: &LogFilter) -> bool {
+pub(super) fn may_match(bloom: &Bloom, filter: &LogFilter) -> bool {
     let any = |inputs: &mut dyn Iterator<Item = &[u8]>| {
         let mut empty = true;
         for input in inputs {

@@ -5,6 +5,7 @@ mod blocks;
 mod call_site;
 mod chain;
 mod fees;
+mod log_ahead;
 mod logs;
 pub(crate) mod profile;
 mod proof;
