@@ -11,7 +11,7 @@ use crate::{
 use std::fs;
 
 /// Homes in the quick, the everyday and the full test.
-const HOMES: [u64; 3] = [3, 12, 120];
+const HOMES: [u64; 3] = [3, 6, 100];
 /// Faults of one home.
 const FAULTS: u64 = 8;
 /// Steps of a child that meets no fault.
@@ -85,7 +85,7 @@ fn live(seed: u64) -> Tally {
 
 #[test]
 fn failing_calls_lose_nothing_acknowledged() {
-    let homes = amount("HEARTH_FAULT_ERRORS", HOMES);
+    let homes = amount("HEARTH_FLATKV_ERRORS", HOMES);
     let (mut kinds, mut findings) = ([Counts::default(); 3], Vec::new());
     for tally in run_all(seeds(homes), live) {
         for (sum, more) in kinds.iter_mut().zip(tally.kinds) {

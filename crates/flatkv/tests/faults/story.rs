@@ -57,7 +57,7 @@ impl Setup {
             1 => Fsync::Interval(Duration::from_millis(3)),
             _ => Fsync::Block,
         };
-        let history_blocks = [0, 20][random.below(2) as usize];
+        let history_blocks = [0, 12, 20][random.below(3) as usize];
         let snapshot_interval_blocks = [0, 24][random.below(2) as usize];
         Self { kind, fsync, history_blocks, snapshot_interval_blocks, flush_every: 10 + random.below(20) }
     }
@@ -122,14 +122,14 @@ impl Story {
     pub fn next(&self) -> Step {
         let mut random = self.random();
         let Some(top) = self.chain.last() else { return Step::Commit };
-        let lowest = self.oldest.max(top.height.saturating_sub(1 + random.below(6)));
+        let lowest = self.oldest.max(top.height.saturating_sub(1 + random.below(3)));
         match random.below(1000) {
             _ if self.chain.len() < 4 => Step::Commit,
-            0..80 if lowest < top.height => Step::Unwind(lowest),
-            80..83 if lowest < top.height => Step::Rollback(lowest, random.below(3) > 0),
-            83..86 => Step::Transfer(self.steps),
-            86..96 => Step::Snapshot,
-            100..250 => Step::Apply,
+            0..150 if lowest < top.height => Step::Unwind(lowest),
+            150..153 if lowest < top.height => Step::Rollback(lowest, random.below(3) > 0),
+            153..156 => Step::Transfer(self.steps),
+            156..166 => Step::Snapshot,
+            200..350 => Step::Apply,
             draw if draw % self.setup.flush_every == 0 => Step::Flush,
             _ => Step::Commit,
         }

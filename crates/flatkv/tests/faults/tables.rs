@@ -9,7 +9,10 @@ use std::{
     io,
     os::unix::fs::FileExt,
     path::Path,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
 };
 
 const RECORD_BYTES: u64 = 48;
@@ -17,6 +20,9 @@ const RECORD_BYTES: u64 = 48;
 /// Blocks by height and hash, in the order in which they were appended.
 pub struct FileTables {
     file: File,
+    /// Bytes from the start that are sound records. Behind a bad record nothing counts: of what was not synced a later
+    /// sector may be on the disk and an earlier one not.
+    sound: AtomicU64,
 }
 
 fn record(height: Height, hash: &B256) -> [u8; RECORD_BYTES as usize] {
@@ -31,6 +37,12 @@ fn record(height: Height, hash: &B256) -> [u8; RECORD_BYTES as usize] {
     record
 }
 
+/// Reads a sound record.
+fn parse(bytes: &[u8]) -> Option<(Height, B256)> {
+    let (height, hash) = (Height::from_be_bytes(*bytes.first_chunk()?), B256::from_slice(&bytes[8..40]));
+    (record(height, &hash) == bytes).then_some((height, hash))
+}
+
 impl FileTables {
     /// Opens or makes the table of a home; its name is durable then.
     pub fn open(home: &Path) -> io::Result<Arc<Self>> {
@@ -40,7 +52,10 @@ impl FileTables {
         if let Some(above) = home.parent() {
             File::open(above)?.sync_all()?;
         }
-        Ok(Arc::new(Self { file }))
+        let bytes = fs::read(&path)?;
+        let sound =
+            bytes.chunks_exact(RECORD_BYTES as usize).take_while(|bytes| parse(bytes).is_some()).count();
+        Ok(Arc::new(Self { file, sound: AtomicU64::new(sound as u64 * RECORD_BYTES) }))
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -54,29 +69,14 @@ impl FileTables {
             let _ = self.file.set_len(end);
             return Err(error);
         }
+        self.sound.store(end + RECORD_BYTES, SeqCst);
         Ok(vec![end + RECORD_BYTES])
     }
 
     /// The sound records of a home's table.
     pub fn blocks(home: &Path) -> HashSet<(Height, B256)> {
         let bytes = fs::read(home.join("table")).unwrap_or_default();
-        let records = bytes.chunks_exact(RECORD_BYTES as usize);
-        let read = |bytes: &[u8]| {
-            let height = Height::from_be_bytes(bytes[..8].try_into().unwrap());
-            let hash = B256::from_slice(&bytes[8..40]);
-            (record(height, &hash) == bytes).then_some((height, hash))
-        };
-        records.filter_map(read).collect()
-    }
-
-    fn is_sound(&self, position: u64) -> bool {
-        let Some(start) = position.checked_sub(RECORD_BYTES) else { return position == 0 };
-        let mut bytes = [0; RECORD_BYTES as usize];
-        if !position.is_multiple_of(RECORD_BYTES) || self.file.read_exact_at(&mut bytes, start).is_err() {
-            return false;
-        }
-        let height = Height::from_be_bytes(bytes[..8].try_into().unwrap());
-        record(height, &B256::from_slice(&bytes[8..40])) == bytes
+        bytes.chunks_exact(RECORD_BYTES as usize).filter_map(parse).collect()
     }
 }
 
@@ -86,13 +86,15 @@ fn failed(error: io::Error) -> StateError {
 
 impl JoinedTables for FileTables {
     fn verify(&self, positions: &[u64]) -> bool {
-        positions.iter().all(|position| self.is_sound(*position))
+        let sound = self.sound.load(SeqCst);
+        positions.iter().all(|position| position.is_multiple_of(RECORD_BYTES) && *position <= sound)
     }
 
     fn cut(&self, positions: &[u64]) -> Result<(), StateError> {
         let keep = positions.first().copied().unwrap_or(0);
         if self.len().map_err(failed)? > keep {
             self.file.set_len(keep).map_err(failed)?;
+            self.sound.fetch_min(keep, SeqCst);
         }
         Ok(())
     }
