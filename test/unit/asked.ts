@@ -2,7 +2,16 @@ import { RpcError } from '../../ts/rpc/errors.ts'
 import { METHODS } from '../../ts/rpc/table.ts'
 import { fakeCore, PLAIN_RULES } from './fake-core.ts'
 
-const REPLIES = { intermediateRoots: '[]', storageRangeAt: '{}', getBadBlocks: '[]', traceStateAccess: '{}', getProof: '{}' }
+const REPLIES = {
+  intermediateRoots: '[]',
+  storageRangeAt: '{}',
+  getBadBlocks: '[]',
+  traceStateAccess: '{}',
+  getProof: '{}',
+  simulateV1: '[]',
+  getStorageValues: '{}',
+  createAccessList: '{}',
+}
 
 /** What a method asks of the core, or what it refuses with. */
 export async function asked(name: string, ...params: unknown[]): Promise<unknown> {

@@ -10,7 +10,7 @@ const PROMISED = {
   eth: `blockNumber chainId syncing gasPrice maxPriorityFeePerGas feeHistory baseFee blobBaseFee getBalance getCode getProof getStorageAt
     getTransactionCount getBlockByHash getBlockByNumber getBlockTransactionCountByHash getBlockTransactionCountByNumber getBlockReceipts
     getTransactionByHash getTransactionByBlockHashAndIndex getTransactionByBlockNumberAndIndex getTransactionReceipt getLogs call
-    estimateGas sendRawTransaction simulateV1`,
+    estimateGas sendRawTransaction simulateV1 createAccessList getStorageValues config capabilities`,
   net: 'version',
   web3: 'clientVersion',
   debug: `getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash traceBlock traceCall

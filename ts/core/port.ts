@@ -26,6 +26,7 @@ export interface Operations {
   getBalance: { address: Hex; block: BlockRef | undefined }
   getCode: { address: Hex; block: BlockRef | undefined }
   getStorageAt: { address: Hex; slot: Hex; block: BlockRef | undefined }
+  getStorageValues: { requests: JsonObject; block: BlockRef | undefined }
   getProof: { address: Hex; slots: readonly ProofSlot[]; block: BlockRef }
   getTransactionCount: { address: Hex; block: BlockRef | undefined }
   getBlockByNumber: { block: BlockNumber; full: boolean }
@@ -40,6 +41,9 @@ export interface Operations {
   getLogs: { filter: JsonObject }
   call: CallArguments
   estimateGas: CallArguments
+  createAccessList: { transaction: JsonObject; block: BlockRef | undefined; stateOverrides: JsonObject | undefined }
+  config: undefined
+  capabilities: undefined
   simulateV1: { options: JsonObject; block: BlockRef | undefined }
   sendRawTransaction: { transaction: Hex }
   getRawBlock: { block: BlockRef }

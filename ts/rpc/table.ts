@@ -23,7 +23,10 @@ import { baseFee } from './methods/eth/baseFee.ts'
 import { blobBaseFee } from './methods/eth/blobBaseFee.ts'
 import { blockNumber } from './methods/eth/blockNumber.ts'
 import { call } from './methods/eth/call.ts'
+import { capabilities } from './methods/eth/capabilities.ts'
 import { chainId } from './methods/eth/chainId.ts'
+import { config } from './methods/eth/config.ts'
+import { createAccessList } from './methods/eth/createAccessList.ts'
 import { estimateGas } from './methods/eth/estimateGas.ts'
 import { feeHistory } from './methods/eth/feeHistory.ts'
 import { gasPrice } from './methods/eth/gasPrice.ts'
@@ -37,6 +40,7 @@ import { getCode } from './methods/eth/getCode.ts'
 import { getLogs } from './methods/eth/getLogs.ts'
 import { getProof } from './methods/eth/getProof.ts'
 import { getStorageAt } from './methods/eth/getStorageAt.ts'
+import { getStorageValues } from './methods/eth/getStorageValues.ts'
 import { getTransactionByBlockHashAndIndex } from './methods/eth/getTransactionByBlockHashAndIndex.ts'
 import { getTransactionByBlockNumberAndIndex } from './methods/eth/getTransactionByBlockNumberAndIndex.ts'
 import { getTransactionByHash } from './methods/eth/getTransactionByHash.ts'
@@ -56,7 +60,10 @@ export const METHODS: readonly Method[] = [
   blobBaseFee,
   blockNumber,
   call,
+  capabilities,
   chainId,
+  config,
+  createAccessList,
   estimateGas,
   feeHistory,
   gasPrice,
@@ -70,6 +77,7 @@ export const METHODS: readonly Method[] = [
   getLogs,
   getProof,
   getStorageAt,
+  getStorageValues,
   getTransactionByBlockHashAndIndex,
   getTransactionByBlockNumberAndIndex,
   getTransactionByHash,

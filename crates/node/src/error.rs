@@ -149,6 +149,12 @@ pub enum NodeError {
         /// The limit, named with its value.
         message: String,
     },
+    /// A request outside a limit that execution-apis has a code for.
+    #[error("{message}")]
+    ClientLimit {
+        /// The limit, named with its value.
+        message: String,
+    },
     /// A request that reads but cannot be served: a tracer that does not exist, a percentile out of order.
     #[error("{message}")]
     Unsupported {
@@ -262,6 +268,7 @@ impl NodeError {
             Self::Simulation(error) => error.kind(),
             Self::InvalidParams { .. } => "invalid_params",
             Self::LimitExceeded { .. } => "limit_exceeded",
+            Self::ClientLimit { .. } => "client_limit",
             Self::Unsupported { .. } => "unsupported",
             Self::Pool(_) => "transaction_rejected",
             Self::TransactionDecode { .. } => "transaction_decode",

@@ -4,6 +4,7 @@ use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use hearth_evm::{BlockOverrides, CallRequest, SimulateRequest, StateOverrides};
 use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
 
 /// A block by tag (`"latest"`), number (`"0x1b"`), hash (32 bytes), `{"blockNumber":…}` or
 /// `{"blockHash":…,"requireCanonical":…}` (EIP-1898).
@@ -64,6 +65,14 @@ pub enum Request {
         address: Address,
         /// Slot.
         slot: U256,
+        /// State after this block; the head where absent.
+        #[serde(default)]
+        block: Option<BlockRef>,
+    },
+    /// Slots of several accounts.
+    GetStorageValues {
+        /// Slots by account.
+        requests: BTreeMap<Address, Vec<B256>>,
         /// State after this block; the head where absent.
         #[serde(default)]
         block: Option<BlockRef>,
@@ -173,6 +182,21 @@ pub enum Request {
         #[serde(default)]
         block_overrides: Option<BlockOverrides>,
     },
+    /// Accounts and slots that a transaction touches.
+    CreateAccessList {
+        /// What to send.
+        transaction: CallRequest,
+        /// State and environment of this block; the head where absent.
+        #[serde(default)]
+        block: Option<BlockRef>,
+        /// State to pretend.
+        #[serde(default)]
+        state_overrides: Option<StateOverrides>,
+    },
+    /// Rules in force and scheduled.
+    Config,
+    /// How far back this node reaches.
+    Capabilities,
     /// Blocks of calls on top of a block.
     SimulateV1 {
         /// The blocks, and how they are built.
@@ -245,7 +269,9 @@ impl Request {
             self,
             Self::Call { .. }
                 | Self::EstimateGas { .. }
+                | Self::CreateAccessList { .. }
                 | Self::SimulateV1 { .. }
+                | Self::GetStorageValues { .. }
                 | Self::GetLogs { .. }
                 | Self::FeeHistory { .. }
                 | Self::GetProof { .. }

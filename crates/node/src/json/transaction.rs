@@ -101,7 +101,8 @@ fn write_place(w: &mut JsonWriter, inclusion: Option<&Inclusion<'_>>) {
     }
 }
 
-fn write_access_list(w: &mut JsonWriter, list: &AccessList) {
+/// Writes the member `accessList` into an open object.
+pub fn write_access_list(w: &mut JsonWriter, list: &AccessList) {
     w.key("accessList").begin_array();
     for item in &list.0 {
         w.begin_object().key("address").address(&item.address);

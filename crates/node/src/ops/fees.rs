@@ -35,7 +35,8 @@ pub(crate) struct TipOracle {
 }
 
 impl TipOracle {
-    fn suggest(&self, home: &OpenHome) -> Result<u128, NodeError> {
+    /// Tip to suggest, in wei.
+    pub(super) fn suggest(&self, home: &OpenHome) -> Result<u128, NodeError> {
         let head = home.head()?;
         let last = *self.last.lock();
         let start = match last {

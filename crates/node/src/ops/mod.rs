@@ -1,9 +1,11 @@
 //! One small function an operation: typed arguments in, JSON bytes out.
 
+mod access_list;
 pub(crate) mod bad_blocks;
 mod blocks;
 mod call_site;
 mod chain;
+mod config;
 mod fees;
 mod log_ahead;
 mod logs;
@@ -47,6 +49,7 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
         Request::GetBalance { address, block } => state::balance(home, &address, block),
         Request::GetCode { address, block } => state::code(home, &address, block),
         Request::GetStorageAt { address, slot, block } => state::storage_at(home, &address, &slot, block),
+        Request::GetStorageValues { requests, block } => state::storage_values(home, &requests, block),
         Request::GetProof { address, slots, block } => proof::of_account(home, &address, &slots, block),
         Request::GetTransactionCount { address, block } => state::transaction_count(home, &address, block),
         Request::GetBlockByNumber { block, full } => blocks::by_number(home, block, full),
@@ -71,6 +74,11 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
         Request::EstimateGas { transaction, block, state_overrides, block_overrides } => {
             simulate::estimate_gas(home, &Simulated { transaction, block, state_overrides, block_overrides })
         }
+        Request::CreateAccessList { transaction, block, state_overrides } => {
+            access_list::create(home, &transaction, block, state_overrides.as_ref())
+        }
+        Request::Config => config::of_forks(home),
+        Request::Capabilities => config::capabilities(home),
         Request::SimulateV1 { options, block } => simulate_blocks::v1(home, &options, block),
         Request::SendRawTransaction { transaction } => send::raw_transaction(home, &transaction),
         Request::GetRawBlock { block } => raw::block(home, block),

@@ -17,7 +17,7 @@ pub(super) struct Simulated {
 }
 
 pub(super) fn call(home: &OpenHome, asked: &Simulated) -> Answer {
-    let outcome = at_site(home, asked, |site, limits| {
+    let outcome = at_site(home, asked.block, |site, limits| {
         let (state, block) = (asked.state_overrides.as_ref(), asked.block_overrides.as_ref());
         run_call(site, &asked.transaction, state, block, &limits)?.into_output()
     })?;
@@ -27,18 +27,19 @@ pub(super) fn call(home: &OpenHome, asked: &Simulated) -> Answer {
 }
 
 pub(super) fn estimate_gas(home: &OpenHome, asked: &Simulated) -> Answer {
-    quantity(at_site(home, asked, |site, limits| {
+    quantity(at_site(home, asked.block, |site, limits| {
         let (state, block) = (asked.state_overrides.as_ref(), asked.block_overrides.as_ref());
         run_estimate(site, &asked.transaction, state, block, &limits)
     })?)
 }
 
-fn at_site<T>(
+/// Runs something on the state after a block.
+pub(super) fn at_site<T>(
     home: &OpenHome,
-    asked: &Simulated,
+    block: Option<BlockRef>,
     run: impl FnOnce(CallSite<'_>, CallLimits<'_>) -> Result<T, CallError>,
 ) -> Result<T, NodeError> {
-    let (state, block) = home.state_at(asked.block)?;
+    let (state, block) = home.state_at(block)?;
     let chain = home.chain();
     let hashes = chain.ledger().as_ref();
     let site = CallSite { spec: chain.spec(), header: &block.block.header, state: &state, hashes };

@@ -1,10 +1,16 @@
 //! Reads of accounts and storage.
 
 use super::{Answer, quantity, short};
-use crate::{BlockRef, OpenHome, json::JsonWriter};
+use crate::{BlockRef, NodeError, OpenHome, json::JsonWriter};
 use alloy_eips::{BlockId, BlockNumberOrTag};
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, B256, U256};
 use hearth_primitives::StateReader;
+use std::collections::BTreeMap;
+
+/// Most slots of one `eth_getStorageValues` (go-ethereum's limit).
+const MAX_STORAGE_VALUES: usize = 1_024;
+/// Bytes of a word in JSON.
+const WORD_BYTES: usize = 70;
 
 pub(super) fn balance(home: &OpenHome, address: &Address, block: Option<BlockRef>) -> Answer {
     let (state, _) = home.state_at(block)?;
@@ -27,6 +33,34 @@ pub(super) fn storage_at(home: &OpenHome, address: &Address, slot: &U256, block:
     let (state, _) = home.state_at(block)?;
     let value = state.storage(address, slot)?;
     short(|w| w.bytes(&value.to_be_bytes::<32>()))
+}
+
+/// Slots of several accounts, by account.
+pub(super) fn storage_values(
+    home: &OpenHome,
+    requests: &BTreeMap<Address, Vec<B256>>,
+    block: Option<BlockRef>,
+) -> Answer {
+    let count: usize = requests.values().map(Vec::len).sum();
+    if count == 0 {
+        return Err(NodeError::invalid_params("empty request"));
+    }
+    if count > MAX_STORAGE_VALUES {
+        return Err(NodeError::ClientLimit { message: format!("too many slots (max {MAX_STORAGE_VALUES})") });
+    }
+    let (state, _) = home.state_at(block)?;
+    let mut writer = JsonWriter::with_capacity(count * WORD_BYTES + requests.len() * WORD_BYTES);
+    writer.begin_object();
+    for (address, slots) in requests {
+        writer.address_key(address).begin_array();
+        for slot in slots {
+            let value = state.storage(address, &(*slot).into())?;
+            writer.bytes(&value.to_be_bytes::<32>());
+        }
+        writer.end_array();
+    }
+    writer.end_object();
+    Ok(writer.into_bytes())
 }
 
 pub(super) fn transaction_count(home: &OpenHome, address: &Address, block: Option<BlockRef>) -> Answer {
