@@ -6,6 +6,8 @@
 
 #![allow(missing_docs)]
 
+// Benches of other crates use more of it.
+#[allow(dead_code)]
 mod harness;
 mod keeping;
 mod noise;

@@ -123,6 +123,10 @@ impl Side for Rocks {
         Ok(self.db.put_opt(key, value, &self.write)?)
     }
     fn sync(&mut self) -> Fallible<()> {
-        Ok(if self.log { self.db.flush_wal(true)? } else { self.db.flush()? })
+        match self.log {
+            true => self.db.flush_wal(true)?,
+            false => self.db.flush()?,
+        }
+        Ok(())
     }
 }
