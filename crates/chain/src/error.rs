@@ -82,6 +82,17 @@ pub enum ChainError {
         /// Why.
         why: String,
     },
+    /// A home whose ledger lies in folders that a backup does not follow.
+    #[error(
+        "the ledger of {home} lies in {roots} folders beside its own: move it together with `hearth db rebase` before a backup",
+        home = home.display()
+    )]
+    LedgerElsewhere {
+        /// The home.
+        home: PathBuf,
+        /// Folders beside its own.
+        roots: usize,
+    },
     /// A home that must be new has a chain.
     #[error("{home} has a chain already: give a new home", home = home.display())]
     HomeNotEmpty {

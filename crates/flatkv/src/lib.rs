@@ -37,6 +37,8 @@ pub mod planted;
 #[cfg(not(feature = "planted"))]
 mod planted;
 mod prune;
+#[cfg(test)]
+mod publish_faults;
 mod readonly;
 mod repair;
 mod rollback;

@@ -119,7 +119,7 @@ fn snapshots(options: &Options, scan: &Scan) -> Result<Snapshots, FlatKvError> {
     let kept = snapshot::list(&*options.disk, &dir)?;
     let newest = kept.last().map_or(0, |newest| newest.wal_sequence);
     let behind = scan.records.iter().rev().take_while(|found| found.number > newest);
-    let wal_bytes = behind.map(Found::bytes).sum();
+    let wal_bytes = behind.map(Found::bytes).sum::<u64>() + scan.older_bytes(newest)?;
     Ok(Snapshots::new(options.clone(), kept, wal_bytes))
 }
 

@@ -116,6 +116,7 @@ impl FlatKv {
         let (syncer, keeper) = (Syncer::start(&core)?, Keeper::start(&core)?);
         let pruner = Pruner::start(&core)?;
         core.tell_version();
+        core.tell_snapshot();
         if let Some(registry) = internals {
             crate::internals::register(&registry, &core.db);
         }

@@ -61,7 +61,7 @@ fn name(snapshot: &Snapshot) -> String {
 }
 
 /// An empty folder for a snapshot to be made in.
-pub(super) fn begin(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, FlatKvError> {
+pub(crate) fn begin(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, FlatKvError> {
     disk.create_dir_all(dir).map_err(FlatKvError::io(dir))?;
     let making = dir.join(MAKING);
     remove_tree(disk, &making)?;
@@ -70,7 +70,7 @@ pub(super) fn begin(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, FlatKvError>
 }
 
 /// Gives a snapshot that was made its name, once all of it is on disk. Returns it with its folder.
-pub(super) fn publish(disk: &dyn Disk, making: &Path, snapshot: Snapshot) -> Result<Snapshot, FlatKvError> {
+pub(crate) fn publish(disk: &dyn Disk, making: &Path, snapshot: Snapshot) -> Result<Snapshot, FlatKvError> {
     snapshot.write(disk, making)?;
     sync_tree(disk, making)?;
     let dir = making.with_file_name(name(&snapshot));
@@ -79,7 +79,7 @@ pub(super) fn publish(disk: &dyn Disk, making: &Path, snapshot: Snapshot) -> Res
 }
 
 /// Deletes a snapshot: first its name, then what was in it.
-pub(super) fn remove(disk: &dyn Disk, snapshot: &Snapshot) -> Result<(), FlatKvError> {
+pub(crate) fn remove(disk: &dyn Disk, snapshot: &Snapshot) -> Result<(), FlatKvError> {
     let removing = snapshot.dir.with_file_name(format!("{REMOVING}{}", name(snapshot)));
     move_to(disk, &snapshot.dir, &removing)?;
     remove_tree(disk, &removing)?;

@@ -4,7 +4,7 @@
 //! `<state>/snapshots/<height>-<WAL record>/` holds the database in `db/` and its description in `snapshot`. The folder
 //! gets its name when all of it is on disk, and loses it before anything of it is deleted.
 
-mod folder;
+pub(crate) mod folder;
 mod keeper;
 mod manifest;
 mod take;

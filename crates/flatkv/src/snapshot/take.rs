@@ -78,8 +78,9 @@ impl Core {
             return Ok(there.clone());
         }
         let snapshot = folder::publish(disk, &making, snapshot)?;
-        self.metrics.current_snapshot_height.set_unsigned(snapshot.height);
         kept.push(snapshot.clone());
+        drop(kept);
+        self.tell_snapshot();
         Ok(snapshot)
     }
 
@@ -98,6 +99,12 @@ impl Core {
         }
     }
 
+    /// Tells the metrics which height the newest snapshot has.
+    pub(crate) fn tell_snapshot(&self) {
+        let height = self.newest_snapshot().map_or(0, |newest| newest.height);
+        self.metrics.current_snapshot_height.set_unsigned(height);
+    }
+
     /// Deletes the snapshots above a height.
     pub(crate) fn drop_snapshots_above(&self, height: Height) -> Result<(), FlatKvError> {
         let mut kept = self.snapshots.kept.lock();
@@ -105,6 +112,8 @@ impl Core {
             folder::remove(&**self.snapshots.disk(), &kept[at])?;
             kept.remove(at);
         }
+        drop(kept);
+        self.tell_snapshot();
         Ok(())
     }
 

@@ -42,6 +42,9 @@ pub(crate) struct Scan {
     flushed: u64,
     /// Segments that an older pruning left behind, below a gap.
     stale: Vec<PathBuf>,
+    /// Segments below that with the last flushed record, by their first record. They are not read: only who begins at a
+    /// snapshot needs them, and reads them then.
+    older: Vec<(u64, PathBuf)>,
     segments: Vec<(PathBuf, Option<SegmentHeader>)>,
     /// Sound records, numbered without gaps.
     pub(crate) records: Vec<Found>,
@@ -53,9 +56,13 @@ impl Scan {
     /// did not keep to the removal of an older segment, that one comes back alone.
     pub(crate) fn read(disk: &Arc<dyn Disk>, dir: &Path, flushed: u64) -> Result<Self, FlatKvError> {
         let (stale, segments, records) = (Vec::new(), Vec::new(), Vec::new());
-        let mut scan = Self { disk: disk.clone(), dir: dir.to_owned(), flushed, stale, segments, records };
+        let mut older = list(&**disk, dir)?;
+        let needed = older.partition_point(|(first, _)| *first <= flushed).saturating_sub(1);
+        let read = older.split_off(needed);
+        let mut scan =
+            Self { disk: disk.clone(), dir: dir.to_owned(), flushed, stale, older, segments, records };
         let mut torn: Option<(PathBuf, u64)> = None;
-        for (first, path) in list(&**disk, dir)? {
+        for (first, path) in read {
             let bytes = disk.read(&path).map_err(FlatKvError::io(&path))?;
             let header = SegmentHeader::from_bytes(&bytes);
             let damaged = |path: &Path, offset, what: &str| {
@@ -79,6 +86,7 @@ impl Scan {
             }
             let expected = scan.records.last().map_or(header.first, |found| found.number + 1);
             if first == header.first && expected < first && first <= flushed.saturating_add(1) {
+                scan.stale.extend(scan.older.drain(..).map(|(_, path)| path));
                 scan.stale.extend(scan.segments.drain(..).map(|(path, _)| path));
                 scan.records.clear();
             } else if header.first != expected || first != expected {
@@ -125,6 +133,12 @@ impl Scan {
             }
         }
         Ok(None)
+    }
+
+    /// Bytes of the segments that were not read and begin behind a record.
+    pub(crate) fn older_bytes(&self, behind: u64) -> Result<u64, FlatKvError> {
+        let behind = self.older.iter().filter(|(first, _)| *first > behind);
+        behind.map(|(_, path)| Ok(self.disk.metadata(path).map_err(FlatKvError::io(path))?.len)).sum()
     }
 
     /// Drops everything behind the record at this place of `records`, or everything; a torn tail goes too.
@@ -189,6 +203,7 @@ impl Scan {
         let open = self.segments.last().and_then(|(_, header)| *header).zip(self.records.last());
         let open = open.map(|(header, last)| (header, (last.offset + last.len) as u64));
         let segments = self.segments.into_iter().filter_map(|(path, header)| Some((header?.first, path)));
+        let segments = self.older.into_iter().chain(segments);
         End { disk: self.disk, dir: self.dir, segments: segments.collect(), open, next }
     }
 }

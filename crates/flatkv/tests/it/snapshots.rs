@@ -4,7 +4,9 @@ use crate::{
     model::{BASE, Block, Home, Random},
     steps::{StopDisk, stride},
 };
-use hearth_flatkv::{CommitmentKind, FlatKv, FlatKvError, Options, Snapshot, list_snapshots};
+use hearth_flatkv::{
+    CommitmentKind, FlatKv, FlatKvError, JoinedTables, Options, Snapshot, list_snapshots, roll_back,
+};
 use hearth_primitives::{Height, StateError};
 use std::{
     fs,
@@ -213,4 +215,36 @@ fn whatever_step_a_snapshot_stops_at_it_is_whole_or_not_there() {
         stops += stride(stops);
     }
     assert!(stops > 20 && published > 0, "{stops} stops, {published} of them behind the publishing");
+}
+
+#[test]
+fn an_opening_does_not_read_the_log_that_only_snapshots_need_and_who_needs_it_finds_its_damage() {
+    let home = Home::new(CommitmentKind::Mpt);
+    let options = Options { wal_max_bytes: 1 << 30, ..home.options() };
+    let tables: Arc<dyn JoinedTables> = home.tables.clone();
+    let (mut chain, mut random) = (Vec::new(), Random(33));
+    {
+        let kv = FlatKv::open(options.clone(), home.tables.clone()).unwrap();
+        grow(&kv, &home, &mut chain, 12, &mut random);
+        kv.snapshot().unwrap();
+        grow(&kv, &home, &mut chain, 120, &mut random);
+        kv.close().unwrap();
+    }
+    let segments = home.segments();
+    assert!(segments.len() > 10, "{} segments", segments.len());
+    let middle = &segments[segments.len() / 2];
+    let sound = fs::read(middle).unwrap();
+    let mut spoilt = sound.clone();
+    spoilt[100] ^= 1;
+    fs::write(middle, &spoilt).unwrap();
+    let kv = FlatKv::open(options.clone(), home.tables.clone()).unwrap();
+    crate::model::check(&kv, &chain, CommitmentKind::Mpt);
+    assert_eq!(home.segments(), segments, "none is gone while the snapshot needs them");
+    drop(kv);
+    let refused = roll_back(&options, &tables, 100, true).unwrap_err();
+    assert!(matches!(refused, FlatKvError::WalDamaged { .. }), "{refused}");
+    fs::write(middle, &sound).unwrap();
+    assert_eq!(roll_back(&options, &tables, 100, true).unwrap().height, 100);
+    chain.truncate((100 - BASE + 1) as usize);
+    crate::model::check(&home.open().unwrap(), &chain, CommitmentKind::Mpt);
 }
