@@ -233,6 +233,12 @@ pub enum FlatKvError {
         /// What is wrong with it.
         why: String,
     },
+    /// Neither database nor log are there, but the tables joined to them hold something.
+    #[error("the state store in {dir} is gone, but not what its tables hold; run `hearth db repair`")]
+    Gone {
+        /// Folder of the state.
+        dir: PathBuf,
+    },
     /// A repair that loses blocks and was not told that it may. Nothing was changed.
     #[error(
         "the log has a bad record before record {first}: records {first} to {last} cannot be used and blocks {from} to {to} would be lost; run `hearth db repair --yes` to give them up"

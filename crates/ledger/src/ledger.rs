@@ -8,7 +8,7 @@ use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
 use alloy_primitives::{Address, B256, U256};
 use alloy_rlp::{Decodable, Encodable};
 use hearth_flatkv::{FlatKv, IndexWrite, JoinedTables};
-use hearth_littable::{Group, Table};
+use hearth_littable::{Direction, Group, Table};
 use hearth_metrics::Registry;
 use hearth_primitives::{Block, BlockHashes, Header, Height, Receipt, StateError};
 use std::path::Path;
@@ -177,6 +177,16 @@ impl Ledger {
         put(&self.tables.receipts, block.header.number, hash, &receipts::encode(receipts, senders))?;
         // The commit that names these rows must not outlive them.
         self.tables.drain()
+    }
+
+    /// Hash of the block that was appended last and reads, of any branch; `None` in an empty ledger.
+    ///
+    /// # Errors
+    /// [`LedgerError::Table`].
+    pub fn newest_block(&self) -> Result<Option<B256>, LedgerError> {
+        // A damaged record is passed: the one before it is the newest that can be used.
+        let mut rows = self.tables.blocks.iter(Direction::Reverse)?.filter_map(Result::ok);
+        Ok(rows.find_map(|row| B256::try_from(row.key.get(size_of::<Height>()..)?).ok()))
     }
 
     /// A block's rows as they lie in the tables; [`Ledger::append_rows`] takes them.

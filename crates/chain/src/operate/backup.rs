@@ -153,14 +153,9 @@ impl<'a> Work<'a> {
         let (paths, database) = (self.paths, self.snapshot.database());
         self.progress.total =
             [&database, &paths.wal(), &paths.ledger()].into_iter().map(|dir| bytes_in(dir)).sum();
-        for (from, to) in [
-            (paths.chain(), copy.chain()),
-            (paths.genesis(), copy.genesis()),
-            (paths.format(), copy.format()),
-        ] {
-            if from.exists() {
-                self.copy(&from, &to)?;
-            }
+        self.folder(&paths.config(), &copy.config(), usize::MAX)?;
+        if paths.format().exists() {
+            self.copy(&paths.format(), &copy.format())?;
         }
         self.state(&database, &copy.state().join("db"))?;
         self.log(&paths.wal(), &copy.wal())?;

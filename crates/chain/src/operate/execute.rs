@@ -38,7 +38,12 @@ impl Again {
             working: Mutex::default(),
         };
         chain.init_genesis(&genesis, &block, base_hash)?;
-        let done = chain.execute_to(last.map_or(base_hash, |head| head.hash), base_hash);
+        let target = match last {
+            Some(head) => head.hash,
+            // Without a log the block that came last is the best that is known of the head.
+            None => chain.ledger.newest_block()?.unwrap_or(base_hash),
+        };
+        let done = chain.execute_to(target, base_hash);
         // The ledger's own threads end before the store is closed.
         chain.ledger.close();
         done

@@ -101,7 +101,9 @@ impl Repair<'_> {
 
     /// The last head that the log tells of.
     fn last_head(&self) -> Result<Option<Head>, FlatKvError> {
-        let records = salvage(&*self.options.disk, &self.options.wal_dir)?;
+        let (disk, dir) = (&*self.options.disk, &self.options.wal_dir);
+        disk.create_dir_all(dir).map_err(FlatKvError::io(dir))?;
+        let records = salvage(disk, dir)?;
         Ok(records.last().map(|record| record.head.head))
     }
 

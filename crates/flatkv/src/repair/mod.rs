@@ -10,8 +10,10 @@ mod log;
 
 use crate::{
     Finding, FlatKv, FlatKvError, Head, JoinedTables, Options, VerifyReport, Watch,
+    files::exists,
     intent::{self, Intent, Moves},
-    open::LOCK_FILE,
+    open::{LOCK_FILE, ROCKS_DIR},
+    wal::salvage::salvage,
 };
 use hearth_primitives::Height;
 use std::{path::PathBuf, sync::Arc};
@@ -113,7 +115,9 @@ impl Repair<'_> {
                 Err(error) => Some(error),
             };
             report.problems.extend(problem.as_ref().map(FlatKvError::to_string));
-            let _lock = self.options.disk.lock(&self.options.dir.join(LOCK_FILE))?;
+            let (disk, dir) = (&self.options.disk, &self.options.dir);
+            disk.create_dir_all(dir).map_err(FlatKvError::io(dir))?;
+            let _lock = disk.lock(&dir.join(LOCK_FILE))?;
             match problem {
                 Some(FlatKvError::WalDamaged { .. } | FlatKvError::WalTruncated { .. }) => {
                     self.mend_log(&mut report)?;
@@ -133,6 +137,10 @@ impl Repair<'_> {
         &self,
         watch: Watch<'_>,
     ) -> Result<Result<(Option<Head>, Option<VerifyReport>), FlatKvError>, FlatKvError> {
+        if self.is_gone()? {
+            let dir = self.options.dir.clone();
+            return Ok(Err(FlatKvError::Gone { dir }));
+        }
         let kv = match FlatKv::open(self.options.clone(), self.tables.clone()) {
             Ok(kv) => kv,
             Err(
@@ -155,6 +163,18 @@ impl Repair<'_> {
             closed?;
         }
         Ok(Ok((head, found)))
+    }
+
+    /// Whether there is neither database nor log, but tables that hold something: opening would take the store for a new
+    /// one and cut them to nothing.
+    fn is_gone(&self) -> Result<bool, FlatKvError> {
+        let Options { disk, dir, wal_dir, .. } = self.options;
+        let database = exists(&**disk, &dir.join(ROCKS_DIR).join("CURRENT"))?;
+        let begun = Intent::read(self.options)?.is_some();
+        if database || begun || self.tables.positions().iter().all(|position| *position == 0) {
+            return Ok(false);
+        }
+        Ok(!exists(&**disk, wal_dir)? || salvage(&**disk, wal_dir)?.is_empty())
     }
 
     /// Puts new parts in the place of old ones, whatever happens in between.

@@ -236,3 +236,20 @@ fn without_snapshot_and_log_the_ledger_is_executed_again_and_a_failure_of_that_c
     check(&kv, &chain, CommitmentKind::Mpt);
     assert_eq!(kv.verify(&mut |_| true).unwrap().findings, Vec::<Finding>::new());
 }
+
+#[test]
+fn a_store_that_is_gone_as_a_whole_does_not_take_the_ledger_with_it() {
+    let (home, chain) = home(CommitmentKind::Mpt, 8, false);
+    let (options, tables) = (home.options(), home.tables.clone() as Arc<dyn JoinedTables>);
+    fs::remove_dir_all(&options.dir).unwrap();
+    fs::remove_dir_all(&options.wal_dir).unwrap();
+    let before = home.tables.positions();
+    assert!(matches!(repair(&home, true), Err(FlatKvError::Unrepairable { .. })));
+    assert_eq!(home.tables.positions(), before);
+    let mut ledger = Ledger { chain: &chain, home: &home, told: None };
+    let repair = Repair { options: &options, tables: &tables, accept_loss: false, executor: Some(&mut ledger) };
+    let report = repair.run(&mut |_| true).unwrap();
+    assert!(matches!(report.actions[..], [RepairAction::FromLedger { .. }]), "{report:?}");
+    assert_eq!((ledger.told, home.tables.positions()), (None, before));
+    check(&home.open().unwrap(), &chain, CommitmentKind::Mpt);
+}

@@ -130,3 +130,40 @@ fn whatever_step_a_rollback_stops_at_an_opening_finds_the_old_head_or_the_new_on
         );
     }
 }
+
+#[test]
+fn below_what_history_retains_a_snapshot_is_brought_forward() {
+    for kind in [CommitmentKind::Mpt, CommitmentKind::LtHash] {
+        for (to, base) in [(13, Some(12)), (17, Some(20)), (36, None)] {
+            let home = Home::new(kind);
+            let options = Options { history_blocks: 5, wal_max_bytes: 1 << 30, ..home.options() };
+            let (mut chain, mut random) = (Vec::new(), Random(to));
+            let kv = FlatKv::open(options.clone(), home.tables.clone()).unwrap();
+            for height in [12, 20] {
+                grow(&kv, &home, &mut chain, height, &mut random);
+                kv.snapshot().unwrap();
+            }
+            grow(&kv, &home, &mut chain, 40, &mut random);
+            assert_eq!(kv.oldest(), Some(35));
+            let last = kv.head();
+            let found = match kv.reach(&options, to, false).unwrap() {
+                Reach::History => None,
+                Reach::Snapshot(snapshot) => Some(snapshot.height),
+            };
+            assert_eq!(found, base);
+            assert!(matches!(kv.reach(&options, 6, false), Err(FlatKvError::Unreachable { .. })));
+            kv.close().unwrap();
+            drop(kv);
+            let head = roll_back(&options, &tables(&home), to, false).unwrap();
+            assert_eq!((head.height, head.hash), (to, at(&chain, to).hash));
+            let kv = FlatKv::open(options, home.tables.clone()).unwrap();
+            at(&chain, to).world.check(&kv.at(to).unwrap(), to).unwrap();
+            assert_eq!(kv.verify(&mut |_| true).unwrap().findings, [], "{kind} at {to}");
+            for block in &chain[(to - BASE + 1) as usize..] {
+                block.commit(&kv, &home.tables, false).unwrap();
+            }
+            assert_eq!(kv.head(), last);
+            assert_eq!(kv.verify(&mut |_| true).unwrap().findings, [], "{kind} again");
+        }
+    }
+}
