@@ -312,9 +312,13 @@ impl<'m> Replay<'m> {
         }
     }
 
-    /// Also blocks that were unwound have raised the oldest height, and it never falls.
+    /// Also blocks that were unwound have raised the oldest height, and it never falls; but for an operator's rollback
+    /// to below it, through a snapshot, which no other unwind reaches.
     fn raise_oldest(&mut self, records: &[Found]) -> Result<(), FlatKvError> {
-        let raised = records.iter().map(|found| found.head.oldest).max().unwrap_or(0);
+        let raised = records.iter().fold(0, |raised, found| match found.head.head.height < raised {
+            true if found.head.unwind => found.head.oldest,
+            _ => raised.max(found.head.oldest),
+        });
         if raised <= self.oldest {
             return Ok(());
         }
