@@ -33,6 +33,8 @@ export const REMOVED: Readonly<Record<string, string>> = {
   'evm.batch_response_max_bytes': 'was removed: it is evm.batch_response_max_size now',
   'evm.max_logs': 'was removed: it is evm.max_log_no_block now',
   'evm.logs_max_block_range': 'was removed: it is evm.max_blocks_for_log now, and 0 is no limit',
+  'storage.fsync': 'was removed: it is state-commit.flatkv.fsync now',
+  'storage.cache_mib': 'was removed: state-commit.flatkv.memory_budget_bytes is the memory of the state store now',
   'evm.gas_cap': 'was removed: it is evm.simulation_gas_limit now',
   'evm.trace_transaction_timeout_ms': 'was removed: it is evm.trace_transaction_timeout now, a duration such as 5s',
   'evm.trace_timeout_ms': 'was removed: it is evm.trace_timeout now, a duration such as 5m',
