@@ -15,6 +15,7 @@ const PROMISED = {
   web3: 'clientVersion',
   debug: `getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash traceBlock traceCall
     traceCallMany traceStateAccess traceTransactionProfile traceBadBlock getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile`,
+  txpool: 'status content contentFrom inspect',
   rpc: 'modules',
   chain: 'getTransactionReceipt',
 }

@@ -46,6 +46,10 @@ export interface Operations {
   capabilities: undefined
   simulateV1: { options: JsonObject; block: BlockRef | undefined }
   sendRawTransaction: { transaction: Hex }
+  txpoolStatus: undefined
+  txpoolContent: undefined
+  txpoolInspect: undefined
+  txpoolContentFrom: { address: Hex }
   getRawBlock: { block: BlockRef }
   getRawHeader: { block: BlockRef }
   getRawReceipts: { block: BlockRef }

@@ -52,6 +52,10 @@ import { simulateV1 } from './methods/eth/simulateV1.ts'
 import { syncing } from './methods/eth/syncing.ts'
 import { version } from './methods/net/version.ts'
 import { modules } from './methods/rpc/modules.ts'
+import { content } from './methods/txpool/content.ts'
+import { contentFrom } from './methods/txpool/contentFrom.ts'
+import { inspect } from './methods/txpool/inspect.ts'
+import { status } from './methods/txpool/status.ts'
 import { clientVersion } from './methods/web3/clientVersion.ts'
 
 /** All methods, by namespace and name. */
@@ -88,6 +92,10 @@ export const METHODS: readonly Method[] = [
   simulateV1,
   syncing,
   version,
+  content,
+  contentFrom,
+  inspect,
+  status,
   clientVersion,
   getRawBlock,
   getRawHeader,

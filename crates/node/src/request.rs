@@ -210,6 +210,17 @@ pub enum Request {
         /// The transaction's bytes (EIP-2718; type 3 with its sidecar).
         transaction: Bytes,
     },
+    /// How many transactions wait in the pool.
+    TxpoolStatus,
+    /// All transactions that wait, by account and nonce.
+    TxpoolContent,
+    /// As `TxpoolContent`, in words.
+    TxpoolInspect,
+    /// Transactions of one account that wait, by nonce.
+    TxpoolContentFrom {
+        /// The account.
+        address: Address,
+    },
     /// RLP of a block.
     GetRawBlock {
         /// Which block.
@@ -272,6 +283,9 @@ impl Request {
                 | Self::CreateAccessList { .. }
                 | Self::SimulateV1 { .. }
                 | Self::GetStorageValues { .. }
+                | Self::TxpoolContent
+                | Self::TxpoolInspect
+                | Self::TxpoolContentFrom { .. }
                 | Self::GetLogs { .. }
                 | Self::FeeHistory { .. }
                 | Self::GetProof { .. }

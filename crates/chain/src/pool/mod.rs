@@ -60,6 +60,15 @@ pub struct PoolStatus {
     pub queued: usize,
 }
 
+/// Waiting transactions of an account, in order of nonce.
+#[derive(Clone, Debug, Default)]
+pub struct AccountQueue {
+    /// Executable: they follow the account's nonce without a gap.
+    pub pending: Vec<Arc<PoolEntry>>,
+    /// Behind a gap.
+    pub queued: Vec<Arc<PoolEntry>>,
+}
+
 impl TransactionPool {
     /// An empty pool.
     pub fn new(spec: Arc<ChainSpec>, limits: PoolLimits) -> Self {
@@ -167,6 +176,28 @@ impl TransactionPool {
             status.queued += queue.len() - pending;
         }
         Ok(status)
+    }
+
+    /// Waiting transactions by account, against the nonces of a state: of all accounts, or of `only` one.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn content(
+        &self,
+        state: &dyn StateReader,
+        only: Option<&Address>,
+    ) -> Result<BTreeMap<Address, AccountQueue>, StateError> {
+        let inner = self.inner.read();
+        let asked = inner.by_account.iter().filter(|(address, _)| only.is_none_or(|only| only == *address));
+        let split = asked.map(|(address, queue)| {
+            let nonce = state.account(address)?.unwrap_or_default().nonce;
+            let pending: Vec<_> = contiguous(queue, nonce).cloned().collect();
+            let executable = nonce..nonce.saturating_add(pending.len() as u64);
+            let queued = queue.iter().filter(|(nonce, _)| !executable.contains(nonce));
+            let queued = queued.map(|(_, entry)| entry.clone()).collect();
+            Ok((*address, AccountQueue { pending, queued }))
+        });
+        split.collect()
     }
 
     /// Number of waiting transactions.

@@ -347,3 +347,20 @@ fn a_set_code_transaction_needs_an_authorization() {
     };
     assert_eq!(bench.refusal(sign(tx, 0).into()), "set code tx must have at least one authorization tuple");
 }
+
+#[test]
+fn content_tells_executable_transactions_from_those_behind_a_gap() {
+    let bench = Bench::new();
+    let [first, second] = [0, 1].map(|index| dev_accounts()[index].address);
+    for (account, nonce) in [(0, 0), (0, 1), (0, 3), (1, 1)] {
+        bench.add(sent(account, transfer(nonce, GWEI))).expect("fits");
+    }
+    let nonces = |entries: &[Arc<PoolEntry>]| entries.iter().map(|entry| entry.nonce).collect::<Vec<_>>();
+    let all = bench.pool.content(&bench.state, None).expect("reads");
+    assert_eq!(all.len(), 2);
+    assert_eq!((nonces(&all[&first].pending), nonces(&all[&first].queued)), (vec![0, 1], vec![3]));
+    assert_eq!((nonces(&all[&second].pending), nonces(&all[&second].queued)), (vec![], vec![1]));
+    let one = bench.pool.content(&bench.state, Some(&second)).expect("reads");
+    assert_eq!(one.keys().collect::<Vec<_>>(), [&second]);
+    assert!(bench.pool.content(&bench.state, Some(&Address::ZERO)).expect("reads").is_empty());
+}

@@ -63,7 +63,7 @@ impl JsonWriter {
     }
 
     /// A member's key; the key must need no escaping.
-    pub fn key(&mut self, key: &'static str) -> &mut Self {
+    pub fn key(&mut self, key: &str) -> &mut Self {
         self.separate();
         self.out.push(b'"');
         self.out.extend_from_slice(key.as_bytes());

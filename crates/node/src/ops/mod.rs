@@ -23,6 +23,7 @@ mod storage_range;
 mod timed_state;
 pub(crate) mod trace_call;
 mod transactions;
+mod txpool;
 
 pub(crate) use fees::TipOracle;
 
@@ -81,6 +82,10 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
         Request::Capabilities => config::capabilities(home),
         Request::SimulateV1 { options, block } => simulate_blocks::v1(home, &options, block),
         Request::SendRawTransaction { transaction } => send::raw_transaction(home, &transaction),
+        Request::TxpoolStatus => txpool::status(home),
+        Request::TxpoolContent => txpool::content(home),
+        Request::TxpoolInspect => txpool::inspect(home),
+        Request::TxpoolContentFrom { address } => txpool::content_from(home, &address),
         Request::GetRawBlock { block } => raw::block(home, block),
         Request::GetRawHeader { block } => raw::header(home, block),
         Request::GetRawReceipts { block } => raw::receipts(home, block),

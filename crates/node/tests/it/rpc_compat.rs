@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 /// The operation of a method and the names of its arguments in the order of its parameters.
-const METHODS: [(&str, &str, &[&str]); 36] = [
+const METHODS: [(&str, &str, &[&str]); 39] = [
     ("debug_getRawBlock", "getRawBlock", &["block"]),
     ("debug_getRawHeader", "getRawHeader", &["block"]),
     ("debug_getRawReceipts", "getRawReceipts", &["block"]),
@@ -41,6 +41,9 @@ const METHODS: [(&str, &str, &[&str]); 36] = [
     ("eth_simulateV1", "simulateV1", &["options", "block"]),
     ("eth_syncing", "syncing", &[]),
     ("net_version", "netVersion", &[]),
+    ("txpool_content", "txpoolContent", &[]),
+    ("txpool_contentFrom", "txpoolContentFrom", &["address"]),
+    ("txpool_status", "txpoolStatus", &[]),
     ("debug_traceBlockByHash", "traceBlockByHash", &["hash", "config"]),
     ("debug_traceBlockByNumber", "traceBlockByNumber", &["block", "config"]),
 ];
@@ -49,7 +52,7 @@ const METHODS: [(&str, &str, &[&str]); 36] = [
 const CODEC_CASES: [&str; 1] = ["debug_getRawTransaction/get-invalid-hash.io"];
 
 /// Fewest cases that must have been compared: a folder that moved must not pass in silence.
-const FEWEST_CASES: usize = 167;
+const FEWEST_CASES: usize = 170;
 
 #[test]
 fn recorded_requests_get_the_recorded_answers() {
