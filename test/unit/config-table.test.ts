@@ -91,7 +91,7 @@ const ROWS: Record<SettingKey, Row> = {
   'littable.segment_bytes': [268_435_456, '7 MiB', '"7 MiB"', 7_340_032, 'true', '65535'],
   'littable.segment_keys': [65_536, '17', '17', 17, '"17"', '15'],
   'littable.index_memory_bytes': [268_435_456, '7 MiB', '"7 MiB"', 7_340_032, 'true', '1048575'],
-  'littable.read_cache_bytes': [16_777_216, '7 MiB', '"7 MiB"', 7_340_032, 'true', '-1'],
+  'littable.read_cache_bytes': [0, '7 MiB', '"7 MiB"', 7_340_032, 'true', '-1'],
   'littable.write_cache_bytes': [0, '7 MiB', '"7 MiB"', 7_340_032, 'true', '-1'],
   'littable.max_open_files': [256, '17', '17', 17, '"17"', '7'],
   'littable.iterator_lease': seconds(600_000),

@@ -48,9 +48,9 @@ export const LITTABLE = {
   }),
   'littable.read_cache_bytes': setting({
     kind: bytes(0, 1024 * GIB),
-    default: 16 * MIB,
+    default: 0,
     unit: 'bytes',
-    doc: 'Cache of frames that were read, for each table; 0 for none.',
+    doc: 'Cache of frames that were read, for each table; 0 for none. The node holds blocks and receipts that were read decoded besides.',
   }),
   'littable.write_cache_bytes': setting({
     kind: bytes(0, 1024 * GIB),
