@@ -34,6 +34,14 @@ pub(crate) fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), FlatKvErro
     disk.sync_dir(dir).map_err(FlatKvError::io(dir))
 }
 
+/// Makes the names in a folder of the machine's own file system durable, and the folder's name in the one above.
+pub(crate) fn sync_names(dir: &Path) -> Result<(), FlatKvError> {
+    for dir in dir.ancestors().take(2).filter(|dir| !dir.as_os_str().is_empty()) {
+        fs::File::open(dir).and_then(|file| file.sync_all()).map_err(FlatKvError::io(dir))?;
+    }
+    Ok(())
+}
+
 /// Whether something is at a path.
 pub(crate) fn exists(disk: &dyn Disk, path: &Path) -> Result<bool, FlatKvError> {
     disk.exists(path).map_err(FlatKvError::io(path))

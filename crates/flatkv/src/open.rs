@@ -8,6 +8,7 @@ use crate::{
     commitment,
     db::{Db, Family},
     error::corrupt,
+    files::sync_names,
     flush::Unflushed,
     intent,
     lthash::LtHash,
@@ -58,6 +59,8 @@ pub(crate) fn open(
     let lock = options.disk.lock(&options.dir.join(LOCK_FILE))?;
     intent::finish_files(&options)?;
     let db = Arc::new(Db::open(&options.dir.join(ROCKS_DIR), &options)?);
+    // RocksDB makes its folder and leaves the folder's own name to us: without it a power cut takes all of the database.
+    sync_names(&options.dir)?;
     check_format(&db, options.commitment)?;
 
     // Written in the same flush as the rows of these records, after the WAL was synced.

@@ -93,7 +93,8 @@ impl Home {
         let mut input = BufReader::new(File::open(&path).map_err(io)?);
         let source = ImportSource::open(&mut input)?;
         let tables = FileTables::open(&dir).map_err(io)?;
-        let anchor = |_: &_| Ok::<_, FlatKvError>((Vec::new(), tables.append(top.height, &top.hash).map_err(io)?));
+        let anchor =
+            |_: &_| Ok::<_, FlatKvError>((Vec::new(), tables.append(top.height, &top.hash).map_err(io)?));
         let options = story.setup.options(&dir);
         match FlatKv::import(&options, tables.clone(), source, anchor, &mut |_| true) {
             Ok((kv, _)) => kv.close(),

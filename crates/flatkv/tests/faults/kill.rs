@@ -21,18 +21,8 @@ const CALLS_OF_OPENING: u64 = 160;
 /// Kills of a phase that the full suite must have.
 const KILLS_OF_PHASE: u64 = 20;
 /// What the store may be doing when it is killed.
-const PHASES: [&str; 10] = [
-    "apply",
-    "WAL",
-    "batch",
-    "flush",
-    "compaction",
-    "snapshot",
-    "prune",
-    "unwind",
-    "rollback",
-    "import",
-];
+const PHASES: [&str; 10] =
+    ["apply", "WAL", "batch", "flush", "compaction", "snapshot", "prune", "unwind", "rollback", "import"];
 
 /// What kills found, by phase.
 #[derive(Debug, Default)]
@@ -63,6 +53,7 @@ fn phase(note: &Note, step: &str) -> &'static str {
         (_, "transfer") if is("/stream") => "export",
         (_, "transfer") if is("/side-") => "import",
         ("flatkv-prune", _) => "prune",
+        _ if is("/snapshots/removing-") => "prune",
         ("flatkv-snapshot", _) | (_, "snapshot") => "snapshot",
         (thread, _) if thread.starts_with("rocksdb:low") => "compaction",
         (thread, _) if thread.starts_with("rocksdb:high") => "flush",

@@ -8,7 +8,7 @@ use crate::{
     model::{Random, temp_dir},
     preload::{Fault, Mode, journal},
     row, run_all, seeds,
-    story::Story,
+    story::{Setup, Story},
 };
 use hearth_flatkv::{Fsync, planted::Planted};
 use std::{collections::BTreeMap, fs, path::Path};
@@ -164,6 +164,37 @@ fn power_cuts_lose_nothing_acknowledged() {
     row("power cut, unsynced records out of order, refused", all.out_of_order, 0, 0);
     assert!(all.findings.is_empty(), "{:#?}", all.findings);
     assert!(all.tried >= runs * CUTS, "{all:?}");
+}
+
+/// Without snapshots nothing but an opening sees to it that the name of the database stays, and the WAL alone does not
+/// have its oldest records any more.
+#[test]
+fn the_database_keeps_its_name() {
+    let fits = |seed: &u64| {
+        Setup::new(*seed).snapshot_interval_blocks == 0 && Setup::new(*seed).fsync == Fsync::Block
+    };
+    let mut alone = 0;
+    for seed in (0..).filter(fits).take(6) {
+        let (home, aside) = (temp_dir(), temp_dir());
+        let work = Work { home: home.path().join("home"), seed, done: 0, steps: 2 * STEPS, bug: None };
+        fs::create_dir(&work.home).unwrap();
+        let mut played = Played::new(&work.home).unwrap();
+        let end = run(&work, &Fault::new(Mode::Journal), aside.path());
+        let records = read(&journal(aside.path())).unwrap();
+        records
+            .iter()
+            .filter(|record| record.message().is_none())
+            .for_each(|record| played.play(record).unwrap());
+        alone += u64::from(!work.home.join("wal/00000000000000000001.wal").exists());
+        for cut in 0..8 {
+            let left = temp_dir();
+            let home = left.path().join("home");
+            played.cut(cut, &home).unwrap();
+            let verdict = judge(&home, seed, 2 * STEPS..=2 * STEPS, &end.said);
+            assert_eq!(verdict.lost.or(verdict.wrong), None, "seed {seed}, cut {cut}");
+        }
+    }
+    assert!(alone > 0, "every WAL begins with its first record");
 }
 
 /// The journal misses nothing: played to its end it gives the home, file by file.
