@@ -247,7 +247,8 @@ fn a_store_that_is_gone_as_a_whole_does_not_take_the_ledger_with_it() {
     assert!(matches!(repair(&home, true), Err(FlatKvError::Unrepairable { .. })));
     assert_eq!(home.tables.positions(), before);
     let mut ledger = Ledger { chain: &chain, home: &home, told: None };
-    let repair = Repair { options: &options, tables: &tables, accept_loss: false, executor: Some(&mut ledger) };
+    let repair =
+        Repair { options: &options, tables: &tables, accept_loss: false, executor: Some(&mut ledger) };
     let report = repair.run(&mut |_| true).unwrap();
     assert!(matches!(report.actions[..], [RepairAction::FromLedger { .. }]), "{report:?}");
     assert_eq!((ledger.told, home.tables.positions()), (None, before));
