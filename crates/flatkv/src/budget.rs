@@ -4,6 +4,10 @@
 const CODE_PART: usize = 16;
 /// Part of the budget for the trie in memory between two commits.
 const TRIE_PART: usize = 8;
+/// What RocksDB takes beside its cache, in bytes: buffers of flushes and compactions, open files, threads.
+const ENGINE_BYTES: usize = 24 << 20;
+/// At most this part of the budget is set apart for that.
+const ENGINE_PART: usize = 4;
 /// Part of the budget that may be in batches before a flush starts. Memtables take about twice as much, and while one
 /// flush is under way the next one fills.
 const FLUSH_PART: usize = 16;
@@ -28,6 +32,23 @@ impl Shares {
     pub(crate) fn of(budget: usize) -> Self {
         let (codes, trie) = (budget / CODE_PART, budget / TRIE_PART);
         let flush_batch = MAX_FLUSH_BATCH_BYTES.min((budget / FLUSH_PART) as u64);
-        Self { cache: budget - codes - trie, codes, trie, flush_batch }
+        let engine = ENGINE_BYTES.min(budget / ENGINE_PART);
+        Self { cache: budget - codes - trie - engine, codes, trie, flush_batch }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shares_fit_in_every_budget() {
+        for budget in [32 << 20, 64 << 20, 256 << 20, 1 << 30, 64 << 30] {
+            let Shares { cache, codes, trie, flush_batch } = Shares::of(budget);
+            assert!(cache + codes + trie < budget && cache > budget / 2, "{budget}: {cache}");
+            // Two memtables of twice a batch each are in the cache's share.
+            assert!(flush_batch * 4 <= cache as u64, "{budget}: {flush_batch}");
+        }
+        assert_eq!(Shares::of(1 << 30).flush_batch, MAX_FLUSH_BATCH_BYTES);
     }
 }

@@ -146,13 +146,7 @@ fn unwind_restores_height_stamps() {
     kv.unwind(0).unwrap();
     expect(&kv, 0, 1);
     // Nothing above the head is left in history or changes.
-    let history = kv.core.db.prefix(Family::History, b"").unwrap();
-    let mut rows = (history, 0);
-    while rows.0.row().is_some() {
-        rows.0.next();
-        rows.1 += 1;
-    }
-    assert_eq!(rows.1, 2, "one history row for the account, one for its slot");
+    assert_eq!(count(&kv, Family::History), 2, "one history row for the account, one for its slot");
 }
 
 #[test]
@@ -230,4 +224,55 @@ fn a_failed_write_refuses_changes_until_the_store_is_opened_again() {
     assert_eq!(kv.head(), then);
     commit(&kv, 2);
     assert_eq!(nonces(&kv), [1, 2]);
+}
+
+/// Number of rows of a family.
+fn count(kv: &FlatKv, family: Family) -> usize {
+    let mut rows = kv.core.db.prefix(family, b"").unwrap();
+    let mut count = 0;
+    while rows.row().is_some() {
+        rows.next();
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn pruning_leaves_exactly_what_the_kept_heights_need() {
+    // By height; the account and its slot change at each. In the second chain they are deleted at the oldest height.
+    for (values, kept_rows) in [([1, 2, 0, 5, 6, 7], 6), ([1, 2, 3, 0, 5, 6], 4)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut options =
+            Options::new(dir.path().join("state"), dir.path().join("wal"), CommitmentKind::Mpt, Fsync::None);
+        options.history_blocks = 2;
+        let kv = FlatKv::open(options, Arc::new(NoTables)).unwrap();
+        values.iter().for_each(|nonce| commit(&kv, *nonce));
+        assert_eq!(kv.oldest(), Some(3));
+        let start = std::time::Instant::now();
+        while kv.pruned() < 3 {
+            assert!(start.elapsed().as_secs() < 20, "pruned to {}", kv.pruned());
+            std::thread::yield_now();
+        }
+        assert_eq!((count(&kv, Family::History), count(&kv, Family::Changes)), (kept_rows, 3));
+        assert_eq!([3, 4, 5].map(|height| nonce_at(&kv, height)), [values[3], values[4], values[5]]);
+        kv.unwind(3).unwrap();
+        assert_eq!(nonce_at(&kv, 3), values[3]);
+    }
+}
+
+#[test]
+fn rocksdb_writes_nothing_to_its_files_when_it_ends_without_a_flush_of_ours() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    [1, 2, 3].iter().for_each(|nonce| commit(&kv, *nonce));
+    abandon(kv);
+    let options = Options::new(dir.path(), dir.path(), CommitmentKind::Mpt, Fsync::None);
+    let flushed = {
+        let db = crate::db::Db::open(&dir.path().join("state/db"), &options).unwrap();
+        let head = db.get(Family::Metadata, meta::HEAD).unwrap().unwrap();
+        crate::rows::read_head(&head).unwrap().height
+    };
+    // The first commit is flushed; the others are in the WAL alone.
+    assert_eq!(flushed, 0);
+    assert_eq!(nonces(&open(dir.path(), CommitmentKind::Mpt).unwrap()), [1, 2, 3]);
 }

@@ -13,10 +13,10 @@ use std::{
 };
 
 const CHILD: &str = "FLATKV_BUDGET_CHILD";
-const BUDGET: usize = 48 << 20;
+const BUDGET: usize = 96 << 20;
 const BLOCKS: u64 = 50;
-const SLOTS_A_BLOCK: u64 = 8_000;
-const READS: u64 = 60_000;
+const SLOTS_A_BLOCK: u64 = 13_000;
+const READS: u64 = 30_000;
 
 /// Memory of this process that is its own, in bytes.
 fn resident() -> usize {
