@@ -136,7 +136,7 @@ pub enum NodeError {
     },
     /// Blocks that cannot be simulated.
     #[error(transparent)]
-    Simulation(SimulateError),
+    Simulation(Box<SimulateError>),
     /// Arguments that do not fit the method.
     #[error("{message}")]
     InvalidParams {

@@ -24,7 +24,7 @@ const HALTED: i32 = -32_015;
 const CALL_BYTES: usize = 200;
 
 pub(super) fn v1(home: &OpenHome, request: &SimulateRequest, block: Option<BlockRef>) -> Answer {
-    request.check().map_err(NodeError::Simulation)?;
+    request.check().map_err(|error| simulate_error(home, error))?;
     let (state, base) = home.state_at(block)?;
     let chain = home.chain();
     let header = &base.block.header;
@@ -45,7 +45,7 @@ fn simulate_error(home: &OpenHome, error: SimulateError) -> NodeError {
         SimulateError::Aborted(timeout) => call_error(CallError::Aborted(timeout)),
         SimulateError::Call(error) => call_error(error),
         SimulateError::State(error) => error.into(),
-        other => NodeError::Simulation(other),
+        other => NodeError::Simulation(Box::new(other)),
     }
 }
 
