@@ -8,9 +8,9 @@ use crate::{
     commitment,
     db::{Db, Family},
     error::corrupt,
-    files::sync_names,
+    files::{exists, sync_names},
     flush::Unflushed,
-    intent,
+    intent::{self, Intent},
     lthash::LtHash,
     measure::{BatchRows, Pairs},
     prune::Pruning,
@@ -21,6 +21,7 @@ use crate::{
     unwind::{block_changes, undo},
     wal::{
         Wal,
+        salvage::salvage,
         scan::{Found, Scan},
     },
 };
@@ -48,6 +49,18 @@ const REPLAY_BATCH_BYTES: u64 = 32 << 20;
 pub const LOCK_FILE: &str = "hearth.lock";
 pub(crate) const ROCKS_DIR: &str = "db";
 
+/// Whether there is neither database nor log, but tables that hold something: who takes the store for a new one cuts
+/// them to nothing.
+pub(crate) fn is_gone(options: &Options, tables: &dyn JoinedTables) -> Result<bool, FlatKvError> {
+    let Options { disk, dir, wal_dir, .. } = options;
+    let database = exists(&**disk, &dir.join(ROCKS_DIR).join("CURRENT"))?;
+    let begun = Intent::read(options)?.is_some();
+    if database || begun || tables.positions().iter().all(|position| *position == 0) {
+        return Ok(false);
+    }
+    Ok(!exists(&**disk, wal_dir)? || salvage(&**disk, wal_dir)?.is_empty())
+}
+
 /// Opens the store as [`FlatKv::open`](crate::FlatKv::open) says.
 pub(crate) fn open(
     options: Options,
@@ -57,6 +70,9 @@ pub(crate) fn open(
     fs::create_dir_all(&options.dir).map_err(FlatKvError::io(&options.dir))?;
     options.disk.create_dir_all(&options.wal_dir).map_err(FlatKvError::io(&options.wal_dir))?;
     let lock = options.disk.lock(&options.dir.join(LOCK_FILE))?;
+    if is_gone(&options, &*tables)? {
+        return Err(FlatKvError::Gone { dir: options.dir });
+    }
     intent::finish_files(&options)?;
     let db = Arc::new(Db::open(&options.dir.join(ROCKS_DIR), &options)?);
     // RocksDB makes its folder and leaves the folder's own name to us: without it a power cut takes all of the database.

@@ -23,10 +23,13 @@ pub(crate) struct Staged {
     pub(crate) accounts: BTreeMap<Address, StagedAccount>,
     pub(crate) codes: BTreeMap<B256, Bytes>,
     /// Committed and newest value by key.
-    pub(crate) legacy: BTreeMap<Vec<u8>, (Option<Vec<u8>>, Option<Vec<u8>>)>,
+    pub(crate) legacy: BTreeMap<Vec<u8>, LegacyValues>,
     /// Upper bound of what it takes in a WAL record, in bytes.
     bytes: u64,
 }
+
+/// Committed and newest value of a row of the data DB `legacy`; `None` where there is no row.
+type LegacyValues = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// An account with its slots: committed and newest values.
 #[derive(Clone, Debug)]

@@ -19,15 +19,15 @@ impl Repair<'_> {
     pub(super) fn make_database(&mut self, watch: Watch<'_>) -> Result<RepairAction, FlatKvError> {
         for snapshot in list_snapshots(self.options)?.into_iter().rev() {
             if self.is_usable(&snapshot, watch)? {
-                return self.from_snapshot(&snapshot);
+                return self.clone_snapshot(&snapshot);
             }
         }
         let scan = Scan::read(&self.options.disk, &self.options.wal_dir, 0);
         if scan.is_ok_and(|scan| wal_alone_is_enough(self.options.commitment, &scan)) {
-            return self.from_log();
+            return self.empty_for_log();
         }
         match self.executor.take() {
-            Some(executor) => self.from_ledger(executor),
+            Some(executor) => self.execute_ledger(executor),
             None => Err(FlatKvError::Unrepairable {
                 why: "no snapshot verifies, and the log does not reach back to the first block".to_owned(),
             }),
@@ -36,7 +36,7 @@ impl Repair<'_> {
 
     /// Whether a snapshot verifies and the log goes on behind it.
     fn is_usable(&self, snapshot: &Snapshot, watch: Watch<'_>) -> Result<bool, FlatKvError> {
-        match FlatKv::open_in(self.options.clone(), snapshot).and_then(|kv| kv.verify(watch)) {
+        match FlatKv::open_in(self.options.clone(), snapshot).and_then(|kv| kv.verify_rows(watch)) {
             Ok(report) if report.is_sound() => {}
             Err(FlatKvError::Cancelled) => return Err(FlatKvError::Cancelled),
             _ => return Ok(false),
@@ -48,7 +48,7 @@ impl Repair<'_> {
         }))
     }
 
-    fn from_snapshot(&self, snapshot: &Snapshot) -> Result<RepairAction, FlatKvError> {
+    fn clone_snapshot(&self, snapshot: &Snapshot) -> Result<RepairAction, FlatKvError> {
         let new = self.options.dir.join(NEW_DATABASE);
         remove_tree(&*self.options.disk, &new)?;
         clone_database(&snapshot.database(), &new)?;
@@ -58,7 +58,7 @@ impl Repair<'_> {
     }
 
     /// An empty database: the opening replays the log into it.
-    fn from_log(&self) -> Result<RepairAction, FlatKvError> {
+    fn empty_for_log(&self) -> Result<RepairAction, FlatKvError> {
         let (disk, new) = (&*self.options.disk, self.options.dir.join(NEW_DATABASE));
         remove_tree(disk, &new)?;
         disk.create_dir_all(&new).map_err(FlatKvError::io(&new))?;
@@ -68,7 +68,7 @@ impl Repair<'_> {
 
     /// A store of its own, beside the old one, into which the ledger is executed. The snapshots go with the old one: they
     /// count the records of its log.
-    fn from_ledger(&self, executor: &mut dyn super::Executor) -> Result<RepairAction, FlatKvError> {
+    fn execute_ledger(&self, executor: &mut dyn super::Executor) -> Result<RepairAction, FlatKvError> {
         let (disk, dir) = (&*self.options.disk, &self.options.dir);
         let options = Options {
             dir: dir.join(REBUILT),

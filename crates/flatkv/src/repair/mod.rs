@@ -10,10 +10,8 @@ mod log;
 
 use crate::{
     Finding, FlatKv, FlatKvError, Head, JoinedTables, Options, VerifyReport, Watch,
-    files::exists,
     intent::{self, Intent, Moves},
-    open::{LOCK_FILE, ROCKS_DIR},
-    wal::salvage::salvage,
+    open::{LOCK_FILE, is_gone},
 };
 use hearth_primitives::Height;
 use std::{path::PathBuf, sync::Arc};
@@ -137,7 +135,7 @@ impl Repair<'_> {
         &self,
         watch: Watch<'_>,
     ) -> Result<Result<(Option<Head>, Option<VerifyReport>), FlatKvError>, FlatKvError> {
-        if self.is_gone()? {
+        if is_gone(self.options, &**self.tables)? {
             let dir = self.options.dir.clone();
             return Ok(Err(FlatKvError::Gone { dir }));
         }
@@ -154,7 +152,7 @@ impl Repair<'_> {
         };
         let head = kv.head();
         let found = match head {
-            Some(_) => Some(kv.verify(watch)?).filter(|report| !report.is_sound()),
+            Some(_) => Some(kv.verify_rows(watch)?).filter(|report| !report.is_sound()),
             None => None,
         };
         // Damaged tables can keep a flush from its end; what counts is in the log.
@@ -163,18 +161,6 @@ impl Repair<'_> {
             closed?;
         }
         Ok(Ok((head, found)))
-    }
-
-    /// Whether there is neither database nor log, but tables that hold something: opening would take the store for a new
-    /// one and cut them to nothing.
-    fn is_gone(&self) -> Result<bool, FlatKvError> {
-        let Options { disk, dir, wal_dir, .. } = self.options;
-        let database = exists(&**disk, &dir.join(ROCKS_DIR).join("CURRENT"))?;
-        let begun = Intent::read(self.options)?.is_some();
-        if database || begun || self.tables.positions().iter().all(|position| *position == 0) {
-            return Ok(false);
-        }
-        Ok(!exists(&**disk, wal_dir)? || salvage(&**disk, wal_dir)?.is_empty())
     }
 
     /// Puts new parts in the place of old ones, whatever happens in between.

@@ -43,7 +43,7 @@ impl FlatKv {
         }
         self.at(height)?;
         let pinned = self.core.db.pin();
-        let head = read_head(&*pinned.get(Family::Metadata, meta::HEAD)?.ok_or_else(|| corrupt("head"))?)?;
+        let head = read_head(&pinned.get(Family::Metadata, meta::HEAD)?.ok_or_else(|| corrupt("head"))?)?;
         // Pruned, or unwound, since it was looked at.
         let gone = || self.at(height).map_or_else(|gone| gone, |_| corrupt("changes"));
         let changes = taken_back(&pinned, height, head.height, TAKEN_BACK_MAX)?.ok_or_else(gone)?;

@@ -4,6 +4,7 @@ use super::{Finding, Reporter, fixed};
 use crate::{
     FlatKvError,
     db::{Db, Family, Rows},
+    error::corrupt,
     rows::{
         ACCOUNT, STORAGE, at_height, history_height, history_prefix, legacy_history, read_account, read_slot,
         split_stamp,
@@ -14,6 +15,8 @@ use hearth_primitives::{Height, StateError};
 
 /// A row's height and its value without it.
 type Stamped = (Height, Vec<u8>);
+/// Key of a latest row and what history says of it; `None` where it says that there is none.
+type Told = (Vec<u8>, Option<Stamped>);
 
 pub(super) fn accounts(db: &Db) -> impl FnOnce(&mut Reporter<'_>) -> Result<(), FlatKvError> {
     |reporter| {
@@ -72,17 +75,18 @@ struct Newest<'a> {
 
 impl Newest<'_> {
     /// The next key's newest row: the latest row's key and what history says of it. Older rows are passed and counted.
-    fn next(&mut self, counted: &mut u64) -> Result<Option<(Vec<u8>, Option<Stamped>)>, StateError> {
+    fn next(&mut self, counted: &mut u64) -> Result<Option<Told>, StateError> {
         let Some((key, value)) = self.rows.row() else { return self.rows.finish().map(|()| None) };
         let prefix = history_prefix(key).to_vec();
         let stamp = history_height(key)?;
         let newest = (!value.is_empty()).then(|| (stamp, value.to_vec()));
-        debug_assert_eq!(prefix.first(), Some(&self.kind));
         while self.rows.row().is_some_and(|(key, _)| history_prefix(key) == prefix) {
             *counted += 1;
             self.rows.next();
         }
-        Ok(Some((prefix[1..].to_vec(), newest)))
+        let (kind, latest) = prefix.split_first().ok_or_else(|| corrupt("history"))?;
+        debug_assert_eq!(*kind, self.kind);
+        Ok(Some((latest.to_vec(), newest)))
     }
 }
 

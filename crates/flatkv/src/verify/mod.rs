@@ -6,6 +6,7 @@
 //! - The commitment of the head is that of the latest rows: the Merkle Patricia root from scratch, or the lattice vector.
 //! - Every trie node hangs below the root under its hash, and there are no others.
 //! - The blocks from the oldest height to the head are known.
+//! - The log's records are whole and sound, also those that RocksDB holds already.
 
 mod codes;
 mod commitment;
@@ -21,8 +22,9 @@ use crate::{
     error::corrupt,
     rows::read_changes,
     trie::check_nodes,
+    wal::{LogFault, Wal},
 };
-use hearth_primitives::{Height, StateError};
+use hearth_primitives::StateError;
 use report::Reporter;
 
 /// What is told between two steps; `false` stops the work.
@@ -36,21 +38,31 @@ impl FlatKv {
     /// [`FlatKvError::Empty`]; [`FlatKvError::Cancelled`] where `watch` says so. What is wrong with the store is no
     /// error but a finding.
     pub fn verify(&self, watch: Watch<'_>) -> Result<VerifyReport, FlatKvError> {
+        let writer = self.core.writer.lock();
+        let head = self.head().ok_or(FlatKvError::Empty)?;
+        let oldest = self.oldest().unwrap_or(head.height);
+        let mut reporter = Reporter::new(head, oldest, self.core.kind, watch);
+        verify_rows(&self.core.db, self.core.kind, &mut reporter)?;
+        reporter.phase("log", log(&writer.wal))?;
+        Ok(reporter.report)
+    }
+
+    /// As [`Self::verify`], without the log.
+    pub(crate) fn verify_rows(&self, watch: Watch<'_>) -> Result<VerifyReport, FlatKvError> {
         let _nobody_commits = self.core.writer.lock();
         let head = self.head().ok_or(FlatKvError::Empty)?;
         let oldest = self.oldest().unwrap_or(head.height);
-        verify(&self.core.db, self.core.kind, head, oldest, watch)
+        let mut reporter = Reporter::new(head, oldest, self.core.kind, watch);
+        verify_rows(&self.core.db, self.core.kind, &mut reporter)?;
+        Ok(reporter.report)
     }
 }
 
-fn verify(
+fn verify_rows(
     db: &std::sync::Arc<Db>,
     kind: CommitmentKind,
-    head: Head,
-    oldest: Height,
-    watch: Watch<'_>,
-) -> Result<VerifyReport, FlatKvError> {
-    let mut reporter = Reporter::new(head, oldest, kind, watch);
+    reporter: &mut Reporter<'_>,
+) -> Result<(), FlatKvError> {
     reporter.phase("code", codes::check(db))?;
     reporter.phase("accounts", joined::accounts(db))?;
     reporter.phase("storage", joined::storage(db))?;
@@ -60,7 +72,20 @@ fn verify(
     if kind == CommitmentKind::Mpt {
         reporter.phase("trie", trie(db))?;
     }
-    Ok(reporter.report)
+    Ok(())
+}
+
+/// The segments of the log.
+fn log(wal: &Wal) -> impl FnOnce(&mut Reporter<'_>) -> Result<(), FlatKvError> {
+    |reporter| {
+        reporter.total(wal.segment_count());
+        wal.check(|fault| {
+            if let Some(LogFault { file, offset }) = fault {
+                reporter.find(Finding::Log { file, offset });
+            }
+            reporter.step()
+        })
+    }
 }
 
 /// The rows of the blocks from the oldest height to the head.

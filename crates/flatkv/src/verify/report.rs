@@ -3,7 +3,7 @@
 use crate::{CommitmentKind, FlatKvError, Head, db::Family, verify::Watch};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_primitives::Height;
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
 /// Findings that are kept; all are counted.
 const MAX_FINDINGS: usize = 1_000;
@@ -13,7 +13,8 @@ const WATCH_EVERY: u64 = 1_024;
 /// How far a verification is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyProgress {
-    /// What is being looked at: `code`, `accounts`, `storage`, `legacy`, `blocks`, `commitment`, `trie`.
+    /// What is being looked at: `code`, `accounts`, `storage`, `legacy`, `blocks`, `commitment`, `trie`,
+    /// `log`.
     pub phase: &'static str,
     /// Rows of it that are done.
     pub done: u64,
@@ -126,6 +127,14 @@ pub enum Finding {
         /// Hash that it should have.
         hash: B256,
     },
+    /// A segment of the log in which a record is not whole and sound. What RocksDB holds does not depend on it, but
+    /// bringing a snapshot forward may.
+    Log {
+        /// Name of the segment's file.
+        file: PathBuf,
+        /// Where the first such record should stand, in bytes.
+        offset: u64,
+    },
     /// Trie nodes that do not hang below the root.
     StrayTrieNodes {
         /// How many.
@@ -148,6 +157,7 @@ impl Finding {
             Self::OtherHead { .. } => "other_head",
             Self::Commitment { .. } => "commitment",
             Self::TrieNode { .. } => "trie_node",
+            Self::Log { .. } => "log",
             Self::StrayTrieNodes { .. } => "stray_trie_nodes",
         }
     }
@@ -191,6 +201,9 @@ impl fmt::Display for Finding {
                 }
                 None => write!(f, "account trie: node {hash} at {path} is missing or damaged"),
             },
+            Self::Log { file, offset } => {
+                write!(f, "log: no sound record at offset {offset} of {}", file.display())
+            }
             Self::StrayTrieNodes { number } => write!(f, "{number} trie nodes do not hang below the root"),
         }
     }

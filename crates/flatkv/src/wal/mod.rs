@@ -1,5 +1,6 @@
 //! The changelog WAL, the store's only log: one record a commit or unwind, numbered without gaps, in segments.
 
+mod check;
 #[cfg(test)]
 mod faults;
 pub(crate) mod record;
@@ -7,6 +8,8 @@ pub(crate) mod salvage;
 pub(crate) mod scan;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use check::LogFault;
 
 use crate::FlatKvError;
 use hearth_disk::{Disk, DiskFile, OpenMode};
