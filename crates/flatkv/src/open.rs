@@ -70,7 +70,7 @@ pub(crate) fn open(
     fs::create_dir_all(&options.dir).map_err(FlatKvError::io(&options.dir))?;
     options.disk.create_dir_all(&options.wal_dir).map_err(FlatKvError::io(&options.wal_dir))?;
     let lock = options.disk.lock(&options.dir.join(LOCK_FILE))?;
-    if is_gone(&options, &*tables)? {
+    if tables.are_its_own() && is_gone(&options, &*tables)? {
         return Err(FlatKvError::Gone { dir: options.dir });
     }
     intent::finish_files(&options)?;

@@ -183,6 +183,12 @@ pub trait JoinedTables: Send + Sync {
 
     /// End positions of the tables, in bytes.
     fn positions(&self) -> Vec<u64>;
+
+    /// Whether what the tables hold is what this store joined to them; not so while a store is made again from them.
+    #[doc(hidden)]
+    fn are_its_own(&self) -> bool {
+        true
+    }
 }
 
 /// A store that no table is joined to.

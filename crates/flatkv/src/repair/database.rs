@@ -144,4 +144,8 @@ impl JoinedTables for KeptTables {
     fn positions(&self) -> Vec<u64> {
         self.0.positions()
     }
+
+    fn are_its_own(&self) -> bool {
+        false
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::model::{BASE, Block, Home, check};
 use alloy_primitives::B256;
-use hearth_flatkv::{CommitmentKind, FlatKvError, Fsync, Holder, LockError};
+use hearth_flatkv::{CommitmentKind, FlatKvError, Fsync, Holder, JoinedTables, LockError};
 use hearth_primitives::{RootTracker, StateError, StateReader};
 use std::time::Duration;
 
@@ -159,4 +159,26 @@ fn missing_code_is_named_and_the_index_has_bounds() {
     assert_eq!(kv.index_range(b"n7", b"n8", 0).unwrap().len(), 0);
     assert_eq!(kv.index_range(b"n7", b"n7", 10).unwrap().len(), 0);
     assert_eq!(kv.index_range(b"z", b"a", 10).unwrap().len(), 0);
+}
+
+#[test]
+fn a_store_whose_state_is_gone_is_not_taken_for_a_new_one() {
+    let home = Home::new(CommitmentKind::Mpt);
+    let kv = home.open().unwrap();
+    let base = Block::base(1);
+    base.commit(&kv, &home.tables, false).unwrap();
+    drop(kv);
+    let options = home.options();
+    std::fs::remove_dir_all(&options.dir).unwrap();
+    std::fs::remove_dir_all(&options.wal_dir).unwrap();
+    let positions = home.tables.positions();
+    let Some(FlatKvError::Gone { dir }) = home.open().err() else { panic!("taken for a new store") };
+    assert_eq!(dir, options.dir);
+    assert_eq!(home.tables.positions(), positions, "what the tables hold stays");
+    // A store that was begun and holds nothing yet is no such case.
+    home.tables.cut(&[0]).unwrap();
+    drop(home.open().unwrap());
+    home.tables.append(5);
+    assert_eq!(home.open().unwrap().head(), None);
+    assert_eq!(home.tables.positions(), [0]);
 }

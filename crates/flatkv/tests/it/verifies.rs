@@ -161,3 +161,22 @@ fn a_damaged_trie_node_is_named_with_its_path() {
     // The damaged node and all below it are not reached.
     assert_eq!(report.counts.trie_nodes + number, nodes);
 }
+
+#[test]
+fn damage_of_the_log_is_found_though_the_database_does_not_need_it() {
+    let home = Home::new(CommitmentKind::Mpt);
+    let kv = home.open().unwrap();
+    let (mut chain, mut random) = (Vec::new(), Random(3));
+    grow(&kv, &home, &mut chain, 30, &mut random);
+    kv.close().unwrap();
+    drop(kv);
+    let segment = home.segments()[0].clone();
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let at = bytes.len() / 2;
+    bytes[at] ^= 4;
+    std::fs::write(&segment, bytes).unwrap();
+    let report = verify(&home.open().unwrap());
+    let [Finding::Log { file, offset }] = &report.findings[..] else { panic!("{:?}", report.findings) };
+    assert_eq!(Some(file.as_os_str()), segment.file_name());
+    assert!(*offset <= at as u64, "{offset} of {at}");
+}
