@@ -24,7 +24,7 @@ const SHORT_PAIRS = 101
 const SHORT_MS = 20
 
 /** Time for which each side is asked before it is measured, in milliseconds; once at least. */
-const WARM_MS = 500
+const WARM_MS = 1500
 
 /** Time that geth may take for an answer, in nanoseconds. */
 const GETH_HTTP_NANOS = 3600e9
