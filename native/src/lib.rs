@@ -10,7 +10,9 @@ mod littable;
 mod node;
 
 pub use jobs::{NativeJob, start_job};
-pub use littable::{NativeLittGroup, NativeLittIter, NativeLittSecondary, NativeLittTable, NativeLittable, open_littable};
+pub use littable::{
+    NativeLittGroup, NativeLittIter, NativeLittSecondary, NativeLittTable, NativeLittable, open_littable,
+};
 pub use node::{NativeNode, NativeStream, dev_accounts, metrics_catalog, open_node, start_replay};
 
 /// Node dlopens this library after its start, when no more static TLS may be had: `local_dynamic_tls` needs none.

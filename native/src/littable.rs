@@ -272,7 +272,8 @@ impl NativeLittTable {
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn position<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (settle, promise) = promise::<Answer>(env)?;
-        self.table.spawn(ScriptTable::position, bytes(settle, |position: u64| position.to_le_bytes().to_vec()));
+        self.table
+            .spawn(ScriptTable::position, bytes(settle, |position: u64| position.to_le_bytes().to_vec()));
         Ok(promise)
     }
 

@@ -91,7 +91,13 @@ impl NativeStream {
     pub fn waiting(&self) -> i64 {
         match self.source.as_ref() {
             Source::Stream(stream) => stream.waiting().map_or(-1, |bytes| bytes as i64),
-            Source::Refused(error) => if error.lock().is_some() { 0 } else { -1 },
+            Source::Refused(error) => {
+                if error.lock().is_some() {
+                    0
+                } else {
+                    -1
+                }
+            }
         }
     }
 

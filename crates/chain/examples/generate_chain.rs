@@ -132,8 +132,7 @@ fn block(parent: &Block, parent_hash: B256, logs: [Vec<Log>; 2]) -> (Block, Bloc
         })
         .collect();
     let logs_bloom = receipts.iter().fold(Bloom::ZERO, |bloom, receipt| bloom | *receipt.logs_bloom());
-    let mut block = Block::default();
-    block.header = parent.header.clone();
+    let mut block = Block { header: parent.header.clone(), ..Block::default() };
     block.header.number = number;
     block.header.parent_hash = parent_hash;
     block.header.timestamp = parent.header.timestamp + 12;

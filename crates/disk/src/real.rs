@@ -112,12 +112,7 @@ impl DiskFile for RealFile {
         // SAFETY: the call takes numbers only, and the descriptor is open as long as the file is.
         // What goes wrong with the bytes is told by the sync.
         unsafe {
-            libc::sync_file_range(
-                self.0.as_raw_fd(),
-                offset as i64,
-                len as i64,
-                libc::SYNC_FILE_RANGE_WRITE,
-            )
+            libc::sync_file_range(self.0.as_raw_fd(), offset as i64, len as i64, libc::SYNC_FILE_RANGE_WRITE)
         };
     }
 
@@ -234,11 +229,14 @@ mod tests {
         let bytes: Vec<u8> = (0..9_000_u32).flat_map(|n| n.to_le_bytes()).collect();
         framed.write_all_at(&bytes, 0).unwrap();
         framed.start_writing(0, bytes.len() as u64);
-        for (offset, head, part, len) in [(0, 4, 6, 20_000), (7, 8, 1_000, 1_000), (7, 8, 1_000, 999), (0, 1, 1, 0)] {
+        for (offset, head, part, len) in
+            [(0, 4, 6, 20_000), (7, 8, 1_000, 1_000), (7, 8, 1_000, 999), (0, 1, 1, 0)]
+        {
             let parts = Parts { offset, head, part, len };
             let (mut heads, mut body) = (vec![0; parts.heads_len()], vec![9]);
             framed.read_parts_at(&parts, &mut heads, &mut body).unwrap();
-            let (mut expected_heads, mut expected_body, mut rest) = (Vec::new(), vec![9], &bytes[offset as usize..]);
+            let (mut expected_heads, mut expected_body, mut rest) =
+                (Vec::new(), vec![9], &bytes[offset as usize..]);
             for n in 0..parts.count() {
                 let (head, behind) = rest.split_at(head);
                 let (part, behind) = behind.split_at(part.min(len - n * part));

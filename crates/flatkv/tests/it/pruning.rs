@@ -194,7 +194,7 @@ fn commits_stop_before_the_disk_is_full_and_go_on_when_there_is_room() {
         }
         other => panic!("{other:?}"),
     }
-    check_from(&kv, &[base.clone()], BASE);
+    check_from(&kv, std::slice::from_ref(&base), BASE);
     assert_eq!(kv.latest().unwrap().account(&Address::ZERO).unwrap(), None);
     room.free.store(1000, SeqCst);
     next.commit(&kv, &home.tables, false).unwrap();

@@ -9,6 +9,9 @@ use hearth_flatkv::{CommitmentKind, Finding, FlatKv, FlatKvError, Options, Verif
 use rocksdb::{ColumnFamilyDescriptor, DB, Options as RocksOptions, SliceTransform};
 use std::collections::BTreeSet;
 
+/// Commitment, the row to spoil (family, key, new value), and the names of what is found then.
+type Case<'a> = (CommitmentKind, (&'a str, Vec<u8>, Option<Vec<u8>>), &'a [&'a str]);
+
 const KINDS: [CommitmentKind; 3] = [CommitmentKind::Mpt, CommitmentKind::LtHash, CommitmentKind::None];
 
 fn verify(kv: &FlatKv) -> VerifyReport {
@@ -90,7 +93,7 @@ fn each_kind_of_damage_is_found_by_its_name() {
     let gone = |family: &'static str, key: &[u8]| (family, key.to_vec(), None);
     let (mpt, lattice, none) = (CommitmentKind::Mpt, CommitmentKind::LtHash, CommitmentKind::None);
     // An account row is nonce 1, balance 5, no code.
-    let cases: Vec<(CommitmentKind, (&str, Vec<u8>, Option<Vec<u8>>), &[&str])> = vec![
+    let cases: Vec<Case<'_>> = vec![
         (mpt, put("account", &account, stamped(60, &[1, 1, 5, 0])), &["history", "commitment"]),
         (lattice, put("account", &account, stamped(60, &[1, 1, 5, 0])), &["history", "commitment"]),
         (none, put("account", &account, stamped(60, &[1, 1, 5, 0])), &["history"]),
