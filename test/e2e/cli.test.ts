@@ -22,7 +22,10 @@ describe('hearth', () => {
   })
 
   it.each([
-    [['strat'], 'error: unknown command "strat"; did you mean start? Commands: init, start, dev, import, export, replay, db, backup, config\n'],
+    [
+      ['strat'],
+      'error: unknown command "strat"; did you mean start? Commands: init, start, dev, import, export, replay, db, backup, config\n',
+    ],
     [
       ['start', '--evm.htp_port=1'],
       'error: unknown flag --evm.htp_port; did you mean --evm.http_port, which takes an integer from 0 to 65535?\n',
