@@ -1,0 +1,1 @@
+//! What a baked block is on disk, and how requests are answered from it.

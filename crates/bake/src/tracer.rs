@@ -1,0 +1,97 @@
+//! Tracers whose answers can be baked.
+
+use std::fmt;
+
+/// A tracer with the canonical form of its options. The number of each is part of the rows on disk: it is never used
+/// again for something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum BakedTracer {
+    /// `callTracer` without options.
+    Call = 1,
+    /// `prestateTracer` without options.
+    Prestate = 2,
+    /// `flatCallTracer` without options.
+    FlatCall = 3,
+    /// `callTracer` with `withLog`.
+    CallWithLog = 4,
+    /// `prestateTracer` with `diffMode`.
+    PrestateDiff = 5,
+}
+
+impl BakedTracer {
+    /// Those that the setting `evm.trace_bake_tracers` may name: tracers without options.
+    pub const PLAIN: [Self; 3] = [Self::Call, Self::Prestate, Self::FlatCall];
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Call, Self::Prestate, Self::FlatCall, Self::CallWithLog, Self::PrestateDiff];
+
+    /// The number in rows on disk.
+    pub const fn id(self) -> u8 {
+        self as u8
+    }
+
+    /// The tracer with a number.
+    pub fn from_id(id: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|tracer| tracer.id() == id)
+    }
+
+    /// The tracer's name in a request.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Call | Self::CallWithLog => "callTracer",
+            Self::Prestate | Self::PrestateDiff => "prestateTracer",
+            Self::FlatCall => "flatCallTracer",
+        }
+    }
+
+    /// The tracer without options of this name.
+    pub fn plain(name: &str) -> Option<Self> {
+        Self::PLAIN.into_iter().find(|tracer| tracer.name() == name)
+    }
+
+    /// The request's second parameter that asks for this, as JSON.
+    pub const fn config_json(self) -> &'static str {
+        match self {
+            Self::Call => r#"{"tracer":"callTracer"}"#,
+            Self::Prestate => r#"{"tracer":"prestateTracer"}"#,
+            Self::FlatCall => r#"{"tracer":"flatCallTracer"}"#,
+            Self::CallWithLog => r#"{"tracer":"callTracer","tracerConfig":{"withLog":true}}"#,
+            Self::PrestateDiff => r#"{"tracer":"prestateTracer","tracerConfig":{"diffMode":true}}"#,
+        }
+    }
+
+    /// A word of its own, for labels, progress lines and names of files: the name, and the option where there is one.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Call => "callTracer",
+            Self::Prestate => "prestateTracer",
+            Self::FlatCall => "flatCallTracer",
+            Self::CallWithLog => "callTracer.withLog",
+            Self::PrestateDiff => "prestateTracer.diffMode",
+        }
+    }
+}
+
+impl fmt::Display for BakedTracer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_lead_back() {
+        for tracer in BakedTracer::ALL {
+            assert_eq!(BakedTracer::from_id(tracer.id()), Some(tracer));
+            let config: serde_json::Value = serde_json::from_str(tracer.config_json()).unwrap();
+            assert_eq!(config["tracer"], tracer.name());
+        }
+        assert_eq!(BakedTracer::from_id(0), None);
+        assert_eq!(BakedTracer::plain("prestateTracer"), Some(BakedTracer::Prestate));
+        assert_eq!(BakedTracer::plain("muxTracer"), None);
+    }
+}

@@ -1,0 +1,1 @@
+//! Who bakes when: the queue, the threads, catch-up, gaps and retries.
