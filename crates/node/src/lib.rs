@@ -16,6 +16,7 @@ mod resolve;
 pub mod scripts;
 mod stream;
 mod trace;
+mod trace_source;
 mod workers;
 
 pub use config::{
@@ -35,3 +36,4 @@ pub use request::{
     TraceCall, TraceCallMany, TraceRequest,
 };
 pub use stream::{ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled, NextChunk, STALL_LIMIT};
+pub use trace_source::TraceOrigin;

@@ -1,6 +1,6 @@
 //! Answers that are never built whole: a bounded channel of byte chunks between a job and its reader.
 
-use crate::NodeError;
+use crate::{NodeError, TraceOrigin};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     collections::VecDeque,
@@ -40,6 +40,8 @@ struct State {
     /// The reader has gone: the job should stop.
     cancelled: bool,
     waiter: Option<Waiter>,
+    /// What the answer was made from, where that is of interest; known before its first byte.
+    origin: Option<TraceOrigin>,
 }
 
 impl State {
@@ -178,6 +180,11 @@ impl ByteStream {
         }
     }
 
+    /// What the answer is made from. Known once anything waits; `None` where it is no trace of a block.
+    pub fn origin(&self) -> Option<TraceOrigin> {
+        self.channel.state.lock().origin
+    }
+
     /// Tells the job to stop; what was written already can still be read.
     pub fn cancel(&self) {
         self.channel.cancel();
@@ -243,6 +250,11 @@ impl ByteSender {
         }
         self.buffer.extend_from_slice(bytes);
         Ok(())
+    }
+
+    /// Says what the answer is made from. To be called before the first byte.
+    pub(crate) fn set_origin(&mut self, origin: TraceOrigin) {
+        self.channel.state.lock().origin = Some(origin);
     }
 
     /// Hands on what is collected, so that the reader gets it before an error.

@@ -9,7 +9,7 @@ use alloy_primitives::Address;
 use alloy_rlp::Decodable as _;
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Block, Header, StateReader};
-use hearth_tracers::{BlockReplay, Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan};
+use hearth_tracers::{Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan};
 use std::{sync::atomic::Ordering, time::Duration};
 
 impl Sink for ByteSender {
@@ -119,21 +119,14 @@ impl OpenHome {
         limits: &Limits,
         sender: &mut ByteSender,
     ) -> Result<(), NodeError> {
-        let height = block.header.number;
-        let state = self.replay_state(&block.header)?;
-        let chain = self.chain();
-        let failed = |reason| NodeError::Execution { height, reason };
-        let mut replay = BlockReplay::new(chain.spec(), block, senders, &*state, chain.ledger().as_ref())
-            .map_err(|error| failed(error.to_string()))?;
-        let done = match index {
-            Some(index) => {
-                hearth_tracers::trace_transaction(&mut replay, index, plan, limits, sender).map(drop)
+        self.replay_block(block, senders, |replay, origin| {
+            sender.set_origin(origin);
+            match index {
+                Some(index) => {
+                    hearth_tracers::trace_transaction(replay, index, plan, limits, sender).map(drop)
+                }
+                None => hearth_tracers::trace_block(replay, plan, limits, sender).map(drop),
             }
-            None => hearth_tracers::trace_block(&mut replay, plan, limits, sender).map(drop),
-        };
-        done.map_err(|error| match error {
-            TraceError::Replay(reason) => failed(reason),
-            other => trace_error(other),
         })
     }
 
