@@ -9,7 +9,7 @@ use hearth_evm::{
 };
 use hearth_flatkv::{Commit, CommitmentKind, FlatKvError, JoinedTables, TrieUpdate};
 use hearth_ledger::{LedgerError, StoredBlock};
-use hearth_primitives::{Block, BlockOutput, Header, Height, RootTracker, StateError};
+use hearth_primitives::{Block, BlockOutput, Header, Height, RootTracker, StateError, TraceCapsule};
 
 /// What [`Chain::insert_block`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -318,7 +318,7 @@ impl Chain {
                     Some(senders) => senders,
                     None => recover_senders(&self.spec, &env, &block.body.transactions).map_err(refused)?,
                 };
-                let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger);
+                let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger).capturing();
                 let output = executor.run(block, &senders, Some(&mut trie)).map_err(refused)?;
                 check_output(&self.spec, header, &output).map_err(refused)?;
                 let root = trie.root()?;
@@ -364,6 +364,10 @@ impl Chain {
         let before = self.ledger.positions();
         let (receipts, senders) = (&output.receipts, &output.senders);
         let committed = self.ledger.append_recorded(block, hash, total_difficulty, receipts, senders, ommers);
+        let committed = committed.and_then(|()| match TraceCapsule::of(output) {
+            Some(capsule) => self.ledger.append_capsule(block.header.number, hash, &capsule),
+            None => Ok(()),
+        });
         let committed = committed.map_err(ChainError::from).and_then(|()| {
             let commit = Commit {
                 height: block.header.number,
@@ -380,6 +384,9 @@ impl Chain {
         if committed.is_err() {
             // The block must not look known. If this fails too, opening the home cuts the tables.
             let _ = self.ledger.tables().cut(&before);
+        } else {
+            // The block is committed; what is not forgotten now is forgotten later.
+            let _ = self.ledger.forget_capsules(block.header.number);
         }
         committed
     }

@@ -20,12 +20,14 @@ use alloy_consensus::{Header, Transaction as _, TxReceipt as _, Typed2718 as _};
 use alloy_eips::{eip4895::Withdrawal, eip7685::Requests};
 use alloy_primitives::{Address, B256, Bloom, Bytes};
 use hearth_primitives::{
-    Block, BlockHashes, BlockOutput, Changeset, Receipt, RootTracker, StateError, StateReader, Transaction,
+    Block, BlockHashes, BlockOutput, Changeset, Receipt, RootTracker, StateError, StateReader, TraceCapsule,
+    Transaction,
 };
 use revm::{
     Inspector,
     context_interface::JournalTr as _,
     context_interface::result::{ExecutionResult, HaltReason},
+    context_interface::transaction::AuthorizationTr,
 };
 
 /// Executes the transactions of one block on top of a state.
@@ -87,6 +89,15 @@ impl<'a> BlockExecutor<'a> {
         self
     }
 
+    /// Reads everything that a native tracer would look at, though execution does not, so that it is among the block's
+    /// reads: what a capsule needs. To be called before anything is executed.
+    pub fn capturing(mut self) -> Self {
+        let own_sstore = self.env.fork == Fork::Constantinople;
+        let gas = crate::watched::install(&mut self.evm.instruction, own_sstore);
+        self.state().capture(gas);
+        self
+    }
+
     /// The block's environment.
     pub fn environment(&self) -> &BlockEnvironment {
         &self.env
@@ -130,6 +141,17 @@ impl<'a> BlockExecutor<'a> {
     /// Write sets so far: the start, then one a transaction. Without outputs the last of them alone.
     pub fn writes(&self) -> &[Changeset] {
         &self.writes
+    }
+
+    /// Puts a step of a capsule on top of the state, which must be that capsule's: 0 what comes before the transactions,
+    /// `i + 1` transaction `i`. Its gas is not counted, its logs are.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn apply_capsule(&mut self, capsule: &TraceCapsule, step: usize) -> Result<(), StateError> {
+        self.state().apply_capsule(capsule, step)?;
+        self.logs += step.checked_sub(1).and_then(|index| capsule.logs.get(index)).copied().unwrap_or(0);
+        Ok(())
     }
 
     /// Gas used so far.
@@ -261,7 +283,21 @@ impl<'a> BlockExecutor<'a> {
             remaining,
         )?;
         self.evm.ctx.tx = tx_env(tx, sender);
+        if self.state().captures() {
+            self.capture_named()?;
+        }
         Ok(())
+    }
+
+    /// Reads the accounts that the transaction at hand names, as they are before it.
+    fn capture_named(&mut self) -> Result<(), StateError> {
+        let (tx, beneficiary) = (&self.evm.ctx.tx, self.env.beneficiary);
+        let authorities = tx.authorization_list.iter().filter_map(AuthorizationTr::authority);
+        let state = &mut self.evm.ctx.journaled_state.database;
+        for address in authorities.chain([beneficiary]) {
+            state.account(address)?;
+        }
+        tx.kind.to().map_or(Ok(()), |to| state.capture_account(*to))
     }
 
     fn conclude(

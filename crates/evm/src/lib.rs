@@ -32,6 +32,7 @@ mod tx_check;
 mod tx_env;
 mod tx_error;
 mod watch;
+mod watched;
 mod write_set;
 
 pub use changes::merge as merge_changes;

@@ -411,7 +411,7 @@ fn index_error(error: impl Into<StateError>) -> LedgerError {
     LedgerError::Index(error.into())
 }
 
-fn put(table: &Table, number: Height, hash: B256, row: &[u8]) -> Result<(), LedgerError> {
+pub(crate) fn put(table: &Table, number: Height, hash: B256, row: &[u8]) -> Result<(), LedgerError> {
     let key = [&number.to_be_bytes()[..], hash.as_slice()].concat();
     let secondary: [(&[u8], _); 1] = [(hash.as_slice(), 0..row.len() as u32)];
     Ok(table.put_group(&Group { key: &key, value: row, secondary: &secondary, number: Some(number) })?)

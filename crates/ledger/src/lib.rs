@@ -1,7 +1,7 @@
 //! Blocks and receipts of every branch, and the canonical chain's indexes.
 //!
-//! Blocks and receipts lie in two littable tables, keyed by `number ‖ hash` with the hash as a secondary key; they
-//! are never deleted by a reorganisation. Which of them are canonical is said by index rows that are committed
+//! Blocks, receipts and trace capsules lie in three littable tables, keyed by `number ‖ hash` with the hash as a secondary
+//! key; they are never deleted by a reorganisation. Which of them are canonical is said by index rows that are committed
 //! with the state and reverted by its unwind ([`index`]).
 //!
 //! [`log_index`] says which blocks may hold a log.
@@ -13,6 +13,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod cache;
+mod capsule_rows;
+mod capsules;
 mod error;
 pub mod index;
 mod ledger;
@@ -21,6 +23,7 @@ mod options;
 mod receipts;
 mod tables;
 
+pub use capsule_rows::MAX_CAPSULE_BYTES;
 pub use error::LedgerError;
 pub use ledger::{Ledger, StoredBlock, StoredReceipts, StoredRows};
 pub use options::LedgerOptions;

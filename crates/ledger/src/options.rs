@@ -4,7 +4,7 @@ use hearth_littable::{StoreOptions, TableOptions};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Settings of the ledger's tables. What holds for the store holds for both tables together, the rest for each.
+/// Settings of the ledger's tables. What holds for the store holds for all tables together, the rest for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerOptions {
     /// Folders beside the ledger's own, each on a volume of its own; the segments are spread over all.
@@ -27,6 +27,8 @@ pub struct LedgerOptions {
     pub read_cache_bytes: usize,
     /// Bound of a table's cache of what was put last, in bytes; 0 for none.
     pub write_cache_bytes: usize,
+    /// Newest blocks whose trace capsules are kept; 0: all.
+    pub capsule_window_blocks: u64,
 }
 
 impl Default for LedgerOptions {
@@ -44,6 +46,7 @@ impl Default for LedgerOptions {
             segment_keys: table.segment_keys,
             read_cache_bytes: table.read_cache_bytes,
             write_cache_bytes: table.write_cache_bytes,
+            capsule_window_blocks: 0,
         }
     }
 }

@@ -135,7 +135,7 @@ fn decode_logs(row: &mut Reader<'_>) -> Result<Vec<Log>, &'static str> {
     Ok(logs)
 }
 
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -143,26 +143,35 @@ fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-struct Reader<'a>(&'a [u8]);
+/// What is left of a row.
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn bytes(&mut self, len: usize) -> Result<&'a [u8], &'static str> {
+    pub(crate) fn bytes(&mut self, len: usize) -> Result<&'a [u8], &'static str> {
         let (head, tail) = self.0.split_at_checked(len).ok_or("cut short")?;
         self.0 = tail;
         Ok(head)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
         let (head, tail) = self.0.split_first_chunk::<N>().ok_or("cut short")?;
         self.0 = tail;
         Ok(*head)
     }
 
-    fn byte(&mut self) -> Result<u8, &'static str> {
+    pub(crate) fn byte(&mut self) -> Result<u8, &'static str> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    fn varint(&mut self) -> Result<u64, &'static str> {
+    /// A number of things of at least `min_bytes` each: one that does not fit into the rest is damage, not a wish for
+    /// memory.
+    pub(crate) fn count(&mut self, min_bytes: usize) -> Result<usize, &'static str> {
+        let count = self.varint()?;
+        let most = self.0.len() / min_bytes;
+        usize::try_from(count).ok().filter(|count| *count <= most).ok_or("a count larger than the row")
+    }
+
+    pub(crate) fn varint(&mut self) -> Result<u64, &'static str> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;

@@ -1,4 +1,4 @@
-//! The two tables, as the state store joins them to its commits.
+//! The three tables, as the state store joins them to its commits.
 
 use crate::{LedgerError, LedgerOptions};
 use hearth_flatkv::JoinedTables;
@@ -10,14 +10,18 @@ use std::sync::Arc;
 
 pub(crate) const BLOCKS: &str = "blocks";
 pub(crate) const RECEIPTS: &str = "receipts";
+pub(crate) const CAPSULES: &str = "capsules";
 /// Level of zstd: most of the gain at a speed that no import feels.
 const COMPRESSION: Compression = Compression::Zstd(1);
 
-/// Blocks and receipts on disk.
+/// Blocks, receipts and trace capsules on disk.
 #[derive(Debug)]
 pub struct LedgerTables {
     pub(crate) blocks: Arc<Table>,
     pub(crate) receipts: Arc<Table>,
+    pub(crate) capsules: Arc<Table>,
+    /// Newest blocks whose capsules are kept; 0: all.
+    pub(crate) capsule_window: u64,
     /// Its threads seal and merge for the tables.
     _store: Littable,
 }
@@ -59,7 +63,9 @@ impl LedgerTables {
                 ..TableOptions::new(name)
             })
         };
-        Ok(Self { blocks: table(BLOCKS)?, receipts: table(RECEIPTS)?, _store: store })
+        let (blocks, receipts, capsules) = (table(BLOCKS)?, table(RECEIPTS)?, table(CAPSULES)?);
+        let capsule_window = options.capsule_window_blocks;
+        Ok(Self { blocks, receipts, capsules, capsule_window, _store: store })
     }
 
     /// Hands what was appended to the operating system: from then on it survives the death of the process.
@@ -68,8 +74,9 @@ impl LedgerTables {
     }
 
     /// The tables in the order of [`JoinedTables::positions`].
-    fn all(&self) -> [&Table; 2] {
-        [&self.blocks, &self.receipts]
+    fn all(&self) -> [&Table; 3] {
+        // One that a version before this did not have comes last: a position that is missing is 0.
+        [&self.blocks, &self.receipts, &self.capsules]
     }
 }
 

@@ -2,9 +2,11 @@
 //!
 //! Thin on purpose: alloy's types do the rest. Nothing here reads a disk, a clock or the environment.
 
+mod capsule;
 mod changes;
 mod state;
 
+pub use capsule::{CapsuleAccount, CapsuleState, CapsuleWrite, TraceCapsule};
 pub use changes::{AccountChange, Changeset, SlotChange};
 pub use state::{BlockHashes, RootTracker, StateError, StateReader};
 
@@ -89,6 +91,8 @@ pub struct ReadSet {
     pub accounts: Vec<(Address, Option<Account>)>,
     /// Slots asked for, with what was there.
     pub slots: Vec<(Address, U256, U256)>,
+    /// Accounts whose every slot that was not zero is among `slots`: their storage was asked for as a whole.
+    pub whole_storage: Vec<Address>,
     /// Hashes of code that was loaded.
     pub codes: Vec<B256>,
     /// Block hashes asked for (`BLOCKHASH`).

@@ -203,7 +203,7 @@ impl Checked {
         let senders = recover_senders(spec, &env, &case.transactions).map_err(refused)?;
         let state = AllocState::from_changes(pre_state.clone());
         let run = |roots: Option<&mut dyn RootTracker>| {
-            let executor = BlockExecutor::new(spec, env.clone(), &state, case).on_partial_state();
+            let executor = BlockExecutor::new(spec, env.clone(), &state, case).on_partial_state().capturing();
             executor.run(&block, &senders, roots)
         };
         let (output, root) = with_roots(trie, run, &mut skipped).map_err(refused)?;

@@ -3,7 +3,9 @@
 use super::{BlockState, Slot};
 use crate::code_cache;
 use alloy_primitives::{B256, KECCAK256_EMPTY, U256};
-use hearth_primitives::{Account, AccountChange, Changeset, ReadSet, SlotChange, StateError};
+use hearth_primitives::{
+    Account, AccountChange, Changeset, ReadSet, SlotChange, StateError, TraceCapsule,
+};
 use revm::{bytecode::Bytecode, state::EvmState};
 
 impl BlockState<'_> {
@@ -13,6 +15,9 @@ impl BlockState<'_> {
     /// The store's, when the storage of a destroyed account is listed.
     pub(crate) fn commit(&mut self, state: EvmState, delete_empty: bool) -> Result<Changeset, StateError> {
         let mut changes = Changeset::default();
+        if self.captures() {
+            self.capture_slots(&state)?;
+        }
         for (address, account) in state {
             if !account.is_touched() {
                 continue;
@@ -70,13 +75,9 @@ impl BlockState<'_> {
 
     /// Empties an account's storage and lists every slot that had a value.
     fn wipe(&mut self, index: usize) -> Result<Vec<SlotChange>, StateError> {
+        self.load_whole(index)?;
         let entry = &mut self.entries[index];
-        if entry.stored() {
-            for (key, value) in self.reader.state.storage_of(&entry.address)? {
-                entry.slots.entry(key).or_insert(Slot { start: value, now: value });
-            }
-            entry.wiped = true;
-        }
+        entry.wiped |= entry.start.is_some();
         let mut storage = Vec::new();
         for (key, slot) in &mut entry.slots {
             if !slot.now.is_zero() {
@@ -108,6 +109,27 @@ impl BlockState<'_> {
         for (hash, bytes) in &changes.codes {
             self.codes.insert(*hash, code_cache::analyse(bytes.clone(), self.delegations));
             self.new_codes.insert(*hash, bytes.clone());
+        }
+        Ok(())
+    }
+
+    /// As [`Self::apply`], with a write set of a capsule over whose start values this state lies.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn apply_capsule(&mut self, capsule: &TraceCapsule, step: usize) -> Result<(), StateError> {
+        for (account, write) in capsule.step(step) {
+            let index = self.entry_index(account.address)?;
+            if write.wiped {
+                self.wipe(index)?;
+            }
+            self.entries[index].now = write.new;
+            for (slot, value) in &write.slots {
+                // A slot that is not there yet has its start value below.
+                self.slot_at(index, *slot)?;
+                let slots = &mut self.entries[index].slots;
+                slots.entry(*slot).or_insert(Slot { start: U256::ZERO, now: U256::ZERO }).now = *value;
+            }
         }
         Ok(())
     }
@@ -144,6 +166,9 @@ impl BlockState<'_> {
         reads.accounts.reserve(self.entries.len());
         for entry in self.entries {
             reads.accounts.push((entry.address, entry.start));
+            if entry.whole {
+                reads.whole_storage.push(entry.address);
+            }
             if entry.start.is_some() {
                 reads.slots.extend(entry.slots.iter().map(|(key, slot)| (entry.address, *key, slot.start)));
             }

@@ -3,10 +3,12 @@
 //! Every account, slot and code is asked of the [`StateReader`] at most once a block. What was asked is the block's
 //! read set, what each step changed its write set.
 
+mod captures;
 mod changes;
 mod overrides;
 mod prefix;
 
+pub(crate) use captures::Captures;
 pub(crate) use overrides::StorageOverride;
 pub use prefix::PrefixState;
 
@@ -46,6 +48,8 @@ struct Entry {
     slots: U256Map<Slot>,
     /// The storage was wiped since the start: slots that are not in `slots` are zero.
     wiped: bool,
+    /// Every slot that the store holds is in `slots`.
+    whole: bool,
 }
 
 impl Entry {
@@ -70,6 +74,8 @@ pub struct BlockState<'a> {
     hashes_end: Height,
     /// Whether code of the form of a delegation is one (EIP-7702).
     delegations: bool,
+    /// Set where everything is read that a tracer would look at.
+    captures: Option<Box<Captures>>,
 }
 
 /// The sources that a block's state is read from.
@@ -98,6 +104,7 @@ impl<'a> BlockState<'a> {
             hashes: HashMap::default(),
             hashes_end: Height::MAX,
             delegations,
+            captures: None,
         }
     }
 
@@ -113,7 +120,7 @@ impl<'a> BlockState<'a> {
         }
         let start = self.reader.state.account(&address)?;
         let index = self.entries.len();
-        self.entries.push(Entry { address, start, now: start, slots: U256Map::default(), wiped: false });
+        self.entries.push(Entry { address, start, now: start, slots: U256Map::default(), wiped: false, whole: false });
         self.index.insert(address, index);
         Ok(index)
     }
@@ -144,7 +151,7 @@ impl<'a> BlockState<'a> {
         if !entry.stored() {
             return Ok(U256::ZERO);
         }
-        let value = self.reader.state.storage(&entry.address, &key)?;
+        let value = if entry.whole { U256::ZERO } else { self.reader.state.storage(&entry.address, &key)? };
         entry.slots.insert(key, Slot { start: value, now: value });
         Ok(value)
     }
@@ -180,8 +187,21 @@ impl<'a> BlockState<'a> {
         if !entry.stored() {
             return Ok(false);
         }
-        let slots = self.reader.state.storage_of(&address)?;
-        Ok(slots.iter().any(|(key, _)| entry.slots.get(key).is_none_or(|slot| !slot.now.is_zero())))
+        self.load_whole(index)?;
+        Ok(self.entries[index].slots.values().any(|slot| !slot.now.is_zero()))
+    }
+
+    /// Reads every slot of an account that the store holds.
+    fn load_whole(&mut self, index: usize) -> Result<(), StateError> {
+        let entry = &mut self.entries[index];
+        if entry.whole || !entry.stored() {
+            return Ok(());
+        }
+        for (key, value) in self.reader.state.storage_of(&entry.address)? {
+            entry.slots.entry(key).or_insert(Slot { start: value, now: value });
+        }
+        entry.whole = true;
+        Ok(())
     }
 
     /// Every slot of an account that is not zero now, in any order.

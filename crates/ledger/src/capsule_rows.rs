@@ -1,0 +1,71 @@
+//! Trace capsules in the ledger: one record a block beside its block and receipts.
+
+use crate::ledger::put;
+use crate::{Ledger, LedgerError, capsules};
+use alloy_primitives::B256;
+use hearth_littable::LittError;
+use hearth_primitives::{Height, TraceCapsule};
+
+/// Largest capsule that is kept, in bytes before compression. A block beyond it is traced from history.
+pub const MAX_CAPSULE_BYTES: usize = 256 << 20;
+
+/// Blocks between two looks for capsules that are too old: forgetting them costs a sync.
+const FORGET_EVERY: u64 = 64;
+
+impl Ledger {
+    /// Appends the capsule of a block of any branch, before the commit that names the tables' ends. The same again is
+    /// fine.
+    ///
+    /// # Errors
+    /// [`LedgerError::Table`].
+    pub fn append_capsule(
+        &self,
+        number: Height,
+        hash: B256,
+        capsule: &TraceCapsule,
+    ) -> Result<(), LedgerError> {
+        let row = capsules::encode(capsule);
+        if row.len() > MAX_CAPSULE_BYTES {
+            return Ok(());
+        }
+        let table = &self.tables().capsules;
+        match put(table, number, hash, &row) {
+            // What is there was written by a version that encodes otherwise; it says the same.
+            Err(LedgerError::Table(LittError::Conflict { .. })) => Ok(()),
+            // It would be forgotten at once.
+            Err(LedgerError::Table(LittError::Pruned { .. })) => Ok(()),
+            other => other,
+        }?;
+        Ok(table.drain()?)
+    }
+
+    /// The capsule of a block of any branch; `None` where there is none, or none any more.
+    ///
+    /// # Errors
+    /// [`LedgerError::Table`] where its bytes are damaged, [`LedgerError::Undecodable`].
+    pub fn capsule(&self, hash: &B256) -> Result<Option<TraceCapsule>, LedgerError> {
+        let row = match self.tables().capsules.get(hash.as_slice()) {
+            Err(LittError::Pruned { .. }) => None,
+            other => other?,
+        };
+        let decoded = row.map(|row| capsules::decode(&row)).transpose();
+        decoded.map_err(|why| LedgerError::Undecodable { what: "capsule", hash: *hash, why: why.to_owned() })
+    }
+
+    /// Whether a block has a capsule; one whose index is damaged counts as missing.
+    pub fn has_capsule(&self, hash: &B256) -> bool {
+        self.tables().capsules.exists(hash.as_slice()).unwrap_or(false)
+    }
+
+    /// Forgets the capsules of blocks further below a new head than are to be kept, now and then.
+    ///
+    /// # Errors
+    /// [`LedgerError::Table`].
+    pub fn forget_capsules(&self, head: Height) -> Result<(), LedgerError> {
+        let window = self.tables().capsule_window;
+        if window == 0 || !head.is_multiple_of(FORGET_EVERY) {
+            return Ok(());
+        }
+        Ok(self.tables().capsules.set_floor((head + 1).saturating_sub(window))?)
+    }
+}
