@@ -3,11 +3,12 @@
 use crate::{
     FlatKv, FlatKvError, Options,
     db::{Db, Family},
-    lthash::{LtHash, Term},
+    lthash::{LtHash, Terms},
     rows::{account_value, slot_key, slot_value, stamped},
 };
 use alloy_primitives::{Address, U256, keccak256};
 use hearth_primitives::{Changeset, Height};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether blocks are put without history and without what unwinding them needs.
@@ -86,18 +87,34 @@ pub fn lattice_row(n: usize) -> (Vec<u8>, Vec<u8>) {
 
 /// The lattice vector of the first rows, as a commit makes it.
 pub fn lattice(rows: usize) -> Vec<u8> {
-    let terms: Vec<Term> = (0..rows)
-        .map(|n| {
-            let (key, value) = lattice_row(n);
-            Term { key, value, added: true }
-        })
-        .collect();
+    let mut terms = Terms::default();
+    for (key, value) in (0..rows).map(lattice_row) {
+        terms.push(&key, &value, true);
+    }
     let mut vector = LtHash::default();
     vector.apply(&terms);
     vector.to_bytes()
 }
 
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Look-ups of RocksDB that this thread made so far: gets, seeks and batches of gets.
+pub fn rocksdb_calls() -> u64 {
+    CALLS.get()
+}
+
+pub(crate) fn count_call() {
+    CALLS.set(CALLS.get() + 1);
+}
+
 impl FlatKv {
+    /// Leaves the store as a kill would: nothing is flushed when it is dropped.
+    pub fn abandon(&self) {
+        self.core.writer.lock().closed = true;
+    }
+
     /// Returns when everything is flushed and compacted.
     pub fn settle(&self) -> Result<(), FlatKvError> {
         self.flush()?;

@@ -5,6 +5,7 @@
 use crate::{RowWrite, error::corrupt};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_primitives::{Account, AccountChange, Changeset, SlotChange, StateError};
+use std::ops::Deref;
 
 /// A change of a row of the index or of the data DB `legacy`: key, value before, value after.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +27,28 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
+/// A number's big-endian bytes without leading zeros.
+pub(crate) fn trimmed(value: &U256) -> Trimmed {
+    Trimmed { bytes: value.to_be_bytes(), start: value.leading_zeros() / 8 }
+}
+
+/// What [`trimmed`] gives, without an allocation.
+pub(crate) struct Trimmed {
+    bytes: [u8; 32],
+    start: usize,
+}
+
+impl Deref for Trimmed {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+}
+
 /// A length byte and the number, big-endian, without leading zeros.
 pub(crate) fn put_u256(out: &mut Vec<u8>, value: &U256) {
-    let trimmed = value.to_be_bytes_trimmed_vec();
+    let trimmed = trimmed(value);
     out.push(trimmed.len() as u8);
     out.extend_from_slice(&trimmed);
 }

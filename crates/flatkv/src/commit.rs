@@ -2,15 +2,15 @@
 
 use crate::{
     Commit, CommitmentKind, FlatKvError, Fsync, Head, RowWrite,
-    codec::RowChange,
-    commitment,
+    codec::{RowChange, put_account, trimmed},
+    commitment::{Lattice, changed_rows},
     db::{Batch, Family},
-    lthash::LtHash,
+    lthash::PARALLEL_ROWS,
     measure::{BatchRows, Pairs},
     planted::{Point, reach},
     rows::{
-        BlockRows, account_history, account_value, at_height, changes_value, head_value, legacy_history,
-        meta, slot_history, slot_key, slot_value, stamped,
+        BlockRows, EncodedChanges, account_history_at, account_value, at_height, changes_value, head_value,
+        legacy_history, meta, slot_history_at, slot_key, slot_value, stamped,
     },
     staging::{Merged, check_order},
     store::{Core, SpaceRule, Writer},
@@ -22,11 +22,21 @@ use hearth_metrics::DataDb;
 use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
 use std::{collections::BTreeMap, sync::atomic::Ordering::SeqCst};
 
+/// Bytes of a batch a byte of encoded changes, about: latest rows, history and the changes themselves.
+const BATCH_BYTES_A_CHANGE: usize = 4;
+
 /// A block's commitment and what it changes beside rows.
 struct Committed {
     commitment: B256,
     trie: Option<TrieUpdate>,
-    lattice: Option<LtHash>,
+    lattice: Option<Lattice>,
+}
+
+/// A block's rows on their way into RocksDB, and its changes as WAL and unwinding keep them.
+struct Encoded<'a> {
+    batch: Batch<'a>,
+    rows: BatchRows,
+    changes: EncodedChanges,
 }
 
 impl Core {
@@ -50,20 +60,27 @@ impl Core {
         let applied = BlockRows { changes, legacy: &[] };
         let merged = self.merged(changes)?;
         let block_rows = merged.as_ref().map_or(applied, Merged::rows);
-        let mut done = self.commitment(writer, height, block_rows, trie, state_root)?;
+        let before = writer.lattice.as_ref();
+        let commitment = || self.commitment(before, height, block_rows, trie, state_root);
+        let encoding = || self.encode(height, block_rows);
+        // Few rows are done before another thread would have begun.
+        let (done, encoded) = match changed_rows(block_rows) < PARALLEL_ROWS {
+            true => (commitment(), encoding()),
+            false => rayon::join(commitment, encoding),
+        };
+        let mut done = done?;
+        let Encoded { mut batch, mut rows, changes } = encoded?;
         let head = Head { height, hash, commitment: done.commitment };
         let index = self.metrics.batch_read_old_values.measure(|| self.old_index(index))?;
 
-        let mut batch = self.db.batch()?;
-        let mut rows = BatchRows::default();
         let oldest = self.oldest_at(height, first);
         let block = Block { head: &head, rows: block_rows, index: &index, first, oldest };
-        put_block(&mut batch, &block, &mut rows);
+        put_end(&mut batch, &block, &changes, &mut rows);
         put_trie(&mut batch, done.trie.as_ref());
-        put_lattice(&mut batch, done.lattice.as_ref(), &mut rows);
+        put_lattice(&mut batch, done.lattice.as_ref(), before.filter(|_| !first), &mut rows);
 
         let record = RecordHead { unwind: false, head, parent, positions, oldest };
-        let payload = record.commit_payload(block_rows, &index);
+        let payload = record.commit_payload(&changes, block_rows, &index);
         let bytes = payload.len() as u64;
         if bytes > MAX_PAYLOAD_BYTES {
             return Err(FlatKvError::RecordTooLarge { height, bytes, limit: MAX_PAYLOAD_BYTES });
@@ -142,9 +159,18 @@ impl Core {
         }
     }
 
+    /// Puts a block's rows into a batch, and encodes its changes.
+    fn encode(&self, height: Height, rows: BlockRows<'_>) -> Result<Encoded<'_>, FlatKvError> {
+        let changes = EncodedChanges::of(rows.changes);
+        let mut batch = self.db.batch_of(changes.bytes().len() * BATCH_BYTES_A_CHANGE)?;
+        let mut counts = BatchRows::default();
+        put_rows(&mut batch, height, rows, &mut counts);
+        Ok(Encoded { batch, rows: counts, changes })
+    }
+
     fn commitment(
         &self,
-        writer: &Writer,
+        before: Option<&Lattice>,
         height: Height,
         rows: BlockRows<'_>,
         trie: Option<TrieUpdate>,
@@ -153,8 +179,8 @@ impl Core {
         match self.kind {
             CommitmentKind::None => Ok(Committed { commitment: B256::ZERO, trie: None, lattice: None }),
             CommitmentKind::LtHash => {
-                let mut lattice = writer.lattice.clone().unwrap_or_default();
-                commitment::update(&mut lattice, rows);
+                let mut lattice = before.cloned().unwrap_or_default();
+                lattice.update(rows);
                 Ok(Committed { commitment: lattice.checksum(), trie: None, lattice: Some(lattice) })
             }
             CommitmentKind::Mpt => {
@@ -263,26 +289,34 @@ pub(crate) struct Block<'a> {
 
 /// Puts a block's rows: latest, history, code, index, changes, head.
 pub(crate) fn put_block(batch: &mut Batch<'_>, block: &Block<'_>, rows: &mut BatchRows) {
-    let Block { head, index, first, oldest, rows: BlockRows { changes, legacy } } = *block;
-    let height = head.height;
-    let pairs = Pairs::of(block.rows);
+    put_rows(batch, block.head.height, block.rows, rows);
+    put_end(batch, block, &EncodedChanges::of(block.rows.changes), rows);
+}
+
+/// Puts what does not depend on a block's commitment: latest rows, history, code.
+fn put_rows(batch: &mut Batch<'_>, height: Height, block: BlockRows<'_>, rows: &mut BatchRows) {
+    let BlockRows { changes, legacy } = block;
+    let pairs = Pairs::of(block);
     let mut encoding = rows.encode();
+    let mut row = Vec::with_capacity(128);
     for change in changes.accounts.iter().filter(|change| change.old != change.new) {
-        let value = change.new.as_ref().map(account_value);
+        let value = put_stamped(&mut row, height, |row| {
+            change.new.iter().for_each(|account| put_account(row, account));
+        });
         if has_history() {
-            let history = at_height(account_history(&change.address), height);
-            batch.put(Family::History, &history, value.as_deref().unwrap_or_default());
+            batch.put(Family::History, &account_history_at(&change.address, height), value);
         }
-        set_account(batch, &change.address, height, change.new.as_ref());
+        set_row(batch, Family::Account, change.address.as_slice(), &row);
     }
     encoding.done(DataDb::Account, pairs[DataDb::Account]);
     for change in &changes.accounts {
         for slot in &change.storage {
+            let value = put_stamped(&mut row, height, |row| row.extend_from_slice(&trimmed(&slot.new)));
             if has_history() {
-                let history = at_height(slot_history(&change.address, &slot.slot), height);
-                batch.put(Family::History, &history, &slot_value(&slot.new));
+                let key = slot_history_at(&change.address, &slot.slot, height);
+                batch.put(Family::History, &key, value);
             }
-            set_slot(batch, &change.address, &slot.slot, height, &slot.new);
+            set_row(batch, Family::Storage, &slot_key(&change.address, &slot.slot), &row);
         }
     }
     encoding.done(DataDb::Storage, pairs[DataDb::Storage]);
@@ -296,14 +330,36 @@ pub(crate) fn put_block(batch: &mut Batch<'_>, block: &Block<'_>, rows: &mut Bat
         set_legacy(batch, key, height, value);
     }
     encoding.done(DataDb::Legacy, pairs[DataDb::Legacy]);
+}
+
+/// Makes a latest row in `row` and gives the value in it, which is empty where there is no row from now on.
+fn put_stamped(row: &mut Vec<u8>, height: Height, value: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
+    row.clear();
+    row.extend_from_slice(&height.to_be_bytes());
+    let stamp = row.len();
+    value(row);
+    &row[stamp..]
+}
+
+/// Sets a latest row that [`put_stamped`] made.
+fn set_row(batch: &mut Batch<'_>, family: Family, key: &[u8], row: &[u8]) {
+    let is_row = row.len() > size_of::<Height>();
+    batch.set(family, key, is_row.then_some(row));
+}
+
+/// Puts what depends on a block's commitment, and the index.
+fn put_end(batch: &mut Batch<'_>, block: &Block<'_>, changes: &EncodedChanges, rows: &mut BatchRows) {
+    let Block { head, index, first, oldest, rows: BlockRows { legacy, .. } } = *block;
+    let mut encoding = rows.encode();
     for change in index {
         batch.set(Family::Index, &change.write.key, change.write.value.as_deref());
     }
     // The first block cannot be unwound, so its changes are not kept; its hash is.
-    let nothing = Changeset::default();
-    let none = BlockRows { changes: &nothing, legacy: &[] };
-    let (kept, index) = if first || !has_history() { (none, [].as_slice()) } else { (block.rows, index) };
-    batch.put(Family::Changes, &height.to_be_bytes(), &changes_value(head, kept, index));
+    let value = match first || !has_history() {
+        true => changes_value(head, &EncodedChanges::of(&Changeset::default()), &[], &[]),
+        false => changes_value(head, changes, index, legacy),
+    };
+    batch.put(Family::Changes, &head.height.to_be_bytes(), &value);
     encoding.skip();
     batch.put(Family::Metadata, meta::HEAD, &head_value(head));
     batch.put(Family::Metadata, meta::OLDEST, &oldest.to_be_bytes());
@@ -343,11 +399,16 @@ pub(crate) fn put_trie(batch: &mut Batch<'_>, update: Option<&TrieUpdate>) {
     }
 }
 
-/// Puts the lattice vector.
-pub(crate) fn put_lattice(batch: &mut Batch<'_>, lattice: Option<&LtHash>, rows: &mut BatchRows) {
+/// Puts the lattice vectors that are not those of `before`.
+pub(crate) fn put_lattice(
+    batch: &mut Batch<'_>,
+    lattice: Option<&Lattice>,
+    before: Option<&Lattice>,
+    rows: &mut BatchRows,
+) {
     if let Some(lattice) = lattice {
         let mut encoding = rows.encode();
-        batch.put(Family::Metadata, meta::LATTICE, &lattice.to_bytes());
-        encoding.done(DataDb::Metadata, 1);
+        let put = lattice.put(batch, before);
+        encoding.done(DataDb::Metadata, put);
     }
 }

@@ -39,6 +39,12 @@ const CURSOR_AGE: Duration = Duration::from_secs(1);
 /// RocksDB's own text logs that are kept.
 const LOG_FILES: usize = 2;
 
+/// Counts a look-up, for benches.
+#[cfg(feature = "bench")]
+use crate::bare::count_call;
+#[cfg(not(feature = "bench"))]
+const fn count_call() {}
+
 /// A column family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
@@ -188,6 +194,7 @@ impl Db {
 
     /// The value of a row.
     pub(crate) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
+        count_call();
         self.rocks.get_pinned_cf(&self.family(family)?, key).map_err(rocks)
     }
 
@@ -197,6 +204,7 @@ impl Db {
         family: Family,
         keys: impl IntoIterator<Item = &'k (impl AsRef<[u8]> + ?Sized + 'k)>,
     ) -> Result<Vec<Option<DBPinnableSlice<'_>>>, StateError> {
+        count_call();
         let found = self.rocks.batched_multi_get_cf(&self.family(family)?, keys, false);
         found.into_iter().map(|row| row.map_err(rocks)).collect()
     }
@@ -255,6 +263,7 @@ impl Db {
 
     fn seek(&self, family: Family, from: &[u8], options: ReadOptions) -> Result<Rows<'_>, StateError> {
         let mut iterator = self.rocks.raw_iterator_cf_opt(&self.family(family)?, options);
+        count_call();
         iterator.seek(from);
         Ok(Rows(iterator))
     }
@@ -266,7 +275,13 @@ impl Db {
 
     /// An empty batch.
     pub(crate) fn batch(&self) -> Result<Batch<'_>, StateError> {
-        Ok(Batch { db: self, families: self.families()?, batch: WriteBatch::default() })
+        self.batch_of(0)
+    }
+
+    /// An empty batch with room for so many bytes.
+    pub(crate) fn batch_of(&self, bytes: usize) -> Result<Batch<'_>, StateError> {
+        let batch = WriteBatch::with_capacity_bytes(bytes);
+        Ok(Batch { db: self, families: self.families()?, batch })
     }
 
     /// Handles in the order of [`Family::ALL`].
@@ -452,6 +467,7 @@ impl<'a> HistoryCursor<'a> {
                 open.insert((rows, Instant::now()))
             }
         };
+        count_call();
         rows.seek(key);
         match rows.value() {
             Some(value) => read(value).map(Some),

@@ -257,6 +257,11 @@ fn append(options: &Options, number: u64, payload: &[u8]) -> Result<(), FlatKvEr
 }
 
 impl Core {
+    /// Whether a rollback was begun and not finished.
+    pub(crate) fn rollback_is_pending(&self, options: &Options) -> Result<bool, FlatKvError> {
+        Ok(matches!(Intent::read(options)?, Some(Intent::Rollback { .. })))
+    }
+
     /// After a store is opened: finishes a rollback that was begun.
     pub(crate) fn finish_rollback(&self, options: &Options) -> Result<(), FlatKvError> {
         let Some(Intent::Rollback { to, hash }) = Intent::read(options)? else { return Ok(()) };

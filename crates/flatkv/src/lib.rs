@@ -28,6 +28,7 @@ mod intent;
 mod internals;
 mod iterate;
 mod lthash;
+mod manifest;
 mod measure;
 mod open;
 mod parent;

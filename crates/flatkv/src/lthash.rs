@@ -11,16 +11,49 @@ const LANES: usize = 1024;
 pub(crate) const VECTOR_BYTES: usize = LANES * 2;
 
 /// Rows from which on their elements are made in parallel: making one takes about a microsecond.
-const PARALLEL_ROWS: usize = 128;
+pub(crate) const PARALLEL_ROWS: usize = 128;
 /// Rows that one task takes in, which then costs one addition of vectors.
-const ROWS_A_TASK: usize = 64;
+const ROWS_A_TASK: usize = 128;
+/// Bytes of a row before and in between its strings: their lengths.
+const LENGTH_BYTES: usize = 4;
 
-/// A row that goes into a vector, or out of it.
-pub(crate) struct Term {
-    pub(crate) key: Vec<u8>,
-    pub(crate) value: Vec<u8>,
-    /// Whether it goes in.
-    pub(crate) added: bool,
+/// Rows that go into a vector, or out of it, one behind the other as their elements are made of them.
+#[derive(Default)]
+pub(crate) struct Terms {
+    bytes: Vec<u8>,
+    terms: Vec<Term>,
+}
+
+/// Where a row stands, and whether it goes in.
+#[derive(Clone, Copy)]
+struct Term {
+    start: usize,
+    end: usize,
+    added: bool,
+}
+
+impl Terms {
+    /// Room for so many rows of so many bytes each.
+    pub(crate) fn with_capacity(rows: usize, row_bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(rows * row_bytes), terms: Vec::with_capacity(rows) }
+    }
+
+    /// Adds a row. One without key or without value contributes nothing.
+    pub(crate) fn push(&mut self, key: &[u8], value: &[u8], added: bool) {
+        if key.is_empty() || value.is_empty() {
+            return;
+        }
+        let start = self.bytes.len();
+        for bytes in [key, value] {
+            self.bytes.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+            self.bytes.extend_from_slice(bytes);
+        }
+        self.terms.push(Term { start, end: self.bytes.len(), added });
+    }
+
+    fn row(&self, term: Term) -> &[u8] {
+        &self.bytes[term.start..term.end]
+    }
 }
 
 /// The sum of the elements of a set of rows, lane by lane, modulo 2^16.
@@ -36,22 +69,23 @@ impl Default for LtHash {
 impl LtHash {
     /// Adds a row. A row without key or without value contributes nothing.
     pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
-        self.update(key, value, u16::wrapping_add);
+        self.update(key, value, true);
     }
 
     /// Removes a row that was added.
+    #[cfg(test)]
     pub(crate) fn remove(&mut self, key: &[u8], value: &[u8]) {
-        self.update(key, value, u16::wrapping_sub);
+        self.update(key, value, false);
     }
 
     /// Takes rows in and out, on all of rayon's threads where there are many.
-    pub(crate) fn apply(&mut self, terms: &[Term]) {
-        if terms.len() < PARALLEL_ROWS {
-            return terms.iter().for_each(|term| self.take(term));
+    pub(crate) fn apply(&mut self, rows: &Terms) {
+        if rows.terms.len() < PARALLEL_ROWS {
+            return self.take(rows, &rows.terms);
         }
-        let sums = terms.par_chunks(ROWS_A_TASK).map(|terms| {
+        let sums = rows.terms.par_chunks(ROWS_A_TASK).map(|terms| {
             let mut sum = Self::default();
-            terms.iter().for_each(|term| sum.take(term));
+            sum.take(rows, terms);
             sum
         });
         self.sum(&sums.reduce(Self::default, |mut sum, part| {
@@ -60,25 +94,36 @@ impl LtHash {
         }));
     }
 
-    fn take(&mut self, term: &Term) {
-        let Term { key, value, added } = term;
-        if *added { self.add(key, value) } else { self.remove(key, value) }
+    fn take(&mut self, rows: &Terms, terms: &[Term]) {
+        let mut element = Element::new();
+        for term in terms {
+            let lanes = element.of(rows.row(*term));
+            if term.added {
+                self.combine(lanes, u16::wrapping_add)
+            } else {
+                self.combine(lanes, u16::wrapping_sub)
+            }
+        }
     }
 
     /// Adds all rows of another set.
-    fn sum(&mut self, other: &Self) {
+    pub(crate) fn sum(&mut self, other: &Self) {
         for (lane, other) in self.0.iter_mut().zip(other.0.iter()) {
             *lane = lane.wrapping_add(*other);
         }
     }
 
+    fn update(&mut self, key: &[u8], value: &[u8], added: bool) {
+        let mut row = Terms::with_capacity(1, key.len() + value.len() + 2 * LENGTH_BYTES);
+        row.push(key, value, added);
+        self.take(&row, &row.terms);
+    }
+
     #[inline(always)]
-    fn update(&mut self, key: &[u8], value: &[u8], apply: impl Fn(u16, u16) -> u16) {
-        if key.is_empty() || value.is_empty() {
-            return;
-        }
-        for (lane, bytes) in self.0.iter_mut().zip(element(key, value).chunks_exact(2)) {
-            *lane = apply(*lane, u16::from_le_bytes([bytes[0], bytes[1]]));
+    fn combine(&mut self, element: &[u8; VECTOR_BYTES], apply: impl Fn(u16, u16) -> u16) {
+        let (lanes, _) = element.as_chunks::<2>();
+        for (lane, bytes) in self.0.iter_mut().zip(lanes) {
+            *lane = apply(*lane, u16::from_le_bytes(*bytes));
         }
     }
 
@@ -104,16 +149,22 @@ impl LtHash {
     }
 }
 
-/// The element of one row: BLAKE3 output over both lengths (4 bytes, little-endian) and both strings.
-fn element(key: &[u8], value: &[u8]) -> [u8; VECTOR_BYTES] {
-    let mut hasher = blake3::Hasher::new();
-    for bytes in [key, value] {
-        hasher.update(&(bytes.len() as u32).to_le_bytes());
-        hasher.update(bytes);
+/// Makes the elements of rows: BLAKE3 output over both lengths (4 bytes, little-endian) and both strings.
+struct Element {
+    hasher: blake3::Hasher,
+    lanes: [u8; VECTOR_BYTES],
+}
+
+impl Element {
+    fn new() -> Self {
+        Self { hasher: blake3::Hasher::new(), lanes: [0; VECTOR_BYTES] }
     }
-    let mut out = [0; VECTOR_BYTES];
-    hasher.finalize_xof().fill(&mut out);
-    out
+
+    /// The element of a row in the form of [`Terms`].
+    fn of(&mut self, row: &[u8]) -> &[u8; VECTOR_BYTES] {
+        self.hasher.reset().update(row).finalize_xof().fill(&mut self.lanes);
+        &self.lanes
+    }
 }
 
 #[cfg(test)]
@@ -201,23 +252,32 @@ mod tests {
 
     #[test]
     fn rows_in_parallel_are_rows_one_by_one() {
-        let terms: Vec<Term> = (0..1_000u32)
-            .map(|n| Term {
-                key: n.to_be_bytes().to_vec(),
-                value: vec![n as u8; 1 + n as usize % 90],
-                added: n % 3 > 0,
-            })
-            .collect();
-        for count in [0, 1, PARALLEL_ROWS - 1, PARALLEL_ROWS, PARALLEL_ROWS + 1, terms.len()] {
+        let rows: Vec<_> =
+            (0..1_000u32).map(|n| (n.to_be_bytes(), vec![n as u8; 1 + n as usize % 90], n % 3 > 0)).collect();
+        for count in [0, 1, PARALLEL_ROWS - 1, PARALLEL_ROWS, PARALLEL_ROWS + 1, rows.len()] {
             let (mut one_by_one, mut at_once) = (LtHash::default(), LtHash::default());
             for vector in [&mut one_by_one, &mut at_once] {
                 vector.add(b"before", b"1");
             }
-            for Term { key, value, added } in &terms[..count] {
-                if *added { one_by_one.add(key, value) } else { one_by_one.remove(key, value) }
+            let mut terms = Terms::default();
+            for (key, value, added) in &rows[..count] {
+                if *added {
+                    one_by_one.add(key, value)
+                } else {
+                    one_by_one.remove(key, value)
+                }
+                terms.push(key, value, *added);
             }
-            at_once.apply(&terms[..count]);
+            at_once.apply(&terms);
             assert_eq!(at_once, one_by_one, "{count} rows");
         }
+    }
+
+    #[test]
+    fn a_row_without_key_or_value_contributes_nothing() {
+        let mut vector = LtHash::default();
+        vector.add(b"", b"value");
+        vector.add(b"key", b"");
+        assert_eq!(vector, LtHash::default());
     }
 }

@@ -5,13 +5,12 @@ use crate::{
     budget::Shares,
     codes::CodeCache,
     commit::{Block, put_block, put_lattice, put_trie},
-    commitment,
+    commitment::Lattice,
     db::{Db, Family},
     error::corrupt,
     files::{exists, sync_names},
     flush::Unflushed,
     intent::{self, Intent},
-    lthash::LtHash,
     measure::{BatchRows, Pairs},
     prune::Pruning,
     rows::{BlockRows, meta, read_head},
@@ -74,7 +73,7 @@ pub(crate) fn open(
         return Err(FlatKvError::Gone { dir: options.dir });
     }
     intent::finish_files(&options)?;
-    let db = Arc::new(Db::open(&options.dir.join(ROCKS_DIR), &options)?);
+    let db = Arc::new(open_database(&options)?);
     // RocksDB makes its folder and leaves the folder's own name to us: without it a power cut takes all of the database.
     sync_names(&options.dir)?;
     check_format(&db, options.commitment)?;
@@ -129,6 +128,15 @@ pub(crate) fn open(
         _lock: Some(lock),
         snapshots,
     })
+}
+
+/// Opens RocksDB; where it refuses, once more without the torn tail of its list of files.
+fn open_database(options: &Options) -> Result<Db, FlatKvError> {
+    let dir = options.dir.join(ROCKS_DIR);
+    match Db::open(&dir, options) {
+        Err(_) if manifest::cut_torn_tail(&*options.disk, &dir)? => Ok(Db::open(&dir, options)?),
+        opened => Ok(opened?),
+    }
 }
 
 /// The snapshots that are there, after what a crash left half-made is gone.
@@ -199,7 +207,7 @@ fn check_commitment(
     db: &Db,
     kind: CommitmentKind,
     head: &Head,
-    lattice: Option<&LtHash>,
+    lattice: Option<&Lattice>,
 ) -> Result<(), FlatKvError> {
     let computed = match kind {
         CommitmentKind::None => B256::ZERO,
@@ -292,7 +300,7 @@ struct Replay<'a> {
     kind: CommitmentKind,
     head: Option<Head>,
     oldest: Height,
-    lattice: Option<LtHash>,
+    lattice: Option<Lattice>,
     unflushed: Unflushed,
 }
 
@@ -305,13 +313,7 @@ impl<'m> Replay<'m> {
     ) -> Result<Self, StateError> {
         let head = db.get(Family::Metadata, meta::HEAD)?.map(|row| read_head(&row)).transpose()?;
         let oldest = db.number(meta::OLDEST)?.unwrap_or(0);
-        let lattice = match (kind, db.get(Family::Metadata, meta::LATTICE)?) {
-            (CommitmentKind::LtHash, Some(row)) => {
-                Some(LtHash::from_bytes(&row).ok_or_else(|| corrupt("lattice"))?)
-            }
-            (CommitmentKind::LtHash, None) => Some(LtHash::default()),
-            _ => None,
-        };
+        let lattice = (kind == CommitmentKind::LtHash).then(|| Lattice::open(&db)).transpose()?;
         Ok(Self { metrics, db, kind, head, oldest, lattice, unflushed: Unflushed::new(flush_batch) })
     }
 
@@ -406,7 +408,7 @@ impl<'m> Replay<'m> {
                 Block { head: &head, rows: block_rows, index: &body.index, first, oldest: self.oldest };
             put_block(&mut batch, &block, &mut rows);
             if let Some(lattice) = &mut self.lattice {
-                commitment::update(lattice, block_rows);
+                lattice.update(block_rows);
             }
             if let Some(trie) = &mut trie {
                 trie.apply(&body.changes)?;
@@ -422,10 +424,10 @@ impl<'m> Replay<'m> {
         }
         let update = trie.map(TrieSession::into_update).transpose()?;
         put_trie(&mut batch, update.as_ref());
-        put_lattice(&mut batch, self.lattice.as_ref(), &mut rows);
+        put_lattice(&mut batch, self.lattice.as_ref(), None, &mut rows);
         let computed = match self.kind {
             CommitmentKind::Mpt => update.map(|update| update.root),
-            CommitmentKind::LtHash => self.lattice.as_ref().map(LtHash::checksum),
+            CommitmentKind::LtHash => self.lattice.as_ref().map(Lattice::checksum),
             CommitmentKind::None => None,
         };
         if let (Some(computed), Some(Head { height, commitment: recorded, .. })) = (computed, self.head)

@@ -72,6 +72,16 @@ pub fn roll_back(
     to: Height,
     anew: bool,
 ) -> Result<Head, FlatKvError> {
+    let metrics = FlatkvMetrics::new(&options.metrics);
+    metrics.rollback.measure(|| roll_back_unmeasured(options, tables, to, anew))
+}
+
+fn roll_back_unmeasured(
+    options: &Options,
+    tables: &Arc<dyn JoinedTables>,
+    to: Height,
+    anew: bool,
+) -> Result<Head, FlatKvError> {
     let kv = FlatKv::open(options.clone(), tables.clone())?;
     match kv.reach(options, to, anew)? {
         Reach::History => {

@@ -22,6 +22,8 @@ use hearth_primitives::{Account, AccountChange, Changeset, Height, StateError};
 
 /// Names of the metadata rows.
 pub(crate) mod meta {
+    use hearth_metrics::DataDb;
+
     /// Format of the store, 4 bytes.
     pub(crate) const FORMAT: &[u8] = b"format";
     /// The commitment's name.
@@ -32,8 +34,20 @@ pub(crate) mod meta {
     pub(crate) const OLDEST: &[u8] = b"oldest";
     /// Height at and below which rows were pruned.
     pub(crate) const PRUNED: &[u8] = b"pruned";
-    /// The lattice vector.
+    /// The lattice vector of all data DBs, which older versions wrote in place of [`lattice`].
     pub(crate) const LATTICE: &[u8] = b"lattice";
+
+    /// The lattice vector of a data DB.
+    pub(crate) fn lattice(db: DataDb) -> &'static [u8] {
+        match db {
+            DataDb::Account => b"lattice-account",
+            DataDb::Code => b"lattice-code",
+            DataDb::Storage => b"lattice-storage",
+            DataDb::Legacy => b"lattice-legacy",
+            DataDb::Metadata => b"lattice-metadata",
+        }
+    }
+
     /// Last WAL record that is known to be on disk.
     pub(crate) const SYNCED: &[u8] = b"synced";
     /// End positions of the joined tables in that record, 8 bytes each.
@@ -89,6 +103,22 @@ pub(crate) fn legacy_history(key: &[u8]) -> Vec<u8> {
 pub(crate) fn at_height(mut prefix: Vec<u8>, height: Height) -> Vec<u8> {
     prefix.extend_from_slice(&(!height).to_be_bytes());
     prefix
+}
+
+/// History key of an account from a height on.
+pub(crate) fn account_history_at(address: &Address, height: Height) -> [u8; 29] {
+    let mut key = [ACCOUNT; 29];
+    key[1..21].copy_from_slice(address.as_slice());
+    key[21..].copy_from_slice(&(!height).to_be_bytes());
+    key
+}
+
+/// History key of a slot from a height on.
+pub(crate) fn slot_history_at(address: &Address, slot: &U256, height: Height) -> [u8; 61] {
+    let mut key = [STORAGE; 61];
+    key[1..53].copy_from_slice(&slot_key(address, slot));
+    key[53..].copy_from_slice(&(!height).to_be_bytes());
+    key
 }
 
 /// The part of a history key before the height, which is what its filters are made of.
@@ -179,16 +209,37 @@ pub(crate) struct BlockRows<'a> {
     pub(crate) legacy: &'a [RowChange],
 }
 
+/// A block's changed accounts and slots as both its WAL record and its row of the changes family hold them.
+pub(crate) struct EncodedChanges(Vec<u8>);
+
+impl EncodedChanges {
+    pub(crate) fn of(changes: &Changeset) -> Self {
+        let slots: usize = changes.accounts.iter().map(|change| change.storage.len()).sum();
+        let mut out = Vec::with_capacity(16 + changes.accounts.len() * 80 + slots * 64);
+        put_changes(&mut out, changes);
+        Self(out)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 /// Value of a row of the changes family.
-pub(crate) fn changes_value(head: &Head, rows: BlockRows<'_>, index: &[RowChange]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(64 + rows.changes.accounts.len() * 64);
+pub(crate) fn changes_value(
+    head: &Head,
+    changes: &EncodedChanges,
+    index: &[RowChange],
+    legacy: &[RowChange],
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(128 + changes.bytes().len());
     out.extend_from_slice(head.hash.as_slice());
     out.extend_from_slice(head.commitment.as_slice());
-    put_changes(&mut out, rows.changes);
+    out.extend_from_slice(changes.bytes());
     put_rows(&mut out, index, false);
     // Rows of format 1 end here, and most blocks have none.
-    if !rows.legacy.is_empty() {
-        put_rows(&mut out, rows.legacy, true);
+    if !legacy.is_empty() {
+        put_rows(&mut out, legacy, true);
     }
     out
 }

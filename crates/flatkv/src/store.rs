@@ -4,9 +4,9 @@ use crate::{
     Commit, CommitmentKind, FlatKvError, Head, JoinedTables, Options, ParentView, RowWrite, StateView,
     TrieSession,
     codes::CodeCache,
+    commitment::Lattice,
     db::{Db, Family},
     flush::Unflushed,
-    lthash::LtHash,
     prune::{Pruner, Pruning},
     snapshot::{Keeper, Snapshot, Snapshots},
     staging::Staged,
@@ -91,7 +91,7 @@ impl Default for SpaceRule {
 pub(crate) struct Writer {
     pub(crate) wal: Wal,
     /// Kept for [`CommitmentKind::LtHash`].
-    pub(crate) lattice: Option<LtHash>,
+    pub(crate) lattice: Option<Lattice>,
     pub(crate) unflushed: Unflushed,
     /// Table positions in the last record.
     pub(crate) positions: Vec<u64>,
@@ -112,7 +112,9 @@ impl FlatKv {
         let timer = metrics.open.of(false).timer();
         let internals = options.kvdb_metrics.then(|| options.metrics.clone());
         let core = Arc::new(crate::open::open(options.clone(), tables, &metrics)?);
-        core.finish_rollback(&options)?;
+        if core.rollback_is_pending(&options)? {
+            metrics.rollback.measure(|| core.finish_rollback(&options))?;
+        }
         let (syncer, keeper) = (Syncer::start(&core)?, Keeper::start(&core)?);
         let pruner = Pruner::start(&core)?;
         core.tell_version();

@@ -6,6 +6,7 @@ use crate::{
     rows::{account_value, meta, split_stamp},
 };
 use alloy_primitives::{Address, B256, U256, keccak256};
+use hearth_metrics::DataDb;
 use hearth_primitives::{Account, AccountChange, Changeset, Height, SlotChange, StateReader};
 use std::{fs, path::Path, sync::Arc};
 
@@ -153,7 +154,8 @@ fn unwind_restores_height_stamps() {
 fn a_damaged_root_node_or_vector_is_found_at_open() {
     for (kind, family, key) in [
         (CommitmentKind::Mpt, Family::Trie, [0].as_slice()),
-        (CommitmentKind::LtHash, Family::Metadata, meta::LATTICE),
+        (CommitmentKind::LtHash, Family::Metadata, meta::lattice(DataDb::Account)),
+        (CommitmentKind::LtHash, Family::Metadata, meta::lattice(DataDb::Storage)),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let kv = open(dir.path(), kind).unwrap();

@@ -4,10 +4,9 @@ use crate::{
     CommitmentKind, FlatKvError, Head, RowWrite, TrieSession,
     codec::RowChange,
     commit::{put_lattice, put_trie, set_account, set_legacy, set_slot},
-    commitment,
+    commitment::Lattice,
     db::{Batch, Db, Family},
     error::corrupt,
-    lthash::LtHash,
     measure::BatchRows,
     rows::{
         BlockChanges, BlockRows, account_history, at_height, head_value, history_height, legacy_history,
@@ -68,7 +67,7 @@ impl Core {
 pub(crate) struct Undone<'a> {
     pub(crate) batch: Batch<'a>,
     pub(crate) head: Head,
-    pub(crate) lattice: Option<LtHash>,
+    pub(crate) lattice: Option<Lattice>,
 }
 
 /// Values that rows had at the target, by row.
@@ -86,7 +85,7 @@ pub(crate) fn undo<'a>(
     kind: CommitmentKind,
     from: &Head,
     to: Height,
-    lattice: Option<&LtHash>,
+    lattice: Option<&Lattice>,
 ) -> Result<Undone<'a>, FlatKvError> {
     let mut batch = db.batch()?;
     let mut before = Before::default();
@@ -98,7 +97,7 @@ pub(crate) fn undo<'a>(
         let (changes, legacy) = before.take(&mut batch, height, block);
         let reversed = changes.reversed();
         if let Some(lattice) = &mut lattice {
-            commitment::update(lattice, BlockRows { changes: &reversed, legacy: &legacy });
+            lattice.update(BlockRows { changes: &reversed, legacy: &legacy });
         }
         if let Some(trie) = &mut trie {
             trie.apply(&reversed)?;
@@ -111,7 +110,7 @@ pub(crate) fn undo<'a>(
     let update = trie.map(TrieSession::into_update).transpose()?;
     let computed = match kind {
         CommitmentKind::Mpt => update.as_ref().map(|update| update.root),
-        CommitmentKind::LtHash => lattice.as_ref().map(LtHash::checksum),
+        CommitmentKind::LtHash => lattice.as_ref().map(Lattice::checksum),
         CommitmentKind::None => None,
     };
     if let Some(computed) = computed
@@ -120,7 +119,7 @@ pub(crate) fn undo<'a>(
         return Err(FlatKvError::BadCommitment { height: to, recorded: head.commitment, computed });
     }
     put_trie(&mut batch, update.as_ref());
-    put_lattice(&mut batch, lattice.as_ref(), &mut BatchRows::default());
+    put_lattice(&mut batch, lattice.as_ref(), None, &mut BatchRows::default());
     batch.put(Family::Metadata, meta::HEAD, &head_value(&head));
     Ok(Undone { batch, head, lattice })
 }

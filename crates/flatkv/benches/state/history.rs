@@ -1,11 +1,11 @@
 //! Reads at earlier heights of a long chain of small blocks, beside the same path at depth 1.
 
 use crate::chain::commit;
-use crate::harness::{Bench, Fallible, Target};
+use crate::harness::{Bench, Fallible, Sample, Target};
 use crate::open;
 use crate::reads::p50;
 use alloy_primitives::{Address, U256};
-use hearth_flatkv::{CommitmentKind, FlatKv};
+use hearth_flatkv::{CommitmentKind, FlatKv, bare::rocksdb_calls};
 use hearth_primitives::{Account, AccountChange, Changeset, SlotChange, StateReader};
 use std::sync::Arc;
 
@@ -17,7 +17,10 @@ const PAIRS: u64 = 16;
 const ONCE: u64 = 1_000;
 /// A key of this kind is written every so many heights.
 const RARELY: u64 = 1_000;
-const READS: usize = 50_000;
+const READS: usize = 20_000;
+/// Depths below the head; the last is the height at which everything that is written once was written.
+const DEPTHS: [u64; 5] = [100, 1_000, 10_000, 100_000, HEIGHTS - 1];
+const QUICK_DEPTHS: [u64; 2] = [100, 10_000];
 
 const TOKEN: Address = Address::repeat_byte(0xcc);
 
@@ -70,7 +73,7 @@ fn build(kv: &Arc<FlatKv>, heights: u64) -> Fallible<()> {
 }
 
 pub fn rows(bench: &Bench) -> Fallible<()> {
-    let depths: &[u64] = if bench.quick { &[100, 10_000] } else { &[100, 10_000, 999_000] };
+    let depths: &[u64] = if bench.quick { &QUICK_DEPTHS } else { &DEPTHS };
     let kinds = [
         ("written at every height", Kind::Often, PAIRS / 2),
         ("written every 1,000th", Kind::Rarely, RARELY * PAIRS / 2),
@@ -97,22 +100,34 @@ pub fn rows(bench: &Bench) -> Fallible<()> {
                 view.storage(&TOKEN, &slot(kind, n))
             })
         };
-        for depth in depths {
-            let name = format!("history: {name}, depth {depth} beside depth 1, p50");
-            bench.pair(&name, "ns", Target::RatioAtMost(1.2), || at(*depth), || at(1))?;
-        }
-        let name = format!("history: {name}, depth {} beside latest, p50", depths[1]);
         let mut n = 0;
-        let newest = || {
+        let mut newest = || {
             p50(reads, || {
                 n = (n + 7_919) % count;
                 latest.storage(&TOKEN, &slot(kind, n))
             })
         };
-        bench.pair(&name, "ns", Target::RatioAtMost(4.0), || at(depths[1]), newest)?;
+        for depth in depths {
+            let name = format!("history: {name}, depth {depth}");
+            let beside = format!("{name} beside depth 1, p50");
+            bench.pair(&beside, "ns", Target::RatioAtMost(1.2), || at(*depth), || at(1))?;
+            let beside = format!("{name} beside latest, p50");
+            bench.pair(&beside, "ns", Target::RatioAtMost(4.0), || at(*depth), &mut newest)?;
+            calls(&name, reads, || at(*depth))?;
+        }
+        calls(&format!("history: {name}, latest"), reads, newest)?;
     }
     let bytes = crate::harness::tree_bytes(&dir.path().join("state"))?;
     let slots = heights * PAIRS;
-    println!("history: {:.1} bytes on the disk per written slot", bytes as f64 / slots as f64);
+    let per_slot = Sample { value: bytes as f64 / slots as f64, cpu: 0.0 };
+    bench.row("history: on the disk per written slot", "bytes", Target::Shown, &[per_slot], &[]);
+    Ok(())
+}
+
+/// Prints how many calls of RocksDB a read makes.
+fn calls(name: &str, reads: usize, mut read: impl FnMut() -> Fallible<Sample>) -> Fallible<()> {
+    let before = rocksdb_calls();
+    read()?;
+    println!("{name}: {:.2} calls of RocksDB a read", (rocksdb_calls() - before) as f64 / reads as f64);
     Ok(())
 }

@@ -9,6 +9,7 @@ mod commits;
 mod harness;
 mod history;
 mod reads;
+mod reopen;
 mod roots;
 
 use harness::{Bench, Fallible};
@@ -33,6 +34,7 @@ fn main() -> Fallible<()> {
     );
     commits::rows(&bench)?;
     reads::rows(&bench)?;
+    reopen::rows(&bench)?;
     history::rows(&bench)?;
     roots::rows(&bench)?;
     bench.close()

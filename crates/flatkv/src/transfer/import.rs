@@ -9,17 +9,17 @@ use crate::{
     Commit, CommitmentKind, FlatKv, FlatKvError, Head, IndexWrite, JoinedTables, Options, Snapshot,
     codec::{Reader, RowChange},
     commit::{put_trie, set_account, set_legacy, set_slot},
-    commitment,
+    commitment::Lattice,
     db::{Batch, Family},
     intent::Intent,
-    lthash::LtHash,
     rows::{BlockRows, account_history, at_height, legacy_history, read_account, read_slot, slot_history},
     trie::TrieUpdate,
 };
 use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_trie::EMPTY_ROOT_HASH;
+use hearth_metrics::{DataDb, FlatkvMetrics};
 use hearth_primitives::{Account, AccountChange, Changeset, RootTracker, SlotChange, StateError};
-use std::{collections::HashSet, io::Read, sync::Arc};
+use std::{collections::HashSet, io::Read, sync::Arc, time::Instant};
 
 /// What was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +102,17 @@ impl FlatKv {
     pub fn import<E: From<FlatKvError>>(
         options: &Options,
         tables: Arc<dyn JoinedTables>,
+        source: ImportSource<'_>,
+        anchor: impl FnOnce(&Arc<FlatKv>) -> Result<Anchor, E>,
+        watch: WatchTransfer<'_>,
+    ) -> Result<(Arc<FlatKv>, Imported), E> {
+        let metrics = FlatkvMetrics::new(&options.metrics);
+        metrics.import.measure(|| Self::import_unmeasured(options, tables, source, anchor, watch))
+    }
+
+    fn import_unmeasured<E: From<FlatKvError>>(
+        options: &Options,
+        tables: Arc<dyn JoinedTables>,
         mut source: ImportSource<'_>,
         anchor: impl FnOnce(&Arc<FlatKv>) -> Result<Anchor, E>,
         watch: WatchTransfer<'_>,
@@ -137,7 +148,7 @@ struct Import<'a> {
     kv: &'a Arc<FlatKv>,
     head: StreamHead,
     root: B256,
-    lattice: LtHash,
+    lattice: Lattice,
     counts: StreamCounts,
     /// Family and key of the last row.
     last: (u8, Vec<u8>),
@@ -157,7 +168,7 @@ struct Row<'a> {
 
 impl<'a> Import<'a> {
     fn new(kv: &'a Arc<FlatKv>, head: StreamHead) -> Self {
-        let (lattice, counts) = (LtHash::default(), StreamCounts::default());
+        let (lattice, counts) = (Lattice::default(), StreamCounts::default());
         let last = (0, Vec::new());
         Self { kv, head, root: EMPTY_ROOT_HASH, lattice, counts, last, codes: HashSet::new(), account: None }
     }
@@ -212,6 +223,7 @@ impl<'a> Import<'a> {
     fn chunk(&mut self, bytes: &[u8]) -> Result<(), FlatKvError> {
         let db = self.kv.core.db.clone();
         self.codes.clear();
+        let before = self.counts;
         let mut batch = db.batch()?;
         let (mut changes, mut legacy) = (Changeset::default(), Vec::new());
         let mut reader = Reader::new(bytes, "stream");
@@ -228,7 +240,7 @@ impl<'a> Import<'a> {
         let rows = BlockRows { changes: &changes, legacy: &legacy };
         match self.head.kind {
             CommitmentKind::None => {}
-            CommitmentKind::LtHash => commitment::update(&mut self.lattice, rows),
+            CommitmentKind::LtHash => self.lattice.update(rows),
             CommitmentKind::Mpt => {
                 let core = &self.kv.core;
                 let mut trie = core.kept.session(&db, self.root);
@@ -239,7 +251,28 @@ impl<'a> Import<'a> {
                 core.kept.keep(&mut update);
             }
         }
-        Ok(batch.write()?)
+        self.write(batch, before)
+    }
+
+    /// Writes a chunk's batch; tells each data DB with rows in it how many and how long that took.
+    fn write(&self, batch: Batch<'_>, before: StreamCounts) -> Result<(), FlatKvError> {
+        let metrics = &self.kv.core.metrics;
+        let started = Instant::now();
+        let written = batch.write();
+        let took = started.elapsed();
+        let now = self.counts;
+        for (db, rows) in [
+            (DataDb::Account, now.accounts - before.accounts),
+            (DataDb::Code, now.codes - before.codes),
+            (DataDb::Storage, now.slots - before.slots),
+            (DataDb::Legacy, now.legacy - before.legacy),
+        ] {
+            if rows > 0 {
+                metrics.import_worker_flush[db].record_duration(written.is_ok(), took);
+                metrics.import_kv_pairs[db].add(if written.is_ok() { rows } else { 0 });
+            }
+        }
+        Ok(written?)
     }
 
     /// Rows come in one order, each once; only code may come again.

@@ -7,9 +7,9 @@
 
 use crate::{
     Head,
-    codec::{Reader, RowChange, put_changes, put_codes, put_rows, put_uvarint},
+    codec::{Reader, RowChange, put_codes, put_rows, put_uvarint},
     planted::{Planted, has},
-    rows::BlockRows,
+    rows::{BlockRows, EncodedChanges},
 };
 use alloy_primitives::B256;
 use hearth_primitives::{Changeset, Height, StateError};
@@ -73,11 +73,16 @@ impl RecordHead {
         out
     }
 
-    /// Payload of a commit.
-    pub(crate) fn commit_payload(&self, rows: BlockRows<'_>, index: &[RowChange]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(256 + rows.changes.accounts.len() * 96);
+    /// Payload of a commit. `changes` are those of `rows`.
+    pub(crate) fn commit_payload(
+        &self,
+        changes: &EncodedChanges,
+        rows: BlockRows<'_>,
+        index: &[RowChange],
+    ) -> Vec<u8> {
+        let mut out = Vec::with_capacity(512 + changes.bytes().len());
         self.put(&mut out);
-        put_changes(&mut out, rows.changes);
+        out.extend_from_slice(changes.bytes());
         put_codes(&mut out, &rows.changes.codes);
         put_rows(&mut out, index, true);
         put_rows(&mut out, rows.legacy, true);

@@ -4,7 +4,10 @@ use super::{
     record::{RecordHead, SEGMENT_HEADER_BYTES},
     *,
 };
-use crate::{Head, rows::BlockRows};
+use crate::{
+    Head,
+    rows::{BlockRows, EncodedChanges},
+};
 use alloy_primitives::B256;
 use hearth_disk::RealDisk;
 use std::fs::{self, OpenOptions};
@@ -27,9 +30,9 @@ fn write(dir: &Path, records: u64, segment_bytes: u64) -> Vec<usize> {
             positions: vec![height * 1000],
             oldest: 0,
         };
-        let bytes = wal
-            .append(&record.commit_payload(BlockRows { changes: &Default::default(), legacy: &[] }, &[]))
-            .unwrap();
+        let changes = Default::default();
+        let rows = BlockRows { changes: &changes, legacy: &[] };
+        let bytes = wal.append(&record.commit_payload(&EncodedChanges::of(&changes), rows, &[])).unwrap();
         ends.push(ends[ends.len() - 1] + bytes as usize);
     }
     assert_eq!(wal.last(), records);

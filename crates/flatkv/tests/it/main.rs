@@ -8,6 +8,7 @@ mod crash;
 mod history;
 mod kill;
 mod metrics;
+mod metrics_operations;
 mod model;
 mod proofs;
 mod pruning;

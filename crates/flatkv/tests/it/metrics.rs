@@ -8,10 +8,10 @@ use hearth_primitives::{Account, AccountChange, Changeset, Height, SlotChange};
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
-type Page = BTreeMap<String, i64>;
+pub type Page = BTreeMap<String, i64>;
 
 /// Every series with its value, or its number of samples; RocksDB's own are left out.
-fn page(registry: &Registry) -> Page {
+pub fn page(registry: &Registry) -> Page {
     let mut page = whole_page(registry);
     page.retain(|name, _| !name.starts_with("rocksdb_"));
     page
@@ -35,7 +35,7 @@ fn whole_page(registry: &Registry) -> Page {
 }
 
 /// The series that differ, and by how much.
-fn moved(before: &Page, after: &Page) -> Page {
+pub fn moved(before: &Page, after: &Page) -> Page {
     after
         .iter()
         .map(|(name, value)| (name.clone(), value - before[name]))
@@ -43,12 +43,12 @@ fn moved(before: &Page, after: &Page) -> Page {
         .collect()
 }
 
-fn expected(rows: &[(&str, i64)]) -> Page {
+pub fn expected(rows: &[(&str, i64)]) -> Page {
     rows.iter().map(|(name, by)| ((*name).to_owned(), *by)).collect()
 }
 
 /// A flush in each data DB.
-fn with_flush(mut page: Page) -> Page {
+pub fn with_flush(mut page: Page) -> Page {
     for db in ["account", "code", "storage", "legacy", "metadata"] {
         page.insert(format!("flatkv_flush_latency({db},true)"), 1);
     }
