@@ -12,17 +12,17 @@ const host = () => /^host: (.*)$/m.exec(execFileSync('rustc', ['-vV'], { encodin
 const GENERATOR = 2
 
 /**
- * A chain of `blocks` blocks whose transactions grow from `least` to `most` a block: the folder with genesis.json and chain.rlp, and
- * its blocks, transactions and gas.
+ * A chain of `blocks` blocks whose transactions grow from `least` to `most` a block, over `accounts` accounts that the genesis has (0: none
+ * but senders): the folder with genesis.json and chain.rlp, and its blocks, transactions and gas, and the root of its last block.
  */
-export async function generatedChain({ blocks, least, most }) {
-  const dir = path.join(CACHE, `bench-chain-${GENERATOR}-${blocks}-${least}-${most}`)
+export async function generatedChain({ blocks, least, most, accounts = 0 }) {
+  const dir = path.join(CACHE, `bench-chain-${GENERATOR}-${blocks}-${least}-${most}${accounts ? `-${accounts}` : ''}`)
   const facts = path.join(dir, 'facts.json')
   if (!fs.existsSync(facts)) {
     fs.rmSync(dir, { recursive: true, force: true })
     fs.mkdirSync(dir, { recursive: true })
     const example = ['run', '--release', '--quiet', '--target', host(), '-p', 'hearth-chain', '--example', 'generate_chain', '--']
-    const status = await cargo([...example, dir, String(blocks), String(least), String(most)], { cwd: ROOT })
+    const status = await cargo([...example, dir, String(blocks), String(least), String(most), String(accounts)], { cwd: ROOT })
     if (status !== 0) throw new Error('the generator of the bench chain failed')
   }
   return { dir, ...JSON.parse(fs.readFileSync(facts, 'utf8')) }

@@ -38,7 +38,7 @@ const hex = (n) => `0x${n.toString(16)}`
 
 /** Writes a home; gives what is planted in it. */
 function generate(home, blocks) {
-  const generator = path.join(TARGET, 'release/examples/generate_chain')
+  const generator = path.join(TARGET, 'release/examples/generate_logs')
   const r = spawnSync(generator, [home, blocks, SEED, SEGMENT_BYTES].map(String), {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -139,7 +139,7 @@ function showTables(home) {
 
 /** Prints the tables. */
 export async function logsBench() {
-  if ((await cargo(['build', '--release', '-p', 'hearth-chain', '--example', 'generate_chain'])) !== 0)
+  if ((await cargo(['build', '--release', '-p', 'hearth-chain', '--example', 'generate_logs'])) !== 0)
     throw new Error('the generator was not built')
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-logs-'))
   const chains = [SMALL, LARGE].map((blocks) => ({ blocks, home: path.join(dir, String(blocks)) }))

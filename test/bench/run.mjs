@@ -1,6 +1,7 @@
 // `npm run bench -- NAME… [--write]`: measures in pairs within one run, ours and theirs, and prints losing rows too.
 // `--write` puts the tables into docs/benchmarks.md.
 import { flatkvBench, littableBench } from './cargo.mjs'
+import { homeBench } from './home.mjs'
 import { importBench } from './import.mjs'
 import { logsBench } from './logs.mjs'
 import { metricsBench } from './metrics.mjs'
@@ -9,7 +10,11 @@ import { traceBench } from './trace.mjs'
 
 /** Benches by name. */
 const BENCHES = {
-  flatkv: flatkvBench,
+  flatkv: async () => {
+    await flatkvBench()
+    await homeBench()
+  },
+  home: homeBench,
   import: importBench,
   littable: littableBench,
   logs: logsBench,

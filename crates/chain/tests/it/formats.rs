@@ -9,7 +9,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// Formats of which a home is kept.
-const KEPT: [u32; 1] = [1];
+const KEPT: [u32; 2] = [1, 2];
 
 /// Head of the homes: a development chain of three blocks. Two transfers, and a contract that keeps three slots.
 const HEAD: B256 = b256!("0x6642abecd4ff2f731478ba53a7694e2eafc8036a027fb840e3df859d3da54aa5");
