@@ -23,6 +23,18 @@ pub enum BakeError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The answer of a block is larger than what is kept; the block is traced live.
+    #[error("the baked answer takes more than {limit} bytes")]
+    TooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The compressor failed.
+    #[error("an answer could not be compressed: {reason}")]
+    Deflate {
+        /// What it said.
+        reason: String,
+    },
     /// A thread of the worker could not be started.
     #[error("a bake thread could not be started: {0}")]
     Thread(std::io::Error),
@@ -34,7 +46,11 @@ impl BakeError {
         match self {
             Self::Io { source, .. } => source.kind() == ErrorKind::StorageFull,
             Self::Store(LittError::Io { source, .. }) => source.kind() == ErrorKind::StorageFull,
-            Self::Store(_) | Self::Damaged { .. } | Self::Thread(_) => false,
+            Self::Store(_)
+            | Self::Damaged { .. }
+            | Self::TooLarge { .. }
+            | Self::Deflate { .. }
+            | Self::Thread(_) => false,
         }
     }
 }

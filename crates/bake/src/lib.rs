@@ -16,4 +16,13 @@ mod worker;
 
 pub use block_key::BlockKey;
 pub use error::BakeError;
+pub use store::{
+    AnswerBuilder, AnswerBytes, BakedAnswer, BakedBlock, Found, GzipAnswer, MAX_ANSWER_BYTES, OWN_PIECE_BYTES,
+    Part, PlainAnswer, TraceDb, TraceDbOptions,
+};
 pub use tracer::BakedTracer;
+pub use worker::{
+    BakeFailure, BakeOptions, BakeSource, BakeWorker, Baked, DISK_FULL_PAUSE, KEEP_EVERY, MAX_FAILED_HEIGHTS,
+    MAX_FINISHED_AHEAD, MAX_RANGE_FAILURES, MAX_RANGES, MAX_RETRIES, Notice, RETRY_AFTER, RangeControl,
+    RangeFailure, RangeProgress, SCAN_GAPS, SCAN_HEIGHTS,
+};

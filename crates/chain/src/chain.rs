@@ -8,6 +8,7 @@ use crate::home::{
 use crate::insert::Working;
 use crate::operate::state_options;
 use crate::state_options::StateOptions;
+use crate::watch::Watched;
 use alloy_primitives::B256;
 use hearth_evm::{ChainSpec, Genesis};
 use hearth_flatkv::{Commit, FlatKv, Fsync, Head, WitnessTrie};
@@ -56,6 +57,7 @@ pub struct Chain {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) file: ChainFile,
     pub(crate) working: Mutex<Working>,
+    pub(crate) watched: Watched,
 }
 
 impl Chain {
@@ -136,7 +138,8 @@ impl Chain {
         let kv = FlatKv::open(state_options(&paths, &file, options), tables.clone())?;
         format::note(&paths)?;
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
-        Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working: Mutex::default() })
+        let (working, watched) = Default::default();
+        Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working, watched })
     }
 
     pub(crate) fn init_genesis(

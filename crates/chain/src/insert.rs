@@ -285,6 +285,7 @@ impl Chain {
                 working.chosen = Some(chosen);
             }
             self.kv.unwind(fork)?;
+            self.watched.unwound(fork);
         }
         for hash in branch.into_iter().rev() {
             self.execute_known(&hash)?;
@@ -387,6 +388,7 @@ impl Chain {
         } else {
             // The block is committed; what is not forgotten now is forgotten later.
             let _ = self.ledger.forget_capsules(block.header.number);
+            self.watched.committed(block.header.number);
         }
         committed
     }

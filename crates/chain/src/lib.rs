@@ -19,6 +19,7 @@ mod insert;
 pub mod operate;
 pub mod pool;
 mod state_options;
+mod watch;
 
 pub use bad_blocks::{MAX_BAD_BLOCK_BYTES, MAX_BAD_BLOCKS};
 pub use chain::{Chain, ChainOptions};
@@ -28,3 +29,4 @@ pub use format::home_format;
 pub use home::{HOME_FORMAT, HomePaths, RulesFrom};
 pub use insert::{Inserted, Prepared};
 pub use state_options::StateOptions;
+pub use watch::ChainWatcher;

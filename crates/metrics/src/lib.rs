@@ -1,7 +1,7 @@
 //! Instruments of the native core: one table of what is measured, and the atomics that hot paths bump.
 //!
 //! - A row of [`instruments`] declares a name, kind, unit, help, labels and buckets, once. The rows of a store stand
-//!   beside its handles: [`FlatkvMetrics`], [`LittMetrics`], [`RocksdbMetrics`].
+//!   beside its handles: [`FlatkvMetrics`], [`LittMetrics`], [`RocksdbMetrics`], [`BakeMetrics`], [`CapsuleMetrics`].
 //! - A [`Registry`] holds the series of one home. There is no global one: two nodes of a process do not mix.
 //! - A recording is a few relaxed atomic additions: no lock, no allocation, no look-up of labels.
 //! - [`Registry::catalog_json`] and [`Registry::snapshot_json`] are what a scrape takes away.
@@ -10,6 +10,8 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod bake;
+mod capsule;
 mod cells;
 mod flatkv;
 mod instrument;
@@ -17,15 +19,19 @@ mod litt;
 mod registry;
 mod rocksdb;
 mod snapshot;
+mod trace_cache;
 
+pub use bake::BakeMetrics;
+pub use capsule::CapsuleMetrics;
 pub use cells::{Counter, Flag, Gauge, Histogram, Timer};
 pub use flatkv::{DataDb, FlatkvMetrics, PerDb};
 pub use instrument::{Instrument, Kind, Label, Unit, Values};
 pub use litt::{CacheMetrics, ChunkCache, LittMetrics, MAX_TABLES, OTHER_TABLES, TableMetrics};
 pub use registry::{MAX_COLLECTORS, Registry};
 pub use rocksdb::{FamilyMetrics, LEVELS, RocksdbMetrics};
+pub use trace_cache::{CacheResult, TraceCacheMetrics};
 
 /// Every native instrument, in the order of the scrape page.
 pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
-    [flatkv::ROWS, litt::ROWS, rocksdb::ROWS].into_iter().flatten()
+    [flatkv::ROWS, litt::ROWS, rocksdb::ROWS, bake::ROWS, trace_cache::ROWS, capsule::ROWS].into_iter().flatten()
 }

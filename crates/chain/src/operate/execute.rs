@@ -36,6 +36,7 @@ impl Again {
             ledger,
             file: self.file.clone(),
             working: Mutex::default(),
+            watched: Default::default(),
         };
         chain.init_genesis(&genesis, &block, base_hash)?;
         let target = match last {

@@ -1,0 +1,339 @@
+//! A baked block as requests read it: plain or in gzip, as a whole or one transaction.
+
+use super::db::{HotBytes, HotDirectory, RowId, TraceDb};
+use super::gzip::Envelope;
+use super::inflate::{Steps, inflate};
+use super::layout::{Directory, HEADER_BYTES, damaged};
+use crate::BakeError;
+use hearth_littable::Value;
+use hearth_primitives::Height;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// Stored bytes that are read at a time.
+const READ_BYTES: u32 = 1 << 20;
+
+/// Raw bytes that a large piece gives at a time.
+const STEP_BYTES: usize = 256 << 10;
+
+/// A baked block.
+#[derive(Clone)]
+pub struct BakedBlock {
+    db: Arc<TraceDb>,
+    row: RowId,
+    directory: HotDirectory,
+}
+
+/// Which part of a block's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// All of it, as the answer to a trace of the block.
+    Block,
+    /// The result of the transaction at this index.
+    Transaction(usize),
+}
+
+/// What a part is.
+pub enum Found {
+    /// Bytes of a result, or of the whole answer.
+    Bytes(PlainAnswer),
+    /// The text of a transaction's error.
+    Failed(String),
+}
+
+impl BakedBlock {
+    pub(crate) fn new(db: Arc<TraceDb>, row: RowId, directory: HotDirectory) -> Self {
+        Self { db, row, directory }
+    }
+
+    fn directory(&self) -> Result<&Directory, BakeError> {
+        self.directory.get()
+    }
+
+    /// Height of the block.
+    pub fn number(&self) -> Height {
+        self.directory().map_or(0, |directory| directory.header.number)
+    }
+
+    /// Transactions of the block.
+    pub fn transactions(&self) -> usize {
+        self.directory().map_or(0, Directory::len)
+    }
+
+    /// Where a part lies in the answer, and whether it is an error.
+    fn range(&self, part: Part) -> Result<(Range<u64>, bool), BakeError> {
+        let directory = self.directory()?;
+        match part {
+            Part::Block => Ok((0..directory.header.raw, false)),
+            Part::Transaction(index) => directory.element(index).ok_or_else(|| {
+                damaged(format!("it has {} transactions, that at {index} was asked for", directory.len()))
+            }),
+        }
+    }
+
+    /// A part, to be read plain.
+    ///
+    /// # Errors
+    /// [`BakeError::Damaged`], [`BakeError::Store`]. The row is dropped then.
+    pub fn part(&self, part: Part) -> Result<Found, BakeError> {
+        self.tell(self.find(part))
+    }
+
+    fn find(&self, part: Part) -> Result<Found, BakeError> {
+        let (range, failed) = self.range(part)?;
+        let mut answer = PlainAnswer { touched: self.directory()?.touched(&range), block: self.clone(), range, large: None };
+        if !failed {
+            return Ok(Found::Bytes(answer));
+        }
+        let mut text = Vec::new();
+        while let Some(bytes) = answer.next_bytes()? {
+            text.extend_from_slice(&bytes);
+        }
+        let text = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        Ok(Found::Failed(text))
+    }
+
+    /// A part as one gzip member, `head` before it and `tail` behind it. `None` for an error, and for a transaction whose
+    /// result shares its piece with others: it is small, and goes out plain.
+    ///
+    /// # Errors
+    /// As [`Self::part`].
+    pub fn gzip(&self, part: Part, head: &[u8], tail: &[u8]) -> Result<Option<GzipAnswer>, BakeError> {
+        let found = self.range(part).and_then(|(range, failed)| {
+            let directory = self.directory()?;
+            let header = &directory.header;
+            let (told, stored) = match part {
+                Part::Block => ((header.raw, header.crc), HEADER_BYTES as u32..header.body_end),
+                Part::Transaction(_) => match directory.own_piece(&range).filter(|_| !failed) {
+                    None => return Ok(None),
+                    Some(index) => {
+                        let piece = directory.piece(index);
+                        ((piece.raw, piece.crc.unwrap_or_default()), directory.stored(index))
+                    }
+                },
+            };
+            let envelope = Envelope::new(head, told, tail);
+            Ok(Some(GzipAnswer { block: self.clone(), envelope, stored, stage: 0 }))
+        });
+        self.tell(found)
+    }
+
+    /// Reads the stored bytes of a part to see that they are good; large answers are looked at before anything of them is
+    /// sent.
+    ///
+    /// # Errors
+    /// As [`Self::part`].
+    pub fn verify(&self, part: Part) -> Result<(), BakeError> {
+        self.tell(self.range(part).and_then(|(range, _)| {
+            let directory = self.directory()?;
+            let touched = directory.touched(&range);
+            if touched.is_empty() {
+                return Ok(());
+            }
+            let mut stored = directory.stored(touched.start).start..directory.stored(touched.end - 1).end;
+            while !stored.is_empty() {
+                self.db.read(&self.row, take_front(&mut stored))?;
+            }
+            Ok(())
+        }))
+    }
+
+    /// Drops the row where a read says that it is damaged.
+    fn tell<T>(&self, found: Result<T, BakeError>) -> Result<T, BakeError> {
+        found.map_err(|error| self.db.drop_damaged(self.row, self.number(), error))
+    }
+
+    /// A piece that is inflated, from memory or the disk.
+    fn piece(&self, index: usize) -> Result<HotBytes, BakeError> {
+        if let Some(bytes) = self.db.hot_piece(&self.row, index as u32) {
+            return Ok(bytes);
+        }
+        let directory = self.directory()?;
+        let stored = self.db.read(&self.row, directory.stored(index))?;
+        let bytes = inflate(&directory.piece(index), &stored)?;
+        Ok(self.db.keep_piece(&self.row, index as u32, bytes))
+    }
+}
+
+/// Takes as much of a range as is read at a time.
+fn take_front(range: &mut Range<u32>) -> Range<u32> {
+    let now = range.start..range.end.min(range.start.saturating_add(READ_BYTES));
+    range.start = now.end;
+    now
+}
+
+/// Bytes of an answer, some of them shared with the cache.
+#[derive(Clone)]
+pub struct AnswerBytes {
+    source: Source,
+    range: Range<usize>,
+}
+
+#[derive(Clone)]
+enum Source {
+    Hot(HotBytes),
+    Stored(Value),
+    Owned(Arc<Vec<u8>>),
+}
+
+impl AnswerBytes {
+    fn owned(bytes: Vec<u8>) -> Self {
+        let range = 0..bytes.len();
+        Self { source: Source::Owned(Arc::new(bytes)), range }
+    }
+}
+
+impl Deref for AnswerBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        let all = match &self.source {
+            Source::Hot(bytes) => bytes.as_ref(),
+            Source::Stored(value) => value,
+            Source::Owned(bytes) => bytes,
+        };
+        &all[self.range.clone()]
+    }
+}
+
+/// A part of an answer, read plain.
+pub struct PlainAnswer {
+    block: BakedBlock,
+    /// Pieces that are still to be read.
+    touched: Range<usize>,
+    /// Bytes of the answer that are still to be read.
+    range: Range<u64>,
+    /// A piece under way that is too large for memory.
+    large: Option<Large>,
+}
+
+/// A piece that is inflated in steps.
+struct Large {
+    steps: Steps,
+    stored: Range<u32>,
+    read: Option<(Value, usize)>,
+}
+
+impl PlainAnswer {
+    /// Bytes that are still to come.
+    pub fn left(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    /// Everything that is still to come, where all of it is in memory already; nothing is read from the disk.
+    pub fn hot(&self) -> Option<Vec<AnswerBytes>> {
+        let directory = self.block.directory().ok()?;
+        let mut range = self.range.clone();
+        self.touched
+            .clone()
+            .map(|index| {
+                let bytes = self.block.db.hot_piece(&self.block.row, index as u32)?;
+                Some(cut(&mut range, directory.raw(index), bytes))
+            })
+            .collect()
+    }
+
+    /// The next bytes; `None` at the end.
+    ///
+    /// # Errors
+    /// [`BakeError::Damaged`], [`BakeError::Store`]. The row is dropped then.
+    pub fn read(&mut self) -> Result<Option<AnswerBytes>, BakeError> {
+        let read = self.next_bytes();
+        self.block.tell(read)
+    }
+
+    fn next_bytes(&mut self) -> Result<Option<AnswerBytes>, BakeError> {
+        if let Some(large) = &mut self.large {
+            let bytes = large.step(&self.block)?;
+            self.range.start += bytes.len() as u64;
+            if large.steps.left() == 0 {
+                self.large = None;
+            }
+            return Ok(Some(AnswerBytes::owned(bytes)));
+        }
+        let Some(index) = self.touched.next() else { return Ok(None) };
+        let directory = self.block.directory()?;
+        let (piece, raw) = (directory.piece(index), directory.raw(index));
+        let whole = self.range.start <= raw.start && raw.end <= self.range.end;
+        // A result that has a piece of its own is asked for as a whole.
+        if whole && piece.crc.is_some() && piece.raw > self.block.db.hot_piece_max().max(STEP_BYTES as u64) {
+            self.large =
+                Some(Large { steps: Steps::new(piece), stored: directory.stored(index), read: None });
+            return self.next_bytes();
+        }
+        let bytes = self.block.piece(index)?;
+        Ok(Some(cut(&mut self.range, raw, bytes)))
+    }
+}
+
+impl Large {
+    fn step(&mut self, block: &BakedBlock) -> Result<Vec<u8>, BakeError> {
+        let mut out = Vec::with_capacity(STEP_BYTES.min(self.steps.left() as usize));
+        while out.len() < out.capacity() && self.steps.left() > 0 {
+            let (value, at) = match self.read.take() {
+                Some(read) => read,
+                None if self.stored.is_empty() => return Err(damaged("a piece is cut short")),
+                None => (block.db.read(&block.row, take_front(&mut self.stored))?, 0),
+            };
+            let taken = self.steps.step(&value[at..], &mut out)?;
+            self.read = (at + taken < value.len()).then_some((value, at + taken));
+        }
+        Ok(out)
+    }
+}
+
+/// The bytes of a piece that lie in the range; they leave it.
+fn cut(range: &mut Range<u64>, raw: Range<u64>, bytes: HotBytes) -> AnswerBytes {
+    let from = range.start.max(raw.start);
+    let to = range.end.min(raw.end);
+    range.start = to;
+    AnswerBytes { source: Source::Hot(bytes), range: (from - raw.start) as usize..(to - raw.start) as usize }
+}
+
+/// A part of an answer as one gzip member.
+pub struct GzipAnswer {
+    block: BakedBlock,
+    envelope: Envelope,
+    /// Stored bytes that are still to be read.
+    stored: Range<u32>,
+    /// 0: the envelope's beginning is next, 1: stored bytes, 2: its end, 3: nothing.
+    stage: u8,
+}
+
+impl GzipAnswer {
+    /// Bytes of the whole member.
+    pub fn len(&self) -> u64 {
+        (self.envelope.before.len() + self.stored.len() + self.envelope.behind.len()) as u64
+    }
+
+    /// A member is never empty.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The next bytes; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`PlainAnswer::read`].
+    pub fn read(&mut self) -> Result<Option<AnswerBytes>, BakeError> {
+        if self.stage == 1 && self.stored.is_empty() {
+            self.stage = 2;
+        }
+        match self.stage {
+            0 => {
+                self.stage = 1;
+                Ok(Some(AnswerBytes::owned(self.envelope.before.clone())))
+            }
+            1 => {
+                let value = self.block.tell(self.block.db.read(&self.block.row, take_front(&mut self.stored)))?;
+                let range = 0..value.len();
+                Ok(Some(AnswerBytes { source: Source::Stored(value), range }))
+            }
+            2 => {
+                self.stage = 3;
+                Ok(Some(AnswerBytes::owned(self.envelope.behind.clone())))
+            }
+            _ => Ok(None),
+        }
+    }
+}
