@@ -224,6 +224,16 @@ pub trait DiskFile: Send + Sync + Debug {
         Ok(())
     }
 
+    /// Reads bytes to the end of `out`.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` where the file ends before. What is behind the old end of `out` is of no meaning after an error.
+    fn read_onto(&self, out: &mut Vec<u8>, len: usize, offset: u64) -> io::Result<()> {
+        let at = out.len();
+        out.resize(at + len, 0);
+        self.read_exact_at(&mut out[at..], offset)
+    }
+
     /// Reads parts into one piece: their heads into `heads`, which has [`Parts::heads_len`] bytes, and what lies behind
     /// each at the end of `body`.
     ///

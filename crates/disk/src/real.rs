@@ -7,7 +7,10 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, IoSlice},
     mem::MaybeUninit,
-    os::{fd::AsRawFd, unix::fs::FileExt},
+    os::{
+        fd::AsRawFd,
+        unix::fs::{FileExt, OpenOptionsExt},
+    },
     path::Path,
     sync::Arc,
 };
@@ -32,8 +35,11 @@ impl Disk for RealDisk {
     }
 
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>> {
-        let file = OpenOptions::new().read(true).write(mode == OpenMode::ReadWrite).open(path)?;
-        Ok(Arc::new(RealFile(file)))
+        let file = match mode {
+            OpenMode::Read => open_to_read(path),
+            OpenMode::ReadWrite => OpenOptions::new().read(true).write(true).open(path),
+        };
+        Ok(Arc::new(RealFile(file?)))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -92,6 +98,16 @@ impl Disk for RealDisk {
     }
 }
 
+/// Opens a file whose time of last reading is of no interest: noting it would be a write, for which a read may have to wait.
+/// Who does not own the file may not ask for that.
+fn open_to_read(path: &Path) -> io::Result<File> {
+    let quiet = OpenOptions::new().read(true).custom_flags(libc::O_NOATIME).open(path);
+    match quiet {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
+        opened => opened,
+    }
+}
+
 #[derive(Debug)]
 struct RealFile(File);
 
@@ -114,6 +130,15 @@ impl DiskFile for RealFile {
         unsafe {
             libc::sync_file_range(self.0.as_raw_fd(), offset as i64, len as i64, libc::SYNC_FILE_RANGE_WRITE)
         };
+    }
+
+    fn read_onto(&self, out: &mut Vec<u8>, len: usize, offset: u64) -> io::Result<()> {
+        out.reserve(len);
+        let end = out.len() + len;
+        read_all(&self.0, &mut [part_of(&mut out.spare_capacity_mut()[..len])], offset)?;
+        // SAFETY: the capacity was reserved, and all bytes up to there have been read into.
+        unsafe { out.set_len(end) };
+        Ok(())
     }
 
     fn read_parts_at(&self, parts: &Parts, heads: &mut [u8], body: &mut Vec<u8>) -> io::Result<()> {
@@ -175,7 +200,11 @@ fn read_all(file: &File, mut vectors: &mut [libc::iovec], mut offset: u64) -> io
         // SAFETY: the vectors point into buffers that the caller holds exclusively until this returns, and do not
         // overlap; the system writes no more than their lengths.
         let read = unsafe {
-            libc::preadv(file.as_raw_fd(), vectors.as_ptr(), count as libc::c_int, offset as libc::off_t)
+            let (fd, offset) = (file.as_raw_fd(), offset as libc::off_t);
+            match vectors {
+                [one] => libc::pread(fd, one.iov_base, one.iov_len, offset),
+                _ => libc::preadv(fd, vectors.as_ptr(), count as libc::c_int, offset),
+            }
         };
         let mut read = match usize::try_from(read) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -246,6 +275,14 @@ mod tests {
             }
             assert_eq!((heads, body), (expected_heads, expected_body));
         }
+        // Bytes at the end of others.
+        for (offset, len) in [(0, 36_000), (7, 1), (36_000, 0)] {
+            let mut out = vec![7];
+            framed.read_onto(&mut out, len, offset).unwrap();
+            assert_eq!((out[0], &out[1..]), (7, &bytes[offset as usize..][..len]));
+        }
+        let beyond = framed.read_onto(&mut Vec::new(), 2, 35_999);
+        assert_eq!(beyond.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         let late = Parts { offset: 35_000, head: 8, part: 600, len: 1_200 };
         let read = framed.read_parts_at(&late, &mut [0; 16], &mut Vec::new());
         assert_eq!(read.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);

@@ -19,8 +19,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a full raw frame with its header.
 const FULL_FRAME: u64 = (FRAME_BYTES + FRAME_HEADER) as u64;
-/// Stored bytes up to which a frame is read in one piece with its header.
-const SMALL_BYTES: usize = 4 << 10;
 /// Times a look-up begins anew because files were replaced under it.
 const MAX_RETRIES: usize = 8;
 
@@ -100,7 +98,8 @@ impl Lane {
     }
 
     /// Looks a key up: one page of an index is read at most, but for false hits of a filter.
-    pub fn find(&self, id: &Id) -> Result<Option<Hit>, LittError> {
+    /// `likely`: whether it is mostly there.
+    pub fn find(&self, id: &Id, likely: bool) -> Result<Option<Hit>, LittError> {
         for _ in 0..MAX_RETRIES {
             let runs = {
                 let state = self.state.read();
@@ -111,7 +110,7 @@ impl Lane {
                 }
                 state.runs.clone()
             };
-            match self.search(&runs, id) {
+            match self.search(&runs, id, likely) {
                 Err(error) if error.is_not_found() => continue,
                 Ok(None) => return self.state.read().damaged.clone().map_or(Ok(None), Err),
                 found => return found,
@@ -120,11 +119,12 @@ impl Lane {
         Err(LittError::corrupt(&self.ctx.home, 0, "a key index is missing"))
     }
 
-    fn search(&self, runs: &[Arc<Run>], id: &Id) -> Result<Option<Hit>, LittError> {
+    fn search(&self, runs: &[Arc<Run>], id: &Id, likely: bool) -> Result<Option<Hit>, LittError> {
         let (mut gone, mut damage) = (false, None);
-        for run in runs {
-            let Some(page) = run.candidate(id) else { continue };
-            let entry = match run.search(&self.ctx.handles, page, id, &self.index_reads) {
+        for (number, run) in runs.iter().enumerate() {
+            // What none of the others has is in the last one, if anywhere.
+            let likely = likely && number + 1 == runs.len();
+            let entry = match run.search(&self.ctx.handles, id, likely, &self.index_reads) {
                 Ok(Some(entry)) => entry,
                 Ok(None) => continue,
                 // Another index may have it.
@@ -196,6 +196,21 @@ impl Source<'_> {
         }
         let file = self.file(out.len())?;
         file.read_exact_at(out, offset).map_err(|e| self.segment.read_error(offset, e))
+    }
+
+    /// So many bytes from an offset.
+    fn read_new(&self, len: usize, offset: u64) -> Result<Vec<u8>, LittError> {
+        if let Some(open) = self.open {
+            let mut bytes = vec![0; len];
+            if open.read_tail(&mut bytes, offset) {
+                return Ok(bytes);
+            }
+        }
+        // Nothing is zeroed first that is read over.
+        let mut bytes = Vec::new();
+        let read = self.file(len)?.read_onto(&mut bytes, len, offset);
+        read.map_err(|e| self.segment.read_error(offset, e))?;
+        Ok(bytes)
     }
 
     /// Reads frames of equal length, but for the last: their headers, and what they store in one piece.
@@ -270,8 +285,8 @@ impl Source<'_> {
         }
         let short = || self.segment.corrupt(at.start, "length of a frame");
         let len = ((at.end - at.start) as usize).checked_sub(FRAME_HEADER).ok_or_else(short)?;
-        if len <= SMALL_BYTES && self.lane.ctx.read_cache.is_none() {
-            return self.small_frame(at.start, len, range).map(|value| (value, false));
+        if self.lane.ctx.read_cache.is_none() {
+            return self.whole_frame(at.start, len, range).map(|value| (value, false));
         }
         let parts = Parts { offset: at.start, head: FRAME_HEADER, part: len.max(1), len };
         let mut head = [0; FRAME_HEADER];
@@ -289,9 +304,8 @@ impl Source<'_> {
     }
 
     /// A frame that is read with its header before it, which is less work than reading them to two places.
-    fn small_frame(&self, at: u64, len: usize, range: Range<usize>) -> Result<Value, LittError> {
-        let mut bytes = vec![0; FRAME_HEADER + len];
-        self.read(&mut bytes, at)?;
+    fn whole_frame(&self, at: u64, len: usize, range: Range<usize>) -> Result<Value, LittError> {
+        let bytes = self.read_new(FRAME_HEADER + len, at)?;
         let header = self.check(&bytes[..FRAME_HEADER], &bytes[FRAME_HEADER..], at)?;
         if crate::codec::is_raw(header.codec) {
             return self.cut(Arc::new(bytes), range.start + FRAME_HEADER..range.end + FRAME_HEADER, at);
@@ -350,8 +364,7 @@ impl Source<'_> {
     }
 
     fn coded_frames(&self, at: &Range<u64>) -> Result<Vec<u8>, LittError> {
-        let mut bytes = vec![0; (at.end - at.start) as usize];
-        self.read(&mut bytes, at.start)?;
+        let bytes = self.read_new((at.end - at.start) as usize, at.start)?;
         let (mut raw, mut rest, mut offset) = (Vec::with_capacity(bytes.len()), &bytes[..], at.start);
         while !rest.is_empty() {
             let short = || self.segment.corrupt(offset, "checksum of a frame");

@@ -30,6 +30,7 @@ mod error;
 mod flush;
 pub mod format;
 mod handles;
+mod handover;
 mod iter;
 mod keeper;
 mod keymap;

@@ -1,16 +1,14 @@
 //! Memory of key indexes: its bound, and the pages that were read lately.
 
-use crate::format::{be64, mix};
+use crate::format::{be32, be64};
 use crate::keys::Id;
 use crate::run::{BIT_EXTENDED, BIT_NUMBER, PAGE_BYTES, PAGE_HEADER};
 use parking_lot::Mutex;
 use std::cmp::Ordering;
-use std::num::NonZeroU64;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Weak};
 
-/// Pages that share a place in memory.
-const WAYS: usize = 4;
 /// What a page that is kept weighs: its bytes, where its entries begin, and its place.
 const PAGE_WEIGHT: usize = PAGE_BYTES + 512;
 const ENTRY_FIXED: usize = 22;
@@ -77,16 +75,23 @@ impl Page {
         self.bytes.get(start..start + size_of::<Id>())
     }
 
+    /// The id of an entry beside another one. In words: a call for each comparison would take longer than it.
+    fn compare(&self, number: usize, (first, last): (u64, u32)) -> Option<Ordering> {
+        let id = self.id(number)?;
+        Some(be64(id).cmp(&first).then_with(|| be32(&id[8..]).cmp(&last)))
+    }
+
     /// The bytes that begin with the entry of an id.
     pub fn find(&self, id: &Id) -> Option<&[u8]> {
         let last = self.len().checked_sub(1)?;
+        let words = (be64(id), be32(&id[8..]));
         // Hashed ids lie evenly: mostly it is near where it would be.
         let width = self.high.saturating_sub(self.low) as f64;
-        let share = be64(id).saturating_sub(self.low) as f64 / width.max(1.0);
+        let share = words.0.saturating_sub(self.low) as f64 / width.max(1.0);
         let mut at = ((share * last as f64) as usize).min(last);
         let mut upward = None;
         for _ in 0..MAX_STEPS {
-            let up = match self.id(at)?.cmp(&id[..]) {
+            let up = match self.compare(at, words)? {
                 Ordering::Equal => return self.entry(at),
                 Ordering::Less => true,
                 Ordering::Greater => false,
@@ -101,7 +106,7 @@ impl Page {
         let (mut from, mut to) = (0, self.len);
         while from < to {
             let middle = (from + to) / 2;
-            match self.id(middle)?.cmp(&id[..]) {
+            match self.compare(middle, words)? {
                 Ordering::Equal => return self.entry(middle),
                 Ordering::Less => from = middle + 1,
                 Ordering::Greater => to = middle,
@@ -123,34 +128,82 @@ pub(crate) struct Budget {
     limit: usize,
     used: AtomicUsize,
     pages: AtomicUsize,
-    /// Made when the first page comes.
-    sets: OnceLock<Box<[Mutex<Set>]>>,
+    /// The pages that are kept, in the order in which they are looked at when room is needed.
+    ring: Mutex<VecDeque<(Weak<Pages>, u32)>>,
 }
 
-/// Small enough to lie in two cache lines with its lock.
-#[derive(Debug, Default)]
-struct Set {
-    ways: [Option<Way>; WAYS],
-    /// A bit for each page that was used since the hand passed it.
-    used: u8,
-    hand: u8,
-}
-
+/// The pages of one index that are in memory. A look-up that finds its page here touches this place, which lies beside
+/// those of the pages around it, and the page.
 #[derive(Debug)]
-struct Way {
-    key: NonZeroU64,
-    page: Arc<Page>,
+pub(crate) struct Pages {
+    slots: Box<[Mutex<Slot>]>,
+    budget: Arc<Budget>,
 }
 
-/// One number for a file and a page of it. There are less than 2^28 pages in a file, and less than 2^36 files.
-fn key(uid: u64, number: usize) -> NonZeroU64 {
-    NonZeroU64::new(uid << 28 | number as u64).unwrap_or(NonZeroU64::MIN)
+#[derive(Debug, Default)]
+struct Slot {
+    page: Option<Box<Page>>,
+    /// Whether it was used since it was looked at last.
+    used: bool,
+}
+
+/// Bytes for each page of an index, kept or not.
+pub(crate) const SLOT_BYTES: usize = size_of::<Mutex<Slot>>();
+
+impl Pages {
+    /// Of an index with so many pages, of which none is kept yet.
+    pub fn new(pages: usize, budget: Arc<Budget>) -> Arc<Self> {
+        Arc::new(Self { slots: (0..pages).map(|_| Mutex::default()).collect(), budget })
+    }
+
+    /// What a page that is kept says; `None` where it is not.
+    pub fn look<T>(&self, number: usize, ask: impl FnOnce(&Page) -> T) -> Option<T> {
+        let mut slot = self.slots.get(number)?.lock();
+        slot.used = true;
+        slot.page.as_deref().map(ask)
+    }
+
+    /// Keeps a page, in the place of another one where there is no room.
+    pub fn keep(self: &Arc<Self>, number: usize, page: Page) {
+        let budget = &self.budget;
+        if !budget.make_room() {
+            return;
+        }
+        let Some(slot) = self.slots.get(number) else { return };
+        let mut slot = slot.lock();
+        if slot.page.is_none() {
+            (slot.page, slot.used) = (Some(Box::new(page)), false);
+            budget.pages.fetch_add(1, Relaxed);
+            drop(slot);
+            budget.ring.lock().push_back((Arc::downgrade(self), number as u32));
+        }
+    }
+
+    /// Drops a page that was not used lately; says whether it is gone.
+    fn pass(&self, number: u32, even_used: bool) -> bool {
+        let Some(slot) = self.slots.get(number as usize) else { return true };
+        let mut slot = slot.lock();
+        if std::mem::take(&mut slot.used) && !even_used {
+            return false;
+        }
+        if slot.page.take().is_some() {
+            self.budget.pages.fetch_sub(1, Relaxed);
+        }
+        true
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        let kept = self.slots.iter_mut().filter_map(|slot| slot.get_mut().page.take()).count();
+        self.budget.pages.fetch_sub(kept, Relaxed);
+    }
 }
 
 impl Budget {
     pub fn new(limit: usize) -> Self {
         let zero = AtomicUsize::default;
-        Self { limit, used: zero(), pages: zero(), sets: OnceLock::new() }
+        Self { limit, used: zero(), pages: zero(), ring: Mutex::default() }
     }
 
     /// Bytes in use, pages included.
@@ -161,8 +214,11 @@ impl Budget {
     /// Takes memory; pages make room for it.
     pub fn add(&self, bytes: usize) {
         self.used.fetch_add(bytes, Relaxed);
-        if bytes > 0 && self.memory() > self.limit {
-            self.trim();
+        while bytes > 0 && self.memory() > self.limit {
+            let Some((pages, number)) = self.ring.lock().pop_front() else { return };
+            if let Some(pages) = pages.upgrade() {
+                pages.pass(number, true);
+            }
         }
     }
 
@@ -175,83 +231,25 @@ impl Budget {
         (self.used.load(Relaxed) + bytes).saturating_sub(going) <= self.limit
     }
 
-    fn set_of(&self, key: NonZeroU64) -> Option<&Mutex<Set>> {
-        let sets = self.sets.get()?;
-        sets.get(mix(key.get()) as usize % sets.len().max(1))
+    /// Forgets the pages of an index that goes.
+    pub fn forget(&self, pages: &Arc<Pages>) {
+        self.ring.lock().retain(|(other, _)| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(pages)));
     }
 
-    /// A page of an index that is in memory.
-    pub fn page(&self, uid: u64, number: usize) -> Option<Arc<Page>> {
-        let key = key(uid, number);
-        let mut set = self.set_of(key)?.lock();
-        let at = set.find(key)?;
-        set.used |= 1 << at;
-        set.ways[at].as_ref().map(|way| way.page.clone())
-    }
-
-    /// Keeps a page, in the place of another one where there is no room.
-    pub fn keep(&self, uid: u64, number: usize, page: Arc<Page>) {
-        let sets = (self.limit / PAGE_WEIGHT).div_ceil(WAYS);
-        self.sets.get_or_init(|| (0..sets).map(|_| Mutex::default()).collect());
-        let key = key(uid, number);
-        let Some(set) = self.set_of(key) else { return };
-        let mut set = set.lock();
-        if set.find(key).is_some() {
-            return;
-        }
-        let room = self.memory() + PAGE_WEIGHT <= self.limit;
-        let free = set.ways.iter().position(Option::is_none).filter(|_| room);
-        let Some(at) = free.or_else(|| set.victim()) else { return };
-        set.used &= !(1 << at);
-        if set.ways[at].replace(Way { key, page }).is_none() {
-            self.pages.fetch_add(1, Relaxed);
-        }
-    }
-
-    /// Drops the pages of an index that goes.
-    pub fn forget(&self, uid: u64, pages: usize) {
-        for key in (0..pages).map(|number| key(uid, number)) {
-            let Some(set) = self.set_of(key) else { return };
-            let mut set = set.lock();
-            if let Some(at) = set.find(key) {
-                set.ways[at] = None;
-                self.pages.fetch_sub(1, Relaxed);
+    /// Drops pages that were not used lately until one more fits; false where none is left to drop.
+    fn make_room(&self) -> bool {
+        let mut ring = self.ring.lock();
+        // Every page may have been used; then it is found unused the second time.
+        let mut looks = 2 * ring.len();
+        while self.memory() + PAGE_WEIGHT > self.limit {
+            let Some((pages, number)) = ring.pop_front().filter(|_| looks > 0) else { return false };
+            looks -= 1;
+            // Those of an index that is gone went with it.
+            if pages.upgrade().is_some_and(|pages| !pages.pass(number, false)) {
+                ring.push_back((pages, number));
             }
         }
-    }
-
-    /// Drops pages until everything fits, or none is left.
-    fn trim(&self) {
-        for set in self.sets.get().into_iter().flatten() {
-            if self.memory() <= self.limit {
-                return;
-            }
-            for way in &mut set.lock().ways {
-                if way.take().is_some() {
-                    self.pages.fetch_sub(1, Relaxed);
-                }
-            }
-        }
-    }
-}
-
-impl Set {
-    fn find(&self, key: NonZeroU64) -> Option<usize> {
-        self.ways.iter().position(|way| way.as_ref().is_some_and(|way| way.key == key))
-    }
-
-    /// The next place that holds a page that was not used since the hand passed it.
-    fn victim(&mut self) -> Option<usize> {
-        for _ in 0..2 * WAYS {
-            self.hand = (self.hand + 1) % WAYS as u8;
-            let bit = 1 << self.hand;
-            let at = usize::from(self.hand);
-            if self.ways[at].is_some() && self.used & bit == 0 {
-                return Some(at);
-            }
-            self.used &= !bit;
-        }
-        None
+        true
     }
 }
 
@@ -259,32 +257,48 @@ impl Set {
 mod tests {
     use super::*;
 
-    fn page() -> Arc<Page> {
-        Arc::new(Page::parse([0; PAGE_BYTES]).unwrap())
+    fn page() -> Page {
+        Page::parse([0; PAGE_BYTES]).unwrap()
     }
 
     #[test]
     fn pages_stay_within_what_filters_leave() {
-        let budget = Budget::new(100 * PAGE_WEIGHT);
+        let budget = Arc::new(Budget::new(100 * PAGE_WEIGHT));
+        let pages = Pages::new(1000, budget.clone());
         for number in 0..1000 {
-            budget.keep(1, number, page());
+            pages.keep(number, page());
             assert!(budget.memory() <= 100 * PAGE_WEIGHT);
         }
-        let kept = |uid| (0..1000).filter(|n| budget.page(uid, *n).is_some()).count();
-        assert!(kept(1) > 60, "{}", kept(1));
+        let kept = |pages: &Arc<Pages>| (0..1000).filter(|n| pages.look(*n, Page::len).is_some()).count();
+        assert_eq!(kept(&pages), 100);
         budget.add(70 * PAGE_WEIGHT);
-        assert!(budget.memory() <= 100 * PAGE_WEIGHT && kept(1) <= 30);
+        assert!(budget.memory() <= 100 * PAGE_WEIGHT && kept(&pages) == 30);
         assert!(budget.fits(30 * PAGE_WEIGHT, 0) && !budget.fits(31 * PAGE_WEIGHT, 0));
         assert!(budget.fits(31 * PAGE_WEIGHT, PAGE_WEIGHT));
         budget.give_back(70 * PAGE_WEIGHT);
-        budget.keep(2, 5, page());
-        budget.forget(1, 1000);
-        assert_eq!((kept(1), kept(2)), (0, 1));
-        budget.forget(2, 1000);
-        assert_eq!(budget.memory(), 0);
-        let none = Budget::new(0);
-        none.keep(1, 0, page());
-        assert!(none.page(1, 0).is_none() && none.memory() == 0);
+        let others = Pages::new(1000, budget.clone());
+        others.keep(5, page());
+        budget.forget(&pages);
+        drop(pages);
+        assert_eq!(kept(&others), 1);
+        assert_eq!(budget.memory(), PAGE_WEIGHT);
+        assert_eq!(budget.ring.lock().len(), 1);
+        budget.forget(&others);
+        drop(others);
+        assert_eq!((budget.memory(), budget.ring.lock().len()), (0, 0));
+        let none = Pages::new(1, Arc::new(Budget::new(0)));
+        none.keep(0, page());
+        assert!(none.look(0, Page::len).is_none() && none.budget.memory() == 0);
+    }
+
+    #[test]
+    fn pages_that_are_used_outlive_others() {
+        let pages = Pages::new(1000, Arc::new(Budget::new(50 * PAGE_WEIGHT)));
+        for number in 0..1000 {
+            pages.keep(number, page());
+            assert!(pages.look(0, Page::len).is_some(), "{number}");
+        }
+        assert!(pages.look(1, Page::len).is_none() && pages.look(999, Page::len).is_some());
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::LittError;
 use crate::format::{FRAME_BYTES, FRAME_HEADER, SegmentHeader, Summary, be32, be64, mix, take};
 use crate::handles::{Handles, next_uid};
 use crate::keys::{Id, NO_NUMBER, Place};
-use crate::pages::{Budget, Page};
+use crate::pages::{Budget, Page, Pages, SLOT_BYTES};
 use hearth_disk::Disk;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,6 +79,7 @@ pub(crate) struct Run {
     filter: Vec<Block>,
     last_id: Option<Id>,
     memory: usize,
+    kept: Arc<Pages>,
     budget: Arc<Budget>,
     pub retired: AtomicBool,
 }
@@ -86,7 +87,7 @@ pub(crate) struct Run {
 impl Drop for Run {
     fn drop(&mut self) {
         self.budget.give_back(self.memory);
-        self.budget.forget(self.uid, self.pages());
+        self.budget.forget(&self.kept);
     }
 }
 
@@ -134,33 +135,35 @@ impl Run {
         self.fences.partition_point(|fence| fence <= id).checked_sub(1)
     }
 
-    /// The page that may have a key; `None` where none has it.
-    pub fn candidate(&self, id: &Id) -> Option<usize> {
-        if !self.filter.is_empty() && !filter_has(&self.filter, id) {
-            return None;
-        }
-        self.page_of(id)
-    }
-
-    /// The key's entry in a page: one read, or none where the page is in memory. Reads are counted.
+    /// The key's entry: one read of a page, or none where it is in memory or no page has the key. Reads are counted. A key
+    /// that is likely there is looked for in a page in memory before the filter is asked, which takes as long.
     pub fn search(
         &self,
         handles: &Handles,
-        number: usize,
         id: &Id,
+        likely: bool,
         reads: &AtomicU64,
     ) -> Result<Option<Entry>, LittError> {
-        let page = match self.budget.page(self.uid, number) {
-            Some(page) => page,
-            None => {
-                reads.fetch_add(1, Ordering::Relaxed);
-                let page = Arc::new(self.read_page(handles, number)?);
-                self.budget.keep(self.uid, number, page.clone());
-                page
-            }
+        let filtered = || !self.filter.is_empty() && !filter_has(&self.filter, id);
+        if !likely && filtered() {
+            return Ok(None);
+        }
+        let Some(number) = self.page_of(id) else { return Ok(None) };
+        let ask = |page: &Page| match page.find(id) {
+            Some(bytes) => self.decode(bytes).map(Some).ok_or_else(|| self.corrupt(number)),
+            None => Ok(None),
         };
-        let Some(bytes) = page.find(id) else { return Ok(None) };
-        self.decode(bytes).map(Some).ok_or_else(|| self.corrupt(number))
+        if let Some(found) = self.kept.look(number, ask) {
+            return found;
+        }
+        if likely && filtered() {
+            return Ok(None);
+        }
+        reads.fetch_add(1, Ordering::Relaxed);
+        let page = self.read_page(handles, number)?;
+        let found = ask(&page);
+        self.kept.keep(number, page);
+        found
     }
 
     fn corrupt(&self, page: usize) -> LittError {
@@ -325,7 +328,8 @@ impl Tail {
 
     /// The run but for what the trailer says.
     fn into_run(mut self, path: &Path, budget: &Arc<Budget>, going: usize) -> Run {
-        let fixed = self.fences.len() * size_of::<Id>() + self.covered.len() * size_of::<Covered>();
+        let pages = self.fences.len() * (size_of::<Id>() + SLOT_BYTES);
+        let fixed = pages + self.covered.len() * size_of::<Covered>();
         let filters = self.filter.len() * BLOCK_BYTES;
         let memory = if budget.fits(fixed + filters, going) {
             fixed + filters
@@ -341,6 +345,7 @@ impl Tail {
             _ => 0.0,
         };
         budget.add(memory);
+        let kept = Pages::new(self.fences.len(), budget.clone());
         Run {
             path: path.to_owned(),
             uid: next_uid(),
@@ -356,6 +361,7 @@ impl Tail {
             filter: self.filter,
             last_id: self.last_id,
             memory,
+            kept,
             budget: budget.clone(),
             retired: AtomicBool::new(false),
         }

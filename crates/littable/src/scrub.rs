@@ -134,7 +134,7 @@ impl Table {
             keys += found.keys.len() as u32;
             report.records += 1;
             for (key, _) in &found.keys {
-                if let Ok(None) = lane.find(&self.ctx.id(key)) {
+                if let Ok(None) = lane.find(&self.ctx.id(key), true) {
                     report.note(segment.corrupt(found.start, "key is not in the index"));
                 }
             }

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+/// Most memory of a written buffer that is kept for the next one.
+const MAX_SPARE_BYTES: usize = 4 << 20;
+
 /// A segment that exists.
 #[derive(Debug)]
 pub(crate) struct Segment {
@@ -125,6 +128,8 @@ pub(crate) struct OpenSegment {
     /// Held while the tail is written or the file is synced: how far the file is known to be durable.
     io: Mutex<u64>,
     pub progress: Mutex<Progress>,
+    /// Whether another thread is going to write the tail.
+    pub queued: AtomicBool,
 }
 
 /// What a segment holds so far.
@@ -141,7 +146,7 @@ pub(crate) struct Progress {
 }
 
 /// Bytes that the file does not have yet.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Tail {
     /// Offset in the file of the first of them.
     start: u64,
@@ -149,6 +154,8 @@ struct Tail {
     writing: Option<Arc<Vec<u8>>>,
     /// Bytes behind those.
     filling: Vec<u8>,
+    /// Memory of what was written last, for what is filled next.
+    spare: Vec<u8>,
 }
 
 impl Tail {
@@ -167,11 +174,11 @@ impl OpenSegment {
         synced: u64,
         budget: &Arc<Budget>,
     ) -> Self {
-        let tail = RwLock::new(Tail { start: end, writing: None, filling: Vec::new() });
+        let tail = RwLock::new(Tail { start: end, ..Tail::default() });
         let progress = Progress { digest_known: true, ..Progress::default() };
         let keys = RwLock::new(KeyMap::new(budget.clone()));
-        let (io, progress) = (Mutex::new(synced), Mutex::new(progress));
-        Self { segment, file, encoder, keys, tail, io, progress }
+        let (io, progress, queued) = (Mutex::new(synced), Mutex::new(progress), AtomicBool::new(false));
+        Self { segment, file, encoder, keys, tail, io, progress, queued }
     }
 
     /// Offset behind the last byte.
@@ -219,13 +226,21 @@ impl OpenSegment {
         self.write_locked()
     }
 
+    /// The same where so many bytes wait, when those that are being written have gone.
+    pub fn write_out_from(&self, bytes: usize) -> Result<(), LittError> {
+        let _io = self.io.lock();
+        if self.buffered() < bytes { Ok(()) } else { self.write_locked() }
+    }
+
     fn write_locked(&self) -> Result<(), LittError> {
         // Twice at most: what was left by a failure, then what has come since.
         for _ in 0..2 {
             let (start, bytes) = {
                 let mut tail = self.tail.write();
+                let tail = &mut *tail;
                 if tail.writing.is_none() && !tail.filling.is_empty() {
-                    tail.writing = Some(Arc::new(std::mem::take(&mut tail.filling)));
+                    let spare = std::mem::take(&mut tail.spare);
+                    tail.writing = Some(Arc::new(std::mem::replace(&mut tail.filling, spare)));
                 }
                 let Some(bytes) = tail.writing.clone() else { return Ok(()) };
                 (tail.start, bytes)
@@ -236,12 +251,12 @@ impl OpenSegment {
             let mut tail = self.tail.write();
             tail.start += bytes.len() as u64;
             tail.writing = None;
-            // The memory is used again where nobody reads from it.
-            if tail.filling.is_empty()
-                && let Ok(mut bytes) = Arc::try_unwrap(bytes)
+            // The memory is used again: fresh pages cost as much as what is written to them.
+            if let Ok(mut bytes) = Arc::try_unwrap(bytes)
+                && bytes.capacity() <= MAX_SPARE_BYTES
             {
                 bytes.clear();
-                tail.filling = bytes;
+                tail.spare = bytes;
             }
         }
         Ok(())

@@ -4,11 +4,12 @@ use crate::LittError;
 use crate::ctx::{Ctx, Parts};
 use crate::format::random;
 use crate::handles::Handles;
+use crate::handover::Handover;
 use crate::keeper::Keeper;
 use crate::manifest::{LOCK_FILE, settle_roots};
 use crate::pages::Budget;
 use crate::run::parse_run_name;
-use crate::segment::parse_segment_name;
+use crate::segment::{OpenSegment, parse_segment_name};
 use crate::state::{STATE_FILE, State};
 use crate::table::Table;
 use crate::{MAX_SEGMENT_BYTES, MAX_SHARDS, StoreOptions, TableOptions};
@@ -34,6 +35,7 @@ pub(crate) struct StoreInner {
     handles: Arc<Handles>,
     budget: Arc<Budget>,
     keeper: Keeper,
+    handover: Handover,
     tables: Mutex<HashMap<String, Weak<Table>>>,
     _locks: Vec<Lock>,
 }
@@ -80,12 +82,14 @@ impl Littable {
         let roots = settle_roots(disk, &options.roots, !read_only)?;
         let threads = if read_only { 0 } else { options.background_threads };
         let keeper = Keeper::new(threads, options.gc_period).map_err(LittError::io(&roots[0]))?;
+        let handover = Handover::new(threads > 0).map_err(LittError::io(&roots[0]))?;
         let inner = StoreInner {
             handles: Arc::new(Handles::new(options.disk.clone(), options.max_open_files)),
             budget: Arc::new(Budget::new(options.index_memory_bytes)),
             tables: Mutex::default(),
             _locks: locks,
             keeper,
+            handover,
             read_only,
             roots,
             options,
@@ -329,10 +333,16 @@ impl Drop for Littable {
     /// Ends the threads. Tables that are still used go on without them; the locks end with the last one.
     fn drop(&mut self) {
         self.inner.keeper.stop();
+        self.inner.handover.stop();
     }
 }
 
 impl StoreInner {
+    /// Has a segment's buffer written by another thread; false where there is none.
+    pub fn write_soon(&self, open: &Arc<OpenSegment>) -> bool {
+        self.handover.take(open)
+    }
+
     /// Has a table's background work done: soon, or at once where there are no threads.
     pub fn poke(&self, table: &Table) {
         if self.keeper.has_threads() {

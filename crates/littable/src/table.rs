@@ -201,7 +201,7 @@ impl Table {
         if key.len() > self.max_key_bytes() {
             return Ok(None);
         }
-        self.find_id(&self.ctx.id(key))
+        self.find_id(&self.ctx.id(key), true)
     }
 
     /// As [`Table::find`]; has key indexes made again that turn out to be damaged.
@@ -220,11 +220,11 @@ impl Table {
         self.lanes.iter().any(|lane| lane.broken.lock().is_some())
     }
 
-    pub(crate) fn find_id(&self, id: &crate::keys::Id) -> Result<Option<(&Lane, Hit)>, LittError> {
+    pub(crate) fn find_id(&self, id: &crate::keys::Id, likely: bool) -> Result<Option<(&Lane, Hit)>, LittError> {
         let mut gone = None;
         let mut damage = None;
         for lane in &self.lanes {
-            match lane.find(id) {
+            match lane.find(id, likely) {
                 Ok(Some(Hit::Gone)) => gone = Some((lane, Hit::Gone)),
                 Ok(Some(hit)) => return Ok(Some((lane, hit))),
                 Ok(None) => {}

@@ -150,7 +150,7 @@ impl Table {
 
     /// Hands full buffers over and lets background work start where the put made it necessary.
     fn after_put(&self, lane: &Lane, open: &Arc<OpenSegment>) {
-        if open.buffered() >= self.ctx.options.write_buffer_bytes {
+        if open.buffered() >= self.ctx.options.write_buffer_bytes && !self.store.write_soon(open) {
             // What fails here is tried again by the next put, which then fails if it has to.
             let _ = open.write_out();
         }
@@ -166,8 +166,9 @@ impl Table {
             (state.active().clone(), state.open.len())
         };
         let (mut active, open) = look();
-        if active.buffered() >= MAX_BUFFERS * self.ctx.options.write_buffer_bytes.max(1) {
-            active.write_out()?;
+        let limit = MAX_BUFFERS * self.ctx.options.write_buffer_bytes.max(1);
+        if active.buffered() >= limit {
+            active.write_out_from(limit)?;
         }
         if open > MAX_OPEN_SEGMENTS {
             self.seal_full_segments()?;
@@ -205,20 +206,18 @@ impl Table {
     /// as missing: writing it again heals it.
     fn all_there(&self, keys: &[KeyRange<'_>], ids: &[Id], value: &[u8]) -> Result<bool, LittError> {
         let mut all = true;
-        let mut seen: HashMap<&Id, usize, Spread> = HashMap::default();
+        let mut seen = (keys.len() > 1).then(HashMap::<&Id, usize, Spread>::default);
         let conflict = |key: &[u8]| LittError::Conflict { table: self.ctx.name.clone(), key: key.to_vec() };
         for (at, ((key, range), id)) in keys.iter().zip(ids).enumerate() {
             let bytes = &value[range.start as usize..range.end as usize];
-            if keys.len() > 1
-                && let Some(before) = seen.insert(id, at)
-            {
+            if let Some(before) = seen.as_mut().and_then(|seen| seen.insert(id, at)) {
                 // The key stands twice in the group.
                 let range = &keys[before].1;
                 if value[range.start as usize..range.end as usize] != *bytes {
                     return Err(conflict(key));
                 }
             }
-            let hit = match self.find_id(id) {
+            let hit = match self.find_id(id, false) {
                 Ok(Some((lane, hit))) if hit.place().is_some() && !self.is_pruned(&hit) => Some((lane, hit)),
                 Ok(_) | Err(LittError::Corrupt { .. }) => None,
                 Err(error) => return Err(error),

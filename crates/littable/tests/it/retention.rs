@@ -160,3 +160,60 @@ fn iterators_hold_segments_until_their_lease_ends() {
     assert!(matches!(leaked.next(), Some(Err(LittError::LeaseExpired { seconds: 600, .. }))));
     assert!(leaked.next().is_none());
 }
+
+/// A commit may name a position whose segment was collected since: what was put last need not have the highest number, a
+/// block of a side branch for example. Going back to it must drop what came behind, and what is collected stays so: that
+/// is an error for nobody. Where in its segment the position lies makes no difference, for nothing of that is left.
+#[test]
+fn a_cut_into_a_collected_segment_drops_all_behind_it() {
+    for (reopened, middle) in [(false, false), (false, true), (true, false), (true, true)] {
+        let home = Home::new();
+        let mut table = home.open(ten());
+        (0..10).for_each(|n| numbered(&table, n, 100 + u64::from(n)).unwrap());
+        let mut collected = Vec::new();
+        for n in 10..20_u32 {
+            numbered(&table, n, n.into()).unwrap();
+            collected.push(table.position().unwrap());
+        }
+        (20..35).for_each(|n| numbered(&table, n, 100 + u64::from(n)).unwrap());
+        let end = table.position().unwrap();
+        table.seal().unwrap();
+        table.set_floor(50).unwrap();
+        assert_eq!(table.collect().unwrap(), 1);
+        if reopened {
+            drop(table);
+            table = home.open(ten());
+        }
+        let position = if middle { collected[4] } else { collected[9] };
+        assert!(table.verify(position).unwrap());
+        table.cut(position).unwrap();
+        assert_eq!(table.position().unwrap(), position);
+        for again in [false, true] {
+            if again {
+                drop(table);
+                table = home.open(ten());
+                assert!(table.verify(position).unwrap());
+            }
+            for n in 0..35_u32 {
+                let there = table.get(&n.to_be_bytes());
+                match n {
+                    0..10 => assert_eq!(there.unwrap().unwrap(), value(n), "{n}"),
+                    10..20 => assert!(!matches!(there, Ok(Some(_))), "{n}: {there:?}"),
+                    _ => assert_eq!(there.unwrap(), None, "{n}"),
+                }
+            }
+            assert!(!table.verify(end).unwrap());
+            assert_eq!(table.len(), 10);
+            assert_eq!(table.iter(Direction::Forward).unwrap().count(), 10);
+        }
+        // It goes on from there, in segments of its own.
+        (20..45).for_each(|n| numbered(&table, n, 100 + u64::from(n)).unwrap());
+        drop(table);
+        let table = home.open(ten());
+        assert_eq!(table.len(), 35);
+        assert_eq!(table.get(&44_u32.to_be_bytes()).unwrap().unwrap(), value(44));
+        assert_eq!(table.scrub().unwrap().damaged, 0);
+        // A segment that never was is another matter.
+        assert!(matches!(table.cut(u64::from(u32::MAX) << 32 | 500), Err(LittError::NoSuchPosition { .. })));
+    }
+}
