@@ -24,6 +24,7 @@ export const littableConfig = (settings: Settings): LittableConfig => ({
   segmentKeys: settings['littable.segment_keys'],
   readCacheBytes: settings['littable.read_cache_bytes'],
   writeCacheBytes: settings['littable.write_cache_bytes'],
+  capsuleWindowBlocks: settings['evm.trace_capsule_window_blocks'],
 })
 
 /** How the state store is kept under these settings. */
@@ -56,6 +57,8 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
       txFeeCapWei: orZero(settings['evm.tx_fee_cap_gwei']) * WEI_PER_GWEI,
       allowUnprotectedTxs: settings['evm.allow_unprotected_txs'],
       structLogMaxBytes: settings['evm.max_trace_struct_log_bytes'],
+      traceSource: settings['evm.trace_source'],
+      parallelBlockTraces: settings['evm.enable_parallelized_block_trace'],
       traceTimeoutMs: settings['evm.trace_timeout'],
     },
     pool: {

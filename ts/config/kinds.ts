@@ -111,6 +111,13 @@ export function text(takes: string, pattern: RegExp): Kind<string> {
   return { takes, check, parse: check, plain: (value) => value }
 }
 
+/** One of a few words. */
+export function oneWord<const W extends string>(...words: readonly W[]): Kind<W> {
+  const takes = `one of ${words.join(', ')}`
+  const check = (value: unknown): W => words.find((word) => word === value) ?? refuse(takes, value)
+  return { takes, check, parse: check, plain: (value) => value }
+}
+
 /** Words of which each is fine; one given twice counts once. Text separates them with commas. */
 export function list(takes: string, isFine: (word: string) => boolean): Kind<readonly string[]> {
   const check = (value: unknown): readonly string[] => {

@@ -27,6 +27,10 @@ export interface NodeConfig {
     readonly traceTimeoutMs: number
     /** Most bytes of the struct logs of one transaction; 0 is no cap. */
     readonly structLogMaxBytes: number
+    /** What traces of past blocks are made from. */
+    readonly traceSource: 'auto' | 'history' | 'capsule'
+    /** Whether the transactions of a block are traced at the same time. */
+    readonly parallelBlockTraces: boolean
   }
   readonly pool: {
     readonly maxTransactions: number
@@ -74,6 +78,8 @@ export interface LittableConfig {
   /** Caches of each table; 0 for none. */
   readonly readCacheBytes: number
   readonly writeCacheBytes: number
+  /** Newest blocks whose trace capsules are kept; 0 keeps all. */
+  readonly capsuleWindowBlocks: number
 }
 
 interface WorkerConfig {

@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod bad_blocks;
+mod capsules;
 mod chain;
 pub mod dev;
 mod error;

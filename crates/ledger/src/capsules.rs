@@ -240,6 +240,8 @@ mod tests {
         prop::collection::btree_map(word(), word(), 0..6).prop_map(|slots| slots.into_iter().collect())
     }
 
+    type Write = (Option<bool>, Option<Account>, bool, Vec<(U256, U256)>);
+
     fn capsule() -> impl Strategy<Value = TraceCapsule> {
         let account = (any::<[u8; 20]>(), value(), any::<bool>(), slots());
         let accounts = prop::collection::vec(account, 1..6);
@@ -260,11 +262,10 @@ mod tests {
                 })
                 .collect();
             accounts.sort_by_key(|account| account.address);
-            let write_set = |step: Vec<(prop::sample::Index, _)>| {
+            let write_set = |step: Vec<(prop::sample::Index, Write)>| {
                 let mut writes: BTreeMap<u32, CapsuleWrite> = BTreeMap::new();
                 for (index, (keep, new, wiped, mut slots)) in step {
                     let at = index.index(accounts.len());
-                    let (keep, new): (Option<bool>, Option<Account>) = (keep, new);
                     // Now and then the code stays, and a slot that was read is written.
                     let new = match (keep, new, accounts[at].start) {
                         (Some(true), Some(new), Some(start)) => Some(Account { code_hash: start.code_hash, ..new }),

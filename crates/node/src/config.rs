@@ -120,6 +120,19 @@ impl From<StateOptions> for FlatkvConfig {
     }
 }
 
+/// What traces of past blocks are made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TraceSource {
+    /// The block's capsule; its history where it has none.
+    #[default]
+    Auto,
+    /// The state of the parent, the transactions before it executed.
+    History,
+    /// The block's capsule, or an error.
+    Capsule,
+}
+
 /// Limits of the JSON-RPC answers that this crate makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -142,6 +155,10 @@ pub struct RpcLimits {
     pub trace_timeout_ms: u64,
     /// Most bytes of the struct logs of one transaction; 0 for no cap.
     pub struct_log_max_bytes: u64,
+    /// What traces of past blocks are made from.
+    pub trace_source: TraceSource,
+    /// Whether the transactions of a block are traced at the same time, where its capsule allows that.
+    pub parallel_block_traces: bool,
     /// Whether legacy transactions without a chain id (EIP-155) are accepted.
     pub allow_unprotected_txs: bool,
 }
@@ -243,12 +260,13 @@ mod tests {
             },
             "littable": {
                 "extraRoots": ["/v"], "allowNetworkFs": false, "indexMemoryBytes": 1, "maxOpenFiles": 1, "gcPeriodMs": 1,
-                "iteratorLeaseMs": 1, "segmentBytes": 1, "segmentKeys": 1, "readCacheBytes": 0, "writeCacheBytes": 0
+                "iteratorLeaseMs": 1, "segmentBytes": 1, "segmentKeys": 1, "readCacheBytes": 0, "writeCacheBytes": 0,
+                "capsuleWindowBlocks": 0
             },
             "rpc": {
                 "gasCap": 50_000_000, "callTimeoutMs": 5000,
                 "logsMaxResults": 10_000, "logsMaxBytes": 67_108_864, "logsMaxBlockRange": 0,
-                "feeHistoryMaxBlocks": 1024, "traceTimeoutMs": 300_000, "structLogMaxBytes": 0, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
+                "feeHistoryMaxBlocks": 1024, "traceTimeoutMs": 300_000, "structLogMaxBytes": 0, "traceSource": "auto", "parallelBlockTraces": true, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
                 "allowUnprotectedTxs": false
             },
             "pool": {

@@ -198,6 +198,14 @@ pub enum NodeError {
         /// Hash of the block.
         hash: B256,
     },
+    /// `evm.trace_source` is `capsule`, and this block has none.
+    #[error("block {height} ({hash}) has no trace capsule, and evm.trace_source = capsule rules out its history")]
+    NoCapsule {
+        /// Height of the block.
+        height: Height,
+        /// Hash of the block.
+        hash: B256,
+    },
     /// A block stored here does not execute again to what was stored.
     #[error("block {height} does not execute: {reason}")]
     Execution {
@@ -272,7 +280,10 @@ impl NodeError {
             Self::Unsupported { .. } => "unsupported",
             Self::Pool(_) => "transaction_rejected",
             Self::TransactionDecode { .. } => "transaction_decode",
-            Self::NotRetained { .. } | Self::StateNotCanonical { .. } | Self::Pruned { .. } => "not_retained",
+            Self::NotRetained { .. }
+            | Self::StateNotCanonical { .. }
+            | Self::Pruned { .. }
+            | Self::NoCapsule { .. } => "not_retained",
             Self::Execution { .. } => "execution",
             Self::Trace { .. } => "trace",
             Self::Cancelled => "cancelled",

@@ -1,6 +1,6 @@
 //! An open home: chain, pool, block production. Operations and traces run on it.
 
-use crate::{FsyncPolicy, Mode, NodeConfig, NodeError, ops::TipOracle};
+use crate::{FsyncPolicy, Mode, NodeConfig, NodeError, capsules::Capsules, ops::TipOracle};
 use hearth_chain::{
     Chain, ChainError, ChainOptions,
     dev::{DevChain, dev_genesis_json},
@@ -22,6 +22,7 @@ pub(crate) struct OpenHome {
     pool: Arc<TransactionPool>,
     dev: Option<DevChain>,
     tips: TipOracle,
+    capsules: Capsules,
     stopping: Arc<AtomicBool>,
 }
 
@@ -42,13 +43,14 @@ pub struct HomeStatus {
 impl OpenHome {
     /// Opens the chain that the configuration means; its stores tell `metrics` what they do.
     pub fn open(config: NodeConfig, stopping: Arc<AtomicBool>, metrics: Registry) -> Result<Self, NodeError> {
+        let capsules = Capsules::new(&metrics);
         let chain = Arc::new(open_chain(&config, metrics)?);
         let pool = Arc::new(TransactionPool::new(chain.spec().clone(), config.pool.clone()));
         let dev = match config.mode {
             Mode::Dev => Some(DevChain::new(chain.clone(), pool.clone())),
             Mode::Start => None,
         };
-        Ok(Self { config, chain, pool, dev, tips: TipOracle::default(), stopping })
+        Ok(Self { config, chain, pool, dev, tips: TipOracle::default(), capsules, stopping })
     }
 
     /// Flushes and closes the stores.
@@ -75,6 +77,11 @@ impl OpenHome {
     /// Block production, where this node makes blocks.
     pub fn dev(&self) -> Option<&DevChain> {
         self.dev.as_ref()
+    }
+
+    /// Decoded trace capsules, and who may use the processors for them.
+    pub fn capsules(&self) -> &Capsules {
+        &self.capsules
     }
 
     pub fn tips(&self) -> &TipOracle {

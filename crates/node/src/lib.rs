@@ -2,6 +2,7 @@
 //!
 //! Nothing in here knows HTTP, JSON-RPC, JavaScript or the environment.
 
+mod capsules;
 mod config;
 pub mod db;
 mod error;
@@ -14,13 +15,15 @@ mod replay;
 mod request;
 mod resolve;
 pub mod scripts;
+mod shared_traces;
 mod stream;
 mod trace;
 mod trace_source;
 mod workers;
 
 pub use config::{
-    DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits, WorkerConfig, Workers,
+    DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits, TraceSource, WorkerConfig,
+    Workers,
 };
 pub use error::NodeError;
 pub use hearth_chain::{

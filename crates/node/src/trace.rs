@@ -3,14 +3,22 @@
 use crate::{
     ByteSender, NodeError, OpenHome, TraceRequest,
     ops::{bad_blocks, profile, trace_call},
+    capsules::Taken,
+    shared_traces::{Out, Part},
+    trace_source::{Source, TraceOrigin, replay_error},
     workers::guarded,
 };
-use alloy_primitives::Address;
+use alloy_primitives::{Address, B256};
 use alloy_rlp::Decodable as _;
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Block, Header, StateReader};
-use hearth_tracers::{Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan};
+use hearth_tracers::{
+    Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan, trace_block_in_parallel,
+};
 use std::{sync::atomic::Ordering, time::Duration};
+
+/// Gas of a block below which more threads cost more than they save.
+const PARALLEL_GAS: u64 = 1_000_000;
 
 impl Sink for ByteSender {
     fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
@@ -90,7 +98,7 @@ impl OpenHome {
     ) -> Result<(), NodeError> {
         check_traceable(&block.block)?;
         let senders = self.senders_of(block)?;
-        self.trace_block(&block.block, Some(&senders), index, plan, limits, sender)
+        self.trace_block((&block.block, block.hash), Some(&senders), index, plan, limits, sender)
     }
 
     /// Traces a block that need not be known; its parent must be.
@@ -107,27 +115,79 @@ impl OpenHome {
         if !canonical && self.block_by_hash(&hash)?.is_none() {
             return Err(NodeError::ParentNotFound { hash });
         }
-        self.trace_block(block, None, None, plan, limits, sender)
+        self.trace_block((block, block.header.hash_slow()), None, None, plan, limits, sender)
     }
 
     fn trace_block(
         &self,
-        block: &Block,
+        (block, hash): (&Block, B256),
         senders: Option<&[Address]>,
         index: Option<usize>,
         plan: &TracePlan,
         limits: &Limits,
         sender: &mut ByteSender,
     ) -> Result<(), NodeError> {
-        self.replay_block(block, senders, |replay, origin| {
-            sender.set_origin(origin);
-            match index {
-                Some(index) => {
-                    hearth_tracers::trace_transaction(replay, index, plan, limits, sender).map(drop)
-                }
-                None => hearth_tracers::trace_block(replay, plan, limits, sender).map(drop),
+        if index.is_some() {
+            return self.trace_into((block, hash), senders, index, plan, limits, Out::alone(sender, 0));
+        }
+        let skip = match self.capsules().shared.join(hash, plan) {
+            Part::Leads(leader) => {
+                let out = Out::leading(sender, &leader);
+                self.trace_into((block, hash), senders, None, plan, limits, out)?;
+                leader.whole();
+                return Ok(());
             }
+            Part::Follows(running) => running.follow(sender, limits)?,
+        };
+        match skip {
+            None => Ok(()),
+            Some(skip) => {
+                self.trace_into((block, hash), senders, None, plan, limits, Out::alone(sender, skip))
+            }
+        }
+    }
+
+    /// Executes what a trace needs, and writes it.
+    fn trace_into(
+        &self,
+        (block, hash): (&Block, B256),
+        senders: Option<&[Address]>,
+        index: Option<usize>,
+        plan: &TracePlan,
+        limits: &Limits,
+        mut out: Out<'_>,
+    ) -> Result<(), NodeError> {
+        let _running = self.capsules().processors.take_one();
+        self.with_source((&block.header, hash), |source| {
+            out.set_origin(source.origin());
+            let replay = || source.replay(self.chain().spec(), (block, hash), senders);
+            let done = match index {
+                Some(index) => replay().and_then(|mut replay| {
+                    hearth_tracers::trace_transaction(&mut replay, index, plan, limits, &mut out).map(drop)
+                }),
+                None => {
+                    let helpers = self.helpers(&source, block);
+                    let count = block.body.transactions.len();
+                    match helpers.count() {
+                        0 => replay().and_then(|mut replay| {
+                            hearth_tracers::trace_block(&mut replay, plan, limits, &mut out).map(drop)
+                        }),
+                        more => {
+                            trace_block_in_parallel(replay, count, more, plan, limits, &mut out).map(drop)
+                        }
+                    }
+                }
+            };
+            done.map_err(|error| replay_error(&block.header, error))
         })
+    }
+
+    /// Processors that may help with a block of which each transaction stands alone.
+    fn helpers(&self, source: &Source<'_>, block: &Block) -> Taken<'_> {
+        let worth = block.header.gas_used >= PARALLEL_GAS && source.origin() == TraceOrigin::Capsule;
+        let wanted = block.body.transactions.len().saturating_sub(1);
+        let allowed = self.config().rpc.parallel_block_traces && worth;
+        self.capsules().processors.take_idle(if allowed { wanted } else { 0 })
     }
 
     /// The state that the block with this header is executed on, for executing all of it again.

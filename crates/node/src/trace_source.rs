@@ -1,10 +1,18 @@
 //! Where a block that is executed again comes from: which state its transactions run on, and how one gets to them.
 
-use crate::{NodeError, OpenHome, trace::trace_error};
-use alloy_primitives::Address;
+use crate::{NodeError, OpenHome, TraceSource, trace::trace_error};
+use alloy_primitives::{Address, B256, Bytes, U256};
+use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec};
+use hearth_flatkv::StateView;
 use hearth_ledger::StoredBlock;
-use hearth_primitives::Block;
+use hearth_primitives::{
+    Account, Block, BlockHashes, CapsuleState, Header, Height, StateError, StateReader, TraceCapsule, Transaction,
+};
 use hearth_tracers::{BlockReplay, TraceError};
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU64, Ordering},
+};
 
 /// What a trace was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,41 +36,213 @@ impl TraceOrigin {
     }
 }
 
+/// The state at the start of a block, and what is known of its steps.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    state: &'a dyn StateReader,
+    hashes: &'a dyn BlockHashes,
+    capsule: Option<&'a TraceCapsule>,
+}
+
+impl<'a> Source<'a> {
+    /// What it is.
+    pub fn origin(&self) -> TraceOrigin {
+        if self.capsule.is_some() { TraceOrigin::Capsule } else { TraceOrigin::History }
+    }
+
+    /// The state at the start of the block.
+    pub fn state(&self) -> &'a dyn StateReader {
+        self.state
+    }
+
+    /// The same with another reader of the state, which must say the same.
+    pub fn through<'b>(self, state: &'b dyn StateReader) -> Source<'b>
+    where
+        'a: 'b,
+    {
+        Source { state, ..self }
+    }
+
+    /// A replay of the block.
+    ///
+    /// # Errors
+    /// As [`BlockReplay::new`] and [`BlockReplay::from_capsule`].
+    pub fn replay(
+        &self,
+        spec: &'a ChainSpec,
+        (block, hash): (&'a Block, B256),
+        senders: Option<&'a [Address]>,
+    ) -> Result<BlockReplay<'a>, TraceError> {
+        match self.capsule {
+            Some(capsule) => {
+                BlockReplay::from_capsule(spec, (block, hash), senders, capsule, self.state, self.hashes)
+            }
+            None => BlockReplay::new(spec, block, senders, self.state, self.hashes),
+        }
+    }
+
+    /// Brings an executor of the block, that nothing was done with, before one of its transactions.
+    ///
+    /// # Errors
+    /// A transaction that does not execute, state that cannot be read, [`TraceError::Cancelled`].
+    pub fn go_to(
+        &self,
+        executor: &mut BlockExecutor<'_>,
+        index: usize,
+        transactions: impl Iterator<Item = (&'a Transaction, Address)>,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<(), TraceError> {
+        let failed = |error: &dyn std::fmt::Display| TraceError::Replay(error.to_string());
+        if let Some(capsule) = self.capsule {
+            let mut steps = 0..=index;
+            return steps.try_for_each(|step| executor.apply_capsule(capsule, step)).map_err(|error| failed(&error));
+        }
+        executor.begin().map_err(|error| failed(&error))?;
+        for (tx, sender) in transactions.take(index) {
+            if should_stop() {
+                return Err(TraceError::Cancelled);
+            }
+            executor.transact(tx, sender).map_err(|error| failed(&error))?;
+        }
+        Ok(())
+    }
+
+    /// An executor of a block on this state.
+    pub fn executor(&self, spec: &'a ChainSpec, environment: BlockEnvironment) -> BlockExecutor<'a> {
+        BlockExecutor::new(spec, environment, self.state, self.hashes)
+    }
+}
+
+/// What a trace says, where the block's execution is told apart from the rest.
+pub(crate) fn replay_error(header: &Header, error: TraceError) -> NodeError {
+    match error {
+        TraceError::Replay(reason) => NodeError::Execution { height: header.number, reason },
+        other => trace_error(other),
+    }
+}
+
+/// The state before a block, found when it is needed for the first time.
+struct Beneath<'a> {
+    home: &'a OpenHome,
+    header: &'a Header,
+    codes: Option<StateView>,
+    state: OnceLock<Result<Box<dyn StateReader + 'a>, String>>,
+}
+
+impl<'a> Beneath<'a> {
+    fn new(home: &'a OpenHome, header: &'a Header) -> Self {
+        Self { home, header, codes: home.chain().kv().latest(), state: OnceLock::new() }
+    }
+
+    fn state(&self, what: &'static str) -> Result<&dyn StateReader, StateError> {
+        let find = || self.home.replay_state(self.header).map_err(|error| error.to_string());
+        match self.state.get_or_init(find) {
+            Ok(state) => Ok(&**state),
+            Err(why) => {
+                Err(StateError::OutsideCapsule { height: self.header.number, what, why: why.clone() })
+            }
+        }
+    }
+}
+
+impl StateReader for Beneath<'_> {
+    fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
+        self.state("an account")?.account(address)
+    }
+
+    fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
+        self.state("a slot")?.storage(address, slot)
+    }
+
+    /// Code is kept by its hash, for every height and branch.
+    fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
+        self.codes.as_ref().ok_or(StateError::MissingCode(*hash))?.code(hash)
+    }
+
+    fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
+        self.state("a whole storage")?.storage_of(address)
+    }
+}
+
+impl BlockHashes for Beneath<'_> {
+    fn block_hash(&self, number: Height) -> Result<B256, StateError> {
+        // The ledger knows the canonical chain, as does the state.
+        self.state("a block hash")?;
+        self.home.chain().ledger().block_hash(number)
+    }
+}
+
 impl OpenHome {
     /// Runs something over the transactions of a block of the ledger; it is told where the state comes from before
     /// anything is executed.
     ///
     /// # Errors
-    /// Where there is no state to execute on, and what the run gives: [`TraceError::Replay`] as
-    /// [`NodeError::Execution`], all else as [`trace_error`] has it.
+    /// Where there is no state to execute on, and what the run gives, as [`replay_error`] has it.
     pub(crate) fn replay_stored<T>(
         &self,
         block: &StoredBlock,
         run: impl FnOnce(&mut BlockReplay<'_>, TraceOrigin) -> Result<T, TraceError>,
     ) -> Result<T, NodeError> {
         let senders = self.senders_of(block)?;
-        self.replay_block(&block.block, Some(&senders), run)
+        let header = &block.block.header;
+        self.with_source((header, block.hash), |source| {
+            let replay = source.replay(self.chain().spec(), (&block.block, block.hash), Some(&senders));
+            let done = replay.and_then(|mut replay| run(&mut replay, source.origin()));
+            done.map_err(|error| replay_error(header, error))
+        })
     }
 
-    /// As [`Self::replay_stored`], for a block that need not be known.
+    /// Finds what the transactions of a block are to run on, as the settings have it.
     ///
     /// # Errors
-    /// As [`Self::replay_stored`].
-    pub(crate) fn replay_block<T>(
+    /// [`NodeError::NoCapsule`]; those of [`OpenHome::replay_state`]; those of `run`.
+    pub(crate) fn with_source<T>(
         &self,
-        block: &Block,
-        senders: Option<&[Address]>,
-        run: impl FnOnce(&mut BlockReplay<'_>, TraceOrigin) -> Result<T, TraceError>,
+        (header, hash): (&Header, B256),
+        run: impl FnOnce(Source<'_>) -> Result<T, NodeError>,
     ) -> Result<T, NodeError> {
-        let failed = |reason| NodeError::Execution { height: block.header.number, reason };
-        let told = |error| match error {
-            TraceError::Replay(reason) => failed(reason),
-            other => trace_error(other),
-        };
-        let state = self.replay_state(&block.header)?;
-        let chain = self.chain();
-        let mut replay = BlockReplay::new(chain.spec(), block, senders, &*state, chain.ledger().as_ref())
-            .map_err(|error| failed(error.to_string()))?;
-        run(&mut replay, TraceOrigin::History).map_err(told)
+        let setting = self.config().rpc.trace_source;
+        let (chain, height) = (self.chain(), header.number);
+        let mut damaged = false;
+        if setting != TraceSource::History {
+            match self.capsules().get(chain.ledger(), &hash) {
+                Ok(Some(capsule)) => return self.with_capsule(header, &capsule, run),
+                Ok(None) if setting == TraceSource::Capsule => {
+                    return Err(NodeError::NoCapsule { height, hash });
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    self.capsules().metrics.unreadable.add(1);
+                    if setting == TraceSource::Capsule {
+                        return Err(error.into());
+                    }
+                    damaged = true;
+                }
+            }
+        }
+        let state = self.replay_state(header)?;
+        let done = run(Source { state: &*state, hashes: chain.ledger().as_ref(), capsule: None });
+        if damaged && done.is_ok() {
+            // The answer does not depend on it: where it cannot be made now, the next trace tries again.
+            let _ = chain.make_capsule(&hash);
+        }
+        done
+    }
+
+    /// Runs something on a capsule that is in memory already.
+    ///
+    /// # Errors
+    /// Those of `run`.
+    pub(crate) fn with_capsule<T>(
+        &self,
+        header: &Header,
+        capsule: &TraceCapsule,
+        run: impl FnOnce(Source<'_>) -> Result<T, NodeError>,
+    ) -> Result<T, NodeError> {
+        let (beneath, outside) = (Beneath::new(self, header), AtomicU64::new(0));
+        let state = CapsuleState::new(capsule, &beneath, &beneath, &beneath, &outside);
+        let done = run(Source { state: &state, hashes: &state, capsule: Some(capsule) });
+        self.capsules().metrics.outside_reads.add(outside.load(Ordering::Relaxed));
+        done
     }
 }

@@ -41,6 +41,16 @@ pub enum StateError {
         /// Most accounts and slots that are taken back.
         limit: usize,
     },
+    /// Something that the block's capsule does not have, and that no other state here has either.
+    #[error("the capsule of block {height} does not have {what}, and the state before that block is not available: {why}")]
+    OutsideCapsule {
+        /// Height of the block.
+        height: Height,
+        /// What was asked for.
+        what: &'static str,
+        /// Why there is no such state.
+        why: String,
+    },
     /// The store failed or holds bytes that do not decode.
     #[error("state store: {0}")]
     Store(String),

@@ -3,6 +3,7 @@
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
+use crate::parallel::{self, Line};
 use crate::plan::{TracePlan, TracerPlan};
 use crate::sink::Sink;
 use crate::tracing::{Tracing, TxContext, TxEnd};
@@ -133,6 +134,26 @@ pub fn trace_block<R: Replay>(
     with_tracer!(plan, engine => block(replay, plan, limits, sink, &mut engine))
 }
 
+/// As [`trace_block`], on this thread and up to `helpers` more. `replay` gives each of them a replay of its own, which must
+/// get to any transaction without executing those before it, as [`crate::BlockReplay::from_capsule`] does. Results that
+/// wait for their turn take at most [`crate::FINISHED_BYTES`], and [`crate::KEPT_RESULT_BYTES`] a thread.
+///
+/// # Errors
+/// As [`trace_block`], and those of `replay`.
+pub fn trace_block_in_parallel<R: Replay>(
+    replay: impl Fn() -> Result<R, TraceError> + Sync,
+    count: usize,
+    helpers: usize,
+    plan: &TracePlan,
+    limits: &Limits,
+    sink: &mut (dyn Sink + Send),
+) -> Result<BlockStats, TraceError> {
+    parallel::together(Line::new(count, sink), helpers, |line| {
+        let mut replay = replay()?;
+        with_tracer!(plan, engine => parallel::work(line, &mut replay, plan, limits, &mut engine))
+    })
+}
+
 /// Writes the result of one transaction and returns the number of bytes written.
 ///
 /// # Errors
@@ -210,7 +231,7 @@ pub(crate) fn write_error(json: &mut JsonWriter<'_>, error: &TraceError) {
     }
 }
 
-fn one<R: Replay, E: Engine>(
+pub(crate) fn one<R: Replay, E: Engine>(
     replay: &mut R,
     index: usize,
     plan: &TracePlan,

@@ -36,6 +36,7 @@ mod limits;
 mod memory;
 mod mux_tracer;
 mod opcode;
+mod parallel;
 mod plan;
 mod precompile;
 mod precompile_bls;
@@ -57,7 +58,7 @@ mod watch;
 pub use call_tracer::{CallTracer, CallTracerConfig};
 pub use config::{LoggerConfig, TraceConfig};
 pub use directory::{Availability, TRACERS, TracerName};
-pub use drive::{BlockStats, Replay, trace_block, trace_transaction};
+pub use drive::{BlockStats, Replay, trace_block, trace_block_in_parallel, trace_transaction};
 pub use duration::{DurationError, parse_go_duration};
 pub use ensemble::MUX_STEPS_BYTES;
 pub use erc7562_tracer::{Erc7562Tracer, Erc7562TracerConfig};
@@ -72,6 +73,7 @@ pub use limits::{
     Cancel, DEFAULT_CALL_TIMEOUT, DEFAULT_RECORDING_LIMIT_BYTES, DEFAULT_TRACE_TIMEOUT, Limits,
 };
 pub use mux_tracer::MuxTracer;
+pub use parallel::{FINISHED_BYTES, KEPT_RESULT_BYTES};
 pub use plan::{TracePlan, TracerPlan};
 pub use prestate_tracer::{PrestateTracer, PrestateTracerConfig};
 pub use recorder::{Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span};

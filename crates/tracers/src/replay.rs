@@ -1,4 +1,4 @@
-//! The replay that executes a block's transactions one after the other.
+//! The replay of a block: those transactions that are not asked for are executed, or taken over from a capsule.
 
 use crate::drive::Replay;
 use crate::error::TraceError;
@@ -9,14 +9,15 @@ use alloy_primitives::{Address, B256};
 use hearth_evm::{
     BlockEnvironment, BlockExecutor, ChainSpec, EvmContext, ExecuteError, TxStatus, recover_senders,
 };
-use hearth_primitives::{Block, BlockHashes, StateReader, Transaction};
+use hearth_primitives::{Block, BlockHashes, StateReader, TraceCapsule, Transaction};
 use revm::Inspector;
 use std::borrow::Cow;
 
 /// Transactions with at most this gas run to their end before anybody asks whether to stop: they take milliseconds.
 const UNWATCHED_GAS: u64 = 2_000_000;
 
-/// Runs the transactions of a block on the state of its parent, in order; those that are not asked for unwatched.
+/// Runs the transactions of a block on the state of its parent, in order. Those that are not asked for are executed
+/// unwatched, or with a capsule their write sets are applied.
 pub struct BlockReplay<'a> {
     executor: BlockExecutor<'a>,
     transactions: &'a [Transaction],
@@ -25,6 +26,8 @@ pub struct BlockReplay<'a> {
     next: usize,
     /// Hash of the block.
     block_hash: B256,
+    /// Where the effects of transactions that are not asked for come from.
+    capsule: Option<&'a TraceCapsule>,
 }
 
 impl<'a> BlockReplay<'a> {
@@ -39,15 +42,49 @@ impl<'a> BlockReplay<'a> {
         state: &'a dyn StateReader,
         hashes: &'a dyn BlockHashes,
     ) -> Result<Self, TraceError> {
+        let mut replay = Self::at_start(spec, block, senders, state, hashes)?;
+        replay.executor.begin().map_err(replay_error)?;
+        Ok(replay.with_block_hash(block.header.hash_slow()))
+    }
+
+    /// A replay of `block`, whose hash is known, from its capsule: transactions that are not asked for are not executed.
+    /// `state` and `hashes` are
+    /// those at the start of the block, as `hearth_primitives::CapsuleState` has them.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; [`TraceError::Replay`] where the capsule is that of another block.
+    pub fn from_capsule(
+        spec: &'a ChainSpec,
+        (block, hash): (&'a Block, B256),
+        senders: Option<&'a [Address]>,
+        capsule: &'a TraceCapsule,
+        state: &'a dyn StateReader,
+        hashes: &'a dyn BlockHashes,
+    ) -> Result<Self, TraceError> {
+        if capsule.transactions() != block.body.transactions.len() {
+            return Err(replay_error("the capsule is that of another block"));
+        }
+        let mut replay = Self::at_start(spec, block, senders, state, hashes)?.with_block_hash(hash);
+        replay.executor.apply_capsule(capsule, 0).map_err(replay_error)?;
+        replay.capsule = Some(capsule);
+        Ok(replay)
+    }
+
+    fn at_start(
+        spec: &'a ChainSpec,
+        block: &'a Block,
+        senders: Option<&'a [Address]>,
+        state: &'a dyn StateReader,
+        hashes: &'a dyn BlockHashes,
+    ) -> Result<Self, TraceError> {
         let environment = BlockEnvironment::from_header(spec, &block.header);
         let transactions = &block.body.transactions;
         let senders = match senders.filter(|s| s.len() == transactions.len()) {
             Some(senders) => Cow::Borrowed(senders),
             None => Cow::Owned(recover_senders(spec, &environment, transactions).map_err(replay_error)?),
         };
-        let mut executor = BlockExecutor::new(spec, environment, state, hashes).without_outputs();
-        executor.begin().map_err(replay_error)?;
-        Ok(Self::over(executor, transactions, senders).with_block_hash(block.header.hash_slow()))
+        let executor = BlockExecutor::new(spec, environment, state, hashes).without_outputs();
+        Ok(Self::over(executor, transactions, senders))
     }
 
     /// A replay of `transactions` by an executor that stands before the first of them.
@@ -56,12 +93,35 @@ impl<'a> BlockReplay<'a> {
         transactions: &'a [Transaction],
         senders: Cow<'a, [Address]>,
     ) -> Self {
-        Self { executor, transactions, senders, next: 0, block_hash: B256::ZERO }
+        Self { executor, transactions, senders, next: 0, block_hash: B256::ZERO, capsule: None }
     }
 
     /// Names the block for tracers whose results do.
     pub fn with_block_hash(self, block_hash: B256) -> Self {
         Self { block_hash, ..self }
+    }
+
+    /// Gets behind the next transaction without anybody watching it.
+    fn pass(&mut self, should_stop: &dyn Fn() -> bool) -> Result<(), TraceError> {
+        let (tx, sender) = self.current()?;
+        let failed = |index: usize, error: &dyn std::fmt::Display| {
+            TraceError::Replay(format!("transaction {index} ({}): {error}", tx.tx_hash()))
+        };
+        if let Some(capsule) = self.capsule {
+            let applied = self.executor.apply_capsule(capsule, self.next + 1);
+            return applied.map_err(|error| failed(self.next, &error));
+        }
+        let outcome = if tx.gas_limit() > UNWATCHED_GAS {
+            let mut stop = StopWatch::new(should_stop);
+            let outcome = self.executor.transact_inspected(tx, sender, &mut stop);
+            if stop.stopped {
+                return Err(TraceError::Cancelled);
+            }
+            outcome
+        } else {
+            self.executor.transact(tx, sender)
+        };
+        outcome.map(drop).map_err(|error| failed(self.next, &error))
     }
 
     fn current(&self) -> Result<(&'a Transaction, Address), TraceError> {
@@ -91,20 +151,7 @@ impl Replay for BlockReplay<'_> {
             if should_stop() {
                 return Err(TraceError::Cancelled);
             }
-            let (tx, sender) = self.current()?;
-            let outcome = if tx.gas_limit() > UNWATCHED_GAS {
-                let mut stop = StopWatch::new(should_stop);
-                let outcome = self.executor.transact_inspected(tx, sender, &mut stop);
-                if stop.stopped {
-                    return Err(TraceError::Cancelled);
-                }
-                outcome
-            } else {
-                self.executor.transact(tx, sender)
-            };
-            outcome.map_err(|error| {
-                TraceError::Replay(format!("transaction {} ({}): {error}", self.next, tx.tx_hash()))
-            })?;
+            self.pass(should_stop)?;
             self.next += 1;
         }
         let (tx, from) = self.current()?;

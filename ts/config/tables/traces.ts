@@ -1,5 +1,5 @@
 // [evm], third part: traces, and the cache of traces that are made before anyone asks.
-import { boolean, integer, list, offAt, or } from '../kinds.ts'
+import { boolean, integer, list, offAt, oneWord, or } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
 import { DAY, GIB, HOUR, MINUTE, SECOND, setting } from './shared.ts'
 
@@ -76,9 +76,19 @@ export const TRACES = {
   }),
   'evm.enable_parallelized_block_trace': setting({
     kind: boolean,
-    default: false,
-    inert: true,
-    doc: 'Whether the transactions of one block are traced at the same time.',
+    default: true,
+    doc: 'Whether the transactions of one block are traced at the same time, on processors that no other trace uses. It needs the capsule of the block; from history they come one after the other.',
+  }),
+  'evm.trace_source': setting({
+    kind: oneWord('auto', 'history', 'capsule'),
+    default: 'auto' as 'auto' | 'history' | 'capsule',
+    doc: 'What traces of past blocks are made from: history executes the transactions before the one asked for on the state of the parent, capsule takes what the block read and wrote when it was committed, auto takes the capsule where there is one.',
+  }),
+  'evm.trace_capsule_window_blocks': setting({
+    kind: offAt(0, integer(0, Number.MAX_SAFE_INTEGER)),
+    default: 0,
+    unit: 'blocks',
+    doc: 'Newest blocks whose trace capsules are kept; 0 keeps all. Older ones are traced from history, as far as that is kept.',
   }),
   'evm.trace_bake_enabled': setting({
     kind: boolean,

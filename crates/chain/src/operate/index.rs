@@ -46,6 +46,13 @@ pub enum LedgerFinding {
         /// Hash of the block.
         hash: B256,
     },
+    /// A trace capsule that does not read: the block is traced from history, which makes it again.
+    Capsule {
+        /// Height of its block.
+        number: Height,
+        /// Hash of the block.
+        hash: B256,
+    },
     /// A row that does not read.
     Unreadable {
         /// Height of the block.
@@ -64,6 +71,7 @@ impl LedgerFinding {
             Self::OtherBlock { .. } => "other_block",
             Self::Transaction { .. } => "transaction",
             Self::Receipts { .. } => "receipts",
+            Self::Capsule { .. } => "capsule",
             Self::Unreadable { .. } => "unreadable_block",
         }
     }
@@ -85,6 +93,9 @@ impl fmt::Display for LedgerFinding {
                     f,
                     "the receipts of block {number} ({hash}) are missing, or not as many as its transactions"
                 )
+            }
+            Self::Capsule { number, hash } => {
+                write!(f, "the trace capsule of block {number} ({hash}) does not read")
             }
             Self::Unreadable { number, error } => write!(f, "block {number}: {error}"),
         }
@@ -166,6 +177,9 @@ impl Reading {
         let receipts = ledger.receipts(&hash)?.map(|receipts| receipts.receipts.len());
         if receipts != Some(block.tx_hashes.len()) {
             found.push(LedgerFinding::Receipts { number, hash });
+        }
+        if ledger.capsule(&hash).is_err() {
+            found.push(LedgerFinding::Capsule { number, hash });
         }
         Ok(found)
     }

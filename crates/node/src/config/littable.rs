@@ -29,6 +29,8 @@ pub struct LittableConfig {
     pub read_cache_bytes: usize,
     /// Bound of a table's cache of what was put last, in bytes; 0 for none.
     pub write_cache_bytes: usize,
+    /// Newest blocks whose trace capsules are kept; 0: all.
+    pub capsule_window_blocks: u64,
 }
 
 impl LittableConfig {
@@ -45,6 +47,7 @@ impl LittableConfig {
             segment_keys: self.segment_keys,
             read_cache_bytes: self.read_cache_bytes,
             write_cache_bytes: self.write_cache_bytes,
+            capsule_window_blocks: self.capsule_window_blocks,
         }
     }
 }
@@ -63,6 +66,7 @@ impl From<LedgerOptions> for LittableConfig {
             segment_keys: options.segment_keys,
             read_cache_bytes: options.read_cache_bytes,
             write_cache_bytes: options.write_cache_bytes,
+            capsule_window_blocks: options.capsule_window_blocks,
         }
     }
 }
@@ -84,6 +88,7 @@ mod tests {
             segment_keys: 6,
             read_cache_bytes: 7,
             write_cache_bytes: 8,
+            capsule_window_blocks: 9,
         };
         assert_eq!(LittableConfig::from(config.ledger()), config);
     }

@@ -2,7 +2,7 @@
 //! replay that the tracers drive.
 
 use super::simulate::call_error;
-use crate::{BlockNumber, BlockRef, NodeError, OpenHome, trace::trace_error};
+use crate::{BlockNumber, BlockRef, NodeError, OpenHome, TraceSource, trace::trace_error};
 use alloy_primitives::{Address, B256, U256};
 use hearth_evm::{
     BlockEnvironment, BlockExecutor, BlockOverrides, CallError, CallRequest, CallSession, EvmContext,
@@ -93,6 +93,15 @@ impl CallSite {
         let failed = |reason: String| NodeError::Execution { height: header.number, reason };
         let environment = BlockEnvironment::from_header(spec, header);
         let mut executor = BlockExecutor::new(spec, environment, &self.state, hashes).without_outputs();
+        // What the block's own transactions did is known; what calls look at is not, so the state is that of history.
+        if home.config().rpc.trace_source != TraceSource::History
+            && let Ok(Some(capsule)) = home.capsules().get(home.chain().ledger(), &self.block.hash)
+        {
+            for step in 0..=index {
+                executor.apply_capsule(&capsule, step)?;
+            }
+            return Ok(executor);
+        }
         executor.begin().map_err(|error| failed(error.to_string()))?;
         let senders = home.senders_of(&self.block)?;
         for (tx, sender) in self.block.block.body.transactions.iter().zip(senders.iter()).take(index) {

@@ -17,6 +17,7 @@ use super::timed_state::TimedState;
 use crate::{
     ByteSender, NodeError, OpenHome,
     trace::{check_traceable, plan_of, trace_error},
+    trace_source::replay_error,
 };
 use alloy_primitives::B256;
 use hearth_evm::EvmContext;
@@ -40,53 +41,49 @@ pub(crate) fn of_transaction(
     let block = &stored.block;
     check_traceable(block)?;
     let senders = home.senders_of(&stored)?;
-    let state = home.replay_state(&block.header)?;
-    let load_block = clock.lap();
-    let timed = TimedState::new(&*state);
-    let (spec, hashes) = (home.chain().spec(), home.chain().ledger().as_ref());
-    let failed = |reason| NodeError::Execution { height: block.header.number, reason };
-    let replay = BlockReplay::new(spec, block, Some(&senders), &timed, hashes);
-    let mut replay = replay.map_err(|error| failed(error.to_string()))?;
-    let build_block_context = clock.lap();
-    let told = |error| match error {
-        TraceError::Replay(reason) => failed(reason),
-        other => trace_error(other),
-    };
-    replay.seek(index, &|| limits.cancel.is_cancelled()).map_err(told)?;
-    let replay_transactions = clock.lap();
-    let mut watched = Watched { replay, timed: &timed, prepare: 0, execution: 0, lookups: 0 };
-    let mut sink = Behind { sender, head: b"{\"trace\":" };
-    let outcome = trace_transaction(&mut watched, index, &plan, limits, &mut sink);
-    let traced = clock.lap();
-    if sink.is_untouched() {
-        outcome.map_err(told)?;
-        return Err(NodeError::Internal { message: "a trace gave no result".to_owned() });
-    }
-    let total = clock.total();
-    let Watched { prepare, execution, lookups, .. } = watched;
-    let outside = timed.nanos().saturating_sub(lookups);
-    let profile = serde_json::json!({
-        "totalNanos": total,
-        "historicalDbLookupNanos": timed.nanos(),
-        "otherNanos": total.saturating_sub(execution).saturating_sub(outside),
-        "phases": {
-            "lookupTransactionNanos": lookup_transaction,
-            "loadBlockNanos": load_block,
-            "buildBlockContextNanos": build_block_context,
-            "replayHistoricalTxsNanos": replay_transactions,
-            "prepareTxNanos": prepare,
-            "executionNanos": execution,
-            "traceResultNanos": traced.saturating_sub(prepare).saturating_sub(execution),
-        },
-        "store": {
-            "reads": { "account": timed.account.count(), "storage": timed.storage.count(), "code": timed.code.count() },
-            "nanos": { "account": timed.account.nanos(), "storage": timed.storage.nanos(), "code": timed.code.nanos() },
-        },
-    });
-    let tail = format!(",\"profile\":{profile}}}");
-    let written = sink.write(tail.as_bytes()).map_err(|_| trace_error(TraceError::Cancelled));
-    // A trace that was cut short is a whole value: the profile stands beside it, and the error beside the answer.
-    outcome.map_err(told).and(written)
+    home.with_source((&block.header, stored.hash), |source| {
+        let load_block = clock.lap();
+        let timed = TimedState::new(source.state());
+        let told = |error| replay_error(&block.header, error);
+        let replay = source.through(&timed).replay(home.chain().spec(), (block, stored.hash), Some(&senders));
+        let mut replay = replay.map_err(told)?;
+        let build_block_context = clock.lap();
+        replay.seek(index, &|| limits.cancel.is_cancelled()).map_err(told)?;
+        let replay_transactions = clock.lap();
+        let mut watched = Watched { replay, timed: &timed, prepare: 0, execution: 0, lookups: 0 };
+        let mut sink = Behind { sender, head: b"{\"trace\":" };
+        let outcome = trace_transaction(&mut watched, index, &plan, limits, &mut sink);
+        let traced = clock.lap();
+        if sink.is_untouched() {
+            outcome.map_err(told)?;
+            return Err(NodeError::Internal { message: "a trace gave no result".to_owned() });
+        }
+        let total = clock.total();
+        let Watched { prepare, execution, lookups, .. } = watched;
+        let outside = timed.nanos().saturating_sub(lookups);
+        let profile = serde_json::json!({
+            "totalNanos": total,
+            "historicalDbLookupNanos": timed.nanos(),
+            "otherNanos": total.saturating_sub(execution).saturating_sub(outside),
+            "phases": {
+                "lookupTransactionNanos": lookup_transaction,
+                "loadBlockNanos": load_block,
+                "buildBlockContextNanos": build_block_context,
+                "replayHistoricalTxsNanos": replay_transactions,
+                "prepareTxNanos": prepare,
+                "executionNanos": execution,
+                "traceResultNanos": traced.saturating_sub(prepare).saturating_sub(execution),
+            },
+            "store": {
+                "reads": { "account": timed.account.count(), "storage": timed.storage.count(), "code": timed.code.count() },
+                "nanos": { "account": timed.account.nanos(), "storage": timed.storage.nanos(), "code": timed.code.nanos() },
+            },
+        });
+        let tail = format!(",\"profile\":{profile}}}");
+        let written = sink.write(tail.as_bytes()).map_err(|_| trace_error(TraceError::Cancelled));
+        // A trace that was cut short is a whole value: the profile stands beside it, and the error beside the answer.
+        outcome.map_err(told).and(written)
+    })
 }
 
 /// Time by phases, in nanoseconds.

@@ -17,10 +17,13 @@
 //!   transactions before it in the block are not counted). They are JSON numbers.
 
 use super::{Answer, timed_state::TimedState};
-use crate::{NodeError, OpenHome, json::JsonWriter, trace::check_traceable};
+use crate::{
+    NodeError, OpenHome, json::JsonWriter, trace::check_traceable, trace_source::replay_error,
+};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, PrefixState};
 use hearth_primitives::{Account, Changeset, ReadSet, StateReader as _};
+use hearth_tracers::TraceError;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::atomic::Ordering,
@@ -30,40 +33,39 @@ pub(super) fn of_transaction(home: &OpenHome, hash: &B256) -> Answer {
     let (stored, index) = home.chain().ledger().transaction(hash)?.ok_or(NodeError::TransactionNotFound)?;
     let block = &stored.block;
     check_traceable(block)?;
-    let state = home.replay_state(&block.header)?;
     let senders = home.senders_of(&stored)?;
-    let (spec, hashes) = (home.chain().spec(), home.chain().ledger().as_ref());
-    let failed = |reason: String| NodeError::Execution { height: block.header.number, reason };
-    let environment = BlockEnvironment::from_header(spec, &block.header);
-    let mut prefix = BlockExecutor::new(spec, environment.clone(), &*state, hashes);
-    prefix.begin().map_err(|error| failed(error.to_string()))?;
-    let mut transactions = block.body.transactions.iter().zip(senders.iter());
-    for (tx, sender) in transactions.by_ref().take(index) {
-        if home.stopping().load(Ordering::Relaxed) {
-            return Err(NodeError::Closed);
-        }
-        prefix.transact(tx, *sender).map_err(|error| failed(error.to_string()))?;
-    }
-    let (tx, sender) = transactions.next().ok_or(NodeError::TransactionNotFound)?;
-    let prefix = PrefixState::new(prefix.into_state());
-    let timed = TimedState::new(&prefix);
-    // The transaction alone, so that everything it looks at is asked of the state that the prefix left.
-    let mut executor = BlockExecutor::new(spec, environment, &timed, &prefix);
-    executor.transact(tx, *sender).map_err(|error| failed(error.to_string()))?;
-    let writes = executor.writes().last().cloned().unwrap_or_default();
-    let reads = executor.into_state().into_reads();
-    let before = Values::read(&reads, &prefix)?;
-    let after = Values::written(&writes);
-    let mut writer = JsonWriter::default();
-    writer.begin_object();
-    before.write(writer.key("accounts"));
-    after.write(writer.key("writes"));
-    writer.key("stats").begin_object();
-    before.write_counts(writer.key("reads"));
-    after.write_counts(writer.key("writes"));
-    write_counts(writer.key("nanos"), [timed.account.nanos(), timed.storage.nanos(), timed.code.nanos()]);
-    writer.end_object().end_object();
-    Ok(writer.into_bytes())
+    let spec = home.chain().spec();
+    home.with_source((&block.header, stored.hash), |source| {
+        let failed = |reason: String| NodeError::Execution { height: block.header.number, reason };
+        let environment = BlockEnvironment::from_header(spec, &block.header);
+        let mut prefix = source.executor(spec, environment.clone());
+        let transactions = block.body.transactions.iter().zip(senders.iter().copied());
+        let stopping = || home.stopping().load(Ordering::Relaxed);
+        source.go_to(&mut prefix, index, transactions.clone(), &stopping).map_err(|error| match error {
+            TraceError::Cancelled => NodeError::Closed,
+            other => replay_error(&block.header, other),
+        })?;
+        let (tx, sender) = transactions.clone().nth(index).ok_or(NodeError::TransactionNotFound)?;
+        let prefix = PrefixState::new(prefix.into_state());
+        let timed = TimedState::new(&prefix);
+        // The transaction alone, so that everything it looks at is asked of the state that the prefix left.
+        let mut executor = BlockExecutor::new(spec, environment, &timed, &prefix);
+        executor.transact(tx, sender).map_err(|error| failed(error.to_string()))?;
+        let writes = executor.writes().last().cloned().unwrap_or_default();
+        let reads = executor.into_state().into_reads();
+        let before = Values::read(&reads, &prefix)?;
+        let after = Values::written(&writes);
+        let mut writer = JsonWriter::default();
+        writer.begin_object();
+        before.write(writer.key("accounts"));
+        after.write(writer.key("writes"));
+        writer.key("stats").begin_object();
+        before.write_counts(writer.key("reads"));
+        after.write_counts(writer.key("writes"));
+        write_counts(writer.key("nanos"), [timed.account.nanos(), timed.storage.nanos(), timed.code.nanos()]);
+        writer.end_object().end_object();
+        Ok(writer.into_bytes())
+    })
 }
 
 /// Values of one account.

@@ -5,7 +5,7 @@ use hearth_flatkv::Fsync;
 use hearth_ledger::LedgerOptions;
 use hearth_node::{
     DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits, Request, RpcLimits,
-    TraceRequest, WorkerConfig, Workers,
+    TraceRequest, TraceSource, WorkerConfig, Workers,
 };
 use serde_json::{Value, json};
 use std::{
@@ -45,6 +45,8 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
             fee_history_max_blocks: 1024,
             trace_timeout_ms: 300_000,
             struct_log_max_bytes: 0,
+            trace_source: TraceSource::Auto,
+            parallel_block_traces: true,
             tx_fee_cap_wei: 1_000_000_000_000_000_000,
             allow_unprotected_txs: false,
         },

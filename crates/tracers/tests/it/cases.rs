@@ -2,14 +2,16 @@
 
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec, Fork, recover_sender};
-use hearth_primitives::{Account, Block, BlockHashes, Header, Height, StateError, StateReader, Transaction};
+use hearth_primitives::{
+    Account, Block, BlockHashes, Changeset, Header, Height, StateError, StateReader, Transaction,
+};
 use hearth_tracers::BlockReplay;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 /// A whole state in memory.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct MemoryState {
     accounts: HashMap<Address, Account>,
     storage: HashMap<Address, BTreeMap<U256, U256>>,
@@ -44,6 +46,24 @@ impl MemoryState {
             }
         }
         state
+    }
+
+    /// Applies what a block changed.
+    pub fn apply(&mut self, changes: &Changeset) {
+        for change in &changes.accounts {
+            let slots = self.storage.entry(change.address).or_default();
+            for slot in &change.storage {
+                match slot.new.is_zero() {
+                    true => slots.remove(&slot.slot),
+                    false => slots.insert(slot.slot, slot.new),
+                };
+            }
+            match change.new {
+                Some(account) => self.accounts.insert(change.address, account),
+                None => self.accounts.remove(&change.address),
+            };
+        }
+        self.codes.extend(changes.codes.iter().cloned());
     }
 
     /// Puts an account.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod answers;
+mod capsules;
 mod cases;
 mod deadlines;
 mod faults;

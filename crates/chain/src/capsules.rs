@@ -1,0 +1,38 @@
+//! Making a block's trace capsule anew from history.
+
+use crate::{Chain, ChainError};
+use alloy_primitives::B256;
+use hearth_evm::{BlockEnvironment, BlockExecutor};
+use hearth_primitives::TraceCapsule;
+
+impl Chain {
+    /// Executes a canonical block again on the state of its parent and writes its capsule, in place of one that is damaged.
+    /// `false` where nothing was written: the block is not canonical any more, or its capsule reads.
+    ///
+    /// The record belongs to no commit until the next one: where the process dies before, it is made again.
+    ///
+    /// # Errors
+    /// The stores'; [`ChainError::Refused`] where the block does not execute.
+    pub fn make_capsule(&self, hash: &B256) -> Result<bool, ChainError> {
+        let Some(block) = self.ledger.block(hash)? else { return Ok(false) };
+        let number = block.number();
+        if number <= self.base() || self.ledger.canonical_hash(number)? != Some(*hash) {
+            return Ok(false);
+        }
+        let Some(receipts) = self.ledger.receipts(hash)? else { return Ok(false) };
+        let refused = |source| ChainError::Refused { number, hash: *hash, source };
+        let state = self.kv.at(number - 1)?;
+        let env = BlockEnvironment::from_header(&self.spec, &block.block.header);
+        let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger);
+        let executor = executor.on_partial_state().capturing();
+        let output = executor.run(&block.block, &receipts.senders, None).map_err(refused)?;
+        let Some(capsule) = TraceCapsule::of(&output) else { return Ok(false) };
+        // Nothing may be appended while a commit counts on the ends of the tables.
+        let _one_at_a_time = self.working.lock();
+        if matches!(self.ledger.capsule(hash), Ok(Some(_))) {
+            return Ok(false);
+        }
+        self.ledger.append_capsule(number, *hash, &capsule)?;
+        Ok(true)
+    }
+}

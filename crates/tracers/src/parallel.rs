@@ -1,0 +1,236 @@
+//! A block's transactions at the same time: several threads render them, and the results leave in order.
+//!
+//! Each thread takes the next transaction that nobody has. A result whose turn has not come is kept, up to limits; the one
+//! whose turn it is goes straight to the sink, however large.
+
+use crate::drive::{BlockStats, Engine, Replay, one, write_error};
+use crate::error::TraceError;
+use crate::json::JsonWriter;
+use crate::limits::Limits;
+use crate::plan::TracePlan;
+use crate::sink::{Sink, SinkClosed};
+use std::collections::BTreeMap;
+use std::mem::take;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of one result that a thread keeps before it waits for its turn.
+pub const KEPT_RESULT_BYTES: usize = 4 << 20;
+
+/// Bytes of finished results that wait for their turn; with more no transaction is begun.
+pub const FINISHED_BYTES: usize = 32 << 20;
+
+/// Stack of a thread, in bytes. The EVM's own frames live on the heap; 1,024 nested calls still need room.
+const STACK_BYTES: usize = 16 << 20;
+
+/// Where results meet.
+pub(crate) struct Line<'s> {
+    state: Mutex<State>,
+    /// Signalled when the turn has moved or nobody wants more.
+    moved: Condvar,
+    sink: Mutex<&'s mut (dyn Sink + Send)>,
+    next: AtomicUsize,
+    count: usize,
+}
+
+#[derive(Default)]
+struct State {
+    /// The transaction whose result is to leave.
+    turn: usize,
+    /// Results that wait for their turn.
+    finished: BTreeMap<usize, Element>,
+    finished_bytes: usize,
+    /// The sink takes no more, or a thread has given up.
+    closed: bool,
+    stats: BlockStats,
+}
+
+/// A result with what became of it.
+struct Element {
+    bytes: Vec<u8>,
+    failed: bool,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is behind these locks is changed by whole steps: a panic elsewhere leaves nothing half done.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'s> Line<'s> {
+    pub(crate) fn new(count: usize, sink: &'s mut (dyn Sink + Send)) -> Self {
+        let (state, moved, next) = Default::default();
+        Self { state, moved, sink: Mutex::new(sink), next, count }
+    }
+
+    /// The next transaction that nobody has; `None` where there is none, or no use in it.
+    fn take_next(&self) -> Option<usize> {
+        let mut state = locked(&self.state);
+        while state.finished_bytes >= FINISHED_BYTES && !state.closed {
+            state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.closed {
+            return None;
+        }
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        (index < self.count).then_some(index)
+    }
+
+    fn close(&self) {
+        locked(&self.state).closed = true;
+        self.moved.notify_all();
+    }
+
+    fn send(&self, bytes: &[u8]) -> Result<(), SinkClosed> {
+        let sent = locked(&self.sink).write(bytes);
+        if sent.is_err() {
+            self.close();
+        }
+        sent
+    }
+
+    /// Waits for a transaction's turn.
+    fn wait_for(&self, index: usize) -> Result<(), SinkClosed> {
+        let mut state = locked(&self.state);
+        while state.turn != index && !state.closed {
+            state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.closed { Err(SinkClosed) } else { Ok(()) }
+    }
+
+    fn is_turn_of(&self, index: usize) -> bool {
+        locked(&self.state).turn == index
+    }
+
+    /// Hands over a finished result. Where its turn has come it leaves, with all that waited for it.
+    fn finish(&self, index: usize, element: Element) -> Result<(), SinkClosed> {
+        let mut state = locked(&self.state);
+        state.finished_bytes += element.bytes.len();
+        state.finished.insert(index, element);
+        if state.turn != index {
+            return Ok(());
+        }
+        loop {
+            let turn = state.turn;
+            let Some(element) = state.finished.remove(&turn) else { return Ok(()) };
+            state.finished_bytes -= element.bytes.len();
+            match element.failed {
+                true => state.stats.failed += 1,
+                false => state.stats.traced += 1,
+            }
+            drop(state);
+            self.send(&element.bytes)?;
+            state = locked(&self.state);
+            state.turn += 1;
+            self.moved.notify_all();
+        }
+    }
+}
+
+/// The way of one result: kept at first, straight to the sink when its turn has come.
+struct Place<'l, 's> {
+    line: &'l Line<'s>,
+    index: usize,
+    kept: Vec<u8>,
+    straight: bool,
+}
+
+impl Sink for Place<'_, '_> {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
+        if !self.straight {
+            self.kept.extend_from_slice(chunk);
+            if !self.line.is_turn_of(self.index) {
+                if self.kept.len() <= KEPT_RESULT_BYTES {
+                    return Ok(());
+                }
+                self.line.wait_for(self.index)?;
+            }
+            self.straight = true;
+            return self.line.send(&take(&mut self.kept));
+        }
+        self.line.send(chunk)
+    }
+}
+
+/// What one thread does: one transaction after the other, until there are no more.
+pub(crate) fn work<R: Replay, E: Engine>(
+    line: &Line<'_>,
+    replay: &mut R,
+    plan: &TracePlan,
+    limits: &Limits,
+    engine: &mut E,
+) -> Result<(), TraceError> {
+    while let Some(index) = line.take_next() {
+        let mut place = Place { line, index, kept: Vec::new(), straight: false };
+        let failed = element(&mut place, replay, plan, limits, engine)?;
+        line.finish(index, Element { bytes: place.kept, failed })?;
+    }
+    Ok(())
+}
+
+/// Writes one element of the block's answer; whether it has an error.
+fn element<R: Replay, E: Engine>(
+    place: &mut Place<'_, '_>,
+    replay: &mut R,
+    plan: &TracePlan,
+    limits: &Limits,
+    engine: &mut E,
+) -> Result<bool, TraceError> {
+    let index = place.index;
+    let mut json = JsonWriter::new(place);
+    json.raw(if index > 0 { b",{\"txHash\":" } else { b"[{\"txHash\":" });
+    json.hex_bytes(replay.hash(index).as_slice());
+    json.mark();
+    json.raw(b",\"result\":");
+    // Whatever becomes of one transaction, the others stand on the capsule alone.
+    let outcome = one(replay, index, plan, limits, engine, &mut json);
+    if json.is_closed() || matches!(outcome, Err(TraceError::Cancelled)) {
+        return Err(TraceError::Cancelled);
+    }
+    if let Err(error) = &outcome {
+        write_error(&mut json, error);
+    }
+    json.raw(b"}");
+    json.finish()?;
+    Ok(outcome.is_err())
+}
+
+/// Runs `work` on this thread and on `helpers` more, and ends the answer.
+pub(crate) fn together(
+    line: Line<'_>,
+    helpers: usize,
+    work: impl Fn(&Line<'_>) -> Result<(), TraceError> + Sync,
+) -> Result<BlockStats, TraceError> {
+    let outcome = std::thread::scope(|scope| {
+        let all = || {
+            let outcome = work(&line);
+            if outcome.is_err() {
+                line.close();
+            }
+            outcome
+        };
+        let spawn = |_| {
+            let builder = std::thread::Builder::new().name("hearth-trace".to_owned());
+            builder.stack_size(STACK_BYTES).spawn_scoped(scope, all).ok()
+        };
+        // Where no thread can be had, this one does it all.
+        let threads: Vec<_> = (0..helpers).filter_map(spawn).collect();
+        let mut outcome = all();
+        for thread in threads {
+            let ended = thread.join().unwrap_or_else(|_| {
+                line.close();
+                Err(TraceError::Replay("a thread of the trace panicked".to_owned()))
+            });
+            outcome = outcome.and(ended);
+        }
+        outcome
+    });
+    outcome?;
+    let Line { state, sink, count, .. } = line;
+    let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if state.turn < count {
+        return Err(TraceError::Cancelled);
+    }
+    let sink = sink.into_inner().unwrap_or_else(PoisonError::into_inner);
+    sink.write(if count > 0 { b"]" } else { b"[]" })?;
+    Ok(state.stats)
+}
