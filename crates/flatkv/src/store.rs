@@ -182,6 +182,11 @@ impl FlatKv {
         self.core.unwind(to)
     }
 
+    /// How often the head was taken back since the store was opened. While it stays, what was canonical stays canonical.
+    pub fn unwinds(&self) -> u64 {
+        self.core.unwinds.load(Ordering::SeqCst)
+    }
+
     /// The state of the head; `None` while the store is empty.
     pub fn latest(self: &Arc<Self>) -> Option<StateView> {
         let mut views = self.core.views.lock();

@@ -93,6 +93,30 @@ impl BakedBlock {
         Ok(Found::Failed(text))
     }
 
+    /// Bytes of a part; `None` for an error, and for a transaction that the block does not have.
+    pub fn bytes(&self, part: Part) -> Option<u64> {
+        self.range(part).ok().filter(|(_, failed)| !failed).map(|(range, _)| range.end - range.start)
+    }
+
+    /// A part, where all of it is in memory already; nothing is read from the disk. `None` for an error.
+    pub fn hot(&self, part: Part) -> Option<Vec<AnswerBytes>> {
+        let (mut range, failed) = self.range(part).ok()?;
+        let directory = self.directory().ok()?;
+        let pieces = if failed { return None } else { directory.touched(&range) };
+        pieces
+            .map(|index| {
+                let bytes = self.db.hot_piece(&self.row, index as u32)?;
+                Some(cut(&mut range, directory.raw(index), bytes))
+            })
+            .collect()
+    }
+
+    /// Whether [`Self::gzip`] has something for a part.
+    pub fn packs(&self, part: Part) -> bool {
+        let own = |range: &Range<u64>| self.directory().is_ok_and(|directory| directory.own_piece(range).is_some());
+        self.range(part).is_ok_and(|(range, failed)| !failed && (part == Part::Block || own(&range)))
+    }
+
     /// A part as one gzip member, `head` before it and `tail` behind it. `None` for an error, and for a transaction whose
     /// result shares its piece with others: it is small, and goes out plain.
     ///
@@ -218,19 +242,6 @@ impl PlainAnswer {
     /// Bytes that are still to come.
     pub fn left(&self) -> u64 {
         self.range.end - self.range.start
-    }
-
-    /// Everything that is still to come, where all of it is in memory already; nothing is read from the disk.
-    pub fn hot(&self) -> Option<Vec<AnswerBytes>> {
-        let directory = self.block.directory().ok()?;
-        let mut range = self.range.clone();
-        self.touched
-            .clone()
-            .map(|index| {
-                let bytes = self.block.db.hot_piece(&self.block.row, index as u32)?;
-                Some(cut(&mut range, directory.raw(index), bytes))
-            })
-            .collect()
     }
 
     /// The next bytes; `None` at the end.

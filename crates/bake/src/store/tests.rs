@@ -5,7 +5,7 @@ use crate::{BakeError, BakedTracer, BlockKey};
 use alloy_primitives::B256;
 use flate2::read::GzDecoder;
 use hearth_metrics::{CacheResult, Registry};
-use hearth_tracers::{ElementSink, Sink};
+use hearth_tracers::{ElementSink, JsonWriter, Sink};
 use proptest::prelude::*;
 use std::io::Read;
 use std::path::Path;
@@ -53,13 +53,21 @@ fn build(number: u64, samples: &[Sample]) -> BakedAnswer {
     builder.finish().unwrap()
 }
 
+fn json_string(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut json = JsonWriter::new(&mut out);
+    json.string(text);
+    json.finish().unwrap();
+    out
+}
+
 /// What a live trace of the block would write.
 fn expected(samples: &[Sample]) -> Vec<u8> {
     let element = |(index, sample): (usize, &Sample)| {
         let head = format!("{{\"txHash\":\"{:#x}\",", tx(index)).into_bytes();
         let rest = match sample {
             Ok(bytes) => [b"\"result\":", &bytes[..]].concat(),
-            Err(error) => format!("\"error\":{}", serde_json::to_string(error).unwrap()).into_bytes(),
+            Err(error) => [b"\"error\":", &json_string(error)[..]].concat(),
         };
         [head, rest, b"}".to_vec()].concat()
     };
@@ -188,15 +196,14 @@ fn hot_answers_need_no_disk() {
     db.put(&key(1), TRACER, &build(1, &samples)).unwrap();
     assert!(db.hot_block(&key(1), TRACER).is_none(), "nobody has asked yet");
     let cold = block(&db, 1).unwrap().unwrap();
-    let Found::Bytes(answer) = cold.part(Part::Transaction(20)).unwrap() else { panic!("a result") };
-    assert!(answer.hot().is_none());
+    assert!(cold.hot(Part::Transaction(20)).is_none());
     assert!(plain(&cold, Part::Transaction(20)).is_ok());
     let hot = db.hot_block(&key(1), TRACER).unwrap();
-    let Found::Bytes(answer) = hot.part(Part::Transaction(20)).unwrap() else { panic!("a result") };
-    let bytes: Vec<u8> = answer.hot().unwrap().iter().flat_map(|b| b.to_vec()).collect();
+    let bytes: Vec<u8> = hot.hot(Part::Transaction(20)).unwrap().iter().flat_map(|b| b.to_vec()).collect();
     assert_eq!(Ok(bytes), samples[20]);
-    let Found::Bytes(whole) = hot.part(Part::Block).unwrap() else { panic!("a result") };
-    assert!(whole.hot().is_none(), "the other pieces are cold");
+    assert!(hot.hot(Part::Block).is_none(), "the other pieces are cold");
+    assert_eq!((hot.bytes(Part::Transaction(20)), hot.bytes(Part::Transaction(50))), (Some(3000), None));
+    assert!(hot.packs(Part::Block) && !hot.packs(Part::Transaction(20)));
 }
 
 #[test]
