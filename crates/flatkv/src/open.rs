@@ -11,6 +11,7 @@ use crate::{
     files::{exists, sync_names},
     flush::Unflushed,
     intent::{self, Intent},
+    manifest,
     measure::{BatchRows, Pairs},
     prune::Pruning,
     rows::{BlockRows, meta, read_head},

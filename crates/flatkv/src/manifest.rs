@@ -1,0 +1,155 @@
+//! The torn tail of RocksDB's MANIFEST, the log of which files make up the database.
+//!
+//! RocksDB syncs it after each change, takes a record that ends too early for one that was never finished, and refuses
+//! any other that does not fit its checksum. A power cut leaves another kind of unfinished record: the file has its full
+//! size, and some of its sectors were never written and read as zeros. Nothing of such a change was acknowledged: files are
+//! deleted, and WAL segments too, only once it was synced. So it is cut off here, and what it would have brought is in
+//! the WAL. A record of which every sector was written and that does not fit is damage, and stays an error.
+
+use crate::{FlatKvError, files::sync_parent};
+use crc::{CRC_32_ISCSI, Crc};
+use hearth_disk::{Disk, OpenMode};
+use std::path::{Path, PathBuf};
+
+/// What a disk writes whole or not at all, at least, in bytes.
+const SECTOR: usize = 512;
+/// A record does not cross the border of blocks of so many bytes; a longer one is in pieces.
+const BLOCK_BYTES: usize = 32 << 10;
+/// Checksum, length and type of a piece, in bytes.
+const HEADER_BYTES: usize = 7;
+/// What RocksDB adds to a checksum that is stored beside the data that it covers.
+const MASK_DELTA: u32 = 0xa282_ead8;
+/// Zeros in a row that are taken for a sector that was never written, at least, in bytes.
+const MIN_UNWRITTEN_BYTES: usize = 8;
+/// Most bytes behind the last sound record that are cut off: a change of all families takes a few KiB.
+const MAX_TORN_BYTES: usize = 256 << 10;
+/// A larger MANIFEST is left as it is, in bytes. RocksDB begins a new one at 1 GiB.
+const MAX_BYTES: u64 = 1 << 30;
+
+static CRC32C: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
+
+/// Where a piece of a record ends, and whether the record ends with it; `None` where no sound piece begins.
+fn piece(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
+    let header: &[u8; HEADER_BYTES] = bytes.get(at..)?.first_chunk()?;
+    let stored = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
+    let end = at + HEADER_BYTES + usize::from(u16::from_le_bytes([header[4], header[5]]));
+    // Whole, first, middle, last.
+    let kind = header[6];
+    if !(1..=4).contains(&kind) || end > (at / BLOCK_BYTES + 1) * BLOCK_BYTES {
+        return None;
+    }
+    let crc = CRC32C.checksum(bytes.get(at + HEADER_BYTES - 1..end)?);
+    let masked = crc.rotate_right(15).wrapping_add(MASK_DELTA);
+    (masked == stored).then_some((end, kind == 1 || kind == 4))
+}
+
+/// Where the last of the sound records at the start ends, and where the first piece begins that is not sound.
+fn sound(bytes: &[u8]) -> (usize, usize) {
+    let (mut end, mut at) = (0, 0);
+    while at < bytes.len() {
+        let left = BLOCK_BYTES - at % BLOCK_BYTES;
+        if left < HEADER_BYTES {
+            at += left;
+            continue;
+        }
+        let Some((next, whole)) = piece(bytes, at) else { break };
+        at = next;
+        if whole {
+            end = next;
+        }
+    }
+    (end, at)
+}
+
+/// Whether some sector from `at` on was never written.
+fn was_not_written(bytes: &[u8], at: usize) -> bool {
+    let first = (at + 1).next_multiple_of(SECTOR) - at;
+    let (head, rest) = bytes[at..].split_at(first.min(bytes.len() - at));
+    std::iter::once(head)
+        .chain(rest.chunks(SECTOR))
+        .any(|part| part.len() >= MIN_UNWRITTEN_BYTES && part.iter().all(|byte| *byte == 0))
+}
+
+/// The MANIFEST that the database begins with.
+fn current(disk: &dyn Disk, dir: &Path) -> Option<PathBuf> {
+    let name = String::from_utf8(disk.read(&dir.join("CURRENT")).ok()?).ok()?;
+    let name = name.trim_end();
+    (name.starts_with("MANIFEST-") && !name.contains('/')).then(|| dir.join(name))
+}
+
+/// Cuts the torn tail off the MANIFEST of a database that RocksDB refuses to open; false where there is none.
+///
+/// # Errors
+/// [`FlatKvError::Io`].
+pub(crate) fn cut_torn_tail(disk: &dyn Disk, dir: &Path) -> Result<bool, FlatKvError> {
+    let Some(path) = current(disk, dir) else { return Ok(false) };
+    let io = || FlatKvError::io(&path);
+    match disk.metadata(&path) {
+        Ok(of) if of.len <= MAX_BYTES => {}
+        _ => return Ok(false),
+    }
+    let bytes = disk.read(&path).map_err(io())?;
+    let (end, bad) = sound(&bytes);
+    if end == 0 || bad >= bytes.len() || bytes.len() - end > MAX_TORN_BYTES || !was_not_written(&bytes, bad) {
+        return Ok(false);
+    }
+    let file = disk.open(&path, OpenMode::ReadWrite).map_err(io())?;
+    file.set_len(end as u64).and_then(|()| file.sync_all()).map_err(io())?;
+    sync_parent(disk, &path)?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(bytes: &mut Vec<u8>, payload: &[u8]) {
+        let body = [&[1], payload].concat();
+        let masked = CRC32C.checksum(&body).rotate_right(15).wrapping_add(MASK_DELTA);
+        bytes.extend(masked.to_le_bytes());
+        bytes.extend((payload.len() as u16).to_le_bytes());
+        bytes.extend(body);
+    }
+
+    /// Records of 100 to 1,100 bytes, and where each begins.
+    fn sample() -> (Vec<u8>, Vec<usize>) {
+        let (mut bytes, mut starts) = (Vec::new(), Vec::new());
+        for n in 0..6_u8 {
+            starts.push(bytes.len());
+            record(&mut bytes, &vec![n + 1; 100 + 200 * usize::from(n)]);
+        }
+        (bytes, starts)
+    }
+
+    #[test]
+    fn sound_records_are_sound() {
+        let (bytes, _) = sample();
+        assert_eq!(sound(&bytes), (bytes.len(), bytes.len()));
+    }
+
+    #[test]
+    fn a_sector_that_was_never_written_begins_the_tail() {
+        let (bytes, starts) = sample();
+        let last = starts[5];
+        for sector in last / SECTOR..bytes.len().div_ceil(SECTOR) {
+            let mut torn = bytes.clone();
+            let end = ((sector + 1) * SECTOR).min(torn.len());
+            torn[(sector * SECTOR).max(last)..end].fill(0);
+            let (end, bad) = sound(&torn);
+            assert_eq!((end, bad), (last, last), "sector {sector}");
+            assert!(was_not_written(&torn, bad), "sector {sector}");
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_is_no_torn_tail() {
+        let (bytes, starts) = sample();
+        for start in starts {
+            let mut bad = bytes.clone();
+            bad[start + 9] ^= 4;
+            let (end, at) = sound(&bad);
+            assert_eq!((end, at), (start, start));
+            assert!(!was_not_written(&bad, at), "record at {start}");
+        }
+    }
+}
