@@ -4,8 +4,9 @@
 //! |---|---|
 //! | 1 | no such file; `config/chain.json` alone |
 //! | 2 | rows of native modules and the oldest height in the state store's log; heights up to which history was pruned |
+//! | 3 | a table of trace capsules, whose end is in the state store's log beside those of blocks and receipts |
 //!
-//! Opening a home of format 1 makes it one of format 2: the stores read what is there, and write what is new.
+//! Opening a home of an older format makes it one of the newest: the stores read what is there, and write what is new.
 
 use crate::home::{HomePaths, write_whole};
 use crate::{ChainError, HOME_FORMAT};

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Newest format of a home that this version reads, and the one that it writes; see `format.rs`.
-pub const HOME_FORMAT: u32 = 2;
+pub const HOME_FORMAT: u32 = 3;
 
 /// Newest format of `config/chain.json`.
 pub(crate) const DESCRIPTION_FORMAT: u32 = 1;
