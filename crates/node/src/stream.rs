@@ -1,6 +1,12 @@
 //! Answers that are never built whole: a bounded channel of byte chunks between a job and its reader.
 
+mod chunk;
+mod pull;
+
 use crate::{NodeError, TraceOrigin};
+use chunk::Chunk;
+use pull::Pull;
+pub(crate) use pull::Feed;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
     collections::VecDeque,
@@ -28,7 +34,7 @@ type Waiter = Box<dyn FnOnce(Result<usize, NodeError>) + Send>;
 
 #[derive(Default)]
 struct State {
-    chunks: VecDeque<Vec<u8>>,
+    chunks: VecDeque<Chunk>,
     /// Bytes of the first chunk that were read already.
     read: usize,
     /// Memory of chunks that were read, for the next ones.
@@ -42,17 +48,22 @@ struct State {
     waiter: Option<Waiter>,
     /// What the answer was made from, where that is of interest; known before its first byte.
     origin: Option<TraceOrigin>,
+    /// Bytes of the whole stream, where they are one gzip member with its envelope; known before its first byte.
+    packed_bytes: Option<u64>,
+    /// Where more chunks come from, while no job fetches them.
+    pull: Option<Pull>,
 }
 
 impl State {
     /// Bytes that wait.
     fn waiting(&self) -> usize {
-        self.chunks.iter().map(Vec::len).sum::<usize>() - self.read
+        self.chunks.iter().map(|chunk| chunk.len()).sum::<usize>() - self.read
     }
 
     /// The next chunk for the reader, if there is one already.
     fn take(&mut self) -> Option<NextChunk> {
-        if let Some(mut chunk) = self.chunks.pop_front() {
+        if let Some(chunk) = self.chunks.pop_front() {
+            let mut chunk = chunk.into_vec();
             chunk.drain(..std::mem::take(&mut self.read));
             self.taken = true;
             return Some(Ok(Some(chunk)));
@@ -70,10 +81,11 @@ impl State {
 
     /// Bytes that a reader should come for now; 0 at the end. None while it is better to wait.
     fn take_ready(&mut self) -> Option<Result<usize, NodeError>> {
+        let waiting = self.waiting();
         if self.end.is_none() {
-            return (self.chunks.len() >= CHUNKS_WAKE).then(|| Ok(self.waiting()));
+            return (waiting >= CHUNKS_WAKE * CHUNK_BYTES).then_some(Ok(waiting));
         }
-        match self.waiting() {
+        match waiting {
             0 => self.take_end().map(|end| end.map(|()| 0)),
             bytes => Some(Ok(bytes)),
         }
@@ -93,7 +105,7 @@ impl State {
                 break;
             }
             self.read = 0;
-            if let Some(mut chunk) = self.chunks.pop_front()
+            if let Some(Chunk::Owned(mut chunk)) = self.chunks.pop_front()
                 && self.spare.len() < CHUNKS_WAITING
             {
                 chunk.clear();
@@ -121,7 +133,10 @@ impl Channel {
         if std::mem::replace(&mut state.cancelled, true) {
             return;
         }
+        // It holds a store open.
+        let pull = state.pull.take();
         drop(state);
+        drop(pull);
         self.writable.notify_all();
         (self.on_cancel)();
     }
@@ -139,6 +154,7 @@ impl ByteStream {
         loop {
             if let Some(answer) = state.take() {
                 self.channel.writable.notify_one();
+                pull::refill(&self.channel, state);
                 return answer;
             }
             self.channel.readable.wait(&mut state);
@@ -157,8 +173,10 @@ impl ByteStream {
 
     /// Reads what waits, as much as `into` holds; the number of bytes that were read.
     pub fn read(&self, into: &mut [u8]) -> usize {
-        let read = self.channel.state.lock().read(into);
+        let mut state = self.channel.state.lock();
+        let read = state.read(into);
         self.channel.writable.notify_one();
+        pull::refill(&self.channel, state);
         read
     }
 
@@ -183,6 +201,11 @@ impl ByteStream {
     /// What the answer is made from. Known once anything waits; `None` where it is no trace of a block.
     pub fn origin(&self) -> Option<TraceOrigin> {
         self.channel.state.lock().origin
+    }
+
+    /// Bytes of the whole stream, where they are one gzip member with its envelope. To be asked once bytes wait.
+    pub fn packed_bytes(&self) -> Option<u64> {
+        self.channel.state.lock().packed_bytes
     }
 
     /// Tells the job to stop; what was written already can still be read.
@@ -293,7 +316,7 @@ impl ByteSender {
         if state.cancelled {
             return Err(Cancelled);
         }
-        state.chunks.push_back(chunk);
+        state.chunks.push_back(Chunk::Owned(chunk));
         self.buffer = state.spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK_BYTES));
         tell(state);
         self.channel.readable.notify_one();

@@ -57,17 +57,12 @@ impl WorkerPool {
 
     /// Queues a job; refused where the queue is full or the pool is closed.
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), NodeError> {
-        let mut queue = self.shared.queue.lock();
-        if queue.closed {
-            return Err(NodeError::Closed);
-        }
-        if queue.jobs.len() >= self.limit {
-            return Err(NodeError::Busy { pool: self.name, queue: self.limit });
-        }
-        queue.jobs.push_back(Box::new(job));
-        drop(queue);
-        self.shared.ready.notify_one();
-        Ok(())
+        self.submitter().submit(job)
+    }
+
+    /// What queues jobs without keeping the pool.
+    pub fn submitter(&self) -> Submitter {
+        Submitter { name: self.name, limit: self.limit, shared: self.shared.clone() }
     }
 
     /// Lets queued jobs finish, then ends the threads. A second call does nothing.
@@ -80,6 +75,31 @@ impl WorkerPool {
                 let _ = handle.join();
             }
         }
+    }
+}
+
+/// Queues jobs of a pool, for those that outlive the call.
+#[derive(Clone)]
+pub struct Submitter {
+    name: &'static str,
+    limit: usize,
+    shared: Arc<Shared>,
+}
+
+impl Submitter {
+    /// As [`WorkerPool::submit`].
+    pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), NodeError> {
+        let mut queue = self.shared.queue.lock();
+        if queue.closed {
+            return Err(NodeError::Closed);
+        }
+        if queue.jobs.len() >= self.limit {
+            return Err(NodeError::Busy { pool: self.name, queue: self.limit });
+        }
+        queue.jobs.push_back(Box::new(job));
+        drop(queue);
+        self.shared.ready.notify_one();
+        Ok(())
     }
 }
 

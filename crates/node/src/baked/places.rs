@@ -1,0 +1,81 @@
+//! Where what requests name lies in the chain; remembered, so that the next request needs no look-up.
+
+use super::eligible::Target;
+use alloy_primitives::B256;
+use hearth_bake::{BlockKey, Part};
+use hearth_chain::Chain;
+use hearth_ledger::LedgerError;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+
+/// Most places that are remembered; beyond, all are forgotten. One takes about 150 bytes.
+const PLACES_MAX: usize = 65_536;
+
+/// A block, and what of it is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) key: BlockKey,
+    pub(super) part: Part,
+}
+
+/// Places by what names them.
+#[derive(Default)]
+pub(super) struct Places {
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// How often the head had been taken back: what was canonical then is not afterwards.
+    unwinds: u64,
+    places: HashMap<Target, Place>,
+}
+
+impl Places {
+    /// A place that is remembered. The head's is always known.
+    pub(super) fn known(&self, chain: &Chain, target: &Target) -> Option<Place> {
+        if *target == Target::Head {
+            let head = chain.head();
+            return Some(whole(chain, head.height, head.hash));
+        }
+        let known = self.known.lock();
+        let place = *known.places.get(target)?;
+        // A block that is named by its hash stays where it is.
+        (matches!(target, Target::Hash(_)) || known.unwinds == chain.kv().unwinds()).then_some(place)
+    }
+
+    /// A place, looked up where it is not remembered. `None` where there is none, or it cannot be read: live tracing says
+    /// which.
+    pub(super) fn find(&self, chain: &Chain, target: &Target) -> Option<Place> {
+        if let Some(place) = self.known(chain, target) {
+            return Some(place);
+        }
+        let unwinds = chain.kv().unwinds();
+        let place = look_up(chain, target).ok()??;
+        let mut known = self.known.lock();
+        if known.unwinds != unwinds || known.places.len() >= PLACES_MAX {
+            known.places.clear();
+            known.unwinds = unwinds;
+        }
+        known.places.insert(*target, place);
+        Some(place)
+    }
+}
+
+fn look_up(chain: &Chain, target: &Target) -> Result<Option<Place>, LedgerError> {
+    let ledger = chain.ledger();
+    Ok(match target {
+        Target::Transaction(hash) => ledger.transaction_place(hash)?.map(|place| Place {
+            part: Part::Transaction(place.index as usize),
+            ..whole(chain, place.number, place.hash)
+        }),
+        Target::Number(number) => ledger.canonical_hash(*number)?.map(|hash| whole(chain, *number, hash)),
+        Target::Hash(hash) => ledger.number_of(hash)?.map(|number| whole(chain, number, *hash)),
+        Target::Head => None,
+    })
+}
+
+fn whole(chain: &Chain, number: u64, hash: B256) -> Place {
+    let key = BlockKey { chain_id: chain.spec().chain_id(), number, hash };
+    Place { key, part: Part::Block }
+}
