@@ -31,7 +31,8 @@ const CACHED_SENDER_BYTES: usize = 16 << 20;
 /// Blocks between two looks for a page of logs to merge.
 const NUDGE_EVERY: u64 = 32;
 
-const TOTAL_DIFFICULTY_BYTES: usize = 32;
+/// Bytes of a block's row before the block.
+pub(crate) const TOTAL_DIFFICULTY_BYTES: usize = 32;
 
 /// A block as the ledger holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -301,6 +302,11 @@ impl Ledger {
         let block = Arc::new(decode_block(*hash, &row)?);
         self.blocks.put(*hash, block.clone(), row.len());
         Ok(Some(block))
+    }
+
+    /// A block and its receipts, as far as they are kept decoded.
+    pub(crate) fn kept_decoded(&self, hash: &B256) -> (Option<Arc<StoredBlock>>, Option<Arc<StoredReceipts>>) {
+        (self.blocks.get(hash), self.receipts.get(hash))
     }
 
     /// Lowest heights whose blocks and whose receipts are kept: 0 where nothing was ever pruned.

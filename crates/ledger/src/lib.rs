@@ -16,6 +16,7 @@ mod cache;
 mod capsule_rows;
 mod capsules;
 mod error;
+mod found_logs;
 pub mod index;
 mod ledger;
 pub mod log_index;
@@ -25,6 +26,7 @@ mod tables;
 
 pub use capsule_rows::MAX_CAPSULE_BYTES;
 pub use error::LedgerError;
+pub use found_logs::{FoundLog, FoundLogs};
 pub use ledger::{Ledger, StoredBlock, StoredReceipts, StoredRows};
 pub use options::LedgerOptions;
 pub use tables::LedgerTables;

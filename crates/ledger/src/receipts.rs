@@ -90,11 +90,15 @@ pub(crate) fn decode(row: &[u8]) -> Result<StoredReceipts, &'static str> {
     Ok(StoredReceipts { receipts, senders })
 }
 
-/// Shows address and topics of each log of a row, without making the receipts; the error says what is wrong with it.
-pub(crate) fn visit_logs(row: &[u8], mut log: impl FnMut(&Address, &[B256])) -> Result<(), &'static str> {
+/// Shows each log of a row with the place of its transaction: address, topics, data. No receipts are made; the error says
+/// what is wrong with the row.
+pub(crate) fn visit_logs(
+    row: &[u8],
+    mut log: impl FnMut(u64, &Address, &[B256], &[u8]),
+) -> Result<(), &'static str> {
     let mut row = Reader(row);
     let count = senders(&mut row)?.len();
-    for _ in 0..count {
+    for receipt in 0..count as u64 {
         row.byte()?;
         if row.byte()? == ROOT_FOLLOWS {
             row.bytes(32)?;
@@ -106,9 +110,8 @@ pub(crate) fn visit_logs(row: &[u8], mut log: impl FnMut(&Address, &[B256])) -> 
             let mut topics = [B256::ZERO; MAX_TOPICS as usize];
             let topics = topics.get_mut(..count).ok_or("count of topics")?;
             topics.iter_mut().try_for_each(|topic| row.array().map(|bytes| *topic = B256::from(bytes)))?;
-            let data = row.varint()? as usize;
-            row.bytes(data)?;
-            log(&address, topics);
+            let len = row.varint()? as usize;
+            log(receipt, &address, topics, row.bytes(len)?);
         }
     }
     Ok(())
@@ -222,9 +225,14 @@ mod tests {
             let senders = decode_senders(&row);
             prop_assert_eq!(senders.as_ref(), Ok(&stored.senders));
             let mut seen = Vec::new();
-            prop_assert_eq!(visit_logs(&row, |address, topics| seen.push((*address, topics.to_vec()))), Ok(()));
-            let logs = stored.receipts.iter().flat_map(|receipt| receipt.logs());
-            prop_assert_eq!(seen, logs.map(|log| (log.address, log.topics().to_vec())).collect::<Vec<_>>());
+            let visited = visit_logs(&row, |place, address, topics, data| {
+                let data = LogData::new_unchecked(topics.to_vec(), Bytes::copy_from_slice(data));
+                seen.push((place, Log { address: *address, data }));
+            });
+            prop_assert_eq!(visited, Ok(()));
+            let receipts = (0..).zip(&stored.receipts);
+            let logs = receipts.flat_map(|(place, receipt)| receipt.logs().iter().map(move |log| (place, log.clone())));
+            prop_assert_eq!(seen, logs.collect::<Vec<_>>());
             prop_assert_eq!(decode(&row), Ok(stored));
         }
 
@@ -237,7 +245,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_answered(row in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = visit_logs(&row, |_, _| ());
+            let _ = visit_logs(&row, |_, _, _, _| ());
             if let Ok(stored) = decode(&row) {
                 prop_assert_eq!(decode(&encode(&stored.receipts, &stored.senders)), Ok(stored));
             }

@@ -239,10 +239,12 @@ impl Shared {
     fn ids_of(&self, hash: &B256) -> Result<BlockIds, LedgerError> {
         let mut ids = IdCollector::default();
         match self.tables.receipts.get(hash.as_slice()) {
-            Ok(Some(row)) => match receipts::visit_logs(&row, |address, topics| ids.add(address, topics)) {
-                Ok(()) => Ok(ids.finish()),
-                Err(_) => Ok(BlockIds::any()),
-            },
+            Ok(Some(row)) => {
+                match receipts::visit_logs(&row, |_, address, topics, _| ids.add(address, topics)) {
+                    Ok(()) => Ok(ids.finish()),
+                    Err(_) => Ok(BlockIds::any()),
+                }
+            }
             // Hashes are known of blocks before the first one, without the blocks.
             Ok(None) if !self.tables.blocks.exists(hash.as_slice()).unwrap_or(true) => {
                 Ok(BlockIds::default())

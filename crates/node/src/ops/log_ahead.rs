@@ -2,22 +2,24 @@
 
 use super::logs::may_match;
 use crate::{LogFilter, NodeError, OpenHome};
-use hearth_ledger::{LedgerError, StoredBlock, StoredReceipts};
+use alloy_primitives::B256;
+use hearth_ledger::{FoundLogs, LedgerError, StoredBlock};
 use hearth_primitives::Height;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// Threads that read, for all searches together.
 const THREADS: usize = 8;
 /// Most blocks that are read ahead of a search. It begins with one, for most searches look at few.
 const BLOCKS_AHEAD: usize = 32;
 
-/// A block that may hold logs, with its receipts where its bloom does not exclude them.
+/// A block that may hold logs, with those that the filter wants.
 pub(super) struct Candidate {
-    pub block: Arc<StoredBlock>,
-    pub receipts: Option<Arc<StoredReceipts>>,
+    pub hash: B256,
+    pub height: Height,
+    pub found: FoundLogs,
 }
 
 /// Candidates of heights, in their order; none where no block is canonical there.
@@ -56,19 +58,28 @@ impl<'a, I: Iterator<Item = Result<Height, LedgerError>>> Ahead<'a, I> {
 
 /// What is canonical at a height.
 fn at(home: &OpenHome, filter: &LogFilter, height: Height) -> Result<Option<Candidate>, NodeError> {
+    let ledger = home.chain().ledger();
+    let (blocks, receipts) = ledger.floors();
+    if height >= blocks.max(receipts) {
+        let Some(hash) = ledger.canonical_hash(height)? else { return Ok(None) };
+        // Where something is missing or damaged, what is wrong is told below.
+        if let Ok(Some(found)) = ledger.found_logs(&hash, |address, topics| filter.wants(address, topics)) {
+            return Ok(Some(Candidate { hash, height, found }));
+        }
+    }
     let Some(block) = home.canonical(height)? else { return Ok(None) };
-    read(home, filter, block).map(Some)
+    read(home, filter, &block).map(Some)
 }
 
-/// A block with its receipts, where it may match.
-pub(super) fn read(
-    home: &OpenHome,
-    filter: &LogFilter,
-    block: Arc<StoredBlock>,
-) -> Result<Candidate, NodeError> {
-    let may_match = may_match(&block.block.header.logs_bloom, filter);
-    let receipts = may_match.then(|| home.receipts_of(&block)).transpose()?;
-    Ok(Candidate { block, receipts })
+/// The logs of a block, whose receipts are read where its bloom does not exclude all that the filter wants.
+pub(super) fn read(home: &OpenHome, filter: &LogFilter, block: &StoredBlock) -> Result<Candidate, NodeError> {
+    let found = match may_match(&block.block.header.logs_bloom, filter) {
+        false => FoundLogs::default(),
+        true => {
+            FoundLogs::of(block, &*home.receipts_of(block)?, |address, topics| filter.wants(address, topics))
+        }
+    };
+    Ok(Candidate { hash: block.hash, height: block.number(), found })
 }
 
 /// The threads; `None` where the system has none to give: then each block is read when its turn comes.

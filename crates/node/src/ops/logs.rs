@@ -7,7 +7,7 @@ use crate::{
     json::{JsonWriter, LogPlace, write_log},
 };
 use alloy_eips::BlockNumberOrTag;
-use alloy_primitives::{Address, B256, Bloom, BloomInput, Log};
+use alloy_primitives::{Address, B256, Bloom, BloomInput};
 use hearth_ledger::log_index::LogQuery;
 use hearth_primitives::Height;
 use std::sync::atomic::Ordering;
@@ -15,7 +15,6 @@ use std::sync::atomic::Ordering;
 pub(super) fn get(home: &OpenHome, filter: &LogFilter) -> Answer {
     let rpc = &home.config().rpc;
     let mut search = Search {
-        filter,
         found: 0,
         max_logs: rpc.logs_max_results,
         max_bytes: rpc.logs_max_bytes,
@@ -29,7 +28,7 @@ pub(super) fn get(home: &OpenHome, filter: &LogFilter) -> Answer {
                 return Err(NodeError::invalid_params(message));
             }
             let block = home.block_by_hash(&hash)?.ok_or(NodeError::UnknownBlock)?;
-            search.block(&log_ahead::read(home, filter, block)?).map_err(|over| over.told(None))?;
+            search.block(&log_ahead::read(home, filter, &block)?).map_err(|over| over.told(None))?;
         }
         None => {
             if let Some((first, last)) = range(home, filter)? {
@@ -82,8 +81,7 @@ fn range(home: &OpenHome, filter: &LogFilter) -> Result<Option<(Height, Height)>
     Ok(Some((first, last)))
 }
 
-struct Search<'a> {
-    filter: &'a LogFilter,
+struct Search {
     found: usize,
     /// Most logs of an answer.
     max_logs: usize,
@@ -119,33 +117,24 @@ impl Unsearched {
     }
 }
 
-impl Search<'_> {
+impl Search {
     fn block(&mut self, candidate: &Candidate) -> Result<(), Unsearched> {
-        let Some(stored) = &candidate.receipts else { return Ok(()) };
-        let block = &candidate.block;
-        let header = &block.block.header;
-        let mut log_index = 0;
-        for (tx_index, (receipt, tx_hash)) in stored.receipts.iter().zip(&block.tx_hashes).enumerate() {
+        for found in &candidate.found.logs {
+            self.found += 1;
+            if self.found > self.max_logs {
+                return Err(Unsearched::Logs(self.max_logs));
+            }
             let place = LogPlace {
-                block_hash: &block.hash,
-                number: header.number,
-                timestamp: header.timestamp,
-                tx_hash,
-                tx_index: tx_index as u64,
+                block_hash: &candidate.hash,
+                number: candidate.height,
+                timestamp: candidate.found.timestamp,
+                tx_hash: &found.tx_hash,
+                tx_index: found.tx_index,
             };
-            for log in receipt.logs() {
-                if matches(log, &self.filter.address, &self.filter.topics) {
-                    self.found += 1;
-                    if self.found > self.max_logs {
-                        return Err(Unsearched::Logs(self.max_logs));
-                    }
-                    write_log(&mut self.writer, log, &place, log_index);
-                    // The bracket that closes the answer is still to come.
-                    if self.writer.len() >= self.max_bytes {
-                        return Err(Unsearched::Bytes(self.max_bytes));
-                    }
-                }
-                log_index += 1;
+            write_log(&mut self.writer, &found.log, &place, found.log_index);
+            // The bracket that closes the answer is still to come.
+            if self.writer.len() >= self.max_bytes {
+                return Err(Unsearched::Bytes(self.max_bytes));
             }
         }
         Ok(())
@@ -168,19 +157,20 @@ pub(super) fn may_match(bloom: &Bloom, filter: &LogFilter) -> bool {
         && filter.topics.iter().all(|alternatives| any(&mut alternatives.iter().map(|t| t.as_slice())))
 }
 
-/// Whether the filter wants a log. A filter with more positions than the log has topics never matches.
-fn matches(log: &Log, addresses: &[Address], topics: &[Vec<B256>]) -> bool {
-    if !addresses.is_empty() && !addresses.contains(&log.address) {
-        return false;
+impl LogFilter {
+    /// Whether a log of an address with these topics is wanted. A filter with more positions than the log has topics never
+    /// matches.
+    pub(super) fn wants(&self, address: &Address, have: &[B256]) -> bool {
+        (self.address.is_empty() || self.address.contains(address))
+            && self.topics.len() <= have.len()
+            && self.topics.iter().zip(have).all(|(wanted, have)| wanted.is_empty() || wanted.contains(have))
     }
-    topics.len() <= log.topics().len()
-        && topics.iter().zip(log.topics()).all(|(wanted, have)| wanted.is_empty() || wanted.contains(have))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloy_primitives::Bytes;
+    use alloy_primitives::{Bytes, Log};
 
     fn log(topics: &[u8]) -> Log {
         let topics = topics.iter().map(|t| B256::repeat_byte(*t)).collect();
@@ -194,6 +184,11 @@ mod tests {
     #[test]
     fn positions_match_in_order_and_empty_ones_accept_anything() {
         let log = log(&[1, 2]);
+        let matches = |log: &Log, address: &[Address], topics: &[Vec<B256>]| {
+            let filter =
+                LogFilter { address: address.to_vec(), topics: topics.to_vec(), ..Default::default() };
+            filter.wants(&log.address, log.topics())
+        };
         assert!(matches(&log, &[], &[]));
         assert!(matches(&log, &[], &[topic(1)]));
         assert!(matches(&log, &[], &[vec![], topic(2)]));
