@@ -1,0 +1,133 @@
+// The caches of a node's tables, which are off unless they are asked for: their series on the node's own page move by exactly what the node
+// put into them and took out of them, and by nothing while it is idle.
+import fs from 'node:fs'
+import { createWalletClient, http } from 'viem'
+import { mnemonicToAccount } from 'viem/accounts'
+import { hardhat } from 'viem/chains'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { moved, parseScrape, type Scrape, samplesOf } from '../unit/scrape.ts'
+import { type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+
+/** Without a clock of syncs nothing is flushed by itself. */
+const QUIET = '--state-commit.flatkv.fsync=none'
+
+/** Room for all that the test does, in bytes. */
+const LARGE = 16 * 1024 * 1024
+
+/** A part of a cache has a sixteenth of it: one block fits in, with its overhead, and the next one takes its place. */
+const SMALL = 16 * 1024
+
+/** How long an idle node is watched, in milliseconds. */
+const IDLE_MS = 1000
+
+const home = tempHome()
+const account = mnemonicToAccount('test test test test test test test test test test test junk')
+let node: RunningNode
+
+const start = (size: number): Promise<RunningNode> =>
+  startNode(['dev', '--home', home, QUIET, `--littable.read_cache_bytes=${size}`, `--littable.write_cache_bytes=${size}`])
+
+beforeAll(async () => {
+  node = await start(LARGE)
+})
+afterAll(async () => {
+  expect(await node.stop()).toBe(0)
+  fs.rmSync(home, { recursive: true, force: true })
+})
+
+async function scrape(): Promise<Scrape> {
+  return parseScrape(await (await fetch(node.metrics as string)).text(), 'prometheus')
+}
+
+/** What a piece of work moves of the tables' series, without the sums and buckets of times. */
+async function movedBy(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = await scrape()
+  await work()
+  const changes = Object.entries(moved(before, await scrape()))
+  return Object.fromEntries(changes.filter(([sample]) => sample.startsWith('litt_') && !/_sum[{ ]|_bucket\{/.test(sample)))
+}
+
+const of = (label: string, each: Record<string, number | undefined>): Record<string, number | undefined> =>
+  Object.fromEntries(Object.entries(each).map(([name, by]) => [`litt_${name}{${label}}`, by]))
+const table = (name: string, each: Record<string, number | undefined>) => of(`table="${name}"`, each)
+
+/** What a cache moves where so many entries came and none went. */
+const added = (cache: string, entries: number, weight: number | undefined) =>
+  of(`cache="${cache}"`, {
+    chunk_cache_key_count: entries,
+    chunk_cache_keys_added_total: entries,
+    chunk_cache_weight_bytes: weight,
+    chunk_cache_weight_added_bytes_total: weight,
+  })
+
+/** Mines a block with one transaction, whose hash it gives. */
+async function mine(): Promise<string> {
+  const wallet = createWalletClient({ account, chain: hardhat, transport: http(node.url) })
+  const nonce = Number((await rpc(node.url, 'eth_getTransactionCount', [account.address])).result)
+  const fees = { gas: 21_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
+  const raw = await wallet.signTransaction({ to: account.address, value: 1n, nonce, ...fees })
+  const { result, error } = await rpc(node.url, 'eth_sendRawTransaction', [raw])
+  expect(error).toBeUndefined()
+  return result as string
+}
+
+it('an idle node moves none', async () => {
+  expect(await movedBy(() => new Promise((resolve) => setTimeout(resolve, IDLE_MS)))).toEqual({})
+})
+
+let mined = ''
+
+it('what a block puts is kept, and the head is read back out of it', async () => {
+  const changes = await movedBy(async () => {
+    mined = await mine()
+  })
+  const written = (name: string) => changes[`litt_bytes_written_total{table="${name}"}`]
+  const size = (name: string) => changes[`litt_table_size_bytes{table="${name}"}`]
+  const weight = changes['litt_chunk_cache_weight_bytes{cache="chunk_write"}']
+  expect(weight).toBeGreaterThan((written('blocks') as number) + (written('receipts') as number))
+  const put = { keys_written_total: 2, table_key_count: 2, write_latency_seconds_count: 1 }
+  expect(changes).toEqual({
+    ...table('blocks', { ...put, bytes_written_total: written('blocks'), table_size_bytes: size('blocks') }),
+    ...table('receipts', { ...put, bytes_written_total: written('receipts'), table_size_bytes: size('receipts') }),
+    ...table('blocks', { keys_read_total: 1, read_latency_seconds_count: 1, cache_hits_total: 1, bytes_read_total: written('blocks') }),
+    ...added('chunk_write', 2, weight),
+  })
+})
+
+it('after a restart what is read is kept, once, and found again', async () => {
+  expect(await node.stop()).toBe(0)
+  node = await start(LARGE)
+  const first = await movedBy(() => rpc(node.url, 'eth_getTransactionReceipt', [mined]))
+  const bytes = first['litt_bytes_read_total{table="receipts"}']
+  const weight = first['litt_chunk_cache_weight_bytes{cache="chunk_read"}']
+  expect(weight).toBeGreaterThan(bytes as number)
+  const read = { keys_read_total: 1, read_latency_seconds_count: 1, bytes_read_total: bytes }
+  expect(first).toEqual({
+    ...table('receipts', { ...read, cache_misses_total: 1, cache_miss_latency_seconds_count: 1 }),
+    ...added('chunk_read', 1, weight),
+  })
+  // Who traces needs the senders alone, which are held apart from the receipts: the same frame again.
+  expect(await movedBy(() => rpc(node.url, 'debug_traceTransaction', [mined, { tracer: 'callTracer' }]))).toEqual(
+    table('receipts', { ...read, cache_hits_total: 1 }),
+  )
+})
+
+it('a small cache is left by as many as came and do not fit, each with its age', async () => {
+  expect(await node.stop()).toBe(0)
+  node = await start(SMALL)
+  const before = samplesOf(await scrape())
+  const held = before.get('litt_chunk_cache_key_count{cache="chunk_write"}') as number
+  const blocks = 40
+  const changes = await movedBy(async () => {
+    for (let n = 0; n < blocks; n++) await mine()
+  })
+  const chunk = (name: string) => changes[`litt_chunk_cache_${name}{cache="chunk_write"}`] ?? 0
+  expect(chunk('keys_added_total')).toBe(2 * blocks)
+  const left = chunk('eviction_latency_seconds_count')
+  expect(left).toBe(2 * blocks - chunk('key_count'))
+  expect(left).toBeGreaterThan(blocks / 2)
+  const after = samplesOf(await scrape())
+  expect(after.get('litt_chunk_cache_key_count{cache="chunk_write"}')).toBe(held + chunk('key_count'))
+  expect(after.get('litt_chunk_cache_weight_bytes{cache="chunk_write"}')).toBeLessThanOrEqual(2 * SMALL)
+  expect(chunk('weight_added_bytes_total')).toBeGreaterThan(2 * SMALL)
+})
