@@ -109,6 +109,17 @@ export interface StreamOperations {
   }
 }
 
+/** What a trace is made from: it was made before anyone asked, from the block's capsule, or from the state of its parent. */
+export type TraceOrigin = 'baked' | 'capsule' | 'history'
+
+/** What stands around a result that is wanted in gzip. */
+export interface PackEnvelope {
+  readonly head: string
+  readonly tail: string
+  /** Results of more bytes, envelope included, are wanted in gzip. */
+  readonly overBytes: number
+}
+
 /** The JSON bytes of one result in chunks, made as fast as they are taken. A chunk's memory may be given back (`giveBack`) once it was sent. */
 export interface ResultStream {
   /** The next chunk, null at the end. Rejects with `CoreError` where the work fails; the stream is over then. One call at a time. */
@@ -117,6 +128,12 @@ export interface ResultStream {
   isOver(): boolean
   /** Tells the core that nobody wants the rest. Allowed at any time, also after the end. */
   cancel(): void
+  /** What the result is made from, where that is of interest. To be asked once `next` has answered. */
+  origin?(): TraceOrigin | undefined
+  /** Asks, before the first `next`, that a result which lies there in gzip come as one gzip member together with its envelope. */
+  pack?(envelope: PackEnvelope): void
+  /** Bytes of the whole gzip member where the stream is one, envelope included. To be asked once `next` has answered. */
+  packedBytes?(): number | undefined
 }
 
 /** Files to trace without a home. Paths are absolute. */

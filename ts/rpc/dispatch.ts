@@ -1,7 +1,7 @@
 // From the text of a request to the bytes of its answer. Knows no transport.
 import { giveBack } from '../core/chunks.ts'
 import { CoreError } from '../core/error.ts'
-import type { ResultStream } from '../core/port.ts'
+import type { ResultStream, TraceOrigin } from '../core/port.ts'
 import { type BadCall, type Call, errorAnswer, lateError, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
 import { chainDisabled, invalidRequest, methodNotFound, RpcError, responseTooLarge, toRpcError } from './errors.ts'
 import { type Connection, NO_METER, type RequestMeter, Sample } from './meter.ts'
@@ -18,12 +18,28 @@ export interface BatchLimits {
   readonly concurrency: number
 }
 
-/** An answer: its bytes, a stream of them, or none (notifications). */
-export type Answer = Uint8Array | ResultStream | undefined
+/** An answer that is one gzip member already, for a client that takes it. */
+export class Packed {
+  /** Its bytes, envelope included. */
+  readonly bytes: number
+  readonly body: Uint8Array | ResultStream
+
+  constructor(bytes: number, body: Uint8Array | ResultStream) {
+    this.bytes = bytes
+    this.body = body
+  }
+}
+
+/** An answer: its bytes, a stream of them, either in gzip, or none (notifications). */
+export type Answer = Uint8Array | ResultStream | Packed | undefined
 
 /** Who waits for an answer. */
 export interface Client {
   readonly connection: Connection
+  /** Answers of more bytes are wanted in gzip, where they lie there so; undefined where none is. */
+  readonly gzipOver?: number | undefined
+  /** Told what the answer to a single request is made from, where the core says. */
+  origin?: TraceOrigin | undefined
   /** Calls back when nobody waits any more; at once where that is so already. May also call back after the answer was sent. */
   onGone(callback: () => void): void
 }
@@ -128,6 +144,23 @@ function toStream(
   }
 }
 
+/** A result that came as one gzip member with its envelope. */
+function packedAnswer(bytes: number, opened: Uint8Array | Opened, sample: Sample): Packed {
+  if (opened instanceof Uint8Array) {
+    sample.succeed()
+    return new Packed(bytes, opened)
+  }
+  const chunks = async function* (): AsyncGenerator<Uint8Array, void> {
+    yield* opened.ready
+    for (let chunk = await opened.stream.next(); chunk !== null; chunk = await opened.stream.next()) yield chunk
+    sample.succeed()
+  }
+  return new Packed(
+    bytes,
+    toStream([], chunks(), [sample], () => opened.stream.cancel()),
+  )
+}
+
 /** Makes the dispatcher of a node. Failures that are this program's fault are told to `report`; every request is told to the meter. */
 export function makeDispatch(
   context: Context,
@@ -154,7 +187,12 @@ export function makeDispatch(
       const result = await lookUp(call.method).call(context, call.params)
       if (isStream(result) && id !== undefined) {
         client.onGone(() => result.cancel())
-        const opened = await open(result)
+        if (client.gzipOver !== undefined) result.pack?.({ head: resultHead(id), tail: RESULT_TAIL, overBytes: client.gzipOver })
+        const opened = await open(result).finally(() => {
+          client.origin = result.origin?.()
+        })
+        const packed = result.packedBytes?.()
+        if (packed !== undefined) return packedAnswer(packed, opened, sample)
         if (!(opened instanceof Uint8Array)) return toStream([], spliced(id, opened, sample, report), [sample], () => result.cancel())
         sample.succeed()
         const whole = splice(id, opened)

@@ -3,11 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { Hono } from 'hono'
-import type { Dispatch } from '../rpc/dispatch.ts'
+import { type Dispatch, Packed } from '../rpc/dispatch.ts'
+import { negotiate } from './accept.ts'
 import { BodyAborted, BodyStalled, BodyTooLarge, declaredLength, readBody } from './body.ts'
 import { applyCors } from './cors.ts'
-import { REFUSED_BODY_BYTES_MAX } from './limits.ts'
-import { type Compression, sendBytes, sendStream } from './respond.ts'
+import { BAKED_PLAIN_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from './limits.ts'
+import { type Compression, sendBytes, sendPacked, sendStream } from './respond.ts'
 import { WaitingClient } from './waiting.ts'
 
 /** What the HTTP side needs to know. */
@@ -45,6 +46,12 @@ function refuse(request: IncomingMessage, response: ServerResponse, status: numb
   response.end(`${message}\n`)
 }
 
+/** How the answer to a client is compressed. */
+function compressionOf({ origin }: WaitingClient, { compression }: AppOptions): Compression {
+  if (origin !== 'baked' || compression.thresholdBytes >= BAKED_PLAIN_BYTES_MAX) return compression
+  return { ...compression, thresholdBytes: BAKED_PLAIN_BYTES_MAX }
+}
+
 async function serveRpc(options: AppOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? ''
   const length = declaredLength(request)
@@ -52,14 +59,17 @@ async function serveRpc(options: AppOptions, request: IncomingMessage, response:
     return refuse(request, response, 413, `content length too large (${length}>${options.maxBodyBytes})`)
   }
   if (!CONTENT_TYPES.has(type)) return refuse(request, response, 415, 'invalid content type, only application/json is supported')
-  const client = new WaitingClient('http')
+  const accept = request.headers['accept-encoding']
+  const accepted = Array.isArray(accept) ? accept.join(',') : accept
+  const gzip = accepted !== undefined && negotiate(accepted, true) === 'gzip'
+  const client = new WaitingClient('http', gzip ? options.compression.thresholdBytes : undefined)
   response.once('close', () => client.leave())
   const answer = await options.dispatch(await readBody(request, options.maxBodyBytes, options.bodyIdleMs), client)
   response.setHeader('content-type', 'application/json')
-  const accept = request.headers['accept-encoding']
-  const accepted = Array.isArray(accept) ? accept.join(',') : accept
+  if (client.origin !== undefined) response.setHeader('x-hearth-trace', client.origin)
   if (answer === undefined) response.end()
-  else if (answer instanceof Uint8Array) await sendBytes(response, answer, accepted, options.compression, options.writeMs)
+  else if (answer instanceof Packed) await sendPacked(response, answer, options)
+  else if (answer instanceof Uint8Array) await sendBytes(response, answer, accepted, compressionOf(client, options), options.writeMs)
   else await sendStream(response, answer, accepted, options.compression, options.stallMs)
 }
 

@@ -29,3 +29,6 @@ export const METRICS_CONNECTIONS_MAX = 32
 
 /** Size of the messages of a WebSocket connection that wait to be served before the connection is no longer read, in UTF-16 units. */
 export const WAITING_MESSAGES_MAX = 64 * 1024
+
+/** A baked answer of at most so many bytes that does not lie there in gzip goes out plain. */
+export const BAKED_PLAIN_BYTES_MAX = 32 * 1024

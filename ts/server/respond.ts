@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import { giveBack } from '../core/chunks.ts'
 import type { ResultStream } from '../core/port.ts'
+import type { Packed } from '../rpc/dispatch.ts'
 import { negotiate } from './accept.ts'
 import { parts } from './parts.ts'
 
@@ -73,10 +74,7 @@ export async function sendStream(
   compression: Compression,
   stallMs: number,
 ): Promise<void> {
-  const gone = new AbortController()
-  // A response that is closed already says so no more.
-  if (response.closed) gone.abort()
-  else response.once('close', () => gone.abort())
+  const gone = leaving(response)
   response.appendHeader('vary', 'accept-encoding')
   // A stream has more than one chunk of the core's, which is over any sensible threshold.
   const packer = negotiate(accept, true) === 'gzip' ? zlib.createGzip({ level: compression.level }) : undefined
@@ -86,7 +84,39 @@ export async function sendStream(
     gone.signal.addEventListener('abort', () => packer.destroy())
     packer.on('error', () => gone.abort())
   }
-  const sink = packer ?? response
+  await pump(response, stream, packer ?? response, gone, stallMs)
+}
+
+/** Sends an answer that is in gzip already. */
+export async function sendPacked(
+  response: ServerResponse,
+  { bytes, body }: Packed,
+  { writeMs, stallMs }: { readonly writeMs: number; readonly stallMs: number },
+): Promise<void> {
+  response.appendHeader('vary', 'accept-encoding')
+  response.setHeader('content-encoding', 'gzip').setHeader('content-length', bytes)
+  if (!(body instanceof Uint8Array)) return pump(response, body, response, leaving(response), stallMs)
+  response.setTimeout(writeMs, () => response.destroy())
+  response.end(body, () => giveBack(body))
+}
+
+/** Aborts when the client goes. */
+function leaving(response: ServerResponse): AbortController {
+  const gone = new AbortController()
+  // A response that is closed already says so no more.
+  if (response.closed) gone.abort()
+  else response.once('close', () => gone.abort())
+  return gone
+}
+
+/** Hands a stream's chunks to a sink that ends in the response. */
+async function pump(
+  response: ServerResponse,
+  stream: ResultStream,
+  sink: NodeJS.WritableStream,
+  gone: AbortController,
+  stallMs: number,
+): Promise<void> {
   try {
     for (let chunk = await stream.next(); chunk !== null; chunk = await stream.next()) {
       const taken = chunk

@@ -1,15 +1,19 @@
 // The client of one request, as the dispatcher sees it.
+import type { TraceOrigin } from '../core/port.ts'
 import type { Client } from '../rpc/dispatch.ts'
 import type { Connection } from '../rpc/meter.ts'
 
 /** Remembers what to do when the client goes. */
 export class WaitingClient implements Client {
   readonly connection: Connection
+  readonly gzipOver: number | undefined
+  origin: TraceOrigin | undefined
   private gone = false
   private readonly callbacks: (() => void)[] = []
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, gzipOver?: number) {
     this.connection = connection
+    this.gzipOver = gzipOver
   }
 
   onGone(callback: () => void): void {

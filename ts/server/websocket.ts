@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { giveBack } from '../core/chunks.ts'
-import type { Answer, Dispatch } from '../rpc/dispatch.ts'
+import { type Answer, type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { isAllowedOrigin } from './cors.ts'
 import { PING_EVERY_MS, STOP_MS_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
 import { parts } from './parts.ts'
@@ -114,6 +114,8 @@ class Connection {
       await this.frames(answer, true, this.options.writeMs)
       return
     }
+    // Nobody asked for gzip here.
+    if (answer instanceof Packed) throw new TypeError('an answer in gzip has no place in a WebSocket message')
     try {
       let chunk = await answer.next()
       while (chunk !== null) {

@@ -1,0 +1,177 @@
+// Hits of the trace cache: beside a bare node:http server that sends the same bytes, and how many bytes the cache takes.
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import zlib from 'node:zlib'
+import { generatedChain } from '../chain.mjs'
+import { freePort, HEARTH, run, serveHearth, started } from '../process.mjs'
+import { median, spread, table } from '../stats.mjs'
+import { rate, requestBytes } from './load.mjs'
+
+/** Sizes of answers: transactions a block that make about so many bytes, and how many blocks of them. */
+const SIZES = [
+  { name: '1 KB', transactions: 1, blocks: 256 },
+  { name: '10 KB', transactions: 12, blocks: 256 },
+  { name: '100 KB', transactions: 120, blocks: 64 },
+  { name: '1 MB', transactions: 1200, blocks: 24 },
+]
+
+/** Interleaved pairs a row, and milliseconds of each half. */
+const PAIRS = 7
+const HALF_MS = 700
+const WARM_MS = 1000
+
+/** An answer of the hot cache must be so fast, as a part of the bare server's rate. */
+const HOT_LEAST = 0.85
+
+/** gzip answers beyond the hot cache, as a part of the rate of plain ones within it. */
+const GZIP_LEAST = 0.8
+
+/** Stored bytes, as a part of what `gzip -6` makes of the whole block. */
+const STORED_MOST = 1.15
+
+const bodyOf = (number) =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'debug_traceBlockByNumber',
+    params: [`0x${number.toString(16)}`, { tracer: 'callTracer' }],
+  })
+
+/** The answer as text, and where it came from. */
+async function answerTo(url, body, encoding = 'identity') {
+  const response = await fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json', 'accept-encoding': encoding } })
+  const from = response.headers.get('x-hearth-trace')
+  if (from !== 'baked') throw new Error(`an answer came from ${from}: ${(await response.text()).slice(0, 200)}`)
+  return {
+    text: await response.text(),
+    packed: response.headers.get('content-encoding') === 'gzip' ? Number(response.headers.get('content-length')) : 0,
+  }
+}
+
+const portOf = (node) => Number(new URL(node.url).port)
+
+/** The rates of two servers in turn, warm. */
+async function pairs(ours, theirs) {
+  await rate(ours.port, ours.requests, WARM_MS)
+  await rate(theirs.port, theirs.requests, WARM_MS)
+  const rates = { ours: [], theirs: [] }
+  for (let i = 0; i < PAIRS; i++) {
+    const sides = [
+      [rates.ours, ours],
+      [rates.theirs, theirs],
+    ]
+    for (const [list, { port, requests }] of i % 2 ? sides.reverse() : sides) list.push(await rate(port, requests, HALF_MS))
+  }
+  return { ...rates, part: median(rates.ours.map((r, i) => r / rates.theirs[i])) }
+}
+
+const verdict = (part, least) => (least === undefined ? '' : part >= least ? `>= ${least}: holds` : `>= ${least}: LOST`)
+
+const row = (name, what, { ours, theirs, part }, least) => [
+  name,
+  what,
+  spread(ours, 0),
+  spread(theirs, 0),
+  `${part.toFixed(2)}x`,
+  verdict(part, least),
+]
+
+const settings = (hotBytes) => ['--evm.trace_bake_enabled=true', `--evm.trace_cache_hot_bytes=${hotBytes}`]
+
+/** Blocks of one size: imported, baked, served, measured. */
+async function size({ name, transactions, blocks }, dir, rows, stored) {
+  const chain = await generatedChain({ blocks, least: transactions, most: transactions })
+  const home = path.join(dir, name.replace(' ', ''))
+  run(process.execPath, [
+    HEARTH,
+    'import',
+    '--home',
+    home,
+    '--genesis',
+    path.join(chain.dir, 'genesis.json'),
+    path.join(chain.dir, 'chain.rlp'),
+  ])
+  run(process.execPath, [HEARTH, 'bake', '--home', home, '--from', '1', '--to', String(blocks), ...settings(0)])
+  // A home that a second node may have.
+  const copy = `${home}-copy`
+  fs.cpSync(home, copy, { recursive: true })
+  const bodies = Array.from({ length: blocks }, (_, i) => bodyOf(i + 1))
+  const plain = bodies.map((body) => requestBytes(body, 'identity'))
+  const packed = bodies.map((body) => requestBytes(body, 'gzip'))
+  const file = path.join(dir, 'answers')
+  const barePort = await freePort()
+
+  // Within the hot cache.
+  const node = await serveHearth(home, settings('1GiB'))
+  let raw = 0
+  let gzip = 0
+  let members = 0
+  let bare
+  try {
+    const lines = []
+    for (const body of bodies) {
+      const { text } = await answerTo(node.url, body)
+      const again = await answerTo(node.url, body, 'gzip')
+      if (again.text !== text) throw new Error('gzip and plain answers differ')
+      raw += text.length
+      gzip += zlib.gzipSync(text, { level: 6 }).length
+      members += again.packed || text.length
+      lines.push(JSON.stringify({ body, answer: text }))
+    }
+    fs.writeFileSync(file, lines.join('\n'))
+    bare = await started(process.execPath, [path.join(import.meta.dirname, 'bare.mjs'), String(barePort), file], barePort)
+    const theirs = { port: barePort, requests: plain }
+    const hot = await pairs({ port: portOf(node), requests: plain }, theirs)
+    rows.push(row(name, 'hot plain, beside bare node:http', hot, HOT_LEAST))
+    const cold = await serveHearth(copy, settings(Math.ceil(raw / 4)))
+    try {
+      rows.push(
+        row(
+          name,
+          'plain over four times the hot cache, beside bare node:http',
+          await pairs({ port: portOf(cold), requests: plain }, theirs),
+        ),
+      )
+      const both = await pairs({ port: portOf(cold), requests: packed }, { port: portOf(node), requests: plain })
+      rows.push(row(name, 'gzip over four times the hot cache, beside hot plain', both, GZIP_LEAST))
+    } finally {
+      await cold.stop()
+    }
+  } finally {
+    await bare?.stop()
+    await node.stop()
+  }
+  const files = bytesOf(path.join(home, 'data/trace_db'))
+  const part = members / gzip
+  stored.push([
+    name,
+    Math.round(raw / blocks),
+    Math.round(members / blocks),
+    Math.round(gzip / blocks),
+    `${part.toFixed(3)}x`,
+    part <= STORED_MOST ? `<= ${STORED_MOST}: holds` : `<= ${STORED_MOST}: LOST`,
+    (files / chain.transactions).toFixed(1),
+    ((files * 1e6) / chain.gas).toFixed(0),
+  ])
+}
+
+/** Bytes of the files in a folder. */
+function bytesOf(dir) {
+  const files = fs.readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return files.reduce((sum, entry) => sum + fs.statSync(path.join(entry.parentPath, entry.name)).size, 0)
+}
+
+/** Measures hits, and prints both tables. */
+export async function hitsTables() {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-hits-'))
+  const [rows, stored] = [[], []]
+  try {
+    for (const one of SIZES) await size(one, dir, rows, stored)
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true })
+  }
+  table('bake', ['answer', 'row', 'answers/s', 'beside', 'part', 'target'], rows, 'Hits of the trace cache')
+  const heading = ['answer', 'plain bytes', 'gzip answer', 'gzip -6', 'part', 'target', 'cache bytes a transaction', 'a million gas']
+  table('bake', heading, stored, 'Bytes of the trace cache, a block of callTracer')
+}

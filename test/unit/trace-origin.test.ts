@@ -1,0 +1,131 @@
+// Answers to traces say what they were made from, and go out in gzip as they lie in the trace cache.
+import zlib from 'node:zlib'
+import { afterEach, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { resolveSettings } from '../../ts/config/index.ts'
+import { CoreError } from '../../ts/core/error.ts'
+import type { PackEnvelope, ResultStream, TraceOrigin } from '../../ts/core/port.ts'
+import { makeDispatch } from '../../ts/rpc/dispatch.ts'
+import { type Server, startServer } from '../../ts/server/index.ts'
+import { fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
+
+const opened: Server[] = []
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.stop()
+})
+
+/** A stream of the core's that knows its origin; what lies in gzip is `text` in pieces of so many bytes. */
+function traceStream(text: string, origin: TraceOrigin | undefined, pieceBytes = 1e9): ResultStream & { envelope?: PackEnvelope } {
+  let inner = fakeStream([text])
+  let packed: Buffer | undefined
+  return {
+    async next() {
+      const { envelope } = this
+      if (
+        envelope !== undefined &&
+        packed === undefined &&
+        text.length + envelope.head.length + envelope.tail.length > envelope.overBytes
+      ) {
+        packed = zlib.gzipSync(envelope.head + text + envelope.tail, { level: 9 })
+        const pieces: Buffer[] = []
+        for (let at = 0; at < packed.length; at += pieceBytes) pieces.push(packed.subarray(at, at + pieceBytes))
+        inner = fakeStream([])
+        inner.next = async () => pieces.shift() ?? null
+      }
+      return inner.next()
+    },
+    isOver: () => false,
+    cancel: () => inner.cancel(),
+    origin: () => origin,
+    pack(envelope) {
+      this.envelope = envelope
+    },
+    packedBytes: () => packed?.length,
+  }
+}
+
+async function serve(stream: () => ResultStream): Promise<Server> {
+  const { settings } = resolveSettings({ flags: new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0' })) })
+  const context = { core: fakeCore({}, stream), namespaces: settings['evm.namespaces'], clientVersion: 'Hearth/test', ...PLAIN_RULES }
+  const fail = (e: unknown): never => {
+    throw e
+  }
+  const dispatch = makeDispatch(context, { requests: 10, responseBytes: 1e6, concurrency: 4 }, fail)
+  const server = await startServer(settings, dispatch, fail)
+  opened.push(server)
+  return server
+}
+
+const request = (id: number): object => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'debug_traceBlockByNumber',
+  params: ['0x1', { tracer: 'callTracer' }],
+})
+
+/** A request's answer as it went over the wire. */
+async function ask(server: Server, body: unknown, encoding = 'identity') {
+  const headers = { 'content-type': 'application/json', 'accept-encoding': encoding }
+  const response = await fetch(server.httpUrl as string, { method: 'POST', headers, body: JSON.stringify(body) })
+  const header = (name: string): string | null => response.headers.get(name)
+  return {
+    from: header('x-hearth-trace'),
+    encoding: header('content-encoding'),
+    length: header('content-length'),
+    body: await response.text(),
+  }
+}
+
+const answerOf = (text: string, id = 7): string => `{"jsonrpc":"2.0","id":${id},"result":${text}}`
+const LARGE = JSON.stringify('block '.repeat(20_000))
+
+it.each(['baked', 'capsule', 'history'] as const)('a single answer over HTTP says that it came from %s', async (origin) => {
+  const server = await serve(() => traceStream('[1]', origin))
+  expect(await ask(server, request(7))).toMatchObject({ from: origin, encoding: null, body: answerOf('[1]') })
+})
+
+it('answers of other methods, and those of batches, say nothing', async () => {
+  const other = await serve(() => traceStream('[1]', undefined))
+  expect((await ask(other, request(7))).from).toBe(null)
+  const batched = await serve(() => traceStream(LARGE, 'baked'))
+  const batch = await ask(batched, [request(1), request(2)], 'gzip')
+  expect([batch.from, batch.body]).toEqual([null, `[${answerOf(LARGE, 1)},${answerOf(LARGE, 2)}]`])
+})
+
+it('an error of the trace cache is an error, and says where it came from', async () => {
+  const error = new CoreError('trace', 'tracing failed: out of luck')
+  const server = await serve(() => ({ ...fakeStream([error]), origin: () => 'baked' as const }))
+  const { from, body } = await ask(server, request(7))
+  expect([from, JSON.parse(body).error]).toEqual(['baked', { code: -32_000, message: 'tracing failed: out of luck' }])
+})
+
+it.each([1e9, 700])('what lies in gzip goes out as it is, in pieces of %d bytes', async (pieceBytes) => {
+  const server = await serve(() => traceStream(LARGE, 'baked', pieceBytes))
+  const packed = zlib.gzipSync(answerOf(LARGE), { level: 9 }).length
+  expect(await ask(server, request(7), 'gzip')).toEqual({ from: 'baked', encoding: 'gzip', length: String(packed), body: answerOf(LARGE) })
+  expect(await ask(server, request(7))).toMatchObject({ from: 'baked', encoding: null, body: answerOf(LARGE) })
+})
+
+it('a baked answer up to 32 KiB that does not lie there in gzip goes out plain, a larger one and others do not', async () => {
+  const text = (bytes: number): string => JSON.stringify('a'.repeat(bytes - 2))
+  // Over the threshold of gzip, which is 16 KiB.
+  for (const [bytes, origin, encoding] of [
+    [30_000, 'baked', null],
+    [40_000, 'baked', 'gzip'],
+    [30_000, 'history', 'gzip'],
+  ] as const) {
+    const stream = (): ResultStream => ({ ...fakeStream([text(bytes)]), origin: () => origin })
+    const answer = await ask(await serve(stream), request(7), 'gzip')
+    expect([answer.encoding, answer.body]).toEqual([encoding, answerOf(text(bytes))])
+  }
+})
+
+it('over WebSocket nothing is in gzip', async () => {
+  const server = await serve(() => traceStream(LARGE, 'baked'))
+  const socket = new WebSocket(server.wsUrl as string)
+  await new Promise((resolve) => socket.once('open', resolve))
+  const answer = new Promise((resolve) => socket.once('message', (data) => resolve(data.toString())))
+  socket.send(JSON.stringify(request(7)))
+  expect(await answer).toBe(answerOf(LARGE))
+  socket.close()
+})
