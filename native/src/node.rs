@@ -1,7 +1,9 @@
 //! An open node: requests, streams, close.
 
 use crate::answer::{Answer, guarded, on_thread, promise};
-use hearth_node::{ByteStream, Node, NodeConfig, NodeError, Replay, Request, TraceRequest};
+use hearth_node::{
+    ByteStream, Envelope, Node, NodeConfig, NodeError, Replay, Request, TraceOrigin, TraceRequest,
+};
 use napi::bindgen_prelude::{BufferSlice, Either, Object};
 use napi::{Env, Result};
 use napi_derive::napi;
@@ -18,6 +20,24 @@ pub struct NativeNode {
 #[napi]
 pub struct NativeStream {
     source: Arc<Source>,
+}
+
+/// What stands around a result that is to come in gzip.
+#[napi(object)]
+pub struct NativeEnvelope {
+    /// Text before the result.
+    pub head: String,
+    /// Text behind it.
+    pub tail: String,
+    /// Results of more bytes, envelope included, are wanted in gzip.
+    pub over_bytes: f64,
+}
+
+impl From<NativeEnvelope> for Envelope {
+    fn from(envelope: NativeEnvelope) -> Self {
+        let NativeEnvelope { head, tail, over_bytes } = envelope;
+        Self { head: head.into_bytes(), tail: tail.into_bytes(), over_bytes: over_bytes as u64 }
+    }
 }
 
 /// A stream, or the error of a request that does not read, which the first `next` tells.
@@ -59,11 +79,18 @@ impl NativeNode {
         self.node.metrics_snapshot()
     }
 
-    /// Starts work whose result may be large.
+    /// Takes what an operator should read in the log since the last call, as a JSON array of sentences.
     #[napi(catch_unwind)]
-    pub fn stream(&self, json: String) -> NativeStream {
+    pub fn take_notices(&self) -> String {
+        serde_json::Value::from(self.node.take_notices()).to_string()
+    }
+
+    /// Starts work whose result may be large. With an envelope, a result that lies there in gzip comes as one member with
+    /// it.
+    #[napi(catch_unwind)]
+    pub fn stream(&self, json: String, envelope: Option<NativeEnvelope>) -> NativeStream {
         let source = match TraceRequest::from_json(json.as_bytes()) {
-            Ok(request) => Source::Stream(self.node.stream(request)),
+            Ok(request) => Source::Stream(self.node.stream_packed(request, envelope.map(Into::into))),
             Err(error) => Source::Refused(Mutex::new(Some(error))),
         };
         NativeStream { source: Arc::new(source) }
@@ -98,6 +125,24 @@ impl NativeStream {
                     -1
                 }
             }
+        }
+    }
+
+    /// What the result is made from: `baked`, `capsule` or `history`; known once bytes wait.
+    #[napi(catch_unwind)]
+    pub fn origin(&self) -> Option<&'static str> {
+        match self.source.as_ref() {
+            Source::Stream(stream) => stream.origin().map(TraceOrigin::name),
+            Source::Refused(_) => None,
+        }
+    }
+
+    /// Bytes of the whole stream, where it is one gzip member with its envelope; else -1. Known once bytes wait.
+    #[napi(catch_unwind)]
+    pub fn packed_bytes(&self) -> i64 {
+        match self.source.as_ref() {
+            Source::Stream(stream) => stream.packed_bytes().map_or(-1, |bytes| bytes as i64),
+            Source::Refused(_) => -1,
         }
     }
 

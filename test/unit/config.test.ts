@@ -104,9 +104,21 @@ describe('refusals', () => {
   })
 
   it('a setting that cannot have an effect warns where it was changed', () => {
-    expect(resolveSettings({ file: file('[evm]\ntrace_bake_enabled = true\ntrace_bake_workers = 1') }).warnings).toEqual([
-      'evm.trace_bake_enabled (node.toml:2:1) has no effect on this version of the node',
+    expect(resolveSettings({ file: file('[evm]\nmax_subscriptions_logs = 7\nmax_subscriptions_new_head = 10000') }).warnings).toEqual([
+      'evm.max_subscriptions_logs (node.toml:2:1) has no effect on this version of the node',
     ])
+  })
+
+  it('what baking cannot work with is refused with the key and what it takes', () => {
+    const tracers = 'evm.trace_bake_tracers takes a list of at least one of callTracer, prestateTracer, flatCallTracer'
+    expect(refusal({ file: file('[evm]\ntrace_bake_tracers = ["opcodeTracer"]') })).toContain(`${tracers}, not "opcodeTracer"`)
+    expect(refusal({ file: file('[evm]\ntrace_bake_tracers = []') })).toContain(`${tracers}, not []`)
+    expect(refusal({ file: file('[evm]\ntrace_bake_workers = 0') })).toContain(
+      'evm.trace_bake_workers takes an integer from 1 to 1024, not 0',
+    )
+    expect(refusal({ file: file('[evm]\ntrace_bake_window_blocks = -1') })).toContain(
+      'evm.trace_bake_window_blocks takes off (the same as 0) or an integer',
+    )
   })
 
   it('values of the file by type, and text that is no TOML, with line and column', () => {

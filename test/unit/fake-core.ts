@@ -55,6 +55,7 @@ export function fakeCore(
       return stream()
     },
     metricsSnapshot: () => native.snapshot(),
+    takeNotices: () => [],
     close: async () => undefined,
   }
 }

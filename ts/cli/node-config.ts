@@ -61,6 +61,18 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
       parallelBlockTraces: settings['evm.enable_parallelized_block_trace'],
       traceTimeoutMs: settings['evm.trace_timeout'],
     },
+    bake: {
+      enabled: settings['evm.trace_bake_enabled'],
+      workers: settings['evm.trace_bake_workers'],
+      queueSize: settings['evm.trace_bake_queue_size'],
+      tracers: settings['evm.trace_bake_tracers'],
+      windowBlocks: settings['evm.trace_bake_window_blocks'],
+      useSnapshot: settings['evm.trace_bake_use_snapshot'],
+      snapshotWindow: settings['evm.trace_bake_snapshot_window'],
+      timeoutMs: settings['evm.trace_bake_timeout'],
+      hotBytes: settings['evm.trace_cache_hot_bytes'],
+      canonicalConfigs: settings['evm.trace_bake_canonical_configs'],
+    },
     pool: {
       maxTransactions: settings['txpool.max_transactions'],
       maxPerAccount: settings['txpool.max_per_account'],

@@ -5,6 +5,7 @@ import { ListenError } from '../server/index.ts'
 import { parseArgs, UsageError, unknownCommand } from './args.ts'
 import type { Command, CommandFamily, Terminal } from './command.ts'
 import { backup } from './commands/backup.ts'
+import { bake } from './commands/bake.ts'
 import { config } from './commands/config.ts'
 import { db } from './commands/db/index.ts'
 import { dev } from './commands/dev.ts'
@@ -17,7 +18,18 @@ import { commandHelp, listHelp } from './help.ts'
 import { clientVersion } from './version.ts'
 
 /** Every command. */
-export const COMMANDS: readonly (Command | CommandFamily)[] = [init, start, dev, importCommand, exportCommand, replay, db, backup, config]
+export const COMMANDS: readonly (Command | CommandFamily)[] = [
+  init,
+  start,
+  dev,
+  importCommand,
+  exportCommand,
+  replay,
+  bake,
+  db,
+  backup,
+  config,
+]
 
 /** Exit codes: the work failed; the command line does not read. */
 const FAILED = 1

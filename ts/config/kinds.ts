@@ -118,11 +118,12 @@ export function oneWord<const W extends string>(...words: readonly W[]): Kind<W>
   return { takes, check, parse: check, plain: (value) => value }
 }
 
-/** Words of which each is fine; one given twice counts once. Text separates them with commas. */
-export function list(takes: string, isFine: (word: string) => boolean): Kind<readonly string[]> {
+/** Words of which each is fine; one given twice counts once. Text separates them with commas. Fewer than `min` are refused. */
+export function list(takes: string, isFine: (word: string) => boolean, min = 0): Kind<readonly string[]> {
   const check = (value: unknown): readonly string[] => {
     if (!Array.isArray(value)) return refuse(takes, value)
     for (const word of value) if (typeof word !== 'string' || !isFine(word)) refuse(takes, word)
+    if (value.length < min) refuse(takes, value)
     return [...new Set(value as string[])]
   }
   const parse = (line: string) =>

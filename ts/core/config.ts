@@ -32,6 +32,7 @@ export interface NodeConfig {
     /** Whether the transactions of a block are traced at the same time. */
     readonly parallelBlockTraces: boolean
   }
+  readonly bake: BakeConfig
   readonly pool: {
     readonly maxTransactions: number
     readonly maxPerAccount: number
@@ -42,6 +43,29 @@ export interface NodeConfig {
   }
   readonly workers: { readonly read: WorkerConfig; readonly heavy: WorkerConfig }
   readonly dev: { readonly gasLimit: number }
+}
+
+/** Traces that are made before anyone asks. */
+export interface BakeConfig {
+  /** Whether new blocks are baked, and requests served from what is baked. */
+  readonly enabled: boolean
+  /** Threads. */
+  readonly workers: number
+  /** Heights that may wait. */
+  readonly queueSize: number
+  readonly tracers: readonly string[]
+  /** Newest blocks that are kept; 0 keeps all. */
+  readonly windowBlocks: number
+  /** Whether decoded capsules of the newest blocks stay in memory. */
+  readonly useSnapshot: boolean
+  /** How many. */
+  readonly snapshotWindow: number
+  /** Longest bake of one block. */
+  readonly timeoutMs: number
+  /** Inflated answers in memory; 0 for none. */
+  readonly hotBytes: number
+  /** Whether tracers with their most used options are baked too. */
+  readonly canonicalConfigs: boolean
 }
 
 /** How the state store is kept. */

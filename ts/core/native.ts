@@ -1,11 +1,12 @@
 // The port over the Rust core. The only file that names the native module; everything crosses as JSON text and bytes.
 import * as native from '../../native/index.js'
+import type { BakeReport, BakeWork } from './bake.ts'
 import { lend } from './chunks.ts'
 import type { NodeConfig } from './config.ts'
 import type { DbTasks } from './db.ts'
 import { coreErrorFrom } from './error.ts'
 import type { Job, JobBase, JobProgress, JobResult, RunningJob } from './jobs.ts'
-import type { Core, Operations, ReplayJob, ResultStream, StreamOperations } from './port.ts'
+import type { Core, Operations, PackEnvelope, ReplayJob, ResultStream, StreamOperations, TraceOrigin } from './port.ts'
 
 /** First byte of every answer: what follows is a result, or an error value. */
 const OK = 0
@@ -22,33 +23,54 @@ function unwrap(answer: Uint8Array): Uint8Array {
 
 const decode = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')) as T
 
+/** The work begins with the first `next`. */
 class Stream implements ResultStream {
-  private readonly stream: native.NativeStream
+  private readonly start: (envelope: PackEnvelope | undefined) => native.NativeStream
+  private envelope: PackEnvelope | undefined
+  private stream: native.NativeStream | undefined
+  private cancelled = false
 
-  constructor(stream: native.NativeStream) {
-    this.stream = stream
+  constructor(start: (envelope: PackEnvelope | undefined) => native.NativeStream) {
+    this.start = start
   }
 
   async next(): Promise<Uint8Array | null> {
-    let waiting = this.stream.waiting()
+    if (this.cancelled && this.stream === undefined) return null
+    this.stream ??= this.start(this.envelope)
+    const stream = this.stream
+    let waiting = stream.waiting()
     if (waiting === 0) {
-      const ready = await this.stream.ready()
+      const ready = await stream.ready()
       if (typeof ready !== 'number') unwrap(ready)
       else waiting = ready === 0 ? OVER : ready
     }
     if (waiting === OVER) return null
     const chunk = lend(waiting)
     // Nobody else reads, so all that was waiting is there.
-    this.stream.read(chunk)
+    stream.read(chunk)
     return chunk
   }
 
   isOver(): boolean {
-    return this.stream.waiting() === OVER
+    return this.stream === undefined ? this.cancelled : this.stream.waiting() === OVER
   }
 
   cancel(): void {
-    this.stream.cancel()
+    this.cancelled = true
+    this.stream?.cancel()
+  }
+
+  origin(): TraceOrigin | undefined {
+    return (this.stream?.origin() ?? undefined) as TraceOrigin | undefined
+  }
+
+  pack(envelope: PackEnvelope): void {
+    this.envelope = envelope
+  }
+
+  packedBytes(): number | undefined {
+    const bytes = this.stream?.packedBytes() ?? OVER
+    return bytes === OVER ? undefined : bytes
   }
 }
 
@@ -64,11 +86,15 @@ class NativeCore implements Core {
   }
 
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
-    return new Stream(this.node.stream(JSON.stringify({ op, args })))
+    return new Stream((envelope) => this.node.stream(JSON.stringify({ op, args }), envelope))
   }
 
   metricsSnapshot(): string {
     return this.node.metricsSnapshot()
+  }
+
+  takeNotices(): readonly string[] {
+    return JSON.parse(this.node.takeNotices()) as string[]
   }
 
   async close(): Promise<void> {
@@ -94,6 +120,9 @@ export const startDbTask = <Task extends keyof DbTasks>(
   args: DbTasks[Task]['args'],
 ): RunningJob<DbTasks[Task]['report']> => runJob<DbTasks[Task]['report']>({ ...args, ...base, job: 'db', task })
 
+/** Starts baking blocks of a home that no node has. */
+export const startBakeJob = (base: JobBase, work: BakeWork): RunningJob<BakeReport> => runJob<BakeReport>({ ...base, job: 'bake', ...work })
+
 function runJob<Result>(job: object): RunningJob<Result> {
   const running = native.startJob(JSON.stringify(job))
   return {
@@ -104,7 +133,7 @@ function runJob<Result>(job: object): RunningJob<Result> {
 }
 
 /** Starts traces of files without a home: lines of JSON, one for each file and configuration. */
-export const startReplay = (job: ReplayJob): ResultStream => new Stream(native.startReplay(JSON.stringify(job)))
+export const startReplay = (job: ReplayJob): ResultStream => new Stream(() => native.startReplay(JSON.stringify(job)))
 
 /** The core's table of instruments, as JSON: an array of `{name, kind, unit, help, labels: [{key, values?}], buckets?}`. */
 export const metricsCatalog = (): string => native.metricsCatalog()

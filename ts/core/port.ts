@@ -157,6 +157,8 @@ export interface Core {
    * `{labels, value}`, or `{labels, counts, sum, count}` of a histogram, whose counts are not cumulative and end with the one above all bounds.
    */
   metricsSnapshot(): string
+  /** Takes what an operator should read in the log since the last call, one sentence each. */
+  takeNotices(): readonly string[]
   /** Ends the work that runs and closes every store. Later requests reject with the kind `closed`. */
   close(): Promise<void>
 }

@@ -10,6 +10,7 @@ use hearth_evm::{
 use hearth_flatkv::{Commit, CommitmentKind, FlatKvError, JoinedTables, TrieUpdate};
 use hearth_ledger::{LedgerError, StoredBlock};
 use hearth_primitives::{Block, BlockOutput, Header, Height, RootTracker, StateError, TraceCapsule};
+use std::sync::Arc;
 
 /// What [`Chain::insert_block`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -319,7 +320,8 @@ impl Chain {
                     Some(senders) => senders,
                     None => recover_senders(&self.spec, &env, &block.body.transactions).map_err(refused)?,
                 };
-                let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger).capturing();
+                let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger);
+                let executor = if self.ledger.keeps_capsules() { executor.capturing() } else { executor };
                 let output = executor.run(block, &senders, Some(&mut trie)).map_err(refused)?;
                 check_output(&self.spec, header, &output).map_err(refused)?;
                 let root = trie.root()?;
@@ -365,8 +367,9 @@ impl Chain {
         let before = self.ledger.positions();
         let (receipts, senders) = (&output.receipts, &output.senders);
         let committed = self.ledger.append_recorded(block, hash, total_difficulty, receipts, senders, ommers);
-        let committed = committed.and_then(|()| match TraceCapsule::of(output) {
-            Some(capsule) => self.ledger.append_capsule(block.header.number, hash, &capsule),
+        let capsule = TraceCapsule::of(output).map(Arc::new);
+        let committed = committed.and_then(|()| match &capsule {
+            Some(capsule) => self.ledger.append_capsule(block.header.number, hash, capsule),
             None => Ok(()),
         });
         let committed = committed.map_err(ChainError::from).and_then(|()| {
@@ -388,7 +391,7 @@ impl Chain {
         } else {
             // The block is committed; what is not forgotten now is forgotten later.
             let _ = self.ledger.forget_capsules(block.header.number);
-            self.watched.committed(block.header.number);
+            self.watched.committed(block.header.number, hash, capsule.as_ref());
         }
         committed
     }

@@ -1,15 +1,16 @@
 //! Telling someone of every block that is committed or taken back.
 
 use crate::Chain;
-use hearth_primitives::Height;
+use alloy_primitives::B256;
+use hearth_primitives::{Height, TraceCapsule};
 use parking_lot::RwLock;
 use std::sync::{Arc, Weak};
 
 /// Someone who wants to know how the chain changes. Called on the thread that changes it, right after each change: it
 /// must not wait, and must not change the chain.
 pub trait ChainWatcher: Send + Sync {
-    /// A block was committed at this height.
-    fn committed(&self, height: Height);
+    /// A block was committed at this height; with its capsule, where it has one.
+    fn committed(&self, height: Height, hash: B256, capsule: Option<&Arc<TraceCapsule>>);
 
     /// The blocks above a height were taken back.
     fn unwound(&self, to: Height);
@@ -27,8 +28,8 @@ impl Watched {
         }
     }
 
-    pub(crate) fn committed(&self, height: Height) {
-        self.tell(|watcher| watcher.committed(height));
+    pub(crate) fn committed(&self, height: Height, hash: B256, capsule: Option<&Arc<TraceCapsule>>) {
+        self.tell(|watcher| watcher.committed(height, hash, capsule));
     }
 
     pub(crate) fn unwound(&self, to: Height) {

@@ -1,6 +1,7 @@
 //! Everything a node needs to know to open a home. There are no defaults here: the settings table that users see
 //! supplies every field, and this crate only says which values it can work with.
 
+mod bake;
 mod littable;
 
 use crate::NodeError;
@@ -8,6 +9,7 @@ use hearth_chain::{StateOptions, pool::PoolLimits};
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
+pub use bake::BakeConfig;
 pub use littable::LittableConfig;
 
 /// How the node gets its blocks.
@@ -210,6 +212,8 @@ pub struct NodeConfig {
     pub littable: LittableConfig,
     /// Limits of answers.
     pub rpc: RpcLimits,
+    /// Traces that are made before anyone asks.
+    pub bake: BakeConfig,
     /// Limits of the transaction pool.
     pub pool: PoolLimits,
     /// Thread pools.
@@ -241,7 +245,7 @@ impl NodeConfig {
         ];
         match positive.into_iter().find(|(_, value)| *value == 0) {
             Some((field, _)) => Err(NodeError::Config { reason: format!("{field} must be at least 1") }),
-            None => Ok(()),
+            None => self.bake.check(),
         }
     }
 }
@@ -268,6 +272,10 @@ mod tests {
                 "logsMaxResults": 10_000, "logsMaxBytes": 67_108_864, "logsMaxBlockRange": 0,
                 "feeHistoryMaxBlocks": 1024, "traceTimeoutMs": 300_000, "structLogMaxBytes": 0, "traceSource": "auto", "parallelBlockTraces": true, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
                 "allowUnprotectedTxs": false
+            },
+            "bake": {
+                "enabled": false, "workers": 1, "queueSize": 4096, "tracers": ["callTracer"], "windowBlocks": 0,
+                "useSnapshot": false, "snapshotWindow": 64, "timeoutMs": 60_000, "hotBytes": 0, "canonicalConfigs": false
             },
             "pool": {
                 "maxTransactions": 1, "maxPerAccount": 1, "maxBytes": 1, "maxTransactionBytes": 1,

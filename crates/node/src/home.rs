@@ -1,6 +1,9 @@
 //! An open home: chain, pool, block production. Operations and traces run on it.
 
-use crate::{FsyncPolicy, Mode, NodeConfig, NodeError, capsules::Capsules, ops::TipOracle};
+use crate::{
+    FsyncPolicy, Mode, NodeConfig, NodeError, bake, baked::Baked, capsules::Capsules, ops::TipOracle,
+};
+use hearth_bake::TraceDb;
 use hearth_chain::{
     Chain, ChainError, ChainOptions,
     dev::{DevChain, dev_genesis_json},
@@ -23,6 +26,10 @@ pub(crate) struct OpenHome {
     dev: Option<DevChain>,
     tips: TipOracle,
     capsules: Capsules,
+    /// Where baking is enabled.
+    trace_db: Option<Arc<TraceDb>>,
+    /// The same, as requests see it.
+    baked: Option<Arc<Baked>>,
     stopping: Arc<AtomicBool>,
 }
 
@@ -44,18 +51,23 @@ impl OpenHome {
     /// Opens the chain that the configuration means; its stores tell `metrics` what they do.
     pub fn open(config: NodeConfig, stopping: Arc<AtomicBool>, metrics: Registry) -> Result<Self, NodeError> {
         let capsules = Capsules::new(&metrics);
-        let chain = Arc::new(open_chain(&config, metrics)?);
+        let chain = Arc::new(open_chain(&config, metrics.clone())?);
+        let trace_db = config.bake.enabled.then(|| bake::open_cache(&config, &metrics)).transpose()?;
+        let baked = |db: &Arc<TraceDb>| Arc::new(Baked::new(db.clone(), chain.clone(), &config.bake));
+        let baked = trace_db.as_ref().map(baked);
         let pool = Arc::new(TransactionPool::new(chain.spec().clone(), config.pool.clone()));
         let dev = match config.mode {
             Mode::Dev => Some(DevChain::new(chain.clone(), pool.clone())),
             Mode::Start => None,
         };
-        Ok(Self { config, chain, pool, dev, tips: TipOracle::default(), capsules, stopping })
+        Ok(Self { config, chain, pool, dev, tips: TipOracle::default(), capsules, trace_db, baked, stopping })
     }
 
     /// Flushes and closes the stores.
     pub fn close(&self) -> Result<(), NodeError> {
-        self.chain.close().map_err(|e| chain_error(&self.config.home, e))
+        let flushed = self.trace_db.as_ref().map_or(Ok(()), |db| db.flush());
+        self.chain.close().map_err(|e| chain_error(&self.config.home, e))?;
+        flushed.map_err(|error| NodeError::Store { message: error.to_string() })
     }
 
     pub fn status(&self) -> HomeStatus {
@@ -82,6 +94,16 @@ impl OpenHome {
     /// Decoded trace capsules, and who may use the processors for them.
     pub fn capsules(&self) -> &Capsules {
         &self.capsules
+    }
+
+    /// The trace cache, where baking is enabled.
+    pub fn trace_db(&self) -> Option<&Arc<TraceDb>> {
+        self.trace_db.as_ref()
+    }
+
+    /// What is baked, where baking is enabled.
+    pub fn baked(&self) -> Option<&Arc<Baked>> {
+        self.baked.as_ref()
     }
 
     pub fn tips(&self) -> &TipOracle {

@@ -1,8 +1,10 @@
 //! Offline work on a home that no node has open: making it, import, export. One typed job, read from JSON.
 
+pub use crate::bake::BakeJob;
 use crate::db::{DbTask, TablesError};
-use crate::{FlatkvConfig, FsyncPolicy, LittableConfig, error::who};
+use crate::{FlatkvConfig, FsyncPolicy, LittableConfig, NodeError, error::who};
 use alloy_primitives::B256;
+use hearth_bake::RangeProgress;
 use hearth_chain::import::{ImportJob, Progress};
 use hearth_chain::{Chain, ChainError, ChainOptions, ExportRange, ExportReport};
 use hearth_flatkv::{Fsync, Holder};
@@ -76,6 +78,8 @@ pub enum Work {
         #[serde(default)]
         with_genesis: bool,
     },
+    /// Bakes blocks of a home that no node has.
+    Bake(Box<BakeJob>),
     /// Looks at the stores or mends them.
     Db(DbTask),
 }
@@ -122,6 +126,8 @@ pub enum JobOutput {
     Chain(JobResult),
     /// Of a task on the stores: a report of its own.
     Db(serde_json::Value),
+    /// Of baking.
+    Bake(RangeProgress),
 }
 
 /// A head, for a line at the end.
@@ -169,6 +175,12 @@ pub enum JobError {
     /// The job was stopped before its end.
     #[error("cancelled")]
     Cancelled,
+    /// Opening the home, or its trace cache.
+    #[error(transparent)]
+    Node(#[from] NodeError),
+    /// The heights that were asked for cannot be baked.
+    #[error("{0}")]
+    Heights(String),
     /// The job's description does not read.
     #[error("the job: {0}")]
     Description(#[from] serde_json::Error),
@@ -180,7 +192,8 @@ impl JobError {
         match self {
             Self::Io { .. } | Self::Chain(ChainError::Io { .. }) => "io",
             Self::Description(_) => "config",
-            Self::Tables(_) | Self::NoDataDb { .. } => "invalid_params",
+            Self::Tables(_) | Self::NoDataDb { .. } | Self::Heights(_) => "invalid_params",
+            Self::Node(error) => error.kind(),
             Self::Cancelled => "cancelled",
             Self::InUse { .. } => "home_in_use",
             Self::Chain(error) => match error {
@@ -274,6 +287,7 @@ impl Job {
         let home = self.home.as_path();
         let done = match &self.work {
             Work::Db(task) => return task.run(self, control).map(JobOutput::Db),
+            Work::Bake(job) => return job.run(control).map(JobOutput::Bake),
             Work::Init { genesis } => {
                 let chain = open(home, Some(genesis), &options)?;
                 finish(&chain, Ok(JobResult::default()))

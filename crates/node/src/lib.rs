@@ -2,6 +2,8 @@
 //!
 //! Nothing in here knows HTTP, JSON-RPC, JavaScript or the environment.
 
+mod bake;
+mod baked;
 mod capsules;
 mod config;
 pub mod db;
@@ -22,9 +24,10 @@ mod trace_source;
 mod workers;
 
 pub use config::{
-    DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits, TraceSource, WorkerConfig,
+    BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits, TraceSource, WorkerConfig,
     Workers,
 };
+pub use baked::Envelope;
 pub use error::NodeError;
 pub use hearth_chain::{
     dev::{DevAccount, dev_accounts},

@@ -1,11 +1,12 @@
 //! The node: the door for requests, the thread pools behind it, and its end.
 
 use crate::{
-    ByteStream, NodeConfig, NodeError, Request, TraceRequest,
+    ByteSender, ByteStream, Envelope, NodeConfig, NodeError, Request, TraceOrigin, TraceRequest,
+    bake::{Bakery, Notices},
     home::{HomeStatus, OpenHome, init_home},
     ops,
     stream::{self, Canceller},
-    workers::{WorkerPool, guarded},
+    workers::{Submitter, WorkerPool, guarded},
 };
 use hearth_chain::{Chain, pool::TransactionPool};
 use hearth_metrics::Registry;
@@ -32,6 +33,10 @@ pub struct Node {
     running: Mutex<Vec<Canceller>>,
     /// What the stores of this home measure.
     metrics: Registry,
+    /// Who bakes, where that is enabled.
+    bakery: Option<Bakery>,
+    /// Sentences for the log.
+    notices: Arc<Notices>,
 }
 
 /// The table of native instruments as JSON, see [`Registry::catalog_json`].
@@ -48,15 +53,19 @@ impl Node {
     pub fn open(config: NodeConfig) -> Result<Arc<Self>, NodeError> {
         config.check()?;
         let (stopping, metrics) = (Arc::new(AtomicBool::new(false)), Registry::new());
-        let home = OpenHome::open(config.clone(), stopping.clone(), metrics.clone())?;
+        let home = Arc::new(OpenHome::open(config.clone(), stopping.clone(), metrics.clone())?);
+        let notices = Arc::new(Notices::default());
+        let bakery = config.bake.enabled.then(|| Bakery::start(&home, &metrics, &notices)).transpose()?;
         let node = Self {
             read: WorkerPool::new("read", config.workers.read)?,
             heavy: WorkerPool::new("heavy", config.workers.heavy)?,
             config,
-            home: RwLock::new(Some(Arc::new(home))),
+            home: RwLock::new(Some(home)),
             stopping,
             running: Mutex::default(),
             metrics,
+            bakery,
+            notices,
         };
         Ok(Arc::new(node))
     }
@@ -65,6 +74,11 @@ impl Node {
     /// that is closed are the last ones.
     pub fn metrics_snapshot(&self) -> String {
         self.metrics.snapshot_json()
+    }
+
+    /// Takes what an operator should read in the log since the last call: one sentence each.
+    pub fn take_notices(&self) -> Vec<String> {
+        self.notices.take()
     }
 
     /// Writes a genesis (a geth-format file's text) into a home that holds nothing yet.
@@ -114,6 +128,12 @@ impl Node {
 
     /// Starts a trace on the heavy pool. The stream's first answer is an error where nothing could be traced.
     pub fn stream(&self, request: TraceRequest) -> ByteStream {
+        self.stream_packed(request, None)
+    }
+
+    /// As [`Self::stream`]. What is baked comes from the trace cache, and with an envelope as one gzip member together with
+    /// it, where that can be had: [`ByteStream::packed_bytes`] says so.
+    pub fn stream_packed(&self, request: TraceRequest, envelope: Option<Envelope>) -> ByteStream {
         let cancel = Cancel::new();
         let on_cancel = cancel.clone();
         let (sender, stream) = stream::channel(move || on_cancel.cancel());
@@ -132,19 +152,36 @@ impl Node {
                 }
             }
         };
-        let slot = Arc::new(Mutex::new(Some(sender)));
+        let asked = home.baked().and_then(|baked| Some((baked.clone(), baked.ask(&request)?)));
+        let live = Live { home, request, cancel, sender, heavy: self.heavy.submitter() };
+        let Some((baked, ask)) = asked else {
+            live.start();
+            return stream;
+        };
+        let read = self.read.submitter();
+        if let Some(feed) = baked.hot(&ask, envelope.as_ref()) {
+            live.sender.feed(TraceOrigin::Baked, feed, read);
+            return stream;
+        }
+        let feeder = read.clone();
+        // In a slot, so that a refused job hands it back.
+        let slot = Arc::new(Mutex::new(Some(live)));
         let job_slot = slot.clone();
-        let submitted = self.heavy.submit(move || {
-            let sender = job_slot.lock().take();
-            if let Some(sender) = sender {
-                home.run_trace(request, cancel, sender);
+        let submitted = read.submit(move || {
+            let Some(mut live) = job_slot.lock().take() else { return };
+            match guarded(|| Ok(baked.stored(&ask, envelope.as_ref()))) {
+                Ok(Some(Ok(feed))) => live.sender.feed(TraceOrigin::Baked, feed, feeder),
+                Ok(Some(Err(error))) => {
+                    live.sender.set_origin(TraceOrigin::Baked);
+                    live.sender.finish(Err(error));
+                }
+                Ok(None) | Err(_) => live.start(),
             }
         });
-        if let Err(error) = submitted {
-            let sender = slot.lock().take();
-            if let Some(sender) = sender {
-                sender.finish(Err(error));
-            }
+        if submitted.is_err()
+            && let Some(live) = slot.lock().take()
+        {
+            live.start();
         }
         stream
     }
@@ -170,6 +207,9 @@ impl Node {
         let Some(home) = home else { return Ok(()) };
         self.stopping.store(true, Ordering::Release);
         streams.iter().for_each(Canceller::cancel);
+        if let Some(bakery) = &self.bakery {
+            bakery.stop();
+        }
         self.read.close();
         self.heavy.close();
         home.close()
@@ -198,6 +238,36 @@ impl Node {
 
     fn home(&self) -> Result<Arc<OpenHome>, NodeError> {
         self.home.read().clone().ok_or(NodeError::Closed)
+    }
+}
+
+/// A trace that is to be made from the block itself.
+struct Live {
+    home: Arc<OpenHome>,
+    request: TraceRequest,
+    cancel: Cancel,
+    sender: ByteSender,
+    heavy: Submitter,
+}
+
+impl Live {
+    /// Queues it; refused where the queue is full.
+    fn start(self) {
+        let Self { home, request, cancel, sender, heavy } = self;
+        let slot = Arc::new(Mutex::new(Some(sender)));
+        let job_slot = slot.clone();
+        let submitted = heavy.submit(move || {
+            let sender = job_slot.lock().take();
+            if let Some(sender) = sender {
+                home.run_trace(request, cancel, sender);
+            }
+        });
+        if let Err(error) = submitted {
+            let sender = slot.lock().take();
+            if let Some(sender) = sender {
+                sender.finish(Err(error));
+            }
+        }
     }
 }
 

@@ -196,7 +196,9 @@ mod tests {
     use hearth_tracers::TraceConfig;
 
     fn plan(text: &str) -> TracePlan {
-        TraceConfig::parse(text).and_then(|config| Ok(TracePlan::new(&config).expect("a plan"))).expect("reads")
+        TraceConfig::parse(text)
+            .and_then(|config| Ok(TracePlan::new(&config).expect("a plan")))
+            .expect("reads")
     }
 
     fn read(stream: &crate::ByteStream) -> Vec<u8> {
@@ -207,7 +209,7 @@ mod tests {
         all
     }
 
-    fn lead(traces: &SharedTraces, plan: &TracePlan) -> Leader<'_> {
+    fn lead<'a>(traces: &'a SharedTraces, plan: &'a TracePlan) -> Leader<'a> {
         match traces.join(B256::ZERO, plan) {
             Part::Leads(leader) => leader,
             Part::Follows(_) => panic!("nobody leads"),

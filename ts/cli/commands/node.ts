@@ -17,6 +17,21 @@ export const urlsOf = ({ httpUrl, wsUrl }: Server): string[] => [
   ...(wsUrl === undefined ? [] : [`${wsUrl} (WebSocket)`]),
 ]
 
+/** Time between two looks for what the core has to say, in milliseconds. */
+const NOTICES_EVERY_MS = 1000
+
+/** Writes what the core has to say to standard error, until the function that this gives is called. */
+function tellNotices(core: Core, terminal: Terminal): () => void {
+  const tell = (): void => {
+    for (const sentence of core.takeNotices()) terminal.err(`warning: ${sentence}\n`)
+  }
+  const timer = setInterval(tell, NOTICES_EVERY_MS)
+  return () => {
+    clearInterval(timer)
+    tell()
+  }
+}
+
 /** Serves a home until a signal asks to stop; resolves to the exit code. */
 export async function serve(
   mode: Mode,
@@ -29,6 +44,7 @@ export async function serve(
   const stopped = new Promise<void>((resolve) => onStop(() => resolve()))
   const report = (e: unknown): void => terminal.err(`error: ${e instanceof Error ? (e.stack ?? e.message) : String(e)}\n`)
   const core = await openNode(nodeConfig(home, mode, settings))
+  const noMoreNotices = tellNotices(core, terminal)
   try {
     const metrics = await startMetrics(core, settings, report)
     try {
@@ -43,6 +59,7 @@ export async function serve(
     }
   } finally {
     await core.close()
+    noMoreNotices()
   }
   return 0
 }

@@ -1,7 +1,7 @@
 // [evm], third part: traces, and the cache of traces that are made before anyone asks.
 import { boolean, integer, list, offAt, oneWord, or } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
-import { DAY, GIB, HOUR, MINUTE, SECOND, setting } from './shared.ts'
+import { DAY, GIB, HOUR, MIB, MINUTE, SECOND, setting } from './shared.ts'
 
 /** What a trace without a tracer is called in lists of tracers. */
 export const STRUCT_LOGGER = 'structLogger'
@@ -93,47 +93,57 @@ export const TRACES = {
   'evm.trace_bake_enabled': setting({
     kind: boolean,
     default: false,
-    inert: true,
-    doc: 'Whether traces of new blocks are made in the background and kept in data/trace_db of the home; for RPC nodes only.',
+    doc: 'Whether traces of new blocks are made in the background and kept in data/trace_db of the home; for RPC nodes only. Baking begins at the first block after it was enabled; hearth bake makes those of older ones.',
   }),
   'evm.trace_bake_workers': setting({
     kind: integer(1, 1024),
     default: 1,
     unit: 'threads',
-    inert: true,
-    doc: 'Threads that execute blocks again.',
+    doc: 'Threads that execute blocks again, at low priority.',
   }),
   'evm.trace_bake_queue_size': setting({
     kind: integer(1, 10_000_000),
     default: 4096,
     unit: 'blocks',
-    inert: true,
-    doc: 'Heights that may wait to be baked.',
+    doc: 'Heights that may wait to be baked. A commit never waits for it: a height that finds it full is baked later, when there is nothing else to do.',
   }),
   'evm.trace_bake_tracers': setting({
-    kind: oneOf(BAKED_TRACERS),
+    kind: list(`a list of at least one of ${BAKED_TRACERS.join(', ')}`, (word) => BAKED_TRACERS.some((name) => name === word), 1),
     default: ['callTracer'] as readonly string[],
-    inert: true,
-    doc: 'Tracers that are baked for each block.',
+    doc: 'Tracers that are baked for each block, all from one execution. One that is added later is baked for the heights of before too.',
   }),
   'evm.trace_bake_window_blocks': setting({
     kind: offAt(0, integer(0, Number.MAX_SAFE_INTEGER)),
     default: 0,
     unit: 'blocks',
-    inert: true,
-    doc: 'Newest blocks whose baked traces are kept; 0 keeps all.',
+    doc: 'Blocks below the head whose baked traces are kept and served; 0 keeps all.',
+  }),
+  'evm.trace_bake_timeout': setting({
+    kind: duration(1, HOUR),
+    default: MINUTE,
+    unit: 'ms',
+    doc: 'Longest time that baking one block may take. One that takes longer is not stored, and tried again later, up to five times.',
   }),
   'evm.trace_bake_use_snapshot': setting({
     kind: boolean,
     default: false,
-    inert: true,
-    doc: 'Whether baking reads state from snapshots in memory; changes speed only.',
+    doc: 'Whether what the newest blocks read and wrote stays in memory for baking; changes speed only.',
   }),
   'evm.trace_bake_snapshot_window': setting({
     kind: integer(1, 1_000_000),
     default: 64,
     unit: 'blocks',
-    inert: true,
-    doc: 'Newest snapshots that are kept for baking.',
+    doc: 'Newest blocks of which that is kept, as far as 256 MiB hold it.',
+  }),
+  'evm.trace_bake_canonical_configs': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether callTracer with withLog and prestateTracer with diffMode are baked beside the plain tracers of evm.trace_bake_tracers, and requests whose tracerConfig means what is baked are served from it.',
+  }),
+  'evm.trace_cache_hot_bytes': setting({
+    kind: offAt(0, bytes(0, 1024 * GIB)),
+    default: 128 * MIB,
+    unit: 'bytes',
+    doc: 'Bound of the baked answers that are kept inflated in memory; 0 keeps none.',
   }),
 } as const

@@ -168,16 +168,15 @@ impl Shared {
         let outcome = self.outcome(task.height);
         self.measure(&outcome, began);
         let stall = began + self.options.disk_full_pause;
-        let (told, was_stalled, lag) = {
+        let (told, was_stalled) = {
             let head = self.source.head();
             let mut planner = self.planner.lock();
             let was_stalled = planner.stalled_until.is_some();
             self.absorb(&mut planner, head);
             let told = planner.finish(task, outcome.clone(), Instant::now(), stall.max(Instant::now()));
-            let cursor = planner.progress.as_ref().map(Progress::cursor);
-            (told, was_stalled, cursor.map_or(0, |cursor| head.saturating_sub(cursor)))
+            self.measure_lag(&planner, head);
+            (told, was_stalled)
         };
-        self.metrics.lag.set_unsigned(lag);
         self.tell(task.height, told, &outcome, was_stalled);
     }
 
@@ -200,6 +199,11 @@ impl Shared {
                 Outcome::Failed(BakeFailure::Failed { reason: format!("a panic: {text}") })
             }
         }
+    }
+
+    fn measure_lag(&self, planner: &Planner, head: Height) {
+        let cursor = planner.progress.as_ref().map(Progress::cursor);
+        self.metrics.lag.set_unsigned(cursor.map_or(0, |cursor| head.saturating_sub(cursor)));
     }
 
     fn measure(&self, outcome: &Outcome, began: Instant) {
@@ -260,7 +264,11 @@ impl Shared {
                 missing.push(height);
             }
         }
-        self.planner.lock().scanned(scan, reached, &missing);
+        let head = self.source.head();
+        let mut planner = self.planner.lock();
+        planner.scanned(scan, reached, &missing);
+        self.measure_lag(&planner, head);
+        drop(planner);
         self.kept.lock().dirty = true;
         self.inbox.ring();
     }

@@ -161,8 +161,7 @@ impl DevChain {
         let spec = self.chain.spec();
         let state = self.chain.kv().at(header.number - 1)?;
         let env = BlockEnvironment::from_header(spec, header);
-        let mut executor =
-            BlockExecutor::new(spec, env, &state, self.chain.ledger().as_ref()).capturing();
+        let mut executor = BlockExecutor::new(spec, env, &state, self.chain.ledger().as_ref()).capturing();
         executor.begin().map_err(refused)?;
         for entry in entries {
             match executor.transact(&entry.transaction, entry.sender) {

@@ -47,6 +47,7 @@ impl LittableConfig {
             segment_keys: self.segment_keys,
             read_cache_bytes: self.read_cache_bytes,
             write_cache_bytes: self.write_cache_bytes,
+            capsules: true,
             capsule_window_blocks: self.capsule_window_blocks,
         }
     }

@@ -4,7 +4,7 @@ use hearth_chain::{Chain, ChainOptions, StateOptions, import::ImportJob};
 use hearth_flatkv::Fsync;
 use hearth_ledger::LedgerOptions;
 use hearth_node::{
-    DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits, Request, RpcLimits,
+    BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits, Request, RpcLimits,
     TraceRequest, TraceSource, WorkerConfig, Workers,
 };
 use serde_json::{Value, json};
@@ -49,6 +49,18 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
             parallel_block_traces: true,
             tx_fee_cap_wei: 1_000_000_000_000_000_000,
             allow_unprotected_txs: false,
+        },
+        bake: BakeConfig {
+            enabled: false,
+            workers: 1,
+            queue_size: 4096,
+            tracers: vec!["callTracer".to_owned()],
+            window_blocks: 0,
+            use_snapshot: false,
+            snapshot_window: 64,
+            timeout_ms: 60_000,
+            hot_bytes: 16 << 20,
+            canonical_configs: false,
         },
         pool: PoolLimits {
             max_transactions: 100,

@@ -1,0 +1,86 @@
+//! Baking a range of blocks of a home that no node has open.
+
+use super::{
+    desk::{RangeRequest, checked_range},
+    source::HomeSource,
+    store_error, worker_options,
+};
+use crate::{
+    NodeConfig, OpenHome,
+    jobs::{JobControl, JobError, JobProgress},
+};
+use hearth_bake::{BakeWorker, RangeProgress};
+use hearth_metrics::{BakeMetrics, Registry};
+use serde::Deserialize;
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
+
+/// Time between two looks at how far the work is.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What to bake on which home.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BakeJob {
+    /// The home and its settings. It is baked whether or not they enable that for a node.
+    node: NodeConfig,
+    /// First and last height.
+    range: RangeRequest,
+}
+
+impl BakeJob {
+    /// Bakes the range on this thread's time; blocks that are baked already are left.
+    ///
+    /// # Errors
+    /// [`JobError::Node`] where the home cannot be opened, [`JobError::Heights`], [`JobError::Cancelled`].
+    pub(crate) fn run(&self, control: &JobControl) -> Result<RangeProgress, JobError> {
+        let mut config = self.node.clone();
+        config.bake.enabled = true;
+        config.check()?;
+        let metrics = Registry::new();
+        let home = Arc::new(OpenHome::open(config, Arc::new(AtomicBool::new(false)), metrics.clone())?);
+        let done = self.bake(&home, &metrics, control);
+        let closed = home.close();
+        let done = done?;
+        closed?;
+        if done.stopped.is_some() {
+            control.check()?;
+        }
+        Ok(done)
+    }
+
+    fn bake(
+        &self,
+        home: &Arc<OpenHome>,
+        metrics: &Registry,
+        control: &JobControl,
+    ) -> Result<RangeProgress, JobError> {
+        let (from, to) = checked_range(home, &self.range).map_err(JobError::Heights)?;
+        let source = Arc::new(HomeSource::new(home.clone())?);
+        let options = worker_options(home.config(), true)?;
+        // What there is to tell of a range stands in its progress.
+        let worker = BakeWorker::start(source, options, BakeMetrics::new(metrics), drop).map_err(store_error)?;
+        let range = worker.bake_range(from, to);
+        let range = range.ok_or_else(|| JobError::Heights(format!("blocks {from} to {to} cannot be baked")))?;
+        loop {
+            let progress = range.wait(LOOK_EVERY);
+            control.report(job_progress(&progress));
+            if progress.finished {
+                worker.stop();
+                return Ok(progress);
+            }
+            if control.check().is_err() {
+                range.cancel();
+                // Ends what is being baked, and with it the range.
+                worker.stop();
+            }
+        }
+    }
+}
+
+fn job_progress(progress: &RangeProgress) -> JobProgress {
+    let RangeProgress { baked, gas, done, total, height, .. } = *progress;
+    JobProgress { blocks: baked, gas, done, total, height }
+}

@@ -1,0 +1,113 @@
+//! Traces that are made before anyone asks: the worker on an open home, what it is told of the chain, and how another
+//! process asks it for ranges of blocks.
+
+mod desk;
+mod job;
+mod notices;
+mod recent;
+mod source;
+
+pub use job::BakeJob;
+pub(crate) use notices::Notices;
+
+use crate::{NodeError, OpenHome};
+use alloy_primitives::B256;
+use desk::Desk;
+use recent::{MAX_RECENT_BYTES, RecentCapsules};
+use source::HomeSource;
+use hearth_bake::{BakeError, BakeOptions, BakeWorker, TraceDb, TraceDbOptions};
+use hearth_chain::ChainWatcher;
+use hearth_metrics::{BakeMetrics, Registry};
+use hearth_primitives::{Height, TraceCapsule};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Folder of the trace cache in a home.
+fn folder(home: &Path) -> PathBuf {
+    home.join("data").join("trace_db")
+}
+
+/// Opens the trace cache of a home.
+///
+/// # Errors
+/// [`NodeError::Store`].
+pub(crate) fn open_cache(config: &crate::NodeConfig, metrics: &Registry) -> Result<Arc<TraceDb>, NodeError> {
+    let options = TraceDbOptions { hot_bytes: config.bake.hot_bytes, ..TraceDbOptions::default() };
+    let db = TraceDb::open(&folder(&config.home).join("rows"), &options, metrics).map_err(store_error)?;
+    Ok(Arc::new(db))
+}
+
+fn store_error(error: BakeError) -> NodeError {
+    NodeError::Store { message: error.to_string() }
+}
+
+/// How the worker of a home works; one that bakes ranges alone keeps no progress.
+pub(crate) fn worker_options(config: &crate::NodeConfig, ranges_alone: bool) -> Result<BakeOptions, NodeError> {
+    let bake = &config.bake;
+    let progress_file = (!ranges_alone).then(|| folder(&config.home).join("worker.json"));
+    Ok(BakeOptions {
+        workers: bake.workers,
+        queue_size: bake.queue_size,
+        tracers: bake.baked_tracers()?,
+        window_blocks: if ranges_alone { 0 } else { bake.window_blocks },
+        progress_file,
+        ..BakeOptions::default()
+    })
+}
+
+/// Tells the worker how the chain changes.
+struct Hook {
+    worker: Arc<BakeWorker>,
+    recent: Arc<RecentCapsules>,
+}
+
+impl ChainWatcher for Hook {
+    fn committed(&self, height: Height, hash: B256, capsule: Option<&Arc<TraceCapsule>>) {
+        if let Some(capsule) = capsule {
+            self.recent.add(hash, capsule);
+        }
+        self.worker.committed(height);
+    }
+
+    fn unwound(&self, to: Height) {
+        self.worker.unwound(to);
+    }
+}
+
+/// The bake worker of a node that runs.
+pub(crate) struct Bakery {
+    worker: Arc<BakeWorker>,
+    /// The chain keeps it weakly.
+    _hook: Arc<dyn ChainWatcher>,
+    desk: Desk,
+}
+
+impl Bakery {
+    /// Starts baking what is committed from now on, and what was missed since the last start.
+    ///
+    /// # Errors
+    /// [`NodeError::Store`] where the home has no trace cache open, or a thread or a file cannot be made.
+    pub fn start(home: &Arc<OpenHome>, metrics: &Registry, notices: &Arc<Notices>) -> Result<Self, NodeError> {
+        let bake = &home.config().bake;
+        let blocks = if bake.use_snapshot { bake.snapshot_window } else { 0 };
+        let recent = Arc::new(RecentCapsules::new(blocks, MAX_RECENT_BYTES));
+        let source = Arc::new(HomeSource::new(home.clone())?.with_recent(recent.clone()));
+        let options = worker_options(home.config(), false)?;
+        let told = notices.clone();
+        let metrics = BakeMetrics::new(metrics);
+        let worker = BakeWorker::start(source, options, metrics, move |notice| told.add(notice.to_string()));
+        let worker = Arc::new(worker.map_err(store_error)?);
+        let hook: Arc<dyn ChainWatcher> = Arc::new(Hook { worker: worker.clone(), recent });
+        home.chain().watch(&hook);
+        let desk = Desk::open(&folder(&home.config().home), home.clone(), worker.clone())?;
+        Ok(Self { worker, _hook: hook, desk })
+    }
+
+    /// Ends running bakes within a second and makes durable what was baked.
+    pub fn stop(&self) {
+        self.desk.close();
+        self.worker.stop();
+    }
+}

@@ -1,0 +1,201 @@
+// The rules of the trace cache, each by its number in the specification.
+import fs from 'node:fs'
+import path from 'node:path'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { ALL_TRACERS, allBaked, BAKING, metric, metricsOf, requestsOf, Sender, startDev, TRACERS, trace, until } from './bake-node.ts'
+import { type RunningNode, rpc, tempHome } from './harness.ts'
+
+const homes: string[] = []
+const nodes: RunningNode[] = []
+
+function freshHome(): string {
+  const home = tempHome()
+  homes.push(home)
+  return home
+}
+
+async function start(home: string, ...settings: string[]): Promise<RunningNode> {
+  const node = await startDev(home, ...settings)
+  nodes.push(node)
+  return node
+}
+
+afterEach(async () => {
+  for (const node of nodes.splice(0)) expect(await node.stop()).toBe(0)
+})
+afterAll(() => {
+  for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
+})
+
+/** The same question, asked so that the cache may not answer: the tracer's options are named, with their defaults. */
+const live = (tracer: string): object => ({ tracer, tracerConfig: {} })
+
+describe('rule 1: each committed block is executed again with each tracer, and the results are stored', () => {
+  it('every trace of every new block is there, equal to the live one', async () => {
+    const node = await start(freshHome(), ...BAKING, ALL_TRACERS)
+    const hashes = await new Sender(node).scene()
+    await allBaked(node, hashes.length)
+    for (const hash of hashes) {
+      for (const [method, target] of await requestsOf(node.url, hash)) {
+        for (const tracer of TRACERS) {
+          const baked = await trace(node.url, method, [target, { tracer }])
+          const again = await trace(node.url, method, [target, live(tracer)])
+          expect([baked.from, again.from]).toEqual(['baked', 'capsule'])
+          expect(baked.text).toBe(again.text)
+        }
+      }
+    }
+    expect(await metric(node, 'bake_baked_blocks_total')).toBe(hashes.length)
+    expect(await metric(node, 'bake_block_latency_seconds_count')).toBe(hashes.length)
+    expect(await metric(node, 'bake_stored_bytes_total')).toBeGreaterThan(0)
+  })
+
+  it('a tracer that is added later is baked for the heights of before, by one start alone', async () => {
+    const home = freshHome()
+    const first = await start(home, ...BAKING)
+    const hashes = await new Sender(first).scene()
+    await allBaked(first, hashes.length)
+    expect(await first.stop()).toBe(0)
+    nodes.splice(0)
+    const second = await start(home, ...BAKING, ALL_TRACERS)
+    await allBaked(second, hashes.length)
+    for (const tracer of TRACERS) expect((await trace(second.url, 'debug_traceTransaction', [hashes[0], { tracer }])).from).toBe('baked')
+  })
+})
+
+describe('rule 2: the three methods are served on a hit, and live otherwise', () => {
+  it('blocks of before baking was enabled, and later ones', async () => {
+    const home = freshHome()
+    const before = await start(home, '--state-commit.flatkv.fsync=none')
+    const [old = ''] = await new Sender(before).scene()
+    expect(await before.stop()).toBe(0)
+    nodes.splice(0)
+    const node = await start(home, ...BAKING)
+    const [fresh] = await new Sender(node).transfers(1)
+    await allBaked(node, 1)
+    const config = { tracer: 'callTracer' }
+    for (const [method, target] of await requestsOf(node.url, fresh as `0x${string}`)) {
+      expect((await trace(node.url, method, [target, config])).from).toBe('baked')
+      expect((await trace(node.url, method, [target, config], 'gzip')).from).toBe('baked')
+    }
+    for (const [method, target] of await requestsOf(node.url, old as `0x${string}`)) {
+      const answer = await trace(node.url, method, [target, config])
+      expect([answer.from, answer.error]).toEqual(['capsule', undefined])
+    }
+    expect((await trace(node.url, 'debug_traceBlockByNumber', ['latest', config])).from).toBe('baked')
+    expect((await trace(node.url, 'debug_traceBlockByNumber', ['0x63', config])).error).toMatchObject({ code: -32000 })
+  })
+})
+
+describe('rule 3: eligible are three tracers without tracerConfig, while baking is enabled', () => {
+  it('any tracerConfig makes a request live, other members do not; a tracer that is not baked is live', async () => {
+    const home = freshHome()
+    const node = await start(home, ...BAKING)
+    const [, hash = '0x'] = await new Sender(node).scene()
+    await allBaked(node, 4)
+    const origins = async (config: unknown): Promise<(string | null)[]> => {
+      const answers = []
+      for (const [method, target] of await requestsOf(node.url, hash)) answers.push((await trace(node.url, method, [target, config])).from)
+      return answers
+    }
+    const all = (from: string): string[] => [from, from, from]
+    const tracer = 'callTracer'
+    expect(await origins({ tracer })).toEqual(all('baked'))
+    expect(await origins({ tracer, timeout: '30s', reexec: 7 })).toEqual(all('baked'))
+    for (const tracerConfig of [null, {}, { withLog: true }, { onlyTopCall: false }]) {
+      expect(await origins({ tracer, tracerConfig })).toEqual(all('capsule'))
+    }
+    expect(await origins({ tracer: 'prestateTracer' })).toEqual(all('capsule'))
+    expect(await node.stop()).toBe(0)
+    nodes.splice(0)
+    const without = await start(home)
+    expect((await trace(without.url, 'debug_traceTransaction', [hash, { tracer }])).from).toBe('capsule')
+  })
+})
+
+describe('rule 4: struct logs, JavaScript and other tracers are live', () => {
+  it('each of them', async () => {
+    const node = await start(freshHome(), ...BAKING, ALL_TRACERS)
+    const [, hash = '0x'] = await new Sender(node).scene()
+    await allBaked(node, 4)
+    for (const config of [undefined, {}, { tracer: '4byteTracer' }, { tracer: 'noopTracer' }, { tracer: 'opcodeTracer' }]) {
+      const answer = await trace(node.url, 'debug_traceTransaction', config === undefined ? [hash] : [hash, config])
+      expect([answer.from, answer.error]).toEqual(['capsule', undefined])
+    }
+    const script = '{step:function(){},fault:function(){},result:function(){return 1}}'
+    expect((await trace(node.url, 'debug_traceTransaction', [hash, { tracer: script }])).from).not.toBe('baked')
+  })
+})
+
+/** Code that calls the zero address until its gas is used up: fast to execute, slow to write down. */
+const CALLER = '0x5b5f5f5f5f5f5f5af1505f56' as const
+
+describe('rule 5: a full queue drops heights and never holds a commit up', () => {
+  it('dropped blocks are served live, and baked when the worker has time', async () => {
+    const node = await start(freshHome(), ...BAKING, '--evm.trace_bake_queue_size=1')
+    const sender = new Sender(node)
+    const slow = await sender.send(CALLER, undefined, 16_000_000n)
+    await sender.transfers(12)
+    const dropped = await metric(node, 'bake_dropped_blocks_total')
+    expect(dropped).toBeGreaterThan(0)
+    expect(node.log()).not.toContain('error')
+    const answer = await trace(node.url, 'debug_traceBlockByNumber', ['0xd', { tracer: 'callTracer' }])
+    expect(answer.error).toBeUndefined()
+    expect(answer.result).toHaveLength(1)
+    await allBaked(node, 13)
+    for (let height = 1; height <= 13; height++) {
+      const origin = (await trace(node.url, 'debug_traceBlockByNumber', [`0x${height.toString(16)}`, { tracer: 'callTracer' }])).from
+      expect([height, origin]).toEqual([height, 'baked'])
+    }
+    expect((await trace(node.url, 'debug_traceTransaction', [slow, { tracer: 'callTracer' }], 'gzip')).from).toBe('baked')
+    await until('a line in the log', async () => node.log().includes('the queue is full'))
+  })
+})
+
+describe('rule 6: with a window older blocks go', () => {
+  it('a height is served while it is not below the head minus the window', async () => {
+    const home = freshHome()
+    const before = await start(home, '--state-commit.flatkv.fsync=none')
+    await new Sender(before).transfers(6)
+    expect(await before.stop()).toBe(0)
+    nodes.splice(0)
+    const node = await start(home, ...BAKING, '--evm.trace_bake_window_blocks=4')
+    // Baking begins where the window does: blocks 3 to 6.
+    await allBaked(node, 4)
+    const origins = async (to: number): Promise<string[]> => {
+      const found = []
+      for (let height = 1; height <= to; height++) {
+        const { from } = await trace(node.url, 'debug_traceBlockByNumber', [`0x${height.toString(16)}`, { tracer: 'callTracer' }])
+        found.push(`${height} ${from}`)
+      }
+      return found.filter((line) => line.endsWith('baked'))
+    }
+    expect(await origins(6)).toEqual(['3 baked', '4 baked', '5 baked', '6 baked'])
+    await new Sender(node).transfers(3)
+    await allBaked(node, 7)
+    expect(await origins(9)).toEqual(['5 baked', '6 baked', '7 baked', '8 baked', '9 baked'])
+    // Without the window they would be served again, if they had been kept.
+    await until('pruning', async () => (await metricsOf(node)).get('litt_garbage_collection_latency_seconds_count{table="traces"}') !== 0)
+  })
+})
+
+describe('rule 7: the cache is flushed on a clean stop, and takes room on disk', () => {
+  it('after a restart everything is there and nothing is baked again', async () => {
+    const home = freshHome()
+    const first = await start(home, ...BAKING, ALL_TRACERS)
+    const hashes = await new Sender(first).scene()
+    await allBaked(first, hashes.length)
+    const began = Date.now()
+    expect(await first.stop()).toBe(0)
+    expect(Date.now() - began).toBeLessThan(5000)
+    nodes.splice(0)
+    const files = fs.readdirSync(path.join(home, 'data/trace_db'), { recursive: true, withFileTypes: true }).filter((e) => e.isFile())
+    expect(files.reduce((sum, e) => sum + fs.statSync(path.join(e.parentPath, e.name)).size, 0)).toBeGreaterThan(1000)
+    const second = await start(home, ...BAKING, ALL_TRACERS)
+    for (const hash of hashes) {
+      for (const tracer of TRACERS) expect((await trace(second.url, 'debug_traceTransaction', [hash, { tracer }])).from).toBe('baked')
+    }
+    expect(await metric(second, 'bake_baked_blocks_total')).toBe(0)
+    expect((await rpc(second.url, 'eth_blockNumber')).result).toBe('0x4')
+  })
+})

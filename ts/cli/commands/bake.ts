@@ -1,0 +1,70 @@
+// hearth bake: makes the traces of blocks that are there already, on a home that no node has, or by the node that has it.
+import type { BakeRange, BakeReport } from '../../core/bake.ts'
+import { CoreError } from '../../core/error.ts'
+import { startBakeJob } from '../../core/native.ts'
+import { type Parsed, UsageError } from '../args.ts'
+import { askNode } from '../bake-desk.ts'
+import type { Command, Terminal } from '../command.ts'
+import { HOME_FLAG, homeOf, settingsOf } from '../home.ts'
+import { nodeConfig } from '../node-config.ts'
+import { duration } from '../progress.ts'
+import { bytesText } from './db/text.ts'
+import { type Finished, finishJob, heightOf, STOPPED_EXIT, storage } from './job.ts'
+
+const isInUse = (e: unknown): e is CoreError => e instanceof CoreError && e.kind === 'home_in_use'
+
+function rangeOf(parsed: Parsed): BakeRange {
+  const height = (flag: string): number | undefined => {
+    const text = parsed.flags.get(flag)
+    return text === undefined ? undefined : heightOf(text, flag)
+  }
+  const [from, to] = [height('from'), height('to')]
+  if (from !== undefined && to !== undefined && from > to) throw new UsageError(`--from ${from} is above --to ${to}`)
+  return { from, to }
+}
+
+const blocks = (n: number): string => (n === 1 ? '1 block' : `${n} blocks`)
+
+function summary({ baked, known, failed, bytes, failures, stopped }: BakeReport, ms: number): string {
+  const already = known > 0 ? `, ${known} were baked already` : ''
+  const lines = [`baked ${blocks(baked)} (${bytesText(bytes)}) in ${duration(ms)}${already}`]
+  if (failed > 0) lines.push(`${blocks(failed)} could not be baked:`)
+  for (const { height, reason } of failures) lines.push(`  block ${height}: ${reason}`)
+  if (failed > failures.length) lines.push(`  and ${failed - failures.length} more`)
+  if (stopped !== null) lines.push(`stopped before the end: ${stopped}`)
+  return `${lines.join('\n')}\n`
+}
+
+/** Bakes by itself, or by the node that has the home; undefined where a signal stopped it. */
+async function work(parsed: Parsed, range: BakeRange, terminal: Terminal): Promise<Finished<BakeReport> | undefined> {
+  const home = homeOf(parsed)
+  const { settings } = settingsOf(parsed, home, terminal)
+  try {
+    return await finishJob(startBakeJob(storage(home, settings), { node: nodeConfig(home, 'start', settings), range }), terminal)
+  } catch (e) {
+    if (!isInUse(e)) throw e
+    terminal.err('a node has the home: it is asked to bake, under its own settings\n')
+    return await finishJob(askNode(home, range, e), terminal)
+  }
+}
+
+export const bake: Command = {
+  name: 'bake',
+  doc: 'Make the traces of blocks that are there already, under evm.trace_bake_tracers. Where a node has the home, it is asked to.',
+  flags: {
+    ...HOME_FLAG,
+    from: { value: 'HEIGHT', doc: 'First block. Default: the first one that there is.' },
+    to: { value: 'HEIGHT', doc: 'Last block. Default: the head.' },
+    json: { doc: 'Print the report as JSON.' },
+  },
+  async run(parsed, terminal) {
+    const done = await work(parsed, rangeOf(parsed), terminal)
+    if (done === undefined) {
+      terminal.err('stopped: the same command goes on from here\n')
+      return STOPPED_EXIT
+    }
+    const { result, ms } = done
+    terminal.out(parsed.flags.has('json') ? `${JSON.stringify(result)}\n` : summary(result, ms))
+    return result.failed > 0 || result.stopped !== null ? 1 : 0
+  },
+}
