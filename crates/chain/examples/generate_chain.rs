@@ -1,4 +1,4 @@
-//! Writes the chain that the benches run on: `generate_chain DIR BLOCKS LEAST MOST [ACCOUNTS]`, the transactions of a
+//! Writes the chain that the benches run on: `generate_chain DIR BLOCKS LEAST MOST [ACCOUNTS [equal]]`, the transactions of a
 //! block growing from `LEAST` in the first block to `MOST` in the last. With `ACCOUNTS` the genesis has so many, and they
 //! are those that receive ether and the token.
 //!
@@ -49,6 +49,12 @@ const ROUTER_CODE: &[u8] = &hex!(
     "00000000000000000000000000000000000bbbbb5afa50600060006000600073"
     "00000000000000000000000000000000000bbbbb5af45000"
 );
+const SPINNER: Address = address!("00000000000000000000000000000000000ddddd");
+/// Counts down from 343: 8,934 gas, with the transaction's own 29,934.
+const SPINNER_CODE: &[u8] = &hex!("6101575b600190038060035700");
+/// Gas limit of a call of it.
+const SPINNER_GAS: u64 = 31_000;
+
 /// Init code that leaves ten bytes of code.
 const INIT_CODE: &[u8] = &hex!("600a600c600039600a6000f360016000550000000000");
 
@@ -65,14 +71,16 @@ struct Pools {
     holders: u64,
     /// Whether the genesis has the receivers.
     in_genesis: bool,
+    /// Every transaction is the same call of about 30,000 gas.
+    equal: bool,
 }
 
 impl Pools {
     /// Those of a genesis with so many accounts; 0: it has none of them.
     fn of(accounts: u64) -> Self {
         match accounts {
-            0 => Self { receivers: RECEIVERS, holders: HOLDERS, in_genesis: false },
-            _ => Self { receivers: accounts, holders: accounts, in_genesis: true },
+            0 => Self { receivers: RECEIVERS, holders: HOLDERS, in_genesis: false, equal: false },
+            _ => Self { receivers: accounts, holders: accounts, in_genesis: true, equal: false },
         }
     }
 }
@@ -116,6 +124,10 @@ fn genesis(senders: &[Sender], pools: Pools) -> Result<String, Box<dyn Error>> {
         let code = Bytes::from_static(code).to_string();
         genesis["alloc"][address.to_string()] = serde_json::json!({ "balance": "0x0", "code": code });
     }
+    if pools.equal {
+        let code = Bytes::from_static(SPINNER_CODE).to_string();
+        genesis["alloc"][SPINNER.to_string()] = serde_json::json!({ "balance": "0x0", "code": code });
+    }
     for index in (0..pools.receivers).filter(|_| pools.in_genesis) {
         genesis["alloc"][account("receiver", index).to_string()] = serde_json::json!({ "balance": "0x1" });
     }
@@ -132,6 +144,7 @@ fn transfer(random: &mut Random, pools: Pools) -> Bytes {
 fn transaction(sender: &mut Sender, chain_id: u64, random: &mut Random, pools: Pools) -> TxEip1559 {
     let call = |to: Address, input: Bytes, gas_limit: u64| (TxKind::Call(to), U256::ZERO, input, gas_limit);
     let (to, value, input, gas_limit) = match random.below(20) {
+        _ if pools.equal => call(SPINNER, Bytes::new(), SPINNER_GAS),
         0..=7 => {
             let to = account("receiver", random.below(pools.receivers));
             (TxKind::Call(to), U256::from(1 + random.below(1_000_000)), Bytes::new(), 21_000)
@@ -270,9 +283,11 @@ fn generate(dir: &Path, blocks: u64, least: u64, most: u64, pools: Pools) -> Res
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [dir, blocks, least, most, accounts @ ..] = arguments.as_slice() else {
-        return Err("usage: generate_chain DIR BLOCKS LEAST MOST [ACCOUNTS]".into());
+    let [dir, blocks, least, most, more @ ..] = arguments.as_slice() else {
+        return Err("usage: generate_chain DIR BLOCKS LEAST MOST [ACCOUNTS [equal]]".into());
     };
-    let accounts = accounts.first().map_or(Ok(0), |accounts| accounts.parse())?;
-    generate(Path::new(dir), blocks.parse()?, least.parse()?, most.parse()?, Pools::of(accounts))
+    let accounts = more.first().map_or(Ok(0), |accounts| accounts.parse())?;
+    let equal = more.get(1).is_some_and(|word| word == "equal");
+    let pools = Pools { equal, ..Pools::of(accounts) };
+    generate(Path::new(dir), blocks.parse()?, least.parse()?, most.parse()?, pools)
 }

@@ -143,6 +143,11 @@ impl<'a> BlockExecutor<'a> {
         &self.writes
     }
 
+    /// Counts logs of transactions that are not executed here.
+    pub fn pass_logs(&mut self, count: u64) {
+        self.logs += count;
+    }
+
     /// Puts a step of a capsule on top of the state, which must be that capsule's: 0 what comes before the transactions,
     /// `i + 1` transaction `i`. Its gas is not counted, its logs are.
     ///

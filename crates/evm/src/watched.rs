@@ -147,9 +147,8 @@ fn read(
             return journal.database.capture_account(address);
         }
         Named::Created => loaded(&contract).map(|info| contract.create(info.nonce)),
-        Named::Created2 { offset, size, salt } => {
-            init_code(interpreter, offset, size, gas).map(|code| contract.create2(B256::from(salt), keccak256(code)))
-        }
+        Named::Created2 { offset, size, salt } => init_code(interpreter, offset, size, gas)
+            .map(|code| contract.create2(B256::from(salt), keccak256(code))),
     };
     created.map_or(Ok(()), |address| journal.database.account(address).map(drop))
 }

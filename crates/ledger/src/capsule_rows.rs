@@ -13,6 +13,11 @@ pub const MAX_CAPSULE_BYTES: usize = 256 << 20;
 const FORGET_EVERY: u64 = 64;
 
 impl Ledger {
+    /// Whether capsules are written.
+    pub fn keeps_capsules(&self) -> bool {
+        self.tables().keeps_capsules
+    }
+
     /// Appends the capsule of a block of any branch, before the commit that names the tables' ends. The same again is
     /// fine.
     ///

@@ -226,7 +226,11 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     fn word() -> impl Strategy<Value = U256> {
-        prop_oneof![Just(U256::ZERO), any::<u64>().prop_map(U256::from), any::<[u8; 32]>().prop_map(U256::from_be_bytes)]
+        prop_oneof![
+            Just(U256::ZERO),
+            any::<u64>().prop_map(U256::from),
+            any::<[u8; 32]>().prop_map(U256::from_be_bytes)
+        ]
     }
 
     fn value() -> impl Strategy<Value = Option<Account>> {
@@ -268,7 +272,9 @@ mod tests {
                     let at = index.index(accounts.len());
                     // Now and then the code stays, and a slot that was read is written.
                     let new = match (keep, new, accounts[at].start) {
-                        (Some(true), Some(new), Some(start)) => Some(Account { code_hash: start.code_hash, ..new }),
+                        (Some(true), Some(new), Some(start)) => {
+                            Some(Account { code_hash: start.code_hash, ..new })
+                        }
                         (_, new, _) => new,
                     };
                     if let Some((slot, _)) = accounts[at].slots.first().filter(|_| keep.is_some()) {
@@ -284,7 +290,7 @@ mod tests {
             let writes: Vec<_> = steps.into_iter().map(write_set).collect();
             let logs = vec![logs; writes.len() - 2];
             let block_hashes = hashes.into_iter().map(|(height, hash)| (height, hash.into())).collect();
-            TraceCapsule { accounts, block_hashes, writes, logs }
+            TraceCapsule { accounts, block_hashes, writes, logs, ..TraceCapsule::default() }
         })
     }
 

@@ -27,6 +27,8 @@ pub struct LedgerOptions {
     pub read_cache_bytes: usize,
     /// Bound of a table's cache of what was put last, in bytes; 0 for none.
     pub write_cache_bytes: usize,
+    /// Whether trace capsules are written.
+    pub capsules: bool,
     /// Newest blocks whose trace capsules are kept; 0: all.
     pub capsule_window_blocks: u64,
 }
@@ -46,6 +48,7 @@ impl Default for LedgerOptions {
             segment_keys: table.segment_keys,
             read_cache_bytes: table.read_cache_bytes,
             write_cache_bytes: table.write_cache_bytes,
+            capsules: true,
             capsule_window_blocks: 0,
         }
     }

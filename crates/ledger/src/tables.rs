@@ -20,6 +20,8 @@ pub struct LedgerTables {
     pub(crate) blocks: Arc<Table>,
     pub(crate) receipts: Arc<Table>,
     pub(crate) capsules: Arc<Table>,
+    /// Whether capsules are written.
+    pub(crate) keeps_capsules: bool,
     /// Newest blocks whose capsules are kept; 0: all.
     pub(crate) capsule_window: u64,
     /// Its threads seal and merge for the tables.
@@ -64,8 +66,8 @@ impl LedgerTables {
             })
         };
         let (blocks, receipts, capsules) = (table(BLOCKS)?, table(RECEIPTS)?, table(CAPSULES)?);
-        let capsule_window = options.capsule_window_blocks;
-        Ok(Self { blocks, receipts, capsules, capsule_window, _store: store })
+        let (keeps_capsules, capsule_window) = (options.capsules, options.capsule_window_blocks);
+        Ok(Self { blocks, receipts, capsules, keeps_capsules, capsule_window, _store: store })
     }
 
     /// Hands what was appended to the operating system: from then on it survives the death of the process.

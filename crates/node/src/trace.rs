@@ -2,8 +2,8 @@
 
 use crate::{
     ByteSender, NodeError, OpenHome, TraceRequest,
-    ops::{bad_blocks, profile, trace_call},
     capsules::Taken,
+    ops::{bad_blocks, profile, trace_call},
     shared_traces::{Out, Part},
     trace_source::{Source, TraceOrigin, replay_error},
     workers::guarded,
@@ -13,7 +13,8 @@ use alloy_rlp::Decodable as _;
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Block, Header, StateReader};
 use hearth_tracers::{
-    Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan, trace_block_in_parallel,
+    BlockReplay, Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan,
+    trace_block_in_parallel,
 };
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -162,9 +163,20 @@ impl OpenHome {
             out.set_origin(source.origin());
             let replay = || source.replay(self.chain().spec(), (block, hash), senders);
             let done = match index {
-                Some(index) => replay().and_then(|mut replay| {
-                    hearth_tracers::trace_transaction(&mut replay, index, plan, limits, &mut out).map(drop)
-                }),
+                Some(index) => {
+                    let before = source.before(index);
+                    let spec = self.chain().spec();
+                    let replay = match &before {
+                        Some(state) => {
+                            BlockReplay::before_transaction(spec, (block, hash), senders, index, state)
+                        }
+                        None => replay(),
+                    };
+                    replay.and_then(|mut replay| {
+                        hearth_tracers::trace_transaction(&mut replay, index, plan, limits, &mut out)
+                            .map(drop)
+                    })
+                }
                 None => {
                     let helpers = self.helpers(&source, block);
                     let count = block.body.transactions.len();

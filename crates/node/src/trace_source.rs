@@ -6,7 +6,8 @@ use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec};
 use hearth_flatkv::StateView;
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{
-    Account, Block, BlockHashes, CapsuleState, Header, Height, StateError, StateReader, TraceCapsule, Transaction,
+    Account, Block, BlockHashes, CapsuleState, Header, Height, StateError, StateReader, TraceCapsule,
+    Transaction,
 };
 use hearth_tracers::{BlockReplay, TraceError};
 use std::sync::{
@@ -41,7 +42,7 @@ impl TraceOrigin {
 pub(crate) struct Source<'a> {
     state: &'a dyn StateReader,
     hashes: &'a dyn BlockHashes,
-    capsule: Option<&'a TraceCapsule>,
+    capsule: Option<CapsuleState<'a>>,
 }
 
 impl<'a> Source<'a> {
@@ -74,11 +75,17 @@ impl<'a> Source<'a> {
         senders: Option<&'a [Address]>,
     ) -> Result<BlockReplay<'a>, TraceError> {
         match self.capsule {
-            Some(capsule) => {
+            Some(start) => {
+                let capsule = start.capsule();
                 BlockReplay::from_capsule(spec, (block, hash), senders, capsule, self.state, self.hashes)
             }
             None => BlockReplay::new(spec, block, senders, self.state, self.hashes),
         }
+    }
+
+    /// The state right before a transaction, where it is known without executing those before it.
+    pub fn before(&self, index: usize) -> Option<CapsuleState<'a>> {
+        self.capsule.map(|start| start.before_transaction(index))
     }
 
     /// Brings an executor of the block, that nothing was done with, before one of its transactions.
@@ -93,9 +100,11 @@ impl<'a> Source<'a> {
         should_stop: &dyn Fn() -> bool,
     ) -> Result<(), TraceError> {
         let failed = |error: &dyn std::fmt::Display| TraceError::Replay(error.to_string());
-        if let Some(capsule) = self.capsule {
+        if let Some(capsule) = self.capsule.map(|start| start.capsule()) {
             let mut steps = 0..=index;
-            return steps.try_for_each(|step| executor.apply_capsule(capsule, step)).map_err(|error| failed(&error));
+            return steps
+                .try_for_each(|step| executor.apply_capsule(capsule, step))
+                .map_err(|error| failed(&error));
         }
         executor.begin().map_err(|error| failed(&error))?;
         for (tx, sender) in transactions.take(index) {
@@ -241,7 +250,7 @@ impl OpenHome {
     ) -> Result<T, NodeError> {
         let (beneath, outside) = (Beneath::new(self, header), AtomicU64::new(0));
         let state = CapsuleState::new(capsule, &beneath, &beneath, &beneath, &outside);
-        let done = run(Source { state: &state, hashes: &state, capsule: Some(capsule) });
+        let done = run(Source { state: &state, hashes: &state, capsule: Some(state) });
         self.capsules().metrics.outside_reads.add(outside.load(Ordering::Relaxed));
         done
     }

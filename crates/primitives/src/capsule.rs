@@ -2,6 +2,8 @@
 
 use crate::{Account, BlockHashes, BlockOutput, Changeset, Height, StateError, StateReader};
 use alloy_primitives::{Address, B256, Bytes, U256};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a block looked at, with the values at its start, and what its steps wrote.
@@ -18,6 +20,19 @@ pub struct TraceCapsule {
     pub writes: Vec<Vec<CapsuleWrite>>,
     /// Number of logs of each transaction.
     pub logs: Vec<u64>,
+    /// Made when it is asked for.
+    #[doc(hidden)]
+    pub index: OnceLock<CapsuleIndex>,
+}
+
+/// Which steps wrote an account.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CapsuleIndex {
+    /// Where the places of each account begin, and where all end.
+    first: Vec<usize>,
+    /// Step and place within its write set, in the order of steps.
+    places: Vec<(u32, u32)>,
 }
 
 /// An account at the start of a block.
@@ -47,10 +62,10 @@ pub struct CapsuleWrite {
 }
 
 impl TraceCapsule {
-    /// The capsule of a block that was executed with all of its reads kept. `None` where the output does not hold
-    /// together: a write without a read, or write sets for another number of transactions.
+    /// The capsule of a block that was executed for it ([`crate::ReadSet::captured`]). `None` of another one, and where the
+    /// output does not hold together: a write without a read, or write sets for another number of transactions.
     pub fn of(output: &BlockOutput) -> Option<Self> {
-        if output.writes.len() != output.receipts.len() + 2 {
+        if !output.reads.captured || output.writes.len() != output.receipts.len() + 2 {
             return None;
         }
         let reads = &output.reads;
@@ -95,7 +110,7 @@ impl TraceCapsule {
         let mut block_hashes = reads.block_hashes.clone();
         block_hashes.sort_unstable();
         let logs = output.receipts.iter().map(|receipt| receipt.logs().len() as u64).collect();
-        Some(Self { accounts, block_hashes, writes, logs })
+        Some(Self { accounts, block_hashes, writes, logs, index: OnceLock::new() })
     }
 
     /// Number of transactions.
@@ -122,18 +137,52 @@ impl TraceCapsule {
             + self.writes.len() * size_of::<Vec<CapsuleWrite>>()
             + self.block_hashes.len() * size_of::<(Height, B256)>()
             + self.logs.len() * size_of::<u64>()
+            + (self.accounts.len() + self.writes.iter().map(Vec::len).sum::<usize>()) * size_of::<usize>()
     }
 
-    fn account(&self, address: &Address) -> Option<&CapsuleAccount> {
-        let at = self.accounts.binary_search_by_key(address, |account| account.address).ok()?;
-        Some(&self.accounts[at])
+    fn place(&self, address: &Address) -> Option<usize> {
+        self.accounts.binary_search_by_key(address, |account| account.address).ok()
+    }
+
+    fn index(&self) -> &CapsuleIndex {
+        self.index.get_or_init(|| {
+            let mut first = vec![0; self.accounts.len() + 1];
+            for write in self.writes.iter().flatten() {
+                first[write.account as usize + 1] += 1;
+            }
+            for account in 1..first.len() {
+                first[account] += first[account - 1];
+            }
+            let mut next = first.clone();
+            let mut places = vec![(0, 0); first.last().copied().unwrap_or(0)];
+            for (step, writes) in (0..).zip(&self.writes) {
+                for (place, write) in (0..).zip(writes) {
+                    let next = &mut next[write.account as usize];
+                    places[*next] = (step, place);
+                    *next += 1;
+                }
+            }
+            CapsuleIndex { first, places }
+        })
+    }
+
+    /// What the first steps did to an account, the last of them first.
+    fn writes_of(&self, account: usize, steps: usize) -> impl DoubleEndedIterator<Item = &CapsuleWrite> {
+        let index = self.index();
+        let all =
+            if steps == 0 { &[][..] } else { &index.places[index.first[account]..index.first[account + 1]] };
+        let end = all.partition_point(|(step, _)| (*step as usize) < steps);
+        all[..end].iter().rev().map(|(step, place)| &self.writes[*step as usize][*place as usize])
     }
 }
 
-/// The state at the start of a block as its capsule has it. What the capsule does not have is asked of the state
+/// The state at the start of a block, or before one of its transactions, as its capsule has it. What the capsule does not have is asked of the state
 /// beneath, and counted.
+#[derive(Clone, Copy)]
 pub struct CapsuleState<'a> {
     capsule: &'a TraceCapsule,
+    /// Steps that have been taken.
+    steps: usize,
     /// Code by its hash, whatever the height.
     codes: &'a dyn StateReader,
     beneath: &'a dyn StateReader,
@@ -151,7 +200,17 @@ impl<'a> CapsuleState<'a> {
         hashes: &'a dyn BlockHashes,
         outside: &'a AtomicU64,
     ) -> Self {
-        Self { capsule, codes, beneath, hashes, outside }
+        Self { capsule, steps: 0, codes, beneath, hashes, outside }
+    }
+
+    /// The state right before a transaction.
+    pub fn before_transaction(self, index: usize) -> Self {
+        Self { steps: index.saturating_add(1), ..self }
+    }
+
+    /// The capsule.
+    pub fn capsule(&self) -> &'a TraceCapsule {
+        self.capsule
     }
 
     fn count(&self) {
@@ -161,15 +220,25 @@ impl<'a> CapsuleState<'a> {
 
 impl StateReader for CapsuleState<'_> {
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
-        if let Some(account) = self.capsule.account(address) {
-            return Ok(account.start);
+        if let Some(at) = self.capsule.place(address) {
+            let written = self.capsule.writes_of(at, self.steps).next();
+            return Ok(written.map_or(self.capsule.accounts[at].start, |write| write.new));
         }
         self.count();
         self.beneath.account(address)
     }
 
     fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
-        if let Some(account) = self.capsule.account(address) {
+        if let Some(at) = self.capsule.place(address) {
+            for write in self.capsule.writes_of(at, self.steps) {
+                if let Ok(at) = write.slots.binary_search_by_key(slot, |(slot, _)| *slot) {
+                    return Ok(write.slots[at].1);
+                }
+                if write.wiped {
+                    return Ok(U256::ZERO);
+                }
+            }
+            let account = &self.capsule.accounts[at];
             if let Ok(at) = account.slots.binary_search_by_key(slot, |(slot, _)| *slot) {
                 return Ok(account.slots[at].1);
             }
@@ -186,13 +255,23 @@ impl StateReader for CapsuleState<'_> {
     }
 
     fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
-        if let Some(account) = self.capsule.account(address)
-            && (account.whole_storage || account.start.is_none())
-        {
-            return Ok(account.slots.iter().filter(|(_, value)| !value.is_zero()).copied().collect());
+        let known = self.capsule.place(address).map(|at| (at, &self.capsule.accounts[at]));
+        let mut slots: BTreeMap<U256, U256> = match known {
+            Some((_, account)) if account.whole_storage || account.start.is_none() => {
+                account.slots.iter().copied().collect()
+            }
+            _ => {
+                self.count();
+                self.beneath.storage_of(address)?.into_iter().collect()
+            }
+        };
+        for write in known.into_iter().flat_map(|(at, _)| self.capsule.writes_of(at, self.steps).rev()) {
+            if write.wiped {
+                slots.clear();
+            }
+            slots.extend(write.slots.iter().copied());
         }
-        self.count();
-        self.beneath.storage_of(address)
+        Ok(slots.into_iter().filter(|(_, value)| !value.is_zero()).collect())
     }
 }
 

@@ -93,6 +93,8 @@ pub struct ReadSet {
     pub slots: Vec<(Address, U256, U256)>,
     /// Accounts whose every slot that was not zero is among `slots`: their storage was asked for as a whole.
     pub whole_storage: Vec<Address>,
+    /// Whether everything was read that a native tracer would look at, execution or not: what a capsule needs.
+    pub captured: bool,
     /// Hashes of code that was loaded.
     pub codes: Vec<B256>,
     /// Block hashes asked for (`BLOCKHASH`).

@@ -42,7 +42,9 @@ pub enum StateError {
         limit: usize,
     },
     /// Something that the block's capsule does not have, and that no other state here has either.
-    #[error("the capsule of block {height} does not have {what}, and the state before that block is not available: {why}")]
+    #[error(
+        "the capsule of block {height} does not have {what}, and the state before that block is not available: {why}"
+    )]
     OutsideCapsule {
         /// Height of the block.
         height: Height,

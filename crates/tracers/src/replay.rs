@@ -9,7 +9,7 @@ use alloy_primitives::{Address, B256};
 use hearth_evm::{
     BlockEnvironment, BlockExecutor, ChainSpec, EvmContext, ExecuteError, TxStatus, recover_senders,
 };
-use hearth_primitives::{Block, BlockHashes, StateReader, TraceCapsule, Transaction};
+use hearth_primitives::{Block, BlockHashes, CapsuleState, StateReader, TraceCapsule, Transaction};
 use revm::Inspector;
 use std::borrow::Cow;
 
@@ -67,6 +67,28 @@ impl<'a> BlockReplay<'a> {
         let mut replay = Self::at_start(spec, block, senders, state, hashes)?.with_block_hash(hash);
         replay.executor.apply_capsule(capsule, 0).map_err(replay_error)?;
         replay.capsule = Some(capsule);
+        Ok(replay)
+    }
+
+    /// A replay that stands before one transaction of `block`, on the state right before it: nothing before it is applied.
+    ///
+    /// # Errors
+    /// As [`Self::from_capsule`].
+    pub fn before_transaction(
+        spec: &'a ChainSpec,
+        (block, hash): (&'a Block, B256),
+        senders: Option<&'a [Address]>,
+        index: usize,
+        state: &'a CapsuleState<'a>,
+    ) -> Result<Self, TraceError> {
+        let capsule = state.capsule();
+        if capsule.transactions() != block.body.transactions.len() {
+            return Err(replay_error("the capsule is that of another block"));
+        }
+        let mut replay = Self::at_start(spec, block, senders, state, state)?.with_block_hash(hash);
+        replay.executor.pass_logs(capsule.logs.iter().take(index).sum());
+        replay.capsule = Some(capsule);
+        replay.next = index;
         Ok(replay)
     }
 

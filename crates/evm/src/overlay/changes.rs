@@ -3,9 +3,7 @@
 use super::{BlockState, Slot};
 use crate::code_cache;
 use alloy_primitives::{B256, KECCAK256_EMPTY, U256};
-use hearth_primitives::{
-    Account, AccountChange, Changeset, ReadSet, SlotChange, StateError, TraceCapsule,
-};
+use hearth_primitives::{Account, AccountChange, Changeset, ReadSet, SlotChange, StateError, TraceCapsule};
 use revm::{bytecode::Bytecode, state::EvmState};
 
 impl BlockState<'_> {
@@ -162,7 +160,8 @@ impl BlockState<'_> {
 
     /// What was read from the store since the start of the block.
     pub fn into_reads(self) -> ReadSet {
-        let mut reads = ReadSet { codes: self.read_codes, ..ReadSet::default() };
+        let captured = self.captures();
+        let mut reads = ReadSet { codes: self.read_codes, captured, ..ReadSet::default() };
         reads.accounts.reserve(self.entries.len());
         for entry in self.entries {
             reads.accounts.push((entry.address, entry.start));

@@ -17,9 +17,7 @@
 //!   transactions before it in the block are not counted). They are JSON numbers.
 
 use super::{Answer, timed_state::TimedState};
-use crate::{
-    NodeError, OpenHome, json::JsonWriter, trace::check_traceable, trace_source::replay_error,
-};
+use crate::{NodeError, OpenHome, json::JsonWriter, trace::check_traceable, trace_source::replay_error};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, PrefixState};
 use hearth_primitives::{Account, Changeset, ReadSet, StateReader as _};

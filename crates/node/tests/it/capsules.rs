@@ -160,6 +160,7 @@ fn dev_home(blocks: u64, history: u64) -> (tempfile::TempDir, Arc<Node>, Vec<Str
     let home = tempfile::tempdir().expect("a folder");
     let mut config = config(home.path(), Mode::Dev);
     config.flatkv.state_history_blocks = history;
+    config.littable.segment_keys = 16;
     let node = Node::open(config).expect("opens");
     let sent = (0..blocks).map(|nonce| send(&node, sign(transfer(nonce), 0)).expect("accepted")).collect();
     (home, node, sent)
@@ -198,4 +199,54 @@ fn without_capsules_history_serves() {
     let refused = traced(&node, "traceTransaction", asked).expect_err("there is no capsule");
     assert!(refused.to_string().contains("block 3 "), "{refused}");
     assert!(refused.to_string().contains("no trace capsule"), "{refused}");
+}
+
+#[test]
+fn a_damaged_capsule_is_passed_and_made_again() {
+    let (home, node, sent) = dev_home(40, 0);
+    node.close().expect("closes");
+    drop(node);
+    let dir = home.path().join("data/ledger/capsules");
+    let mut segments: Vec<_> = std::fs::read_dir(&dir)
+        .expect("there")
+        .map(|entry| entry.expect("reads").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "seg"))
+        .collect();
+    segments.sort();
+    assert!(segments.len() > 2, "{segments:?}");
+    let mut bytes = std::fs::read(&segments[0]).expect("reads");
+    // Everything behind the header of the oldest segment.
+    bytes[64..1024].iter_mut().for_each(|byte| *byte ^= 0x55);
+    std::fs::write(&segments[0], bytes).expect("writes");
+    let node = open(home.path(), TraceSource::Auto);
+    let ask = |hash: &str| {
+        let asked = json!({ "hash": hash, "config": { "tracer": "callTracer" } });
+        traced(&node, "traceTransaction", asked).expect("traces")
+    };
+    let (want, from) = ask(&sent[0]);
+    assert_eq!(from, Some(TraceOrigin::History));
+    assert_eq!(counter(&node, "trace_capsule_unreadable"), 1);
+    let (have, from) = ask(&sent[0]);
+    assert_eq!((have, from), (want, Some(TraceOrigin::Capsule)), "it was made again");
+    assert_eq!(ask(&sent[39]).1, Some(TraceOrigin::Capsule), "the others are as they were");
+    assert_eq!(counter(&node, "trace_capsule_unreadable"), 1);
+}
+
+#[test]
+fn old_capsules_are_forgotten_as_the_setting_says() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut config = config(home.path(), Mode::Dev);
+    config.littable.capsule_window_blocks = 10;
+    config.rpc.trace_source = TraceSource::Auto;
+    let node = Node::open(config).expect("opens");
+    let sent: Vec<String> =
+        (0..70).map(|nonce| send(&node, sign(transfer(nonce), 0)).expect("accepted")).collect();
+    let from = |height: usize| {
+        let asked = json!({ "hash": sent[height - 1], "config": { "tracer": "callTracer" } });
+        traced(&node, "traceTransaction", asked).expect("traces").1
+    };
+    // Forgetting goes by whole steps of 64 blocks: at 64 what is below 55 went.
+    assert_eq!([1, 54].map(from), [Some(TraceOrigin::History); 2]);
+    assert_eq!([55, 64, 70].map(from), [Some(TraceOrigin::Capsule); 3]);
+    node.close().expect("closes");
 }

@@ -149,6 +149,16 @@ fn compare(
             let Ok(_) = one else { return Err(format!("{config}: transaction {index}: {one:?}")) };
             let result = element.split_once(",\"result\":").map(|(_, rest)| &rest[..rest.len() - 1]);
             differ(config, &format!("transaction {index}"), result.unwrap_or_default().as_bytes(), &have)?;
+            have.clear();
+            let before = start.before_transaction(index);
+            let replay = BlockReplay::before_transaction(spec, (block, hash), Some(&senders), index, &before);
+            trace_transaction(&mut replay.unwrap(), index, &plan, &limits, &mut have).unwrap();
+            differ(
+                config,
+                &format!("only transaction {index}"),
+                result.unwrap_or_default().as_bytes(),
+                &have,
+            )?;
         }
         let outside = outside.load(Ordering::Relaxed);
         if outside > 0 {
@@ -268,7 +278,9 @@ fn run_folder(name: &str, fewest: usize) {
     let failed = each_file(files, |path| {
         let cases = read_json(path);
         let cases = cases.as_object().unwrap().iter();
-        cases.filter_map(|(name, case)| run_case(case, &traced).err().map(|why| format!("{name}: {why}"))).collect()
+        cases
+            .filter_map(|(name, case)| run_case(case, &traced).err().map(|why| format!("{name}: {why}")))
+            .collect()
     });
     let traced = traced.into_inner();
     println!("{name}: {traced} transactions, {} failures", failed.len());
