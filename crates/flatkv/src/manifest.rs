@@ -19,8 +19,6 @@ const BLOCK_BYTES: usize = 32 << 10;
 const HEADER_BYTES: usize = 7;
 /// What RocksDB adds to a checksum that is stored beside the data that it covers.
 const MASK_DELTA: u32 = 0xa282_ead8;
-/// Zeros in a row that are taken for a sector that was never written, at least, in bytes.
-const MIN_UNWRITTEN_BYTES: usize = 8;
 /// Most bytes behind the last sound record that are cut off: a change of all families takes a few KiB.
 const MAX_TORN_BYTES: usize = 256 << 10;
 /// A larger MANIFEST is left as it is, in bytes. RocksDB begins a new one at 1 GiB.
@@ -61,13 +59,14 @@ fn sound(bytes: &[u8]) -> (usize, usize) {
     (end, at)
 }
 
-/// Whether some sector from `at` on was never written.
+/// Whether some sector from `at` on was never written, as far as the bytes tell: a part of few bytes may be zero by itself.
+/// Then too nothing wrong comes of cutting, for an opening compares the database with the WAL.
 fn was_not_written(bytes: &[u8], at: usize) -> bool {
     let first = (at + 1).next_multiple_of(SECTOR) - at;
     let (head, rest) = bytes[at..].split_at(first.min(bytes.len() - at));
     std::iter::once(head)
         .chain(rest.chunks(SECTOR))
-        .any(|part| part.len() >= MIN_UNWRITTEN_BYTES && part.iter().all(|byte| *byte == 0))
+        .any(|part| !part.is_empty() && part.iter().all(|byte| *byte == 0))
 }
 
 /// The MANIFEST that the database begins with.
