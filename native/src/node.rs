@@ -128,6 +128,15 @@ impl NativeStream {
         }
     }
 
+    /// Bytes that can be read now, where nothing comes after them; else -1.
+    #[napi(catch_unwind)]
+    pub fn rest(&self) -> i64 {
+        match self.source.as_ref() {
+            Source::Stream(stream) => stream.rest().map_or(-1, |bytes| bytes as i64),
+            Source::Refused(_) => -1,
+        }
+    }
+
     /// What the result is made from: `baked`, `capsule` or `history`; known once bytes wait.
     #[napi(catch_unwind)]
     pub fn origin(&self) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 // The port over the Rust core. The only file that names the native module; everything crosses as JSON text and bytes.
 import * as native from '../../native/index.js'
 import type { BakeReport, BakeWork } from './bake.ts'
-import { lend } from './chunks.ts'
+import { CHUNK_BYTES_MAX, lend } from './chunks.ts'
 import type { NodeConfig } from './config.ts'
 import type { DbTasks } from './db.ts'
 import { coreErrorFrom } from './error.ts'
@@ -34,8 +34,9 @@ class Stream implements ResultStream {
     this.start = start
   }
 
-  async next(): Promise<Uint8Array | null> {
-    if (this.cancelled && this.stream === undefined) return null
+  /** The stream once something of it waits, and how many bytes; undefined at its end. */
+  private async arrived(): Promise<[native.NativeStream, number] | undefined> {
+    if (this.cancelled && this.stream === undefined) return undefined
     this.stream ??= this.start(this.envelope)
     const stream = this.stream
     let waiting = stream.waiting()
@@ -44,7 +45,29 @@ class Stream implements ResultStream {
       if (typeof ready !== 'number') unwrap(ready)
       else waiting = ready === 0 ? OVER : ready
     }
-    if (waiting === OVER) return null
+    return waiting === OVER ? undefined : [stream, waiting]
+  }
+
+  async whole(head: string, tail: string): Promise<Uint8Array | undefined> {
+    const arrived = await this.arrived()
+    if (arrived === undefined) return undefined
+    const [stream] = arrived
+    const rest = stream.rest()
+    // An id may hold any character: three bytes a UTF-16 unit are always enough.
+    const around = (head.length + tail.length) * 3
+    if (rest === OVER || rest + around > CHUNK_BYTES_MAX || stream.packedBytes() !== OVER) return undefined
+    const bytes = lend(rest + around)
+    let at = bytes.write(head, 0, 'utf8')
+    // Nobody else reads, so all that was waiting is there.
+    at += stream.read(bytes.subarray(at, at + rest))
+    at += bytes.write(tail, at, 'utf8')
+    return bytes.subarray(0, at)
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    const arrived = await this.arrived()
+    if (arrived === undefined) return null
+    const [stream, waiting] = arrived
     const chunk = lend(waiting)
     // Nobody else reads, so all that was waiting is there.
     stream.read(chunk)
@@ -121,7 +144,7 @@ export const startDbTask = <Task extends keyof DbTasks>(
 ): RunningJob<DbTasks[Task]['report']> => runJob<DbTasks[Task]['report']>({ ...args, ...base, job: 'db', task })
 
 /** Starts baking blocks of a home that no node has. */
-export const startBakeJob = (base: JobBase, work: BakeWork): RunningJob<BakeReport> => runJob<BakeReport>({ ...base, job: 'bake', ...work })
+export const startBakeJob = (base: JobBase, work: BakeWork): RunningJob<BakeReport> => runJob<BakeReport>({ ...base, ...work, job: 'bake', node: JSON.stringify(work.node) })
 
 function runJob<Result>(job: object): RunningJob<Result> {
   const running = native.startJob(JSON.stringify(job))

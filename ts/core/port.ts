@@ -31,6 +31,8 @@ export interface Operations {
   getTransactionCount: { address: Hex; block: BlockRef | undefined }
   getBlockByNumber: { block: BlockNumber; full: boolean }
   getBlockByHash: { hash: Hex; full: boolean }
+  /** `{number, hash}` of a canonical block. */
+  getBlockId: { block: BlockNumber }
   getBlockTransactionCountByNumber: { block: BlockNumber }
   getBlockTransactionCountByHash: { hash: Hex }
   getBlockReceipts: { block: BlockRef }
@@ -132,6 +134,8 @@ export interface ResultStream {
   origin?(): TraceOrigin | undefined
   /** Asks, before the first `next`, that a result which lies there in gzip come as one gzip member together with its envelope. */
   pack?(envelope: PackEnvelope): void
+  /** Instead of the first `next`: all of it with something around it, where it is small and all of it has come; else undefined. */
+  whole?(head: string, tail: string): Promise<Uint8Array | undefined>
   /** Bytes of the whole gzip member where the stream is one, envelope included. To be asked once `next` has answered. */
   packedBytes?(): number | undefined
 }

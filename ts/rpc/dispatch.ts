@@ -6,6 +6,7 @@ import { type BadCall, type Call, errorAnswer, lateError, type Message, parseMes
 import { chainDisabled, invalidRequest, methodNotFound, RpcError, responseTooLarge, toRpcError } from './errors.ts'
 import { type Connection, NO_METER, type RequestMeter, Sample } from './meter.ts'
 import type { Context, Method, Result } from './method.ts'
+import type { Subscriber } from './subscription.ts'
 import { isMethod, methodTable, namespaceOf } from './table.ts'
 
 /** Limits of batches. */
@@ -38,6 +39,8 @@ export interface Client {
   readonly connection: Connection
   /** Answers of more bytes are wanted in gzip, where they lie there so; undefined where none is. */
   readonly gzipOver?: number | undefined
+  /** Where a single request may begin subscriptions; undefined where the transport has none. */
+  readonly subscriber?: Subscriber | undefined
   /** Told what the answer to a single request is made from, where the core says. */
   origin?: TraceOrigin | undefined
   /** Calls back when nobody waits any more; at once where that is so already. May also call back after the answer was sent. */
@@ -89,6 +92,12 @@ async function open(stream: ResultStream): Promise<Uint8Array | Opened> {
   const second = first === null || stream.isOver() ? null : await stream.next()
   if (first === null || second === null) return first ?? encoder.encode('null')
   return { ready: [first, second], stream }
+}
+
+/** The whole answer to a request, where all of it has come; else the start of its stream. */
+async function begin(stream: ResultStream, id: string): Promise<{ whole: Uint8Array } | { start: Uint8Array | Opened }> {
+  const whole = await stream.whole?.(resultHead(id), RESULT_TAIL)
+  return whole === undefined ? { start: await open(stream) } : { whole }
 }
 
 /**
@@ -183,20 +192,26 @@ export function makeDispatch(
     }
     if (isBad(call)) return refused(call.error)
     const { id } = call
+    const { subscriber } = client
     try {
-      const result = await lookUp(call.method).call(context, call.params)
+      const result = await lookUp(call.method).call(subscriber === undefined ? context : { ...context, subscriber }, call.params)
       if (isStream(result) && id !== undefined) {
         client.onGone(() => result.cancel())
         if (client.gzipOver !== undefined) result.pack?.({ head: resultHead(id), tail: RESULT_TAIL, overBytes: client.gzipOver })
-        const opened = await open(result).finally(() => {
+        const opened = await begin(result, id).finally(() => {
           client.origin = result.origin?.()
         })
+        if ('whole' in opened) {
+          sample.succeed()
+          return opened.whole
+        }
         const packed = result.packedBytes?.()
-        if (packed !== undefined) return packedAnswer(packed, opened, sample)
-        if (!(opened instanceof Uint8Array)) return toStream([], spliced(id, opened, sample, report), [sample], () => result.cancel())
+        if (packed !== undefined) return packedAnswer(packed, opened.start, sample)
+        const { start } = opened
+        if (!(start instanceof Uint8Array)) return toStream([], spliced(id, start, sample, report), [sample], () => result.cancel())
         sample.succeed()
-        const whole = splice(id, opened)
-        giveBack(opened)
+        const whole = splice(id, start)
+        giveBack(start)
         return whole
       }
       sample.succeed()

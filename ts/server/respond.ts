@@ -34,11 +34,12 @@ export async function sendBytes(
   response.setTimeout(writeMs, () => response.destroy())
   if (negotiate(accept, bytes.length > compression.thresholdBytes) === 'gzip') {
     const packed = await gzip(bytes, { level: compression.level })
+    giveBack(bytes)
     response.setHeader('content-encoding', 'gzip').setHeader('content-length', packed.length)
     response.end(packed)
   } else {
     response.setHeader('content-length', bytes.length)
-    response.end(bytes)
+    response.end(bytes, () => giveBack(bytes))
   }
 }
 

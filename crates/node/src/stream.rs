@@ -203,6 +203,12 @@ impl ByteStream {
         self.channel.state.lock().origin
     }
 
+    /// Bytes that can be read now, where nothing comes after them.
+    pub fn rest(&self) -> Option<usize> {
+        let state = self.channel.state.lock();
+        matches!(state.end, Some(Ok(()))).then(|| state.waiting())
+    }
+
     /// Bytes of the whole stream, where they are one gzip member with its envelope. To be asked once bytes wait.
     pub fn packed_bytes(&self) -> Option<u64> {
         self.channel.state.lock().packed_bytes

@@ -24,8 +24,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BakeJob {
-    /// The home and its settings. It is baked whether or not they enable that for a node.
-    node: NodeConfig,
+    /// The home and its settings, as JSON text of its own: a job's description is read by way of types that know no
+    /// integers of 128 bits. It is baked whether or not the settings enable that for a node.
+    node: String,
     /// First and last height.
     range: RangeRequest,
 }
@@ -36,7 +37,7 @@ impl BakeJob {
     /// # Errors
     /// [`JobError::Node`] where the home cannot be opened, [`JobError::Heights`], [`JobError::Cancelled`].
     pub(crate) fn run(&self, control: &JobControl) -> Result<RangeProgress, JobError> {
-        let mut config = self.node.clone();
+        let mut config = NodeConfig::from_json(&self.node)?;
         config.bake.enabled = true;
         config.check()?;
         let metrics = Registry::new();
@@ -61,9 +62,11 @@ impl BakeJob {
         let source = Arc::new(HomeSource::new(home.clone())?);
         let options = worker_options(home.config(), true)?;
         // What there is to tell of a range stands in its progress.
-        let worker = BakeWorker::start(source, options, BakeMetrics::new(metrics), drop).map_err(store_error)?;
+        let worker =
+            BakeWorker::start(source, options, BakeMetrics::new(metrics), drop).map_err(store_error)?;
         let range = worker.bake_range(from, to);
-        let range = range.ok_or_else(|| JobError::Heights(format!("blocks {from} to {to} cannot be baked")))?;
+        let range =
+            range.ok_or_else(|| JobError::Heights(format!("blocks {from} to {to} cannot be baked")))?;
         loop {
             let progress = range.wait(LOOK_EVERY);
             control.report(job_progress(&progress));
