@@ -144,7 +144,8 @@ export const startDbTask = <Task extends keyof DbTasks>(
 ): RunningJob<DbTasks[Task]['report']> => runJob<DbTasks[Task]['report']>({ ...args, ...base, job: 'db', task })
 
 /** Starts baking blocks of a home that no node has. */
-export const startBakeJob = (base: JobBase, work: BakeWork): RunningJob<BakeReport> => runJob<BakeReport>({ ...base, ...work, job: 'bake', node: JSON.stringify(work.node) })
+export const startBakeJob = (base: JobBase, work: BakeWork): RunningJob<BakeReport> =>
+  runJob<BakeReport>({ ...base, ...work, job: 'bake', node: JSON.stringify(work.node) })
 
 function runJob<Result>(job: object): RunningJob<Result> {
   const running = native.startJob(JSON.stringify(job))
