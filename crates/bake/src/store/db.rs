@@ -323,7 +323,10 @@ impl TraceDb {
     /// Counts an eligible request by how it was answered.
     pub fn count(&self, result: CacheResult) {
         self.metrics.count(result);
-        self.metrics.hot_bytes.set_unsigned(self.hot.bytes() as u64);
+        // Only what is read from the disk makes the cache grow.
+        if result == CacheResult::Stored {
+            self.metrics.hot_bytes.set_unsigned(self.hot.bytes() as u64);
+        }
     }
 }
 
