@@ -120,6 +120,21 @@ it('a baked answer up to 32 KiB that does not lie there in gzip goes out plain, 
   }
 })
 
+it('a small answer that has come whole is sent as one piece', async () => {
+  const stream: ResultStream = {
+    ...fakeStream([new Error('nobody reads pieces')]),
+    whole: async (head, tail) => Buffer.from(`${head}[1]${tail}`),
+    origin: () => 'baked',
+  }
+  const server = await serve(() => stream)
+  expect(await ask(server, request(7))).toEqual({
+    from: 'baked',
+    encoding: null,
+    length: String(answerOf('[1]').length),
+    body: answerOf('[1]'),
+  })
+})
+
 it('over WebSocket nothing is in gzip', async () => {
   const server = await serve(() => traceStream(LARGE, 'baked'))
   const socket = new WebSocket(server.wsUrl as string)

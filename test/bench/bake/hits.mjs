@@ -162,16 +162,22 @@ function bytesOf(dir) {
   return files.reduce((sum, entry) => sum + fs.statSync(path.join(entry.parentPath, entry.name)).size, 0)
 }
 
-/** Measures hits, and prints both tables. */
-export async function hitsTables() {
+/** Measures hits of these sizes, and prints both tables. */
+export async function hitsTables(sizes = SIZES) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-hits-'))
   const [rows, stored] = [[], []]
   try {
-    for (const one of SIZES) await size(one, dir, rows, stored)
+    for (const one of sizes) await size(one, dir, rows, stored)
   } finally {
     fs.rmSync(dir, { recursive: true, force: true })
   }
   table('bake', ['answer', 'row', 'answers/s', 'beside', 'part', 'target'], rows, 'Hits of the trace cache')
   const heading = ['answer', 'plain bytes', 'gzip answer', 'gzip -6', 'part', 'target', 'cache bytes a transaction', 'a million gas']
   table('bake', heading, stored, 'Bytes of the trace cache, a block of callTracer')
+}
+
+// By itself: all sizes, or those that are named.
+if (process.argv[1] === import.meta.filename) {
+  const names = process.argv.slice(2)
+  await hitsTables(SIZES.filter(({ name }) => names.length === 0 || names.includes(name)))
 }
