@@ -1,0 +1,112 @@
+// The metrics of the state store that no single block moves: snapshots by interval, catching up after a kill.
+import fs from 'node:fs'
+import { createWalletClient, http } from 'viem'
+import { mnemonicToAccount } from 'viem/accounts'
+import { hardhat } from 'viem/chains'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { moved, parseScrape, type Scrape, samplesOf } from '../unit/scrape.ts'
+import { type RunningNode, startNode, tempHome } from './harness.ts'
+
+/** Blocks between two snapshots. */
+const INTERVAL = 4
+
+/** How long a snapshot may take, in milliseconds. */
+const SNAPSHOT_MS_MAX = 20_000
+
+const DBS = ['account', 'code', 'storage', 'legacy', 'metadata']
+
+const home = tempHome()
+const SETTINGS = [
+  '--state-commit.flatkv.fsync=none',
+  `--state-commit.flatkv.snapshot_interval_blocks=${INTERVAL}`,
+  '--state-commit.flatkv.snapshot_keep=1',
+]
+const account = mnemonicToAccount('test test test test test test test test test test test junk')
+let node: RunningNode
+let nonce = 0
+
+const start = async (): Promise<void> => {
+  node = await startNode(['dev', '--home', home, ...SETTINGS])
+}
+beforeAll(start)
+afterAll(async () => {
+  expect(await node.stop()).toBe(0)
+  fs.rmSync(home, { recursive: true, force: true })
+})
+
+async function scrape(): Promise<Scrape> {
+  return parseScrape(await (await fetch(node.metrics as string)).text(), 'prometheus')
+}
+
+/** Series of the store that a piece of work moves; of latencies the number of samples. */
+async function movedBy(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = await scrape()
+  await work()
+  const changes = Object.entries(moved(before, await scrape()))
+  return Object.fromEntries(changes.filter(([sample]) => sample.startsWith('flatkv_') && !/_sum\b|_bucket\{/.test(sample)))
+}
+
+/** Without what each commit moves, which has a test of its own. */
+const besidesCommits = (changes: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(changes).filter(([sample]) => !/^flatkv_(apply|commit|batch_read|num_kv)/.test(sample)))
+
+/** Mines blocks of one payment each. */
+async function mine(blocks: number): Promise<void> {
+  const wallet = createWalletClient({ account, chain: hardhat, transport: http(node.url) })
+  const fees = { gas: 21_000n, maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n }
+  for (let n = 0; n < blocks; n++) await wallet.sendTransaction({ to: account.address, value: 1n, nonce: nonce++, ...fees })
+}
+
+/** Waits until the newest snapshot has a height, and its pass of pruning is over. */
+async function snapshotOf(height: number): Promise<void> {
+  for (const until = Date.now() + SNAPSHOT_MS_MAX; ; ) {
+    const samples = samplesOf(await scrape())
+    const passes = samples.get('flatkv_snapshot_prune_latency_count') ?? 0
+    if (samples.get('flatkv_current_snapshot_height') === height && passes >= height / INTERVAL) return
+    if (Date.now() > until) throw new Error(`no snapshot of height ${height}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+const flushes = Object.fromEntries(DBS.map((db) => [`flatkv_flush_latency_count{db="${db}",success="true"}`, 1]))
+
+describe('a snapshot', () => {
+  it('is one flush, one write and one pass of pruning, which deletes the one before', async () => {
+    const first = await movedBy(async () => {
+      await mine(INTERVAL)
+      await snapshotOf(INTERVAL)
+    })
+    const taken = {
+      ...flushes,
+      'flatkv_snapshot_write_latency_count{success="true"}': 1,
+      flatkv_snapshot_prune_latency_count: 1,
+      flatkv_current_snapshot_height: INTERVAL,
+      flatkv_current_version: INTERVAL,
+    }
+    expect(besidesCommits(first)).toEqual(taken)
+    const second = await movedBy(async () => {
+      await mine(INTERVAL)
+      await snapshotOf(2 * INTERVAL)
+    })
+    expect(besidesCommits(second)).toEqual({ ...taken, 'flatkv_snapshot_prune_attempts_total{success="true"}': 1 })
+  })
+})
+
+describe('after a kill', () => {
+  it('an opening replays what was not flushed, once, and an idle node moves nothing', async () => {
+    await mine(3)
+    expect(await node.stop('SIGKILL')).toBe('SIGKILL')
+    await start()
+    const samples = samplesOf(await scrape())
+    const of = (name: string): number | undefined => samples.get(`flatkv_${name}`)
+    // The last flush was the snapshot's: the three blocks behind it are replayed.
+    expect(of('catchup_replay_num_blocks_total')).toBe(3)
+    expect([of('catchup_latency_count{success="true"}'), of('catchup_latency_count{success="false"}')]).toEqual([1, 0])
+    expect(of('open_latency_count{read_only="false",success="true"}')).toBe(1)
+    expect(of('apply_changesets_latency_count{success="true"}')).toBe(3)
+    expect([of('commit_latency_count{success="true"}'), of('current_version')]).toEqual([0, 2 * INTERVAL + 3])
+    expect(of('current_snapshot_height')).toBe(2 * INTERVAL)
+    const idle = await movedBy(() => new Promise((resolve) => setTimeout(resolve, 500)))
+    expect(idle).toEqual({})
+  })
+})
