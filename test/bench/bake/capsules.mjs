@@ -1,5 +1,5 @@
 // Trace capsules: block traces on one processor and on all, beside geth; the first, middle and last transaction of a block; blocks far below
-// the head; and what writing capsules costs an import. `node test/bench/bake/capsules.mjs [blocks] [depth] [cost]` runs parts of it alone.
+// the head; and what writing capsules costs an import. `node test/bench/bake/capsules.mjs [mixed] [equal] [depth] [cost]` runs parts of it alone.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -202,10 +202,8 @@ async function costRows() {
 const HEADING = ['row', 'hearth', 'beside', 'what', 'ratio', 'answers']
 
 const PARTS = {
-  blocks: async () => [
-    ...(await blockRows('mixed transactions', await generatedChain(MIXED))),
-    ...(await blockRows('equal calls', await generatedChain(EQUAL))),
-  ],
+  mixed: async () => blockRows('mixed transactions', await generatedChain(MIXED)),
+  equal: async () => blockRows('equal calls', await generatedChain(EQUAL)),
   depth: depthRows,
   cost: costRows,
 }
