@@ -1,0 +1,294 @@
+//! Answers from the trace cache: the same bytes as live, plain and in gzip, and what is not served from there.
+
+use crate::{
+    dev_chain::{send, sign, transfer},
+    support::{config, fixtures},
+};
+use alloy_primitives::B256;
+use flate2::read::GzDecoder;
+use hearth_bake::{AnswerBuilder, BakedTracer, BlockKey, TraceDb, TraceDbOptions};
+use hearth_chain::{Chain, ChainOptions, StateOptions};
+use hearth_flatkv::Fsync;
+use hearth_metrics::Registry;
+use hearth_node::{
+    BakeConfig, Envelope, Mode, Node, NodeError, TraceOrigin, TraceRequest,
+    jobs::{Job, JobControl},
+};
+use hearth_tracers::{ElementSink, Sink};
+use serde_json::{Value, json};
+use std::{io::Read, path::Path, sync::Arc};
+
+/// Blocks from Frontier to Cancun: full ones, the DAO fork, an empty one.
+const BLOCKS: [&str; 6] = ["46147", "1920000", "4330482", "13287210", "19426587", "19910734"];
+
+const TRACERS: [&str; 3] = ["callTracer", "prestateTracer", "flatCallTracer"];
+
+const HEAD: &str = r#"{"jsonrpc":"2.0","id":1,"result":"#;
+
+/// An answer: its bytes, what it was made from, and whether it came in gzip.
+type Traced = Result<(Vec<u8>, Option<TraceOrigin>, bool), NodeError>;
+
+fn traced(node: &Arc<Node>, op: &str, args: &Value, over_bytes: Option<u64>) -> Traced {
+    let text = json!({ "op": op, "args": args }).to_string();
+    let envelope = |over_bytes| Envelope { head: HEAD.into(), tail: b"}".to_vec(), over_bytes };
+    let stream = node.stream_packed(TraceRequest::from_json(text.as_bytes())?, over_bytes.map(envelope));
+    let mut bytes = Vec::new();
+    while let Some(chunk) = stream.next()? {
+        bytes.extend(chunk);
+    }
+    let Some(told) = stream.packed_bytes() else { return Ok((bytes, stream.origin(), false)) };
+    assert_eq!(bytes.len() as u64, told);
+    let mut raw = Vec::new();
+    GzDecoder::new(&bytes[..]).read_to_end(&mut raw).expect("one gzip member");
+    let inner = raw.strip_prefix(HEAD.as_bytes()).and_then(|rest| rest.strip_suffix(b"}"));
+    Ok((inner.expect("the envelope is around it").to_vec(), stream.origin(), true))
+}
+
+/// The settings under which blocks are baked.
+fn baking(change: impl FnOnce(&mut BakeConfig)) -> impl FnOnce(&mut BakeConfig) {
+    move |bake| {
+        bake.enabled = true;
+        bake.tracers = TRACERS.map(str::to_owned).to_vec();
+        change(bake);
+    }
+}
+
+fn open(home: &Path, change: impl FnOnce(&mut BakeConfig)) -> Arc<Node> {
+    let mut config = config(home, Mode::Start);
+    baking(change)(&mut config.bake);
+    Node::open(config).expect("opens")
+}
+
+/// Bakes the blocks of a home, as `hearth bake` does.
+fn bake(home: &Path, change: impl FnOnce(&mut BakeConfig)) {
+    let mut node = config(home, Mode::Start);
+    baking(change)(&mut node.bake);
+    let job = json!({
+        "job": "bake", "home": home, "fsync": "none", "flatkv": node.flatkv, "littable": node.littable,
+        "node": serde_json::to_string(&node).expect("JSON"), "range": {},
+    });
+    Job::from_json(&job.to_string()).expect("a job").run(&JobControl::default()).expect("bakes");
+}
+
+fn import(case: &Path) -> tempfile::TempDir {
+    let home = tempfile::tempdir().expect("a folder");
+    let state = StateOptions { memory_budget_bytes: 64 << 20, ..StateOptions::default() };
+    let options = ChainOptions { fsync: Fsync::None, state, ..ChainOptions::default() };
+    let (chain, _) = Chain::import_case(home.path(), case, None, &options).expect("verifies");
+    chain.close().expect("closes");
+    home
+}
+
+#[test]
+fn baked_answers_are_the_live_ones_byte_by_byte() {
+    let Some(cases) = fixtures("mainnet-blocks") else { return };
+    let (mut empty, mut packed) = (0, 0);
+    for name in BLOCKS {
+        let home = import(&cases.join(format!("{name}.json.gz")));
+        bake(home.path(), |_| {});
+        let node = open(home.path(), |_| {});
+        for tracer in TRACERS {
+            let (config, live) = (json!({ "tracer": tracer }), json!({ "tracer": tracer, "tracerConfig": {} }));
+            let args = |config: &Value| json!({ "block": "latest", "config": config });
+            let (want, from, _) = traced(&node, "traceBlockByNumber", &args(&live), Some(0)).expect("live");
+            assert_ne!(from, Some(TraceOrigin::Baked), "{name} {tracer}: an empty tracerConfig is one");
+            for over in [None, Some(0), None] {
+                let (have, from, gzip) =
+                    traced(&node, "traceBlockByNumber", &args(&config), over).expect("baked");
+                assert_eq!((from, gzip), (Some(TraceOrigin::Baked), over.is_some()), "{name} {tracer}");
+                assert!(have == want, "{name} {tracer}: the block's answer differs, {over:?}");
+            }
+            let elements: Vec<Value> = serde_json::from_slice(&want).expect("JSON");
+            empty += usize::from(elements.is_empty() && want == b"[]");
+            for element in &elements {
+                let args = |config: &Value| json!({ "hash": element["txHash"], "config": config });
+                let (want, ..) = traced(&node, "traceTransaction", &args(&live), None).expect("live");
+                for over in [None, Some(0)] {
+                    let (have, from, gzip) =
+                        traced(&node, "traceTransaction", &args(&config), over).expect("baked");
+                    assert_eq!(from, Some(TraceOrigin::Baked), "{name} {tracer}");
+                    assert!(have == want, "{name} {tracer} {}: differs, {over:?}", element["txHash"]);
+                    assert_eq!(gzip, over.is_some() && want.len() >= hearth_bake::OWN_PIECE_BYTES);
+                    packed += usize::from(gzip);
+                }
+            }
+        }
+        node.close().expect("closes");
+    }
+    assert_eq!(empty, TRACERS.len(), "one of the blocks is empty");
+    assert!(packed > 0, "some results are large");
+}
+
+/// A dev chain of some blocks of one transaction, closed: its transactions.
+fn dev_home(blocks: u64) -> (tempfile::TempDir, Vec<String>) {
+    let home = tempfile::tempdir().expect("a folder");
+    let node = Node::open(config(home.path(), Mode::Dev)).expect("opens");
+    let sent = (0..blocks).map(|nonce| send(&node, sign(transfer(nonce), 0)).expect("accepted")).collect();
+    node.close().expect("closes");
+    (home, sent)
+}
+
+fn asked(hash: &str) -> Value {
+    json!({ "hash": hash, "config": { "tracer": "callTracer" } })
+}
+
+/// How often the cache answered so.
+fn requests(node: &Node, result: &str) -> u64 {
+    let all: Value = serde_json::from_str(&node.metrics_snapshot()).expect("JSON");
+    let family = all.as_array().expect("a list").iter().find(|family| family["name"] == "trace_cache_requests");
+    let series = family.expect("it is declared")["series"].as_array().expect("a list").clone();
+    let found = series.iter().find(|one| one["labels"].to_string().contains(&format!("\"{result}\"")));
+    found.expect("it is there from the start")["value"].as_u64().expect("a count")
+}
+
+#[test]
+fn a_stored_error_is_the_transactions_error_and_stands_in_the_blocks_answer() {
+    let (home, sent) = dev_home(1);
+    let node = open(home.path(), |_| {});
+    let hash = node.chain().expect("open").head().hash;
+    let chain_id = node.chain().expect("open").spec().chain_id();
+    node.close().expect("closes");
+    drop(node);
+    {
+        let dir = home.path().join("data/trace_db/rows");
+        let db = TraceDb::open(&dir, &TraceDbOptions::default(), &Registry::new()).expect("opens");
+        let mut builder = AnswerBuilder::new(1);
+        builder.begin(&sent[0].parse::<B256>().expect("a hash"));
+        builder.fail("tracing failed: <gas> & \"more\"");
+        builder.end();
+        let key = BlockKey { chain_id, number: 1, hash };
+        db.put(&key, BakedTracer::Call, &builder.finish().expect("small")).expect("puts");
+    }
+    let node = open(home.path(), |_| {});
+    let error = traced(&node, "traceTransaction", &asked(&sent[0]), Some(0)).expect_err("it is an error");
+    assert_eq!((error.kind(), error.to_string().as_str()), ("trace", "tracing failed: <gas> & \"more\""));
+    let args = json!({ "hash": hash, "config": { "tracer": "callTracer" } });
+    let (whole, from, _) = traced(&node, "traceBlockByHash", &args, None).expect("the rest is finished");
+    let text = r#"tracing failed: \u003cgas\u003e \u0026 \"more\""#;
+    let want = format!(r#"[{{"txHash":"{}","error":"{text}"}}]"#, sent[0]);
+    assert_eq!((String::from_utf8(whole).expect("text"), from), (want, Some(TraceOrigin::Baked)));
+}
+
+#[test]
+fn hits_come_from_memory_the_second_time_and_misses_are_live() {
+    let (home, sent) = dev_home(3);
+    bake(home.path(), |bake| bake.tracers = vec!["callTracer".to_owned()]);
+    let node = open(home.path(), |_| {});
+    let origin = |args: &Value| traced(&node, "traceTransaction", args, None).expect("traces").1;
+    for _ in 0..3 {
+        assert_eq!(origin(&asked(&sent[1])), Some(TraceOrigin::Baked));
+    }
+    assert_eq!(["hot", "stored", "miss", "damaged"].map(|result| requests(&node, result)), [2, 1, 0, 0]);
+    // It was not baked under this one.
+    let other = json!({ "hash": sent[1], "config": { "tracer": "prestateTracer" } });
+    assert_ne!(origin(&other), Some(TraceOrigin::Baked));
+    assert_eq!(requests(&node, "miss"), 1);
+    let unknown = traced(&node, "traceTransaction", &asked(&B256::repeat_byte(7).to_string()), None);
+    assert!(matches!(unknown, Err(NodeError::TransactionNotFound)));
+}
+
+#[test]
+fn a_damaged_row_is_served_live_and_counted() {
+    let (home, sent) = dev_home(2);
+    bake(home.path(), |bake| bake.tracers = vec!["callTracer".to_owned()]);
+    let dir = home.path().join("data/trace_db/rows/traces");
+    let files = std::fs::read_dir(&dir).expect("there").map(|file| file.expect("reads").path());
+    let segment = files.max_by_key(|file| file.metadata().expect("there").len()).expect("there");
+    let node = Node::open(config(home.path(), Mode::Start)).expect("opens");
+    let hash = node.chain().expect("open").ledger().canonical_hash(1).expect("reads").expect("there");
+    node.close().expect("closes");
+    drop(node);
+    let mut bytes = std::fs::read(&segment).expect("reads");
+    // The row's key ends with the block's hash; the value comes soon after it.
+    let at = bytes.windows(32).position(|window| window == hash.as_slice()).expect("the row is there");
+    bytes[at + 32 + 100] ^= 1;
+    std::fs::write(&segment, bytes).expect("writes");
+    let node = open(home.path(), |_| {});
+    let live = json!({ "hash": sent[0], "config": { "tracer": "callTracer", "tracerConfig": null } });
+    let (want, ..) = traced(&node, "traceTransaction", &live, None).expect("live");
+    let (have, from, _) = traced(&node, "traceTransaction", &asked(&sent[0]), None).expect("live");
+    assert!(from != Some(TraceOrigin::Baked) && have == want);
+    assert_eq!(requests(&node, "damaged"), 1);
+    let (_, from, _) = traced(&node, "traceTransaction", &asked(&sent[1]), None).expect("baked");
+    assert_eq!(from, Some(TraceOrigin::Baked), "the other rows serve");
+}
+
+#[test]
+fn the_window_is_served_and_nothing_below() {
+    let (home, sent) = dev_home(6);
+    bake(home.path(), |_| {});
+    let node = open(home.path(), |bake| bake.window_blocks = 2);
+    let from = |hash: &String| traced(&node, "traceTransaction", &asked(hash), None).expect("traces").1;
+    // Block 6 is the latest: 4 is the lowest that is within 2 of it.
+    let baked: Vec<bool> = sent.iter().map(|hash| from(hash) == Some(TraceOrigin::Baked)).collect();
+    assert_eq!(baked, [false, false, false, true, true, true]);
+}
+
+#[test]
+fn options_are_served_where_the_setting_has_them_baked() {
+    let (home, sent) = dev_home(1);
+    bake(home.path(), |bake| bake.canonical_configs = true);
+    let args = |config: Value| json!({ "hash": sent[0], "config": config });
+    let configs = [
+        json!({ "tracer": "callTracer", "tracerConfig": { "withLog": true } }),
+        json!({ "tracer": "callTracer", "tracerConfig": { "onlyTopCall": false } }),
+        json!({ "tracer": "prestateTracer", "tracerConfig": { "diffMode": true } }),
+    ];
+    let mut live = Vec::new();
+    for enabled in [false, true] {
+        let node = open(home.path(), |bake| bake.canonical_configs = enabled);
+        for (index, config) in configs.iter().enumerate() {
+            let (bytes, from, _) =
+                traced(&node, "traceTransaction", &args(config.clone()), None).expect("traces");
+            assert_eq!(from == Some(TraceOrigin::Baked), enabled, "{config}");
+            if enabled {
+                assert!(bytes == live[index], "{config}");
+            } else {
+                live.push(bytes);
+            }
+        }
+        let top = json!({ "tracer": "callTracer", "tracerConfig": { "onlyTopCall": true } });
+        let (_, from, _) = traced(&node, "traceTransaction", &args(top), None).expect("traces");
+        assert_ne!(from, Some(TraceOrigin::Baked));
+        node.close().expect("closes");
+    }
+}
+
+#[test]
+fn large_answers_are_read_as_they_are_asked_for() {
+    let home = tempfile::tempdir().expect("a folder");
+    let node = Node::open(config(home.path(), Mode::Dev)).expect("opens");
+    let sent = send(&node, sign(transfer(0), 0)).expect("accepted");
+    let (hash, chain_id) = {
+        let chain = node.chain().expect("open");
+        (chain.head().hash, chain.spec().chain_id())
+    };
+    node.close().expect("closes");
+    drop(node);
+    // Far over what a stream holds: 12 MB, one result.
+    let result: Vec<u8> = (0..1_500_000_u64).flat_map(|n| format!("{:08x}", n.wrapping_mul(0x9e37)).into_bytes()).collect();
+    let result = [&b"\""[..], &result, b"\""].concat();
+    {
+        let dir = home.path().join("data/trace_db/rows");
+        let db = TraceDb::open(&dir, &TraceDbOptions::default(), &Registry::new()).expect("opens");
+        let mut builder = AnswerBuilder::new(1);
+        builder.begin(&sent.parse::<B256>().expect("a hash"));
+        result.chunks(64 << 10).for_each(|chunk| builder.write(chunk).expect("there is room"));
+        builder.end();
+        let answer = builder.finish().expect("small enough");
+        db.put(&BlockKey { chain_id, number: 1, hash }, BakedTracer::Call, &answer).expect("puts");
+    }
+    for hot_bytes in [0, 64 << 20] {
+        let node = open(home.path(), |bake| bake.hot_bytes = hot_bytes);
+        for over in [None, Some(1000), None, Some(u64::MAX)] {
+            let (have, from, gzip) = traced(&node, "traceTransaction", &asked(&sent), over).expect("reads");
+            assert!(have == result, "{over:?}");
+            assert_eq!((from, gzip), (Some(TraceOrigin::Baked), over == Some(1000)));
+        }
+        // A reader that goes leaves nothing behind that keeps the home.
+        let text = json!({ "op": "traceTransaction", "args": asked(&sent) }).to_string();
+        let stream = node.stream(TraceRequest::from_json(text.as_bytes()).expect("reads"));
+        assert!(stream.next().expect("begins").is_some());
+        node.close().expect("closes");
+    }
+}
