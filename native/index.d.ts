@@ -86,8 +86,13 @@ export declare class NativeNode {
   request(json: string): Promise<Buffer>
   /** The values of all native instruments: `[{"name":…,"series":[…]}]`. */
   metricsSnapshot(): string
-  /** Starts work whose result may be large. */
-  stream(json: string): NativeStream
+  /** Takes what an operator should read in the log since the last call, as a JSON array of sentences. */
+  takeNotices(): string
+  /**
+   * Starts work whose result may be large. With an envelope, a result that lies there in gzip comes as one member with
+   * it.
+   */
+  stream(json: string, envelope?: NativeEnvelope | undefined | null): NativeStream
   /** Lets running requests finish, flushes and closes the stores, on a thread of its own. */
   close(): Promise<Buffer>
 }
@@ -96,6 +101,12 @@ export declare class NativeNode {
 export declare class NativeStream {
   /** Bytes that can be read now: 0 where [`ready`](Self::ready) has to be asked, -1 once all was read. */
   waiting(): number
+  /** Bytes that can be read now, where nothing comes after them; else -1. */
+  rest(): number
+  /** What the result is made from: `baked`, `capsule` or `history`; known once bytes wait. */
+  origin(): string | null
+  /** Bytes of the whole stream, where it is one gzip member with its envelope; else -1. Known once bytes wait. */
+  packedBytes(): number
   /** Reads what waits, as much as the buffer holds; the number of bytes. */
   read(into: Buffer): number
   /**
@@ -112,6 +123,16 @@ export declare function devAccounts(): string
 
 /** The table of native instruments: `[{"name":…,"kind":…,"unit":…,"help":…,"labels":[…],"buckets":[…]}]`. */
 export declare function metricsCatalog(): string
+
+/** What stands around a result that is to come in gzip. */
+export interface NativeEnvelope {
+  /** Text before the result. */
+  head: string
+  /** Text behind it. */
+  tail: string
+  /** Results of more bytes, envelope included, are wanted in gzip. */
+  overBytes: number
+}
 
 /** A value with its keys. */
 export interface NativeLittGroup {

@@ -1,5 +1,6 @@
 // `npm run bench -- NAME… [--write]`: measures in pairs within one run, ours and theirs, and prints losing rows too.
 // `--write` puts the tables into docs/benchmarks.md.
+import { bakeBench } from './bake.mjs'
 import { flatkvBench, littableBench } from './cargo.mjs'
 import { homeBench } from './home.mjs'
 import { importBench } from './import.mjs'
@@ -10,6 +11,7 @@ import { traceBench } from './trace.mjs'
 
 /** Benches by name. */
 const BENCHES = {
+  bake: bakeBench,
   flatkv: async () => {
     await flatkvBench()
     await homeBench()

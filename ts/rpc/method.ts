@@ -2,6 +2,7 @@
 import type { Core, ResultStream } from '../core/port.ts'
 import { BadValue, type Codec, type OverrideLimits, type TraceRules } from './codec/index.ts'
 import { invalidParams } from './errors.ts'
+import type { Subscriber } from './subscription.ts'
 
 /** How a method weighs: `read` is a short read, `heavy` executes or searches, `write` changes the node and keeps its place in a batch. */
 export type Cost = 'read' | 'heavy' | 'write'
@@ -37,6 +38,8 @@ export interface Context {
   readonly trace: TraceRules
   /** What state overrides may hold. */
   readonly overrides: OverrideLimits
+  /** Where this request may begin and end subscriptions; absent where its transport has none. */
+  readonly subscriber?: Subscriber | undefined
 }
 
 /** The JSON bytes of a result, whole or as a stream. */

@@ -10,6 +10,7 @@ import { intermediateRoots } from './methods/debug/intermediateRoots.ts'
 import { standardTraceBadBlockToFile } from './methods/debug/standardTraceBadBlockToFile.ts'
 import { standardTraceBlockToFile } from './methods/debug/standardTraceBlockToFile.ts'
 import { storageRangeAt } from './methods/debug/storageRangeAt.ts'
+import { subscribe } from './methods/debug/subscribe.ts'
 import { traceBadBlock } from './methods/debug/traceBadBlock.ts'
 import { traceBlock } from './methods/debug/traceBlock.ts'
 import { traceBlockByHash } from './methods/debug/traceBlockByHash.ts'
@@ -19,6 +20,7 @@ import { traceCallMany } from './methods/debug/traceCallMany.ts'
 import { traceStateAccess } from './methods/debug/traceStateAccess.ts'
 import { traceTransaction } from './methods/debug/traceTransaction.ts'
 import { traceTransactionProfile } from './methods/debug/traceTransactionProfile.ts'
+import { unsubscribe } from './methods/debug/unsubscribe.ts'
 import { baseFee } from './methods/eth/baseFee.ts'
 import { blobBaseFee } from './methods/eth/blobBaseFee.ts'
 import { blockNumber } from './methods/eth/blockNumber.ts'
@@ -114,6 +116,8 @@ export const METHODS: readonly Method[] = [
   traceBlockByNumber,
   traceTransaction,
   traceTransactionProfile,
+  subscribe,
+  unsubscribe,
   traceStateAccess,
   modules,
   chainTransactionReceipt,

@@ -2,12 +2,15 @@
 import type { TraceOrigin } from '../core/port.ts'
 import type { Client } from '../rpc/dispatch.ts'
 import type { Connection } from '../rpc/meter.ts'
+import type { Subscriber } from '../rpc/subscription.ts'
 
 /** Remembers what to do when the client goes. */
 export class WaitingClient implements Client {
   readonly connection: Connection
   readonly gzipOver: number | undefined
   origin: TraceOrigin | undefined
+  /** Where the request may begin subscriptions. */
+  subscriber: Subscriber | undefined
   private gone = false
   private readonly callbacks: (() => void)[] = []
 

@@ -7,6 +7,7 @@ import { type Answer, type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { isAllowedOrigin } from './cors.ts'
 import { PING_EVERY_MS, STOP_MS_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
 import { parts } from './parts.ts'
+import { Subscriptions } from './subscriptions.ts'
 import { WaitingClient } from './waiting.ts'
 
 /** What the WebSocket side needs to know. */
@@ -52,12 +53,19 @@ class Connection {
 
   /** Who waits for the messages in flight. */
   private readonly clients = new Set<WaitingClient>()
+  private readonly subscriptions: Subscriptions
 
   constructor(socket: WebSocket, options: WebSocketOptions) {
     this.socket = socket
     this.options = options
     socket.on('message', (data) => this.onMessage(data.toString()))
+    const broken = (e: unknown): void => {
+      socket.terminate()
+      options.report(e)
+    }
+    this.subscriptions = new Subscriptions((notification) => this.inTurn(notification), broken, options.report)
     socket.on('close', () => {
+      this.subscriptions.close()
       for (const client of this.clients) client.leave()
     })
     // A broken connection closes next; there is nobody to tell.
@@ -94,19 +102,26 @@ class Connection {
 
   private async serve(text: string): Promise<void> {
     const client = new WaitingClient('websocket')
+    const door = this.subscriptions.door()
+    client.subscriber = door
     this.clients.add(client)
     try {
       const answer = await this.options.dispatch(text, client)
-      if (answer === undefined) return
-      const turn = this.sending.then(() => this.send(answer))
-      // A failed turn is reported by its own message and must not stop the next one from ending.
-      this.sending = turn.catch(() => undefined)
-      await turn
+      if (answer !== undefined) await this.inTurn(answer)
+      door.begin()
     } finally {
       this.clients.delete(client)
       // A batch may have begun more than was sent when its client said goodbye.
       client.leave()
     }
+  }
+
+  /** Sends an answer or a notification after those before it. */
+  private async inTurn(answer: NonNullable<Answer>): Promise<void> {
+    const turn = this.sending.then(() => this.send(answer))
+    // A failed turn is reported by its own message and must not stop the next one from ending.
+    this.sending = turn.catch(() => undefined)
+    await turn
   }
 
   private async send(answer: NonNullable<Answer>): Promise<void> {

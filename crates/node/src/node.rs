@@ -33,8 +33,8 @@ pub struct Node {
     running: Mutex<Vec<Canceller>>,
     /// What the stores of this home measure.
     metrics: Registry,
-    /// Who bakes, where that is enabled.
-    bakery: Option<Bakery>,
+    /// Who bakes, where that is enabled; gone once the node is closed, as it holds the stores too.
+    bakery: Mutex<Option<Bakery>>,
     /// Sentences for the log.
     notices: Arc<Notices>,
 }
@@ -64,7 +64,7 @@ impl Node {
             stopping,
             running: Mutex::default(),
             metrics,
-            bakery,
+            bakery: Mutex::new(bakery),
             notices,
         };
         Ok(Arc::new(node))
@@ -207,7 +207,8 @@ impl Node {
         let Some(home) = home else { return Ok(()) };
         self.stopping.store(true, Ordering::Release);
         streams.iter().for_each(Canceller::cancel);
-        if let Some(bakery) = &self.bakery {
+        let bakery = self.bakery.lock().take();
+        if let Some(bakery) = bakery {
             bakery.stop();
         }
         self.read.close();

@@ -110,6 +110,11 @@ pub enum Request {
         #[serde(default)]
         full: bool,
     },
+    /// Number and hash of a canonical block, or `null`.
+    GetBlockId {
+        /// Which block.
+        block: BlockNumber,
+    },
     /// Number of transactions in a block, or `null`.
     GetBlockTransactionCountByNumber {
         /// Which block.

@@ -42,6 +42,16 @@ export const boolean: Codec<boolean> = (value) => {
   return value
 }
 
+/** Longest word, in UTF-16 units. */
+const WORD_MAX = 128
+
+/** A short text: a name, an id. */
+export const word: Codec<string> = (value) => {
+  if (typeof value !== 'string') throw new BadValue(`json: cannot unmarshal ${kindOf(value)} into Go value of type string`)
+  if (value.length > WORD_MAX) throw new BadValue(`longer than ${WORD_MAX} characters`)
+  return value
+}
+
 /** A JSON object; arrays and null are none. */
 export const object: Codec<Record<string, unknown>> = (value) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BadValue(`cannot use ${kindOf(value)} as an object`)

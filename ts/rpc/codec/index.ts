@@ -1,7 +1,7 @@
 // The codecs of parameters.
 export { blockNumber, blockRef } from './block.ts'
 export { allWithinLimits, blockOverrides, type OverrideLimits, stateOverrides, transaction, withinLimits } from './call.ts'
-export { anything, arrayOf, BadValue, boolean, type Codec, kindOf, mapOf, object } from './codec.ts'
+export { anything, arrayOf, BadValue, boolean, type Codec, kindOf, mapOf, object, word } from './codec.ts'
 export { filter } from './filter.ts'
 export { address, data, hash, hexOrDecimal, storageKey, uint64, uint256 } from './hex.ts'
 export { type Simulation, simulation } from './simulate.ts'

@@ -113,7 +113,8 @@ mod tests {
         }
         assert_eq!((depth.value(), dropped.value()), (2, 2));
         let (news, _) = inbox.news();
-        let expected = News { lowest_committed: Some(5), lowest_dropped: Some(7), dropped: 2, unwound_to: None };
+        let expected =
+            News { lowest_committed: Some(5), lowest_dropped: Some(7), dropped: 2, unwound_to: None };
         assert_eq!(news, expected);
         assert_eq!([inbox.pop(), inbox.pop(), inbox.pop()], [Some(5), Some(6), None]);
         assert_eq!(depth.value(), 0);

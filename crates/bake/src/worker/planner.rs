@@ -187,7 +187,8 @@ impl Planner {
 
     /// Heights to look at for gaps, where nobody looks already.
     pub(crate) fn take_scan(&mut self, head: Height) -> Option<Scan> {
-        let wanted = self.progress.is_some() && !self.scanning && self.scan_at <= head && self.gaps.is_empty();
+        let wanted =
+            self.progress.is_some() && !self.scanning && self.scan_at <= head && self.gaps.is_empty();
         if !wanted {
             return None;
         }
@@ -254,7 +255,13 @@ impl Planner {
     }
 
     /// A task is over.
-    pub(crate) fn finish(&mut self, task: Task, outcome: Outcome, now: Instant, stall_until: Instant) -> Told {
+    pub(crate) fn finish(
+        &mut self,
+        task: Task,
+        outcome: Outcome,
+        now: Instant,
+        stall_until: Instant,
+    ) -> Told {
         let height = task.height;
         self.busy.remove(&height);
         if self.again.remove(&height) {
@@ -327,7 +334,9 @@ impl Planner {
                 let told = match failure {
                     BakeFailure::Stopped => Told::Nothing,
                     BakeFailure::DiskFull { .. } => Told::DiskFull,
-                    BakeFailure::Transient { .. } | BakeFailure::Failed { .. } => Told::Failed(Verdict::GivenUp),
+                    BakeFailure::Transient { .. } | BakeFailure::Failed { .. } => {
+                        Told::Failed(Verdict::GivenUp)
+                    }
                 };
                 if told != Told::Failed(Verdict::GivenUp) {
                     range.stop(&reason);

@@ -358,8 +358,9 @@ fn progress_of(source: &dyn BakeSource, options: &BakeOptions, path: &std::path:
             && options.tracers.iter().all(|tracer| source.has(key, *tracer))
     };
     let kept = Kept::read(path).zip(chain_id);
-    let mut progress =
-        kept.and_then(|(kept, chain_id)| kept.progress(chain_id, &options.tracers, baked)).unwrap_or_else(|| {
+    let mut progress = kept
+        .and_then(|(kept, chain_id)| kept.progress(chain_id, &options.tracers, baked))
+        .unwrap_or_else(|| {
             let next = head.saturating_add(1);
             let window = options.window_blocks;
             Progress::from(if window == 0 { next } else { next.saturating_sub(window).max(lowest) })

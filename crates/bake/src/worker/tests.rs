@@ -236,7 +236,8 @@ fn with_a_window_baking_begins_where_the_window_does_and_what_leaves_it_is_prune
 fn a_full_queue_drops_the_height_and_the_gap_scanner_bakes_it_later() {
     let (home, fake) = (home(), Fake::new(1));
     fake.with(|world| world.acts.insert(2, Act::Hang));
-    let Started { worker, metrics, notices } = start(&fake, BakeOptions { queue_size: 1, ..options(&home.file) });
+    let Started { worker, metrics, notices } =
+        start(&fake, BakeOptions { queue_size: 1, ..options(&home.file) });
     fake.commit(Some(&worker), 0, 2);
     fake.until("the first bake", |world| world.calls.len() == 1);
     let began = Instant::now();
@@ -316,7 +317,9 @@ fn a_panic_is_a_failure_and_the_thread_goes_on() {
     fake.with(|world| world.acts.clear());
     fake.until_baked([2], BakedTracer::Call);
     worker.stop();
-    assert!(matches!(&notices.lock()[0], Notice::Failed { height: 2, reason, .. } if reason == "a panic: on purpose"));
+    assert!(
+        matches!(&notices.lock()[0], Notice::Failed { height: 2, reason, .. } if reason == "a panic: on purpose")
+    );
 }
 
 #[test]

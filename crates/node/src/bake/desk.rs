@@ -96,13 +96,15 @@ impl Desk {
     /// [`NodeError::Store`] where the folder or the thread cannot be made.
     pub fn open(folder: &Path, home: Arc<OpenHome>, worker: Arc<BakeWorker>) -> Result<Self, NodeError> {
         let folder = folder.join("requests");
-        let failed = |error: io::Error| NodeError::Store { message: format!("{}: {error}", folder.display()) };
+        let failed =
+            |error: io::Error| NodeError::Store { message: format!("{}: {error}", folder.display()) };
         fs::create_dir_all(&folder).map_err(failed)?;
         let state = Mutex::new(State { closed: false, running: BTreeMap::new() });
         let shared = Arc::new(Shared { folder: folder.clone(), home, worker, state, bell: Condvar::new() });
         shared.sweep();
         let on_thread = shared.clone();
-        let thread = std::thread::Builder::new().name("hearth-bake-desk".into()).spawn(move || on_thread.run());
+        let thread =
+            std::thread::Builder::new().name("hearth-bake-desk".into()).spawn(move || on_thread.run());
         let thread = Mutex::new(Some(thread.map_err(failed)?));
         Ok(Self { shared, thread })
     }
@@ -178,11 +180,13 @@ impl Shared {
             }
         }
         for name in asked {
-            if going.len() < MAX_REQUESTS && !going.contains_key(&name) && self.path(&name, REQUEST).exists() {
+            if going.len() < MAX_REQUESTS && !going.contains_key(&name) && self.path(&name, REQUEST).exists()
+            {
                 match self.take(&name) {
                     Ok(control) => drop(going.insert(name, control)),
                     Err(reason) => {
-                        let refused = RangeProgress { finished: true, stopped: Some(reason), ..Default::default() };
+                        let refused =
+                            RangeProgress { finished: true, stopped: Some(reason), ..Default::default() };
                         self.tell(&name, &refused);
                     }
                 }

@@ -13,12 +13,12 @@ pub(crate) use notices::Notices;
 use crate::{NodeError, OpenHome};
 use alloy_primitives::B256;
 use desk::Desk;
-use recent::{MAX_RECENT_BYTES, RecentCapsules};
-use source::HomeSource;
 use hearth_bake::{BakeError, BakeOptions, BakeWorker, TraceDb, TraceDbOptions};
 use hearth_chain::ChainWatcher;
 use hearth_metrics::{BakeMetrics, Registry};
 use hearth_primitives::{Height, TraceCapsule};
+use recent::{MAX_RECENT_BYTES, RecentCapsules};
+use source::HomeSource;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -44,7 +44,10 @@ fn store_error(error: BakeError) -> NodeError {
 }
 
 /// How the worker of a home works; one that bakes ranges alone keeps no progress.
-pub(crate) fn worker_options(config: &crate::NodeConfig, ranges_alone: bool) -> Result<BakeOptions, NodeError> {
+pub(crate) fn worker_options(
+    config: &crate::NodeConfig,
+    ranges_alone: bool,
+) -> Result<BakeOptions, NodeError> {
     let bake = &config.bake;
     let progress_file = (!ranges_alone).then(|| folder(&config.home).join("worker.json"));
     Ok(BakeOptions {
@@ -89,7 +92,11 @@ impl Bakery {
     ///
     /// # Errors
     /// [`NodeError::Store`] where the home has no trace cache open, or a thread or a file cannot be made.
-    pub fn start(home: &Arc<OpenHome>, metrics: &Registry, notices: &Arc<Notices>) -> Result<Self, NodeError> {
+    pub fn start(
+        home: &Arc<OpenHome>,
+        metrics: &Registry,
+        notices: &Arc<Notices>,
+    ) -> Result<Self, NodeError> {
         let bake = &home.config().bake;
         let blocks = if bake.use_snapshot { bake.snapshot_window } else { 0 };
         let recent = Arc::new(RecentCapsules::new(blocks, MAX_RECENT_BYTES));

@@ -44,7 +44,9 @@ impl BakeConfig {
             match BakedTracer::plain(name) {
                 Some(tracer) if !tracers.contains(&tracer) => tracers.push(tracer),
                 Some(_) => {}
-                None => return refused(format!("bake.tracers: {name:?} cannot be baked; known: {}", known())),
+                None => {
+                    return refused(format!("bake.tracers: {name:?} cannot be baked; known: {}", known()));
+                }
             }
         }
         if tracers.is_empty() {
@@ -52,7 +54,8 @@ impl BakeConfig {
         }
         if self.canonical_configs {
             let named = |tracer: &BakedTracer| self.tracers.iter().any(|name| name == tracer.name());
-            let with_options = BakedTracer::ALL.into_iter().filter(|tracer| !BakedTracer::PLAIN.contains(tracer));
+            let with_options =
+                BakedTracer::ALL.into_iter().filter(|tracer| !BakedTracer::PLAIN.contains(tracer));
             tracers.extend(with_options.filter(named));
         }
         Ok(tracers)
@@ -122,7 +125,10 @@ mod tests {
         let empty = refusal(|config| config.tracers.clear());
         assert_eq!(empty, format!("configuration: bake.tracers is empty; {known}"));
         assert_eq!(refusal(|config| config.workers = 0), "configuration: bake.workers must be at least 1");
-        assert_eq!(refusal(|config| config.queue_size = 0), "configuration: bake.queueSize must be at least 1");
+        assert_eq!(
+            refusal(|config| config.queue_size = 0),
+            "configuration: bake.queueSize must be at least 1"
+        );
         config().check().unwrap();
     }
 }

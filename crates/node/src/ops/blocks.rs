@@ -1,6 +1,6 @@
 //! Blocks and the numbers of their transactions.
 
-use super::{Answer, null, quantity};
+use super::{Answer, null, quantity, short};
 use crate::{
     BlockNumber, NodeError, OpenHome,
     json::{BlockParts, JsonWriter, write_block},
@@ -15,6 +15,12 @@ pub(super) fn by_number(home: &OpenHome, block: BlockNumber, full: bool) -> Answ
 
 pub(super) fn by_hash(home: &OpenHome, hash: &B256, full: bool) -> Answer {
     render(home, home.block_by_hash(hash)?, full)
+}
+
+/// `{"number":…,"hash":…}`, for whoever goes through blocks one by one.
+pub(super) fn id(home: &OpenHome, block: BlockNumber) -> Answer {
+    let Some(block) = home.block_by_number(block)? else { return null() };
+    short(|w| w.begin_object().key("number").quantity(block.number()).key("hash").hash(&block.hash).end_object())
 }
 
 pub(super) fn transaction_count_by_number(home: &OpenHome, block: BlockNumber) -> Answer {

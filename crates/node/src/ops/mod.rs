@@ -55,6 +55,7 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
         Request::GetTransactionCount { address, block } => state::transaction_count(home, &address, block),
         Request::GetBlockByNumber { block, full } => blocks::by_number(home, block, full),
         Request::GetBlockByHash { hash, full } => blocks::by_hash(home, &hash, full),
+        Request::GetBlockId { block } => blocks::id(home, block),
         Request::GetBlockTransactionCountByNumber { block } => {
             blocks::transaction_count_by_number(home, block)
         }
@@ -103,7 +104,7 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
 }
 
 /// Room for a short answer, in bytes.
-const SHORT_ANSWER_BYTES: usize = 80;
+const SHORT_ANSWER_BYTES: usize = 112;
 
 /// A short answer.
 fn short(write: impl FnOnce(&mut JsonWriter) -> &mut JsonWriter) -> Answer {

@@ -1,0 +1,81 @@
+// What baking costs those who commit: blocks of 1,000 transactions, one every 400 ms and back to back, with baking and without, in turns
+// within one process. `node test/bench/bake/commit.mjs` runs it alone.
+import { execFileSync } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { nodeConfig } from '../../../dist/cli/node-config.js'
+import { resolveSettings } from '../../../dist/config/index.js'
+import { cargo } from '../../../native/setup/cargo.mjs'
+import { ROOT, TARGET } from '../../../native/setup/env.mjs'
+import { generatedChain } from '../chain.mjs'
+import { table } from '../stats.mjs'
+
+/** Time from one block to the next, in milliseconds. */
+const PACE_MS = 400
+
+/** Pairs of turns, ABBA, and blocks of a turn: enough that the slowest hundredth of either side is several blocks. */
+const PAIRS = 20
+const TURN_BLOCKS = 15
+
+/** Most that the slowest hundredth of commits may take with baking, as a multiple of that without. */
+const WANTED = 1.05
+
+const CHAIN = { blocks: PAIRS * TURN_BLOCKS, least: 1000, most: 1000 }
+
+const ALL = 'callTracer,prestateTracer,flatCallTracer'
+
+/** The value below which a share of a list lies. */
+function quantile(list, share) {
+  const sorted = [...list].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)]
+}
+
+/** Builds the program that commits; its path. */
+async function program() {
+  const host = /^host: (.*)$/m.exec(execFileSync('rustc', ['-vV'], { encoding: 'utf8' }))[1]
+  const build = ['build', '--release', '--quiet', '--target', host, '-p', 'hearth-node', '--example', 'bake_commit']
+  if ((await cargo(build, { cwd: ROOT })) !== 0) throw new Error('the program of the bench does not build')
+  return path.join(TARGET, host, 'release/examples/bake_commit')
+}
+
+/** Commits the chain on two fresh homes; milliseconds of each commit, with baking and without. */
+function commit(bin, chain, tracers, pace) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-commit-'))
+  try {
+    const config = (name, flags) => {
+      const settings = resolveSettings({ flags: new Map(Object.entries(flags)) }).settings
+      const file = path.join(dir, `${name}.json`)
+      fs.writeFileSync(file, JSON.stringify(nodeConfig(path.join(dir, name), 'start', settings)))
+      return file
+    }
+    const on = config('on', { 'evm.trace_bake_enabled': 'true', 'evm.trace_bake_tracers': tracers })
+    const files = [on, config('off', {}), path.join(chain.dir, 'genesis.json'), path.join(chain.dir, 'chain.rlp')]
+    const args = [...files, pace, PAIRS, TURN_BLOCKS].map(String)
+    return JSON.parse(execFileSync(bin, args, { encoding: 'utf8', maxBuffer: 1 << 28 }))
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+function row(name, { on, off, baked, dropped, failed }, wanted) {
+  const ms = (list, share) => quantile(list, share).toFixed(1)
+  const ratio = quantile(on, 0.99) / quantile(off, 0.99)
+  const losing = wanted !== undefined && ratio > wanted ? `  LOSING, at most ${wanted} wanted` : ''
+  const both = (list) => `${ms(list, 0.5)} / ${ms(list, 0.99)}`
+  return [name, both(on), both(off), `${ratio.toFixed(3)}${losing}`, `${baked} baked, ${dropped} dropped, ${failed} failed`]
+}
+
+/** The rows of commits. */
+export async function commitTable() {
+  const [bin, chain] = [await program(), await generatedChain(CHAIN)]
+  const size = `${CHAIN.blocks} blocks of ${CHAIN.least} transactions`
+  const rows = [
+    row(`${size}, one every ${PACE_MS} ms, callTracer`, commit(bin, chain, 'callTracer', PACE_MS), WANTED),
+    row(`${size}, back to back, callTracer`, commit(bin, chain, 'callTracer', 0)),
+    row(`${size}, back to back, three tracers`, commit(bin, chain, ALL, 0)),
+  ]
+  table('bake-commit', ['row', 'baking: p50 / p99 (ms)', 'not baking: p50 / p99 (ms)', 'p99, baking over not', 'blocks'], rows)
+}
+
+if (process.argv[1] === import.meta.filename) await commitTable()

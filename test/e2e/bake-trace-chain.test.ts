@@ -1,0 +1,115 @@
+// debug_subscribe "traceChain" over WebSocket: what go-ethereum sends, from the trace cache where that has it.
+import fs from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { allBaked, BAKING, metricsOf, Sender, startDev } from './bake-node.ts'
+import { type RunningNode, rpc, tempHome } from './harness.ts'
+
+const home = tempHome()
+let node: RunningNode
+let hashes: `0x${string}`[]
+
+beforeAll(async () => {
+  node = await startDev(home, ...BAKING)
+  hashes = await new Sender(node).scene()
+  await allBaked(node, hashes.length)
+})
+afterAll(async () => {
+  expect(await node.stop()).toBe(0)
+  fs.rmSync(home, { recursive: true, force: true })
+})
+
+interface Message {
+  readonly id?: number
+  readonly result?: unknown
+  readonly error?: { code: number; message: string }
+  readonly method?: string
+  readonly params?: { subscription: string; result: { block: string; hash: string; traces: { txHash: string; result: unknown }[] } }
+}
+
+/** A connection that keeps every message. */
+class Socket {
+  readonly messages: Message[] = []
+  private readonly socket: WebSocket
+  private arrived = (): void => undefined
+
+  constructor(url: string) {
+    this.socket = new WebSocket(url)
+    this.socket.on('message', (data) => {
+      this.messages.push(JSON.parse(data.toString()) as Message)
+      this.arrived()
+    })
+  }
+
+  async ask(method: string, params: unknown[], id = 1): Promise<void> {
+    if (this.socket.readyState === WebSocket.CONNECTING) await new Promise((resolve) => this.socket.once('open', resolve))
+    this.socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+  }
+
+  async atLeast(count: number): Promise<Message[]> {
+    while (this.messages.length < count) await new Promise<void>((resolve) => (this.arrived = resolve))
+    return this.messages
+  }
+
+  close(): void {
+    this.socket.close()
+  }
+}
+
+const config = { tracer: 'callTracer' }
+
+describe('debug_subscribe "traceChain"', () => {
+  it('answers with an id, then sends the blocks behind the first up to the last, in order', async () => {
+    const hits = async (): Promise<number> => {
+      const samples = await metricsOf(node)
+      return ['hot', 'stored'].reduce((sum, result) => sum + (samples.get(`trace_cache_requests_total{result="${result}"}`) as number), 0)
+    }
+    const before = await hits()
+    const socket = new Socket(node.ws)
+    await socket.ask('debug_subscribe', ['traceChain', '0x0', '0x4', config])
+    const [answer, ...notifications] = await socket.atLeast(5)
+    expect(answer).toMatchObject({ id: 1, result: expect.stringMatching(/^0x[0-9a-f]{32}$/) })
+    for (const [i, hash] of hashes.entries()) {
+      const block = `0x${(i + 1).toString(16)}`
+      const whole = (await rpc(node.url, 'debug_traceBlockByNumber', [block, config])).result
+      const { hash: blockHash } = (await rpc(node.url, 'eth_getBlockByNumber', [block, false])).result as { hash: string }
+      const params = { subscription: answer?.result, result: { block, hash: blockHash, traces: whole } }
+      expect(notifications[i]).toEqual({ jsonrpc: '2.0', method: 'debug_subscription', params })
+      expect(notifications[i]?.params?.result.traces[0]?.txHash).toBe(hash)
+    }
+    expect(socket.messages).toHaveLength(5)
+    // Four for the subscription, four for the questions above.
+    expect((await hits()) - before).toBe(8)
+    socket.close()
+  })
+
+  it('refuses what go-ethereum refuses, in its words', async () => {
+    const socket = new Socket(node.ws)
+    await socket.ask('debug_subscribe', ['traceChain', '0x4', '0x4', config], 1)
+    await socket.ask('debug_subscribe', ['traceChain', '0x0', '0x63', config], 2)
+    await socket.ask('debug_subscribe', ['newHeads', '0x0', '0x1'], 3)
+    await socket.ask('debug_unsubscribe', ['0x1'], 4)
+    const answers = [...(await socket.atLeast(4))].sort((a, b) => (a.id ?? 0) - (b.id ?? 0)).map(({ error }) => error)
+    expect(answers).toEqual([
+      { code: -32000, message: 'end block (#4) needs to come after start block (#4)' },
+      { code: -32000, message: 'block #99 not found' },
+      { code: -32601, message: 'no "newHeads" subscription in debug namespace' },
+      { code: -32000, message: 'subscription not found' },
+    ])
+    expect((await rpc(node.url, 'debug_subscribe', ['traceChain', '0x0', '0x1'])).error).toEqual({
+      code: -32601,
+      message: 'notifications not supported',
+    })
+    socket.close()
+  })
+
+  it('ends with debug_unsubscribe, and takes so many at a time', async () => {
+    const socket = new Socket(node.ws)
+    await socket.ask('debug_subscribe', ['traceChain', '0x0', '0x4'])
+    const [answer] = await socket.atLeast(5)
+    await socket.ask('debug_unsubscribe', [answer?.result], 2)
+    // It had sent everything, and was over.
+    expect((await socket.atLeast(6))[5]).toMatchObject({ id: 2, error: { message: 'subscription not found' } })
+    socket.close()
+  })
+})

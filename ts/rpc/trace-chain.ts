@@ -1,0 +1,90 @@
+// The feed of debug_subscribe "traceChain": a range of blocks, each traced when the one before has been sent.
+import { CoreError } from '../core/error.ts'
+import type { BlockNumber, Core, Hex, JsonObject, ResultStream } from '../core/port.ts'
+import { CODE, RpcError, toRpcError } from './errors.ts'
+import type { Feed } from './subscription.ts'
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** A canonical block. */
+interface BlockId {
+  readonly number: Hex
+  readonly hash: Hex
+}
+
+/** The traces of a block without transactions. */
+const NO_TRACES = '[]'
+
+async function blockId(core: Core, block: BlockNumber): Promise<BlockId> {
+  const found = JSON.parse(decoder.decode(await core.request('getBlockId', { block }))) as BlockId | null
+  if (found === null) throw new CoreError('block_not_found', /^0x/.test(block) ? `block #${Number(block)} not found` : 'block not found')
+  return found
+}
+
+/** Bytes that are there already, as a stream. */
+function whole(text: string): ResultStream {
+  const chunks = [encoder.encode(text)]
+  return { next: async () => chunks.shift() ?? null, isOver: () => chunks.length === 0, cancel: () => undefined }
+}
+
+/** A stream with text around it, of which the first chunk has been taken already. */
+function around(head: string, first: Uint8Array, rest: ResultStream, tail: string): ResultStream {
+  const before = [encoder.encode(head), first]
+  let over = false
+  return {
+    async next() {
+      const chunk = before.shift() ?? (over ? null : await rest.next())
+      if (chunk !== null || over) return chunk
+      over = true
+      return encoder.encode(tail)
+    },
+    isOver: () => over,
+    cancel: () => rest.cancel(),
+  }
+}
+
+/** What a block that cannot be traced leaves in its place; the feed ends with it. */
+function failure(block: Hex, hash: Hex | undefined, e: unknown, report: (e: unknown) => void): ResultStream {
+  const { code, message } = toRpcError(e, report)
+  return whole(JSON.stringify({ block, hash, error: { code, message } }))
+}
+
+/**
+ * The blocks behind `start` up to `end`; those without transactions are left out, but for the last one. Throws where there are no such
+ * blocks, before the feed begins.
+ */
+export async function traceChainFeed(
+  core: Core,
+  start: BlockNumber,
+  end: BlockNumber,
+  config: JsonObject | undefined,
+  report: (e: unknown) => void,
+): Promise<Feed> {
+  const [from, to] = [Number((await blockId(core, start)).number), Number((await blockId(core, end)).number)]
+  if (from >= to) throw new RpcError(CODE.server, `end block (#${to}) needs to come after start block (#${from})`)
+  let current: ResultStream | undefined
+  async function* results(): AsyncGenerator<ResultStream, void> {
+    for (let height = from + 1; height <= to; height++) {
+      const block = `0x${height.toString(16)}`
+      let hash: Hex | undefined
+      try {
+        // The chain may have gone back meanwhile.
+        hash = (await blockId(core, block)).hash
+        const traces = core.stream('traceBlockByHash', { hash, config })
+        current = traces
+        const first = await traces.next()
+        if (first === null) continue
+        const empty = first.length === NO_TRACES.length && decoder.decode(first) === NO_TRACES
+        if (empty && height < to) continue
+        yield around(`{"block":"${block}","hash":"${hash}","traces":`, first, traces, '}')
+      } catch (e) {
+        yield failure(block, hash, e, report)
+        return
+      } finally {
+        current?.cancel()
+      }
+    }
+  }
+  return { results: results(), cancel: () => current?.cancel() }
+}
