@@ -73,6 +73,11 @@ pub(crate) fn open(
     if tables.are_its_own() && is_gone(&options, &*tables)? {
         return Err(FlatKvError::Gone { dir: options.dir });
     }
+    if Intent::read(&options)? == Some(Intent::Import) {
+        // While the intent still says why: without database and log, rows in the tables mean that a store was lost.
+        tables.cut(&[])?;
+        tables.sync()?;
+    }
     intent::finish_files(&options)?;
     let db = Arc::new(open_database(&options)?);
     // RocksDB makes its folder and leaves the folder's own name to us: without it a power cut takes all of the database.

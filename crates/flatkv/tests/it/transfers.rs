@@ -202,3 +202,36 @@ fn whatever_step_an_import_stops_at_the_home_is_empty_or_has_all_of_it() {
     assert!(target.options().dir.join("intent").exists());
     assert_eq!(target.open().unwrap().head(), None);
 }
+
+#[test]
+fn an_opening_that_wipes_an_import_may_die_at_any_step() {
+    let (_home, kv, chain) = grown(CommitmentKind::Mpt, 97, 40);
+    let bytes = export(&kv, &chain, 40);
+    let target = Home::new(CommitmentKind::Mpt);
+    let mut input = bytes.as_slice();
+    let source = ImportSource::open(&mut input).unwrap();
+    // Rows and tables are written when the import breaks off.
+    let anchor = |_: &_| {
+        target.tables.append(10);
+        Err(FlatKvError::Cancelled)
+    };
+    let broken = FlatKv::import(&target.options(), target.tables.clone(), source, anchor, &mut |_| true);
+    assert!(matches!(broken, Err(FlatKvError::Cancelled)));
+    let (mut stops, mut begun) = (0, 0);
+    loop {
+        let home = target.killed();
+        let disk = StopDisk::after(stops);
+        let options = Options { disk: Arc::new(disk.clone()), ..home.options() };
+        let opened = FlatKv::open(options, home.tables.clone());
+        let done = !disk.stopped();
+        drop(opened);
+        let home = home.killed();
+        begun += u64::from(!home.options().dir.join("intent").exists());
+        assert_eq!(home.open().unwrap().head(), None, "stop {stops}");
+        if done {
+            break;
+        }
+        stops += 1;
+    }
+    assert!(stops > 5 && begun > 1, "{stops} stops, {begun} behind the intent");
+}
