@@ -7,7 +7,7 @@ import { printed } from './stats.mjs'
 
 const WHAT = {
   flatkv:
-    'The state store beside bare RocksDB with the same families, options and build, log off on both sides, flushes and compactions inside the time; reads beside bare Gets, history beside itself. Blocks are 1,024 token transfers over a million accounts.',
+    'The state store beside bare RocksDB with the same families, options and build, log off on both sides, flushes and compactions inside the time; reads beside bare Gets, history beside itself. Blocks are 1,024 token transfers over a million accounts. Commands on a home are those of an operator, on a generated chain whose roots are all verified.',
   import:
     'Whole commands, process start to process end, on fresh homes. Our command executes, verifies every root and commits each block to disk.',
   littable:
