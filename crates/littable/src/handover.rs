@@ -1,6 +1,6 @@
 //! A thread that hands full buffers to the operating system while puts fill the next ones. Copying into the page cache
 //! and starting the device take about as long as making records does, and either may wait for the file system: a put
-//! waits for neither, unless it is two buffers ahead.
+//! waits for neither, unless it is several buffers ahead.
 
 use crate::segment::OpenSegment;
 use parking_lot::{Condvar, Mutex};

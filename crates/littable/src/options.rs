@@ -30,8 +30,8 @@ pub struct StoreOptions {
     pub index_memory_bytes: usize,
     /// Most files of sealed segments and indexes held open. Default 256 (a quarter of the usual `ulimit -n`).
     pub max_open_files: usize,
-    /// Threads for sealing, merging and collecting. Default 1. With 0, such work is done at once by the call that
-    /// makes it necessary, so that a run depends on its calls alone.
+    /// Threads for sealing, merging and collecting. Default 1; one more then writes full buffers. With 0, such work is done
+    /// at once by the call that makes it necessary, so that a run depends on its calls alone.
     pub background_threads: usize,
     /// Time between two looks for segments that may go, and for segments that are old enough to be sealed. Default 10 s.
     pub gc_period: Duration,

@@ -22,8 +22,9 @@ use std::time::Instant;
 const MAX_KEY_HEAD_BYTES: usize = 15;
 /// Segments with their keys in memory beyond which a put helps to seal them.
 const MAX_OPEN_SEGMENTS: usize = 2;
-/// Times the write buffer's size that may wait for the operating system before a put waits too.
-const MAX_BUFFERS: usize = 2;
+/// Times the write buffer's size that may wait for the operating system before a put waits too. Enough for some seconds of a
+/// node's writing while the file system is busy with something else: removing segments, for example.
+const MAX_BUFFERS: usize = 8;
 
 /// What puts share. Held for memory operations, and for making a segment where none was made ahead.
 #[derive(Debug, Default)]

@@ -17,18 +17,22 @@ const GETS: usize = 64;
 /// Time above `SMOOTH` that single operations took.
 #[derive(Default)]
 struct Stalls {
-    sum: Duration,
-    operations: u64,
+    gets: Duration,
+    puts: Duration,
 }
 
 impl Stalls {
-    fn note<T>(&mut self, work: impl FnOnce() -> Fallible<T>) -> Fallible<()> {
-        let start = Instant::now();
-        black_box(work()?);
-        self.sum += start.elapsed().saturating_sub(SMOOTH);
-        self.operations += 1;
-        Ok(())
+    fn all(&self) -> Duration {
+        self.gets + self.puts
     }
+}
+
+/// Adds the time above `SMOOTH` that an operation takes.
+fn note<T>(sum: &mut Duration, work: impl FnOnce() -> Fallible<T>) -> Fallible<()> {
+    let start = Instant::now();
+    black_box(work()?);
+    *sum += start.elapsed().saturating_sub(SMOOTH);
+    Ok(())
 }
 
 /// Puts and gets go on while a GiB expires.
@@ -37,7 +41,7 @@ fn expire_row(bench: &Bench, pool: &Pool) -> Fallible<()> {
     if !bench.wants(name) {
         return Ok(());
     }
-    let (mut expiring, mut quiet, mut passes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut expiring, mut quiet, mut passes, mut gets) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..bench.amount(10, 1) {
         let folder = bench.folder()?;
         let store = Littable::open(StoreOptions {
@@ -62,9 +66,9 @@ fn expire_row(bench: &Bench, pool: &Pool) -> Fallible<()> {
             let mut stalls = Stalls::default();
             while !until() {
                 for n in 0..GETS {
-                    stalls.note(|| Ok(table.get(&key(old + (next * GETS + n) % old))?.is_some()))?;
+                    note(&mut stalls.gets, || Ok(table.get(&key(old + (next * GETS + n) % old))?.is_some()))?;
                 }
-                stalls.note(|| Ok(table.put(&key(next), pool.value(next, 4 << 10))?))?;
+                note(&mut stalls.puts, || Ok(table.put(&key(next), pool.value(next, 4 << 10))?))?;
                 next += 1;
             }
             Ok(stalls)
@@ -89,12 +93,14 @@ fn expire_row(bench: &Bench, pool: &Pool) -> Fallible<()> {
         })?;
         let until = Instant::now() + Duration::from_secs_f64(pass);
         let after = work(&|| Instant::now() >= until)?;
-        let millis = |stalls: &Stalls| stalls.sum.as_secs_f64() * 1e3;
-        expiring.push(Sample { value: millis(&during), cpu });
-        quiet.push(Sample { value: millis(&after), cpu: 0.0 });
+        let sample = |stall: Duration, cpu| Sample { value: stall.as_secs_f64() * 1e3, cpu };
+        expiring.push(sample(during.all(), cpu));
+        quiet.push(sample(after.all(), 0.0));
+        gets.push(sample(during.gets, 0.0));
         passes.push(Sample { value: pass * 1e3, cpu });
     }
     bench.row(name, "ms", Target::OverAtMost(10.0), &expiring, &quiet);
+    bench.row("  of it, stall of gets", "ms", Target::Shown, &gets, &[]);
     bench.row("  time of the collection", "ms", Target::Shown, &passes, &[]);
     Ok(())
 }

@@ -345,9 +345,14 @@ fn a_failed_sync_is_not_tried_again() {
 
 #[test]
 fn a_full_disk_stops_puts_until_there_is_room() {
+    // With a thread that writes what puts leave to it, and without.
+    [0, 1].into_iter().for_each(full_disk);
+}
+
+fn full_disk(background_threads: usize) {
     let home = Home::new();
     let (faults, options) = faulty(&home);
-    let store = Littable::open(options).unwrap();
+    let store = Littable::open(StoreOptions { background_threads, ..options }).unwrap();
     let table = store.table(TableOptions { write_buffer_bytes: 1000, ..small() }).unwrap();
     fill(&table, 0..50);
     table.flush().unwrap();
@@ -374,6 +379,43 @@ fn a_full_disk_stops_puts_until_there_is_room() {
     let table = home.open(small());
     assert_holds(&table, 0..220, 250);
     assert_eq!(table.scrub().unwrap().damaged, 0);
+}
+
+/// Puts of many threads leave full buffers to the one that writes: all of it gets there without a flush, but for the last
+/// buffer, is read meanwhile from wherever it is, and is in order.
+#[test]
+fn full_buffers_are_written_without_a_flush() {
+    let home = Home::new();
+    let store = Littable::open(StoreOptions { background_threads: 1, ..home.options() }).unwrap();
+    let buffer = 4096;
+    let table = store.table(TableOptions { write_buffer_bytes: buffer, ..large() }).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let table = &table;
+            scope.spawn(move || {
+                for n in (thread..2000).step_by(4) {
+                    table.put(&u32::to_be_bytes(n), &value(n)).unwrap();
+                    assert_eq!(table.get(&n.to_be_bytes()).unwrap().unwrap(), value(n));
+                }
+            });
+        }
+    });
+    let written = || fs::metadata(home.segment(0)).unwrap().len();
+    let size = table.size();
+    for _ in 0..500 {
+        if written() + buffer as u64 >= size {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(written() + buffer as u64 >= size, "{} of {size} bytes", written());
+    assert_holds(&table, 0..2000, 2100);
+    // A process that dies here leaves a prefix: nothing that was written is behind something that was not.
+    let bytes = fs::read(home.segment(0)).unwrap();
+    table.flush().unwrap();
+    assert_eq!(fs::read(home.segment(0)).unwrap()[..bytes.len()], bytes);
+    drop((table, store));
+    assert_holds(&home.open(large()), 0..2000, 2100);
 }
 
 /// Flushes of many threads share syncs, and each covers what its thread put before.
