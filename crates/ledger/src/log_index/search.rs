@@ -231,17 +231,20 @@ struct List {
     /// Page behind the last one that is searched.
     end: u64,
     at_once: usize,
+    /// Whether most pages have a row: then the one that is asked for is mostly there, and is read alone.
+    dense: bool,
 }
 
 impl List {
     fn new(id: LogId, start: u64, end: u64) -> Self {
-        Self { id, rows: VecDeque::new(), unread: start, end, at_once: ROWS_FIRST }
+        Self { id, rows: VecDeque::new(), unread: start, end, at_once: ROWS_FIRST, dense: false }
     }
 
     fn estimate(&mut self, kv: &FlatKv) -> Result<u64, LedgerError> {
         let start = self.unread;
         self.read(kv, start)?;
         let rows = self.rows.len() as u64;
+        self.dense = self.unread - start < 2 * rows;
         Ok(match self.unread < self.end {
             true => rows * (self.end - start) / (self.unread - start).max(1),
             false => rows,
@@ -255,6 +258,16 @@ impl List {
         }
         if self.rows.is_empty() && self.unread < self.end {
             let jump = page > self.unread;
+            // An iterator takes several times as long as one row.
+            if jump
+                && self.dense
+                && page < self.end
+                && let Some(row) = kv.index_get(&postings_key(self.id, page))?
+            {
+                self.rows.push_back((page, decode_postings(&row)?));
+                self.unread = page + 1;
+                return Ok(Some(page));
+            }
             self.at_once = if jump { ROWS_AFTER_JUMP } else { (self.at_once * 2).min(ROWS_AT_ONCE) };
             self.read(kv, page.max(self.unread))?;
         }

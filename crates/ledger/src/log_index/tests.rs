@@ -241,3 +241,24 @@ fn pages_are_merged_in_the_background_and_known_after_an_opening() {
     let new = Query { addresses: vec![251], topics: vec![] };
     assert_eq!(chain.found(&new, 0, chain.head()), (1600..2200).collect::<Vec<_>>());
 }
+
+/// A rare address leads, and the list of a topic that most pages have is asked about its pages alone: pages that have no row
+/// of the topic, some in a row, must not end the search or hide what comes behind.
+#[test]
+fn a_dense_list_is_asked_page_by_page() {
+    let mut chain = Chain::new(5);
+    let without_topic = |height: Height| (20..23).contains(&(height / 256)) || height / 256 == 30;
+    for height in FIRST..40 * 256 {
+        let address = if height % 300 == 7 { 9 } else { 8 };
+        let topic = if without_topic(height) || height % 900 == 7 { 2 } else { 1 };
+        chain.grow(vec![log(address, &[topic])], false);
+    }
+    chain.ledger.merger().merge_due().unwrap();
+    assert_eq!(chain.ledger.merger().merged_below().unwrap(), 39 * 256);
+    let both = Query { addresses: vec![9], topics: vec![vec![1]] };
+    let expected = chain.heights(0, chain.head(), |logs| both.may_match(logs));
+    assert_eq!(chain.found(&both, 0, chain.head()), expected);
+    assert!(expected.len() > 15 && expected.iter().any(|height| *height > 31 * 256));
+    let part = chain.heights(21 * 256, 35 * 256, |logs| both.may_match(logs));
+    assert_eq!(chain.found(&both, 21 * 256, 35 * 256), part);
+}
