@@ -1,5 +1,5 @@
-// The caches of a node's tables, which are off unless they are asked for: their series on the node's own page move by exactly what the node
-// put into them and took out of them, and by nothing while it is idle.
+// What a node's page says of its tables' caches, which are off unless they are asked for, and of collection: each series moves by exactly
+// what the node did, and none while it is idle.
 import fs from 'node:fs'
 import { createWalletClient, http } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
@@ -138,4 +138,30 @@ it('a small cache is left by as many as came and do not fit, each with its age',
   expect(after.get('litt_chunk_cache_key_count{cache="chunk_write"}')).toBe(held + chunk('key_count'))
   expect(after.get('litt_chunk_cache_weight_bytes{cache="chunk_write"}')).toBeLessThanOrEqual(TABLES.length * SMALL)
   expect(chunk('weight_added_bytes_total')).toBeGreaterThan((TABLES.length * SMALL) / 2)
+})
+
+it('a pass that collects is counted for its table, and takes keys and bytes from it alone', async () => {
+  expect(await node.stop()).toBe(0)
+  const retention = ['--evm.trace_capsule_window_blocks=8', '--littable.segment_keys=16', '--littable.gc_period=100ms']
+  node = await startNode(['dev', '--home', home, QUIET, ...retention])
+  const passes = 'litt_garbage_collection_latency_seconds_count'
+  const keys = async (name: string) => samplesOf(await scrape()).get(`litt_table_key_count{table="${name}"}`) as number
+  const before = await keys('capsules')
+  // The floor of capsules rises with every sixty-fourth block.
+  const height = Number((await rpc(node.url, 'eth_blockNumber')).result)
+  const blocks = 128 - (height % 64)
+  const changes = await movedBy(async () => {
+    for (let n = 0; n < blocks; n++) await mine()
+    // Segments of eight blocks: of all that is there, the window and less than two segments stay.
+    for (let waited = 0; waited < 10_000 && (await keys('capsules')) > 2 * (8 + 16); waited += 100)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+  })
+  expect(changes[`${passes}{table="capsules"}`]).toBeGreaterThanOrEqual(1)
+  expect(Object.keys(changes).filter((sample) => sample.startsWith(passes))).toEqual([`${passes}{table="capsules"}`])
+  const kept = await keys('capsules')
+  expect(kept).toBeGreaterThanOrEqual(2 * 8)
+  expect(kept).toBeLessThanOrEqual(2 * (8 + 16))
+  expect(changes['litt_table_key_count{table="capsules"}']).toBe(kept - before)
+  expect(changes['litt_keys_written_total{table="capsules"}']).toBe(2 * blocks)
+  for (const name of ['blocks', 'receipts']) expect(changes[`litt_table_key_count{table="${name}"}`]).toBe(2 * blocks)
 })
