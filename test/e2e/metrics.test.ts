@@ -152,6 +152,8 @@ describe('requests', () => {
 const storesOnly = (changes: Record<string, number>, store: 'flatkv' | 'litt'): Record<string, number> =>
   Object.fromEntries(Object.entries(changes).filter(([sample]) => sample.startsWith(`${store}_`)))
 
+const TABLES = ['blocks', 'receipts', 'capsules']
+
 /** What a table moves; names without the prefix. */
 const tablesMoved = (table: string, each: Record<string, number | undefined>): Record<string, number | undefined> =>
   Object.fromEntries(Object.entries(each).map(([name, by]) => [`litt_${name}{table="${table}"}`, by]))
@@ -194,22 +196,17 @@ describe('blocks', () => {
     })
     // A value has two keys: the hash of the block, and its number. The new head is read back once.
     const tables = storesOnly(changes, 'litt')
-    const sizes = ['blocks', 'receipts'].map((table) => [
-      tables[`litt_bytes_written_total{table="${table}"}`],
-      tables[`litt_table_size_bytes{table="${table}"}`],
-    ]) as [number, number][]
-    for (const [values, files] of sizes) {
-      expect(values).toBeGreaterThan(0)
-      expect(Number.isInteger(values) && Number.isInteger(files)).toBe(true)
-      expect(files).toBeGreaterThan(0)
+    const bytes = (table: string) => tables[`litt_bytes_written_total{table="${table}"}`]
+    const put = (table: string) => {
+      const files = tables[`litt_table_size_bytes{table="${table}"}`]
+      for (const size of [bytes(table), files]) expect([Number.isInteger(size), (size as number) > 0]).toEqual([true, true])
+      const counts = { table_key_count: 6, keys_written_total: 6, write_latency_seconds_count: 3 }
+      return tablesMoved(table, { ...counts, bytes_written_total: bytes(table), table_size_bytes: files })
     }
     expect(withoutFlushes(tables)).toEqual({
-      ...tablesMoved('blocks', { table_key_count: 6, keys_written_total: 6, write_latency_seconds_count: 3 }),
-      ...tablesMoved('blocks', { keys_read_total: 3, read_latency_seconds_count: 3 }),
+      ...Object.assign({}, ...TABLES.map(put)),
+      ...tablesMoved('blocks', { keys_read_total: 3, read_latency_seconds_count: 3, bytes_read_total: bytes('blocks') }),
       ...tablesMoved('blocks', { cache_misses_total: 3, cache_miss_latency_seconds_count: 3 }),
-      ...tablesMoved('receipts', { table_key_count: 6, keys_written_total: 6, write_latency_seconds_count: 3 }),
-      ...tablesMoved('blocks', { bytes_written_total: sizes[0]?.[0], bytes_read_total: sizes[0]?.[0], table_size_bytes: sizes[0]?.[1] }),
-      ...tablesMoved('receipts', { bytes_written_total: sizes[1]?.[0], table_size_bytes: sizes[1]?.[1] }),
     })
     const after = samplesOf(await scrape())
     expect(after.get('flatkv_current_version')).toBe(height + 3)
@@ -218,9 +215,9 @@ describe('blocks', () => {
     expect(rpcOnly(traced)).toEqual(requests(['debug_traceBlockByNumber']))
   })
 
-  it('are flushed once the clock of fsync has struck, both tables alike', async () => {
+  it('are flushed once the clock of fsync has struck, all tables alike', async () => {
     const names = ['flush_count_total', ...['flush', 'segment_flush', 'keymap_flush'].map((what) => `${what}_latency_seconds_count`)]
-    const flushes = names.flatMap((name) => ['blocks', 'receipts'].map((table) => `litt_${name}{table="${table}"}`))
+    const flushes = names.flatMap((name) => TABLES.map((table) => `litt_${name}{table="${table}"}`))
     await new Promise((resolve) => setTimeout(resolve, SYNCED_MS))
     const raw = await sign({ to: account.address })
     const changes = await movedBy(async () => {
