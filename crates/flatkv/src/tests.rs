@@ -2,6 +2,7 @@
 
 use crate::{Commit, CommitmentKind, FlatKv, FlatKvError, Fsync, Head, IndexWrite, NoTables, Options};
 use crate::{
+    commitment::Lattice,
     db::Family,
     rows::{account_value, meta, split_stamp},
 };
@@ -148,6 +149,46 @@ fn unwind_restores_height_stamps() {
     expect(&kv, 0, 1);
     // Nothing above the head is left in history or changes.
     assert_eq!(count(&kv, Family::History), 2, "one history row for the account, one for its slot");
+}
+
+#[test]
+fn a_vector_of_all_data_dbs_becomes_one_for_each() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::LtHash).unwrap();
+    [1, 2].iter().for_each(|nonce| commit(&kv, *nonce));
+    let vectors = |kv: &FlatKv| {
+        let row = |name| kv.core.db.get(Family::Metadata, name).unwrap().map(|row| row.to_vec());
+        (Lattice::DBS.map(|of| row(meta::lattice(of))), row(meta::LATTICE))
+    };
+    let (each, none) = vectors(&kv);
+    assert!(each.iter().all(Option::is_some) && each[0] != each[1] && none.is_none());
+    // As an older version left it.
+    let total = kv.core.writer.lock().lattice.as_ref().unwrap().total();
+    let mut batch = kv.core.db.batch().unwrap();
+    Lattice::DBS.iter().for_each(|of| batch.delete(Family::Metadata, meta::lattice(*of)));
+    batch.put(Family::Metadata, meta::LATTICE, &total.to_bytes());
+    batch.write().unwrap();
+    assert_eq!(kv.verify(&mut |_| true).unwrap().findings, []);
+    let then = kv.head();
+    kv.close().unwrap();
+    drop(kv);
+    let kv = open(dir.path(), CommitmentKind::LtHash).unwrap();
+    assert_eq!((kv.head(), vectors(&kv)), (then, (each, None)));
+    assert_eq!(kv.verify(&mut |_| true).unwrap().findings, []);
+    commit(&kv, 3);
+    kv.unwind(1).unwrap();
+    assert_eq!(kv.head(), then);
+    kv.close().unwrap();
+    drop(kv);
+    let kv = open(dir.path(), CommitmentKind::LtHash).unwrap();
+    // One of them gone is damage.
+    let mut batch = kv.core.db.batch().unwrap();
+    batch.delete(Family::Metadata, meta::lattice(DataDb::Legacy));
+    batch.write().unwrap();
+    assert_eq!(kv.verify(&mut |_| true).unwrap().findings.len(), 1);
+    kv.close().unwrap();
+    drop(kv);
+    assert!(open(dir.path(), CommitmentKind::LtHash).is_err());
 }
 
 #[test]

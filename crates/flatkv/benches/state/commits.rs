@@ -15,8 +15,8 @@ use tempfile::TempDir;
 pub const ACCOUNTS: usize = 1_000_000;
 const QUICK_ACCOUNTS: usize = 50_000;
 const TRANSFERS: usize = 1_024;
-/// Blocks of one sample.
-const BLOCKS: usize = 100;
+/// Blocks of one sample: several flushes, so that these go on beside commits as they do in a node.
+const BLOCKS: usize = 200;
 /// Samples of ours alone.
 const SAMPLES: usize = 5;
 /// Commits of the open loop, and the part of what the store can do at which they come.

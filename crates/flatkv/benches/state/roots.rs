@@ -9,7 +9,7 @@ use hearth_flatkv::{CommitmentKind, bare};
 use hearth_primitives::{Account, RootTracker, StateReader};
 
 /// Elements of one sample.
-const ELEMENTS: usize = 100_000;
+const ELEMENTS: usize = 20_000;
 const TRANSFERS: usize = 1_024;
 
 pub fn rows(bench: &Bench) -> Fallible<()> {

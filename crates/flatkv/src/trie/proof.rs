@@ -1,9 +1,9 @@
 //! Merkle proofs: the nodes on the way from the root to a key.
 
 use super::{
-    node::{Link, Node, nibbles},
+    node::{Node, nibbles},
     state::StateTrie,
-    tree::{NodeSource, Tree, resolve},
+    tree::{NodeSource, Tree},
 };
 use crate::error::corrupt;
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
@@ -71,31 +71,13 @@ fn prove_slot(source: &dyn NodeSource, storage: &mut Tree, slot: &U256) -> Resul
 impl Tree {
     /// RLP of the nodes from the root towards a key, as far as they go. Call [`Self::root`] first.
     fn prove(&mut self, source: &dyn NodeSource, key: &[u8; 64]) -> Result<Vec<Bytes>, StateError> {
-        let (owner, mut link, loaded) = self.parts();
         let mut nodes = Vec::new();
-        let mut depth = 0;
-        loop {
-            resolve(source, owner, link, &key[..depth], loaded)?;
-            let Link::Node(found) = link else { return Ok(nodes) };
+        self.walk(source, key, |found, depth| {
             let rlp = found.node.encode();
             if depth == 0 || Node::stands_alone(&rlp) {
                 nodes.push(rlp.into());
             }
-            match &mut found.node {
-                Node::Leaf { .. } => return Ok(nodes),
-                Node::Extension { path, child } => {
-                    if !key[depth..].starts_with(path) {
-                        return Ok(nodes);
-                    }
-                    depth += path.len();
-                    link = child;
-                }
-                Node::Branch { children } => {
-                    let nibble = *key.get(depth).ok_or_else(|| corrupt("trie"))?;
-                    depth += 1;
-                    link = &mut children[usize::from(nibble)];
-                }
-            }
-        }
+        })?;
+        Ok(nodes)
     }
 }

@@ -50,12 +50,23 @@ impl Tree {
         source: &dyn NodeSource,
         key: &[u8; 64],
     ) -> Result<Option<&[u8]>, StateError> {
+        self.walk(source, key, |_, _| {})
+    }
+
+    /// The value at a key; `visit` gets each node on the way, from the root on, and how many nibbles are above it.
+    pub(super) fn walk(
+        &mut self,
+        source: &dyn NodeSource,
+        key: &[u8; 64],
+        mut visit: impl FnMut(&Loaded, usize),
+    ) -> Result<Option<&[u8]>, StateError> {
         let owner = self.owner.as_ref();
         let mut link = &mut self.root;
         let mut depth = 0;
         loop {
             resolve(source, owner, link, &key[..depth], &mut self.loaded)?;
             let Link::Node(loaded) = link else { return Ok(None) };
+            visit(loaded, depth);
             match &mut loaded.node {
                 Node::Leaf { path, value } => {
                     return Ok((path.as_slice() == &key[depth..]).then_some(value.as_slice()));
@@ -74,11 +85,6 @@ impl Tree {
                 }
             }
         }
-    }
-
-    /// Owner, root, and the count of nodes that came into memory.
-    pub(super) fn parts(&mut self) -> (Option<&B256>, &mut Link, &mut usize) {
-        (self.owner.as_ref(), &mut self.root, &mut self.loaded)
     }
 
     /// Sets the value at a key.
@@ -227,7 +233,7 @@ fn collect(
 }
 
 /// Loads the node behind a link where only its hash is known.
-pub(super) fn resolve(
+fn resolve(
     source: &dyn NodeSource,
     owner: Option<&B256>,
     link: &mut Link,
