@@ -40,7 +40,7 @@ export async function homeBench() {
     console.log(`${what}: ${seconds.toFixed(1)} s, ${note}`)
   }
   const same = (head, height = blocks, root = chain.root) => {
-    if (head.height !== height || (root !== undefined && head.commitment !== root))
+    if (head.height !== height || (root !== null && head.commitment !== root))
       throw new Error(`another head than the generator's: ${JSON.stringify(head)}`)
   }
   const sound = (of = home) => {
@@ -58,7 +58,7 @@ export async function homeBench() {
     const middle = blocks / 2
     const back = hearth(['db', 'rollback', '--home', home, '--to', String(middle)])
     add(`db rollback over ${blocks - middle} blocks`, back.seconds, `head ${back.report.head.height}`)
-    same(back.report.head, middle, undefined)
+    same(back.report.head, middle, null)
     add('db verify after it', sound().seconds, 'sound')
     const again = hearth(['import', '--home', home, ...files], false)
     same(hearth(['db', 'info', '--home', home]).report.head)
