@@ -3,7 +3,6 @@
 
 use crate::ledger::TOTAL_DIFFICULTY_BYTES;
 use crate::{Ledger, LedgerError, StoredBlock, StoredReceipts, receipts};
-use alloy_consensus::TxReceipt;
 use alloy_primitives::{Address, B256, Bytes, Log, LogData, keccak256};
 use alloy_rlp::Header as RlpHeader;
 
