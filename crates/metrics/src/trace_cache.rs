@@ -42,7 +42,8 @@ pub struct TraceCacheMetrics {
 impl TraceCacheMetrics {
     /// The handles in a registry.
     pub fn new(registry: &Registry) -> Self {
-        let requests = ["hot", "stored", "miss", "damaged"].map(|result| registry.counter(&REQUESTS, &[result]));
+        let requests =
+            ["hot", "stored", "miss", "damaged"].map(|result| registry.counter(&REQUESTS, &[result]));
         Self {
             requests,
             hot_bytes: registry.gauge(&HOT_BYTES, &[]),

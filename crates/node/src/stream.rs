@@ -5,9 +5,9 @@ mod pull;
 
 use crate::{NodeError, TraceOrigin};
 use chunk::Chunk;
-use pull::Pull;
-pub(crate) use pull::Feed;
 use parking_lot::{Condvar, Mutex, MutexGuard};
+pub(crate) use pull::Feed;
+use pull::Pull;
 use std::{
     collections::VecDeque,
     sync::{Arc, Weak},

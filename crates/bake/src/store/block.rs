@@ -81,7 +81,12 @@ impl BakedBlock {
 
     fn find(&self, part: Part) -> Result<Found, BakeError> {
         let (range, failed) = self.range(part)?;
-        let mut answer = PlainAnswer { touched: self.directory()?.touched(&range), block: self.clone(), range, large: None };
+        let mut answer = PlainAnswer {
+            touched: self.directory()?.touched(&range),
+            block: self.clone(),
+            range,
+            large: None,
+        };
         if !failed {
             return Ok(Found::Bytes(answer));
         }
@@ -113,7 +118,8 @@ impl BakedBlock {
 
     /// Whether [`Self::gzip`] has something for a part.
     pub fn packs(&self, part: Part) -> bool {
-        let own = |range: &Range<u64>| self.directory().is_ok_and(|directory| directory.own_piece(range).is_some());
+        let own =
+            |range: &Range<u64>| self.directory().is_ok_and(|directory| directory.own_piece(range).is_some());
         self.range(part).is_ok_and(|(range, failed)| !failed && (part == Part::Block || own(&range)))
     }
 
@@ -336,7 +342,8 @@ impl GzipAnswer {
                 Ok(Some(AnswerBytes::owned(self.envelope.before.clone())))
             }
             1 => {
-                let value = self.block.tell(self.block.db.read(&self.block.row, take_front(&mut self.stored)))?;
+                let value =
+                    self.block.tell(self.block.db.read(&self.block.row, take_front(&mut self.stored)))?;
                 let range = 0..value.len();
                 Ok(Some(AnswerBytes { source: Source::Stored(value), range }))
             }

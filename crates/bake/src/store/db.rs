@@ -1,7 +1,7 @@
 //! The trace cache: baked blocks in a segment store of its own.
 
-use super::builder::BakedAnswer;
 use super::block::BakedBlock;
+use super::builder::BakedAnswer;
 use super::hot::{Hot, Weigh};
 use super::layout::{Directory, FORMAT, HEADER_BYTES, Header, damaged};
 use crate::{BakeError, BakedTracer, BlockKey};
@@ -207,7 +207,11 @@ impl TraceDb {
     ///
     /// # Errors
     /// [`BakeError::Damaged`], [`BakeError::Store`]. The row is dropped then: the next request finds none.
-    pub fn block(self: &Arc<Self>, key: &BlockKey, tracer: BakedTracer) -> Result<Option<BakedBlock>, BakeError> {
+    pub fn block(
+        self: &Arc<Self>,
+        key: &BlockKey,
+        tracer: BakedTracer,
+    ) -> Result<Option<BakedBlock>, BakeError> {
         let row = row_of(key, tracer);
         if self.dropped.lock().contains_key(&row) {
             return Ok(None);

@@ -90,7 +90,8 @@ impl<K: Eq + Hash, V: Weigh> Hot<K, V> {
             let part = &mut *part.lock();
             part.young.retain(|key, _| keep(key));
             part.old.retain(|key, _| keep(key));
-            let bytes = |entries: &HashMap<K, Arc<V>>| entries.values().map(|v| v.weight() + ENTRY_BYTES).sum();
+            let bytes =
+                |entries: &HashMap<K, Arc<V>>| entries.values().map(|v| v.weight() + ENTRY_BYTES).sum();
             (part.young_bytes, part.old_bytes) = (bytes(&part.young), bytes(&part.old));
         }
     }

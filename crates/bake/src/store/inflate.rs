@@ -16,10 +16,12 @@ thread_local! {
 /// [`BakeError::Damaged`].
 pub(crate) fn inflate(piece: &Piece, stored: &[u8]) -> Result<Vec<u8>, BakeError> {
     let Some(crc) = piece.crc else {
-        return Ok(stored.get(STORED_HEAD_BYTES..).ok_or_else(|| damaged("a stored block is too short"))?.to_vec());
+        return Ok(stored
+            .get(STORED_HEAD_BYTES..)
+            .ok_or_else(|| damaged("a stored block is too short"))?
+            .to_vec());
     };
-    let mut inflater =
-        INFLATER.with_borrow_mut(Option::take).unwrap_or_else(|| Decompress::new(false));
+    let mut inflater = INFLATER.with_borrow_mut(Option::take).unwrap_or_else(|| Decompress::new(false));
     inflater.reset(false);
     let mut raw = Vec::with_capacity(piece.raw as usize);
     inflater

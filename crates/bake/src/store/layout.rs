@@ -230,7 +230,9 @@ impl Directory {
 
     /// Memory that it takes, in bytes.
     pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.pieces.len() * size_of::<Placed>() + self.elements.len() * size_of::<(u64, bool)>()
+        size_of::<Self>()
+            + self.pieces.len() * size_of::<Placed>()
+            + self.elements.len() * size_of::<(u64, bool)>()
     }
 }
 
@@ -357,7 +359,9 @@ mod tests {
         assert!(wrong(&|h| h.body_end -= 1).contains("longer than its body"));
         assert!(wrong(&|h| h.elements = 1).contains("elements do not add up"));
         assert!(wrong(&|h| h.directory_crc ^= 1).contains("checksum"));
-        assert!(wrong(&|h| h.pieces = 1000).contains("cut short") || wrong(&|h| h.pieces = 1000).contains("body"));
+        assert!(
+            wrong(&|h| h.pieces = 1000).contains("cut short") || wrong(&|h| h.pieces = 1000).contains("body")
+        );
         let mut bytes = header.encode();
         bytes[0] = FORMAT + 1;
         assert!(Header::decode(&bytes).unwrap_err().to_string().contains("format"));

@@ -9,8 +9,8 @@ use hearth_tracers::{ElementSink, JsonWriter, Sink};
 use proptest::prelude::*;
 use std::io::Read;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An element: a result, or an error's text.
 type Sample = Result<Vec<u8>, String>;
@@ -121,7 +121,9 @@ fn check(samples: &[Sample], hot_bytes: usize) {
     {
         let (db, _) = open(dir.path(), hot_bytes);
         db.put(&key(7), TRACER, &answer).unwrap();
-        assert!(db.has(&key(7), TRACER) && !db.has(&key(7), BakedTracer::Prestate) && !db.has(&key(8), TRACER));
+        assert!(
+            db.has(&key(7), TRACER) && !db.has(&key(7), BakedTracer::Prestate) && !db.has(&key(8), TRACER)
+        );
         db.put(&key(7), TRACER, &answer).unwrap();
         db.flush().unwrap();
     }
@@ -131,7 +133,10 @@ fn check(samples: &[Sample], hot_bytes: usize) {
         assert_eq!((block.number(), block.transactions()), (7, samples.len()));
         for (index, sample) in samples.iter().enumerate() {
             let part = Part::Transaction(index);
-            assert_eq!(plain(&block, part).as_ref(), sample.as_ref().map_err(Clone::clone).as_ref().map(|b| *b));
+            assert_eq!(
+                plain(&block, part).as_ref(),
+                sample.as_ref().map_err(Clone::clone).as_ref().map(|b| *b)
+            );
             let large = sample.as_ref().is_ok_and(|bytes| bytes.len() >= OWN_PIECE_BYTES);
             let unpacked = gunzipped(&block, part);
             assert_eq!(unpacked.is_some(), large, "{index}");
@@ -141,7 +146,11 @@ fn check(samples: &[Sample], hot_bytes: usize) {
         assert!(plain(&block, Part::Block).unwrap() == whole);
         assert!(gunzipped(&block, Part::Block).unwrap() == whole);
         block.verify(Part::Block).unwrap();
-        assert!(block.part(Part::Transaction(samples.len())).is_err_and(|e| matches!(e, BakeError::Damaged { .. })));
+        assert!(
+            block
+                .part(Part::Transaction(samples.len()))
+                .is_err_and(|e| matches!(e, BakeError::Damaged { .. }))
+        );
         // That dropped the row; putting it again brings it back.
         db.put(&key(7), TRACER, &answer).unwrap();
     }
@@ -156,7 +165,8 @@ fn an_empty_block_is_an_empty_list() {
 
 #[test]
 fn small_large_and_failed_elements_come_back() {
-    let sizes = [2, 300, 70_000, 40, OWN_PIECE_BYTES, OWN_PIECE_BYTES - 1, 31_000, 31_000, 31_000, 900_000, 5];
+    let sizes =
+        [2, 300, 70_000, 40, OWN_PIECE_BYTES, OWN_PIECE_BYTES - 1, 31_000, 31_000, 31_000, 900_000, 5];
     let mut samples: Vec<Sample> =
         sizes.iter().enumerate().map(|(seed, bytes)| Ok(text(*bytes, seed as u64))).collect();
     samples.insert(3, Err("tracing failed: \"gas\" <limit> \u{2028} \\ reached".into()));
@@ -216,7 +226,8 @@ fn a_damaged_row_is_dropped_and_counted_and_healed_by_the_next_put() {
         db.put(&key(3), TRACER, &answer).unwrap();
         db.flush().unwrap();
     }
-    let files: Vec<_> = std::fs::read_dir(dir.path().join("traces")).unwrap().map(|f| f.unwrap().path()).collect();
+    let files: Vec<_> =
+        std::fs::read_dir(dir.path().join("traces")).unwrap().map(|f| f.unwrap().path()).collect();
     let segment = files.into_iter().max_by_key(|file| file.metadata().unwrap().len()).unwrap();
     let mut bytes = std::fs::read(&segment).unwrap();
     // In the middle of the body.

@@ -30,7 +30,11 @@ static PLANS: LazyLock<Vec<(BakedTracer, TracerPlan)>> = LazyLock::new(|| {
 /// What a request is about and under which tracer, where it may be answered from the cache: its tracer is one of those that
 /// can be baked, and it has no `tracerConfig`; null and an empty one count as one. With `options` a `tracerConfig` is looked
 /// at, and may mean what is baked. `first` is the height of the chain's first block.
-pub(super) fn eligible(request: &TraceRequest, options: bool, first: Height) -> Option<(Target, BakedTracer)> {
+pub(super) fn eligible(
+    request: &TraceRequest,
+    options: bool,
+    first: Height,
+) -> Option<(Target, BakedTracer)> {
     let (target, config) = match request {
         TraceRequest::TraceTransaction { hash, config } => (Target::Transaction(*hash), config),
         TraceRequest::TraceBlockByHash { hash, config } => (Target::Hash(*hash), config),
@@ -47,7 +51,9 @@ fn target_of(block: BlockNumber, first: Height) -> Target {
         BlockNumber::Number(number) => Target::Number(number),
         BlockNumber::Earliest => Target::Number(first),
         // Nothing is produced ahead of time, and no other authority says what is final.
-        BlockNumber::Latest | BlockNumber::Pending | BlockNumber::Safe | BlockNumber::Finalized => Target::Head,
+        BlockNumber::Latest | BlockNumber::Pending | BlockNumber::Safe | BlockNumber::Finalized => {
+            Target::Head
+        }
     }
 }
 
@@ -74,7 +80,8 @@ fn plain(config: &Map<String, Value>) -> Option<BakedTracer> {
 /// A timeout in milliseconds, as the node itself adds it.
 fn is_usual_timeout(key: &str, value: &Value) -> bool {
     let digits = value.as_str().and_then(|text| text.strip_suffix("ms"));
-    key == "timeout" && digits.is_some_and(|d| (1..=9).contains(&d.len()) && d.bytes().all(|b| b.is_ascii_digit()))
+    key == "timeout"
+        && digits.is_some_and(|d| (1..=9).contains(&d.len()) && d.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The baked tracer that a configuration means, with its options.
@@ -121,7 +128,11 @@ mod tests {
             (json!({"tracer": "callTracer", "tracerConfig": {"withLog": false}}), None, Some(Call)),
             (json!({"tracer": "callTracer", "tracerConfig": {"onlyTopCall": false}}), None, Some(Call)),
             (json!({"tracer": "callTracer", "tracerConfig": {"onlyTopCall": true}}), None, None),
-            (json!({"tracer": "prestateTracer", "tracerConfig": {"diffMode": true}}), None, Some(PrestateDiff)),
+            (
+                json!({"tracer": "prestateTracer", "tracerConfig": {"diffMode": true}}),
+                None,
+                Some(PrestateDiff),
+            ),
             (json!({"tracer": "prestateTracer", "tracerConfig": {"disableCode": true}}), None, None),
             (json!({"tracer": "flatCallTracer", "tracerConfig": {"convertParityErrors": true}}), None, None),
             // Live tracing says what is wrong with these.
@@ -147,7 +158,8 @@ mod tests {
     #[test]
     fn methods_and_blocks_are_told_apart() {
         let config = Some(json!({"tracer": "callTracer"}));
-        let number = |block| eligible(&TraceRequest::TraceBlockByNumber { block, config: config.clone() }, false, 7);
+        let number =
+            |block| eligible(&TraceRequest::TraceBlockByNumber { block, config: config.clone() }, false, 7);
         assert_eq!(number(BlockNumber::Number(3)).unwrap().0, Target::Number(3));
         assert_eq!(number(BlockNumber::Earliest).unwrap().0, Target::Number(7));
         assert_eq!(number(BlockNumber::Latest).unwrap().0, Target::Head);

@@ -88,7 +88,8 @@ fn baked_answers_are_the_live_ones_byte_by_byte() {
         bake(home.path(), |_| {});
         let node = open(home.path(), |_| {});
         for tracer in TRACERS {
-            let (config, live) = (json!({ "tracer": tracer }), json!({ "tracer": tracer, "tracerConfig": {} }));
+            let (config, live) =
+                (json!({ "tracer": tracer }), json!({ "tracer": tracer, "tracerConfig": {} }));
             let args = |config: &Value| json!({ "block": "latest", "config": config });
             let (want, from, _) = traced(&node, "traceBlockByNumber", &args(&live), Some(0)).expect("live");
             assert_ne!(from, Some(TraceOrigin::Baked), "{name} {tracer}: an empty tracerConfig is one");
@@ -135,7 +136,8 @@ fn asked(hash: &str) -> Value {
 /// How often the cache answered so.
 fn requests(node: &Node, result: &str) -> u64 {
     let all: Value = serde_json::from_str(&node.metrics_snapshot()).expect("JSON");
-    let family = all.as_array().expect("a list").iter().find(|family| family["name"] == "trace_cache_requests");
+    let family =
+        all.as_array().expect("a list").iter().find(|family| family["name"] == "trace_cache_requests");
     let series = family.expect("it is declared")["series"].as_array().expect("a list").clone();
     let found = series.iter().find(|one| one["labels"].to_string().contains(&format!("\"{result}\"")));
     found.expect("it is there from the start")["value"].as_u64().expect("a count")
@@ -266,7 +268,8 @@ fn large_answers_are_read_as_they_are_asked_for() {
     node.close().expect("closes");
     drop(node);
     // Far over what a stream holds: 12 MB, one result.
-    let result: Vec<u8> = (0..1_500_000_u64).flat_map(|n| format!("{:08x}", n.wrapping_mul(0x9e37)).into_bytes()).collect();
+    let result: Vec<u8> =
+        (0..1_500_000_u64).flat_map(|n| format!("{:08x}", n.wrapping_mul(0x9e37)).into_bytes()).collect();
     let result = [&b"\""[..], &result, b"\""].concat();
     {
         let dir = home.path().join("data/trace_db/rows");
