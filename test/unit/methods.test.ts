@@ -14,7 +14,8 @@ const PROMISED = {
   net: 'version',
   web3: 'clientVersion',
   debug: `getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash traceBlock traceCall
-    traceCallMany traceStateAccess traceTransactionProfile traceBadBlock getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile`,
+    traceCallMany traceStateAccess traceTransactionProfile traceBadBlock getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile
+    subscribe unsubscribe`,
   txpool: 'status content contentFrom inspect',
   rpc: 'modules',
   chain: 'getTransactionReceipt',
