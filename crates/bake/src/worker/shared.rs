@@ -143,8 +143,9 @@ impl Shared {
             return Next::Keep;
         }
         while let Some(height) = self.inbox.pop() {
-            let task = planner.take_committed(height);
-            if let Some(task) = task.filter(|task| self.is_wanted(task, head)) {
+            if self.is_wanted(height, head)
+                && let Some(task) = planner.take_committed(height)
+            {
                 return Next::Bake(task);
             }
         }
@@ -159,8 +160,8 @@ impl Shared {
     }
 
     /// Whether the window has not passed a height that waited long.
-    fn is_wanted(&self, task: &Task, head: Height) -> bool {
-        self.oldest_wanted(head).is_none_or(|oldest| task.height >= oldest)
+    fn is_wanted(&self, height: Height, head: Height) -> bool {
+        self.oldest_wanted(head).is_none_or(|oldest| height >= oldest)
     }
 
     fn bake(&self, task: Task) {
@@ -186,7 +187,7 @@ impl Shared {
         let missing: Vec<_> =
             self.options.tracers.iter().copied().filter(|tracer| !self.source.has(&key, *tracer)).collect();
         if missing.is_empty() {
-            return Outcome::Known;
+            return self.known();
         }
         let baked = catch_unwind(AssertUnwindSafe(|| self.source.bake(&key, &missing, &self.stop)));
         match baked {
@@ -198,6 +199,18 @@ impl Shared {
                 let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
                 Outcome::Failed(BakeFailure::Failed { reason: format!("a panic: {text}") })
             }
+        }
+    }
+
+    /// A block that is there. After the disk was full it may be one whose bytes could not be written then and wait in
+    /// memory: only if they can be written now, there is room again.
+    fn known(&self) -> Outcome {
+        if self.planner.lock().stalled_until.is_none() {
+            return Outcome::Known;
+        }
+        match self.source.flush() {
+            Err(full @ BakeFailure::DiskFull { .. }) => Outcome::Failed(full),
+            _ => Outcome::Known,
         }
     }
 
@@ -242,7 +255,7 @@ impl Shared {
             Told::Failed(Verdict::Again(after)) => {
                 (self.notice)(Notice::Failed { height, reason, again_after: Some(after) });
             }
-            Told::Nothing if was_stalled && matches!(outcome, Outcome::Baked(_)) => {
+            Told::Nothing if was_stalled && matches!(outcome, Outcome::Baked(_) | Outcome::Known) => {
                 self.metrics.stopped.set(0);
                 (self.notice)(Notice::Resumed);
             }

@@ -34,6 +34,8 @@ struct World {
     calls: Vec<(Height, Vec<BakedTracer>)>,
     pruned_below: Height,
     damaged: Vec<Height>,
+    /// Nothing can be made durable.
+    full: bool,
 }
 
 /// A chain whose blocks are numbers.
@@ -149,6 +151,9 @@ impl BakeSource for Fake {
     }
 
     fn flush(&self) -> Result<(), BakeFailure> {
+        if self.with(|world| world.full) {
+            return Err(BakeFailure::DiskFull { reason: "no space left on device".into() });
+        }
         self.with(|world| world.flushed = world.baked.clone());
         Ok(())
     }
@@ -400,6 +405,27 @@ fn a_full_disk_stops_baking_until_there_is_room() {
     worker.stop();
     let notices = notices.lock().clone();
     let [Notice::DiskFull { .. }, Notice::Resumed] = &notices[..] else { panic!("{notices:?}") };
+}
+
+#[test]
+fn a_row_that_waits_in_memory_does_not_count_as_room_on_the_disk() {
+    let (home, fake) = (home(), Fake::new(1));
+    let full = BakeFailure::DiskFull { reason: "no space left on device".into() };
+    fake.with(|world| {
+        world.acts.insert(2, Act::Fail(full));
+        world.full = true;
+    });
+    let Started { worker, metrics, notices } = start(&fake, options(&home.file));
+    fake.commit(Some(&worker), 0, 2);
+    eventually("the stop", || metrics.stopped.value() == 1);
+    // What could not be written is found there, but only in memory.
+    fake.with(|world| world.baked.insert((hash(2, 0), BakedTracer::Call)));
+    std::thread::sleep(Duration::from_millis(150));
+    assert_eq!(metrics.stopped.value(), 1);
+    fake.with(|world| world.full = false);
+    eventually("baking that goes on", || metrics.stopped.value() == 0 && metrics.lag.value() == 0);
+    worker.stop();
+    assert_eq!(notices.lock().last(), Some(&Notice::Resumed));
 }
 
 #[test]
