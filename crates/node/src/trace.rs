@@ -10,6 +10,7 @@ use crate::{
 };
 use alloy_primitives::{Address, B256};
 use alloy_rlp::Decodable as _;
+use hearth_evm::{BlockEnvironment, recover_senders};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Block, Header, StateReader};
 use hearth_tracers::{
@@ -99,7 +100,7 @@ impl OpenHome {
     ) -> Result<(), NodeError> {
         check_traceable(&block.block)?;
         let senders = self.senders_of(block)?;
-        self.trace_block((&block.block, block.hash), Some(&senders), index, plan, limits, sender)
+        self.trace_block((&block.block, block.hash), &senders, index, plan, limits, sender)
     }
 
     /// Traces a block that need not be known; its parent must be.
@@ -111,18 +112,29 @@ impl OpenHome {
         sender: &mut ByteSender,
     ) -> Result<(), NodeError> {
         check_traceable(block)?;
-        let (parent, hash) = (block.header.number - 1, block.header.parent_hash);
-        let canonical = self.chain().ledger().canonical_hash(parent)? == Some(hash);
-        if !canonical && self.block_by_hash(&hash)?.is_none() {
-            return Err(NodeError::ParentNotFound { hash });
+        let hash = block.header.hash_slow();
+        let known = self.block_by_hash(&hash)?;
+        if let Some(known) = known.as_ref().filter(|known| known.block == *block) {
+            return self.trace_stored(known, None, plan, limits, sender);
         }
-        self.trace_block((block, block.header.hash_slow()), None, None, plan, limits, sender)
+        let (height, parent_hash) = (block.header.number, block.header.parent_hash);
+        let canonical = self.chain().ledger().canonical_hash(height - 1)? == Some(parent_hash);
+        if !canonical && self.block_by_hash(&parent_hash)?.is_none() {
+            return Err(NodeError::ParentNotFound { hash: parent_hash });
+        }
+        let spec = self.chain().spec();
+        let environment = BlockEnvironment::from_header(spec, &block.header);
+        let senders = recover_senders(spec, &environment, &block.body.transactions)
+            .map_err(|error| NodeError::Execution { height, reason: error.to_string() })?;
+        // A header that is known with another body: what is kept under its hash is not of this block.
+        let hash = if known.is_some() { B256::ZERO } else { hash };
+        self.trace_into((block, hash), &senders, None, plan, limits, Out::alone(sender, 0))
     }
 
     fn trace_block(
         &self,
         (block, hash): (&Block, B256),
-        senders: Option<&[Address]>,
+        senders: &[Address],
         index: Option<usize>,
         plan: &TracePlan,
         limits: &Limits,
@@ -152,7 +164,7 @@ impl OpenHome {
     fn trace_into(
         &self,
         (block, hash): (&Block, B256),
-        senders: Option<&[Address]>,
+        senders: &[Address],
         index: Option<usize>,
         plan: &TracePlan,
         limits: &Limits,
@@ -161,14 +173,15 @@ impl OpenHome {
         let _running = self.capsules().processors.take_one();
         self.with_source((&block.header, hash), |source| {
             out.set_origin(source.origin());
-            let replay = || source.replay(self.chain().spec(), (block, hash), senders);
+            let replay = || source.replay(self.chain().spec(), (block, hash), Some(senders));
             let done = match index {
                 Some(index) => {
                     let before = source.before(index);
                     let spec = self.chain().spec();
                     let replay = match &before {
                         Some(state) => {
-                            BlockReplay::before_transaction(spec, (block, hash), senders, index, state)
+                            let block = (block, hash);
+                            BlockReplay::before_transaction(spec, block, Some(senders), index, state)
                         }
                         None => replay(),
                     };

@@ -4,10 +4,12 @@ use crate::{
     dev_chain::{send, sign, transfer},
     support::{ask, config, execution_apis, fixtures, trace},
 };
+use alloy_primitives::{Bytes, U256};
 use hearth_chain::{Chain, ChainOptions, StateOptions};
 use hearth_flatkv::Fsync;
 use hearth_littable::{Littable, StoreOptions, TableOptions};
 use hearth_node::{Mode, Node, NodeError, TraceOrigin, TraceRequest, TraceSource};
+use hearth_primitives::{Block, Transaction};
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
 
@@ -249,4 +251,26 @@ fn old_capsules_are_forgotten_as_the_setting_says() {
     assert_eq!([1, 54].map(from), [Some(TraceOrigin::History); 2]);
     assert_eq!([55, 64, 70].map(from), [Some(TraceOrigin::Capsule); 3]);
     node.close().expect("closes");
+}
+
+#[test]
+fn a_known_header_with_another_body_is_not_taken_for_the_known_block() {
+    let (_home, node, _) = dev_home(2, 0);
+    let block = node.chain().expect("open").head_block().expect("reads").expect("there").block.clone();
+    let rlp = |block: &Block| json!(Bytes::from(alloy_rlp::encode(block)));
+    let asked = |block: &Block| {
+        let args = json!({ "rlp": rlp(block), "config": { "tracer": "prestateTracer" } });
+        traced(&node, "traceBlock", args).expect("traces")
+    };
+    let (known, from) = asked(&block);
+    assert_eq!(from, Some(TraceOrigin::Capsule));
+    let mut other = block.clone();
+    let value = U256::from(77);
+    let instead = sign(alloy_consensus::TxEip1559 { value, ..transfer(1) }, 0);
+    other.body.transactions = vec![Transaction::Eip1559(instead)];
+    let (given, from) = asked(&other);
+    assert_eq!(from, Some(TraceOrigin::History));
+    let hash = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).expect("JSON")[0]["txHash"].clone();
+    assert_eq!(hash(&given), json!(other.body.transactions[0].tx_hash()));
+    assert_ne!(hash(&given), hash(&known));
 }
