@@ -60,7 +60,10 @@ describe('hearth db', () => {
   })
 
   it('lists the tables and what is in them', () => {
-    expect(db<TableList>('ls').report).toMatchObject({ roots: [ledger], tables: [{ name: 'blocks' }, { name: 'capsules' }, { name: 'receipts' }] })
+    expect(db<TableList>('ls').report).toMatchObject({
+      roots: [ledger],
+      tables: [{ name: 'blocks' }, { name: 'capsules' }, { name: 'receipts' }],
+    })
     const { report } = db<TableInfo[]>('table-info')
     for (const [i, name] of ['blocks', 'capsules', 'receipts'].entries()) {
       // The genesis is not executed: it has no capsule.
