@@ -36,7 +36,7 @@ pub enum Part {
 /// What a part is.
 pub enum Found {
     /// Bytes of a result, or of the whole answer.
-    Bytes(PlainAnswer),
+    Bytes(Box<PlainAnswer>),
     /// The text of a transaction's error.
     Failed(String),
 }
@@ -88,7 +88,7 @@ impl BakedBlock {
             large: None,
         };
         if !failed {
-            return Ok(Found::Bytes(answer));
+            return Ok(Found::Bytes(Box::new(answer)));
         }
         let mut text = Vec::new();
         while let Some(bytes) = answer.next_bytes()? {
