@@ -50,6 +50,25 @@ describe('rule 1: each committed block is executed again with each tracer, and t
     expect(await metric(node, 'bake_stored_bytes_total')).toBeGreaterThan(0)
   })
 
+  it('capsules kept in memory change speed only', async () => {
+    const node = await start(
+      freshHome(),
+      ...BAKING,
+      ALL_TRACERS,
+      '--evm.trace_bake_use_snapshot=true',
+      '--evm.trace_bake_snapshot_window=2',
+    )
+    const hashes = await new Sender(node).scene()
+    await allBaked(node, hashes.length)
+    for (const hash of hashes) {
+      for (const tracer of TRACERS) {
+        const baked = await trace(node.url, 'debug_traceTransaction', [hash, { tracer }])
+        expect(baked.from).toBe('baked')
+        expect(baked.text).toBe((await trace(node.url, 'debug_traceTransaction', [hash, live(tracer)])).text)
+      }
+    }
+  })
+
   it('a tracer that is added later is baked for the heights of before, by one start alone', async () => {
     const home = freshHome()
     const first = await start(home, ...BAKING)
