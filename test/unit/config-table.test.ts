@@ -78,7 +78,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.max_trace_lookback_blocks': [10_000, 'off', '-1', -1, '"-1"', '-2'],
   'evm.enable_parallelized_block_trace': [true, ...OFF],
   'evm.trace_source': ['auto', 'capsule', '"capsule"', 'capsule', '7', 'both'],
-  'evm.trace_capsule_window_blocks': [0, 'off', '7', 7, '"7"', '-1'],
+  'evm.trace_capsule_window_blocks': [0, '7', '7', 7, '"7"', '-1'],
   'evm.trace_bake_enabled': [false, ...ON],
   'evm.trace_bake_workers': count(1),
   'evm.trace_bake_queue_size': count(4096),
