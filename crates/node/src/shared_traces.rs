@@ -196,9 +196,7 @@ mod tests {
     use hearth_tracers::TraceConfig;
 
     fn plan(text: &str) -> TracePlan {
-        TraceConfig::parse(text)
-            .and_then(|config| Ok(TracePlan::new(&config).expect("a plan")))
-            .expect("reads")
+        TracePlan::new(&TraceConfig::parse(text).expect("reads")).expect("a plan")
     }
 
     fn read(stream: &crate::ByteStream) -> Vec<u8> {

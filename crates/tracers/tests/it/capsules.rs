@@ -127,10 +127,9 @@ fn compare(
     let from_history = || BlockReplay::new(spec, block, Some(&senders), state, hashes);
     let (limits, count) = (Limits::default(), senders.len());
     for config in CONFIGS {
-        if config.contains("code") || config.contains("enable") {
-            if block.header.gas_used > STEPS_MAX_GAS {
-                continue;
-            }
+        let steps = config.contains("code") || config.contains("enable");
+        if steps && block.header.gas_used > STEPS_MAX_GAS {
+            continue;
         }
         let plan = plan(config);
         let mut want = Vec::new();
