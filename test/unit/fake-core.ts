@@ -1,6 +1,8 @@
 // A core for tests: remembers what it was asked and answers with what it is told to.
+
 import { CoreError } from '../../ts/core/error.ts'
 import type { Core, ResultStream } from '../../ts/core/port.ts'
+import { type Answer, Packed } from '../../ts/rpc/dispatch.ts'
 
 /** What methods work with where a test is about something else: nothing is denied, every tracer allowed. */
 export const PLAIN_RULES = {
@@ -61,6 +63,16 @@ export function fakeCore(
 }
 
 /** Native metrics for tests: one instrument of each kind, whose values a test may change. */
+/** All of an answer as text; one in gzip is a mistake of whoever did not ask for it. */
+export async function drain(answer: Answer): Promise<string> {
+  if (answer === undefined) return ''
+  if (answer instanceof Packed) throw new TypeError('an answer in gzip')
+  if (answer instanceof Uint8Array) return Buffer.from(answer).toString()
+  const chunks: Uint8Array[] = []
+  for (let chunk = await answer.next(); chunk !== null; chunk = await answer.next()) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
 export interface FakeNative {
   readonly catalog: string
   readonly snapshot: () => string

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { CoreError } from '../../ts/core/error.ts'
 import type { Core } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
-import { fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
+import { drain, fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
 
 const LIMITS = { requests: 5, responseBytes: 100, concurrency: 2 }
 const reported: unknown[] = []
@@ -11,11 +11,7 @@ function dispatcher(core: Core, namespaces = ['eth', 'net', 'web3', 'debug', 'rp
   const dispatch = makeDispatch({ core, namespaces, clientVersion: 'Hearth/test', ...PLAIN_RULES }, limits, (e) => reported.push(e))
   return async (body: unknown): Promise<string | undefined> => {
     const answer = await dispatch(typeof body === 'string' ? body : JSON.stringify(body), { connection: 'http', onGone: () => undefined })
-    if (answer === undefined) return undefined
-    if (answer instanceof Uint8Array) return Buffer.from(answer).toString()
-    const chunks: Uint8Array[] = []
-    for (let chunk = await answer.next(); chunk !== null; chunk = await answer.next()) chunks.push(chunk)
-    return Buffer.concat(chunks).toString()
+    return answer === undefined ? undefined : drain(answer)
   }
 }
 
