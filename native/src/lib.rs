@@ -13,7 +13,9 @@ pub use jobs::{NativeJob, start_job};
 pub use littable::{
     NativeLittGroup, NativeLittIter, NativeLittSecondary, NativeLittTable, NativeLittable, open_littable,
 };
-pub use node::{NativeEnvelope, NativeNode, NativeStream, dev_accounts, metrics_catalog, open_node, start_replay};
+pub use node::{
+    NativeEnvelope, NativeNode, NativeStream, dev_accounts, metrics_catalog, open_node, start_replay,
+};
 
 /// Node dlopens this library after its start, when no more static TLS may be had: `local_dynamic_tls` needs none.
 #[global_allocator]

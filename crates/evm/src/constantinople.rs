@@ -40,7 +40,9 @@ pub(crate) fn install<'a>(instructions: &mut EthInstructions<EthInterpreter, Evm
     instructions.insert_instruction(opcode::SSTORE, Instruction::new(sstore), 0);
 }
 
-pub(crate) fn sstore(context: InstructionContext<'_, EvmContext<'_>, EthInterpreter>) -> InstructionExecResult {
+pub(crate) fn sstore(
+    context: InstructionContext<'_, EvmContext<'_>, EthInterpreter>,
+) -> InstructionExecResult {
     sstore_with_gas_accounting(context, |context, _, load| {
         let params = context.host.gas_params();
         let cost = params.sstore_dynamic_gas(true, &load.data, false);

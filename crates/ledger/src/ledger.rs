@@ -305,7 +305,10 @@ impl Ledger {
     }
 
     /// A block and its receipts, as far as they are kept decoded.
-    pub(crate) fn kept_decoded(&self, hash: &B256) -> (Option<Arc<StoredBlock>>, Option<Arc<StoredReceipts>>) {
+    pub(crate) fn kept_decoded(
+        &self,
+        hash: &B256,
+    ) -> (Option<Arc<StoredBlock>>, Option<Arc<StoredReceipts>>) {
         (self.blocks.get(hash), self.receipts.get(hash))
     }
 

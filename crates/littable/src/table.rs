@@ -220,7 +220,11 @@ impl Table {
         self.lanes.iter().any(|lane| lane.broken.lock().is_some())
     }
 
-    pub(crate) fn find_id(&self, id: &crate::keys::Id, likely: bool) -> Result<Option<(&Lane, Hit)>, LittError> {
+    pub(crate) fn find_id(
+        &self,
+        id: &crate::keys::Id,
+        likely: bool,
+    ) -> Result<Option<(&Lane, Hit)>, LittError> {
         let mut gone = None;
         let mut damage = None;
         for lane in &self.lanes {

@@ -199,7 +199,9 @@ pub enum NodeError {
         hash: B256,
     },
     /// `evm.trace_source` is `capsule`, and this block has none.
-    #[error("block {height} ({hash}) has no trace capsule, and evm.trace_source = capsule rules out its history")]
+    #[error(
+        "block {height} ({hash}) has no trace capsule, and evm.trace_source = capsule rules out its history"
+    )]
     NoCapsule {
         /// Height of the block.
         height: Height,

@@ -23,11 +23,11 @@ mod trace;
 mod trace_source;
 mod workers;
 
-pub use config::{
-    BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits, TraceSource, WorkerConfig,
-    Workers,
-};
 pub use baked::Envelope;
+pub use config::{
+    BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits,
+    TraceSource, WorkerConfig, Workers,
+};
 pub use error::NodeError;
 pub use hearth_chain::{
     dev::{DevAccount, dev_accounts},

@@ -120,7 +120,14 @@ impl<'a> BlockState<'a> {
         }
         let start = self.reader.state.account(&address)?;
         let index = self.entries.len();
-        self.entries.push(Entry { address, start, now: start, slots: U256Map::default(), wiped: false, whole: false });
+        self.entries.push(Entry {
+            address,
+            start,
+            now: start,
+            slots: U256Map::default(),
+            wiped: false,
+            whole: false,
+        });
         self.index.insert(address, index);
         Ok(index)
     }

@@ -20,7 +20,9 @@ pub(super) fn by_hash(home: &OpenHome, hash: &B256, full: bool) -> Answer {
 /// `{"number":…,"hash":…}`, for whoever goes through blocks one by one.
 pub(super) fn id(home: &OpenHome, block: BlockNumber) -> Answer {
     let Some(block) = home.block_by_number(block)? else { return null() };
-    short(|w| w.begin_object().key("number").quantity(block.number()).key("hash").hash(&block.hash).end_object())
+    short(|w| {
+        w.begin_object().key("number").quantity(block.number()).key("hash").hash(&block.hash).end_object()
+    })
 }
 
 pub(super) fn transaction_count_by_number(home: &OpenHome, block: BlockNumber) -> Answer {

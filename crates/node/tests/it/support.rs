@@ -4,8 +4,8 @@ use hearth_chain::{Chain, ChainOptions, StateOptions, import::ImportJob};
 use hearth_flatkv::Fsync;
 use hearth_ledger::LedgerOptions;
 use hearth_node::{
-    BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits, Request, RpcLimits,
-    TraceRequest, TraceSource, WorkerConfig, Workers,
+    BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits, Request,
+    RpcLimits, TraceRequest, TraceSource, WorkerConfig, Workers,
 };
 use serde_json::{Value, json};
 use std::{
