@@ -24,7 +24,7 @@ describe('hearth', () => {
   it.each([
     [
       ['strat'],
-      'error: unknown command "strat"; did you mean start? Commands: init, start, dev, import, export, replay, db, backup, config\n',
+      'error: unknown command "strat"; did you mean start? Commands: init, start, dev, import, export, replay, bake, db, backup, config\n',
     ],
     [
       ['start', '--evm.htp_port=1'],

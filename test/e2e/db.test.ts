@@ -11,6 +11,9 @@ import { hearth, rpc, startNode, tempHome } from './harness.ts'
 /** Blocks of the chain besides the genesis. */
 const BLOCKS = 60
 
+/** Records of the tables blocks, capsules and receipts: the genesis is not executed, so it has no capsule. */
+const RECORDS = [BLOCKS + 1, BLOCKS, BLOCKS + 1] as const
+
 /** Eight blocks in a segment of each table: a block has two keys. */
 const SETTINGS = ['--littable.segment_keys=16', '--state-commit.flatkv.fsync=none'] as const
 
@@ -87,7 +90,8 @@ describe('hearth db', () => {
   it('scrubs what is sound', () => {
     const { status, report } = db<ScrubReport[]>('scrub')
     expect(status).toBe(0)
-    for (const table of report) expect(table).toMatchObject({ records: BLOCKS + 1, damaged: 0, damage: [] })
+    expect(report.map(({ records }) => records)).toEqual(RECORDS)
+    for (const table of report) expect(table).toMatchObject({ damaged: 0, damage: [] })
     expect(hearth(['db', 'scrub', '--table', 'blocks', '--home', home]).stdout).toMatch(/^blocks: sound \(\d+ segments, 61 records, /)
   })
 
@@ -95,7 +99,7 @@ describe('hearth db', () => {
     const node = await startNode(['start', '--home', home])
     try {
       expect(db<TableInfo[]>('table-info', '--table', 'blocks').report[0]).toMatchObject({ records: BLOCKS + 1 })
-      expect(db<ScrubReport[]>('scrub').report.map(({ damaged }) => damaged)).toEqual([0, 0])
+      expect(db<ScrubReport[]>('scrub').report.map(({ damaged }) => damaged)).toEqual([0, 0, 0])
       for (const args of [
         ['prune', '--table', 'blocks', '--below', '20'],
         ['rebase', '--to', ledger],
@@ -121,9 +125,9 @@ describe('hearth db', () => {
     try {
       const { status, report } = db<ScrubReport[]>('scrub')
       expect(status).toBe(1)
-      expect(report[0]).toMatchObject({ damaged: 0 })
-      expect(report[1]?.damaged).toBeGreaterThanOrEqual(1)
-      expect(report[1]?.damage[0]).toContain(name)
+      expect(report.slice(0, 2)).toMatchObject([{ damaged: 0 }, { damaged: 0 }])
+      expect(report[2]?.damaged).toBeGreaterThanOrEqual(1)
+      expect(report[2]?.damage[0]).toContain(name)
     } finally {
       flip()
     }
@@ -143,10 +147,8 @@ describe('hearth db', () => {
     expect(JSON.parse(moved.stdout)).toMatchObject({ roots: [ledger] })
     expect(fs.existsSync(path.join(further, 'blocks'))).toBe(false)
     expect(hearth(['export', '--home', home, path.join(dir, 'x.rlp')]).status).toBe(0)
-    expect(db<ScrubReport[]>('scrub').report.map(({ records, damaged }) => [records, damaged])).toEqual([
-      [BLOCKS + 1, 0],
-      [BLOCKS + 1, 0],
-    ])
+    const { report } = db<ScrubReport[]>('scrub')
+    expect(report.map(({ records, damaged }) => [records, damaged])).toEqual(RECORDS.map((records) => [records, 0]))
   })
 
   it('prunes whole segments below a height, and reads below it say so', async () => {
