@@ -57,6 +57,12 @@ export function run(command, args) {
   if (r.status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${r.status ?? r.signal}:\n${r.stderr?.slice(-2000)}`)
 }
 
+/** Imports a generated chain into a new home. */
+export function importChain(home, { dir }) {
+  const files = ['--genesis', path.join(dir, 'genesis.json'), path.join(dir, 'chain.rlp')]
+  run(process.execPath, [HEARTH, 'import', '--home', home, ...files])
+}
+
 /** `hearth start` on a home that has its chain. */
 export async function serveHearth(home, settings = []) {
   const [port, ws, metrics] = [await freePort(), await freePort(), await freePort()]

@@ -5,7 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { generatedChain } from './chain.mjs'
 import { HELD_STEPS_MAX, LOOP_STEPS, loopParams, memoryTable } from './memory.mjs'
-import { freePort, HEARTH, run, serveHearth, started } from './process.mjs'
+import { freePort, importChain, run, serveHearth, started } from './process.mjs'
 import { anvilTable, growthTable, recordedTable } from './recorded.mjs'
 import { ask, canonical, result } from './rpc.mjs'
 import { median, spread, table } from './stats.mjs'
@@ -32,8 +32,7 @@ const GETH_HTTP_NANOS = 3600e9
 const TRACERS = ['callTracer', 'prestateTracer', 'flatCallTracer']
 
 async function startHearth(chain, home) {
-  const files = ['--genesis', path.join(chain.dir, 'genesis.json'), path.join(chain.dir, 'chain.rlp')]
-  run(process.execPath, [HEARTH, 'import', '--home', home, ...files])
+  importChain(home, chain)
   return serveHearth(home)
 }
 

@@ -5,8 +5,9 @@ import { createWalletClient, http } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { hardhat } from 'viem/chains'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { moved, parseScrape, type Scrape, samplesOf } from '../unit/scrape.ts'
+import { type Scrape, samplesOf } from '../unit/scrape.ts'
 import { type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { movedOn, scrapeOf } from './movement.ts'
 
 /** Without a clock of syncs nothing is flushed by itself. */
 const QUIET = '--state-commit.flatkv.fsync=none'
@@ -37,17 +38,8 @@ afterAll(async () => {
   fs.rmSync(home, { recursive: true, force: true })
 })
 
-async function scrape(): Promise<Scrape> {
-  return parseScrape(await (await fetch(node.metrics as string)).text(), 'prometheus')
-}
-
-/** What a piece of work moves of the tables' series, without the sums and buckets of times. */
-async function movedBy(work: () => Promise<unknown>): Promise<Record<string, number>> {
-  const before = await scrape()
-  await work()
-  const changes = Object.entries(moved(before, await scrape()))
-  return Object.fromEntries(changes.filter(([sample]) => sample.startsWith('litt_') && !/_sum[{ ]|_bucket\{/.test(sample)))
-}
+const scrape = (): Promise<Scrape> => scrapeOf(node)
+const movedBy = (work: () => Promise<unknown>): Promise<Record<string, number>> => movedOn(node, 'litt_', work)
 
 const of = (label: string, each: Record<string, number | undefined>): Record<string, number | undefined> =>
   Object.fromEntries(Object.entries(each).map(([name, by]) => [`litt_${name}{${label}}`, by]))

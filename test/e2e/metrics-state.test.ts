@@ -4,8 +4,9 @@ import { createWalletClient, http } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { hardhat } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { moved, parseScrape, type Scrape, samplesOf } from '../unit/scrape.ts'
+import { type Scrape, samplesOf } from '../unit/scrape.ts'
 import { type RunningNode, startNode, tempHome } from './harness.ts'
+import { movedOn, scrapeOf } from './movement.ts'
 
 /** Blocks between two snapshots. */
 const INTERVAL = 4
@@ -34,17 +35,8 @@ afterAll(async () => {
   fs.rmSync(home, { recursive: true, force: true })
 })
 
-async function scrape(): Promise<Scrape> {
-  return parseScrape(await (await fetch(node.metrics as string)).text(), 'prometheus')
-}
-
-/** Series of the store that a piece of work moves; of latencies the number of samples. */
-async function movedBy(work: () => Promise<unknown>): Promise<Record<string, number>> {
-  const before = await scrape()
-  await work()
-  const changes = Object.entries(moved(before, await scrape()))
-  return Object.fromEntries(changes.filter(([sample]) => sample.startsWith('flatkv_') && !/_sum\b|_bucket\{/.test(sample)))
-}
+const scrape = (): Promise<Scrape> => scrapeOf(node)
+const movedBy = (work: () => Promise<unknown>): Promise<Record<string, number>> => movedOn(node, 'flatkv_', work)
 
 /** Without what each commit moves, which has a test of its own. */
 const besidesCommits = (changes: Record<string, number>): Record<string, number> =>

@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { generatedChain, runExample } from '../chain.mjs'
-import { freePort, HEARTH, run, serveHearth, started } from '../process.mjs'
+import { freePort, importChain, run, serveHearth, started } from '../process.mjs'
 import { ask, canonical, result } from '../rpc.mjs'
 import { median, spread, table } from '../stats.mjs'
 
@@ -36,15 +36,7 @@ const temp = () => fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-capsules-
 /** Imports a chain into two homes that are the same. */
 function homes(chain) {
   const [first, second] = [temp(), temp()]
-  run(process.execPath, [
-    HEARTH,
-    'import',
-    '--home',
-    first,
-    '--genesis',
-    path.join(chain.dir, 'genesis.json'),
-    path.join(chain.dir, 'chain.rlp'),
-  ])
+  importChain(first, chain)
   fs.cpSync(first, second, { recursive: true })
   return [first, second]
 }
@@ -136,21 +128,14 @@ async function serveHearthFrom(home, source) {
 async function depthRows() {
   const chain = await generatedChain(LONG)
   const home = temp()
-  run(process.execPath, [
-    HEARTH,
-    'import',
-    '--home',
-    home,
-    '--genesis',
-    path.join(chain.dir, 'genesis.json'),
-    path.join(chain.dir, 'chain.rlp'),
-  ])
+  importChain(home, chain)
   const node = await serveHearth(home, ['--evm.trace_source=capsule'])
   try {
     const times = DEPTHS.map(() => [])
     for (let i = 0; i < DEPTH_BLOCKS; i++)
       for (const [at, depth] of DEPTHS.entries()) {
-        const tag = `0x${(LONG.blocks - depth - 3 * i - 1 > 0 ? LONG.blocks - depth - 3 * i - 1 : i + 1).toString(16)}`
+        const number = LONG.blocks - depth - 3 * i - 1
+        const tag = `0x${(number > 0 ? number : i + 1).toString(16)}`
         times[at].push((await ask(node.url, 'debug_traceBlockByNumber', [tag, CONFIG])).ms)
       }
     return DEPTHS.map((depth, at) => {

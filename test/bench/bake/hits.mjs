@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import zlib from 'node:zlib'
 import { generatedChain } from '../chain.mjs'
-import { freePort, HEARTH, run, serveHearth, started } from '../process.mjs'
+import { freePort, HEARTH, importChain, run, serveHearth, started } from '../process.mjs'
 import { median, spread, table } from '../stats.mjs'
 import { rate, requestBytes } from './load.mjs'
 
@@ -83,15 +83,7 @@ const settings = (hotBytes) => ['--evm.trace_bake_enabled=true', `--evm.trace_ca
 async function size({ name, transactions, blocks }, dir, rows, stored) {
   const chain = await generatedChain({ blocks, least: transactions, most: transactions })
   const home = path.join(dir, name.replace(' ', ''))
-  run(process.execPath, [
-    HEARTH,
-    'import',
-    '--home',
-    home,
-    '--genesis',
-    path.join(chain.dir, 'genesis.json'),
-    path.join(chain.dir, 'chain.rlp'),
-  ])
+  importChain(home, chain)
   run(process.execPath, [HEARTH, 'bake', '--home', home, '--from', '1', '--to', String(blocks), ...settings(0)])
   // A home that a second node may have.
   const copy = `${home}-copy`

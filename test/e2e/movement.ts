@@ -1,0 +1,16 @@
+// What a piece of work moves on the metrics page of a node.
+import { moved, parseScrape, type Scrape } from '../unit/scrape.ts'
+import type { RunningNode } from './harness.ts'
+
+/** The node's page now. */
+export async function scrapeOf(node: RunningNode): Promise<Scrape> {
+  return parseScrape(await (await fetch(node.metrics as string)).text(), 'prometheus')
+}
+
+/** Series whose names begin so and that the work moves, with by how much; of latencies the number of samples. */
+export async function movedOn(node: RunningNode, prefix: string, work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = await scrapeOf(node)
+  await work()
+  const changes = Object.entries(moved(before, await scrapeOf(node)))
+  return Object.fromEntries(changes.filter(([sample]) => sample.startsWith(prefix) && !/_sum\b|_bucket\{/.test(sample)))
+}
