@@ -1,0 +1,112 @@
+// Limits kept by client: whose a request is, how many it may send, how many bytes may wait.
+import { describe, expect, it } from 'vitest'
+import { ClientAddresses } from '../../ts/server/admission/address.ts'
+import { BUCKETS_MAX, TokenBuckets } from '../../ts/server/admission/buckets.ts'
+import { ByteBudget } from '../../ts/server/admission/budget.ts'
+
+const from = (remoteAddress: string | undefined, forwarded?: string | string[]) =>
+  ({ socket: { remoteAddress }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } }) as never
+
+describe('addresses', () => {
+  it('are the socket, IPv4 also where it came over IPv6, IPv6 by its first 64 bits', () => {
+    const clients = new ClientAddresses([])
+    for (const [peer, key] of [
+      ['203.0.113.9', '203.0.113.9'],
+      ['::ffff:203.0.113.9', '203.0.113.9'],
+      ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+      ['2001:0DB8:0001:0002::9', '2001:db8:1:2::/64'],
+      ['2001:db8::9', '2001:db8:0:0::/64'],
+      ['::1', '0:0:0:0::/64'],
+      ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+      [undefined, 'unknown'],
+    ] as const) {
+      expect(clients.of(from(peer)), String(peer)).toBe(key)
+    }
+  })
+
+  it('do not believe X-Forwarded-For of anyone', () => {
+    expect(new ClientAddresses([]).of(from('203.0.113.9', '198.51.100.1'))).toBe('203.0.113.9')
+    expect(new ClientAddresses(['10.0.0.0/8']).of(from('203.0.113.9', '198.51.100.1'))).toBe('203.0.113.9')
+  })
+
+  it('take from a trusted proxy the right-most address that is none', () => {
+    const clients = new ClientAddresses(['10.0.0.0/8', '::1', 'fd00::/8', '192.0.2.7'])
+    for (const [peer, forwarded, key] of [
+      ['10.1.2.3', '198.51.100.1', '198.51.100.1'],
+      ['10.1.2.3', 'spoofed, 198.51.100.1, 10.9.9.9', '198.51.100.1'],
+      ['10.1.2.3', '1.1.1.1, 198.51.100.1 , 192.0.2.7', '198.51.100.1'],
+      ['::1', ['1.1.1.1', '[2001:db8::5]:443'], '2001:db8:0:0::/64'],
+      ['::ffff:10.1.2.3', '198.51.100.1:5512', '198.51.100.1'],
+      ['10.1.2.3', '10.1.1.1, 10.2.2.2', '10.1.1.1'],
+      ['10.1.2.3', 'nonsense', '10.1.2.3'],
+      ['10.1.2.3', 'nonsense, 10.4.4.4', '10.4.4.4'],
+      ['10.1.2.3', undefined, '10.1.2.3'],
+      ['fd00::1', '198.51.100.1', '198.51.100.1'],
+    ] as const) {
+      expect(clients.of(from(peer, forwarded as string | undefined)), `${peer} ${forwarded}`).toBe(key)
+    }
+  })
+})
+
+describe('token buckets', () => {
+  it('let a burst through, then so many a second, and say how long to wait', () => {
+    let now = 0
+    const buckets = new TokenBuckets(10, 5, () => now)
+    expect(buckets.take('a', 5)).toBe(0)
+    expect(buckets.take('a', 1)).toBe(100)
+    expect(buckets.take('b', 1)).toBe(0)
+    now = 99
+    expect(buckets.take('a', 1)).toBe(1)
+    now = 100
+    expect(buckets.take('a', 1)).toBe(0)
+    now = 300
+    expect(buckets.take('a', 3)).toBe(100)
+    expect(buckets.take('a', 2)).toBe(0)
+    now = 100_000
+    expect(buckets.take('a', 6)).toBeGreaterThan(0)
+    expect(buckets.take('a', 5)).toBe(0)
+  })
+
+  it('remember a bounded number of clients, the latest ones', () => {
+    const buckets = new TokenBuckets(1, 1, () => 0)
+    expect(buckets.take('first', 1)).toBe(0)
+    expect(buckets.take('first', 1)).toBe(1000)
+    for (let i = 0; i < BUCKETS_MAX; i++) buckets.take(`client ${i}`, 1)
+    expect(buckets.size).toBe(BUCKETS_MAX)
+    expect(buckets.take(`client ${BUCKETS_MAX - 1}`, 1)).toBe(1000)
+    expect(buckets.take('first', 1)).toBe(0)
+  })
+})
+
+describe('the budget of bytes', () => {
+  it('is taken and given back; one request that is larger than all of it goes alone', () => {
+    const budget = new ByteBudget(100)
+    expect([budget.take(60), budget.take(41), budget.take(40)]).toEqual([true, false, true])
+    expect(budget.taken).toBe(100)
+    budget.release(60)
+    budget.release(40)
+    expect([budget.take(500), budget.take(1)]).toEqual([true, false])
+    budget.release(500)
+    expect(budget.taken).toBe(0)
+  })
+
+  it('0 is no limit', () => {
+    const budget = new ByteBudget(0)
+    expect([budget.take(1e12), budget.take(1e12)]).toEqual([true, true])
+  })
+
+  it('admits those who wait in order, and gives up on time', async () => {
+    const budget = new ByteBudget(100)
+    expect(budget.take(100)).toBe(true)
+    const order: string[] = []
+    const first = budget.takeWithin(80, 10_000).then((admitted) => order.push(`first ${admitted}`))
+    const late = budget.takeWithin(50, 20).then((admitted) => order.push(`late ${admitted}`))
+    const last = budget.takeWithin(20, 10_000).then((admitted) => order.push(`last ${admitted}`))
+    expect(budget.take(0)).toBe(false)
+    await late
+    budget.release(100)
+    await Promise.all([first, last])
+    expect(order).toEqual(['late false', 'first true', 'last true'])
+    expect(budget.taken).toBe(100)
+  })
+})
