@@ -84,6 +84,8 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'evm.ws_origins': 'server.test.ts: refuses other paths and other origins',
   'littable.MetricsEnabled': 'littable-scripts.test.ts: a page of its own',
   'littable.MetricsPort': 'littable-scripts.test.ts: a page of its own',
+  'evm.ready_max_head_age': 'probes.test.ts: a head that is too old',
+  'evm.shutdown_timeout': 'probes.test.ts: cuts off what takes longer',
   'metrics.enabled': 'metrics-scrape.test.ts',
   'metrics.host': 'metrics-scrape.test.ts',
   'metrics.port': 'metrics-scrape.test.ts',
@@ -99,7 +101,7 @@ afterEach(async () => {
 async function serve(flags: Flags, core: Core = fakeCore({ blockNumber: '"0x1b"', call: '"0x"' })): Promise<Server> {
   const settings = settingsOf({ 'evm.http_port': '0', 'evm.ws_port': '0', ...flags })
   const dispatch = makeDispatch(rpcContext(core, settings), batchLimits(settings), () => undefined)
-  const server = await startServer(settings, dispatch, () => undefined)
+  const server = await startServer(settings, dispatch, { report: () => undefined })
   opened.push(server)
   return server
 }
@@ -285,6 +287,129 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
     expect(code).toBe(1006)
     expect(whole).toBeGreaterThan(size)
     expect(ms).toBeGreaterThan(1500)
+  },
+  'evm.rate_limiting_enabled': async () => {
+    const limits: Flags = { 'evm.ip_rate_limit_rps': '1', 'evm.ip_rate_limit_burst': '2', 'evm.batch_request_limit': '2' }
+    const free = await serve(limits)
+    const limited = await serve({ ...limits, 'evm.rate_limiting_enabled': 'true' })
+    const statuses = async ({ httpUrl }: Server) => {
+      const batch = `[${asked('eth_blockNumber')},${asked('eth_blockNumber')}]`
+      return [(await post(httpUrl, batch)).status, (await post(httpUrl, asked('eth_blockNumber'))).status]
+    }
+    expect([await statuses(free), await statuses(limited)]).toEqual([
+      [200, 200],
+      [200, 429],
+    ])
+  },
+  'evm.ip_rate_limit_rps': async () => {
+    const { httpUrl, wsUrl } = await serve({
+      'evm.rate_limiting_enabled': 'true',
+      'evm.ip_rate_limit_rps': '20',
+      'evm.ip_rate_limit_burst': '1',
+      'evm.batch_request_limit': '1',
+    })
+    const first = await post(httpUrl, asked('eth_blockNumber'))
+    const second = await post(httpUrl, asked('eth_blockNumber'))
+    expect([first.status, second.status, second.headers['retry-after']]).toEqual([200, 429, '1'])
+    expect(JSON.parse(second.body)).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32005, message: 'too many requests' } })
+    // The same client over WebSocket has the same bucket.
+    const socket = new WebSocket(wsUrl ?? '')
+    await new Promise((resolve) => socket.once('open', resolve))
+    const answer = new Promise<string>((resolve) => socket.once('message', (data) => resolve(data.toString())))
+    await post(httpUrl, asked('eth_blockNumber'))
+    socket.send(asked('eth_blockNumber'))
+    expect(JSON.parse(await answer).error).toEqual({ code: -32005, message: 'too many requests' })
+    socket.terminate()
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    expect((await post(httpUrl, asked('eth_blockNumber'))).status).toBe(200)
+  },
+  'evm.ip_rate_limit_burst': async () => {
+    const { httpUrl } = await serve({
+      'evm.rate_limiting_enabled': 'true',
+      'evm.ip_rate_limit_rps': '1',
+      'evm.ip_rate_limit_burst': '3',
+      'evm.batch_request_limit': '3',
+    })
+    const statuses = []
+    for (let i = 0; i < 4; i++) statuses.push((await post(httpUrl, asked('eth_blockNumber'))).status)
+    expect(statuses).toEqual([200, 200, 200, 429])
+  },
+  'evm.trusted_proxy_cidrs': async () => {
+    const limits: Flags = {
+      'evm.rate_limiting_enabled': 'true',
+      'evm.ip_rate_limit_rps': '1',
+      'evm.ip_rate_limit_burst': '1',
+      'evm.batch_request_limit': '1',
+    }
+    const statuses = async (proxies: string) => {
+      const { httpUrl } = await serve({ ...limits, 'evm.trusted_proxy_cidrs': proxies })
+      const from = async (client: string) => (await post(httpUrl, asked('eth_blockNumber'), { 'x-forwarded-for': client })).status
+      return [await from('198.51.100.1'), await from('198.51.100.2'), await from('198.51.100.2')]
+    }
+    expect([await statuses('127.0.0.0/8'), await statuses('10.0.0.0/8')]).toEqual([
+      [200, 200, 429],
+      [200, 429, 429],
+    ])
+  },
+  'evm.max_concurrent_request_bytes': async () => {
+    let release: () => void = () => undefined
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const core = fakeCore({
+      blockNumber: async () => {
+        await held
+        return '"0x1b"'
+      },
+    })
+    const { httpUrl } = await serve({ 'evm.max_concurrent_request_bytes': '2 KiB', 'evm.max_request_body_bytes': '2 KiB' }, core)
+    const padded = asked('eth_blockNumber').padEnd(1500)
+    const waiting = post(httpUrl, padded)
+    let refused = await post(httpUrl, padded)
+    // The first may not have arrived yet; then this one was served behind it.
+    if (refused.status === 200) refused = await post(httpUrl, padded)
+    expect([refused.status, refused.body]).toEqual([429, 'server busy\n'])
+    release()
+    expect((await waiting).status).toBe(200)
+    expect((await post(httpUrl, padded)).status).toBe(200)
+  },
+  'evm.ws_admission_timeout': async () => {
+    let release: () => void = () => undefined
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const core = fakeCore({
+      blockNumber: async () => {
+        await held
+        return '"0x1b"'
+      },
+    })
+    const { wsUrl } = await serve(
+      { 'evm.ws_admission_timeout': '50ms', 'evm.max_concurrent_request_bytes': '2 KiB', 'evm.ws_max_payload_bytes': '2 KiB' },
+      core,
+    )
+    const open = async (): Promise<WebSocket> => {
+      const socket = new WebSocket(wsUrl ?? '')
+      await new Promise((resolve) => socket.once('open', resolve))
+      return socket
+    }
+    const [first, second] = [await open(), await open()]
+    const answers = [first, second].map(
+      (socket) => new Promise<string>((resolve) => socket.once('message', (data) => resolve(data.toString()))),
+    )
+    const closed = new Promise<number>((resolve) => second.once('close', resolve))
+    const padded = asked('eth_blockNumber').padEnd(1500)
+    first.send(padded)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    second.send(padded)
+    expect(JSON.parse((await answers[1]) ?? '').error).toEqual({
+      code: -32005,
+      message: 'server busy: too many bytes of requests are being served',
+    })
+    expect(await closed).toBe(1013)
+    release()
+    expect(JSON.parse((await answers[0]) ?? '').result).toBe('0x1b')
+    first.terminate()
   },
   'evm.batch_request_limit': async () => {
     const { httpUrl } = await serve({ 'evm.batch_request_limit': '1' })

@@ -27,7 +27,7 @@ async function serve(
   const context = { core, namespaces: settings['evm.namespaces'], clientVersion: 'Hearth/test', ...PLAIN_RULES }
   const limits = { requests: settings['evm.batch_request_limit'], responseBytes: settings['evm.batch_response_max_size'], concurrency: 4 }
   const report = (e: unknown): void => void reported.push(e)
-  const server = await startServer(settings, makeDispatch(context, limits, report), report)
+  const server = await startServer(settings, makeDispatch(context, limits, report), { report })
   opened.push(server)
   return { httpUrl: server.httpUrl ?? 'off', wsUrl: server.wsUrl ?? 'off', stop: () => server.stop() }
 }

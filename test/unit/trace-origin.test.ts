@@ -51,7 +51,7 @@ async function serve(stream: () => ResultStream): Promise<Server> {
     throw e
   }
   const dispatch = makeDispatch(context, { requests: 10, responseBytes: 1e6, concurrency: 4 }, fail)
-  const server = await startServer(settings, dispatch, fail)
+  const server = await startServer(settings, dispatch, { report: fail })
   opened.push(server)
   return server
 }

@@ -4,7 +4,7 @@ import { metricsCatalog } from '../core/native.ts'
 import type { Core } from '../core/port.ts'
 import { createMetrics } from '../metrics/index.ts'
 import { NO_METER, type RequestMeter } from '../rpc/meter.ts'
-import { startMetricsServer } from '../server/index.ts'
+import { NotOpen, type Readiness, startMetricsServer } from '../server/index.ts'
 
 /** What a node tells its metrics, and where their page is. */
 export interface NodeMetrics {
@@ -18,13 +18,30 @@ export interface NodeMetrics {
 
 const OFF: NodeMetrics = { meter: NO_METER, onConnect: () => undefined, url: undefined, stop: async () => undefined }
 
-/** Starts to record and opens the scrape listener. Rejects with `ListenError` where the port cannot be had. */
-export async function startMetrics(core: Core, settings: Settings, report: (e: unknown) => void): Promise<NodeMetrics> {
+/**
+ * Starts to record and opens the scrape listener; the page is there once `core` gives the core. Rejects with `ListenError` where the port
+ * cannot be had.
+ */
+export async function startMetrics(
+  core: () => Core | undefined,
+  settings: Settings,
+  readiness: Readiness,
+  report: (e: unknown) => void,
+): Promise<NodeMetrics> {
   if (!settings['metrics.enabled']) return OFF
-  const native = { catalog: metricsCatalog(), snapshot: () => core.metricsSnapshot() }
+  const opened = (): Core => {
+    const open = core()
+    if (open === undefined) throw new NotOpen('node is starting')
+    return open
+  }
+  const native = { catalog: metricsCatalog(), snapshot: () => opened().metricsSnapshot() }
   const metrics = createMetrics(native, { legacy: settings['metrics.legacy'] })
   const place = { host: settings['metrics.host'], port: settings['metrics.port'], setting: 'metrics.port' }
-  const server = await startMetricsServer(place, metrics.scrape, report)
+  const scrape: typeof metrics.scrape = async (accept) => {
+    opened()
+    return await metrics.scrape(accept)
+  }
+  const server = await startMetricsServer(place, scrape, report, readiness)
   return {
     meter: metrics,
     onConnect: metrics.websocketConnect,

@@ -3,9 +3,10 @@ import { giveBack } from '../core/chunks.ts'
 import { CoreError } from '../core/error.ts'
 import type { ResultStream, TraceOrigin } from '../core/port.ts'
 import { type BadCall, type Call, errorAnswer, lateError, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
-import { chainDisabled, invalidRequest, methodNotFound, RpcError, responseTooLarge, toRpcError } from './errors.ts'
+import { chainDisabled, invalidRequest, methodNotFound, RpcError, responseTooLarge, tooManyRequests, toRpcError } from './errors.ts'
+import { Following } from './follow/index.ts'
 import { type Connection, NO_METER, type RequestMeter, Sample } from './meter.ts'
-import type { Context, Method, Result } from './method.ts'
+import type { Context, Method, Result, Surroundings } from './method.ts'
 import type { Subscriber } from './subscription.ts'
 import { isMethod, methodTable, namespaceOf } from './table.ts'
 
@@ -37,6 +38,10 @@ export type Answer = Uint8Array | ResultStream | Packed | undefined
 /** Who waits for an answer. */
 export interface Client {
   readonly connection: Connection
+  /** Whose the request is, by address; work that waits takes turns by it. */
+  readonly address?: string
+  /** Whether so many requests of this client are let in now; always where absent. */
+  admit?(requests: number): boolean
   /** Answers of more bytes are wanted in gzip, where they lie there so; undefined where none is. */
   readonly gzipOver?: number | undefined
   /** Where a single request may begin subscriptions; undefined where the transport has none. */
@@ -172,12 +177,13 @@ function packedAnswer(bytes: number, opened: Uint8Array | Opened, sample: Sample
 
 /** Makes the dispatcher of a node. Failures that are this program's fault are told to `report`; every request is told to the meter. */
 export function makeDispatch(
-  context: Context,
+  given: Context,
   limits: BatchLimits,
   report: (e: unknown) => void,
   meter: RequestMeter = NO_METER,
 ): Dispatch {
-  const table = methodTable(context.namespaces, context.denied)
+  const context: Surroundings = { ...given, follow: new Following(given.core, given.following, report) }
+  const table = methodTable(context.namespaces, context.denied, context.core.dev)
 
   const lookUp = (name: string): Method => {
     const method = table.get(name)
@@ -331,16 +337,26 @@ export function makeDispatch(
     }
   }
 
+  /** The answer to a client who asks for more than it may. */
+  function tooMany({ calls, batch }: Message, { connection }: Client): Answer {
+    const error = tooManyRequests()
+    for (const call of calls) new Sample(meter, call.method, connection, meter.now()).fail(error)
+    const id = calls.find((call) => call.id !== undefined)?.id ?? 'null'
+    return encoder.encode(batch ? `[${errorAnswer(id, error)}]` : errorAnswer(id, error))
+  }
+
   return async (text, client) => {
     const arrived = meter.now()
     let message: Message
     try {
       message = parseMessage(text)
     } catch (e) {
+      client.admit?.(1)
       const error = toRpcError(e, report)
       new Sample(meter, undefined, client.connection, arrived).fail(error)
       return encoder.encode(errorAnswer('null', error))
     }
+    if (client.admit?.(message.calls.length) === false) return tooMany(message, client)
     const parsed = meter.now()
     const measured = (call: Call | BadCall): Sample => new Sample(meter, call.method, client.connection, parsed)
     if (message.batch)

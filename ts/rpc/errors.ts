@@ -10,6 +10,8 @@ export const CODE = {
   internal: -32603,
   server: -32000,
   responseTooLarge: -32003,
+  /** go-ethereum: a transaction that was sent was not mined in time, `data` holds its hash. */
+  syncTimeout: 4,
   /** EIP-1474: a limit of this node. */
   limitExceeded: -32005,
   /** go-ethereum: the EVM reverted, `data` holds the output. */
@@ -125,6 +127,7 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   transaction_decode: { code: CODE.server, message: 'REASON' },
   transaction_not_found: { code: CODE.server, message: 'transaction not found' },
   transaction_rejected: { code: CODE.server, message: 'REASON, in the words of go-ethereum' },
+  unknown_account: { code: CODE.server, message: 'unknown account' },
   unknown_block: { code: CODE.server, message: 'unknown block' },
   unsupported: { code: CODE.server, message: 'REASON' },
 }
@@ -147,12 +150,20 @@ export const chainDisabled = (method: string): RpcError =>
     undefined,
     'chain_legacy_disabled',
   )
+/** An error of go-ethereum that has no code of its own. */
+export const serverError = (message: string): RpcError => new RpcError(CODE.server, message)
 export const invalidParams = (message: string): RpcError => new RpcError(CODE.invalidParams, message)
 /** A built-in tracer that the operator does not allow. */
 export const tracerNotAllowed = (tracer: string, allowed: readonly string[]): RpcError =>
   new RpcError(CODE.server, `tracer ${tracer} is not allowed on this node; allowed: ${allowed.length === 0 ? 'none' : allowed.join(', ')}`)
 /** JavaScript where the operator does not allow it. */
 export const jsTracersOff = (): RpcError => new RpcError(CODE.server, 'JavaScript tracers are not allowed on this node')
+/** The listeners are open before the stores are. */
+export const nodeIsStarting = (): RpcError => new RpcError(CODE.server, 'node is starting')
+/** A client that sends more than it may: over HTTP with status 429. */
+export const tooManyRequests = (): RpcError => new RpcError(CODE.limitExceeded, 'too many requests')
+/** So many bytes of requests are in memory that this one found no room. */
+export const noRoom = (): RpcError => new RpcError(CODE.limitExceeded, 'server busy: too many bytes of requests are being served')
 /** A request outside the limits of this node. */
 export const limitExceeded = (message: string): RpcError => new RpcError(CODE.limitExceeded, message)
 export const responseTooLarge = (): RpcError => new RpcError(CODE.responseTooLarge, 'response too large')
@@ -169,9 +180,15 @@ export const protocolErrors = (): [RpcError, string][] => [
   [invalidParams('invalid argument N: NAME: REASON'), 'A parameter is missing, one too many, or not of its type.'],
   [tracerNotAllowed('NAME', ['NAMES']), 'A built-in tracer that `evm.trace_allowed_tracers` leaves out.'],
   [jsTracersOff(), '`evm.trace_allow_js_tracers` is false.'],
+  [nodeIsStarting(), 'The node opens its stores and replays their log; come again soon, or ask `/ready`.'],
   [
     limitExceeded('the limit, named with its value'),
     'State overrides over `evm.max_state_override_accounts` or `evm.max_state_override_slots`.',
+  ],
+  [tooManyRequests(), 'An address sent more than `evm.ip_rate_limit_rps` and `evm.ip_rate_limit_burst` let through; HTTP status 429.'],
+  [
+    noRoom(),
+    'A WebSocket message waited for `evm.ws_admission_timeout` under `evm.max_concurrent_request_bytes`; the connection ends (1013). Over HTTP: status 429.',
   ],
   [responseTooLarge(), 'The answers to a batch outgrew `evm.batch_response_max_size`.'],
   [internalError(), 'A defect of this node; its log says more.'],

@@ -5,15 +5,18 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { Hono } from 'hono'
 import { type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { negotiate } from './accept.ts'
-import { BodyAborted, BodyStalled, BodyTooLarge, declaredLength, readBody } from './body.ts'
+import type { Admission } from './admission/index.ts'
+import { BodyAborted, BodyRefused, BodyStalled, BodyTooLarge, declaredLength, readBody } from './body.ts'
 import { applyCors } from './cors.ts'
 import { BAKED_PLAIN_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from './limits.ts'
+import { addProbes, type Readiness } from './readiness.ts'
 import { type Compression, sendBytes, sendPacked, sendStream } from './respond.ts'
 import { WaitingClient } from './waiting.ts'
 
 /** What the HTTP side needs to know. */
 export interface AppOptions {
   readonly dispatch: Dispatch
+  readonly admission: Admission
   readonly corsOrigins: readonly string[]
   readonly maxBodyBytes: number
   readonly compression: Compression
@@ -23,6 +26,8 @@ export interface AppOptions {
   readonly writeMs: number
   /** A client that takes nothing of a streamed answer for this long is cut off, in milliseconds. */
   readonly stallMs: number
+  /** What probes are told; undefined where the listener has none. */
+  readonly readiness?: Readiness | undefined
   /** Told of failures that no client can be told of. */
   readonly report: (e: unknown) => void
 }
@@ -62,9 +67,26 @@ async function serveRpc(options: AppOptions, request: IncomingMessage, response:
   const accept = request.headers['accept-encoding']
   const accepted = Array.isArray(accept) ? accept.join(',') : accept
   const gzip = accepted !== undefined && negotiate(accepted, true) === 'gzip'
-  const client = new WaitingClient('http', gzip ? options.compression.thresholdBytes : undefined)
-  response.once('close', () => client.leave())
-  const answer = await options.dispatch(await readBody(request, options.maxBodyBytes, options.bodyIdleMs), client)
+  const { admission } = options
+  const address = admission.clientOf(request)
+  const admit = (requests: number): number => admission.admit(address, requests)
+  const client = new WaitingClient('http', address, admit, gzip ? options.compression.thresholdBytes : undefined)
+  let taken = 0
+  response.once('close', () => {
+    client.leave()
+    admission.httpBytes.release(taken)
+  })
+  const take = (bytes: number): boolean => {
+    const room = admission.httpBytes.take(bytes)
+    if (room) taken += bytes
+    return room
+  }
+  const body = await readBody(request, { bytes: options.maxBodyBytes, idleMs: options.bodyIdleMs, take })
+  const answer = await options.dispatch(body, client)
+  if (client.retryAfterMs !== undefined) {
+    response.statusCode = 429
+    response.setHeader('retry-after', Math.ceil(client.retryAfterMs / 1000))
+  }
   response.setHeader('content-type', 'application/json')
   if (client.origin !== undefined) response.setHeader('x-hearth-trace', client.origin)
   if (answer === undefined) response.end()
@@ -88,6 +110,7 @@ async function handle(options: AppOptions, request: IncomingMessage, response: S
     }
   } catch (e) {
     if (e instanceof BodyStalled && !response.headersSent) return refuse(request, response, 408, e.message)
+    if (e instanceof BodyRefused && !response.headersSent) return refuse(request, response, 429, e.message)
     if (e instanceof BodyTooLarge && !response.headersSent) return refuse(request, response, 413, e.message)
     if (!(e instanceof BodyAborted)) options.report(e)
     response.destroy()
@@ -101,6 +124,7 @@ export function createApp(options: AppOptions): Hono<{ Bindings: HttpBindings }>
     await handle(options, c.env.incoming, c.env.outgoing)
     return RESPONSE_ALREADY_SENT
   })
+  if (options.readiness !== undefined) addProbes(app, options.readiness)
   app.notFound((c) => c.text('not found: JSON-RPC is at /\n', 404))
   return app
 }

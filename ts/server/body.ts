@@ -11,6 +11,11 @@ export class BodyStalled extends Error {
   override name = 'BodyStalled'
 }
 
+/** So many bytes of bodies are in memory that this one finds no room. */
+export class BodyRefused extends Error {
+  override name = 'BodyRefused'
+}
+
 /** The client went away before the body was whole. */
 export class BodyAborted extends Error {
   override name = 'BodyAborted'
@@ -22,8 +27,18 @@ export function declaredLength(request: IncomingMessage): number | undefined {
   return header === undefined ? undefined : Number(header)
 }
 
-/** The whole body as text; throws `BodyTooLarge` as soon as it is known, `BodyStalled` after `idleMs` milliseconds without a byte (0: never). */
-export function readBody(request: IncomingMessage, limit: number, idleMs: number): Promise<string> {
+/** Limits of a body. */
+export interface BodyLimits {
+  /** Most bytes. */
+  readonly bytes: number
+  /** Longest time without a byte, in milliseconds; 0 is none. */
+  readonly idleMs: number
+  /** Takes room for bytes that have come; false where there is none. */
+  readonly take: (bytes: number) => boolean
+}
+
+/** The whole body as text; rejects with `BodyTooLarge` or `BodyRefused` as soon as it is known, `BodyStalled` where nothing more comes. */
+export function readBody(request: IncomingMessage, { bytes: limit, idleMs, take }: BodyLimits): Promise<string> {
   const length = declaredLength(request)
   if (length !== undefined && length > limit) return Promise.reject(new BodyTooLarge(`content length too large (${length}>${limit})`))
   return new Promise((resolve, reject) => {
@@ -44,6 +59,11 @@ export function readBody(request: IncomingMessage, limit: number, idleMs: number
       if (size > limit) {
         done()
         reject(new BodyTooLarge(`request body too large (limit ${limit})`))
+        return
+      }
+      if (!take(chunk.length)) {
+        done()
+        reject(new BodyRefused('server busy'))
         return
       }
       chunks.push(chunk)

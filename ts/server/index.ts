@@ -3,13 +3,16 @@ import http from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
+import { Admission } from './admission/index.ts'
 import { createApp } from './app.ts'
 import { SEND_AHEAD_BYTES, TIMEOUT_CHECK_MS_MAX, TIMEOUT_CHECKS } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
+import type { Readiness } from './readiness.ts'
 import { createWebSocketEndpoint } from './websocket.ts'
 
 export { ListenError } from './listener.ts'
-export { type MetricsServer, startMetricsServer } from './metrics.ts'
+export { type MetricsServer, NotOpen, startMetricsServer } from './metrics.ts'
+export { type Check, diskHasRoom, headIsYoung, Readiness } from './readiness.ts'
 
 /** Listeners that are open. */
 export interface Server {
@@ -17,7 +20,7 @@ export interface Server {
   readonly httpUrl: string | undefined
   /** JSON-RPC over WebSocket alone; undefined where it is switched off. */
   readonly wsUrl: string | undefined
-  /** Takes no more connections, lets answers under way finish for a while, then closes what is left. */
+  /** Takes no more connections, lets answers under way finish for a while, then closes what is left. Any call after the first waits with it. */
   stop(): Promise<void>
 }
 
@@ -31,25 +34,38 @@ function timeouts(settings: Settings): http.ServerOptions {
 
 const lowerCase = (words: readonly string[]): string[] => words.map((word) => word.toLowerCase())
 
-/** Opens the listeners that are switched on; `onConnect` is told of every WebSocket connection. */
+/** What the listeners are told beside the settings. */
+export interface ServerHooks {
+  /** Told of failures that no client can be told of. */
+  readonly report: (e: unknown) => void
+  /** Told of every WebSocket connection. */
+  readonly onConnect?: () => void
+  /** What `/ready` tells; without it there are no probes. */
+  readonly readiness?: Readiness
+}
+
+/** Opens the listeners that are switched on. */
 export async function startServer(
   settings: Settings,
   dispatch: Dispatch,
-  report: (e: unknown) => void,
-  onConnect: () => void = () => undefined,
+  { report, onConnect = () => undefined, readiness }: ServerHooks,
 ): Promise<Server> {
+  const admission = new Admission(settings)
   const app = createApp({
     dispatch,
+    admission,
     corsOrigins: lowerCase(settings['evm.cors_origins']),
     maxBodyBytes: settings['evm.max_request_body_bytes'],
     compression: { thresholdBytes: settings['evm.gzip_threshold_bytes'], level: settings['evm.gzip_level'] },
     bodyIdleMs: settings['evm.body_read_idle_timeout'],
     writeMs: settings['evm.write_timeout'],
     stallMs: settings['evm.trace_stall_timeout'],
+    readiness,
     report,
   })
   const sockets = createWebSocketEndpoint({
     dispatch,
+    admission,
     origins: lowerCase(settings['evm.ws_origins']),
     maxPayloadBytes: settings['evm.ws_max_payload_bytes'],
     maxInFlight: settings['evm.ws_max_in_flight'],
@@ -70,9 +86,15 @@ export async function startServer(
     server.maxConnections = settings['evm.max_open_connections']
     if (settings['evm.ws_enabled']) server.on('upgrade', sockets.upgrade)
   }
-  const stop = async (): Promise<void> => {
+  const closeAll = async (): Promise<void> => {
     sockets.close()
-    await Promise.all(servers.filter((server) => server.listening).map(stopListener))
+    const withinMs = settings['evm.shutdown_timeout']
+    await Promise.all(servers.filter((server) => server.listening).map((server) => stopListener(server, withinMs)))
+  }
+  let stopping: Promise<void> | undefined
+  const stop = (): Promise<void> => {
+    stopping ??= closeAll()
+    return stopping
   }
   try {
     const httpUrl = settings['evm.http_enabled'] ? await openHttp(httpServer, settings) : undefined

@@ -1,7 +1,9 @@
 // Opening and closing one listener.
 import type http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { STOP_MS_MAX } from './limits.ts'
+
+/** How often a listener that stops looks for connections that have become idle, in milliseconds. */
+const IDLE_CHECK_MS = 20
 
 /** A port cannot be had: the message says which and why. */
 export class ListenError extends Error {
@@ -25,12 +27,15 @@ export function listen(server: http.Server, host: string, port: number, setting:
 /** A host as it stands in a URL. */
 export const shownHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)
 
-/** Takes no more connections, lets answers under way finish for a while, then closes what is left. */
-export const stopListener = (server: http.Server): Promise<void> =>
+/** Takes no more connections, lets answers under way finish for at most `withinMs` milliseconds, then closes what is left. */
+export const stopListener = (server: http.Server, withinMs: number): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), STOP_MS_MAX)
+    const timer = setTimeout(() => server.closeAllConnections(), withinMs)
+    // A connection whose answer has just left is idle: a client that keeps it must not hold the node.
+    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
     server.close(() => {
       clearTimeout(timer)
+      clearInterval(idle)
       resolve()
     })
     server.closeIdleConnections()

@@ -4,19 +4,36 @@ import type { Client } from '../rpc/dispatch.ts'
 import type { Connection } from '../rpc/meter.ts'
 import type { Subscriber } from '../rpc/subscription.ts'
 
+/** Counts requests: 0 where they are let in, else the milliseconds until they may come again. */
+export type Admit = (requests: number) => number
+
 /** Remembers what to do when the client goes. */
 export class WaitingClient implements Client {
   readonly connection: Connection
+  /** Whose the request is, by address. */
+  readonly address: string
   readonly gzipOver: number | undefined
+  /** Milliseconds until a request that was not let in may come again. */
+  retryAfterMs: number | undefined
   origin: TraceOrigin | undefined
   /** Where the request may begin subscriptions. */
   subscriber: Subscriber | undefined
   private gone = false
   private readonly callbacks: (() => void)[] = []
 
-  constructor(connection: Connection, gzipOver?: number) {
+  private readonly admission: Admit
+
+  constructor(connection: Connection, address: string, admission: Admit, gzipOver?: number) {
     this.connection = connection
+    this.address = address
+    this.admission = admission
     this.gzipOver = gzipOver
+  }
+
+  admit(requests: number): boolean {
+    const waitMs = this.admission(requests)
+    if (waitMs > 0) this.retryAfterMs = waitMs
+    return waitMs === 0
   }
 
   onGone(callback: () => void): void {

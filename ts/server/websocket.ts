@@ -4,15 +4,22 @@ import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { giveBack } from '../core/chunks.ts'
 import { type Answer, type Dispatch, Packed } from '../rpc/dispatch.ts'
+import { errorAnswer } from '../rpc/envelope.ts'
+import { noRoom } from '../rpc/errors.ts'
+import type { Admission } from './admission/index.ts'
 import { isAllowedOrigin } from './cors.ts'
 import { PING_EVERY_MS, STOP_MS_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
 import { parts } from './parts.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { WaitingClient } from './waiting.ts'
 
+/** Close code for a client that may come again (RFC 6455's registry). */
+const TRY_AGAIN_LATER = 1013
+
 /** What the WebSocket side needs to know. */
 export interface WebSocketOptions {
   readonly dispatch: Dispatch
+  readonly admission: Admission
   /** Origins of web pages that may connect, lower case. */
   readonly origins: readonly string[]
   /** A larger message closes the connection with 1009. */
@@ -42,6 +49,8 @@ export interface WebSocketEndpoint {
  */
 class Connection {
   private readonly socket: WebSocket
+  /** Whose the connection is. */
+  private readonly address: string
   private readonly options: WebSocketOptions
   private inFlight = 0
   /** Messages that have come and are not served yet: up to a bound, and what one read of the socket or one message is more. */
@@ -55,15 +64,17 @@ class Connection {
   private readonly clients = new Set<WaitingClient>()
   private readonly subscriptions: Subscriptions
 
-  constructor(socket: WebSocket, options: WebSocketOptions) {
+  constructor(socket: WebSocket, address: string, options: WebSocketOptions) {
     this.socket = socket
+    this.address = address
     this.options = options
     socket.on('message', (data) => this.onMessage(data.toString()))
     const broken = (e: unknown): void => {
       socket.terminate()
       options.report(e)
     }
-    this.subscriptions = new Subscriptions((notification) => this.inTurn(notification), broken, options.report)
+    const overflow = (missed: number): void => socket.close(TRY_AGAIN_LATER, `${missed} notifications missed`)
+    this.subscriptions = new Subscriptions((notification) => this.inTurn(notification), broken, options.report, overflow)
     socket.on('close', () => {
       this.subscriptions.close()
       for (const client of this.clients) client.leave()
@@ -101,7 +112,25 @@ class Connection {
   }
 
   private async serve(text: string): Promise<void> {
-    const client = new WaitingClient('websocket')
+    const { admission } = this.options
+    const bytes = Buffer.byteLength(text)
+    if (!(await admission.webSocketBytes.takeWithin(bytes, admission.webSocketWaitMs))) return await this.turnAway()
+    try {
+      await this.answer(text)
+    } finally {
+      admission.webSocketBytes.release(bytes)
+    }
+  }
+
+  /** Tells a client that there is no room for its message, and ends the connection. */
+  private async turnAway(): Promise<void> {
+    await this.inTurn(new TextEncoder().encode(errorAnswer('null', noRoom())))
+    this.socket.close(TRY_AGAIN_LATER, 'server busy')
+  }
+
+  private async answer(text: string): Promise<void> {
+    const { admission } = this.options
+    const client = new WaitingClient('websocket', this.address, (requests) => admission.admit(this.address, requests))
     const door = this.subscriptions.door()
     client.subscriber = door
     this.clients.add(client)
@@ -191,9 +220,9 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
     clientTracking: true,
   })
   const timer = watch(server)
-  server.on('connection', (socket) => {
+  server.on('connection', (socket, request) => {
     options.onConnect()
-    new Connection(socket, options)
+    new Connection(socket, options.admission.clientOf(request), options)
   })
   const reject = (socket: Duplex, status: string): void => {
     socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)

@@ -1,9 +1,11 @@
 // What `start` and `dev` share: open the node, listen, serve until a signal, close in order.
+import type { Settings } from '../../config/index.ts'
 import type { Mode } from '../../core/config.ts'
 import { openNode } from '../../core/native.ts'
 import type { Core } from '../../core/port.ts'
 import { makeDispatch } from '../../rpc/dispatch.ts'
-import { type Server, startServer } from '../../server/index.ts'
+import { StartingDispatch } from '../../rpc/starting.ts'
+import { type Check, diskHasRoom, headIsYoung, Readiness, type Server, startServer } from '../../server/index.ts'
 import type { Parsed } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { homeOf, settingsOf } from '../home.ts'
@@ -32,7 +34,22 @@ function tellNotices(core: Core, terminal: Terminal): () => void {
   }
 }
 
-/** Serves a home until a signal asks to stop; resolves to the exit code. */
+/** When the head was made, in seconds since 1970. */
+async function headTime(core: Core): Promise<number> {
+  const block = JSON.parse(Buffer.from(await core.request('getBlockByNumber', { block: 'latest', full: false })).toString()) as {
+    timestamp: string
+  }
+  return Number(block.timestamp)
+}
+
+/** What speaks against sending requests to an open node. */
+function readyChecks(core: Core, home: string, settings: Settings): Check[] {
+  const maxAge = settings['evm.ready_max_head_age']
+  const room = diskHasRoom(home, settings['state-commit.flatkv.min_free_bytes'])
+  return maxAge === 0 ? [room] : [room, headIsYoung(() => headTime(core), maxAge)]
+}
+
+/** Serves a home until a signal asks to stop; resolves to the exit code. The listeners are open before the stores are. */
 export async function serve(
   mode: Mode,
   parsed: Parsed,
@@ -41,25 +58,39 @@ export async function serve(
 ): Promise<number> {
   const home = homeOf(parsed)
   const { settings } = settingsOf(parsed, home, terminal, { dev: mode === 'dev' })
-  const stopped = new Promise<void>((resolve) => onStop(() => resolve()))
+  const readiness = new Readiness()
+  const stopped = new Promise<void>((resolve) =>
+    onStop(() => {
+      readiness.drain()
+      resolve()
+    }),
+  )
   const report = (e: unknown): void => terminal.err(`error: ${e instanceof Error ? (e.stack ?? e.message) : String(e)}\n`)
-  const core = await openNode(nodeConfig(home, mode, settings))
-  const noMoreNotices = tellNotices(core, terminal)
+  const starting = new StartingDispatch()
+  let open: Core | undefined
+  const metrics = await startMetrics(() => open, settings, readiness, report)
   try {
-    const metrics = await startMetrics(core, settings, report)
+    const server = await startServer(settings, starting.dispatch, { report, onConnect: metrics.onConnect, readiness })
     try {
-      const dispatch = makeDispatch(rpcContext(core, settings), batchLimits(settings), report, metrics.meter)
-      const server = await startServer(settings, dispatch, report, metrics.onConnect)
-      if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
-      terminal.out(await ready(server, core))
-      await stopped
-      await server.stop()
+      const core = await openNode(nodeConfig(home, mode, settings))
+      const noMoreNotices = tellNotices(core, terminal)
+      try {
+        open = core
+        starting.become(makeDispatch(rpcContext(core, settings), batchLimits(settings), report, metrics.meter))
+        readiness.opened(readyChecks(core, home, settings))
+        if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
+        terminal.out(await ready(server, core))
+        await stopped
+        await server.stop()
+      } finally {
+        await core.close()
+        noMoreNotices()
+      }
     } finally {
-      await metrics.stop()
+      await server.stop()
     }
   } finally {
-    await core.close()
-    noMoreNotices()
+    await metrics.stop()
   }
   return 0
 }

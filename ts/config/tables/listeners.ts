@@ -66,6 +66,18 @@ export const LISTENERS = {
     unit: 'ms',
     doc: 'How long an HTTP connection without a request is kept.',
   }),
+  'evm.shutdown_timeout': setting({
+    kind: duration(0, HOUR),
+    default: 10 * SECOND,
+    unit: 'ms',
+    doc: 'Longest time for the answers that are under way when the node is asked to stop; what is left then is cut off.',
+  }),
+  'evm.ready_max_head_age': setting({
+    kind: offAt(0, duration(0, 365 * DAY)),
+    default: 0,
+    unit: 'ms',
+    doc: '/ready says 503 while the head is older than this; off does not look at it.',
+  }),
   'evm.max_open_connections': setting({
     kind: integer(1, 1_000_000),
     default: 2000,
@@ -82,7 +94,6 @@ export const LISTENERS = {
     kind: offAt(0, bytes(0, 1024 * GIB)),
     default: 128 * MIB,
     unit: 'bytes',
-    inert: true,
     doc: 'Most bytes of request bodies that are in memory at the same time; 0 is no limit.',
   }),
   'evm.body_read_idle_timeout': setting({
@@ -95,7 +106,6 @@ export const LISTENERS = {
     kind: duration(0, HOUR),
     default: 30 * SECOND,
     unit: 'ms',
-    inert: true,
     doc: 'How long a WebSocket message waits for room under evm.max_concurrent_request_bytes before it is refused.',
   }),
   'evm.batch_request_limit': setting({ kind: integer(1, 1_000_000), default: 1000, doc: 'Most requests in one batch.' }),
@@ -127,27 +137,23 @@ export const LISTENERS = {
   'evm.rate_limiting_enabled': setting({
     kind: boolean,
     default: false,
-    inert: true,
     doc: 'Whether requests are counted and limited by the address of the client.',
   }),
   'evm.ip_rate_limit_rps': setting({
     kind: integer(1, 1_000_000),
     default: 200,
     unit: 'requests/s',
-    inert: true,
     doc: 'Requests a second that an address may send in the long run; each request of a batch counts.',
   }),
   'evm.ip_rate_limit_burst': setting({
     kind: integer(1, 10_000_000),
     default: 1000,
     unit: 'requests',
-    inert: true,
     doc: 'Requests that an address may send at once. Where rate limiting is on, not less than evm.batch_request_limit.',
   }),
   'evm.trusted_proxy_cidrs': setting({
     kind: networks,
     default: [] as readonly string[],
-    inert: true,
     doc: 'Networks of proxies whose X-Forwarded-For names the client.',
   }),
 } as const

@@ -64,8 +64,7 @@ export class ByteBudget {
     }
   }
 
-  /** A request that is larger than the whole budget goes alone. */
   private fits(bytes: number): boolean {
-    return this.used + bytes <= this.limit || this.used === 0
+    return this.used + bytes <= this.limit
   }
 }

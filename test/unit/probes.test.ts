@@ -1,0 +1,146 @@
+// /health and /ready, the refusal of a node that is opening, and how long a stop waits for answers under way.
+import { afterEach, describe, expect, it } from 'vitest'
+import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
+import { resolveSettings } from '../../ts/config/index.ts'
+import { makeDispatch } from '../../ts/rpc/dispatch.ts'
+import { StartingDispatch } from '../../ts/rpc/starting.ts'
+import { type Server, startServer } from '../../ts/server/index.ts'
+import { createMetricsApp, NotOpen } from '../../ts/server/metrics.ts'
+import { diskHasRoom, headIsYoung, Readiness } from '../../ts/server/readiness.ts'
+import { fakeCore } from './fake-core.ts'
+
+const opened: Server[] = []
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.stop()
+})
+
+const settingsOf = (flags: Record<string, string>) =>
+  resolveSettings({ flags: new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', ...flags })) })
+
+const ask = async (url: string | undefined, body: unknown): Promise<unknown> => {
+  const response = await fetch(url ?? '', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const text = await response.text()
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+const probe = async (url: string | undefined, path: string): Promise<[number, unknown]> => {
+  const response = await fetch(`${url}${path}`)
+  return [response.status, await response.json()]
+}
+
+const request = (id: number | undefined, method = 'eth_blockNumber') => ({ jsonrpc: '2.0', ...(id === undefined ? {} : { id }), method })
+const STARTING = { code: -32000, message: 'node is starting' }
+
+describe('a node that opens', () => {
+  it('answers every request with "node is starting", then what it is asked', async () => {
+    const { settings } = settingsOf({})
+    const readiness = new Readiness()
+    const starting = new StartingDispatch()
+    const server = await startServer(settings, starting.dispatch, { report: () => undefined, readiness })
+    opened.push(server)
+    const { httpUrl } = server
+    expect(await ask(httpUrl, request(1))).toEqual({ jsonrpc: '2.0', id: 1, error: STARTING })
+    expect(await ask(httpUrl, [request(1), request(undefined), { id: 2 }])).toEqual([
+      { jsonrpc: '2.0', id: 1, error: STARTING },
+      { jsonrpc: '2.0', id: 2, error: { code: -32600, message: 'invalid request' } },
+    ])
+    expect(await ask(httpUrl, request(undefined))).toBeUndefined()
+    expect(await probe(httpUrl, '/health')).toEqual([200, { status: 'ok' }])
+    expect(await probe(httpUrl, '/ready')).toEqual([
+      503,
+      { status: 'not ready', reasons: ['opening: the stores are being opened and their log replayed'] },
+    ])
+    starting.become(makeDispatch(rpcContext(fakeCore({ blockNumber: '"0x1b"' }), settings), batchLimits(settings), () => undefined))
+    readiness.opened([])
+    expect(await ask(httpUrl, request(1))).toEqual({ jsonrpc: '2.0', id: 1, result: '0x1b' })
+    expect(await probe(httpUrl, '/ready')).toEqual([200, { status: 'ready', reasons: [] }])
+    readiness.drain()
+    expect(await probe(httpUrl, '/ready')).toEqual([503, { status: 'not ready', reasons: ['draining: the node is stopping'] }])
+    expect(await probe(httpUrl, '/health')).toEqual([200, { status: 'ok' }])
+  })
+
+  it('has no metrics yet, but probes beside them', async () => {
+    const reported: unknown[] = []
+    const scrape = async () => {
+      throw new NotOpen('node is starting')
+    }
+    const app = createMetricsApp(scrape, (e) => reported.push(e), new Readiness())
+    const page = await app.request('/metrics')
+    expect([page.status, await page.text(), reported]).toEqual([503, 'node is starting\n', []])
+    expect((await app.request('/health')).status).toBe(200)
+    expect((await app.request('/ready')).status).toBe(503)
+  })
+})
+
+describe('what speaks against requests', () => {
+  it('a head that is too old', async () => {
+    const check = headIsYoung(
+      async () => 1000,
+      60_000,
+      () => 1_061_000,
+    )
+    expect(await check()).toBe('head is 61 s old, over 60 s (evm.ready_max_head_age)')
+    expect(
+      await headIsYoung(
+        async () => 1000,
+        60_000,
+        () => 1_060_000,
+      )(),
+    ).toBeUndefined()
+  })
+
+  it('a disk that is nearly full', async () => {
+    expect(await diskHasRoom('/', Number.MAX_SAFE_INTEGER)()).toMatch(
+      /^disk has \d+ bytes left, under \d+ \(state-commit\.flatkv\.min_free_bytes\)$/,
+    )
+    expect(await diskHasRoom('/', 1)()).toBeUndefined()
+  })
+
+  it('a check that fails, each reason by itself', async () => {
+    const readiness = new Readiness()
+    readiness.opened([
+      () => undefined,
+      () => 'first',
+      async () => {
+        throw new Error('second')
+      },
+    ])
+    expect(await readiness.report()).toEqual({ status: 'not ready', reasons: ['first', 'a check failed: second'] })
+  })
+})
+
+describe('a stop', () => {
+  const slow = async (ms: number, withinMs: string): Promise<[unknown, number]> => {
+    const { settings } = settingsOf({ 'evm.shutdown_timeout': withinMs })
+    let begun: () => void = () => undefined
+    const running = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    const core = fakeCore({
+      blockNumber: async () => {
+        begun()
+        await new Promise((resolve) => setTimeout(resolve, ms))
+        return '"0x1b"'
+      },
+    })
+    const dispatch = makeDispatch(rpcContext(core, settings), batchLimits(settings), () => undefined)
+    const server = await startServer(settings, dispatch, { report: () => undefined })
+    const answer = ask(server.httpUrl, request(1)).catch(() => 'cut off')
+    await running
+    const from = performance.now()
+    await server.stop()
+    return [await answer, performance.now() - from]
+  }
+
+  it('waits for answers that are under way', async () => {
+    const [answer, ms] = await slow(300, '10s')
+    expect(answer).toEqual({ jsonrpc: '2.0', id: 1, result: '0x1b' })
+    expect(ms).toBeLessThan(5000)
+  })
+
+  it('cuts off what takes longer', async () => {
+    const [answer, ms] = await slow(20_000, '200ms')
+    expect(answer).toBe('cut off')
+    expect(ms).toBeLessThan(5000)
+  })
+})

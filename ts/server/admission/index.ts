@@ -1,0 +1,38 @@
+// Which requests are let in: limits by client, and over all clients together.
+import type { IncomingMessage } from 'node:http'
+import type { Settings } from '../../config/index.ts'
+import { ClientAddresses } from './address.ts'
+import { TokenBuckets } from './buckets.ts'
+import { ByteBudget } from './budget.ts'
+
+/** The limits of one node. HTTP and WebSocket share the buckets; each has a budget of its own. */
+export class Admission {
+  readonly httpBytes: ByteBudget
+  readonly webSocketBytes: ByteBudget
+  /** How long a WebSocket message waits for room, in milliseconds. */
+  readonly webSocketWaitMs: number
+  private readonly addresses: ClientAddresses
+  private readonly buckets: TokenBuckets | undefined
+
+  constructor(settings: Settings) {
+    const bytes = settings['evm.max_concurrent_request_bytes']
+    // The largest request must find room once it is alone.
+    this.httpBytes = new ByteBudget(bytes === 0 ? 0 : Math.max(bytes, settings['evm.max_request_body_bytes']))
+    this.webSocketBytes = new ByteBudget(bytes === 0 ? 0 : Math.max(bytes, settings['evm.ws_max_payload_bytes']))
+    this.webSocketWaitMs = settings['evm.ws_admission_timeout']
+    this.addresses = new ClientAddresses(settings['evm.trusted_proxy_cidrs'])
+    this.buckets = settings['evm.rate_limiting_enabled']
+      ? new TokenBuckets(settings['evm.ip_rate_limit_rps'], settings['evm.ip_rate_limit_burst'])
+      : undefined
+  }
+
+  /** The client of a request, by address. */
+  clientOf(request: Pick<IncomingMessage, 'headers' | 'socket'>): string {
+    return this.addresses.of(request)
+  }
+
+  /** Counts requests of a client: 0 where they are let in, else the milliseconds until they may come again. */
+  admit(client: string, requests: number): number {
+    return this.buckets === undefined ? 0 : this.buckets.take(client, requests)
+  }
+}
