@@ -7,10 +7,16 @@ import { table } from './stats.mjs'
 
 const HEADING = ['row', 'hearth', 'beside it', 'ratio', 'CPU s, hearth', 'CPU s, beside it', 'target']
 
-/** Runs the benches of a crate and prints their table; what the command line asks for after the name goes to them. */
-async function cargoBench(name, args) {
-  const passed = process.argv.includes('--quick') ? ['--', '--quick'] : []
-  const child = spawn('cargo', ['bench', '--locked', ...args, ...passed], {
+/** Parts of row names after `--only=` on the command line, separated by commas; undefined: all rows. */
+const ONLY = process.argv
+  .find((arg) => arg.startsWith('--only='))
+  ?.slice('--only='.length)
+  .split(',')
+
+/** Runs the rows of a crate's bench whose names have one of `parts` in them, all where there is none, and prints their table. */
+async function cargoBench(name, args, parts = [], title) {
+  const passed = [...(process.argv.includes('--quick') ? ['--quick'] : []), ...parts]
+  const child = spawn('cargo', ['bench', '--locked', ...args, ...(passed.length ? ['--', ...passed] : [])], {
     cwd: ROOT,
     env: { ...process.env, ...(await cargoEnv()) },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -23,11 +29,19 @@ async function cargoBench(name, args) {
   }
   const status = await ended
   if (status !== 0) throw new Error(`the bench of ${name} ended with ${status}`)
-  table(name, HEADING, rows)
+  table(name, HEADING, rows, title)
 }
 
 /** The bench behind `npm run bench -- littable`. */
-export const littableBench = () => cargoBench('littable', ['-p', 'hearth-littable', '--bench', 'storage'])
+export const littableBench = () => cargoBench('littable', ['-p', 'hearth-littable', '--bench', 'storage'], ONLY)
 
-/** The bench behind `npm run bench -- flatkv`. */
-export const flatkvBench = () => cargoBench('flatkv', ['-p', 'hearth-flatkv', '--features', 'bench', '--bench', 'state'])
+const FLATKV = ['-p', 'hearth-flatkv', '--features', 'bench', '--bench', 'state']
+
+/** Rows of the state store but for the open loop. */
+const STATE_ROWS = ['commit:', 'read:', 'lthash:', 'root:', 'reopen', 'depth:']
+
+/** The store beside bare RocksDB and beside itself; `--only=read:,depth:` names rows. */
+export const stateBench = () => cargoBench('flatkv', FLATKV, ONLY ?? STATE_ROWS)
+
+/** 20,000 commits to a schedule. */
+export const loopBench = () => cargoBench('flatkv', FLATKV, ['loop:'], 'commits that come at fixed times')

@@ -27,9 +27,12 @@ const bytesOf = (dir) =>
     return sum + (entry.isDirectory() ? bytesOf(at) : fs.statSync(at).blocks * 512)
   }, 0)
 
+/** The chain; made once a machine. */
+export const homeChain = () => generatedChain(process.argv.includes('--quick') ? QUICK_CHAIN : CHAIN)
+
 /** Prints the table. */
 export async function homeBench() {
-  const chain = await generatedChain(process.argv.includes('--quick') ? QUICK_CHAIN : CHAIN)
+  const chain = await homeChain()
   const { blocks } = chain
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-home-'))
   const home = path.join(dir, 'home')

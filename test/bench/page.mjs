@@ -35,28 +35,36 @@ function sections() {
   return new Map([...text.matchAll(/^## (.+)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)].map(([all, name]) => [name, all.trimEnd()]))
 }
 
-/** The section of a bench that ran just now. */
-function section(name) {
-  const cpu = os.cpus()[0]?.model ?? 'unknown processor'
-  const machine = `Ran on ${os.availableParallelism()} cores of ${cpu}, ${Math.round(os.totalmem() / 2 ** 30)} GiB, Node ${process.version}.`
-  const lines = [`## ${name}`, '', WHAT[name], machine]
-  for (const { heading, rows, title } of printed.filter((t) => t.name === name)) {
-    const cells = (row) => `| ${row.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`
-    lines.push(
-      '',
-      ...(title === undefined ? [] : [`### ${title}`, '']),
-      cells(heading),
-      cells(heading.map(() => '---')),
-      ...rows.map(cells),
-    )
-  }
-  return lines.join('\n')
+/** The tables of a section, by their titles; the one without has the empty title. */
+const tables = (text) => new Map(text.split(/^### /m).map((part, i) => (i === 0 ? ['', part] : [part.split('\n', 1)[0], part])))
+
+/** A table as the page has it. */
+function tableText({ heading, rows, title }) {
+  const cells = (row) => `| ${row.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`
+  const lines = [cells(heading), cells(heading.map(() => '---')), ...rows.map(cells)]
+  return [...(title === undefined ? [] : [`### ${title}`, '']), ...lines].join('\n')
 }
 
-/** Puts every table printed in this run on the page; sections of benches that did not run stay. */
+/** The section of a bench that ran just now; tables of `old` that have a title and were not printed stay where they are. */
+function section(name, old = '') {
+  const cpu = os.cpus()[0]?.model ?? 'unknown processor'
+  const machine = `Ran on ${os.availableParallelism()} cores of ${cpu}, ${Math.round(os.totalmem() / 2 ** 30)} GiB, Node ${process.version}.`
+  const before = tables(old)
+  const texts = new Map()
+  const untitled = before
+    .get('')
+    ?.match(/^\|[\s\S]*/m)?.[0]
+    .trimEnd()
+  if (untitled) texts.set('', untitled)
+  for (const [title, text] of before) if (title) texts.set(title, `### ${text.trimEnd()}`)
+  for (const table of printed.filter((t) => t.name === name)) texts.set(table.title ?? '', tableText(table))
+  return [`## ${name}`, `${WHAT[name]}\n${machine}`, ...texts.values()].join('\n\n')
+}
+
+/** Puts every table printed in this run on the page; what did not run stays. */
 export function writePage() {
   const all = sections()
-  for (const { name } of printed) all.set(name, section(name))
+  for (const name of new Set(printed.map((t) => t.name))) all.set(name, section(name, all.get(name)))
   const known = Object.keys(WHAT).filter((name) => all.has(name))
   fs.writeFileSync(PAGE, `${[HEAD.join('\n'), ...known.map((name) => all.get(name))].join('\n\n')}\n`)
 }

@@ -110,6 +110,16 @@ pub(crate) fn count_call() {
 }
 
 impl FlatKv {
+    /// Length of an account's row, by a get of RocksDB and nothing else.
+    pub fn bare_account(&self, address: &Address) -> Result<Option<usize>, FlatKvError> {
+        Ok(self.core.db.get(Family::Account, address.as_slice())?.map(|row| row.len()))
+    }
+
+    /// Length of a slot's row, by a get of RocksDB and nothing else.
+    pub fn bare_slot(&self, address: &Address, slot: &U256) -> Result<Option<usize>, FlatKvError> {
+        Ok(self.core.db.get(Family::Storage, &slot_key(address, slot))?.map(|row| row.len()))
+    }
+
     /// Leaves the store as a kill would: nothing is flushed when it is dropped.
     pub fn abandon(&self) {
         self.core.writer.lock().closed = true;

@@ -80,7 +80,7 @@ pub fn rows(bench: &Bench) -> Fallible<()> {
         ("written once", Kind::Once, ONCE),
         ("never written", Kind::Never, 1_000),
     ];
-    if !bench.wants("history") {
+    if !bench.wants("depth: ") {
         return Ok(());
     }
     let dir = bench.folder()?;
@@ -88,39 +88,30 @@ pub fn rows(bench: &Bench) -> Fallible<()> {
     let heights = if bench.quick { QUICK_HEIGHTS } else { HEIGHTS };
     let start = std::time::Instant::now();
     build(&kv, heights)?;
-    println!("history: {heights} heights of {PAIRS} pairs in {:.0} s", start.elapsed().as_secs_f64());
+    println!("depth: {heights} heights of {PAIRS} pairs in {:.0} s", start.elapsed().as_secs_f64());
     let reads = bench.amount(READS, 1_000);
     let latest = kv.latest().ok_or("no head")?;
     for (name, kind, count) in kinds {
+        let slots: Vec<_> = (0..reads as u64).map(|n| slot(kind, n * 7_919 % count)).collect();
         let at = |depth: u64| {
             let view = kv.at(heights - depth)?;
-            let mut n = 0;
-            p50(reads, || {
-                n = (n + 7_919) % count;
-                view.storage(&TOKEN, &slot(kind, n))
-            })
+            p50(&slots, |slot| view.storage(&TOKEN, slot))
         };
-        let mut n = 0;
-        let mut newest = || {
-            p50(reads, || {
-                n = (n + 7_919) % count;
-                latest.storage(&TOKEN, &slot(kind, n))
-            })
-        };
+        let newest = || p50(&slots, |slot| latest.storage(&TOKEN, slot));
         for depth in depths {
-            let name = format!("history: {name}, depth {depth}");
+            let name = format!("depth: {name}, {depth}");
             let beside = format!("{name} beside depth 1, p50");
             bench.pair(&beside, "ns", Target::RatioAtMost(1.2), || at(*depth), || at(1))?;
             let beside = format!("{name} beside latest, p50");
-            bench.pair(&beside, "ns", Target::RatioAtMost(4.0), || at(*depth), &mut newest)?;
+            bench.pair(&beside, "ns", Target::RatioAtMost(4.0), || at(*depth), newest)?;
             calls(&name, reads, || at(*depth))?;
         }
-        calls(&format!("history: {name}, latest"), reads, newest)?;
+        calls(&format!("depth: {name}, latest"), reads, newest)?;
     }
     let bytes = crate::harness::tree_bytes(&dir.path().join("state"))?;
     let slots = heights * PAIRS;
     let per_slot = Sample { value: bytes as f64 / slots as f64, cpu: 0.0 };
-    bench.row("history: on the disk per written slot", "bytes", Target::Shown, &[per_slot], &[]);
+    bench.row("depth: on the disk per written slot", "bytes", Target::Shown, &[per_slot], &[]);
     Ok(())
 }
 

@@ -8,10 +8,12 @@ mod commits;
 #[allow(dead_code)]
 mod harness;
 mod history;
+mod paced;
 mod reads;
 mod reopen;
 mod roots;
 
+use commits::Stores;
 use harness::{Bench, Fallible};
 use hearth_flatkv::{CommitmentKind, FlatKv, Fsync, NoTables, Options};
 use std::{path::Path, sync::Arc};
@@ -32,10 +34,13 @@ fn main() -> Fallible<()> {
         hearth_flatkv::DEFAULT_MEMORY_BUDGET_BYTES >> 20,
         hearth_flatkv::DEFAULT_MAX_OPEN_FILES
     );
-    commits::rows(&bench)?;
-    reads::rows(&bench)?;
+    let mut stores = Stores::new(&bench);
+    commits::rows(&bench, &mut stores)?;
+    reads::rows(&bench, &mut stores)?;
+    roots::rows(&bench, &mut stores)?;
+    paced::rows(&bench, &mut stores)?;
+    drop(stores);
     reopen::rows(&bench)?;
     history::rows(&bench)?;
-    roots::rows(&bench)?;
     bench.close()
 }

@@ -1,7 +1,7 @@
 //! Commitments: elements of the lattice hash, and the state root kept up to date against one from scratch.
 
 use crate::chain::{TOKEN, address, slot};
-use crate::commits::Ours;
+use crate::commits::{Stores, TRANSFERS};
 use crate::harness::{Bench, Fallible, Sample, Target, timed};
 use alloy_primitives::B256;
 use alloy_trie::TrieAccount;
@@ -10,9 +10,8 @@ use hearth_primitives::{Account, RootTracker, StateReader};
 
 /// Elements of one sample.
 const ELEMENTS: usize = 20_000;
-const TRANSFERS: usize = 1_024;
 
-pub fn rows(bench: &Bench) -> Fallible<()> {
+pub fn rows(bench: &Bench, stores: &mut Stores<'_>) -> Fallible<()> {
     let name = "lthash: elements beside one by one with plain loops";
     if bench.wants(name) {
         let elements = bench.amount(ELEMENTS, 1_000);
@@ -22,15 +21,15 @@ pub fn rows(bench: &Bench) -> Fallible<()> {
         assert_eq!(bare::lattice(elements), plain_lattice(elements));
         bench.pair(name, "elements/s", Target::Shown, ours, plain)?;
     }
-    let name = "root: a block's changes beside from scratch";
+    let name = "root: after a block, beside from scratch over a tenth of the accounts";
     if bench.wants(name) {
-        root(bench, name)?;
+        root(bench, stores, name)?;
     }
     Ok(())
 }
 
-fn root(bench: &Bench, name: &str) -> Fallible<()> {
-    let mut ours = Ours::new(bench, CommitmentKind::Mpt)?;
+fn root(bench: &Bench, stores: &mut Stores<'_>, name: &str) -> Fallible<()> {
+    let ours = stores.ours(CommitmentKind::Mpt)?;
     let accounts = bench.amount(100_000, 2_000);
     let state = ours.kv.latest().ok_or("no head")?;
     // From scratch over a part of the accounts: what the whole would take is more.
@@ -74,11 +73,10 @@ fn plain_lattice(elements: usize) -> Vec<u8> {
             hasher.update(&(bytes.len() as u32).to_le_bytes());
             hasher.update(bytes);
         }
-        let mut reader = hasher.finalize_xof();
-        let mut pair = [0; 2];
-        for lane in &mut lanes {
-            reader.fill(&mut pair);
-            *lane = lane.wrapping_add(u16::from_le_bytes(pair));
+        let mut element = [0; 2048];
+        hasher.finalize_xof().fill(&mut element);
+        for (lane, pair) in lanes.iter_mut().zip(element.chunks_exact(2)) {
+            *lane = lane.wrapping_add(u16::from_le_bytes([pair[0], pair[1]]));
         }
     }
     lanes.iter().flat_map(|lane| lane.to_le_bytes()).collect()
