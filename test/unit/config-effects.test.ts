@@ -85,6 +85,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'littable.MetricsEnabled': 'littable-scripts.test.ts: a page of its own',
   'littable.MetricsPort': 'littable-scripts.test.ts: a page of its own',
   'evm.ready_max_head_age': 'probes.test.ts: a head that is too old',
+  'evm.shutdown_delay': 'operator.test.ts: a rolling restart under load',
   'evm.shutdown_timeout': 'probes.test.ts: cuts off what takes longer',
   'metrics.enabled': 'metrics-scrape.test.ts',
   'metrics.host': 'metrics-scrape.test.ts',

@@ -37,6 +37,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.write_timeout': seconds(30_000),
   'evm.idle_timeout': seconds(120_000),
   'evm.shutdown_timeout': [10_000, '7s', '"7s"', 7000, '7', '2h'],
+  'evm.shutdown_delay': [250, '7s', '"7s"', 7000, '7', '2h'],
   'evm.ready_max_head_age': [0, '7s', '"7s"', 7000, '7', '366d'],
   'evm.max_open_connections': count(2000),
   'evm.max_request_body_bytes': [5_242_880, '7 MiB', '"7 MiB"', 7_340_032, 'true', '1023'],

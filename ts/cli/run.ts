@@ -14,6 +14,7 @@ import { importCommand } from './commands/import.ts'
 import { init } from './commands/init.ts'
 import { replay } from './commands/replay.ts'
 import { start } from './commands/start.ts'
+import { status } from './commands/status.ts'
 import { commandHelp, listHelp } from './help.ts'
 import { clientVersion } from './version.ts'
 
@@ -22,6 +23,7 @@ export const COMMANDS: readonly (Command | CommandFamily)[] = [
   init,
   start,
   dev,
+  status,
   importCommand,
   exportCommand,
   replay,

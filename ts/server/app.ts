@@ -96,6 +96,7 @@ async function serveRpc(options: AppOptions, request: IncomingMessage, response:
 }
 
 async function handle(options: AppOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (options.readiness?.draining === true) response.setHeader('connection', 'close')
   try {
     if (applyCors(options.corsOrigins, request, response)) {
       response.statusCode = 204

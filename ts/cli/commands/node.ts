@@ -1,4 +1,5 @@
 // What `start` and `dev` share: open the node, listen, serve until a signal, close in order.
+import { setTimeout } from 'node:timers/promises'
 import type { Settings } from '../../config/index.ts'
 import type { Mode } from '../../core/config.ts'
 import { openNode } from '../../core/native.ts'
@@ -11,7 +12,9 @@ import type { Terminal } from '../command.ts'
 import { homeOf, settingsOf } from '../home.ts'
 import { startMetrics } from '../metrics.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../node-config.ts'
+import { type RunningNode, removeRunning, writeRunning } from '../running.ts'
 import { onStop } from '../signals.ts'
+import { clientVersion } from '../version.ts'
 
 /** Where a node is reached, with what is spoken there. */
 export const urlsOf = ({ httpUrl, wsUrl }: Server): string[] => [
@@ -49,6 +52,16 @@ function readyChecks(core: Core, home: string, settings: Settings): Check[] {
   return maxAge === 0 ? [room] : [room, headIsYoung(() => headTime(core), maxAge)]
 }
 
+/** What this process says of itself in the home. */
+const runningNode = ({ httpUrl, wsUrl }: Server, metricsUrl: string | undefined): RunningNode => ({
+  pid: process.pid,
+  version: clientVersion(),
+  startedAt: Date.now(),
+  httpUrl: httpUrl ?? null,
+  wsUrl: wsUrl ?? null,
+  metricsUrl: metricsUrl ?? null,
+})
+
 /** Serves a home until a signal asks to stop; resolves to the exit code. The listeners are open before the stores are. */
 export async function serve(
   mode: Mode,
@@ -78,11 +91,14 @@ export async function serve(
         open = core
         starting.become(makeDispatch(rpcContext(core, settings), batchLimits(settings), report, metrics.meter))
         readiness.opened(readyChecks(core, home, settings))
+        writeRunning(home, runningNode(server, metrics.url))
         if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
         terminal.out(await ready(server, core))
         await stopped
+        await setTimeout(settings['evm.shutdown_delay'])
         await server.stop()
       } finally {
+        removeRunning(home, process.pid)
         await core.close()
         noMoreNotices()
       }

@@ -72,6 +72,13 @@ export const LISTENERS = {
     unit: 'ms',
     doc: 'Longest time for the answers that are under way when the node is asked to stop; what is left then is cut off.',
   }),
+  'evm.shutdown_delay': setting({
+    kind: duration(0, HOUR),
+    default: 250,
+    devDefault: 0,
+    unit: 'ms',
+    doc: 'How long the listeners go on serving after the node was asked to stop, while /ready says 503 and every answer ends its connection: time for a load balancer to look away. Take more than the time between two of its probes.',
+  }),
   'evm.ready_max_head_age': setting({
     kind: offAt(0, duration(0, 365 * DAY)),
     default: 0,

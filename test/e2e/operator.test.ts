@@ -1,0 +1,185 @@
+// What an operator relies on: probes, `hearth status`, and a restart that loses no request.
+import fs from 'node:fs'
+import http from 'node:http'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, describe, expect, it } from 'vitest'
+import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+
+const homes: string[] = []
+const freshHome = (): string => {
+  const home = tempHome()
+  homes.push(home)
+  return home
+}
+afterAll(() => {
+  for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
+})
+
+const probe = async (url: string): Promise<[number, unknown]> => {
+  const response = await fetch(url)
+  return [response.status, await response.json()]
+}
+
+describe('probes', () => {
+  it('answer on the port of JSON-RPC and beside the metrics', async () => {
+    const node = await startNode(['dev', '--home', freshHome()])
+    try {
+      for (const base of [node.url, node.metrics?.replace('/metrics', '')]) {
+        expect(await probe(`${base}/health`)).toEqual([200, { status: 'ok' }])
+        expect(await probe(`${base}/ready`)).toEqual([200, { status: 'ready', reasons: [] }])
+      }
+    } finally {
+      expect(await node.stop()).toBe(0)
+    }
+  })
+
+  it('say that the head is too old, where that is asked for', async () => {
+    const node = await startNode(['dev', '--home', freshHome(), '--evm.ready_max_head_age=1m'])
+    try {
+      const [status, report] = await probe(`${node.url}/ready`)
+      const { reasons } = report as { reasons: string[] }
+      // The head is the genesis block, whose time is long past.
+      expect([status, reasons.length]).toEqual([503, 1])
+      expect(reasons[0]).toMatch(/^head is \d+ s old, over 60 s \(evm\.ready_max_head_age\)$/)
+    } finally {
+      expect(await node.stop()).toBe(0)
+    }
+  })
+
+  it('say that the disk has no room', async () => {
+    const home = freshHome()
+    const fresh = await startNode(['dev', '--home', home])
+    expect(await fresh.stop()).toBe(0)
+    const node = await startNode(['start', '--home', home, '--state-commit.flatkv.min_free_bytes=1000 TiB'])
+    try {
+      const [status, report] = await probe(`${node.url}/ready`)
+      expect(status).toBe(503)
+      expect((report as { reasons: string[] }).reasons).toEqual([
+        expect.stringMatching(/^disk has \d+ bytes left, under 1099511627776000 /),
+      ])
+    } finally {
+      expect(await node.stop()).toBe(0)
+    }
+  })
+})
+
+describe('hearth status', () => {
+  const statusOf = (home: string) => {
+    const { status, stdout } = hearth(['status', '--home', home, '--json'])
+    return [status, JSON.parse(stdout) as Record<string, unknown>] as const
+  }
+
+  it('finds the running node and says how it does', async () => {
+    const home = freshHome()
+    expect(statusOf(home)).toEqual([1, { home, pid: null }])
+    const node = await startNode(['dev', '--home', home])
+    const [code, report] = statusOf(home)
+    expect(code).toBe(0)
+    expect(report).toMatchObject({
+      home,
+      pid: node.pid,
+      ready: true,
+      reasons: [],
+      height: 0,
+      bakeLagBlocks: 0,
+      bakeQueueDepth: 0,
+      traceCacheHitRate: null,
+      httpUrl: node.url,
+      wsUrl: node.ws,
+      metricsUrl: node.metrics,
+    })
+    expect(report.memoryBytes).toBeGreaterThan(10 << 20)
+    expect((report.stores as Record<string, number>).state).toBeGreaterThan(0)
+    const text = hearth(['status', '--home', home])
+    expect([text.status, text.stdout]).toEqual([0, expect.stringMatching(/^ready {2,}yes$/m)])
+    expect(text.stdout).toMatch(/^height {2,}0$/m)
+    expect(await node.stop()).toBe(0)
+    expect(statusOf(home)).toEqual([1, { home, pid: null }])
+  })
+
+  it('is not deceived by the file of a node that was killed', async () => {
+    const home = freshHome()
+    const node = await startNode(['dev', '--home', home])
+    await node.stop('SIGKILL')
+    expect(fs.existsSync(path.join(home, 'data', 'node.json'))).toBe(true)
+    const { status, stderr } = hearth(['status', '--home', home])
+    expect([status, stderr]).toEqual([1, `no node runs on ${home}\n`])
+  })
+})
+
+/** One request on a connection of its own: its answer, or `refused` where nobody took the connection. */
+function one(url: string): Promise<string> {
+  return new Promise((resolve) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
+    const request = http.request(url, { method: 'POST', headers: { 'content-type': 'application/json' }, agent: false }, (response) => {
+      let text = ''
+      response.on('data', (data) => {
+        text += data
+      })
+      response.on('end', () => resolve(text))
+      response.on('error', () => resolve('cut off'))
+    })
+    request.on('error', (e: NodeJS.ErrnoException) => resolve(e.code === 'ECONNREFUSED' ? 'refused' : `lost: ${e.code}`))
+    request.end(body)
+  })
+}
+
+describe('a rolling restart under load', () => {
+  async function stopUnderLoad(node: RunningNode): Promise<{ answers: Map<string, number>; ready: number[]; code: unknown }> {
+    const answers = new Map<string, number>()
+    const ready: number[] = []
+    let over = false
+    const load = async (): Promise<void> => {
+      while (!over) {
+        const answer = await one(node.url)
+        answers.set(answer, (answers.get(answer) ?? 0) + 1)
+        if (answer === 'refused') return
+      }
+    }
+    const watch = async (): Promise<void> => {
+      while (!over) {
+        const status = await fetch(`${node.url}/ready`).then(
+          (response) => response.status,
+          () => 0,
+        )
+        ready.push(status)
+        if (status === 0) return
+        await sleep(10)
+      }
+    }
+    const running = [load(), load(), load(), load(), watch()]
+    await sleep(300)
+    const code = await node.stop()
+    over = true
+    await Promise.all(running)
+    return { answers, ready, code }
+  }
+
+  it('answers every request that was accepted, and says 503 before the listener closes', async () => {
+    const home = freshHome()
+    const made = await startNode(['dev', '--home', home])
+    expect(await made.stop()).toBe(0)
+    const node = await startNode(['start', '--home', home])
+    const { answers, ready, code } = await stopUnderLoad(node)
+    const right = JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x0' })
+    expect([...answers.keys()].filter((answer) => answer !== 'refused')).toEqual([right])
+    expect(answers.get(right)).toBeGreaterThan(20)
+    expect(code).toBe(0)
+    expect(ready[0]).toBe(200)
+    expect(ready.filter((status) => status !== 0).at(-1)).toBe(503)
+    const again = await startNode(['start', '--home', home])
+    expect(await rpc(again.url, 'eth_blockNumber')).toMatchObject({ result: '0x0' })
+    expect(await again.stop()).toBe(0)
+  })
+
+  it('a second signal ends the node at once', async () => {
+    const home = freshHome()
+    const node = await startNode(['dev', '--home', home, '--evm.shutdown_delay=30s'])
+    const ended = node.stop()
+    await sleep(200)
+    const from = performance.now()
+    expect(await Promise.all([node.stop(), ended])).toEqual([130, 130])
+    expect(performance.now() - from).toBeLessThan(5000)
+  })
+})

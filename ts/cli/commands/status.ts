@@ -1,0 +1,163 @@
+// hearth status: how the node of a home does. It asks the node itself, over the listeners that the node's file names.
+import fs from 'node:fs'
+import path from 'node:path'
+import type { Command } from '../command.ts'
+import { HOME_FLAG, homeOf } from '../home.ts'
+import { findRunning, type RunningNode } from '../running.ts'
+import { bytesText, pairs } from './db/text.ts'
+
+/** Longest time for each answer of the node, in milliseconds. */
+const ASK_MS_MAX = 5000
+
+/** Folders of data/ whose sizes are shown. */
+const STORES = ['state', 'wal', 'ledger', 'trace_db'] as const
+
+/** The report; null for what the node does not say. */
+interface Status extends RunningNode {
+  readonly home: string
+  readonly ready: boolean | null
+  readonly reasons: readonly string[]
+  readonly height: number | null
+  readonly bakeLagBlocks: number | null
+  readonly bakeQueueDepth: number | null
+  /** Share of the requests that may be answered from the trace cache and were, 0 to 1; null where there were none. */
+  readonly traceCacheHitRate: number | null
+  readonly memoryBytes: number | null
+  /** Bytes of files by store. */
+  readonly stores: Readonly<Record<string, number>>
+}
+
+/** An answer of the node; undefined where it gives none. */
+async function ask(url: string, init: RequestInit = {}): Promise<string | undefined> {
+  try {
+    return await (await fetch(url, { ...init, signal: AbortSignal.timeout(ASK_MS_MAX) })).text()
+  } catch {
+    return undefined
+  }
+}
+
+async function heightOf(node: RunningNode): Promise<number | null> {
+  if (node.httpUrl === null) return null
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
+  const text = await ask(node.httpUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  const height = text === undefined ? undefined : (JSON.parse(text) as { result?: string }).result
+  return height === undefined ? null : Number(height)
+}
+
+async function readyOf(node: RunningNode): Promise<{ ready: boolean | null; reasons: readonly string[] }> {
+  const base = node.httpUrl ?? node.metricsUrl?.replace(/\/metrics$/, '')
+  const text = base === undefined ? undefined : await ask(`${base}/ready`)
+  if (text === undefined) return { ready: null, reasons: ['the node does not answer'] }
+  const { status, reasons } = JSON.parse(text) as { status: string; reasons: string[] }
+  return { ready: status === 'ready', reasons }
+}
+
+/** Sums of the samples of a page, by name and, behind it, the label `result`. */
+function samples(page: string): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>()
+  for (const line of page.split('\n')) {
+    const found = /^([a-z_]+)(\{[^}]*\})? (\S+)/.exec(line)
+    if (found === null) continue
+    const [, name = '', labels = '', value = ''] = found
+    const result = /result="([^"]*)"/.exec(labels)?.[1]
+    const key = result === undefined ? name : `${name} ${result}`
+    sums.set(key, (sums.get(key) ?? 0) + Number(value))
+  }
+  return sums
+}
+
+/** Resident memory of a process; null where the system does not say. */
+function memoryOf(pid: number): number | null {
+  try {
+    const found = /^VmRSS:\s+(\d+) kB/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))
+    return found === null ? null : Number(found[1]) * 1024
+  } catch {
+    return null
+  }
+}
+
+/** Bytes of the files under a folder; files that go away meanwhile count as nothing. */
+function sizeOf(folder: string): number {
+  let bytes = 0
+  try {
+    for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+      const file = path.join(folder, entry.name)
+      bytes += entry.isDirectory() ? sizeOf(file) : (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0)
+    }
+  } catch {
+    return bytes
+  }
+  return bytes
+}
+
+async function statusOf(home: string, node: RunningNode): Promise<Status> {
+  const [height, { ready, reasons }, page] = await Promise.all([
+    heightOf(node),
+    readyOf(node),
+    node.metricsUrl === null ? undefined : ask(node.metricsUrl),
+  ])
+  const values = page === undefined ? undefined : samples(page)
+  const requests = (result: string): number => values?.get(`trace_cache_requests_total ${result}`) ?? 0
+  const hits = requests('hot') + requests('stored')
+  const asked = hits + requests('miss') + requests('damaged')
+  return {
+    home,
+    ...node,
+    ready,
+    reasons,
+    height,
+    bakeLagBlocks: values?.get('bake_lag_blocks') ?? null,
+    bakeQueueDepth: values?.get('bake_queue_depth') ?? null,
+    traceCacheHitRate: asked === 0 ? null : hits / asked,
+    memoryBytes: memoryOf(node.pid),
+    stores: Object.fromEntries(STORES.map((store) => [store, sizeOf(path.join(home, 'data', store))])),
+  }
+}
+
+const DAY_S = 86_400
+
+/** A time span as a reader takes it in: `2 d 03:04:05`. */
+function span(ms: number): string {
+  const s = Math.max(0, Math.floor(ms / 1000))
+  const two = (n: number): string => String(n).padStart(2, '0')
+  const clock = `${two(Math.floor((s % DAY_S) / 3600))}:${two(Math.floor((s % 3600) / 60))}:${two(s % 60)}`
+  return s < DAY_S ? clock : `${Math.floor(s / DAY_S)} d ${clock}`
+}
+
+function text(status: Status): string {
+  const unknown = 'unknown'
+  const rate = status.traceCacheHitRate
+  return pairs([
+    ['home', status.home],
+    ['process', `${status.pid}, ${status.version}, up ${span(Date.now() - status.startedAt)}`],
+    ['ready', status.ready === true ? 'yes' : `no: ${status.reasons.join('; ')}`],
+    ['height', status.height ?? unknown],
+    ['bake lag', status.bakeLagBlocks === null ? unknown : `${status.bakeLagBlocks} blocks, ${status.bakeQueueDepth} waiting`],
+    ['trace cache hits', rate === null ? 'no requests' : `${(rate * 100).toFixed(1)} %`],
+    ['memory', status.memoryBytes === null ? unknown : bytesText(status.memoryBytes)],
+    ...STORES.map((store) => [store, bytesText(status.stores[store] ?? 0)] as const),
+    ['JSON-RPC', [status.httpUrl, status.wsUrl].filter((url) => url !== null).join(' ') || 'off'],
+    ['metrics', status.metricsUrl ?? 'off'],
+  ])
+}
+
+/** Exit code where no node runs. */
+const NOT_RUNNING = 1
+
+export const status: Command = {
+  name: 'status',
+  doc: 'Say how the node that runs on a home does: height, readiness, bake lag, cache hits, sizes, memory. Exit code 1 where none runs.',
+  flags: { ...HOME_FLAG, json: { doc: 'Print the report as JSON.' } },
+  async run(parsed, terminal) {
+    const home = homeOf(parsed)
+    const node = findRunning(home)
+    if (node === undefined) {
+      if (parsed.flags.has('json')) terminal.out(`${JSON.stringify({ home, pid: null })}\n`)
+      else terminal.err(`no node runs on ${home}\n`)
+      return NOT_RUNNING
+    }
+    const report = await statusOf(home, node)
+    terminal.out(parsed.flags.has('json') ? `${JSON.stringify(report, null, 2)}\n` : text(report))
+    return 0
+  },
+}
