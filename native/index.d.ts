@@ -89,6 +89,11 @@ export declare class NativeNode {
   /** Takes what an operator should read in the log since the last call, as a JSON array of sentences. */
   takeNotices(): string
   /**
+   * Resolves to what happened to chain and pool after the first `after` events:
+   * `{"next":…,"missed":…,"events":[…]}`. Where nothing did yet, waits if `wait` is set.
+   */
+  events(after: number, wait: boolean): Promise<Buffer>
+  /**
    * Starts work whose result may be large. With an envelope, a result that lies there in gzip comes as one member with
    * it.
    */

@@ -85,6 +85,36 @@ impl NativeNode {
         serde_json::Value::from(self.node.take_notices()).to_string()
     }
 
+    /// Resolves to what happened to chain and pool after the first `after` events:
+    /// `{"next":…,"missed":…,"events":[…]}`. Where nothing did yet, waits if `wait` is set.
+    #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
+    pub fn events<'env>(&self, env: &'env Env, after: f64, wait: bool) -> Result<Object<'env>> {
+        let (settle, promise) = promise::<Answer>(env)?;
+        self.node.events(after as u64, wait, move |result| settle.with(result.into()));
+        Ok(promise)
+    }
+
+    /// Writes the result of a trace to `at` in a buffer, where it lies ready in memory, and gives its number of bytes; -1
+    /// where it does not. Where it and `tail_bytes` behind it do not fit, nothing is written. Results that are over
+    /// `gzip_over` bytes with what stands around them are not given where they lie there in gzip; a negative number wants
+    /// none in gzip.
+    #[napi(catch_unwind)]
+    pub fn cached(&self, json: String, mut into: BufferSlice<'_>, at: u32, tail_bytes: u32, gzip_over: f64) -> i64 {
+        let Ok(request) = TraceRequest::from_json(json.as_bytes()) else { return -1 };
+        let (at, tail) = (at as usize, tail_bytes as usize);
+        let envelope = (gzip_over >= 0.0).then(|| Envelope {
+            head: vec![0; at],
+            tail: vec![0; tail],
+            over_bytes: gzip_over as u64,
+        });
+        let Some(answer) = self.node.cached(&request, envelope.as_ref()) else { return -1 };
+        let bytes = answer.len();
+        if let Some(room) = into.get_mut(at..).filter(|room| room.len() >= bytes + tail) {
+            answer.copy_to(room);
+        }
+        bytes as i64
+    }
+
     /// Starts work whose result may be large. With an envelope, a result that lies there in gzip comes as one member with
     /// it.
     #[napi(catch_unwind)]

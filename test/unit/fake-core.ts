@@ -9,6 +9,7 @@ export const PLAIN_RULES = {
   denied: [],
   trace: { timeoutMs: 5000, allowed: 'all', withoutTracer: 'structLogger', scripts: true },
   overrides: { accounts: 100, slots: 1000 },
+  following: { filterIdleMs: 60_000, heads: 100, logs: 100 },
 } as const
 
 type Reply = string | Error | ((args: unknown) => Promise<string>)
@@ -45,6 +46,8 @@ export function fakeCore(
   const asked: [string, unknown][] = []
   return {
     asked,
+    dev: false,
+    events: async () => Buffer.from(JSON.stringify({ next: 0, missed: 0, events: [] })),
     async request(op, args) {
       asked.push([op, args])
       const reply = replies[op]

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { METHODS, methodTable, namespaceOf } from '../../ts/rpc/table.ts'
+import { DEV_NAMESPACES, METHODS, methodTable, namespaceOf, servedNamespaces } from '../../ts/rpc/table.ts'
 
 const DIR = path.resolve(import.meta.dirname, '../../ts/rpc/methods')
 
@@ -10,12 +10,18 @@ const PROMISED = {
   eth: `blockNumber chainId syncing gasPrice maxPriorityFeePerGas feeHistory baseFee blobBaseFee getBalance getCode getProof getStorageAt
     getTransactionCount getBlockByHash getBlockByNumber getBlockTransactionCountByHash getBlockTransactionCountByNumber getBlockReceipts
     getTransactionByHash getTransactionByBlockHashAndIndex getTransactionByBlockNumberAndIndex getTransactionReceipt getLogs call
-    estimateGas sendRawTransaction simulateV1 createAccessList getStorageValues config capabilities`,
-  net: 'version',
-  web3: 'clientVersion',
+    estimateGas sendRawTransaction simulateV1 createAccessList getStorageValues config capabilities accounts requestAccounts coinbase
+    getHeaderByNumber getHeaderByHash getUncleCountByBlockNumber getUncleCountByBlockHash getUncleByBlockNumberAndIndex
+    getUncleByBlockHashAndIndex getRawTransactionByHash getRawTransactionByBlockNumberAndIndex getRawTransactionByBlockHashAndIndex
+    fillTransaction sendTransaction signTransaction sign signTypedData signTypedData_v3 signTypedData_v4 sendRawTransactionSync
+    newFilter newBlockFilter newPendingTransactionFilter getFilterChanges getFilterLogs uninstallFilter subscribe unsubscribe`,
+  net: 'version listening peerCount',
+  web3: 'clientVersion sha3',
+  testing: 'buildBlockV1',
+  personal: 'sign',
   debug: `getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash traceBlock traceCall
     traceCallMany traceStateAccess traceTransactionProfile traceBadBlock getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile
-    subscribe unsubscribe`,
+    subscribe unsubscribe dbGet dbAncient dbAncients chaindbProperty chaindbCompact setHead`,
   txpool: 'status content contentFrom inspect',
   rpc: 'modules',
   chain: 'getTransactionReceipt',
@@ -44,11 +50,27 @@ describe('the table of methods', () => {
           name,
         ).toBe(true)
     }
-    expect(METHODS.filter((m) => m.cost === 'write').map((m) => m.name)).toEqual(['eth_sendRawTransaction'])
+    expect(METHODS.filter((m) => m.cost === 'write').map((m) => m.name)).toEqual([
+      'eth_sendRawTransaction',
+      'eth_sendTransaction',
+      'eth_sendRawTransactionSync',
+    ])
+  })
+
+  it('keeps the namespaces of the development chain to it, whatever is asked for', () => {
+    const asked = ['eth', ...DEV_NAMESPACES]
+    expect(servedNamespaces(asked, false)).toEqual(['eth'])
+    expect(servedNamespaces(['eth'], true)).toEqual(['eth', 'personal'])
+    expect(DEV_NAMESPACES).toEqual(['anvil', 'evm', 'hardhat', 'personal'])
   })
 
   it('serves the namespaces asked for alone', () => {
-    expect([...methodTable(['net', 'rpc', 'nothing'], []).keys()].sort()).toEqual(['net_version', 'rpc_modules'])
+    expect([...methodTable(['net', 'rpc', 'nothing'], []).keys()].sort()).toEqual([
+      'net_listening',
+      'net_peerCount',
+      'net_version',
+      'rpc_modules',
+    ])
     expect([namespaceOf('eth_call'), namespaceOf('call'), namespaceOf('_x')]).toEqual(['eth', '', ''])
   })
 })

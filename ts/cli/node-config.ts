@@ -101,6 +101,11 @@ export const rpcContext = (core: Core, settings: Settings): Context => ({
     withoutTracer: STRUCT_LOGGER,
     scripts: settings['evm.trace_allow_js_tracers'],
   },
+  following: {
+    filterIdleMs: settings['evm.filter_timeout'],
+    heads: settings['evm.max_subscriptions_new_head'],
+    logs: settings['evm.max_subscriptions_logs'],
+  },
   overrides: { accounts: settings['evm.max_state_override_accounts'], slots: settings['evm.max_state_override_slots'] },
 })
 

@@ -41,6 +41,7 @@ export const CORE_ERROR_KINDS = [
   'transaction_decode',
   'transaction_not_found',
   'transaction_rejected',
+  'unknown_account',
   'unknown_block',
   'unsupported',
 ] as const

@@ -98,10 +98,12 @@ class Stream implements ResultStream {
 }
 
 class NativeCore implements Core {
+  readonly dev: boolean
   private readonly node: native.NativeNode
 
-  constructor(node: native.NativeNode) {
+  constructor(node: native.NativeNode, dev: boolean) {
     this.node = node
+    this.dev = dev
   }
 
   async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
@@ -110,6 +112,10 @@ class NativeCore implements Core {
 
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
     return new Stream((envelope) => this.node.stream(JSON.stringify({ op, args }), envelope))
+  }
+
+  async events(after: number, wait: boolean): Promise<Uint8Array> {
+    return unwrap(await this.node.events(after, wait))
   }
 
   metricsSnapshot(): string {
@@ -128,7 +134,7 @@ class NativeCore implements Core {
 /** Opens the node of a home; rejects with `CoreError` (`home_in_use`, `home_empty`, …). */
 export async function openNode(config: NodeConfig): Promise<Core> {
   const opened = await native.openNode(JSON.stringify(config))
-  if (opened instanceof native.NativeNode) return new NativeCore(opened)
+  if (opened instanceof native.NativeNode) return new NativeCore(opened, config.mode === 'dev')
   unwrap(opened)
   throw new Error('the core gave neither a node nor an error')
 }

@@ -48,6 +48,26 @@ export interface Operations {
   capabilities: undefined
   simulateV1: { options: JsonObject; block: BlockRef | undefined }
   sendRawTransaction: { transaction: Hex }
+  getHeaderByNumber: { block: BlockNumber }
+  getHeaderByHash: { hash: Hex }
+  getUncleCount: { block: BlockRef }
+  getUncle: { block: BlockRef; index: Hex }
+  getRawTransactionByIndex: { block: BlockRef; index: Hex }
+  /** The header of a new head, of any branch. */
+  headNotice: { hash: Hex }
+  /** The logs of one block of any branch, one a line; `removed`: it left the chain, the last one first. */
+  blockLogs: { hash: Hex; filter: JsonObject; removed: boolean }
+  /** A transaction as it was while it waited, or null. */
+  pendingTransaction: { hash: Hex }
+  accounts: undefined
+  keccak: { data: Hex }
+  /** 65 bytes. */
+  signDigest: { account: Hex; digest: Hex }
+  /** `{raw, tx}` without a signature. */
+  fillTransaction: { transaction: JsonObject }
+  signTransaction: { transaction: JsonObject }
+  sendTransaction: { transaction: JsonObject }
+  buildBlock: { parent: Hex; attributes: JsonObject; transactions: readonly Hex[] | undefined; extraData: Hex | undefined }
   txpoolStatus: undefined
   txpoolContent: undefined
   txpoolInspect: undefined
@@ -152,10 +172,18 @@ export interface ReplayJob {
 
 /** A node that is open. */
 export interface Core {
+  /** Whether this is a development chain, whose accounts' keys are here. */
+  readonly dev: boolean
   /** JSON bytes of the result; rejects with `CoreError`. */
   request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array>
   /** Starts work whose result may be large. */
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream
+  /**
+   * What happened to chain and pool after the first `after` events since the node was opened, as JSON: `{next, missed, events}` with
+   * events `["added", number, hash]`, `["removed", number, hash]` and `["transaction", hash]`; `missed` are forgotten. Where nothing did
+   * yet, waits if `wait` is set.
+   */
+  events(after: number, wait: boolean): Promise<Uint8Array>
   /**
    * Values of the core's instruments at this moment, as JSON: an array of `{name, series}` in the order of the catalogue; a series is
    * `{labels, value}`, or `{labels, counts, sum, count}` of a histogram, whose counts are not cumulative and end with the one above all bounds.

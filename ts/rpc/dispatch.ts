@@ -8,7 +8,7 @@ import { Following } from './follow/index.ts'
 import { type Connection, NO_METER, type RequestMeter, Sample } from './meter.ts'
 import type { Context, Method, Result, Surroundings } from './method.ts'
 import type { Subscriber } from './subscription.ts'
-import { isMethod, methodTable, namespaceOf } from './table.ts'
+import { isMethod, methodTable, namespaceOf, servedNamespaces } from './table.ts'
 
 /** Limits of batches. */
 export interface BatchLimits {
@@ -176,14 +176,11 @@ function packedAnswer(bytes: number, opened: Uint8Array | Opened, sample: Sample
 }
 
 /** Makes the dispatcher of a node. Failures that are this program's fault are told to `report`; every request is told to the meter. */
-export function makeDispatch(
-  given: Context,
-  limits: BatchLimits,
-  report: (e: unknown) => void,
-  meter: RequestMeter = NO_METER,
-): Dispatch {
-  const context: Surroundings = { ...given, follow: new Following(given.core, given.following, report) }
-  const table = methodTable(context.namespaces, context.denied, context.core.dev)
+export function makeDispatch(given: Context, limits: BatchLimits, report: (e: unknown) => void, meter: RequestMeter = NO_METER): Dispatch {
+  const { core, denied } = given
+  const namespaces = servedNamespaces(given.namespaces, core.dev)
+  const context: Surroundings = { ...given, namespaces, follow: new Following(core, given.following, report) }
+  const table = methodTable(namespaces, denied)
 
   const lookUp = (name: string): Method => {
     const method = table.get(name)

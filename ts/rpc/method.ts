@@ -2,6 +2,7 @@
 import type { Core, ResultStream } from '../core/port.ts'
 import { BadValue, type Codec, type OverrideLimits, type TraceRules } from './codec/index.ts'
 import { invalidParams } from './errors.ts'
+import type { Following, FollowLimits } from './follow/index.ts'
 import type { Subscriber } from './subscription.ts'
 
 /** How a method weighs: `read` is a short read, `heavy` executes or searches, `write` changes the node and keeps its place in a batch. */
@@ -38,8 +39,16 @@ export interface Context {
   readonly trace: TraceRules
   /** What state overrides may hold. */
   readonly overrides: OverrideLimits
+  /** What filters and subscriptions may take. */
+  readonly following: FollowLimits
   /** Where this request may begin and end subscriptions; absent where its transport has none. */
   readonly subscriber?: Subscriber | undefined
+}
+
+/** What handlers work with, and what the dispatcher adds. */
+export interface Surroundings extends Context {
+  /** Filters and subscriptions of the node. */
+  readonly follow: Following
 }
 
 /** The JSON bytes of a result, whole or as a stream. */
@@ -52,7 +61,7 @@ export interface Method {
   readonly cost: Cost
   readonly params: readonly Param<unknown>[]
   /** Checks the parameters and runs the handler; throws `RpcError` -32602 where they do not fit. */
-  readonly call: (context: Context, params: unknown) => Promise<Result>
+  readonly call: (context: Surroundings, params: unknown) => Promise<Result>
 }
 
 type Values<P extends readonly Param<unknown>[]> = { -readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never }
@@ -63,7 +72,7 @@ export function method<const P extends readonly Param<unknown>[]>(definition: {
   readonly doc: string
   readonly cost: Cost
   readonly params: P
-  readonly handle: (context: Context, ...args: Values<P>) => Promise<Result> | Result
+  readonly handle: (context: Surroundings, ...args: Values<P>) => Promise<Result> | Result
 }): Method {
   const { name, doc, cost, params, handle } = definition
   return { name, doc, cost, params, call: async (context, values) => handle(context, ...(decodeParams(params, values) as Values<P>)) }

@@ -1,12 +1,18 @@
 // Every method that this node has, listed by hand: nothing becomes an endpoint by accident.
 import type { Method } from './method.ts'
 import { chainTransactionReceipt } from './methods/chain/getTransactionReceipt.ts'
+import { chaindbCompactRefused } from './methods/debug/chaindbCompact.ts'
+import { chaindbPropertyRefused } from './methods/debug/chaindbProperty.ts'
+import { dbAncientRefused } from './methods/debug/dbAncient.ts'
+import { dbAncientsRefused } from './methods/debug/dbAncients.ts'
+import { dbGetRefused } from './methods/debug/dbGet.ts'
 import { getBadBlocks } from './methods/debug/getBadBlocks.ts'
 import { getRawBlock } from './methods/debug/getRawBlock.ts'
 import { getRawHeader } from './methods/debug/getRawHeader.ts'
 import { getRawReceipts } from './methods/debug/getRawReceipts.ts'
 import { getRawTransaction } from './methods/debug/getRawTransaction.ts'
 import { intermediateRoots } from './methods/debug/intermediateRoots.ts'
+import { setHeadRefused } from './methods/debug/setHead.ts'
 import { standardTraceBadBlockToFile } from './methods/debug/standardTraceBadBlockToFile.ts'
 import { standardTraceBlockToFile } from './methods/debug/standardTraceBlockToFile.ts'
 import { storageRangeAt } from './methods/debug/storageRangeAt.ts'
@@ -21,16 +27,19 @@ import { traceStateAccess } from './methods/debug/traceStateAccess.ts'
 import { traceTransaction } from './methods/debug/traceTransaction.ts'
 import { traceTransactionProfile } from './methods/debug/traceTransactionProfile.ts'
 import { unsubscribe } from './methods/debug/unsubscribe.ts'
+import { accounts } from './methods/eth/accounts.ts'
 import { baseFee } from './methods/eth/baseFee.ts'
 import { blobBaseFee } from './methods/eth/blobBaseFee.ts'
 import { blockNumber } from './methods/eth/blockNumber.ts'
 import { call } from './methods/eth/call.ts'
 import { capabilities } from './methods/eth/capabilities.ts'
 import { chainId } from './methods/eth/chainId.ts'
+import { coinbase } from './methods/eth/coinbase.ts'
 import { config } from './methods/eth/config.ts'
 import { createAccessList } from './methods/eth/createAccessList.ts'
 import { estimateGas } from './methods/eth/estimateGas.ts'
 import { feeHistory } from './methods/eth/feeHistory.ts'
+import { fillTransaction } from './methods/eth/fillTransaction.ts'
 import { gasPrice } from './methods/eth/gasPrice.ts'
 import { getBalance } from './methods/eth/getBalance.ts'
 import { getBlockByHash } from './methods/eth/getBlockByHash.ts'
@@ -39,8 +48,15 @@ import { getBlockReceipts } from './methods/eth/getBlockReceipts.ts'
 import { getBlockTransactionCountByHash } from './methods/eth/getBlockTransactionCountByHash.ts'
 import { getBlockTransactionCountByNumber } from './methods/eth/getBlockTransactionCountByNumber.ts'
 import { getCode } from './methods/eth/getCode.ts'
+import { getFilterChanges } from './methods/eth/getFilterChanges.ts'
+import { getFilterLogs } from './methods/eth/getFilterLogs.ts'
+import { getHeaderByHash } from './methods/eth/getHeaderByHash.ts'
+import { getHeaderByNumber } from './methods/eth/getHeaderByNumber.ts'
 import { getLogs } from './methods/eth/getLogs.ts'
 import { getProof } from './methods/eth/getProof.ts'
+import { getRawTransactionByBlockHashAndIndex } from './methods/eth/getRawTransactionByBlockHashAndIndex.ts'
+import { getRawTransactionByBlockNumberAndIndex } from './methods/eth/getRawTransactionByBlockNumberAndIndex.ts'
+import { getRawTransactionByHash } from './methods/eth/getRawTransactionByHash.ts'
 import { getStorageAt } from './methods/eth/getStorageAt.ts'
 import { getStorageValues } from './methods/eth/getStorageValues.ts'
 import { getTransactionByBlockHashAndIndex } from './methods/eth/getTransactionByBlockHashAndIndex.ts'
@@ -48,17 +64,40 @@ import { getTransactionByBlockNumberAndIndex } from './methods/eth/getTransactio
 import { getTransactionByHash } from './methods/eth/getTransactionByHash.ts'
 import { getTransactionCount } from './methods/eth/getTransactionCount.ts'
 import { getTransactionReceipt } from './methods/eth/getTransactionReceipt.ts'
+import { getUncleByBlockHashAndIndex } from './methods/eth/getUncleByBlockHashAndIndex.ts'
+import { getUncleByBlockNumberAndIndex } from './methods/eth/getUncleByBlockNumberAndIndex.ts'
+import { getUncleCountByBlockHash } from './methods/eth/getUncleCountByBlockHash.ts'
+import { getUncleCountByBlockNumber } from './methods/eth/getUncleCountByBlockNumber.ts'
 import { maxPriorityFeePerGas } from './methods/eth/maxPriorityFeePerGas.ts'
+import { newBlockFilter } from './methods/eth/newBlockFilter.ts'
+import { newFilter } from './methods/eth/newFilter.ts'
+import { newPendingTransactionFilter } from './methods/eth/newPendingTransactionFilter.ts'
+import { requestAccounts } from './methods/eth/requestAccounts.ts'
 import { sendRawTransaction } from './methods/eth/sendRawTransaction.ts'
+import { sendRawTransactionSync } from './methods/eth/sendRawTransactionSync.ts'
+import { sendTransaction } from './methods/eth/sendTransaction.ts'
+import { sign } from './methods/eth/sign.ts'
+import { signTransaction } from './methods/eth/signTransaction.ts'
+import { signTypedDataV1 } from './methods/eth/signTypedData.ts'
+import { signTypedDataV3 } from './methods/eth/signTypedData_v3.ts'
+import { signTypedDataV4 } from './methods/eth/signTypedData_v4.ts'
 import { simulateV1 } from './methods/eth/simulateV1.ts'
+import { ethSubscribe } from './methods/eth/subscribe.ts'
 import { syncing } from './methods/eth/syncing.ts'
+import { uninstallFilter } from './methods/eth/uninstallFilter.ts'
+import { ethUnsubscribe } from './methods/eth/unsubscribe.ts'
+import { listening } from './methods/net/listening.ts'
+import { peerCount } from './methods/net/peerCount.ts'
 import { version } from './methods/net/version.ts'
+import { personalSign } from './methods/personal/sign.ts'
 import { modules } from './methods/rpc/modules.ts'
+import { buildBlockV1 } from './methods/testing/buildBlockV1.ts'
 import { content } from './methods/txpool/content.ts'
 import { contentFrom } from './methods/txpool/contentFrom.ts'
 import { inspect } from './methods/txpool/inspect.ts'
 import { status } from './methods/txpool/status.ts'
 import { clientVersion } from './methods/web3/clientVersion.ts'
+import { sha3 } from './methods/web3/sha3.ts'
 
 /** All methods, by namespace and name. */
 export const METHODS: readonly Method[] = [
@@ -121,6 +160,45 @@ export const METHODS: readonly Method[] = [
   traceStateAccess,
   modules,
   chainTransactionReceipt,
+  accounts,
+  requestAccounts,
+  coinbase,
+  getHeaderByNumber,
+  getHeaderByHash,
+  getUncleCountByBlockNumber,
+  getUncleCountByBlockHash,
+  getUncleByBlockNumberAndIndex,
+  getUncleByBlockHashAndIndex,
+  getRawTransactionByHash,
+  getRawTransactionByBlockNumberAndIndex,
+  getRawTransactionByBlockHashAndIndex,
+  fillTransaction,
+  sendTransaction,
+  signTransaction,
+  sign,
+  signTypedDataV1,
+  signTypedDataV3,
+  signTypedDataV4,
+  sendRawTransactionSync,
+  newFilter,
+  newBlockFilter,
+  newPendingTransactionFilter,
+  getFilterChanges,
+  getFilterLogs,
+  uninstallFilter,
+  ethSubscribe,
+  ethUnsubscribe,
+  personalSign,
+  listening,
+  peerCount,
+  sha3,
+  buildBlockV1,
+  dbGetRefused,
+  dbAncientRefused,
+  dbAncientsRefused,
+  chaindbPropertyRefused,
+  chaindbCompactRefused,
+  setHeadRefused,
 ]
 
 /** The namespace of a method's name: what stands before the first underscore. */
@@ -130,6 +208,16 @@ const names = new Set(METHODS.map((m) => m.name))
 
 /** Whether a name is in the table, served or not. */
 export const isMethod = (name: string): boolean => names.has(name)
+
+/** Namespaces of the development chain: served there whatever is asked for, and nowhere else. */
+export const DEV_NAMESPACES: readonly string[] = ['anvil', 'evm', 'hardhat', 'personal']
+
+/** The namespaces of which a node serves methods, of those that it is to serve. */
+export function servedNamespaces(namespaces: readonly string[], dev: boolean): readonly string[] {
+  const common = namespaces.filter((name) => !DEV_NAMESPACES.includes(name))
+  const known = new Set(METHODS.map((m) => namespaceOf(m.name)))
+  return dev ? [...common, ...DEV_NAMESPACES.filter((name) => known.has(name))] : common
+}
 
 /** The methods of the namespaces that are served, without those that are denied, by name. */
 export function methodTable(namespaces: readonly string[], denied: readonly string[]): ReadonlyMap<string, Method> {

@@ -33,5 +33,8 @@ export const WAITING_MESSAGES_MAX = 64 * 1024
 /** A baked answer of at most so many bytes that does not lie there in gzip goes out plain. */
 export const BAKED_PLAIN_BYTES_MAX = 32 * 1024
 
-/** Subscriptions of one WebSocket connection: each may have a trace under way. */
-export const SUBSCRIPTIONS_MAX = 8
+/** Subscriptions of one WebSocket connection. */
+export const SUBSCRIPTIONS_MAX = 1024
+
+/** Those of them that may have a trace under way. */
+export const FEEDS_MAX = 8

@@ -1,30 +1,40 @@
 // The subscriptions of one connection: each is a feed whose notifications go out one by one, so that a slow client slows the feed down.
 import { randomBytes } from 'node:crypto'
 import type { ResultStream } from '../core/port.ts'
-import { type Feed, type Subscriber, tooManySubscriptions } from '../rpc/subscription.ts'
-import { SUBSCRIPTIONS_MAX } from './limits.ts'
+import { WAITING_BYTES_MAX, WAITING_MAX } from '../rpc/follow/limits.ts'
+import { type Feed, type Source, type Subscriber, tooManySubscriptions } from '../rpc/subscription.ts'
+import { FEEDS_MAX, SUBSCRIPTIONS_MAX } from './limits.ts'
+import { Outbox } from './outbox.ts'
 
 /** Bytes of a subscription's id. */
 const ID_BYTES = 16
 
 const encoder = new TextEncoder()
 
+/** What stands behind a result. */
+const TAIL = encoder.encode('}}')
+
 /** A subscription under way. */
 interface Running {
   ended: boolean
-  readonly feed: Feed
+  readonly isFeed: boolean
+  stop: () => void
 }
+
+/** What stands before a result. */
+const headOf = (namespace: string, id: string): Uint8Array =>
+  encoder.encode(`{"jsonrpc":"2.0","method":"${namespace}_subscription","params":{"subscription":"${id}","result":`)
 
 /** A result within its notification. */
 function notification(namespace: string, id: string, result: ResultStream): ResultStream {
-  const head = [encoder.encode(`{"jsonrpc":"2.0","method":"${namespace}_subscription","params":{"subscription":"${id}","result":`)]
+  const head = [headOf(namespace, id)]
   let over = false
   return {
     async next() {
       const chunk = head.shift() ?? (over ? null : await result.next())
       if (chunk !== null || over) return chunk
       over = true
-      return encoder.encode('}}')
+      return TAIL
     },
     isOver: () => over,
     cancel: () => result.cancel(),
@@ -34,15 +44,28 @@ function notification(namespace: string, id: string, result: ResultStream): Resu
 /** What a connection sends without being asked each time. */
 export class Subscriptions {
   private readonly running = new Map<string, Running>()
-  private readonly send: (notification: ResultStream) => Promise<void>
+  private readonly send: (notification: ResultStream | Uint8Array) => Promise<void>
   private readonly fail: (e: unknown) => void
   private readonly report: (e: unknown) => void
+  private readonly outbox: Outbox
 
-  /** `send` resolves when a notification has left; `fail` is told of a feed that broke, and ends the connection. */
-  constructor(send: (notification: ResultStream) => Promise<void>, fail: (e: unknown) => void, report: (e: unknown) => void) {
+  /**
+   * `send` resolves when a notification has left; `fail` is told of a feed that broke, and ends the connection; `overflow` is told how
+   * many notifications a client missed that did not keep up, and ends the connection too.
+   */
+  constructor(
+    send: (notification: ResultStream | Uint8Array) => Promise<void>,
+    fail: (e: unknown) => void,
+    report: (e: unknown) => void,
+    overflow: (missed: number) => void,
+  ) {
     this.send = send
     this.fail = fail
     this.report = report
+    this.outbox = new Outbox({ notifications: WAITING_MAX, bytes: WAITING_BYTES_MAX }, send, (missed) => {
+      this.close()
+      overflow(missed)
+    })
   }
 
   /** The door for one request; what it begins starts with `begin`, which is to be called when the answer has left. */
@@ -50,15 +73,15 @@ export class Subscriptions {
     const waiting: (() => void)[] = []
     return {
       subscribe: (namespace, feed) => {
-        if (this.running.size >= SUBSCRIPTIONS_MAX) throw tooManySubscriptions(SUBSCRIPTIONS_MAX)
-        const id = `0x${randomBytes(ID_BYTES).toString('hex')}`
-        const running: Running = { ended: false, feed }
-        this.running.set(id, running)
+        const feeds = [...this.running.values()].filter(({ isFeed }) => isFeed).length
+        if (feeds >= FEEDS_MAX) throw tooManySubscriptions(FEEDS_MAX)
+        const [id, running] = this.register(true, feed.cancel)
         waiting.push(() => {
-          this.run(namespace, id, running).catch(this.fail)
+          this.run(namespace, id, running, feed).catch(this.fail)
         })
         return id
       },
+      follow: (namespace, source) => this.follow(namespace, source, waiting),
       unsubscribe: (id) => this.end(id),
       report: this.report,
       begin: () => {
@@ -72,17 +95,54 @@ export class Subscriptions {
     for (const id of [...this.running.keys()]) this.end(id)
   }
 
+  private register(isFeed: boolean, stop: () => void): [string, Running] {
+    if (this.running.size >= SUBSCRIPTIONS_MAX) throw tooManySubscriptions(SUBSCRIPTIONS_MAX)
+    const id = `0x${randomBytes(ID_BYTES).toString('hex')}`
+    const running: Running = { ended: false, isFeed, stop }
+    this.running.set(id, running)
+    return [id, running]
+  }
+
+  private async follow(namespace: string, source: Source, waiting: (() => void)[]): Promise<string> {
+    const [id, running] = this.register(false, () => undefined)
+    const head = headOf(namespace, id)
+    // What happens before the answer has left waits for it.
+    let early: Uint8Array[] | undefined = []
+    const push = (result: Uint8Array): void => {
+      const bytes = Buffer.concat([head, result, TAIL])
+      if (running.ended) return
+      if (early === undefined) this.outbox.push(bytes)
+      else if (early.length < WAITING_MAX) early.push(bytes)
+      else this.outbox.end(early.length + 1)
+    }
+    try {
+      const stop = await source({ push, lost: (events) => this.outbox.end(events) })
+      running.stop = stop
+      // The client may have gone meanwhile.
+      if (running.ended) stop()
+    } catch (e) {
+      this.running.delete(id)
+      throw e
+    }
+    waiting.push(() => {
+      const first = early ?? []
+      early = undefined
+      for (const bytes of first) this.outbox.push(bytes)
+    })
+    return id
+  }
+
   private end(id: string): boolean {
     const running = this.running.get(id)
     if (running === undefined) return false
     running.ended = true
-    running.feed.cancel()
+    running.stop()
     return this.running.delete(id)
   }
 
-  private async run(namespace: string, id: string, running: Running): Promise<void> {
+  private async run(namespace: string, id: string, running: Running, feed: Feed): Promise<void> {
     try {
-      for await (const result of running.feed.results) {
+      for await (const result of feed.results) {
         if (running.ended) break
         await this.send(notification(namespace, id, result))
         if (running.ended) break

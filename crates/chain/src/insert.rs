@@ -7,7 +7,7 @@ use hearth_evm::{
     Ancestors, BlockEnvironment, BlockError, BlockExecutor, Field, check_output, recover_senders,
     validate_body, validate_header, validate_merge,
 };
-use hearth_flatkv::{Commit, CommitmentKind, FlatKvError, JoinedTables, TrieUpdate};
+use hearth_flatkv::{Commit, CommitmentKind, FlatKvError, Head, JoinedTables, TrieUpdate};
 use hearth_ledger::{LedgerError, StoredBlock};
 use hearth_primitives::{Block, BlockOutput, Header, Height, RootTracker, StateError, TraceCapsule};
 use std::sync::Arc;
@@ -47,6 +47,8 @@ impl From<Block> for Prepared {
 pub(crate) struct Working {
     /// The chosen head where it is not the working head.
     chosen: Option<B256>,
+    /// The chosen head that watchers were told of last.
+    pub(crate) announced: Option<Head>,
 }
 
 /// What fork choice looks at.
@@ -69,9 +71,11 @@ impl Chain {
     /// Nothing of a refused block is kept.
     pub fn insert_block(&self, block: Block) -> Result<Inserted, ChainError> {
         let working = &mut *self.working.lock();
+        self.note_head(working);
         let inserted = self.insert_lazily(working, block.into());
-        self.settle(working)?;
-        inserted
+        let settled = self.settle(working);
+        self.announce(working);
+        settled.and(inserted)
     }
 
     /// Stores a block that was built and executed on top of the head, with the output of that execution.
@@ -85,10 +89,12 @@ impl Chain {
         output: &BlockOutput,
         trie: Option<TrieUpdate>,
     ) -> Result<B256, ChainError> {
-        let _one_at_a_time = self.working.lock();
+        let working = &mut *self.working.lock();
+        self.note_head(working);
         let hash = block.header.hash_slow();
         let parent = self.parent_of(&block.header, hash)?;
         self.commit(block, hash, parent.total_difficulty + block.header.difficulty, output, trie)?;
+        self.announce(working);
         Ok(hash)
     }
 
@@ -101,8 +107,11 @@ impl Chain {
         if !self.ledger.has_block(hash) && self.kv.head().map(|h| h.hash) != Some(*hash) {
             return Err(ChainError::UnknownBlock(*hash));
         }
+        self.note_head(working);
         self.choose(working, *hash)?;
-        self.settle(working)
+        let settled = self.settle(working);
+        self.announce(working);
+        settled
     }
 
     /// As [`Chain::insert_block`], but the head stays where the block was executed: what an import does between two

@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod bad_blocks;
+mod build;
 mod capsules;
 mod chain;
 pub mod dev;
@@ -23,6 +24,7 @@ mod state_options;
 mod watch;
 
 pub use bad_blocks::{MAX_BAD_BLOCK_BYTES, MAX_BAD_BLOCKS};
+pub use build::{AllOf, BlockAttributes, Draft, TransactionSource, next_gas_limit};
 pub use chain::{Chain, ChainOptions};
 pub use error::ChainError;
 pub use export::{ExportRange, ExportReport};
@@ -30,4 +32,4 @@ pub use format::home_format;
 pub use home::{HOME_FORMAT, HomePaths, RulesFrom};
 pub use insert::{Inserted, Prepared};
 pub use state_options::StateOptions;
-pub use watch::ChainWatcher;
+pub use watch::{BlockPlace, ChainWatcher};

@@ -1,31 +1,40 @@
-//! Telling someone of every block that is committed or taken back.
+//! Telling whoever wants to know of every block that is committed or taken back, and of every move of the head.
 
-use crate::Chain;
+use crate::{Chain, ChainError, insert::Working};
 use alloy_primitives::B256;
+use hearth_flatkv::Head;
 use hearth_primitives::{Height, TraceCapsule};
 use parking_lot::RwLock;
 use std::sync::{Arc, Weak};
+
+/// Height and hash of a block.
+pub type BlockPlace = (Height, B256);
 
 /// Someone who wants to know how the chain changes. Called on the thread that changes it, right after each change: it
 /// must not wait, and must not change the chain.
 pub trait ChainWatcher: Send + Sync {
     /// A block was committed at this height; with its capsule, where it has one.
-    fn committed(&self, height: Height, hash: B256, capsule: Option<&Arc<TraceCapsule>>);
+    fn committed(&self, _height: Height, _hash: B256, _capsule: Option<&Arc<TraceCapsule>>) {}
 
     /// The blocks above a height were taken back.
-    fn unwound(&self, to: Height);
+    fn unwound(&self, _to: Height) {}
+
+    /// The chosen head moved: `removed` left the chain, the last block first; `added` joined it, the first one first.
+    /// Work on a branch that is not chosen is not told.
+    fn head_moved(&self, _removed: &[BlockPlace], _added: &[BlockPlace]) {}
+
+    /// The chosen head moved, and which blocks left or joined could not be read.
+    fn head_lost(&self) {}
 }
 
-/// The watcher of a chain, where there is one.
+/// The watchers of a chain.
 #[derive(Default)]
-pub(crate) struct Watched(RwLock<Option<Weak<dyn ChainWatcher>>>);
+pub(crate) struct Watched(RwLock<Vec<Weak<dyn ChainWatcher>>>);
 
 impl Watched {
-    fn tell(&self, tell: impl FnOnce(&dyn ChainWatcher)) {
-        let watcher = self.0.read().as_ref().and_then(Weak::upgrade);
-        if let Some(watcher) = watcher {
-            tell(&*watcher);
-        }
+    fn tell(&self, tell: impl Fn(&dyn ChainWatcher)) {
+        let watchers: Vec<_> = self.0.read().iter().filter_map(Weak::upgrade).collect();
+        watchers.iter().for_each(|watcher| tell(&**watcher));
     }
 
     pub(crate) fn committed(&self, height: Height, hash: B256, capsule: Option<&Arc<TraceCapsule>>) {
@@ -38,8 +47,47 @@ impl Watched {
 }
 
 impl Chain {
-    /// Tells this one of every change from now on, in place of the one before it. The chain does not keep it alive.
+    /// Tells this one of every change from now on, beside those before it. The chain does not keep it alive.
     pub fn watch(&self, watcher: &Arc<dyn ChainWatcher>) {
-        *self.watched.0.write() = Some(Arc::downgrade(watcher));
+        let mut watchers = self.watched.0.write();
+        watchers.retain(|there| there.strong_count() > 0);
+        watchers.push(Arc::downgrade(watcher));
+    }
+
+    /// To be called before the chain is changed: remembers the head that the watchers know.
+    pub(crate) fn note_head(&self, working: &mut Working) {
+        working.announced.get_or_insert_with(|| self.head());
+    }
+
+    /// To be called when a change is complete: tells the watchers how the head moved since the last time.
+    pub(crate) fn announce(&self, working: &mut Working) {
+        let new = self.head();
+        let Some(old) = working.announced.replace(new).filter(|old| old.hash != new.hash) else { return };
+        match self.between(&old, &new) {
+            Ok((removed, added)) => self.watched.tell(|watcher| watcher.head_moved(&removed, &added)),
+            Err(_) => self.watched.tell(|watcher| watcher.head_lost()),
+        }
+    }
+
+    /// What left the chain between two heads, from above, and what joined it, from below.
+    fn between(&self, old: &Head, new: &Head) -> Result<(Vec<BlockPlace>, Vec<BlockPlace>), ChainError> {
+        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        let (mut left, mut right) = ((old.height, old.hash), (new.height, new.hash));
+        while left.1 != right.1 {
+            if left.0 >= right.0 {
+                removed.push(left);
+                left = self.before(left)?;
+            } else {
+                added.push(right);
+                right = self.before(right)?;
+            }
+        }
+        added.reverse();
+        Ok((removed, added))
+    }
+
+    fn before(&self, (height, hash): BlockPlace) -> Result<BlockPlace, ChainError> {
+        let block = self.ledger.block(&hash)?.ok_or(ChainError::UnknownBlock(hash))?;
+        Ok((height.saturating_sub(1), block.block.header.parent_hash))
     }
 }

@@ -164,6 +164,12 @@ pub enum NodeError {
     /// The transaction was not accepted.
     #[error(transparent)]
     Pool(PoolError),
+    /// Nobody here has the account's key.
+    #[error("unknown account")]
+    UnknownAccount,
+    /// A block is to be built on another block than the head.
+    #[error("parentHash is not current head")]
+    NotTheHead,
     /// The raw transaction does not decode.
     #[error("{message}")]
     TransactionDecode {
@@ -282,6 +288,8 @@ impl NodeError {
             Self::Unsupported { .. } => "unsupported",
             Self::Pool(_) => "transaction_rejected",
             Self::TransactionDecode { .. } => "transaction_decode",
+            Self::UnknownAccount => "unknown_account",
+            Self::NotTheHead => "unsupported",
             Self::NotRetained { .. }
             | Self::StateNotCanonical { .. }
             | Self::Pruned { .. }

@@ -1,13 +1,14 @@
 //! An open home: chain, pool, block production. Operations and traces run on it.
 
 use crate::{
-    FsyncPolicy, Mode, NodeConfig, NodeError, bake, baked::Baked, capsules::Capsules, ops::TipOracle,
+    FsyncPolicy, Mode, NodeConfig, NodeError, bake, baked::Baked, capsules::Capsules, events::Events,
+    ops::TipOracle, pending::Pending,
 };
 use hearth_bake::TraceDb;
 use hearth_chain::{
-    Chain, ChainError, ChainOptions,
-    dev::{DevChain, dev_genesis_json},
-    pool::TransactionPool,
+    Chain, ChainError, ChainOptions, ChainWatcher,
+    dev::{DevChain, DevSigner, dev_genesis_json},
+    pool::{PoolWatcher, TransactionPool},
 };
 use hearth_flatkv::{FlatKvError, Fsync};
 use hearth_metrics::Registry;
@@ -24,7 +25,11 @@ pub(crate) struct OpenHome {
     chain: Arc<Chain>,
     pool: Arc<TransactionPool>,
     dev: Option<DevChain>,
+    /// Where this is a development chain.
+    signer: Option<DevSigner>,
     tips: TipOracle,
+    pending: Pending,
+    events: Arc<Events>,
     capsules: Capsules,
     /// Where baking is enabled.
     trace_db: Option<Arc<TraceDb>>,
@@ -56,11 +61,25 @@ impl OpenHome {
         let baked = |db: &Arc<TraceDb>| Arc::new(Baked::new(db.clone(), chain.clone(), &config.bake));
         let baked = trace_db.as_ref().map(baked);
         let pool = Arc::new(TransactionPool::new(chain.spec().clone(), config.pool.clone()));
-        let dev = match config.mode {
-            Mode::Dev => Some(DevChain::new(chain.clone(), pool.clone())),
-            Mode::Start => None,
-        };
-        Ok(Self { config, chain, pool, dev, tips: TipOracle::default(), capsules, trace_db, baked, stopping })
+        let is_dev = config.mode == Mode::Dev;
+        let dev = is_dev.then(|| DevChain::new(chain.clone(), pool.clone()));
+        let events = Arc::new(Events::default());
+        chain.watch(&(events.clone() as Arc<dyn ChainWatcher>));
+        pool.watch(&(events.clone() as Arc<dyn PoolWatcher>));
+        Ok(Self {
+            config,
+            chain,
+            pool,
+            dev,
+            signer: is_dev.then(DevSigner::new),
+            tips: TipOracle::default(),
+            pending: Pending::default(),
+            events,
+            capsules,
+            trace_db,
+            baked,
+            stopping,
+        })
     }
 
     /// Flushes and closes the stores.
@@ -89,6 +108,21 @@ impl OpenHome {
     /// Block production, where this node makes blocks.
     pub fn dev(&self) -> Option<&DevChain> {
         self.dev.as_ref()
+    }
+
+    /// Who signs for the development accounts, where there are any.
+    pub fn signer(&self) -> Option<&DevSigner> {
+        self.signer.as_ref()
+    }
+
+    /// What happened to chain and pool.
+    pub fn events(&self) -> &Arc<Events> {
+        &self.events
+    }
+
+    /// The last pending block.
+    pub fn pending_block(&self) -> &Pending {
+        &self.pending
     }
 
     /// Decoded trace capsules, and who may use the processors for them.

@@ -8,11 +8,13 @@ mod capsules;
 mod config;
 pub mod db;
 mod error;
+mod events;
 mod home;
 pub mod jobs;
 pub mod json;
 mod node;
 mod ops;
+mod pending;
 mod replay;
 mod request;
 mod resolve;
@@ -23,7 +25,7 @@ mod trace;
 mod trace_source;
 mod workers;
 
-pub use baked::Envelope;
+pub use baked::{CachedAnswer, Envelope};
 pub use config::{
     BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits,
     TraceSource, WorkerConfig, Workers,
@@ -36,6 +38,7 @@ pub use hearth_chain::{
 pub use home::HomeStatus;
 pub(crate) use home::OpenHome;
 pub use node::{Node, metrics_catalog};
+pub use ops::PayloadAttributes;
 pub use replay::Replay;
 pub use request::{
     BlockNumber, BlockRef, CallBundle, LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Request,

@@ -3,6 +3,7 @@
 use crate::{
     ByteSender, ByteStream, Envelope, NodeConfig, NodeError, Request, TraceOrigin, TraceRequest,
     bake::{Bakery, Notices},
+    baked::CachedAnswer,
     home::{HomeStatus, OpenHome, init_home},
     ops,
     stream::{self, Canceller},
@@ -131,6 +132,14 @@ impl Node {
         self.stream_packed(request, None)
     }
 
+    /// The answer to a trace, where all of it lies in the memory of the trace cache and it is not wanted in gzip. Nothing
+    /// is read from the disk, and nothing waits.
+    pub fn cached(&self, request: &TraceRequest, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
+        let home = self.home().ok()?;
+        let baked = home.baked()?;
+        baked.hot(&baked.ask(request)?, envelope)
+    }
+
     /// As [`Self::stream`]. What is baked comes from the trace cache, and with an envelope as one gzip member together with
     /// it, where that can be had: [`ByteStream::packed_bytes`] says so.
     pub fn stream_packed(&self, request: TraceRequest, envelope: Option<Envelope>) -> ByteStream {
@@ -159,8 +168,8 @@ impl Node {
             return stream;
         };
         let read = self.read.submitter();
-        if let Some(feed) = baked.hot(&ask, envelope.as_ref()) {
-            live.sender.feed(TraceOrigin::Baked, feed, read);
+        if let Some(answer) = baked.hot(&ask, envelope.as_ref()) {
+            live.sender.feed(TraceOrigin::Baked, answer.into(), read);
             return stream;
         }
         let feeder = read.clone();
@@ -186,6 +195,21 @@ impl Node {
         stream
     }
 
+    /// Tells what happened to chain and pool after the first `after` events since the node was opened:
+    /// `{"next":…,"missed":…,"events":[…]}` with events `["added",number,hash]`, `["removed",number,hash]` and
+    /// `["transaction",hash]`. Where nothing did yet, waits if `wait` is set. The callback is called exactly once.
+    pub fn events(
+        &self,
+        after: u64,
+        wait: bool,
+        done: impl FnOnce(Result<Vec<u8>, NodeError>) + Send + 'static,
+    ) {
+        match self.home() {
+            Ok(home) => home.events().after(after, wait, Box::new(done)),
+            Err(error) => done(Err(error)),
+        }
+    }
+
     /// What the home holds.
     ///
     /// # Errors
@@ -206,6 +230,7 @@ impl Node {
         };
         let Some(home) = home else { return Ok(()) };
         self.stopping.store(true, Ordering::Release);
+        home.events().close();
         streams.iter().for_each(Canceller::cancel);
         let bakery = self.bakery.lock().take();
         if let Some(bakery) = bakery {

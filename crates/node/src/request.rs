@@ -1,5 +1,6 @@
 //! What can be asked of a node: one typed request an operation, read from `{"op":…,"args":{…}}`.
 
+use crate::ops::PayloadAttributes;
 use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use hearth_evm::{BlockOverrides, CallRequest, SimulateRequest, StateOverrides};
@@ -215,6 +216,96 @@ pub enum Request {
         /// The transaction's bytes (EIP-2718; type 3 with its sidecar).
         transaction: Bytes,
     },
+    /// A header by number or tag, or `null`.
+    GetHeaderByNumber {
+        /// Which block.
+        block: BlockNumber,
+    },
+    /// A header by hash, or `null`.
+    GetHeaderByHash {
+        /// Which block.
+        hash: B256,
+    },
+    /// Number of ommers of a block, or `null`.
+    GetUncleCount {
+        /// Which block.
+        block: BlockRef,
+    },
+    /// An ommer by its place, or `null`.
+    GetUncle {
+        /// Which block.
+        block: BlockRef,
+        /// Which of its ommers.
+        index: U64,
+    },
+    /// A transaction's bytes by its place; none where there is none.
+    GetRawTransactionByIndex {
+        /// Which block.
+        block: BlockRef,
+        /// Which of its transactions.
+        index: U64,
+    },
+    /// What subscribers are told of a block of any branch that became the head.
+    HeadNotice {
+        /// Which block.
+        hash: B256,
+    },
+    /// Logs of one block of any branch, one a line.
+    BlockLogs {
+        /// Which block.
+        hash: B256,
+        /// Which of its logs.
+        filter: LogFilter,
+        /// The block left the chain: the last log first, each marked so.
+        removed: bool,
+    },
+    /// A transaction as it was while it waited, or `null`.
+    PendingTransaction {
+        /// Which transaction.
+        hash: B256,
+    },
+    /// Keccak-256 of bytes.
+    Keccak {
+        /// The bytes.
+        data: Bytes,
+    },
+    /// Accounts whose keys are here.
+    Accounts,
+    /// An account's signature of a digest, as 65 bytes.
+    SignDigest {
+        /// The account.
+        account: Address,
+        /// What to sign.
+        digest: B256,
+    },
+    /// A transaction with what it leaves open filled in: `{raw, tx}`.
+    FillTransaction {
+        /// What is known of it.
+        transaction: CallRequest,
+    },
+    /// As `FillTransaction`, signed.
+    SignTransaction {
+        /// What is known of it.
+        transaction: CallRequest,
+    },
+    /// As `SignTransaction`, and sent; its hash.
+    SendTransaction {
+        /// What is known of it.
+        transaction: CallRequest,
+    },
+    /// A block made on the head, which is not kept.
+    BuildBlock {
+        /// The head's hash.
+        parent: B256,
+        /// What its maker decides.
+        attributes: PayloadAttributes,
+        /// Exactly these transactions (EIP-2718); what waits in the pool where absent.
+        #[serde(default)]
+        transactions: Option<Vec<Bytes>>,
+        /// Extra data, at most 32 bytes.
+        #[serde(default)]
+        extra_data: Option<Bytes>,
+    },
     /// How many transactions wait in the pool.
     TxpoolStatus,
     /// All transactions that wait, by account and nonce.
@@ -295,6 +386,10 @@ impl Request {
                 | Self::FeeHistory { .. }
                 | Self::GetProof { .. }
                 | Self::SendRawTransaction { .. }
+                | Self::FillTransaction { .. }
+                | Self::SignTransaction { .. }
+                | Self::SendTransaction { .. }
+                | Self::BuildBlock { .. }
                 | Self::IntermediateRoots { .. }
                 | Self::TraceStateAccess { .. }
                 | Self::StorageRangeAt { .. }

@@ -1,18 +1,25 @@
 //! From what a request names to blocks and states, with go-ethereum's distinctions: a block that is not there is
 //! `null` where blocks are asked for, and an error where state is.
 
-use crate::{BlockNumber, BlockRef, NodeError, OpenHome};
+use crate::{
+    BlockNumber, BlockRef, NodeError, OpenHome,
+    pending::{PendingBlock, Site},
+};
 use alloy_eips::{BlockNumberOrTag, RpcBlockHash};
 use alloy_primitives::{Address, B256};
 use hearth_flatkv::StateView;
 use hearth_ledger::{LedgerError, StoredBlock, StoredReceipts};
-use hearth_primitives::Height;
+use hearth_primitives::{Height, StateReader};
 use std::sync::Arc;
 
 impl From<LedgerError> for NodeError {
     fn from(error: LedgerError) -> Self {
         Self::Store { message: error.to_string() }
     }
+}
+
+fn is_pending(reference: Option<BlockRef>) -> bool {
+    reference == Some(BlockRef::Number(BlockNumberOrTag::Pending))
 }
 
 /// Resolved blocks and their states.
@@ -51,7 +58,7 @@ impl OpenHome {
         })
     }
 
-    /// The height that a number or tag means. Nothing here is produced ahead of time, so `pending` is the head; there
+    /// The height that a number or tag means. Where the pending block itself cannot be meant, `pending` is the head; there
     /// is no other authority over what is final, so `safe` and `finalized` are the head too.
     pub(crate) fn height(&self, number: BlockNumber) -> Result<Height, NodeError> {
         Ok(match number {
@@ -121,6 +128,36 @@ impl OpenHome {
         };
         let state = self.state_after(block.block.header.number, &block.hash)?;
         Ok((state, block))
+    }
+
+    /// The pending block, where a number or tag means it and there is one.
+    pub(crate) fn pending_by_number(
+        &self,
+        number: BlockNumber,
+    ) -> Result<Option<Arc<PendingBlock>>, NodeError> {
+        if number == BlockNumberOrTag::Pending { self.pending() } else { Ok(None) }
+    }
+
+    /// What is read at a block: of the pending one, where there is one.
+    pub(crate) fn reader(&self, reference: Option<BlockRef>) -> Result<Box<dyn StateReader>, NodeError> {
+        if is_pending(reference)
+            && let Some(pending) = self.pending()?
+        {
+            return Ok(Box::new(pending.state.clone()));
+        }
+        Ok(Box::new(self.state_at(reference)?.0))
+    }
+
+    /// Where calls on a block are made: on the pending one, where there is one.
+    pub(crate) fn site(&self, reference: Option<BlockRef>) -> Result<Site, NodeError> {
+        if is_pending(reference)
+            && let Some(pending) = self.pending()?
+        {
+            let header = pending.block.block.header.clone();
+            return Ok(Site { header, state: Box::new(pending.state.clone()) });
+        }
+        let (state, block) = self.state_at(reference)?;
+        Ok(Site { header: block.block.header.clone(), state: Box::new(state) })
     }
 
     /// The state after the block with this height and hash, which must be canonical.

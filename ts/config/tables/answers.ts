@@ -64,19 +64,16 @@ export const ANSWERS = {
     kind: duration(SECOND, DAY),
     default: 2 * MINUTE,
     unit: 'ms',
-    inert: true,
     doc: 'How long a filter is kept that nobody asks for changes.',
   }),
   'evm.max_subscriptions_new_head': setting({
     kind: integer(0, 10_000_000),
     default: 10_000,
-    inert: true,
     doc: 'Most subscriptions to new heads; 0 allows none.',
   }),
   'evm.max_subscriptions_logs': setting({
     kind: integer(0, 10_000_000),
     default: 1000,
-    inert: true,
     doc: 'Most subscriptions to logs; 0 allows none.',
   }),
   'evm.max_tx_pool_txs': setting({

@@ -65,7 +65,8 @@ export function allWithinLimits(all: readonly (Record<string, unknown> | undefin
   }
 }
 
-const withdrawal = fields({ index: uint64, validatorIndex: uint64, address, amount: uint64 })
+/** A withdrawal (EIP-4895). */
+export const withdrawal = fields({ index: uint64, validatorIndex: uint64, address, amount: uint64 })
 
 /** Fields of the block to pretend. */
 export const blockOverrides: Codec<Record<string, unknown>> = fields({

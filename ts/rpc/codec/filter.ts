@@ -27,6 +27,20 @@ const topics: Codec<unknown> = (value) => {
 const addresses: Codec<unknown> = (value) => (Array.isArray(value) ? arrayOf(address, ALTERNATIVES_MAX)(value) : address(value))
 const shape = fields({ blockHash: hash, fromBlock: blockNumber, toBlock: blockNumber, address: addresses, topics })
 
+/** Whether a block is given by its height. */
+const isNumber = (block: unknown): block is string => typeof block === 'string' && block.startsWith('0x')
+
+/**
+ * A filter that can be followed: logs of blocks to come, and of those alone that lie in a range of numbers. go-ethereum refuses what could
+ * never match.
+ */
+export function followable(criteria: Record<string, unknown>): Record<string, unknown> {
+  const { fromBlock, toBlock } = criteria
+  if (fromBlock === 'pending' || toBlock === 'pending') throw new BadValue('pending logs are not supported')
+  if (isNumber(fromBlock) && isNumber(toBlock) && BigInt(fromBlock) > BigInt(toBlock)) throw new BadValue('invalid block range params')
+  return criteria
+}
+
 /** Emitters, topics, and either one block or a range. */
 export const filter: Codec<Record<string, unknown>> = (value) => {
   const found = shape(value)

@@ -3,9 +3,11 @@
 mod accounts;
 mod genesis;
 mod producer;
+mod signer;
 
 pub use accounts::{
     DEV_ACCOUNTS, DEV_BALANCE_ETHER, DEV_DERIVATION_PATH, DEV_MNEMONIC, DevAccount, dev_accounts,
 };
 pub use genesis::{DEV_CHAIN_ID, dev_genesis_json};
 pub use producer::{DevChain, Mined};
+pub use signer::DevSigner;

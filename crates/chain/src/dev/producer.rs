@@ -1,19 +1,13 @@
 //! Block production of the development chain: what is ready in the pool becomes blocks, one for each transaction.
 
 use crate::{
-    Chain, ChainError, fees,
+    AllOf, BlockAttributes, Chain, ChainError, fees,
     pool::{PoolEntry, PoolError, TransactionPool},
 };
-use alloy_consensus::{
-    EMPTY_OMMER_ROOT_HASH, EMPTY_ROOT_HASH,
-    proofs::{calculate_receipt_root, calculate_transaction_root},
-};
 use alloy_primitives::{B256, keccak256};
-use hearth_evm::{BlockEnvironment, BlockExecutor, ExecuteError, TxError, next_excess_blob_gas};
+use hearth_evm::TxError;
 use hearth_flatkv::TrieUpdate;
-use hearth_primitives::{
-    Block, BlockOutput, Header, PooledTransaction, RootTracker, StateError, Transaction,
-};
+use hearth_primitives::{BlockOutput, Header, PooledTransaction, RootTracker, StateError};
 use parking_lot::Mutex;
 use std::{
     sync::Arc,
@@ -85,7 +79,7 @@ impl DevChain {
             let state = self.chain.kv().at(parent.number)?;
             let ready = self.pool.ready(&state, header.base_fee_per_gas.unwrap_or(0), blob_fee)?;
             let Some(entry) = ready.first() else { return Ok(mined) };
-            match self.build(header, std::slice::from_ref(entry))? {
+            match self.build(header, entry)? {
                 Ok(hash) => mined.blocks.push(hash),
                 Err(error) => mined.dropped.push((entry.hash, error)),
             }
@@ -103,74 +97,31 @@ impl DevChain {
 
     /// The header of the next block, without what execution gives.
     fn next_header(&self, parent: &Header) -> Header {
-        let spec = self.chain.spec();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        // Blocks may come faster than seconds: their times still ascend strictly.
-        let timestamp = now.max(parent.timestamp + 1);
-        let number = parent.number + 1;
-        let parent_hash = parent.hash_slow();
-        Header {
-            parent_hash,
-            ommers_hash: EMPTY_OMMER_ROOT_HASH,
-            number,
-            timestamp,
-            gas_limit: parent.gas_limit,
-            // There is no beacon chain to draw lots: a value that differs from block to block has to do.
-            mix_hash: keccak256([parent_hash.as_slice(), &number.to_be_bytes()].concat()),
-            base_fee_per_gas: fees::next_base_fee(spec, parent),
-            withdrawals_root: Some(EMPTY_ROOT_HASH),
-            blob_gas_used: Some(0),
-            excess_blob_gas: next_excess_blob_gas(spec, timestamp, parent),
-            parent_beacon_block_root: Some(B256::ZERO),
-            ..Header::default()
-        }
+        let draw = [parent.hash_slow().as_slice(), &(parent.number + 1).to_be_bytes()].concat();
+        self.chain.header_after(
+            parent,
+            &BlockAttributes {
+                // Blocks may come faster than seconds: their times still ascend strictly.
+                timestamp: now.max(parent.timestamp + 1),
+                gas_limit: parent.gas_limit,
+                // There is no beacon chain to draw lots: a value that differs from block to block has to do.
+                prev_randao: keccak256(draw),
+                ..BlockAttributes::default()
+            },
+        )
     }
 
     /// Executes, completes and stores a block; the inner error is a transaction that cannot be in it.
-    fn build(&self, header: Header, entries: &[Arc<PoolEntry>]) -> Result<Result<B256, TxError>, ChainError> {
-        let output = match self.execute(&header, entries)? {
-            Ok(output) => output,
-            Err(invalid) => return Ok(Err(invalid)),
-        };
-        let (trie, state_root) = self.state_root(&output)?;
-        let transactions: Vec<Transaction> = entries.iter().map(|entry| entry.transaction.clone()).collect();
-        let header = Header {
-            state_root,
-            transactions_root: calculate_transaction_root(&transactions),
-            receipts_root: calculate_receipt_root(&output.receipts),
-            logs_bloom: output.logs_bloom,
-            gas_used: output.gas_used,
-            blob_gas_used: Some(output.blob_gas_used),
-            requests_hash: output.requests.as_ref().map(|requests| requests.requests_hash()),
-            ..header
-        };
-        let body = alloy_consensus::BlockBody {
-            transactions,
-            ommers: Vec::new(),
-            withdrawals: Some(Default::default()),
-        };
-        self.chain.commit_built(&Block::new(header, body), &output, Some(trie)).map(Ok)
-    }
-
-    fn execute(
-        &self,
-        header: &Header,
-        entries: &[Arc<PoolEntry>],
-    ) -> Result<Result<BlockOutput, TxError>, ChainError> {
-        let refused = |source| ChainError::Refused { number: header.number, hash: B256::ZERO, source };
-        let spec = self.chain.spec();
+    fn build(&self, header: Header, entry: &PoolEntry) -> Result<Result<B256, TxError>, ChainError> {
         let state = self.chain.kv().at(header.number - 1)?;
-        let env = BlockEnvironment::from_header(spec, header);
-        let mut executor = BlockExecutor::new(spec, env, &state, self.chain.ledger().as_ref()).capturing();
-        executor.begin().map_err(refused)?;
-        for entry in entries {
-            match executor.transact(&entry.transaction, entry.sender) {
-                Ok(_) => {}
-                Err(ExecuteError::Invalid(error)) => return Ok(Err(error)),
-                Err(ExecuteError::State(error)) => return Err(error.into()),
-            }
-        }
-        executor.finish(&[], Some(&[])).map(Ok).map_err(refused)
+        let transactions = [(entry.transaction.clone(), entry.sender)];
+        let draft = match self.chain.draft(header, &[], &state, &mut AllOf::new(&transactions))? {
+            Ok(draft) => draft,
+            Err((_, invalid)) => return Ok(Err(invalid)),
+        };
+        let (trie, state_root) = self.state_root(&draft.output)?;
+        self.chain.commit_built(&draft.complete(state_root), &draft.output, Some(trie)).map(Ok)
     }
 
     fn state_root(&self, output: &BlockOutput) -> Result<(TrieUpdate, B256), StateError> {

@@ -26,6 +26,8 @@ pub struct PoolEntry {
     pub cost: U256,
     /// Length of what was sent, in bytes.
     pub bytes: usize,
+    /// Accounts whose authorizations it carries (EIP-7702); those whose signature does not verify are left out.
+    pub authorities: Vec<Address>,
 }
 
 impl PoolEntry {
@@ -33,6 +35,11 @@ impl PoolEntry {
     pub fn pays(&self, base_fee: u64, blob_fee: u128) -> bool {
         self.max_fee >= u128::from(base_fee)
             && self.transaction.max_fee_per_blob_gas().is_none_or(|max| max >= blob_fee)
+    }
+
+    /// Whether it carries blobs (EIP-4844).
+    pub fn has_blobs(&self) -> bool {
+        self.with_sidecar.is_some()
     }
 
     /// The bytes that were sent (EIP-2718; with the blob sidecar where there is one).

@@ -173,9 +173,21 @@ pub enum PoolError {
         /// The limit.
         limit: usize,
     },
-    /// The sender is a contract (EIP-3607).
-    #[error("sender not an eoa")]
-    SenderNotEoa,
+    /// The pool is full, and one behind a gap does not take the place of one that can be executed.
+    #[error("future transaction tries to replace pending")]
+    FutureReplacesPending,
+    /// An account whose code is delegated, or about to be, has one transaction waiting already (EIP-7702).
+    #[error("in-flight transaction limit reached for delegated accounts")]
+    DelegatedLimit,
+    /// A transaction behind a gap, of an account whose code is delegated or about to be (EIP-7702).
+    #[error("gapped-nonce tx from delegated accounts")]
+    DelegatedGap,
+    /// It carries an authorization of an account that has several transactions waiting (EIP-7702).
+    #[error("authority already reserved")]
+    AuthorityReserved,
+    /// An account has transactions with blobs waiting, or transactions without, and not both.
+    #[error("address already reserved")]
+    OtherKindWaits,
     /// Execution found what validation does not look at.
     #[error("{reason}")]
     Invalid {

@@ -2,20 +2,32 @@
 //!
 //! Kept by account in order of nonce; a gap may stand until it is filled. Everything is bounded by [`PoolLimits`].
 
+mod delegation;
 mod entry;
 mod error;
+mod inner;
+mod order;
 mod validate;
 
 pub use entry::{PoolEntry, strip_sidecar};
 pub use error::PoolError;
+pub use order::BestFirst;
 pub use validate::{MAX_BLOB_TX_BYTES, intrinsic_gas};
 
-use alloy_primitives::{Address, B256, U256, map::HashMap};
+use alloy_primitives::{Address, B256, U256};
 use hearth_evm::ChainSpec;
 use hearth_primitives::{Header, PooledTransaction, StateError, StateReader};
+use inner::{Inner, Waiting};
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, ops::Bound, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    ops::Bound,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 /// Limits of the pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,15 +52,18 @@ pub struct TransactionPool {
     spec: Arc<ChainSpec>,
     limits: PoolLimits,
     inner: RwLock<Inner>,
+    /// Grows with every change of what waits.
+    version: AtomicU64,
+    watcher: RwLock<Option<Weak<dyn PoolWatcher>>>,
 }
 
 type Queue = BTreeMap<u64, Arc<PoolEntry>>;
 
-#[derive(Default)]
-struct Inner {
-    by_account: HashMap<Address, Queue>,
-    by_hash: HashMap<B256, Arc<PoolEntry>>,
-    bytes: usize,
+/// Someone who wants to know which transactions wait. Called on the thread that adds them, in order: it must not wait,
+/// and must not change the pool.
+pub trait PoolWatcher: Send + Sync {
+    /// A transaction became executable: it follows its sender's nonce without a gap.
+    fn executable(&self, entry: &Arc<PoolEntry>);
 }
 
 /// How many transactions wait.
@@ -72,7 +87,18 @@ pub struct AccountQueue {
 impl TransactionPool {
     /// An empty pool.
     pub fn new(spec: Arc<ChainSpec>, limits: PoolLimits) -> Self {
-        Self { spec, limits, inner: RwLock::default() }
+        let (inner, version, watcher) = Default::default();
+        Self { spec, limits, inner, version, watcher }
+    }
+
+    /// Tells this one of every transaction from now on, in place of the one before it. The pool does not keep it alive.
+    pub fn watch(&self, watcher: &Arc<dyn PoolWatcher>) {
+        *self.watcher.write() = Some(Arc::downgrade(watcher));
+    }
+
+    /// A number that differs whenever what waits has changed.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
     }
 
     /// Validates a transaction against the head block and its state and keeps it.
@@ -92,18 +118,34 @@ impl TransactionPool {
         if inner.by_hash.contains_key(&entry.hash) {
             return Err(PoolError::AlreadyKnown);
         }
-        let queue = inner.by_account.get(&entry.sender);
+        let queue = inner.by_account.get(&entry.sender).map(|waiting| &waiting.queue);
         validate::with_account(&entry, &account, queue, &self.limits)?;
+        delegation::check(&inner, &entry, &account)?;
         let replaced = queue.and_then(|queue| queue.get(&entry.nonce)).cloned();
+        let follows =
+            |queue: &Queue| contiguous(queue, account.nonce).count() as u64 >= entry.nonce - account.nonce;
+        let executable = entry.nonce == account.nonce || queue.is_some_and(follows);
         if let Some(old) = &replaced {
             inner.remove(old);
         }
-        if let Err(full) = inner.make_room(&entry, &self.limits) {
-            replaced.into_iter().for_each(|old| inner.insert(old));
+        if let Err(full) = inner.make_room(&entry, executable, &self.limits) {
+            replaced.into_iter().for_each(|old| inner.insert(old, account.nonce));
             return Err(full);
         }
-        inner.insert(entry.clone());
+        inner.insert(entry.clone(), account.nonce);
+        self.version.fetch_add(1, Ordering::Release);
+        if executable {
+            self.tell(&inner, &entry, replaced.is_some());
+        }
         Ok(entry)
+    }
+
+    /// Tells the watcher of a transaction that can be executed, and of those that waited behind the gap that it fills.
+    fn tell(&self, inner: &Inner, entry: &Arc<PoolEntry>, replaces: bool) {
+        let watcher = self.watcher.read().as_ref().and_then(Weak::upgrade);
+        let (Some(watcher), Some(waiting)) = (watcher, inner.by_account.get(&entry.sender)) else { return };
+        let told = if replaces { 1 } else { usize::MAX };
+        contiguous(&waiting.queue, entry.nonce).take(told).for_each(|entry| watcher.executable(entry));
     }
 
     /// A waiting transaction.
@@ -114,7 +156,7 @@ impl TransactionPool {
     /// The nonce that follows the account's waiting transactions without a gap; `next` is its nonce in the state.
     pub fn next_nonce(&self, address: &Address, next: u64) -> u64 {
         match self.inner.read().by_account.get(address) {
-            Some(queue) => next + contiguous(queue, next).count() as u64,
+            Some(waiting) => next + contiguous(&waiting.queue, next).count() as u64,
             None => next,
         }
     }
@@ -129,7 +171,7 @@ impl TransactionPool {
     ) -> Result<Vec<Arc<PoolEntry>>, StateError> {
         let inner = self.inner.read();
         let mut ready = Vec::with_capacity(inner.by_account.len());
-        for (address, queue) in &inner.by_account {
+        for (address, Waiting { queue, .. }) in &inner.by_account {
             let nonce = state.account(address)?.unwrap_or_default().nonce;
             if let Some(entry) = queue.get(&nonce).filter(|entry| entry.pays(base_fee, blob_fee)) {
                 ready.push(entry.clone());
@@ -145,6 +187,7 @@ impl TransactionPool {
         let mut inner = self.inner.write();
         let entry = inner.by_hash.get(hash).cloned()?;
         inner.remove(&entry);
+        self.version.fetch_add(1, Ordering::Release);
         Some(entry)
     }
 
@@ -152,16 +195,18 @@ impl TransactionPool {
     pub fn revalidate(&self, head: &Header, state: &dyn StateReader) -> Result<(), StateError> {
         let mut inner = self.inner.write();
         let mut stale = Vec::new();
-        for (address, queue) in &inner.by_account {
+        for (address, waiting) in &mut inner.by_account {
             let account = state.account(address)?.unwrap_or_default();
+            waiting.next = account.nonce;
             let impossible = |entry: &PoolEntry| {
                 entry.nonce < account.nonce
                     || entry.cost > account.balance
                     || entry.gas_limit > head.gas_limit
             };
-            stale.extend(queue.values().filter(|entry| impossible(entry)).cloned());
+            stale.extend(waiting.queue.values().filter(|entry| impossible(entry)).cloned());
         }
         stale.iter().for_each(|entry| inner.remove(entry));
+        self.version.fetch_add(1, Ordering::Release);
         Ok(())
     }
 
@@ -169,7 +214,7 @@ impl TransactionPool {
     pub fn status(&self, state: &dyn StateReader) -> Result<PoolStatus, StateError> {
         let inner = self.inner.read();
         let mut status = PoolStatus::default();
-        for (address, queue) in &inner.by_account {
+        for (address, Waiting { queue, .. }) in &inner.by_account {
             let nonce = state.account(address)?.unwrap_or_default().nonce;
             let pending = contiguous(queue, nonce).count();
             status.pending += pending;
@@ -189,7 +234,7 @@ impl TransactionPool {
     ) -> Result<BTreeMap<Address, AccountQueue>, StateError> {
         let inner = self.inner.read();
         let asked = inner.by_account.iter().filter(|(address, _)| only.is_none_or(|only| only == *address));
-        let split = asked.map(|(address, queue)| {
+        let split = asked.map(|(address, Waiting { queue, .. })| {
             let nonce = state.account(address)?.unwrap_or_default().nonce;
             let pending: Vec<_> = contiguous(queue, nonce).cloned().collect();
             let executable = nonce..nonce.saturating_add(pending.len() as u64);
@@ -220,50 +265,6 @@ fn contiguous(queue: &Queue, next: u64) -> impl Iterator<Item = &Arc<PoolEntry>>
 /// What all waiting transactions of an account may cost together, in wei.
 fn expenditure(queue: &Queue) -> U256 {
     queue.values().fold(U256::ZERO, |sum, entry| sum.saturating_add(entry.cost))
-}
-
-impl Inner {
-    fn insert(&mut self, entry: Arc<PoolEntry>) {
-        self.bytes += entry.bytes;
-        self.by_hash.insert(entry.hash, entry.clone());
-        self.by_account.entry(entry.sender).or_default().insert(entry.nonce, entry);
-    }
-
-    fn remove(&mut self, entry: &PoolEntry) {
-        if self.by_hash.remove(&entry.hash).is_none() {
-            return;
-        }
-        self.bytes -= entry.bytes;
-        if let Some(queue) = self.by_account.get_mut(&entry.sender) {
-            queue.remove(&entry.nonce);
-            if queue.is_empty() {
-                self.by_account.remove(&entry.sender);
-            }
-        }
-    }
-
-    /// Where the pool is full, drops the cheapest last transactions of accounts, as long as they offer less.
-    fn make_room(&mut self, entry: &PoolEntry, limits: &PoolLimits) -> Result<(), PoolError> {
-        let mut victims = Vec::new();
-        while self.by_hash.len() >= limits.max_transactions || self.bytes + entry.bytes > limits.max_bytes {
-            let last = |queue: &Queue| queue.last_key_value().map(|(_, entry)| entry.clone());
-            // An account's own transactions never make room for its next one: that would only open a gap.
-            let others = self.by_account.iter().filter(|(address, _)| **address != entry.sender);
-            let cheapest = others.filter_map(|(_, queue)| last(queue)).min_by_key(|e| (e.max_fee, e.hash));
-            match cheapest.filter(|cheapest| cheapest.max_fee < entry.max_fee) {
-                Some(cheapest) => {
-                    self.remove(&cheapest);
-                    victims.push(cheapest);
-                }
-                None => {
-                    // Nobody is dropped for a transaction that does not get in.
-                    victims.into_iter().for_each(|victim| self.insert(victim));
-                    return Err(PoolError::Full { limit: limits.max_transactions });
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

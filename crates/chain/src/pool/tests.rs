@@ -6,7 +6,7 @@ use alloy_consensus::{
     SignableTransaction, TxEip1559, TxEip4844, TxEip4844Variant, TxEip4844WithSidecar, TxEip7702, TxLegacy,
 };
 use alloy_eips::eip4844::{BlobTransactionSidecar, Bytes48, builder::SidecarBuilder, builder::SimpleCoder};
-use alloy_primitives::{Bytes, Signature, TxKind};
+use alloy_primitives::{Bytes, Signature, TxKind, map::HashMap};
 use hearth_primitives::{Account, Transaction};
 use parking_lot::Mutex;
 
@@ -363,4 +363,121 @@ fn content_tells_executable_transactions_from_those_behind_a_gap() {
     let one = bench.pool.content(&bench.state, Some(&second)).expect("reads");
     assert_eq!(one.keys().collect::<Vec<_>>(), [&second]);
     assert!(bench.pool.content(&bench.state, Some(&Address::ZERO)).expect("reads").is_empty());
+}
+
+#[test]
+fn one_behind_a_gap_leaves_first_and_takes_nobodys_place() {
+    let bench = Bench::new();
+    let behind = bench.add(sent(0, transfer(5, 90))).expect("fits");
+    let cheap = bench.add(sent(1, transfer(0, 50))).expect("fits");
+    bench.add(sent(1, transfer(1, 50))).expect("fits");
+    bench.add(sent(2, transfer(0, 50))).expect("fills the pool");
+    // The dearest of all leaves first: it cannot be executed.
+    bench.add(sent(3, transfer(0, 95))).expect("takes its place");
+    assert!(bench.pool.get(&behind.hash).is_none());
+    assert!(bench.pool.get(&cheap.hash).is_some());
+    assert_eq!(bench.refusal(sent(4, transfer(7, 1000))), "future transaction tries to replace pending");
+    assert_eq!(bench.pool.len(), 4);
+}
+
+fn authorization(who: usize, nonce: u64) -> alloy_eips::eip7702::SignedAuthorization {
+    let inner = alloy_eips::eip7702::Authorization {
+        chain_id: U256::from(DEV_CHAIN_ID),
+        address: Address::repeat_byte(9),
+        nonce,
+    };
+    let signer = crate::dev::DevSigner::new();
+    let signature = signer.sign(&dev_accounts()[who].address, &inner.signature_hash()).expect("its key");
+    inner.into_signed(signature)
+}
+
+fn set_code(who: usize, nonce: u64, authority: usize) -> PooledTransaction {
+    let tx = TxEip7702 {
+        chain_id: DEV_CHAIN_ID,
+        nonce,
+        gas_limit: 50_000,
+        max_fee_per_gas: GWEI,
+        max_priority_fee_per_gas: GWEI,
+        to: Address::repeat_byte(7),
+        authorization_list: vec![authorization(authority, 0)],
+        ..Default::default()
+    };
+    sign(tx, who).into()
+}
+
+#[test]
+fn a_delegated_account_has_one_transaction_in_flight() {
+    let bench = Bench::new();
+    let waiting = bench.add(set_code(0, 0, 1)).expect("fits");
+    assert_eq!(waiting.authorities, [dev_accounts()[1].address]);
+    // Account 1 is about to be delegated.
+    assert_eq!(bench.refusal(sent(1, transfer(1, GWEI))), "gapped-nonce tx from delegated accounts");
+    bench.add(sent(1, transfer(0, GWEI))).expect("one is fine");
+    assert_eq!(
+        bench.refusal(sent(1, transfer(1, GWEI))),
+        "in-flight transaction limit reached for delegated accounts"
+    );
+    bench.add(sent(1, transfer(0, 2 * GWEI))).expect("it may be replaced");
+    bench.pool.remove(&waiting.hash);
+    bench.add(sent(1, transfer(1, GWEI))).expect("nothing is about to be delegated any more");
+    assert_eq!(bench.refusal(set_code(2, 0, 1)), "authority already reserved");
+}
+
+#[test]
+fn an_account_has_blobs_waiting_or_none() {
+    let bench = Bench::new();
+    bench.add(blob(sidecar())).expect("fits");
+    assert_eq!(bench.refusal(sent(0, transfer(1, GWEI))), "address already reserved");
+    let other = Bench::new();
+    other.add(sent(0, transfer(1, GWEI))).expect("fits");
+    assert_eq!(other.refusal(blob(sidecar())), "address already reserved");
+}
+
+#[test]
+fn best_first_keeps_nonces_in_order_and_skips_an_account_that_fails() {
+    use crate::TransactionSource as _;
+    let mut bench = Bench::new();
+    let many = PoolLimits { max_transactions: 10, ..limits() };
+    bench.pool = TransactionPool::new(Arc::new(ChainSpec::dev(DEV_CHAIN_ID)), many);
+    for (who, nonce, fee) in [(0, 0, 10), (0, 1, 90), (1, 0, 50), (1, 1, 60), (2, 0, 30), (3, 1, 99)] {
+        bench.add(sent(who, transfer(nonce, fee))).expect("fits");
+    }
+    let order = |fails: Option<Address>| {
+        let mut best = bench.pool.best_first(&bench.state, 1, 1).expect("reads");
+        let mut order = Vec::new();
+        while let Some((tx, sender)) = best.next() {
+            if fails == Some(sender) {
+                assert!(best.refused(&hearth_evm::TxError::GasLimitReached));
+                continue;
+            }
+            best.taken();
+            let who = dev_accounts().iter().position(|account| account.address == sender);
+            order.push((who.expect("a dev account"), alloy_consensus::Transaction::nonce(&tx)));
+        }
+        order
+    };
+    assert_eq!(order(None), [(1, 0), (1, 1), (2, 0), (0, 0), (0, 1)]);
+    assert_eq!(order(Some(dev_accounts()[1].address)), [(2, 0), (0, 0), (0, 1)]);
+}
+
+#[test]
+fn watchers_hear_of_transactions_when_they_become_executable() {
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<B256>>);
+    impl PoolWatcher for Heard {
+        fn executable(&self, entry: &Arc<PoolEntry>) {
+            self.0.lock().push(entry.hash);
+        }
+    }
+    let bench = Bench::new();
+    let heard = Arc::new(Heard::default());
+    bench.pool.watch(&(heard.clone() as Arc<dyn PoolWatcher>));
+    let before = bench.pool.version();
+    let behind = bench.add(sent(0, transfer(1, GWEI))).expect("waits behind a gap");
+    assert!(heard.0.lock().is_empty());
+    let first = bench.add(sent(0, transfer(0, GWEI))).expect("fills the gap");
+    assert_eq!(*heard.0.lock(), [first.hash, behind.hash]);
+    let new = bench.add(sent(0, transfer(0, 2 * GWEI))).expect("replaces");
+    assert_eq!(*heard.0.lock(), [first.hash, behind.hash, new.hash]);
+    assert_eq!(bench.pool.version(), before + 3);
 }

@@ -6,7 +6,7 @@ use alloy_consensus::{Transaction as _, TxEip4844Variant, Typed2718, transaction
 use alloy_eips::{
     eip2718::Encodable2718, eip4844::env_settings::EnvKzgSettings, eip7594::BlobTransactionSidecarVariant,
 };
-use alloy_primitives::U256;
+use alloy_primitives::{Address, U256};
 use hearth_evm::{ChainSpec, Fork, MAX_INIT_CODE, MAX_TX_BLOBS, MAX_TX_GAS};
 use hearth_primitives::{Account, Header, PooledTransaction};
 use std::sync::Arc;
@@ -16,6 +16,10 @@ pub const MAX_BLOB_TX_BYTES: usize = 1024 * 1024;
 
 /// Lowest blob fee there is, in wei per blob gas (EIP-4844).
 const MIN_BLOB_FEE: u128 = 1;
+
+/// How much more the replacement of a transaction with blobs must offer, in percent, since checking one costs much
+/// (go-ethereum's default).
+const BLOB_PRICE_BUMP_PERCENT: u64 = 100;
 
 /// Checks everything that needs no account, and recovers the sender.
 pub(super) fn stateless(
@@ -51,9 +55,19 @@ pub(super) fn stateless(
         max_fee: transaction.max_fee_per_gas(),
         cost: highest_cost(&transaction),
         bytes,
+        authorities: authorities(&transaction),
         with_sidecar: transaction.is_eip4844().then(|| transaction.clone()),
         transaction: super::strip_sidecar(transaction),
     })
+}
+
+/// Accounts whose authorizations a transaction carries.
+fn authorities(transaction: &PooledTransaction) -> Vec<Address> {
+    let signed = transaction.authorization_list().unwrap_or_default();
+    let mut authorities: Vec<_> = signed.iter().filter_map(|one| one.recover_authority().ok()).collect();
+    authorities.sort_unstable();
+    authorities.dedup();
+    authorities
 }
 
 fn known_type(ty: u8, fork: Fork) -> Result<(), PoolError> {
@@ -192,10 +206,14 @@ pub(super) fn with_account(
         return Err(PoolError::InsufficientFunds { balance: account.balance, cost: entry.cost });
     }
     let Some(queue) = queue else { return Ok(()) };
+    if queue.values().next().is_some_and(|waiting| waiting.has_blobs() != entry.has_blobs()) {
+        return Err(PoolError::OtherKindWaits);
+    }
     let queued = expenditure(queue);
     match queue.get(&entry.nonce) {
         Some(old) => {
-            if !outbids(entry, old, limits.price_bump_percent) {
+            let percent = if entry.has_blobs() { BLOB_PRICE_BUMP_PERCENT } else { limits.price_bump_percent };
+            if !outbids(entry, old, percent) {
                 return Err(PoolError::ReplacementUnderpriced);
             }
             let queued = queued.saturating_sub(old.cost);
@@ -224,9 +242,8 @@ fn outbids(new: &PoolEntry, old: &PoolEntry, percent: u64) -> bool {
     let blob = |entry: &PoolEntry| entry.transaction.max_fee_per_blob_gas();
     let blobs = match (blob(new), blob(old)) {
         (Some(new), Some(old)) => enough(new, old),
-        // A transaction with blobs is not replaced by one without, nor the other way round.
-        (None, None) => true,
-        _ => false,
+        // Both or none have blobs: another kind is refused before.
+        _ => true,
     };
     blobs && enough(new.max_fee, old.max_fee) && enough(tip(new), tip(old))
 }

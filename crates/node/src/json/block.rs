@@ -1,6 +1,7 @@
 //! Headers and blocks.
 
 use super::{Inclusion, JsonWriter, write_transaction};
+use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, B256};
 use hearth_primitives::{Block, Header};
 
@@ -45,8 +46,20 @@ pub fn write_block(w: &mut JsonWriter, parts: &BlockParts<'_>, senders: Option<&
 
 /// Writes the members of a block into an open object; `senders` as in [`write_block`].
 pub fn write_block_fields(w: &mut JsonWriter, parts: &BlockParts<'_>, senders: Option<&[Address]>) {
+    write_header_fields(w, &parts.block.header, Some(parts.hash));
+    write_body_fields(w, parts, senders);
+}
+
+/// Writes a block that is on no chain: hash, nonce and producer are `null`, as in go-ethereum.
+pub fn write_pending_block(w: &mut JsonWriter, parts: &BlockParts<'_>, senders: Option<&[Address]>) {
+    w.begin_object();
+    write_header_fields(w, &parts.block.header, None);
+    write_body_fields(w, parts, senders);
+    w.end_object();
+}
+
+fn write_body_fields(w: &mut JsonWriter, parts: &BlockParts<'_>, senders: Option<&[Address]>) {
     let header = &parts.block.header;
-    write_header_fields(w, header, parts.hash);
     w.key("size").quantity(parts.size as u64);
     w.key("transactions").begin_array();
     match senders {
@@ -74,28 +87,35 @@ pub fn write_block_fields(w: &mut JsonWriter, parts: &BlockParts<'_>, senders: O
     });
     w.end_array();
     if let Some(withdrawals) = &parts.block.body.withdrawals {
-        w.key("withdrawals").begin_array();
-        for withdrawal in withdrawals.iter() {
-            w.begin_object().key("index").quantity(withdrawal.index);
-            w.key("validatorIndex").quantity(withdrawal.validator_index);
-            w.key("address").address(&withdrawal.address);
-            w.key("amount").quantity(withdrawal.amount).end_object();
-        }
-        w.end_array();
+        write_withdrawals(w, withdrawals);
     }
 }
 
-/// Writes the members of a header into an open object.
-pub fn write_header_fields(w: &mut JsonWriter, header: &Header, hash: &B256) {
+/// Writes the member `withdrawals` into an open object.
+pub fn write_withdrawals(w: &mut JsonWriter, withdrawals: &[Withdrawal]) {
+    w.key("withdrawals").begin_array();
+    for withdrawal in withdrawals {
+        w.begin_object().key("index").quantity(withdrawal.index);
+        w.key("validatorIndex").quantity(withdrawal.validator_index);
+        w.key("address").address(&withdrawal.address);
+        w.key("amount").quantity(withdrawal.amount).end_object();
+    }
+    w.end_array();
+}
+
+/// Writes the members of a header into an open object; without a hash it is that of a block that is on no chain.
+pub fn write_header_fields(w: &mut JsonWriter, header: &Header, hash: Option<&B256>) {
     w.key("number").quantity(header.number);
-    w.key("hash").hash(hash);
+    match hash {
+        Some(hash) => w.key("hash").hash(hash).key("nonce").bytes(header.nonce.as_slice()),
+        None => w.key("hash").null().key("nonce").null(),
+    };
     w.key("parentHash").hash(&header.parent_hash);
-    w.key("nonce").bytes(header.nonce.as_slice());
     w.key("mixHash").hash(&header.mix_hash);
     w.key("sha3Uncles").hash(&header.ommers_hash);
     w.key("logsBloom").bytes(header.logs_bloom.as_slice());
     w.key("stateRoot").hash(&header.state_root);
-    w.key("miner").address(&header.beneficiary);
+    w.key("miner").optional_address(hash.map(|_| &header.beneficiary));
     w.key("difficulty").quantity_u256(&header.difficulty);
     w.key("extraData").bytes(&header.extra_data);
     w.key("gasLimit").quantity(header.gas_limit);

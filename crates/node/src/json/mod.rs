@@ -5,7 +5,11 @@ mod receipt;
 mod transaction;
 mod writer;
 
-pub use block::{BlockParts, write_block, write_block_fields, write_header_fields};
-pub use receipt::{LogPlace, ReceiptPlace, write_log, write_receipt};
-pub use transaction::{Inclusion, effective_gas_price, write_access_list, write_transaction};
+pub use block::{
+    BlockParts, write_block, write_block_fields, write_header_fields, write_pending_block, write_withdrawals,
+};
+pub use receipt::{LogPlace, ReceiptPlace, write_log, write_log_as, write_receipt};
+pub use transaction::{
+    Inclusion, effective_gas_price, write_access_list, write_bare_transaction, write_transaction,
+};
 pub use writer::JsonWriter;

@@ -41,6 +41,11 @@ pub struct ReceiptPlace<'a> {
 
 /// Writes a log as an element; `index` is its place among the logs of the block.
 pub fn write_log(w: &mut JsonWriter, log: &Log, place: &LogPlace<'_>, index: u64) {
+    write_log_as(w, log, place, index, false);
+}
+
+/// As [`write_log`]; `removed`: its block left the chain.
+pub fn write_log_as(w: &mut JsonWriter, log: &Log, place: &LogPlace<'_>, index: u64, removed: bool) {
     w.begin_object().key("address").address(&log.address);
     w.key("topics").begin_array();
     log.topics().iter().for_each(|topic| {
@@ -54,7 +59,7 @@ pub fn write_log(w: &mut JsonWriter, log: &Log, place: &LogPlace<'_>, index: u64
     w.key("blockHash").hash(place.block_hash);
     w.key("blockTimestamp").quantity(place.timestamp);
     w.key("logIndex").quantity(index);
-    w.key("removed").bool(false).end_object();
+    w.key("removed").bool(removed).end_object();
 }
 
 /// Writes a receipt.

@@ -68,11 +68,50 @@ pub fn write_transaction(
     };
     w.key("value").quantity_u256(&tx.value());
     w.key("type").quantity(tx.ty().into());
-    if let Some(list) = tx.access_list() {
-        write_access_list(w, list);
-    }
     if let Some(id) = shown_chain_id(tx) {
         w.key("chainId").quantity(id);
+    }
+    write_lists(w, tx);
+    write_signature(w, tx);
+    w.end_object();
+}
+
+/// Writes a transaction by itself, as go-ethereum shows one that it filled in or signed: without a sender or a place.
+pub fn write_bare_transaction(w: &mut JsonWriter, tx: &Transaction) {
+    w.begin_object().key("type").quantity(tx.ty().into());
+    if let Some(id) = tx.chain_id() {
+        w.key("chainId").quantity(id);
+    }
+    w.key("nonce").quantity(tx.nonce());
+    w.key("to").optional_address(tx.to().as_ref());
+    w.key("gas").quantity(tx.gas_limit());
+    match tx.gas_price() {
+        Some(price) => w.key("gasPrice").quantity_u128(price),
+        None => w.key("gasPrice").null(),
+    };
+    match tx.max_priority_fee_per_gas() {
+        Some(tip) => {
+            w.key("maxPriorityFeePerGas").quantity_u128(tip);
+            w.key("maxFeePerGas").quantity_u128(tx.max_fee_per_gas());
+        }
+        None => {
+            w.key("maxPriorityFeePerGas").null().key("maxFeePerGas").null();
+        }
+    }
+    if let Some(fee) = tx.max_fee_per_blob_gas() {
+        w.key("maxFeePerBlobGas").quantity_u128(fee);
+    }
+    w.key("value").quantity_u256(&tx.value());
+    w.key("input").bytes(tx.input());
+    write_lists(w, tx);
+    write_signature(w, tx);
+    w.key("hash").hash(tx.tx_hash()).end_object();
+}
+
+/// Writes what a transaction carries beside its call: access list, blob hashes, authorizations.
+fn write_lists(w: &mut JsonWriter, tx: &Transaction) {
+    if let Some(list) = tx.access_list() {
+        write_access_list(w, list);
     }
     if let Some(hashes) = tx.blob_versioned_hashes().filter(|hashes| !hashes.is_empty()) {
         w.key("blobVersionedHashes").begin_array();
@@ -84,8 +123,6 @@ pub fn write_transaction(
     if let Some(list) = tx.authorization_list().filter(|list| !list.is_empty()) {
         write_authorizations(w, list);
     }
-    write_signature(w, tx);
-    w.end_object();
 }
 
 fn write_place(w: &mut JsonWriter, inclusion: Option<&Inclusion<'_>>) {

@@ -3,13 +3,19 @@
 use super::{Answer, null, quantity, short};
 use crate::{
     BlockNumber, NodeError, OpenHome,
-    json::{BlockParts, JsonWriter, write_block},
+    json::{BlockParts, JsonWriter, write_block, write_pending_block},
 };
 use alloy_primitives::B256;
 use hearth_ledger::StoredBlock;
 use std::sync::Arc;
 
 pub(super) fn by_number(home: &OpenHome, block: BlockNumber, full: bool) -> Answer {
+    if let Some(pending) = home.pending_by_number(block)? {
+        let parts = parts(&pending.block);
+        let mut writer = JsonWriter::with_capacity(parts.json_capacity(full));
+        write_pending_block(&mut writer, &parts, full.then_some(&pending.senders));
+        return Ok(writer.into_bytes());
+    }
     render(home, home.block_by_number(block)?, full)
 }
 
@@ -26,6 +32,9 @@ pub(super) fn id(home: &OpenHome, block: BlockNumber) -> Answer {
 }
 
 pub(super) fn transaction_count_by_number(home: &OpenHome, block: BlockNumber) -> Answer {
+    if let Some(pending) = home.pending_by_number(block)? {
+        return quantity(pending.block.tx_hashes.len() as u64);
+    }
     count(home.block_by_number(block)?)
 }
 
@@ -39,13 +48,7 @@ fn count(block: Option<Arc<StoredBlock>>) -> Answer {
 
 fn render(home: &OpenHome, block: Option<Arc<StoredBlock>>, full: bool) -> Answer {
     let Some(block) = block else { return null() };
-    let parts = BlockParts {
-        block: &block.block,
-        hash: &block.hash,
-        size: block.size,
-        tx_hashes: &block.tx_hashes,
-        ommer_hashes: &block.ommer_hashes,
-    };
+    let parts = parts(&block);
     let mut writer = JsonWriter::with_capacity(parts.json_capacity(full));
     if full && !block.tx_hashes.is_empty() {
         let receipts = home.receipts_of(&block)?;
@@ -55,6 +58,16 @@ fn render(home: &OpenHome, block: Option<Arc<StoredBlock>>, full: bool) -> Answe
         write_block(&mut writer, &parts, None);
     }
     Ok(writer.into_bytes())
+}
+
+fn parts(block: &StoredBlock) -> BlockParts<'_> {
+    BlockParts {
+        block: &block.block,
+        hash: &block.hash,
+        size: block.size,
+        tx_hashes: &block.tx_hashes,
+        ommer_hashes: &block.ommer_hashes,
+    }
 }
 
 /// Zipping would cut silently what does not fit together.

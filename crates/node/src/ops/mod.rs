@@ -2,11 +2,14 @@
 
 mod access_list;
 pub(crate) mod bad_blocks;
+mod block_logs;
 mod blocks;
+mod build_block;
 mod call_site;
 mod chain;
 mod config;
 mod fees;
+mod headers;
 mod log_ahead;
 mod logs;
 pub(crate) mod profile;
@@ -24,7 +27,9 @@ mod timed_state;
 pub(crate) mod trace_call;
 mod transactions;
 mod txpool;
+mod wallet;
 
+pub use build_block::PayloadAttributes;
 pub(crate) use fees::TipOracle;
 
 use crate::{NodeError, OpenHome, Request, json::JsonWriter};
@@ -83,6 +88,23 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
         Request::Capabilities => config::capabilities(home),
         Request::SimulateV1 { options, block } => simulate_blocks::v1(home, &options, block),
         Request::SendRawTransaction { transaction } => send::raw_transaction(home, &transaction),
+        Request::GetHeaderByNumber { block } => headers::by_number(home, block),
+        Request::GetHeaderByHash { hash } => headers::by_hash(home, &hash),
+        Request::GetUncleCount { block } => headers::uncle_count(home, block),
+        Request::GetUncle { block, index } => headers::uncle(home, block, index.to()),
+        Request::GetRawTransactionByIndex { block, index } => transactions::raw_at(home, block, index.to()),
+        Request::HeadNotice { hash } => headers::notice(home, &hash),
+        Request::BlockLogs { hash, filter, removed } => block_logs::of_block(home, &hash, &filter, removed),
+        Request::PendingTransaction { hash } => transactions::as_pending(home, &hash),
+        Request::Keccak { data } => short(|w| w.hash(&alloy_primitives::keccak256(&data))),
+        Request::Accounts => wallet::accounts(home),
+        Request::SignDigest { account, digest } => wallet::sign_digest(home, &account, &digest),
+        Request::FillTransaction { transaction } => wallet::fill(home, transaction),
+        Request::SignTransaction { transaction } => wallet::sign(home, transaction),
+        Request::SendTransaction { transaction } => wallet::send(home, transaction),
+        Request::BuildBlock { parent, attributes, transactions, extra_data } => {
+            build_block::build(home, build_block::Asked { parent, attributes, transactions, extra_data })
+        }
         Request::TxpoolStatus => txpool::status(home),
         Request::TxpoolContent => txpool::content(home),
         Request::TxpoolInspect => txpool::inspect(home),

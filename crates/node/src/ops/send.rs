@@ -1,15 +1,20 @@
-//! `eth_sendRawTransaction`.
+//! Transactions that clients send.
 
 use super::{Answer, short};
 use crate::{NodeError, OpenHome};
 use alloy_consensus::Transaction as _;
 use alloy_eips::eip2718::Decodable2718;
-use alloy_primitives::U256;
+use alloy_primitives::{B256, U256};
 use hearth_chain::pool::PoolError;
 use hearth_primitives::PooledTransaction;
 
 pub(super) fn raw_transaction(home: &OpenHome, bytes: &[u8]) -> Answer {
-    let transaction = decode(bytes)?;
+    let hash = submit(home, decode(bytes)?)?;
+    short(|w| w.hash(&hash))
+}
+
+/// Takes a signed transaction; its hash.
+pub(super) fn submit(home: &OpenHome, transaction: PooledTransaction) -> Result<B256, NodeError> {
     let limits = &home.config().rpc;
     let fee = U256::from(transaction.max_fee_per_gas()).saturating_mul(U256::from(transaction.gas_limit()));
     if limits.tx_fee_cap_wei != 0 && fee > U256::from(limits.tx_fee_cap_wei) {
@@ -25,11 +30,11 @@ pub(super) fn raw_transaction(home: &OpenHome, bytes: &[u8]) -> Answer {
             home.pool().add(transaction, &head.block.header, &state)
         }
     }?;
-    short(|w| w.hash(&entry.hash))
+    Ok(entry.hash)
 }
 
 /// Decodes a transaction's EIP-2718 bytes; nothing may follow them.
-fn decode(bytes: &[u8]) -> Result<PooledTransaction, NodeError> {
+pub(super) fn decode(bytes: &[u8]) -> Result<PooledTransaction, NodeError> {
     let refuse = |message: String| NodeError::TransactionDecode { message };
     match bytes.first() {
         None => return Err(refuse("typed transaction too short".into())),

@@ -1,7 +1,7 @@
 //! `eth_call` and `eth_estimateGas`.
 
 use super::{Answer, quantity};
-use crate::{BlockRef, NodeError, OpenHome, json::JsonWriter};
+use crate::{BlockRef, NodeError, OpenHome, json::JsonWriter, pending::Site};
 use hearth_evm::{
     BlockOverrides, CallError, CallLimits, CallRequest, CallSite, StateOverrides, call as run_call,
     estimate_gas as run_estimate,
@@ -39,10 +39,10 @@ pub(super) fn at_site<T>(
     block: Option<BlockRef>,
     run: impl FnOnce(CallSite<'_>, CallLimits<'_>) -> Result<T, CallError>,
 ) -> Result<T, NodeError> {
-    let (state, block) = home.state_at(block)?;
+    let Site { header, state } = home.site(block)?;
     let chain = home.chain();
     let hashes = chain.ledger().as_ref();
-    let site = CallSite { spec: chain.spec(), header: &block.block.header, state: &state, hashes };
+    let site = CallSite { spec: chain.spec(), header: &header, state: &*state, hashes };
     run(site, call_limits(home)).map_err(|error| match error {
         // Given up because the node closes, not because of the clock.
         CallError::Aborted(_) if home.stopping().load(Ordering::Relaxed) => NodeError::Closed,

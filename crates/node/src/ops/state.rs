@@ -4,7 +4,7 @@ use super::{Answer, quantity, short};
 use crate::{BlockRef, NodeError, OpenHome, json::JsonWriter};
 use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{Address, B256, U256};
-use hearth_primitives::StateReader;
+use hearth_primitives::StateReader as _;
 use std::collections::BTreeMap;
 
 /// Most slots of one `eth_getStorageValues` (go-ethereum's limit).
@@ -13,13 +13,12 @@ const MAX_STORAGE_VALUES: usize = 1_024;
 const WORD_BYTES: usize = 70;
 
 pub(super) fn balance(home: &OpenHome, address: &Address, block: Option<BlockRef>) -> Answer {
-    let (state, _) = home.state_at(block)?;
-    let account = state.account(address)?.unwrap_or_default();
+    let account = home.reader(block)?.account(address)?.unwrap_or_default();
     short(|w| w.quantity_u256(&account.balance))
 }
 
 pub(super) fn code(home: &OpenHome, address: &Address, block: Option<BlockRef>) -> Answer {
-    let (state, _) = home.state_at(block)?;
+    let state = home.reader(block)?;
     let code = match state.account(address)?.filter(|account| account.has_code()) {
         Some(account) => state.code(&account.code_hash)?,
         None => Default::default(),
@@ -30,8 +29,7 @@ pub(super) fn code(home: &OpenHome, address: &Address, block: Option<BlockRef>) 
 }
 
 pub(super) fn storage_at(home: &OpenHome, address: &Address, slot: &U256, block: Option<BlockRef>) -> Answer {
-    let (state, _) = home.state_at(block)?;
-    let value = state.storage(address, slot)?;
+    let value = home.reader(block)?.storage(address, slot)?;
     short(|w| w.bytes(&value.to_be_bytes::<32>()))
 }
 
@@ -48,7 +46,7 @@ pub(super) fn storage_values(
     if count > MAX_STORAGE_VALUES {
         return Err(NodeError::ClientLimit { message: format!("too many slots (max {MAX_STORAGE_VALUES})") });
     }
-    let (state, _) = home.state_at(block)?;
+    let state = home.reader(block)?;
     let mut writer = JsonWriter::with_capacity(count * WORD_BYTES + requests.len() * WORD_BYTES);
     writer.begin_object();
     for (address, slots) in requests {

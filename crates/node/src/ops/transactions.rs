@@ -2,10 +2,11 @@
 
 use super::{Answer, null};
 use crate::{
-    BlockNumber, NodeError, OpenHome,
+    BlockNumber, BlockRef, NodeError, OpenHome,
     json::{Inclusion, JsonWriter, write_transaction},
 };
-use alloy_primitives::B256;
+use alloy_eips::eip2718::Encodable2718;
+use alloy_primitives::{Address, B256};
 use hearth_ledger::StoredBlock;
 use std::sync::Arc;
 
@@ -23,7 +24,43 @@ pub(super) fn by_hash(home: &OpenHome, hash: &B256) -> Answer {
 }
 
 pub(super) fn by_number_and_index(home: &OpenHome, block: BlockNumber, index: u64) -> Answer {
+    if let Some(pending) = home.pending_by_number(block)? {
+        let Some(index) = place(&pending.block, index) else { return null() };
+        return render_in(&pending.block, &pending.senders, index);
+    }
     at_index(home, home.block_by_number(block)?, index)
+}
+
+/// A transaction as it was while it waited, whether or not it still does; `null` where it is neither on the chain nor
+/// in the pool.
+pub(super) fn as_pending(home: &OpenHome, hash: &B256) -> Answer {
+    let mut writer = JsonWriter::with_capacity(TRANSACTION_BYTES);
+    if let Some(entry) = home.pool().get(hash) {
+        write_transaction(&mut writer, &entry.transaction, &entry.hash, &entry.sender, None);
+        return Ok(writer.into_bytes());
+    }
+    let Some((block, index)) = home.chain().ledger().transaction(hash)? else { return null() };
+    let senders = home.senders_of(&block)?;
+    let Some((tx, sender)) = block.block.body.transactions.get(index).zip(senders.get(index)) else {
+        return null();
+    };
+    write_transaction(&mut writer, tx, hash, sender, None);
+    Ok(writer.into_bytes())
+}
+
+/// The bytes of a transaction by its place; none where there is none.
+pub(super) fn raw_at(home: &OpenHome, block: BlockRef, index: u64) -> Answer {
+    let block = home.block_by_ref(block)?;
+    let found = block.as_ref().and_then(|block| Some((block, place(block, index)?)));
+    let bytes =
+        found.and_then(|(block, index)| Some(block.block.body.transactions.get(index)?.encoded_2718()));
+    let mut writer = JsonWriter::default();
+    writer.bytes(&bytes.unwrap_or_default());
+    Ok(writer.into_bytes())
+}
+
+fn place(block: &StoredBlock, index: u64) -> Option<usize> {
+    usize::try_from(index).ok().filter(|index| *index < block.tx_hashes.len())
 }
 
 pub(super) fn by_hash_and_index(home: &OpenHome, hash: &B256, index: u64) -> Answer {
@@ -31,18 +68,20 @@ pub(super) fn by_hash_and_index(home: &OpenHome, hash: &B256, index: u64) -> Ans
 }
 
 fn at_index(home: &OpenHome, block: Option<Arc<StoredBlock>>, index: u64) -> Answer {
-    let place = |block: &StoredBlock| usize::try_from(index).ok().filter(|i| *i < block.tx_hashes.len());
-    match block.as_ref().and_then(|block| place(block).map(|index| (block, index))) {
+    match block.as_ref().and_then(|block| place(block, index).map(|index| (block, index))) {
         Some((block, index)) => render(home, block, index),
         None => null(),
     }
 }
 
 fn render(home: &OpenHome, block: &StoredBlock, index: usize) -> Answer {
-    let receipts = home.receipts_of(block)?;
+    render_in(block, &home.receipts_of(block)?.senders, index)
+}
+
+fn render_in(block: &StoredBlock, senders: &[Address], index: usize) -> Answer {
     let missing = || NodeError::Store { message: format!("block {} has no transaction {index}", block.hash) };
     let tx = block.block.body.transactions.get(index).ok_or_else(missing)?;
-    let sender = receipts.senders.get(index).ok_or_else(missing)?;
+    let sender = senders.get(index).ok_or_else(missing)?;
     let hash = block.tx_hashes.get(index).ok_or_else(missing)?;
     let header = &block.block.header;
     let inclusion = Inclusion {

@@ -1,0 +1,199 @@
+//! Building a block: its header from attributes, its transactions one by one, and the fields that execution gives.
+
+use crate::{Chain, ChainError, fees};
+use alloy_consensus::{
+    EMPTY_OMMER_ROOT_HASH, Transaction as _,
+    proofs::{calculate_receipt_root, calculate_transaction_root, calculate_withdrawals_root},
+};
+use alloy_eips::eip4895::Withdrawal;
+use alloy_primitives::{Address, B256, Bytes, U256};
+use hearth_evm::{
+    BlockEnvironment, BlockExecutor, ExecuteError, Fork, TxError, next_difficulty, next_excess_blob_gas,
+};
+use hearth_primitives::{Block, BlockOutput, Header, StateReader, Transaction};
+
+/// What whoever asks for a block decides about it.
+#[derive(Clone, Debug, Default)]
+pub struct BlockAttributes {
+    /// Its time, in seconds.
+    pub timestamp: u64,
+    /// Who gets its tips.
+    pub beneficiary: Address,
+    /// Its randomness (EIP-4399).
+    pub prev_randao: B256,
+    /// Root of the beacon block before it (EIP-4788).
+    pub parent_beacon_block_root: B256,
+    /// Its withdrawals (EIP-4895).
+    pub withdrawals: Vec<Withdrawal>,
+    /// Its extra data, at most 32 bytes.
+    pub extra_data: Bytes,
+    /// Its gas limit.
+    pub gas_limit: u64,
+}
+
+/// Where the transactions of a block come from.
+pub trait TransactionSource {
+    /// The next transaction that may be in the block, and its sender.
+    fn next(&mut self) -> Option<(Transaction, Address)>;
+
+    /// The one given last is in the block.
+    fn taken(&mut self) {}
+
+    /// The one given last cannot be in the block: whether the block is built without it.
+    fn refused(&mut self, reason: &TxError) -> bool;
+}
+
+/// Transactions that must all be in the block.
+#[derive(Debug)]
+pub struct AllOf<'a> {
+    rest: std::slice::Iter<'a, (Transaction, Address)>,
+}
+
+impl<'a> AllOf<'a> {
+    /// These, in this order.
+    pub fn new(transactions: &'a [(Transaction, Address)]) -> Self {
+        Self { rest: transactions.iter() }
+    }
+}
+
+impl TransactionSource for AllOf<'_> {
+    fn next(&mut self) -> Option<(Transaction, Address)> {
+        self.rest.next().cloned()
+    }
+
+    fn refused(&mut self, _: &TxError) -> bool {
+        false
+    }
+}
+
+/// A block that was executed and is not on any chain yet: complete but for its state root.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    header: Header,
+    transactions: Vec<Transaction>,
+    withdrawals: Option<Vec<Withdrawal>>,
+    /// What its execution gave.
+    pub output: BlockOutput,
+    /// What its transactions leave to the beneficiary, in wei.
+    pub tips: U256,
+}
+
+impl Draft {
+    /// The whole block.
+    pub fn complete(&self, state_root: B256) -> Block {
+        let output = &self.output;
+        let header = Header {
+            state_root,
+            transactions_root: calculate_transaction_root(&self.transactions),
+            receipts_root: calculate_receipt_root(&output.receipts),
+            logs_bloom: output.logs_bloom,
+            gas_used: output.gas_used,
+            blob_gas_used: self.header.blob_gas_used.map(|_| output.blob_gas_used),
+            requests_hash: output.requests.as_ref().map(|requests| requests.requests_hash()),
+            ..self.header.clone()
+        };
+        let body = alloy_consensus::BlockBody {
+            transactions: self.transactions.clone(),
+            ommers: Vec::new(),
+            withdrawals: self.withdrawals.clone().map(Into::into),
+        };
+        Block::new(header, body)
+    }
+}
+
+impl Chain {
+    /// The header of the block after `parent`, without what execution gives.
+    pub fn header_after(&self, parent: &Header, attributes: &BlockAttributes) -> Header {
+        let spec = &self.spec;
+        let timestamp = attributes.timestamp;
+        let number = parent.number + 1;
+        let mut header = Header {
+            parent_hash: parent.hash_slow(),
+            ommers_hash: EMPTY_OMMER_ROOT_HASH,
+            beneficiary: attributes.beneficiary,
+            number,
+            timestamp,
+            gas_limit: attributes.gas_limit,
+            extra_data: attributes.extra_data.clone(),
+            mix_hash: attributes.prev_randao,
+            base_fee_per_gas: fees::next_base_fee(spec, parent),
+            ..Header::default()
+        };
+        if !spec.is_post_merge(parent) {
+            header.difficulty = next_difficulty(spec, timestamp, parent);
+        }
+        let fork = spec.fork_of(&header);
+        if fork >= Fork::Shanghai {
+            header.withdrawals_root = Some(calculate_withdrawals_root(&attributes.withdrawals));
+        }
+        if fork >= Fork::Cancun {
+            header.blob_gas_used = Some(0);
+            header.excess_blob_gas = next_excess_blob_gas(spec, timestamp, parent);
+            header.parent_beacon_block_root = Some(attributes.parent_beacon_block_root);
+        }
+        header
+    }
+
+    /// Executes a block on the state of its parent. The inner error is a transaction that cannot be in it, with its
+    /// hash.
+    ///
+    /// # Errors
+    /// The store's; [`ChainError::Refused`] where what surrounds the transactions fails.
+    pub fn draft(
+        &self,
+        header: Header,
+        withdrawals: &[Withdrawal],
+        state: &dyn StateReader,
+        source: &mut dyn TransactionSource,
+    ) -> Result<Result<Draft, (B256, TxError)>, ChainError> {
+        let refused = |source| ChainError::Refused { number: header.number, hash: B256::ZERO, source };
+        let env = BlockEnvironment::from_header(&self.spec, &header);
+        let mut executor = BlockExecutor::new(&self.spec, env, state, self.ledger.as_ref()).capturing();
+        executor.begin().map_err(refused)?;
+        let base_fee = header.base_fee_per_gas.unwrap_or(0);
+        let (mut transactions, mut tips) = (Vec::new(), U256::ZERO);
+        while let Some((transaction, sender)) = source.next() {
+            let before = executor.gas_used();
+            match executor.transact(&transaction, sender) {
+                Ok(_) => {
+                    let tip = transaction.effective_tip_per_gas(base_fee).unwrap_or_default();
+                    let gas = executor.gas_used() - before;
+                    tips = tips.saturating_add(U256::from(tip).saturating_mul(U256::from(gas)));
+                    transactions.push(transaction);
+                    source.taken();
+                }
+                Err(ExecuteError::Invalid(error)) if source.refused(&error) => {}
+                Err(ExecuteError::Invalid(error)) => return Ok(Err((*transaction.tx_hash(), error))),
+                Err(ExecuteError::State(error)) => return Err(error.into()),
+            }
+        }
+        let withdrawals = header.withdrawals_root.map(|_| withdrawals.to_vec());
+        let output = executor.finish(&[], withdrawals.as_deref()).map_err(refused)?;
+        Ok(Ok(Draft { header, transactions, withdrawals, output, tips }))
+    }
+}
+
+/// The gas limit of the block after one with this limit, on the way to a target (go-ethereum's step).
+pub fn next_gas_limit(parent: u64, target: u64) -> u64 {
+    /// A limit moves by less than its 1024th part.
+    const BOUND_DIVISOR: u64 = 1024;
+    let step = (parent / BOUND_DIVISOR).saturating_sub(1);
+    if parent < target {
+        parent.saturating_add(step).min(target)
+    } else {
+        parent.saturating_sub(step).max(target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gas_limit_moves_by_less_than_a_1024th_part_and_stays_at_its_target() {
+        assert_eq!(next_gas_limit(200_000_000, 60_000_000), 199_804_689);
+        assert_eq!(next_gas_limit(30_000_000, 60_000_000), 30_029_295);
+        assert_eq!(next_gas_limit(60_000_000, 60_000_000), 60_000_000);
+        assert_eq!(next_gas_limit(60_001_000, 60_000_000), 60_000_000);
+    }
+}

@@ -1,0 +1,30 @@
+//! What EIP-7702 asks of a pool: an account whose code or balance another one's transaction can change at any time has
+//! one transaction in flight, so that one call cannot make many waiting ones worthless.
+
+use super::{PoolEntry, PoolError, inner::Inner};
+use hearth_primitives::Account;
+
+/// Most transactions that an account may have waiting when somebody sends an authorization of it.
+const MAX_OF_AUTHORITY: usize = 1;
+
+/// Checks a transaction that is not in the pool yet against those that are.
+pub(super) fn check(inner: &Inner, entry: &PoolEntry, account: &Account) -> Result<(), PoolError> {
+    one_in_flight(inner, entry, account)?;
+    let waiting = |authority| inner.by_account.get(authority).map_or(0, |waiting| waiting.queue.len());
+    if entry.authorities.iter().any(|authority| waiting(authority) > MAX_OF_AUTHORITY) {
+        return Err(PoolError::AuthorityReserved);
+    }
+    Ok(())
+}
+
+fn one_in_flight(inner: &Inner, entry: &PoolEntry, account: &Account) -> Result<(), PoolError> {
+    if !account.has_code() && !inner.authorities.contains_key(&entry.sender) {
+        return Ok(());
+    }
+    match inner.by_account.get(&entry.sender) {
+        None if entry.nonce != account.nonce => Err(PoolError::DelegatedGap),
+        None => Ok(()),
+        Some(waiting) if waiting.queue.contains_key(&entry.nonce) => Ok(()),
+        Some(_) => Err(PoolError::DelegatedLimit),
+    }
+}

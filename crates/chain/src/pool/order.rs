@@ -1,0 +1,81 @@
+//! The order in which a block takes waiting transactions.
+
+use super::{PoolEntry, TransactionPool, contiguous};
+use crate::TransactionSource;
+use alloy_primitives::{Address, B256, map::HashMap};
+use hearth_evm::TxError;
+use hearth_primitives::{StateError, StateReader, Transaction};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, VecDeque},
+    sync::Arc,
+};
+
+/// Executable transactions, best tip first, each account's in order of nonce. One that cannot be in the block takes the
+/// rest of its account with it.
+#[derive(Debug)]
+pub struct BestFirst {
+    base_fee: u64,
+    blob_fee: u128,
+    /// The next one of each account that has not been looked at.
+    candidates: BinaryHeap<(u128, Reverse<B256>, Address)>,
+    rest: HashMap<Address, VecDeque<Arc<PoolEntry>>>,
+    /// The account that the last one was of.
+    current: Option<Address>,
+}
+
+impl BestFirst {
+    fn offer(&mut self, account: Address) {
+        let first = self.rest.get(&account).and_then(VecDeque::front);
+        if let Some(entry) = first.filter(|entry| entry.pays(self.base_fee, self.blob_fee)) {
+            self.candidates.push((entry.tip(self.base_fee), Reverse(entry.hash), account));
+        }
+    }
+}
+
+impl TransactionSource for BestFirst {
+    fn next(&mut self) -> Option<(Transaction, Address)> {
+        let (_, _, account) = self.candidates.pop()?;
+        let entry = self.rest.get_mut(&account)?.pop_front()?;
+        self.current = Some(account);
+        Some((entry.transaction.clone(), entry.sender))
+    }
+
+    fn taken(&mut self) {
+        if let Some(account) = self.current.take() {
+            self.offer(account);
+        }
+    }
+
+    fn refused(&mut self, _: &TxError) -> bool {
+        true
+    }
+}
+
+impl TransactionPool {
+    /// What a block on this state, with these fees (wei per gas, wei per blob gas), can be filled with.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn best_first(
+        &self,
+        state: &dyn StateReader,
+        base_fee: u64,
+        blob_fee: u128,
+    ) -> Result<BestFirst, StateError> {
+        let inner = self.inner.read();
+        let mut best = BestFirst {
+            base_fee,
+            blob_fee,
+            candidates: BinaryHeap::with_capacity(inner.by_account.len()),
+            rest: HashMap::default(),
+            current: None,
+        };
+        for (address, waiting) in &inner.by_account {
+            let nonce = state.account(address)?.unwrap_or_default().nonce;
+            best.rest.insert(*address, contiguous(&waiting.queue, nonce).cloned().collect());
+            best.offer(*address);
+        }
+        Ok(best)
+    }
+}

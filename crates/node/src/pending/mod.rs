@@ -1,0 +1,97 @@
+//! The pending block: what the next block would be if it were made now of what waits in the pool.
+
+mod state;
+
+use crate::{NodeError, OpenHome, home::chain_error};
+use alloy_primitives::{Address, B256};
+use hearth_chain::{BlockAttributes, fees, next_gas_limit};
+use hearth_ledger::StoredBlock;
+use hearth_primitives::{Header, RootTracker as _, StateReader};
+use parking_lot::Mutex;
+use state::PendingState;
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// Gas limit that blocks of this node move towards (go-ethereum's default).
+pub(crate) const TARGET_GAS_LIMIT: u64 = 60_000_000;
+
+/// A block that is not on the chain, with the state after it.
+pub(crate) struct PendingBlock {
+    /// The block; its hash is of no use to anyone, since the next block will differ in its time at least.
+    pub block: Arc<StoredBlock>,
+    /// Senders of its transactions.
+    pub senders: Vec<Address>,
+    /// The state after it.
+    pub state: PendingState,
+}
+
+/// The last pending block, until the head or the pool changes.
+#[derive(Default)]
+pub(crate) struct Pending(Mutex<Option<(B256, u64, Arc<PendingBlock>)>>);
+
+impl OpenHome {
+    /// The pending block; `None` where the state is a part of a chain's alone, on which no block can be made.
+    pub(crate) fn pending(&self) -> Result<Option<Arc<PendingBlock>>, NodeError> {
+        if !self.chain().kv().has_trie() {
+            return Ok(None);
+        }
+        // Under the lock, so that many who ask wait for one block and do not make one each.
+        let mut last = self.pending_block().0.lock();
+        let (head, version) = (self.head()?, self.pool().version());
+        if let Some((hash, of, block)) = &*last
+            && (*hash, *of) == (head.hash, version)
+        {
+            return Ok(Some(block.clone()));
+        }
+        let block = Arc::new(self.build_pending(&head)?);
+        *last = Some((head.hash, version, block.clone()));
+        Ok(Some(block))
+    }
+
+    fn build_pending(&self, parent: &StoredBlock) -> Result<PendingBlock, NodeError> {
+        let failed = |error| chain_error(&self.config().home, error);
+        let header = &parent.block.header;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let attributes = BlockAttributes {
+            timestamp: now.max(header.timestamp + 1),
+            gas_limit: self.next_gas_limit(header),
+            ..BlockAttributes::default()
+        };
+        let chain = self.chain();
+        let header = chain.header_after(header, &attributes);
+        let blob_fee = fees::blob_base_fee(chain.spec(), &header).unwrap_or(0);
+        let state = self.state_after(parent.number(), &parent.hash)?;
+        let mut source = self.pool().best_first(&state, header.base_fee_per_gas.unwrap_or(0), blob_fee)?;
+        let draft = chain.draft(header, &[], &state, &mut source).map_err(failed)?;
+        let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { message: error.to_string() })?;
+        let mut trie = chain.kv().trie_at(parent.number())?;
+        trie.apply(&draft.output.changes)?;
+        let block = draft.complete(trie.root()?);
+        let stored = StoredBlock {
+            hash: block.header.hash_slow(),
+            total_difficulty: parent.total_difficulty + block.header.difficulty,
+            size: alloy_rlp::Encodable::length(&block),
+            tx_hashes: block.body.transactions.iter().map(|tx| *tx.tx_hash()).collect(),
+            ommer_hashes: Vec::new(),
+            block,
+        };
+        let state = PendingState::new(state, draft.output.changes);
+        Ok(PendingBlock { block: Arc::new(stored), senders: draft.output.senders, state })
+    }
+
+    /// The gas limit of a block that this node makes on another one.
+    pub(crate) fn next_gas_limit(&self, parent: &Header) -> u64 {
+        match self.dev() {
+            Some(_) => parent.gas_limit,
+            None => next_gas_limit(parent.gas_limit, TARGET_GAS_LIMIT),
+        }
+    }
+}
+
+/// A header and the state after its block, for reads and calls.
+pub(crate) struct Site {
+    pub header: Header,
+    pub state: Box<dyn StateReader>,
+}

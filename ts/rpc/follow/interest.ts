@@ -1,0 +1,44 @@
+// What can be followed, and the JSON bytes that tell of an event.
+import type { Core, Hex, JsonObject } from '../../core/port.ts'
+import type { ChainEvent } from './events.ts'
+
+/** What somebody wants to hear of. */
+export type Interest =
+  | { readonly kind: 'heads' }
+  | { readonly kind: 'blocks' }
+  | { readonly kind: 'logs'; readonly filter: JsonObject }
+  | { readonly kind: 'transactions'; readonly full: boolean }
+
+const encoder = new TextEncoder()
+
+/** Interests with the same key are told the same. */
+export const keyOf = (interest: Interest): string => JSON.stringify(interest)
+
+/** A hash as the bytes of its JSON; the core gave it, so there is nothing to escape. */
+const quoted = (hash: Hex): Uint8Array => encoder.encode(`"${hash}"`)
+
+/** The lines of an answer, each the JSON of one value. */
+function lines(bytes: Uint8Array): Uint8Array[] {
+  const found: Uint8Array[] = []
+  let from = 0
+  for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, from)) {
+    found.push(bytes.subarray(from, end))
+    from = end + 1
+  }
+  return found
+}
+
+/** What an event says to somebody with an interest, each piece the JSON bytes of one result. */
+export async function told(core: Core, interest: Interest, event: ChainEvent): Promise<readonly Uint8Array[]> {
+  if (event[0] === 'transaction') {
+    if (interest.kind !== 'transactions') return []
+    return [interest.full ? await core.request('pendingTransaction', { hash: event[1] }) : quoted(event[1])]
+  }
+  const [kind, , hash] = event
+  if (interest.kind === 'logs') {
+    return lines(await core.request('blockLogs', { hash, filter: interest.filter, removed: kind === 'removed' }))
+  }
+  if (kind === 'removed') return []
+  if (interest.kind === 'heads') return [await core.request('headNotice', { hash })]
+  return interest.kind === 'blocks' ? [quoted(hash)] : []
+}

@@ -1,0 +1,11 @@
+// eth_getRawTransactionByBlockHashAndIndex: A transaction by its place in its EIP-2718 encoding; no bytes where there is none.
+import { hash, uint64 } from '../../codec/index.ts'
+import { method, required } from '../../method.ts'
+
+export const getRawTransactionByBlockHashAndIndex = method({
+  name: 'eth_getRawTransactionByBlockHashAndIndex',
+  doc: 'A transaction by its place in its EIP-2718 encoding; no bytes where there is none.',
+  cost: 'read',
+  params: [required('hash', hash), required('index', uint64)],
+  handle: ({ core }, blockHash, index) => core.request('getRawTransactionByIndex', { block: { blockHash }, index }),
+})

@@ -1,0 +1,11 @@
+// eth_getUncleCountByBlockHash: Number of ommers of a block, or null.
+import { hash } from '../../codec/index.ts'
+import { method, required } from '../../method.ts'
+
+export const getUncleCountByBlockHash = method({
+  name: 'eth_getUncleCountByBlockHash',
+  doc: 'Number of ommers of a block, or null.',
+  cost: 'read',
+  params: [required('hash', hash)],
+  handle: ({ core }, blockHash) => core.request('getUncleCount', { block: { blockHash } }),
+})

@@ -1,0 +1,11 @@
+// eth_getUncleCountByBlockNumber: Number of ommers of a block, or null.
+import { blockNumber } from '../../codec/index.ts'
+import { method, required } from '../../method.ts'
+
+export const getUncleCountByBlockNumber = method({
+  name: 'eth_getUncleCountByBlockNumber',
+  doc: 'Number of ommers of a block, or null.',
+  cost: 'read',
+  params: [required('block', blockNumber)],
+  handle: ({ core }, block) => core.request('getUncleCount', { block }),
+})

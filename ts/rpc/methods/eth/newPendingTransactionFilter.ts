@@ -1,0 +1,11 @@
+// eth_newPendingTransactionFilter: Begins to collect transactions that wait for a block: their hashes, or all of them where `full` is true; the id of the filter.
+import { boolean } from '../../codec/index.ts'
+import { json, method, optional } from '../../method.ts'
+
+export const newPendingTransactionFilter = method({
+  name: 'eth_newPendingTransactionFilter',
+  doc: 'Begins to collect transactions that wait for a block: their hashes, or all of them where `full` is true; the id of the filter.',
+  cost: 'read',
+  params: [optional('full', boolean)],
+  handle: async ({ follow }, full) => json(await follow.filters.open({ kind: 'transactions', full: full ?? false })),
+})

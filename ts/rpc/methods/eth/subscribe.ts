@@ -1,0 +1,46 @@
+// eth_subscribe: Over WebSocket: what happens from now on, as notifications.
+import { anything, BadValue, boolean, filter, followable, word } from '../../codec/index.ts'
+import { CODE, invalidParams, RpcError } from '../../errors.ts'
+import type { Interest } from '../../follow/index.ts'
+import { json, method, optional, required } from '../../method.ts'
+import { needed, type Source } from '../../subscription.ts'
+
+/** A codec at work on the second parameter. */
+function criteria<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (e) {
+    throw e instanceof BadValue ? invalidParams(`invalid argument 1: ${e.message}`) : e
+  }
+}
+
+/** What the name of a subscription and its criteria mean; undefined for `syncing`, since this node never is. */
+function interestOf(name: string, value: unknown): Interest | undefined {
+  switch (name) {
+    case 'newHeads':
+      return { kind: 'heads' }
+    case 'logs':
+      return { kind: 'logs', filter: criteria(() => followable(filter(value ?? {}))) }
+    case 'newPendingTransactions':
+      return { kind: 'transactions', full: criteria(() => boolean(value ?? false)) }
+    case 'syncing':
+      return undefined
+    default:
+      throw new RpcError(CODE.methodNotFound, `no "${name}" subscription in eth namespace`)
+  }
+}
+
+/** Nothing ever happens. */
+const silence: Source = async () => () => undefined
+
+export const ethSubscribe = method({
+  name: 'eth_subscribe',
+  doc: 'Over WebSocket: sends what happens from now on as notifications `eth_subscription`. `"newHeads"`: headers; `"logs"` with a filter: logs, those of blocks that left the chain with `removed: true`, the last one first; `"newPendingTransactions"`: hashes, or whole transactions with `true`; `"syncing"`: nothing, since this node never syncs. The id of the subscription.',
+  cost: 'read',
+  params: [required('name', word), optional('criteria', anything)],
+  async handle({ follow, subscriber }, name, value) {
+    const door = needed(subscriber)
+    const interest = interestOf(name, value)
+    return json(await door.follow('eth', interest === undefined ? silence : follow.source(interest)))
+  },
+})

@@ -1,0 +1,12 @@
+// eth_unsubscribe: Ends a subscription of this connection.
+import { word } from '../../codec/index.ts'
+import { method, required } from '../../method.ts'
+import { endSubscription } from '../../subscription.ts'
+
+export const ethUnsubscribe = method({
+  name: 'eth_unsubscribe',
+  doc: 'Ends a subscription of this connection.',
+  cost: 'read',
+  params: [required('id', word)],
+  handle: ({ subscriber }, id) => endSubscription(subscriber, id),
+})

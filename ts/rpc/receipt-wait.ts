@@ -1,0 +1,52 @@
+// eth_sendRawTransactionSync: sending, and waiting for the block (EIP-7966).
+import type { Core, Hex } from '../core/port.ts'
+import { CODE, RpcError } from './errors.ts'
+import type { Following } from './follow/index.ts'
+
+/** How long is waited where nobody says (go-ethereum's default), in milliseconds. */
+const WAIT_MS = 20_000
+
+/** Longest wait (go-ethereum's default), in milliseconds. */
+const WAIT_MS_MAX = 60_000
+
+const parse = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString())
+
+/** The receipt; undefined where there is none yet. */
+async function receipt(core: Core, hash: Hex): Promise<Uint8Array | undefined> {
+  const bytes = await core.request('getTransactionReceipt', { hash })
+  return bytes.length === 4 && parse(bytes) === null ? undefined : bytes
+}
+
+/** Sends a transaction; its receipt once it is in a block. */
+export async function sendAndWait(core: Core, { follower }: Following, transaction: Hex, timeout: Hex | undefined): Promise<Uint8Array> {
+  const ms = timeout === undefined || Number(timeout) === 0 ? WAIT_MS : Math.min(Number(timeout), WAIT_MS_MAX)
+  const until = Date.now() + ms
+  let wake: () => void = () => undefined
+  const stop = await follower.listen({ kind: 'blocks' }, { push: () => wake(), lost: () => wake() })
+  try {
+    const hash = parse(await core.request('sendRawTransaction', { transaction })) as Hex
+    for (;;) {
+      const left = until - Date.now()
+      const changed = new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.max(0, left))
+        wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      const found = await receipt(core, hash)
+      if (found !== undefined) {
+        wake()
+        return found
+      }
+      if (left <= 0) {
+        wake()
+        const text = `The transaction was added to the transaction pool but wasn't processed in ${ms} ms.`
+        throw new RpcError(CODE.syncTimeout, text, hash)
+      }
+      await changed
+    }
+  } finally {
+    stop()
+  }
+}

@@ -1,0 +1,45 @@
+// Signatures of the development accounts: what is signed is made here, the keys are the core's.
+import type { TypedDataDefinition } from 'viem'
+import type { Core, Hex } from '../core/port.ts'
+import { invalidParams } from './errors.ts'
+
+/** viem is loaded where somebody signs, which a node that serves a real chain never does. */
+const hashing = (): Promise<typeof import('viem')> => import('viem')
+
+/** A signature over a message (EIP-191). */
+export async function signMessage(core: Core, account: Hex, message: Hex): Promise<Uint8Array> {
+  // Whoever has no accounts must not load anything for them.
+  if (!core.dev) return core.request('signDigest', { account, digest: ZERO })
+  const { hashMessage } = await hashing()
+  return core.request('signDigest', { account, digest: hashMessage({ raw: message as `0x${string}` }) })
+}
+
+/** Something to sign where nobody will. */
+const ZERO = `0x${'00'.repeat(32)}`
+
+/** Typed data, which some clients send as text. */
+function parsed(data: unknown): unknown {
+  if (typeof data !== 'string') return data
+  try {
+    return JSON.parse(data)
+  } catch {
+    throw invalidParams('invalid argument 1: data: this is neither an object nor the text of one')
+  }
+}
+
+/** A signature over typed data (EIP-712). */
+export async function signTypedData(core: Core, account: Hex, data: unknown): Promise<Uint8Array> {
+  const typed = parsed(data)
+  if (typeof typed !== 'object' || typed === null || Array.isArray(typed)) {
+    throw invalidParams('invalid argument 1: data: typed data is an object with types, domain, primaryType and message')
+  }
+  if (!core.dev) return core.request('signDigest', { account, digest: ZERO })
+  const { hashTypedData } = await hashing()
+  let digest: Hex
+  try {
+    digest = hashTypedData(typed as TypedDataDefinition)
+  } catch (e) {
+    throw invalidParams(`invalid argument 1: data: ${e instanceof Error ? (e.message.split('\n')[0] ?? '') : String(e)}`)
+  }
+  return core.request('signDigest', { account, digest })
+}
