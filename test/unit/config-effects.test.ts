@@ -211,21 +211,43 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
       { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'the method eth_call does not exist/is not available' } },
     ])
   },
+  'evm.allowed_hosts': async () => {
+    const statuses = async (allowed: string) => {
+      const { httpUrl } = await serve({ 'evm.allowed_hosts': allowed })
+      const { host } = new URL(httpUrl ?? '')
+      const from = ['evil.example', 'Node.Example:8545', 'localhost', '[::1]:8545', '10.1.2.3', host]
+      return await Promise.all(from.map(async (name) => (await post(httpUrl, asked('eth_blockNumber'), { host: name })).status))
+    }
+    expect(await statuses('localhost,node.example')).toEqual([403, 200, 200, 200, 200, 200])
+    expect(await statuses('')).toEqual([403, 403, 403, 200, 200, 200])
+    expect(await statuses('*')).toEqual([200, 200, 200, 200, 200, 200])
+    const { wsUrl } = await serve({})
+    const upgradesUnder = (name: string): Promise<boolean> =>
+      new Promise((resolve) => {
+        const socket = new WebSocket(wsUrl ?? '', { headers: { host: name } })
+        socket.on('open', () => {
+          socket.close()
+          resolve(true)
+        })
+        socket.on('error', () => resolve(false))
+      })
+    expect([await upgradesUnder('evil.example'), await upgradesUnder('localhost:1')]).toEqual([false, true])
+  },
   'evm.read_timeout': async () => {
     const { httpUrl } = await serve({ 'evm.read_timeout': '1s', 'evm.body_read_idle_timeout': 'off' })
-    const { got, ms } = await talk(httpUrl, 'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
+    const { got, ms } = await talk(httpUrl, 'POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
     expect(got).toMatch(/^HTTP\/1.1 408 /)
     expect([ms >= 900, ms < 3000]).toEqual([true, true])
   },
   'evm.read_header_timeout': async () => {
     const { httpUrl } = await serve({ 'evm.read_header_timeout': '1s' })
-    const { got, ms } = await talk(httpUrl, 'POST / HTTP/1.1\r\nhost: x\r\n')
+    const { got, ms } = await talk(httpUrl, 'POST / HTTP/1.1\r\nhost: localhost\r\n')
     expect(got).toMatch(/^HTTP\/1.1 408 /)
     expect([ms >= 900, ms < 3000]).toEqual([true, true])
   },
   'evm.body_read_idle_timeout': async () => {
     const { httpUrl } = await serve({ 'evm.body_read_idle_timeout': '300ms' })
-    const { got, ms } = await talk(httpUrl, 'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
+    const { got, ms } = await talk(httpUrl, 'POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
     expect(got).toMatch(/^HTTP\/1.1 408 [\s\S]*\r\n\r\nrequest timeout\n$/)
     expect([ms >= 300, ms < 2000]).toEqual([true, true])
   },
@@ -234,7 +256,7 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
     const body = asked('eth_blockNumber')
     const { got, ms } = await talk(
       httpUrl,
-      `POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     )
     expect(got).toContain('"result":"0x1b"')
     expect([ms >= 900, ms < 4000]).toEqual([true, true])
@@ -244,7 +266,7 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
     const size = 32 * 1024 * 1024
     const { httpUrl, wsUrl } = await serve({ 'evm.write_timeout': '1s' }, fakeCore({ blockNumber: `"${'x'.repeat(size)}"` }))
     const body = asked('eth_blockNumber')
-    const request = `POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    const request = `POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
     const connect = () => net.connect(Number(new URL(httpUrl ?? '').port), '127.0.0.1').on('error', () => undefined)
     const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
     // Long enough for the server to see twice that nothing was taken, on a busy machine too.
@@ -469,7 +491,7 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
       fakeCore({}, () => stream),
     )
     const body = asked('debug_traceTransaction', [HASH])
-    const request = `POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    const request = `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
     const socket = net.connect(Number(new URL(httpUrl ?? '').port), '127.0.0.1')
     socket.on('error', () => undefined)
     socket.write(request)

@@ -208,7 +208,7 @@ describe('streams', () => {
     const { httpUrl } = await serve(fakeCore({}, () => endless))
     const socket = net.connect(Number(new URL(httpUrl).port), '127.0.0.1')
     socket.write(
-      `POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\naccept-encoding: ${encoding}\r\ncontent-length: ${TRACE.length}\r\n\r\n${TRACE}`,
+      `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept-encoding: ${encoding}\r\ncontent-length: ${TRACE.length}\r\n\r\n${TRACE}`,
     )
     socket.pause()
     let before = -1

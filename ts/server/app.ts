@@ -8,6 +8,7 @@ import { negotiate } from './accept.ts'
 import type { Admission } from './admission/index.ts'
 import { BodyAborted, BodyRefused, BodyStalled, BodyTooLarge, declaredLength, readBody } from './body.ts'
 import { applyCors } from './cors.ts'
+import { isAllowedHost } from './hosts.ts'
 import { BAKED_PLAIN_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from './limits.ts'
 import { addProbes, type Readiness } from './readiness.ts'
 import { type Compression, sendBytes, sendPacked, sendStream } from './respond.ts'
@@ -18,6 +19,8 @@ export interface AppOptions {
   readonly dispatch: Dispatch
   readonly admission: Admission
   readonly corsOrigins: readonly string[]
+  /** Host names that the node may be asked under, lower case. */
+  readonly allowedHosts: readonly string[]
   readonly maxBodyBytes: number
   readonly compression: Compression
   /** A client that sends nothing of its body for this long is refused, in milliseconds; 0 lets it be. */
@@ -97,6 +100,9 @@ async function serveRpc(options: AppOptions, request: IncomingMessage, response:
 
 async function handle(options: AppOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (options.readiness?.draining === true) response.setHeader('connection', 'close')
+  if (!isAllowedHost(options.allowedHosts, request.headers.host)) {
+    return refuse(request, response, 403, 'invalid host specified (evm.allowed_hosts)')
+  }
   try {
     if (applyCors(options.corsOrigins, request, response)) {
       response.statusCode = 204

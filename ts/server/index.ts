@@ -54,6 +54,7 @@ export async function startServer(
   const app = createApp({
     dispatch,
     admission,
+    allowedHosts: lowerCase(settings['evm.allowed_hosts']),
     corsOrigins: lowerCase(settings['evm.cors_origins']),
     maxBodyBytes: settings['evm.max_request_body_bytes'],
     compression: { thresholdBytes: settings['evm.gzip_threshold_bytes'], level: settings['evm.gzip_level'] },
@@ -66,6 +67,7 @@ export async function startServer(
   const sockets = createWebSocketEndpoint({
     dispatch,
     admission,
+    allowedHosts: lowerCase(settings['evm.allowed_hosts']),
     origins: lowerCase(settings['evm.ws_origins']),
     maxPayloadBytes: settings['evm.ws_max_payload_bytes'],
     maxInFlight: settings['evm.ws_max_in_flight'],

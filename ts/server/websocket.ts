@@ -8,6 +8,7 @@ import { errorAnswer } from '../rpc/envelope.ts'
 import { noRoom } from '../rpc/errors.ts'
 import type { Admission } from './admission/index.ts'
 import { isAllowedOrigin } from './cors.ts'
+import { isAllowedHost } from './hosts.ts'
 import { PING_EVERY_MS, STOP_MS_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
 import { parts } from './parts.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -22,6 +23,8 @@ export interface WebSocketOptions {
   readonly admission: Admission
   /** Origins of web pages that may connect, lower case. */
   readonly origins: readonly string[]
+  /** Host names that the node may be asked under, lower case. */
+  readonly allowedHosts: readonly string[]
   /** A larger message closes the connection with 1009. */
   readonly maxPayloadBytes: number
   /** Messages of a connection that are served at the same time. */
@@ -231,6 +234,7 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
     upgrade(request, socket, head) {
       socket.on('error', () => socket.destroy())
       if (request.url?.split('?')[0] !== '/') reject(socket, '404 Not Found')
+      else if (!isAllowedHost(options.allowedHosts, request.headers.host)) reject(socket, '403 Forbidden')
       else if (!isAllowedOrigin(options.origins, request.headers.origin)) reject(socket, '403 Forbidden')
       else server.handleUpgrade(request, socket, head, (client) => server.emit('connection', client, request))
     },

@@ -42,6 +42,11 @@ export const LISTENERS = {
     default: ['*'] as readonly string[],
     doc: 'Origins of web pages that may open a WebSocket; * is every page. Empty: none. Programs send no origin and are not asked for one.',
   }),
+  'evm.allowed_hosts': setting({
+    kind: list('a list of host names, or *', (word) => /^(\*|[a-zA-Z0-9._-]+)$/.test(word)),
+    default: ['localhost'] as readonly string[],
+    doc: 'Host names that the node may be asked under, without port; IP addresses always are. * is every name. It keeps web pages from reaching the node through a name of theirs.',
+  }),
   'evm.read_timeout': setting({
     kind: duration(SECOND, HOUR),
     default: 30 * SECOND,

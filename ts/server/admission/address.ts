@@ -48,6 +48,8 @@ function addTo(list: BlockList, network: string): void {
 export class ClientAddresses {
   private readonly trusted = new BlockList()
   private readonly anyTrusted: boolean
+  /** Keys of connections whose requests all have the same client. */
+  private readonly known = new WeakMap<object, string>()
 
   /** `proxies` are the networks whose X-Forwarded-For is believed. */
   constructor(proxies: readonly string[]) {
@@ -60,8 +62,15 @@ export class ClientAddresses {
    * From a trusted proxy it is the right-most address of X-Forwarded-For that is no trusted proxy itself.
    */
   of(request: Pick<IncomingMessage, 'headers' | 'socket'>): string {
-    const peer = bare(request.socket.remoteAddress ?? '')
-    if (!this.anyTrusted || !this.isTrusted(peer)) return key(peer)
+    const { socket } = request
+    const known = this.known.get(socket)
+    if (known !== undefined) return known
+    const peer = bare(socket.remoteAddress ?? '')
+    if (!this.anyTrusted || !this.isTrusted(peer)) {
+      const client = key(peer)
+      this.known.set(socket, client)
+      return client
+    }
     const header = request.headers['x-forwarded-for']
     const text = Array.isArray(header) ? header.join(',') : (header ?? '')
     let nearest = peer
