@@ -67,6 +67,15 @@ describe('token buckets', () => {
     expect(buckets.take('a', 5)).toBe(0)
   })
 
+  it('let a whole burst through at any time of the day', () => {
+    let now = 0
+    const buckets = new TokenBuckets(3, 1, () => now)
+    for (let i = 0; i < 10_000; i++) {
+      now = i * 1000.123456789
+      expect(buckets.take('a', 1), String(now)).toBe(0)
+    }
+  })
+
   it('remember a bounded number of clients, the latest ones', () => {
     const buckets = new TokenBuckets(1, 1, () => 0)
     expect(buckets.take('first', 1)).toBe(0)

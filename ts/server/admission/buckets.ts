@@ -3,6 +3,9 @@
 /** Clients that are remembered; the one that was quiet for longest is forgotten first, and finds a full bucket again. */
 export const BUCKETS_MAX = 50_000
 
+/** How far sums of times may be off, in milliseconds. */
+const ROUNDING_MS = 0.001
+
 /** A bucket for each client; it holds `burst` tokens and gains `perSecond` a second. */
 export class TokenBuckets {
   /** Time in which a token comes, in milliseconds. */
@@ -27,7 +30,7 @@ export class TokenBuckets {
     const now = this.now()
     const full = Math.max(now, this.fullAt.get(client) ?? now)
     const after = full + tokens * this.tokenMs
-    const taken = after - now <= this.fillMs
+    const taken = after - now <= this.fillMs + ROUNDING_MS
     this.fullAt.delete(client)
     this.fullAt.set(client, taken ? after : full)
     if (this.fullAt.size > BUCKETS_MAX) this.fullAt.delete(this.fullAt.keys().next().value as string)
