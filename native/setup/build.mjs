@@ -1,4 +1,4 @@
-// Makes everything that is missing or out of date: npm packages, RocksDB and libclang, the native core, dist/.
+// Makes everything that is missing or out of date: npm packages, RocksDB and libclang, the native core, isolated-vm, dist/.
 //
 //   node native/setup/build.mjs          all of it (what `npm start` and `npm run build` call first)
 //   node native/setup/build.mjs npm      npm packages alone
@@ -11,6 +11,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { cargoEnv } from './cargo.mjs'
 import { ROOT, SetupError, say, TARGET } from './env.mjs'
+import { isolatedVm } from './isolated-vm.mjs'
 import { digest, Stamp } from './stamp.mjs'
 import { checkCompilers, checkNpm } from './tools.mjs'
 
@@ -54,7 +55,7 @@ function npmPackages() {
 }
 
 /** The names that napi gives the library of this machine are many; one file of ours is the sign that it is there. */
-const addon = () => fs.readdirSync(path.join(ROOT, 'native')).find((name) => name.endsWith('.node'))
+const addon = () => fs.readdirSync(path.join(ROOT, 'native')).find((name) => name.startsWith('hearth.') && name.endsWith('.node'))
 
 async function nativeCore(kind) {
   const stamp = new Stamp('dist/.native-stamp', ['native/index.js', 'native/index.d.ts'])
@@ -102,7 +103,7 @@ function typescript() {
   say(`TypeScript took ${seconds(began)} s`)
 }
 
-const STEPS = ['npm', 'native', 'ts']
+const STEPS = ['npm', 'native', 'sandbox', 'ts']
 
 try {
   const asked = process.argv.slice(2)
@@ -111,6 +112,7 @@ try {
   const wanted = (step) => asked.length === 0 || asked.includes(step)
   if (wanted('npm')) npmPackages()
   if (wanted('native')) await nativeCore(profile())
+  if (wanted('sandbox')) await isolatedVm()
   if (wanted('ts')) typescript()
 } catch (e) {
   if (!(e instanceof SetupError)) throw e

@@ -1,0 +1,48 @@
+// Isolates: made ahead from one snapshot, each with a context ready; a context serves one transaction and is never used again.
+import type { Context, Isolate, IsolatedVm, Reference } from './isolated-vm.ts'
+
+/** The one function of the inside. */
+export type Inside = Reference
+
+/** Bytes of a MiB: the unit in which an isolate's memory is bounded. */
+const MIB = 1024 * 1024
+/** The engine needs this many MiB to start at all. */
+const LEAST_MEMORY_MIB = 16
+
+/** A context that no script has seen. */
+export interface Fresh {
+  readonly context: Context
+  readonly inside: Inside
+}
+
+/** One isolate, with at most one context ready beforehand. */
+export class Cell {
+  readonly isolate: Isolate
+  private ready: Fresh | undefined
+
+  constructor(ivm: IsolatedVm, snapshot: unknown, memoryBytes: number) {
+    const memoryLimit = Math.max(LEAST_MEMORY_MIB, Math.floor(memoryBytes / MIB))
+    this.isolate = new ivm.Isolate({ memoryLimit, snapshot })
+  }
+
+  /** Makes the next context now, while nobody waits for it. */
+  prepare(): void {
+    if (this.ready === undefined && !this.isolate.isDisposed) this.ready = this.make()
+  }
+
+  /** A context that nobody has used. */
+  take(): Fresh {
+    const fresh = this.ready ?? this.make()
+    this.ready = undefined
+    return fresh
+  }
+
+  private make(): Fresh {
+    const context = this.isolate.createContextSync()
+    return { context, inside: context.global.getSync('hearthInside', { reference: true }) }
+  }
+
+  dispose(): void {
+    if (!this.isolate.isDisposed) this.isolate.dispose()
+  }
+}

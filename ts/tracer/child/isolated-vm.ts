@@ -1,0 +1,36 @@
+// The part of isolated-vm's interface that the child uses, and how it is loaded: the file of its library is named on the command line.
+import { createRequire } from 'node:module'
+
+export interface Reference {
+  applySync(self: undefined, args: readonly unknown[]): unknown
+  release(): void
+}
+
+export interface Context {
+  readonly global: { getSync(name: string, options: { reference: true }): Reference }
+  release(): void
+}
+
+export interface Isolate {
+  readonly isDisposed: boolean
+  createContextSync(): Context
+  dispose(): void
+}
+
+interface Copy {
+  copyInto(options: { release: boolean; transferIn: boolean }): unknown
+}
+
+export interface IsolatedVm {
+  readonly Isolate: {
+    new (options: { memoryLimit: number; snapshot: unknown }): Isolate
+    createSnapshot(scripts: readonly { code: string; filename: string }[]): unknown
+  }
+  readonly Callback: new (call: (...args: never[]) => unknown) => object
+  readonly ExternalCopy: new (value: ArrayBuffer, options: { transferOut: boolean }) => Copy
+}
+
+/** Loads the library in `file`. */
+export function loadIsolatedVm(file: string): IsolatedVm {
+  return (createRequire(import.meta.url)(file) as { ivm: IsolatedVm }).ivm
+}

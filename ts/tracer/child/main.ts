@@ -1,0 +1,172 @@
+// The program of a child process: runs the scripts of JavaScript tracers in isolates, over what the parent sends.
+//
+//   node [V8 options] main.js LIBRARY     LIBRARY is the file of isolated-vm's library
+//
+// It trusts nothing that a script does: whatever goes wrong ends the request or, at worst, this process, which the parent replaces.
+import { insideScripts } from '../bundle.ts'
+import { SCRIPTS } from '../scripts/index.ts'
+import { FROM_PARENT, type Message, receive, send, TO_PARENT } from './channel.ts'
+import { Cell, type Inside } from './isolate.ts'
+import { loadIsolatedVm } from './isolated-vm.ts'
+
+/** What begins a transaction. */
+interface Begin {
+  readonly source: string | null
+  readonly name: string | null
+  readonly config: string
+  /** null: to be found out from the script. */
+  readonly fields: number | null
+  readonly rules: { readonly precompiles: readonly string[] }
+  readonly limits: { readonly memoryBytes: number; readonly outputBytes: number }
+  /** Transactions of one request share an isolate. */
+  readonly request: number
+}
+
+/** Where the flags of a chunk lie in its header, and the flag that asks for DONE after it. */
+const CHUNK_FLAGS_AT = 20
+const ACKNOWLEDGE = 1
+
+/** Memory of the isolate that is made before any request told its limit, in bytes. */
+const FIRST_MEMORY_BYTES = 256 * 1024 * 1024
+
+const ivm = loadIsolatedVm(process.argv[2] ?? '')
+const snapshot = ivm.Isolate.createSnapshot(insideScripts())
+const text = (payload: ArrayBuffer): string => Buffer.from(payload).toString('utf8')
+const bytes = (of: string): Uint8Array => Buffer.from(of, 'utf8')
+
+/** Hands a buffer to an isolate without copying it. */
+const moved = (buffer: ArrayBuffer): unknown =>
+  new ivm.ExternalCopy(buffer, { transferOut: true }).copyInto({ release: true, transferIn: true })
+
+/** Messages that came while an answer to a read was awaited. */
+const early: Message[] = []
+/** The transaction that a script runs on ended: nothing more of it may be taken for the next. */
+let over = true
+
+/** Whether the message ends the transaction: the parent wants nothing more of it. */
+function isLast(message: Message): boolean {
+  if (message.kind === FROM_PARENT.stop) send(TO_PARENT.done, undefined)
+  else if (message.kind !== FROM_PARENT.begin) return false
+  else early.unshift(message)
+  over = true
+  return true
+}
+
+/** Whether the parent waits until the chunk that the script was given last is done with. */
+let awaited = false
+
+/** The next message of this transaction; undefined where there is none any more. */
+function next(): Message | undefined {
+  if (over) return undefined
+  if (awaited) send(TO_PARENT.done, undefined)
+  const message = early.shift() ?? receive()
+  awaited = message.kind === FROM_PARENT.steps && (new DataView(message.payload).getUint32(CHUNK_FLAGS_AT, true) & ACKNOWLEDGE) !== 0
+  return isLast(message) ? undefined : message
+}
+
+const pull = new ivm.Callback(() => {
+  const message = next()
+  if (message === undefined) return undefined
+  return message.kind === FROM_PARENT.end ? text(message.payload) : moved(message.payload)
+})
+
+function readRequest(what: number, address: string, key: string): Uint8Array {
+  return Buffer.concat([Uint8Array.of(what), Buffer.from(address, 'hex'), Buffer.from(key, 'hex')])
+}
+
+const read = new ivm.Callback((what: number, address: string, key: string) => {
+  if (over) return undefined
+  send(TO_PARENT.read, readRequest(what, address, key))
+  for (;;) {
+    const message = receive()
+    if (message.kind === FROM_PARENT.state) return moved(message.payload)
+    if (message.kind === FROM_PARENT.stateFailed) return text(message.payload)
+    if (isLast(message)) return undefined
+    early.push(message)
+  }
+})
+
+const u32 = (n: number): Uint8Array => new Uint8Array(Uint32Array.of(n).buffer)
+
+/** Sends how a run failed; true where it did. The texts are those of inside/interrupt.ts. */
+function ended(outcome: string): boolean {
+  if (outcome.startsWith('F')) send(TO_PARENT.failed, bytes(JSON.stringify({ message: outcome.slice(1) })))
+  else if (outcome.startsWith('N')) send(TO_PARENT.needs, u32(Number(outcome.slice(1))))
+  else return outcome.startsWith('S')
+  return true
+}
+
+function run(inside: Inside, begin: Begin): void {
+  const call = (...args: unknown[]): string => String(inside.applySync(undefined, args))
+  const source = begin.source ?? SCRIPTS.get(begin.name ?? '')
+  if (source === undefined) return void ended(`Fno script is named ${begin.name}`)
+  const loaded = call(0, pull, read, source, begin.config)
+  if (ended(loaded)) return
+  const wanted = Number(loaded)
+  if (begin.fields === null) send(TO_PARENT.loaded, u32(wanted))
+  else if ((wanted & ~begin.fields) !== 0) return void ended(`N${wanted}`)
+  const precompiles = begin.rules.precompiles.map((address) => address.replace(/^0x/, '').toLowerCase())
+  if (ended(call(1, begin.fields ?? wanted, precompiles.join(',')))) return
+  const { outputBytes } = begin.limits
+  const answer = call(2, outputBytes)
+  if (ended(answer)) return
+  const result = bytes(answer.slice(1))
+  if (result.length > outputBytes) {
+    ended(`Fthe result of the tracer has more than ${outputBytes} bytes (evm.trace_js_output_bytes)`)
+  } else send(TO_PARENT.result, result)
+}
+
+/** What an isolate's failure is to the user. */
+function failure(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
+  return /memory limit|disposed/.test(message) ? 'the tracer ran out of memory (evm.trace_js_memory_bytes)' : message
+}
+
+let memoryBytes = FIRST_MEMORY_BYTES
+let cell = new Cell(ivm, snapshot, memoryBytes)
+let spare: Cell | undefined = cell
+let request: number | undefined
+
+/** The isolate for a request: another one than any request before had. */
+function cellFor(begin: Begin): Cell {
+  if (begin.request === request && !cell.isolate.isDisposed) return cell
+  if (spare !== cell) cell.dispose()
+  if (begin.limits.memoryBytes !== memoryBytes) {
+    spare?.dispose()
+    spare = undefined
+    memoryBytes = begin.limits.memoryBytes
+  }
+  cell = spare ?? new Cell(ivm, snapshot, memoryBytes)
+  spare = undefined
+  request = begin.request
+  return cell
+}
+
+function transact(message: Message): void {
+  over = awaited = false
+  try {
+    const begin = JSON.parse(text(message.payload)) as Begin
+    const { context, inside } = cellFor(begin).take()
+    try {
+      run(inside, begin)
+    } finally {
+      inside.release()
+      context.release()
+    }
+  } catch (error) {
+    ended(`F${failure(error)}`)
+  }
+  over = true
+  // The answer is on its way: what the next transaction needs is made while nobody waits.
+  cell.prepare()
+  spare ??= new Cell(ivm, snapshot, memoryBytes)
+  spare.prepare()
+}
+
+cell.prepare()
+send(TO_PARENT.ready, undefined)
+for (;;) {
+  const message = early.shift() ?? receive()
+  if (message.kind === FROM_PARENT.begin) transact(message)
+  else if (message.kind === FROM_PARENT.stop) send(TO_PARENT.done, undefined)
+}

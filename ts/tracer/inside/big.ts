@@ -1,0 +1,98 @@
+// 256-bit words as numbers of the big-integer library, made without a detour over text.
+import { floor, getPrototypeOf } from './primordials.ts'
+
+/** The library's base. Its digits are the least significant first. */
+const BASE = 1e7
+/** Bits of the pieces that a word is divided in: a remainder below BASE and a piece fit into a double together. */
+const PIECE_BITS = 28
+const PIECE = 2 ** PIECE_BITS
+const PIECES = 10
+/** High halves below this belong to numbers below 2^53, which the library keeps as doubles. */
+const EXACT_HIGH = 2 ** 21
+
+interface Num {
+  value: number | number[]
+  sign: boolean
+  isSmall: boolean
+}
+
+/** The library's entry; it stands in the global scope before this code runs. */
+declare const bigInt: (value: string | number) => object
+
+const library = bigInt
+
+// Constructors with the library's own prototypes: what they make is an instance of its classes.
+function Small(this: Num, value: number): void {
+  this.value = value
+  this.sign = false
+  this.isSmall = true
+}
+Small.prototype = getPrototypeOf(library(1))
+function Large(this: Num, value: number[]): void {
+  this.value = value
+  this.sign = false
+  this.isSmall = false
+}
+Large.prototype = getPrototypeOf(library('100000000000000000000'))
+
+type Constructor<V> = new (value: V) => object
+const NewSmall = Small as unknown as Constructor<number>
+const NewLarge = Large as unknown as Constructor<number[]>
+
+/** A number from its decimal digits. */
+export const bigOfDecimal = (text: string): object => library(text)
+
+const swap = (x: number): number => (x << 24) | ((x & 0xff00) << 8) | ((x >>> 8) & 0xff00) | (x >>> 24)
+
+/** The number in eight 32-bit pieces of `words` from `at`, each with its bytes in big-endian order, the most significant first. */
+export function bigOfWord(words: Int32Array, at: number): object {
+  const high = swap(words[at + 6] as number) >>> 0
+  if (
+    high < EXACT_HIGH &&
+    ((words[at] as number) | (words[at + 1] as number) | (words[at + 2] as number)) === 0 &&
+    ((words[at + 3] as number) | (words[at + 4] as number) | (words[at + 5] as number)) === 0
+  ) {
+    return new NewSmall(high * 0x1_0000_0000 + (swap(words[at + 7] as number) >>> 0))
+  }
+  return new NewLarge(digits(pieces(words, at)))
+}
+
+/** A word in pieces of 28 bits, the most significant first. */
+function pieces(words: Int32Array, at: number): number[] {
+  const out = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+  let held = 0
+  let bits = 0
+  let next = PIECES - 1
+  // Half a word at a time: 27 bits that are held and 16 more fit into a double.
+  for (let half = 15; half >= 0; half--) {
+    const word = swap(words[at + (half >> 1)] as number)
+    held += (half % 2 === 1 ? word & 0xffff : word >>> 16) * 2 ** bits
+    bits += 16
+    if (bits >= PIECE_BITS && next > 0) {
+      out[next--] = held % PIECE
+      held = floor(held / PIECE)
+      bits -= PIECE_BITS
+    }
+  }
+  out[0] = held
+  return out
+}
+
+/** Digits of the library's base of a number in pieces, which are used up. */
+function digits(rest: number[]): number[] {
+  const out: number[] = []
+  let first = 0
+  let count = 0
+  while (first < PIECES) {
+    let remainder = 0
+    for (let i = first; i < PIECES; i++) {
+      const held = remainder * PIECE + (rest[i] as number)
+      const quotient = floor(held / BASE)
+      rest[i] = quotient
+      remainder = held - quotient * BASE
+    }
+    out[count++] = remainder
+    while (first < PIECES && rest[first] === 0) first++
+  }
+  return out
+}

@@ -1,0 +1,89 @@
+// The inside of an isolate: what the child process calls, one function that stands in the global scope until the first call.
+import { dbOver } from './db.ts'
+import { events } from './events.ts'
+import { furnish, setPrecompiles } from './globals.ts'
+import { fieldsFor, type Hooks, load, Unfit } from './hooks.ts'
+import { finalise, interrupt, isEnded, OUTCOME, outcomeOf } from './interrupt.ts'
+import { setRecorded } from './log.ts'
+import { contextOf, encoded, NoJson } from './result.ts'
+import { type ReadState, State } from './state.ts'
+
+/** The next chunk, the JSON of `ctx` at the end, undefined where nothing more is wanted. */
+type Pull = () => ArrayBuffer | string | undefined
+
+let pull: Pull
+let state: State
+let db: object
+let hooks: Hooks
+let recorded = 0
+let context = ''
+/** The function of the script that runs, for messages; undefined while it is loaded. */
+let hook: string | undefined
+
+const attempt = (work: () => string): string => {
+  try {
+    const outcome = work()
+    return isEnded() ? outcomeOf(undefined, hook) : outcome
+  } catch (error) {
+    if (error instanceof Unfit || error instanceof NoJson) return OUTCOME.failed + error.message
+    return outcomeOf(error, hook)
+  }
+}
+
+/** Loads a script and tells the fields that it needs, as decimal text, or how it failed. */
+function begin(nextChunk: Pull, read: ReadState, source: string, config: string): string {
+  pull = nextChunk
+  state = new State(read)
+  db = dbOver(state, () => recorded)
+  return attempt(() => {
+    hooks = load(source)
+    hooks.setup?.(config)
+    return `${fieldsFor(source, hooks)}`
+  })
+}
+
+/** Shows the script everything that was recorded. `precompiles`: hex digits, one address after the other with commas between. */
+function run(fields: number, precompiles: string): string {
+  recorded = fields
+  setRecorded(fields)
+  setPrecompiles(precompiles === '' ? [] : precompiles.split(','))
+  return attempt(() => {
+    const show = events(hooks, fields, state, db, (name) => {
+      hook = name
+    })
+    for (;;) {
+      const next = pull()
+      if (next === undefined) return OUTCOME.stopped
+      if (typeof next === 'string') {
+        context = next
+        return OUTCOME.done
+      }
+      show(next)
+      if (isEnded()) return OUTCOME.stopped
+    }
+  })
+}
+
+/** The JSON of the script's answer behind a letter R, or how it failed. */
+function finish(outputLimit: number): string {
+  return attempt(() => {
+    hook = 'result'
+    finalise()
+    const value = hooks.result(contextOf(context), db)
+    if (isEnded()) return ''
+    hook = undefined
+    const json = encoded(value)
+    if (json.length > outputLimit) interrupt(`the result of the tracer has more than ${outputLimit} bytes (evm.trace_js_output_bytes)`)
+    return `R${json}`
+  })
+}
+
+furnish(globalThis)
+Object.defineProperty(globalThis, 'hearthInside', {
+  configurable: true,
+  value: (call: number, ...args: never[]): string => {
+    if (call !== 0) return call === 1 ? (run as (...args: never[]) => string)(...args) : (finish as (...args: never[]) => string)(...args)
+    delete (globalThis as { hearthInside?: unknown }).hearthInside
+    return (begin as (...args: never[]) => string)(...args)
+  },
+})

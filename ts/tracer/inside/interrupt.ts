@@ -1,0 +1,82 @@
+// Ways in which a script stops: an interrupt that it cannot catch, data that was not recorded, a value that it throws.
+import { cut, indexOf, lastIndexOf, Text } from './primordials.ts'
+
+/** What a run of a script ends with, as text over the boundary: the first letter says which. */
+export const OUTCOME = { done: '', failed: 'F', needs: 'N', stopped: 'S' } as const
+
+/** The name under which a script is compiled: it stands in positions, as go-ethereum has it. */
+const SCRIPT_NAME = '<eval>'
+
+let raised: string | undefined
+let needed = 0
+/** Whether the transaction is over: it cannot be done again with more fields. */
+let final = false
+
+/** From here on what was not recorded reads as nothing. */
+export function finalise(): void {
+  final = true
+}
+
+/** Ends the script with a message; also where the script catches what this throws. */
+export function interrupt(message: string): never {
+  const error = new Error(message)
+  if (raised === undefined) raised = message + position(error)
+  throw error
+}
+
+/** Ends the run because the script looked at fields that were not recorded; does nothing once the transaction is over. */
+export function need(fields: number): void {
+  if (final) return
+  needed |= fields
+  throw new Error('a field that was not recorded')
+}
+
+/** The parent wants nothing more of this transaction. */
+class Stop extends Error {}
+let stopped = false
+export function stop(): never {
+  stopped = true
+  throw new Stop()
+}
+
+/** Whether something happened that ends the run although the script went on. */
+export const isEnded = (): boolean => raised !== undefined || needed !== 0 || stopped
+
+/** ` at step (<eval>:1:53)` for the innermost place of the script in an error's stack; empty where there is none. */
+function position(error: unknown): string {
+  try {
+    const { stack } = error as { stack?: unknown }
+    if (typeof stack !== 'string') return ''
+    const at = indexOf(stack, `${SCRIPT_NAME}:`)
+    if (at < 0) return ''
+    const line = lastIndexOf(stack, '\n', at) + 1
+    const lineEnd = indexOf(stack, '\n', at)
+    const frame = cut(stack, line, lineEnd < 0 ? stack.length : lineEnd)
+    const open = indexOf(frame, `(${SCRIPT_NAME}`)
+    if (open < 0) return ` at ${cut(stack, at, lineEnd < 0 ? stack.length : lineEnd)}`
+    const name = cut(frame, indexOf(frame, 'at ') + 3, open - 1)
+    return ` at ${cut(name, lastIndexOf(name, '.') + 1)} ${cut(frame, open)}`
+  } catch {
+    return ''
+  }
+}
+
+/** What a thrown value says, as go-ethereum prints it. */
+function said(value: unknown): string {
+  try {
+    return Text(value) + position(value)
+  } catch {
+    return '[object Object]'
+  }
+}
+
+/** The outcome of a run in which `error` was thrown, `hook` being the function that ran: undefined while the script is loaded. */
+export function outcomeOf(error: unknown, hook: string | undefined): string {
+  if (stopped) return OUTCOME.stopped
+  if (needed !== 0) return OUTCOME.needs + needed
+  const message = raised ?? said(error)
+  return OUTCOME.failed + message + (hook === undefined ? '' : `    in server-side tracer function '${hook}'`)
+}
+
+/** What an error says that is thrown while the result is encoded. */
+export const saidInResult = (error: unknown): string => said(error)
