@@ -6,7 +6,7 @@ const BASE = 1e7
 /** Bits of the pieces that a word is divided in: a remainder below BASE and a piece fit into a double together. */
 const PIECE_BITS = 28
 const PIECE = 2 ** PIECE_BITS
-const PIECES = 10
+const DIVIDED = 10
 /** High halves below this belong to numbers below 2^53, which the library keeps as doubles. */
 const EXACT_HIGH = 2 ** 21
 
@@ -62,7 +62,7 @@ function pieces(words: Int32Array, at: number): number[] {
   const out = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
   let held = 0
   let bits = 0
-  let next = PIECES - 1
+  let next = DIVIDED - 1
   // Half a word at a time: 27 bits that are held and 16 more fit into a double.
   for (let half = 15; half >= 0; half--) {
     const word = swap(words[at + (half >> 1)] as number)
@@ -83,16 +83,16 @@ function digits(rest: number[]): number[] {
   const out: number[] = []
   let first = 0
   let count = 0
-  while (first < PIECES) {
+  while (first < DIVIDED) {
     let remainder = 0
-    for (let i = first; i < PIECES; i++) {
+    for (let i = first; i < DIVIDED; i++) {
       const held = remainder * PIECE + (rest[i] as number)
       const quotient = floor(held / BASE)
       rest[i] = quotient
       remainder = held - quotient * BASE
     }
     out[count++] = remainder
-    while (first < PIECES && rest[first] === 0) first++
+    while (first < DIVIDED && rest[first] === 0) first++
   }
   return out
 }

@@ -2,7 +2,7 @@
 import { FIELD } from './fields.ts'
 import { Bytes, Doubles, Int32s, Uint16s, Uint32s, uint32At, View } from './primordials.ts'
 
-const HEADER_BYTES = 32
+const CHUNK_HEADER_BYTES = 32
 const ALIGNMENT = 8
 
 /** Columns of a chunk; those of fields that were not recorded are absent. */
@@ -63,7 +63,7 @@ export function chunkOf(buffer: ArrayBuffer): Chunk {
   const view = new View(buffer)
   const steps = uint32At(view, 0, true)
   const fields = uint32At(view, 12, true)
-  let at = HEADER_BYTES
+  let at = CHUNK_HEADER_BYTES
   const take: Take = (Make, length, bytesEach) => {
     const from = aligned(at)
     at = from + length * bytesEach

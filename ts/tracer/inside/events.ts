@@ -1,6 +1,6 @@
 // Shows a script what was recorded: steps, and between them the frames, faults and changes of memory and state.
 
-import { copyOf } from './bytes.ts'
+import { ADDRESS_BYTES, copyOf, WORD_BYTES } from './bytes.ts'
 import { FRAME, FRAME_RESULT, showEntered, showExited } from './calls.ts'
 import { type Chunk, chunkOf } from './chunk.ts'
 import { FIELD } from './fields.ts'
@@ -16,9 +16,7 @@ import { textOf } from './text.ts'
 /** Kinds of events; the numbers are those of the channel. */
 const EVENT = { enter: 1, exit: 2, fault: 3, memory: 4, account: 5, slot: 6, code: 7, wiped: 8, error: 9 } as const
 
-const HEADER_BYTES = 12
-const ADDRESS = 20
-const WORD = 32
+const EVENT_HEADER_BYTES = 12
 
 const CREATE = 0xf0
 const CREATE2 = 0xf5
@@ -46,8 +44,8 @@ export function events(
   const hasInput = (recorded & (FIELD.input | FIELD.frames)) !== 0
 
   const word = (chunk: Chunk, at: number): Int32Array => {
-    const words = new Int32s(WORD / 4)
-    for (let i = 0; i < WORD / 4; i++) words[i] = uint32At(chunk.view, at + 4 * i, true)
+    const words = new Int32s(WORD_BYTES / 4)
+    for (let i = 0; i < WORD_BYTES / 4; i++) words[i] = uint32At(chunk.view, at + 4 * i, true)
     return words
   }
   const part = (chunk: Chunk, at: number, length: number) => new Bytes(chunk.bytes.buffer, at, length)
@@ -58,8 +56,8 @@ export function events(
     const flags = chunk.bytes[at + 1] as number
     const input = copyOf(part(chunk, at + ENTER.input, length - ENTER.input))
     const contract = {
-      caller: part(chunk, at + ENTER.caller, ADDRESS),
-      address: part(chunk, at + ENTER.address, ADDRESS),
+      caller: part(chunk, at + ENTER.caller, ADDRESS_BYTES),
+      address: part(chunk, at + ENTER.address, ADDRESS_BYTES),
       value: word(chunk, at + ENTER.contractValue),
       // Code that makes a contract has no input, though the frame shows the code itself as one.
       input: op === CREATE || op === CREATE2 ? new Bytes(0) : hasInput || running === undefined ? input : undefined,
@@ -68,8 +66,8 @@ export function events(
     if (enter === undefined || (flags & SHOWN) === 0) return
     showEntered({
       type: NAMES[op] as string,
-      from: copyOf(part(chunk, at + ENTER.from, ADDRESS)),
-      to: copyOf(part(chunk, at + ENTER.to, ADDRESS)),
+      from: copyOf(part(chunk, at + ENTER.from, ADDRESS_BYTES)),
+      to: copyOf(part(chunk, at + ENTER.to, ADDRESS_BYTES)),
       input,
       gas: float64At(chunk.view, at + ENTER.gas, true),
       value: (flags & HAS_VALUE) === 0 ? undefined : word(chunk, at + ENTER.value),
@@ -129,7 +127,7 @@ export function events(
       if (isEnded()) return
       const kind = chunk.bytes[at + 4] as number
       const length = uint32At(chunk.view, at + 8, true)
-      const payload = at + HEADER_BYTES
+      const payload = at + EVENT_HEADER_BYTES
       if (kind === EVENT.error) showFailing(chunk, payload, length)
       else onEvent(chunk, kind, payload, length)
       at = payload + ((length + 3) & -4)

@@ -2,7 +2,8 @@
 import { copyOf } from './bytes.ts'
 import { Bytes, fillAll, Int32s, lengthOf, min, setAll } from './primordials.ts'
 
-const PIECES = 8
+/** 32-bit pieces of a word. */
+export const PIECES = 8
 const FIRST_STACK_WORDS = 1024
 const FIRST_MEMORY_BYTES = 4096
 

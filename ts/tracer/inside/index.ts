@@ -15,7 +15,7 @@ let pull: Pull
 let state: State
 let db: object
 let hooks: Hooks
-let recorded = 0
+let recordedNow = 0
 let context = ''
 /** The function of the script that runs, for messages; undefined while it is loaded. */
 let hook: string | undefined
@@ -34,7 +34,7 @@ const attempt = (work: () => string): string => {
 function begin(nextChunk: Pull, read: ReadState, source: string, config: string): string {
   pull = nextChunk
   state = new State(read)
-  db = dbOver(state, () => recorded)
+  db = dbOver(state, () => recordedNow)
   return attempt(() => {
     hooks = load(source)
     hooks.setup?.(config)
@@ -42,9 +42,9 @@ function begin(nextChunk: Pull, read: ReadState, source: string, config: string)
   })
 }
 
-/** Shows the script everything that was recorded. `precompiles`: hex digits, one address after the other with commas between. */
+/** Shows the script everything that was recordedNow. `precompiles`: hex digits, one address after the other with commas between. */
 function run(fields: number, precompiles: string): string {
-  recorded = fields
+  recordedNow = fields
   setRecorded(fields)
   setPrecompiles(precompiles === '' ? [] : precompiles.split(','))
   return attempt(() => {

@@ -1,9 +1,9 @@
 // The `log` of a script: one object, shown again at every step, over the columns of the chunk.
 import { bigOfWord } from './big.ts'
-import { copyOf } from './bytes.ts'
+import { copyOf, WORD_BYTES } from './bytes.ts'
 import { type Columns, NO_COLUMNS } from './chunk.ts'
 import { FIELD } from './fields.ts'
-import { type Frame, readMemory, reserveStack, stackArena, stackRoom } from './frames.ts'
+import { type Frame, PIECES, readMemory, reserveStack, stackArena, stackRoom } from './frames.ts'
 import { interrupt, need } from './interrupt.ts'
 import { decimal, toInt64 } from './numbers.ts'
 import { NAMES, PUSH0, PUSH32 } from './opcodes.ts'
@@ -11,8 +11,6 @@ import { Bytes, Fault, Int32s, setAll } from './primordials.ts'
 
 /** Most zeros that a slice of memory may need behind the memory's end, in bytes. */
 const PADDING_LIMIT = 1024 * 1024
-const WORD = 32
-const PIECES = 8
 
 let columns: Columns = NO_COLUMNS
 let op: Uint8Array | undefined
@@ -175,11 +173,11 @@ export const LOG = {
     getUint: (offset: unknown): object => {
       const from = toInt64(offset)
       const length = memoryLength()
-      if (from < 0 || from + WORD > length) {
-        interrupt(`tracer accessed out of bound memory: available ${length}, offset ${decimal(from)}, size ${WORD}`)
+      if (from < 0 || from + WORD_BYTES > length) {
+        interrupt(`tracer accessed out of bound memory: available ${length}, offset ${decimal(from)}, size ${WORD_BYTES}`)
       }
       const words = new Int32s(PIECES)
-      setAll(new Bytes(words.buffer), memoryPart(from, from + WORD))
+      setAll(new Bytes(words.buffer), memoryPart(from, from + WORD_BYTES))
       return bigOfWord(words, 0)
     },
     length: memoryLength,
