@@ -1,10 +1,12 @@
 // What the core and the methods are told of the settings.
 import os from 'node:os'
 import { type Settings, STRUCT_LOGGER } from '../config/index.ts'
-import type { FlatkvConfig, LittableConfig, Mode, NodeConfig } from '../core/config.ts'
+import type { FlatkvConfig, LittableConfig, Mode, NodeConfig, ScriptsConfig } from '../core/config.ts'
 import type { Core } from '../core/port.ts'
 import type { BatchLimits } from '../rpc/dispatch.ts'
 import type { Context } from '../rpc/method.ts'
+import { scriptCommand } from '../tracer/command.ts'
+import { SCRIPT_NAMES } from '../tracer/names.ts'
 import { clientVersion } from './version.ts'
 
 const WEI_PER_GWEI = 1e9
@@ -38,6 +40,20 @@ export const flatkvConfig = (settings: Settings): FlatkvConfig => ({
   minFreeBytes: settings['state-commit.flatkv.min_free_bytes'],
   maxOpenFiles: settings['state-commit.flatkv.max_open_files'],
 })
+
+/** How JavaScript tracers run under these settings; null where they may not. */
+export function scriptsConfig(settings: Settings, command = scriptCommand()): ScriptsConfig | null {
+  if (!settings['evm.trace_allow_js_tracers']) return null
+  if ('unavailable' in command) return command
+  const workers = settings['evm.trace_js_workers']
+  return {
+    ...command,
+    workers: workers === 'auto' ? 0 : workers,
+    queueSize: settings['evm.trace_js_queue_size'],
+    memoryBytes: settings['evm.trace_js_memory_bytes'],
+    outputBytes: settings['evm.trace_js_output_bytes'],
+  }
+}
 
 /** The core's configuration for a home under these settings. */
 export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeConfig {
@@ -100,6 +116,7 @@ export const rpcContext = (core: Core, settings: Settings): Context => ({
     allowed: settings['evm.trace_allowed_tracers'],
     withoutTracer: STRUCT_LOGGER,
     scripts: settings['evm.trace_allow_js_tracers'],
+    scriptNames: SCRIPT_NAMES,
   },
   following: {
     filterIdleMs: settings['evm.filter_timeout'],

@@ -43,6 +43,26 @@ export interface NodeConfig {
   }
   readonly workers: { readonly read: WorkerConfig; readonly heavy: WorkerConfig }
   readonly dev: { readonly gasLimit: number }
+  /** How JavaScript tracers run; null where they are not allowed. */
+  readonly scripts?: ScriptsConfig | null
+}
+
+/** How JavaScript tracers run: in child processes of a program, or not, for a reason. */
+export type ScriptsConfig = ScriptWorkers | { readonly unavailable: string }
+
+/** Child processes that run the scripts of JavaScript tracers. */
+export interface ScriptWorkers {
+  /** Path of the program; the end of its channel is its descriptor 3. */
+  readonly program: string
+  readonly args: readonly string[]
+  /** Child processes; 0 is one for each processor, two at least. */
+  readonly workers: number
+  /** Requests that may wait for one. */
+  readonly queueSize: number
+  /** Memory of a script. */
+  readonly memoryBytes: number
+  /** Longest result of one transaction. */
+  readonly outputBytes: number
 }
 
 /** Traces that are made before anyone asks. */

@@ -25,19 +25,20 @@ const decode = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer,
 
 /** The work begins with the first `next`. */
 class Stream implements ResultStream {
-  private readonly start: (envelope: PackEnvelope | undefined) => native.NativeStream
+  private readonly start: (envelope: PackEnvelope | undefined, client: string | undefined) => native.NativeStream
   private envelope: PackEnvelope | undefined
   private stream: native.NativeStream | undefined
+  private client: string | undefined
   private cancelled = false
 
-  constructor(start: (envelope: PackEnvelope | undefined) => native.NativeStream) {
+  constructor(start: (envelope: PackEnvelope | undefined, client: string | undefined) => native.NativeStream) {
     this.start = start
   }
 
   /** The stream once something of it waits, and how many bytes; undefined at its end. */
   private async arrived(): Promise<[native.NativeStream, number] | undefined> {
     if (this.cancelled && this.stream === undefined) return undefined
-    this.stream ??= this.start(this.envelope)
+    this.stream ??= this.start(this.envelope, this.client)
     const stream = this.stream
     let waiting = stream.waiting()
     if (waiting === 0) {
@@ -85,6 +86,10 @@ class Stream implements ResultStream {
 
   origin(): TraceOrigin | undefined {
     return (this.stream?.origin() ?? undefined) as TraceOrigin | undefined
+  }
+
+  askedBy(client: string): void {
+    this.client = client
   }
 
   pack(envelope: PackEnvelope): void {

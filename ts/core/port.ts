@@ -1,4 +1,5 @@
 // What the Rust core offers to everything above it: one typed interface. Tests put a fake in its place.
+import type { ScriptsConfig } from './config.ts'
 
 /** `0x` and hex digits. */
 export type Hex = string
@@ -152,6 +153,8 @@ export interface ResultStream {
   cancel(): void
   /** What the result is made from, where that is of interest. To be asked once `next` has answered. */
   origin?(): TraceOrigin | undefined
+  /** Says, before the first `next`, whose request it is: work that waits takes turns by it. */
+  askedBy?(client: string): void
   /** Asks, before the first `next`, that a result which lies there in gzip come as one gzip member together with its envelope. */
   pack?(envelope: PackEnvelope): void
   /** Instead of the first `next`: all of it with something around it, where it is small and all of it has come; else undefined. */
@@ -168,6 +171,8 @@ export interface ReplayJob {
   readonly traces: readonly JsonObject[]
   /** Position of the only transaction that is wanted; all where absent. */
   readonly tx: number | undefined
+  /** How JavaScript tracers run. */
+  readonly scripts?: ScriptsConfig | null
 }
 
 /** A node that is open. */

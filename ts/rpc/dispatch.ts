@@ -200,6 +200,7 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
       const result = await lookUp(call.method).call(subscriber === undefined ? context : { ...context, subscriber }, call.params)
       if (isStream(result) && id !== undefined) {
         client.onGone(() => result.cancel())
+        if (client.address !== undefined) result.askedBy?.(client.address)
         if (client.gzipOver !== undefined) result.pack?.({ head: resultHead(id), tail: RESULT_TAIL, overBytes: client.gzipOver })
         const opened = await begin(result, id).finally(() => {
           client.origin = result.origin?.()
@@ -232,7 +233,10 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
     let answer: Uint8Array | Opened | RpcError
     try {
       const result = await lookUp(call.method).call(context, call.params)
-      if (isStream(result)) client.onGone(() => result.cancel())
+      if (isStream(result)) {
+        client.onGone(() => result.cancel())
+        if (client.address !== undefined) result.askedBy?.(client.address)
+      }
       answer = isStream(result) ? await open(result) : result
     } catch (e) {
       answer = toRpcError(e, report)

@@ -1,7 +1,7 @@
 // [evm], third part: traces, and the cache of traces that are made before anyone asks.
 import { boolean, integer, list, offAt, oneWord, or } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
-import { DAY, GIB, HOUR, MIB, MINUTE, SECOND, setting } from './shared.ts'
+import { DAY, GIB, HOUR, KIB, MIB, MINUTE, SECOND, setting } from './shared.ts'
 
 /** What a trace without a tracer is called in lists of tracers. */
 export const STRUCT_LOGGER = 'structLogger'
@@ -59,7 +59,31 @@ export const TRACES = {
   'evm.trace_allow_js_tracers': setting({
     kind: boolean,
     default: true,
-    doc: 'Whether a tracer may be JavaScript. false refuses it before anything else; true leaves it to what the node can run.',
+    doc: 'Whether a tracer may be JavaScript: the source of a script, or the name of one such as opcountTracer. Scripts run in child processes without access to anything.',
+  }),
+  'evm.trace_js_workers': setting({
+    kind: or('auto', integer(1, 256)),
+    default: 'auto' as number | 'auto',
+    unit: 'processes',
+    doc: 'Child processes that run JavaScript tracers, each one request at a time; auto is one for each processor, two at least. They are started when the first script comes.',
+  }),
+  'evm.trace_js_queue_size': setting({
+    kind: integer(1, 100_000),
+    default: 64,
+    unit: 'requests',
+    doc: 'JavaScript traces that may wait for a process, taken in turn by client; one more is refused with -32005 at once. Waiting counts for the timeout of the trace.',
+  }),
+  'evm.trace_js_memory_bytes': setting({
+    kind: bytes(32 * MIB, 64 * GIB),
+    default: 256 * MIB,
+    unit: 'bytes',
+    doc: 'Memory that a JavaScript tracer may take; more ends it with an error, or its process, which is replaced.',
+  }),
+  'evm.trace_js_output_bytes': setting({
+    kind: bytes(KIB, 256 * MIB),
+    default: 64 * MIB,
+    unit: 'bytes',
+    doc: 'Longest result of a JavaScript tracer for one transaction.',
   }),
   'evm.max_concurrent_trace_calls': setting({
     kind: offAt(0, integer(0, 100_000)),

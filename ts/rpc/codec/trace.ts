@@ -12,6 +12,8 @@ export interface TraceRules {
   readonly withoutTracer: string
   /** Whether a tracer may be JavaScript. */
   readonly scripts: boolean
+  /** Names that stand for scripts; the names of built-in tracers say nothing of them. */
+  readonly scriptNames: readonly string[]
 }
 
 /** An object whose `tracer` is a name or a script; what is inside `tracerConfig` is the tracer's own matter. */
@@ -32,8 +34,9 @@ const WORD = /^[A-Za-z0-9_-]+$/
 const MUX_DEPTH_MAX = 16
 
 function checkTracer(tracer: string, rules: TraceRules): void {
-  if (!WORD.test(tracer) && !rules.scripts) throw jsTracersOff()
-  if (WORD.test(tracer) && rules.allowed !== 'all' && !rules.allowed.includes(tracer)) throw tracerNotAllowed(tracer, rules.allowed)
+  const isScript = !WORD.test(tracer) || rules.scriptNames.includes(tracer)
+  if (isScript && !rules.scripts) throw jsTracersOff()
+  if (!isScript && rules.allowed !== 'all' && !rules.allowed.includes(tracer)) throw tracerNotAllowed(tracer, rules.allowed)
 }
 
 /** The tracers within a muxTracer are the keys of its configuration. */
