@@ -33,14 +33,22 @@ export class Following {
       throw limitExceeded(`too many subscriptions to ${counted === 'heads' ? 'new heads' : 'logs'}: at most ${this.limits[counted]}`)
     }
     return async (listener) => {
-      const stop = await this.follower.listen(interest, listener)
-      if (counted !== undefined) this.open[counted]++
-      let stopped = false
-      return () => {
-        if (stopped) return
-        stopped = true
-        stop()
+      const release = (): void => {
         if (counted !== undefined) this.open[counted]--
+      }
+      // Counted before anything is waited for, so that many who come at once are not all let in.
+      if (counted !== undefined) this.open[counted]++
+      let stop: (() => void) | undefined
+      try {
+        stop = await this.follower.listen(interest, listener)
+      } catch (e) {
+        release()
+        throw e
+      }
+      return () => {
+        stop?.()
+        if (stop !== undefined) release()
+        stop = undefined
       }
     }
   }
