@@ -18,6 +18,7 @@ mod instrument;
 mod litt;
 mod registry;
 mod rocksdb;
+mod script;
 mod snapshot;
 mod trace_cache;
 
@@ -29,11 +30,12 @@ pub use instrument::{Instrument, Kind, Label, Unit, Values};
 pub use litt::{CacheMetrics, ChunkCache, LittMetrics, MAX_TABLES, OTHER_TABLES, TableMetrics};
 pub use registry::{MAX_COLLECTORS, Registry};
 pub use rocksdb::{FamilyMetrics, LEVELS, RocksdbMetrics};
+pub use script::{ScriptKill, ScriptMetrics, ScriptOutcome};
 pub use trace_cache::{CacheResult, TraceCacheMetrics};
 
 /// Every native instrument, in the order of the scrape page.
 pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
-    [flatkv::ROWS, litt::ROWS, rocksdb::ROWS, bake::ROWS, trace_cache::ROWS, capsule::ROWS]
+    [flatkv::ROWS, litt::ROWS, rocksdb::ROWS, bake::ROWS, trace_cache::ROWS, capsule::ROWS, script::ROWS]
         .into_iter()
         .flatten()
 }

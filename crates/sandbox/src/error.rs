@@ -1,0 +1,63 @@
+//! Why there is no child, and why one is gone.
+
+use std::time::Duration;
+
+/// Why a request gets no child.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// As many wait as may.
+    #[error("the queue of JavaScript tracers is full ({queue} waiting)")]
+    Full {
+        /// The limit.
+        queue: usize,
+    },
+    /// None became free in time.
+    #[error("no process for JavaScript tracers became free in time")]
+    Late,
+    /// Nobody wants it any more.
+    #[error("the request was given up")]
+    Unwanted,
+    /// More children at once than the pool has.
+    #[error("{wanted} JavaScript tracers in one request; this node runs at most {workers} at once")]
+    TooMany {
+        /// Children that were asked for.
+        wanted: usize,
+        /// Children that there are.
+        workers: usize,
+    },
+    /// The program cannot be started.
+    #[error("the process for JavaScript tracers cannot be started: {reason}")]
+    Start {
+        /// Why.
+        reason: String,
+    },
+    /// The pool is closed.
+    #[error("the node is closing")]
+    Closed,
+}
+
+/// Why a child is gone, or of no more use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Ended {
+    /// It took more memory than it may.
+    #[error("the JavaScript tracer took more than {limit_bytes} bytes of memory")]
+    Memory {
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// It sent a longer message than it may.
+    #[error("the result of the JavaScript tracer is larger than {limit_bytes} bytes")]
+    Output {
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// It ended by itself.
+    #[error("the process of the JavaScript tracer ended unexpectedly")]
+    Exited,
+    /// It sent what no child sends.
+    #[error("the process of the JavaScript tracer sent a message that is none")]
+    Protocol,
+}
+
+/// How long the keeper sleeps at most while something waits or runs.
+pub(crate) const WATCH_PERIOD: Duration = Duration::from_millis(20);

@@ -1,0 +1,85 @@
+//! A child that somebody uses.
+
+use crate::channel::Message;
+use crate::child::Child;
+use crate::pool::Shared;
+use crate::queue::Holder;
+use crate::Ended;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a lease ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The script came to its end, or failed by itself; the child waits for the next one.
+    Clean,
+    /// The time was up: the child is killed.
+    Late,
+    /// Nobody wants the answer: the child is killed.
+    Unwanted,
+    /// The child ended, or must.
+    Ended(Ended),
+}
+
+/// A child that somebody uses. Dropped without [`Lease::end`] the child is killed.
+#[derive(Debug)]
+pub struct Lease {
+    child: Option<Child>,
+    pub(crate) holder: Holder,
+    shared: Arc<Shared>,
+}
+
+impl Lease {
+    pub(crate) fn new(child: Child, holder: Holder, shared: Arc<Shared>) -> Self {
+        Self { child: Some(child), holder, shared }
+    }
+
+    /// Writes as much as the channel takes at once; the number of bytes.
+    ///
+    /// # Errors
+    /// Why the child is gone.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<usize, Ended> {
+        self.on_child(|child| child.channel.write(bytes))
+    }
+
+    /// The next message, where one has come whole.
+    ///
+    /// # Errors
+    /// Why the child is gone, or what it sent that it may not.
+    pub fn read(&mut self) -> Result<Option<Message>, Ended> {
+        self.on_child(|child| child.channel.read())
+    }
+
+    /// Waits until a message may have come, or some bytes may be written where `to_write`, or the time is up.
+    pub fn wait(&self, to_write: bool, at_most: Duration) {
+        if let Some(child) = &self.child {
+            child.channel.wait(to_write, at_most);
+        }
+    }
+
+    /// Gives the child back, or has it killed.
+    pub fn end(mut self, verdict: Verdict) {
+        if let Some(child) = self.child.take() {
+            self.shared.give_back(child, &self.holder, verdict);
+        }
+    }
+
+    fn on_child<T>(&mut self, act: impl FnOnce(&mut Child) -> Result<T, Ended>) -> Result<T, Ended> {
+        let memory_bytes = self.shared.options.memory_bytes;
+        let child = self.child.as_mut().ok_or(Ended::Exited)?;
+        act(child).map_err(|ended| child.reason(ended, memory_bytes))
+    }
+
+    /// Number of the process.
+    pub fn process_id(&self) -> u32 {
+        self.child.as_ref().map_or(0, |child| child.process.id())
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(child) = self.child.take() {
+            self.shared.give_back(child, &self.holder, Verdict::Unwanted);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! A pool of child processes for code that nobody trusts.
+//!
+//! - A child is a program that speaks over one stream socket, its file descriptor 3, in framed messages ([`Message`]). What the
+//!   messages mean is the business of whoever leases it.
+//! - It is started with an empty environment, nothing but that descriptor, the lowest priority and tight limits, and it dies
+//!   with this process, however that ends ([`Program`]).
+//! - A [`Pool`] has a fixed number of them. Who wants one waits in a bounded queue in which clients take turns, and within a
+//!   client its scripts. A [`Lease`] that is not given back clean is killed and replaced.
+//! - One thread, the keeper, starts and buries the children, looks at their memory and at what waits too long.
+//!
+//! Must not be in here: what the children run, tracing, JSON.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod channel;
+mod child;
+mod error;
+mod history;
+mod keeper;
+mod lease;
+mod pool;
+mod queue;
+
+pub use channel::{HEADER_BYTES, Message};
+pub use child::Program;
+pub use error::{Ended, Refused};
+pub use lease::{Lease, Verdict};
+pub use pool::{Ask, Options, Pool};

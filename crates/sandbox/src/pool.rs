@@ -1,0 +1,305 @@
+//! The pool: a bound of children, and who has them.
+
+use crate::child::{Child, Fate, Program};
+use crate::history::History;
+use crate::keeper;
+use crate::lease::{Lease, Verdict};
+use crate::queue::{Holder, Queue, Supply, Waiting};
+use crate::{Ended, Refused};
+use hearth_metrics::{Registry, ScriptKill, ScriptMetrics, ScriptOutcome};
+use parking_lot::{Condvar, Mutex};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How a pool is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What its children run.
+    pub program: Program,
+    /// Children at the same time; at least 1.
+    pub workers: usize,
+    /// Requests that may wait for one.
+    pub queue: usize,
+    /// Memory that a script may take, in bytes; what the process itself takes comes on top.
+    pub memory_bytes: u64,
+    /// Longest message of a child, in bytes.
+    pub output_bytes: u64,
+}
+
+/// A request for children.
+pub struct Ask {
+    /// Who asks.
+    pub client: Arc<str>,
+    /// The script, by a hash of its text.
+    pub script: u64,
+    /// Children that are needed, all at once.
+    pub children: usize,
+    /// Until when it may wait.
+    pub until: Instant,
+    /// Whether somebody still wants it.
+    pub is_wanted: Box<dyn Fn() -> bool + Send>,
+}
+
+/// Takes what a request came to.
+pub(crate) type Grant = Box<dyn FnOnce(Result<Vec<Lease>, Refused>) + Send>;
+
+/// A pool of children.
+#[derive(Debug)]
+pub struct Pool {
+    shared: Arc<Shared>,
+    keeper: Mutex<Option<JoinHandle<()>>>,
+}
+
+pub(crate) struct Shared {
+    pub options: Options,
+    pub state: Mutex<State>,
+    /// Signalled when the keeper has something to do.
+    pub wake: Condvar,
+    pub metrics: ScriptMetrics,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// A leased child, as the keeper sees it.
+pub(crate) struct Watched {
+    pub process: u32,
+    pub fate: Arc<Fate>,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    pub closed: bool,
+    /// Somebody has asked for a child: from then on the pool is full.
+    pub used: bool,
+    pub idle: Vec<Child>,
+    /// Leased children, by their numbers.
+    pub busy: HashMap<u64, Holder>,
+    pub watched: HashMap<u64, Watched>,
+    /// Children that the keeper is starting.
+    pub starting: usize,
+    /// Killed ones that are to be buried.
+    pub dead: Vec<Child>,
+    pub queue: Queue<Grant>,
+    pub history: History,
+    /// Why the last start failed.
+    pub start_failure: Option<String>,
+    pub next_id: u64,
+}
+
+/// Grants and refusals that are told once the lock is free.
+#[must_use]
+pub(crate) struct Told(Vec<(Grant, Result<Vec<Lease>, Refused>)>);
+
+impl Told {
+    /// Tells them.
+    pub fn tell(self) {
+        for (grant, outcome) in self.0 {
+            grant(outcome);
+        }
+    }
+}
+
+impl Pool {
+    /// A pool; its children start when somebody asks for one.
+    ///
+    /// # Errors
+    /// [`Refused::Start`] where its thread cannot be started.
+    pub fn new(options: Options, metrics: &Registry) -> Result<Self, Refused> {
+        let (state, wake) = Default::default();
+        let shared = Arc::new(Shared { options, state, wake, metrics: ScriptMetrics::new(metrics) });
+        let of_thread = shared.clone();
+        let keeper = std::thread::Builder::new()
+            .name("hearth-sandbox".to_owned())
+            .spawn(move || keeper::keep(&of_thread))
+            .map_err(|error| Refused::Start { reason: error.to_string() })?;
+        Ok(Self { shared, keeper: Mutex::new(Some(keeper)) })
+    }
+
+    /// How it is.
+    pub fn options(&self) -> &Options {
+        &self.shared.options
+    }
+
+    /// Asks for children. `grant` is called exactly once, on any thread, at once where that is possible.
+    pub fn request(&self, ask: Ask, grant: impl FnOnce(Result<Vec<Lease>, Refused>) + Send + 'static) {
+        let Ask { client, script, children, until, is_wanted } = ask;
+        let (workers, limit) = (self.shared.options.workers, self.shared.options.queue);
+        if children > workers {
+            return grant(Err(Refused::TooMany { wanted: children, workers }));
+        }
+        let mut state = self.shared.state.lock();
+        if state.closed {
+            drop(state);
+            return grant(Err(Refused::Closed));
+        }
+        state.next_id += 1;
+        let (id, holder) = (state.next_id, Holder { client, script });
+        state.used = true;
+        state.queue.push(Waiting { id, holder, children, until, is_wanted, grant: Box::new(grant) });
+        let mut told = self.shared.dispatch(&mut state);
+        if state.queue.len() > limit
+            && let Some(last) = state.queue.remove(id)
+        {
+            self.shared.metrics.count(ScriptOutcome::Full);
+            told.0.push((last.grant, Err(Refused::Full { queue: limit })));
+        }
+        self.shared.metrics.queue_depth.set_unsigned(state.queue.len() as u64);
+        drop(state);
+        self.shared.wake.notify_all();
+        told.tell();
+    }
+
+    /// As [`Self::request`], on this thread.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub fn lease(&self, ask: Ask) -> Result<Vec<Lease>, Refused> {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        self.request(ask, move |outcome| drop(sender.send(outcome)));
+        receiver.recv().unwrap_or(Err(Refused::Closed))
+    }
+
+    /// A child that is idle while nobody waits.
+    pub fn try_lease(&self, client: &Arc<str>, script: u64) -> Option<Lease> {
+        let mut state = self.shared.state.lock();
+        let holder = Holder { client: client.clone(), script };
+        if state.queue.len() > 0 || state.closed || !state.supply(&self.shared.options).may_take(&holder, 1) {
+            return None;
+        }
+        self.shared.hand_out(&mut state, &holder)
+    }
+
+    /// Kills every child and ends the thread. What waits is refused.
+    pub fn close(&self) {
+        let waiting = {
+            let mut state = self.shared.state.lock();
+            state.closed = true;
+            state.queue.take_all()
+        };
+        self.shared.wake.notify_all();
+        for waiting in waiting {
+            (waiting.grant)(Err(Refused::Closed));
+        }
+        let keeper = self.keeper.lock().take();
+        if let Some(keeper) = keeper {
+            let _ = keeper.join();
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl State {
+    /// Children that there are or soon will be.
+    pub fn live(&self) -> usize {
+        self.idle.len() + self.busy.len() + self.starting
+    }
+
+    fn supply(&self, options: &Options) -> Supply<'_> {
+        Supply {
+            idle: self.idle.len(),
+            workers: options.workers,
+            busy: &self.busy,
+            history: &self.history,
+            now: Instant::now(),
+        }
+    }
+}
+
+impl Shared {
+    /// Gives what is idle to those whose turn it is.
+    pub fn dispatch(self: &Arc<Self>, state: &mut State) -> Told {
+        let mut told = Vec::new();
+        loop {
+            let State { idle, busy, history, queue, .. } = &mut *state;
+            let (idle, workers, now) = (idle.len(), self.options.workers, Instant::now());
+            let Some(next) = queue.next(&Supply { idle, workers, busy, history, now }) else { break };
+            let leases = (0..next.children).filter_map(|_| self.hand_out(state, &next.holder)).collect();
+            self.metrics.count(ScriptOutcome::Granted);
+            told.push((next.grant, Ok(leases)));
+        }
+        self.metrics.queue_depth.set_unsigned(state.queue.len() as u64);
+        Told(told)
+    }
+
+    fn hand_out(self: &Arc<Self>, state: &mut State, holder: &Holder) -> Option<Lease> {
+        let child = state.idle.pop()?;
+        let watched = Watched { process: child.process.id(), fate: child.fate.clone() };
+        state.busy.insert(child.id, holder.clone());
+        state.watched.insert(child.id, watched);
+        state.history.served(&holder.client, holder.script);
+        self.wake.notify_all();
+        Some(Lease::new(child, holder.clone(), self.clone()))
+    }
+
+    /// Takes a child back.
+    pub fn give_back(self: &Arc<Self>, mut child: Child, holder: &Holder, verdict: Verdict) {
+        let clean = verdict == Verdict::Clean && child.channel.is_quiet();
+        if !clean {
+            let _ = child.process.kill();
+            self.metrics.killed(match &verdict {
+                Verdict::Late => ScriptKill::Deadline,
+                Verdict::Unwanted => ScriptKill::Unwanted,
+                Verdict::Ended(Ended::Memory { .. }) => ScriptKill::Memory,
+                Verdict::Ended(Ended::Output { .. }) => ScriptKill::Output,
+                Verdict::Ended(Ended::Exited | Ended::Protocol) | Verdict::Clean => ScriptKill::Ended,
+            });
+        }
+        let mut state = self.state.lock();
+        state.busy.remove(&child.id);
+        state.watched.remove(&child.id);
+        match verdict {
+            Verdict::Clean => state.history.completed(holder.script),
+            Verdict::Unwanted => {}
+            Verdict::Late | Verdict::Ended(_) => state.history.overran(holder.script, Instant::now()),
+        }
+        if clean && !state.closed {
+            state.idle.push(child);
+        } else {
+            let _ = child.process.kill();
+            state.dead.push(child);
+        }
+        let told = self.dispatch(&mut state);
+        drop(state);
+        self.wake.notify_all();
+        told.tell();
+    }
+
+    /// Refuses those that waited too long, or that nobody wants.
+    pub fn refuse_over(&self, state: &mut State) -> Told {
+        let now = Instant::now();
+        let over = state.queue.take_over(now);
+        let told = over.into_iter().map(|waiting| {
+            let late = waiting.until <= now;
+            self.metrics.count(if late { ScriptOutcome::Late } else { ScriptOutcome::Unwanted });
+            (waiting.grant, Err(if late { Refused::Late } else { Refused::Unwanted }))
+        });
+        Told(told.collect())
+    }
+
+    /// Refuses everything that waits: no child can be started.
+    pub fn refuse_all(&self, state: &mut State, reason: &str) -> Told {
+        let refuse = |waiting: Waiting<Grant>| {
+            self.metrics.count(ScriptOutcome::Failed);
+            (waiting.grant, Err(Refused::Start { reason: reason.to_owned() }))
+        };
+        Told(state.queue.take_all().into_iter().map(refuse).collect())
+    }
+
+    /// How long the keeper may sleep.
+    pub fn nap(&self, state: &State) -> Option<Duration> {
+        let busy = !state.busy.is_empty() || !state.dead.is_empty() || state.queue.len() > 0;
+        let deadline = state.queue.first_deadline().map(|until| until.saturating_duration_since(Instant::now()));
+        busy.then(|| deadline.unwrap_or(crate::error::WATCH_PERIOD).min(crate::error::WATCH_PERIOD))
+    }
+}
