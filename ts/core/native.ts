@@ -1,7 +1,7 @@
 // The port over the Rust core. The only file that names the native module; everything crosses as JSON text and bytes.
 import * as native from '../../native/index.js'
 import type { BakeReport, BakeWork } from './bake.ts'
-import { CHUNK_BYTES_MAX, lend } from './chunks.ts'
+import { CHUNK_BYTES_MAX, giveBack, lend, lendWhole, WHOLE_BYTES_MAX } from './chunks.ts'
 import type { NodeConfig } from './config.ts'
 import type { DbTasks } from './db.ts'
 import { coreErrorFrom } from './error.ts'
@@ -23,16 +23,46 @@ function unwrap(answer: Uint8Array): Uint8Array {
 
 const decode = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')) as T
 
+/**
+ * Writes a result to `at` in a buffer, where it lies ready in memory, and gives its number of bytes; `OVER` where it does not. Where it and
+ * `tailBytes` behind it do not fit, nothing is written. A negative `gzipOver` wants none in gzip.
+ */
+type FindReady = (into: Buffer, at: number, tailBytes: number, gzipOver: number) => number
+
 /** The work begins with the first `next`. */
 class Stream implements ResultStream {
+  private readonly findReady: FindReady | undefined
+  private ready = false
   private readonly start: (envelope: PackEnvelope | undefined, client: string | undefined) => native.NativeStream
   private envelope: PackEnvelope | undefined
   private stream: native.NativeStream | undefined
   private client: string | undefined
   private cancelled = false
 
-  constructor(start: (envelope: PackEnvelope | undefined, client: string | undefined) => native.NativeStream) {
+  constructor(start: (envelope: PackEnvelope | undefined, client: string | undefined) => native.NativeStream, findReady?: FindReady) {
     this.start = start
+    this.findReady = findReady
+  }
+
+  atOnce(head: string, tail: string, gzipOver = -1): Uint8Array | undefined {
+    // An id may hold any character: three bytes a UTF-16 unit are always enough.
+    if (this.findReady === undefined || head.length * 3 > CHUNK_BYTES_MAX) return undefined
+    let into = lendWhole(CHUNK_BYTES_MAX)
+    let at = into.write(head, 0, 'utf8')
+    let bytes = this.findReady(into, at, tail.length, gzipOver)
+    const all = at + bytes + tail.length
+    if (bytes !== OVER && all > into.length && all <= WHOLE_BYTES_MAX) {
+      giveBack(into)
+      into = lendWhole(all)
+      at = into.write(head, 0, 'utf8')
+      bytes = this.findReady(into, at, tail.length, gzipOver)
+    }
+    if (bytes === OVER || at + bytes + tail.length > into.length) {
+      giveBack(into)
+      return undefined
+    }
+    this.ready = true
+    return into.subarray(0, at + bytes + into.write(tail, at + bytes, 'latin1'))
   }
 
   /** The stream once something of it waits, and how many bytes; undefined at its end. */
@@ -56,8 +86,8 @@ class Stream implements ResultStream {
     const rest = stream.rest()
     // An id may hold any character: three bytes a UTF-16 unit are always enough.
     const around = (head.length + tail.length) * 3
-    if (rest === OVER || rest + around > CHUNK_BYTES_MAX || stream.packedBytes() !== OVER) return undefined
-    const bytes = lend(rest + around)
+    if (rest === OVER || rest + around > WHOLE_BYTES_MAX || stream.packedBytes() !== OVER) return undefined
+    const bytes = rest + around > CHUNK_BYTES_MAX ? lendWhole(rest + around) : lend(rest + around)
     let at = bytes.write(head, 0, 'utf8')
     // Nobody else reads, so all that was waiting is there.
     at += stream.read(bytes.subarray(at, at + rest))
@@ -85,7 +115,7 @@ class Stream implements ResultStream {
   }
 
   origin(): TraceOrigin | undefined {
-    return (this.stream?.origin() ?? undefined) as TraceOrigin | undefined
+    return this.ready ? 'baked' : ((this.stream?.origin() ?? undefined) as TraceOrigin | undefined)
   }
 
   askedBy(client: string): void {
@@ -105,10 +135,13 @@ class Stream implements ResultStream {
 class NativeCore implements Core {
   readonly dev: boolean
   private readonly node: native.NativeNode
+  /** Whether there is a trace cache to ask. */
+  private readonly cache: boolean
 
-  constructor(node: native.NativeNode, dev: boolean) {
+  constructor(node: native.NativeNode, { mode, bake }: NodeConfig) {
     this.node = node
-    this.dev = dev
+    this.dev = mode === 'dev'
+    this.cache = bake.enabled
   }
 
   async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
@@ -116,7 +149,10 @@ class NativeCore implements Core {
   }
 
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
-    return new Stream((envelope) => this.node.stream(JSON.stringify({ op, args }), envelope))
+    const json = JSON.stringify({ op, args })
+    const { node } = this
+    const findReady: FindReady = (into, at, tailBytes, gzipOver) => node.cached(json, into, at, tailBytes, gzipOver)
+    return new Stream((envelope) => node.stream(json, envelope), this.cache ? findReady : undefined)
   }
 
   async events(after: number, wait: boolean): Promise<Uint8Array> {
@@ -139,7 +175,7 @@ class NativeCore implements Core {
 /** Opens the node of a home; rejects with `CoreError` (`home_in_use`, `home_empty`, …). */
 export async function openNode(config: NodeConfig): Promise<Core> {
   const opened = await native.openNode(JSON.stringify(config))
-  if (opened instanceof native.NativeNode) return new NativeCore(opened, config.mode === 'dev')
+  if (opened instanceof native.NativeNode) return new NativeCore(opened, config)
   unwrap(opened)
   throw new Error('the core gave neither a node nor an error')
 }

@@ -157,6 +157,11 @@ export interface ResultStream {
   askedBy?(client: string): void
   /** Asks, before the first `next`, that a result which lies there in gzip come as one gzip member together with its envelope. */
   pack?(envelope: PackEnvelope): void
+  /**
+   * Instead of the first `next`: all of it with something around it, where it lies ready in memory and is of a moderate size; else
+   * undefined, also where it is over `gzipOver` bytes and lies there in gzip. Nothing is waited for.
+   */
+  atOnce?(head: string, tail: string, gzipOver?: number): Uint8Array | undefined
   /** Instead of the first `next`: all of it with something around it, where it is small and all of it has come; else undefined. */
   whole?(head: string, tail: string): Promise<Uint8Array | undefined>
   /** Bytes of the whole gzip member where the stream is one, envelope included. To be asked once `next` has answered. */

@@ -52,8 +52,11 @@ export interface Client {
   onGone(callback: () => void): void
 }
 
-/** Serves one request body or one WebSocket message. Work that streams is cancelled when its client goes. */
-export type Dispatch = (text: string, client: Client) => Promise<Answer>
+/**
+ * Serves one request body or one WebSocket message. Work that streams is cancelled when its client goes. What needs no waiting is answered
+ * without a promise.
+ */
+export type Dispatch = (text: string, client: Client) => Promise<Answer> | Answer
 
 /** Answers to batches up to this size are sent as one piece, in bytes. */
 const BATCH_WHOLE_BYTES = 1024 * 1024
@@ -188,7 +191,47 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
     return method
   }
 
-  async function single(call: Call | BadCall, client: Client, sample: Sample): Promise<Answer> {
+  /** A result as an answer. */
+  function answered(result: Result, id: string | undefined, client: Client, sample: Sample): Promise<Answer> | Answer {
+    if (!isStream(result)) {
+      sample.succeed()
+      return id === undefined ? undefined : splice(id, result)
+    }
+    if (id === undefined) {
+      sample.succeed()
+      result.cancel()
+      return undefined
+    }
+    const ready = result.atOnce?.(resultHead(id), RESULT_TAIL, client.gzipOver)
+    if (ready === undefined) return streamed(result, id, client, sample)
+    client.origin = result.origin?.()
+    sample.succeed()
+    return ready
+  }
+
+  /** A stream as an answer, whole where all of it comes soon. */
+  async function streamed(result: ResultStream, id: string, client: Client, sample: Sample): Promise<Answer> {
+    client.onGone(() => result.cancel())
+    if (client.address !== undefined) result.askedBy?.(client.address)
+    if (client.gzipOver !== undefined) result.pack?.({ head: resultHead(id), tail: RESULT_TAIL, overBytes: client.gzipOver })
+    const opened = await begin(result, id).finally(() => {
+      client.origin = result.origin?.()
+    })
+    if ('whole' in opened) {
+      sample.succeed()
+      return opened.whole
+    }
+    const packed = result.packedBytes?.()
+    if (packed !== undefined) return packedAnswer(packed, opened.start, sample)
+    const { start } = opened
+    if (!(start instanceof Uint8Array)) return toStream([], spliced(id, start, sample, report), [sample], () => result.cancel())
+    sample.succeed()
+    const whole = splice(id, start)
+    giveBack(start)
+    return whole
+  }
+
+  function single(call: Call | BadCall, client: Client, sample: Sample): Promise<Answer> | Answer {
     const refused = (error: RpcError): Uint8Array | undefined => {
       sample.fail(error)
       return call.id === undefined ? undefined : encoder.encode(errorAnswer(call.id, error))
@@ -196,34 +239,13 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
     if (isBad(call)) return refused(call.error)
     const { id } = call
     const { subscriber } = client
+    const failed = (e: unknown): Answer => refused(toRpcError(e, report))
     try {
-      const result = await lookUp(call.method).call(subscriber === undefined ? context : { ...context, subscriber }, call.params)
-      if (isStream(result) && id !== undefined) {
-        client.onGone(() => result.cancel())
-        if (client.address !== undefined) result.askedBy?.(client.address)
-        if (client.gzipOver !== undefined) result.pack?.({ head: resultHead(id), tail: RESULT_TAIL, overBytes: client.gzipOver })
-        const opened = await begin(result, id).finally(() => {
-          client.origin = result.origin?.()
-        })
-        if ('whole' in opened) {
-          sample.succeed()
-          return opened.whole
-        }
-        const packed = result.packedBytes?.()
-        if (packed !== undefined) return packedAnswer(packed, opened.start, sample)
-        const { start } = opened
-        if (!(start instanceof Uint8Array)) return toStream([], spliced(id, start, sample, report), [sample], () => result.cancel())
-        sample.succeed()
-        const whole = splice(id, start)
-        giveBack(start)
-        return whole
-      }
-      sample.succeed()
-      if (!isStream(result)) return id === undefined ? undefined : splice(id, result)
-      result.cancel()
-      return undefined
+      const result = lookUp(call.method).call(subscriber === undefined ? context : { ...context, subscriber }, call.params)
+      const answer = result instanceof Promise ? result.then((r) => answered(r, id, client, sample)) : answered(result, id, client, sample)
+      return answer instanceof Promise ? answer.catch(failed) : answer
     } catch (e) {
-      return refused(toRpcError(e, report))
+      return failed(e)
     }
   }
 
@@ -346,7 +368,7 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
     return encoder.encode(batch ? `[${errorAnswer(id, error)}]` : errorAnswer(id, error))
   }
 
-  return async (text, client) => {
+  return (text, client) => {
     const arrived = meter.now()
     let message: Message
     try {

@@ -61,7 +61,7 @@ export interface Method {
   readonly cost: Cost
   readonly params: readonly Param<unknown>[]
   /** Checks the parameters and runs the handler; throws `RpcError` -32602 where they do not fit. */
-  readonly call: (context: Surroundings, params: unknown) => Promise<Result>
+  readonly call: (context: Surroundings, params: unknown) => Promise<Result> | Result
 }
 
 type Values<P extends readonly Param<unknown>[]> = { -readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never }
@@ -75,7 +75,7 @@ export function method<const P extends readonly Param<unknown>[]>(definition: {
   readonly handle: (context: Surroundings, ...args: Values<P>) => Promise<Result> | Result
 }): Method {
   const { name, doc, cost, params, handle } = definition
-  return { name, doc, cost, params, call: async (context, values) => handle(context, ...(decodeParams(params, values) as Values<P>)) }
+  return { name, doc, cost, params, call: (context, values) => handle(context, ...(decodeParams(params, values) as Values<P>)) }
 }
 
 /** Positional parameters through their codecs; the texts of refusal are go-ethereum's, the parameter's name added. */

@@ -35,6 +35,5 @@ export class StartingDispatch {
     this.open = dispatch
   }
 
-  readonly dispatch: Dispatch = async (text: string, client: Client) =>
-    this.open === undefined ? refuse(text) : await this.open(text, client)
+  readonly dispatch: Dispatch = (text: string, client: Client) => (this.open === undefined ? refuse(text) : this.open(text, client))
 }

@@ -12,13 +12,37 @@ function weight(parameters: readonly string[]): number {
   return 1
 }
 
-/** Weights by coding, lower case. */
-function weights(header: string): ReadonlyMap<string, number> {
+/** What a header says of the codings that there are. */
+interface Asked {
+  readonly gzip: number
+  /** Undefined where it is not named. */
+  readonly identity: number | undefined
+  /** Whether what is not named is forbidden. */
+  readonly noOther: boolean
+}
+
+function read(header: string): Asked {
   const found = new Map<string, number>()
   for (const entry of header.split(',')) {
     const [coding, ...parameters] = entry.split(';')
     const name = (coding as string).trim().toLowerCase()
     if (name !== '') found.set(name === 'x-gzip' ? 'gzip' : name, weight(parameters))
+  }
+  const any = found.get('*')
+  return { gzip: found.get('gzip') ?? any ?? 0, identity: found.get('identity'), noOther: any === 0 }
+}
+
+/** Headers that are remembered: a handful of programs make almost all requests. */
+const REMEMBERED_MAX = 64
+
+const remembered = new Map<string, Asked>()
+
+function asked(header: string): Asked {
+  let found = remembered.get(header)
+  if (found === undefined) {
+    found = read(header)
+    if (remembered.size >= REMEMBERED_MAX) remembered.clear()
+    remembered.set(header, found)
   }
   return found
 }
@@ -29,11 +53,8 @@ function weights(header: string): ReadonlyMap<string, number> {
  */
 export function negotiate(header: string | undefined, large: boolean): Encoding {
   if (header === undefined) return 'identity'
-  const asked = weights(header)
-  const any = asked.get('*')
-  const gzip = asked.get('gzip') ?? any ?? 0
+  const { gzip, identity, noOther } = asked(header)
   if (gzip === 0) return 'identity'
-  const identity = asked.get('identity')
-  if (identity === 0 || (identity === undefined && any === 0)) return 'gzip'
+  if (identity === 0 || (identity === undefined && noOther)) return 'gzip'
   return large && gzip >= (identity ?? 0) ? 'gzip' : 'identity'
 }

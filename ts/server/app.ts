@@ -1,14 +1,15 @@
 // The Hono app: every route of the node. JSON-RPC reads the raw request and writes the raw response, since bodies and answers are bytes.
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HttpBindings } from '@hono/node-server'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { Hono } from 'hono'
-import { type Dispatch, Packed } from '../rpc/dispatch.ts'
+import { type Answer, type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { negotiate } from './accept.ts'
 import type { Admission } from './admission/index.ts'
-import { BodyAborted, BodyRefused, BodyStalled, BodyTooLarge, declaredLength, readBody } from './body.ts'
+import { type BodyFailure, BodyRefused, BodyStalled, declaredLength, readBody } from './body.ts'
 import { applyCors } from './cors.ts'
 import { isAllowedHost } from './hosts.ts'
+import type { IdleClock } from './idle.ts'
 import { BAKED_PLAIN_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from './limits.ts'
 import { addProbes, type Readiness } from './readiness.ts'
 import { type Compression, sendBytes, sendPacked, sendStream } from './respond.ts'
@@ -23,8 +24,8 @@ export interface AppOptions {
   readonly allowedHosts: readonly string[]
   readonly maxBodyBytes: number
   readonly compression: Compression
-  /** A client that sends nothing of its body for this long is refused, in milliseconds; 0 lets it be. */
-  readonly bodyIdleMs: number
+  /** Refuses clients that send nothing of their body for too long. */
+  readonly bodyIdle: IdleClock
   /** A client that takes nothing of a whole answer for this long is cut off, in milliseconds. */
   readonly writeMs: number
   /** A client that takes nothing of a streamed answer for this long is cut off, in milliseconds. */
@@ -60,78 +61,127 @@ function compressionOf({ origin }: WaitingClient, { compression }: AppOptions): 
   return { ...compression, thresholdBytes: BAKED_PLAIN_BYTES_MAX }
 }
 
-async function serveRpc(options: AppOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? ''
-  const length = declaredLength(request)
-  if (length !== undefined && length > options.maxBodyBytes) {
-    return refuse(request, response, 413, `content length too large (${length}>${options.maxBodyBytes})`)
-  }
-  if (!CONTENT_TYPES.has(type)) return refuse(request, response, 415, 'invalid content type, only application/json is supported')
-  const accept = request.headers['accept-encoding']
-  const accepted = Array.isArray(accept) ? accept.join(',') : accept
-  const gzip = accepted !== undefined && negotiate(accepted, true) === 'gzip'
-  const { admission } = options
-  const address = admission.clientOf(request)
-  const admit = (requests: number): number => admission.admit(address, requests)
-  const client = new WaitingClient('http', address, admit, gzip ? options.compression.thresholdBytes : undefined)
-  let taken = 0
-  response.once('close', () => {
-    client.leave()
-    admission.httpBytes.release(taken)
-  })
-  const take = (bytes: number): boolean => {
-    const room = admission.httpBytes.take(bytes)
-    if (room) taken += bytes
-    return room
-  }
-  const body = await readBody(request, { bytes: options.maxBodyBytes, idleMs: options.bodyIdleMs, take })
-  const answer = await options.dispatch(body, client)
+/** Refuses a request whose body was not read. */
+function refuseBody(request: IncomingMessage, response: ServerResponse, failure: BodyFailure): void {
+  const status = failure instanceof BodyStalled ? 408 : failure instanceof BodyRefused ? 429 : 413
+  refuse(request, response, status, failure.message)
+}
+
+/** Sends an answer; gives a promise where that takes more than this call. */
+function send(
+  options: AppOptions,
+  response: ServerResponse,
+  client: WaitingClient,
+  accepted: string | undefined,
+  answer: Answer,
+): Promise<void> | undefined {
   if (client.retryAfterMs !== undefined) {
     response.statusCode = 429
     response.setHeader('retry-after', Math.ceil(client.retryAfterMs / 1000))
   }
   response.setHeader('content-type', 'application/json')
   if (client.origin !== undefined) response.setHeader('x-hearth-trace', client.origin)
-  if (answer === undefined) response.end()
-  else if (answer instanceof Packed) await sendPacked(response, answer, options)
-  else if (answer instanceof Uint8Array) await sendBytes(response, answer, accepted, compressionOf(client, options), options.writeMs)
-  else await sendStream(response, answer, accepted, options.compression, options.stallMs)
+  if (answer instanceof Uint8Array) return sendBytes(response, answer, accepted, compressionOf(client, options), options.writeMs)
+  if (answer instanceof Packed) return sendPacked(response, answer, options)
+  if (answer !== undefined) return sendStream(response, answer, accepted, options.compression, options.stallMs)
+  response.end()
+  return undefined
 }
 
-async function handle(options: AppOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Whether a body of this type is read. */
+function isJson(type: string | undefined): boolean {
+  return type !== undefined && (CONTENT_TYPES.has(type) || CONTENT_TYPES.has((type.split(';')[0] as string).trim().toLowerCase()))
+}
+
+/** Serves a POST. */
+function serveRpc(options: AppOptions, request: IncomingMessage, response: ServerResponse): void {
+  const { headers } = request
+  const length = declaredLength(request)
+  if (length !== undefined && length > options.maxBodyBytes) {
+    refuse(request, response, 413, `content length too large (${length}>${options.maxBodyBytes})`)
+  } else if (!isJson(headers['content-type'])) {
+    refuse(request, response, 415, 'invalid content type, only application/json is supported')
+  } else {
+    serveJson(options, request, response)
+  }
+}
+
+/** What needs no waiting is done within the event that brings the body's end: promises cost more than short reads. */
+function serveJson(options: AppOptions, request: IncomingMessage, response: ServerResponse): void {
+  const { admission, compression } = options
+  const accept = request.headers['accept-encoding']
+  const accepted = Array.isArray(accept) ? accept.join(',') : accept
+  const address = admission.clientOf(request)
+  const admit = (requests: number): number => admission.admit(address, requests)
+  const client = new WaitingClient('http', address, admit, negotiate(accepted, true) === 'gzip' ? compression.thresholdBytes : undefined)
+  let taken = 0
+  const take = (bytes: number): boolean => {
+    const room = admission.httpBytes.take(bytes)
+    if (room) taken += bytes
+    return room
+  }
+  const failed = (e: unknown): void => {
+    options.report(e)
+    response.destroy()
+  }
+  const answered = (answer: Answer): void => void send(options, response, client, accepted, answer)?.catch(failed)
+  const answerTo = (body: string): void => {
+    try {
+      const answer = options.dispatch(body, client)
+      if (answer instanceof Promise) answer.then(answered).catch(failed)
+      else answered(answer)
+    } catch (e) {
+      failed(e)
+    }
+  }
+  const forget = readBody(request, { bytes: options.maxBodyBytes, idle: options.bodyIdle, take }, (body) => {
+    if (typeof body !== 'string') refuseBody(request, response, body)
+    else answerTo(body)
+  })
+  response.on('close', () => {
+    forget()
+    client.leave()
+    admission.httpBytes.release(taken)
+  })
+}
+
+function handle(options: AppOptions, request: IncomingMessage, response: ServerResponse): void {
   if (options.readiness?.draining === true) response.setHeader('connection', 'close')
   if (!isAllowedHost(options.allowedHosts, request.headers.host)) {
-    return refuse(request, response, 403, 'invalid host specified (evm.allowed_hosts)')
-  }
-  try {
-    if (applyCors(options.corsOrigins, request, response)) {
-      response.statusCode = 204
-      response.end()
-    } else if (request.method === 'POST') {
-      await serveRpc(options, request, response)
-    } else if (request.method === 'GET' && !declaredLength(request) && !request.headers['transfer-encoding'] && request.url === '/') {
-      // Health checks of load balancers ask for this.
-      response.end()
-    } else {
-      refuse(request, response, 405, 'method not allowed')
-    }
-  } catch (e) {
-    if (e instanceof BodyStalled && !response.headersSent) return refuse(request, response, 408, e.message)
-    if (e instanceof BodyRefused && !response.headersSent) return refuse(request, response, 429, e.message)
-    if (e instanceof BodyTooLarge && !response.headersSent) return refuse(request, response, 413, e.message)
-    if (!(e instanceof BodyAborted)) options.report(e)
-    response.destroy()
+    refuse(request, response, 403, 'invalid host specified (evm.allowed_hosts)')
+  } else if (applyCors(options.corsOrigins, request, response)) {
+    response.statusCode = 204
+    response.end()
+  } else if (request.method === 'POST') {
+    serveRpc(options, request, response)
+  } else if (request.method === 'GET' && !declaredLength(request) && !request.headers['transfer-encoding'] && request.url === '/') {
+    // Health checks of load balancers ask for this.
+    response.end()
+  } else {
+    refuse(request, response, 405, 'method not allowed')
   }
 }
 
 /** The app with its routes. */
 export function createApp(options: AppOptions): Hono<{ Bindings: HttpBindings }> {
   const app = new Hono<{ Bindings: HttpBindings }>()
-  app.all('/', async (c) => {
-    await handle(options, c.env.incoming, c.env.outgoing)
+  app.all('/', (c) => {
+    handle(options, c.env.incoming, c.env.outgoing)
     return RESPONSE_ALREADY_SENT
   })
   if (options.readiness !== undefined) addProbes(app, options.readiness)
   app.notFound((c) => c.text('not found: JSON-RPC is at /\n', 404))
   return app
+}
+
+/**
+ * What serves the app's requests. JSON-RPC goes straight to the handler of its route: making a web request and a web response for it
+ * would cost a fifth of a short answer.
+ */
+export function createListener(options: AppOptions): RequestListener {
+  const routes = getRequestListener(createApp(options).fetch)
+  return (request, response) => {
+    if (request.method === 'POST' && request.url === '/') handle(options, request, response)
+    else void routes(request, response)
+  }
 }

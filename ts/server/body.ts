@@ -1,5 +1,6 @@
 // Reads a request's body within its limit.
 import type { IncomingMessage } from 'node:http'
+import type { IdleClock, Waiter } from './idle.ts'
 
 /** The body is larger than the limit. */
 export class BodyTooLarge extends Error {
@@ -16,11 +17,6 @@ export class BodyRefused extends Error {
   override name = 'BodyRefused'
 }
 
-/** The client went away before the body was whole. */
-export class BodyAborted extends Error {
-  override name = 'BodyAborted'
-}
-
 /** The declared length of a body; undefined where it comes in chunks. */
 export function declaredLength(request: IncomingMessage): number | undefined {
   const header = request.headers['content-length']
@@ -31,51 +27,56 @@ export function declaredLength(request: IncomingMessage): number | undefined {
 export interface BodyLimits {
   /** Most bytes. */
   readonly bytes: number
-  /** Longest time without a byte, in milliseconds; 0 is none. */
-  readonly idleMs: number
+  /** Ends bodies of which nothing comes for too long. */
+  readonly idle: IdleClock
   /** Takes room for bytes that have come; false where there is none. */
   readonly take: (bytes: number) => boolean
 }
 
-/** The whole body as text; rejects with `BodyTooLarge` or `BodyRefused` as soon as it is known, `BodyStalled` where nothing more comes. */
-export function readBody(request: IncomingMessage, { bytes: limit, idleMs, take }: BodyLimits): Promise<string> {
+/** Why a body was not read. */
+export type BodyFailure = BodyTooLarge | BodyStalled | BodyRefused
+
+/**
+ * Reads a body: calls back once with the whole of it as text, with `BodyTooLarge` or `BodyRefused` as soon as it is known, or with
+ * `BodyStalled` where nothing more comes. What it gives forgets the body, for when the client has gone.
+ */
+export function readBody(request: IncomingMessage, limits: BodyLimits, done: (body: string | BodyFailure) => void): () => void {
   const length = declaredLength(request)
-  if (length !== undefined && length > limit) return Promise.reject(new BodyTooLarge(`content length too large (${length}>${limit})`))
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let size = 0
-    const onIdle = (): void => {
-      done()
-      reject(new BodyStalled('request timeout'))
+  if (length !== undefined && length > limits.bytes) {
+    done(new BodyTooLarge(`content length too large (${length}>${limits.bytes})`))
+    return () => undefined
+  }
+  const { idle } = limits
+  let first: Buffer | undefined
+  const more: Buffer[] = []
+  let size = 0
+  let over = false
+  const waiter: Waiter = { lastMs: performance.now(), stalled: () => end(new BodyStalled('request timeout')) }
+  const forget = (): void => {
+    over = true
+    idle.end(waiter)
+  }
+  const end = (body: string | BodyFailure): void => {
+    forget()
+    done(body)
+  }
+  request.on('data', (chunk: Buffer) => {
+    if (over) return
+    size += chunk.length
+    if (size > limits.bytes) return end(new BodyTooLarge(`request body too large (limit ${limits.bytes})`))
+    if (!limits.take(chunk.length)) return end(new BodyRefused('server busy'))
+    // Most bodies are one chunk.
+    if (first === undefined) first = chunk
+    else {
+      more.push(chunk)
+      waiter.lastMs = performance.now()
     }
-    const timer = idleMs === 0 ? undefined : setTimeout(onIdle, idleMs)
-    const done = (): void => {
-      clearTimeout(timer)
-      request.off('data', onData).off('end', onEnd).off('error', onAbort).off('close', onAbort)
-    }
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length
-      timer?.refresh()
-      if (size > limit) {
-        done()
-        reject(new BodyTooLarge(`request body too large (limit ${limit})`))
-        return
-      }
-      if (!take(chunk.length)) {
-        done()
-        reject(new BodyRefused('server busy'))
-        return
-      }
-      chunks.push(chunk)
-    }
-    const onEnd = (): void => {
-      done()
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer).toString('utf8') : Buffer.concat(chunks, size).toString('utf8'))
-    }
-    const onAbort = (): void => {
-      done()
-      reject(new BodyAborted('the client went away'))
-    }
-    request.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)
   })
+  request.on('end', () => {
+    if (over) return
+    const all = first === undefined || more.length === 0 ? first : Buffer.concat([first, ...more], size)
+    end(all === undefined ? '' : all.toString('utf8'))
+  })
+  idle.begin(waiter)
+  return forget
 }

@@ -1,10 +1,10 @@
 // The listeners: JSON-RPC over HTTP with WebSocket by upgrade, and over WebSocket alone on a port of its own.
 import http from 'node:http'
-import { getRequestListener } from '@hono/node-server'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
 import { Admission } from './admission/index.ts'
-import { createApp } from './app.ts'
+import { createListener } from './app.ts'
+import { IdleClock } from './idle.ts'
 import { SEND_AHEAD_BYTES, TIMEOUT_CHECK_MS_MAX, TIMEOUT_CHECKS } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
 import type { Readiness } from './readiness.ts'
@@ -51,14 +51,14 @@ export async function startServer(
   { report, onConnect = () => undefined, readiness }: ServerHooks,
 ): Promise<Server> {
   const admission = new Admission(settings)
-  const app = createApp({
+  const listener = createListener({
     dispatch,
     admission,
     allowedHosts: lowerCase(settings['evm.allowed_hosts']),
     corsOrigins: lowerCase(settings['evm.cors_origins']),
     maxBodyBytes: settings['evm.max_request_body_bytes'],
     compression: { thresholdBytes: settings['evm.gzip_threshold_bytes'], level: settings['evm.gzip_level'] },
-    bodyIdleMs: settings['evm.body_read_idle_timeout'],
+    bodyIdle: new IdleClock(settings['evm.body_read_idle_timeout']),
     writeMs: settings['evm.write_timeout'],
     stallMs: settings['evm.trace_stall_timeout'],
     readiness,
@@ -77,7 +77,7 @@ export async function startServer(
     onConnect,
   })
   const options = { ...timeouts(settings), highWaterMark: SEND_AHEAD_BYTES }
-  const httpServer = http.createServer(options, getRequestListener(app.fetch))
+  const httpServer = http.createServer(options, listener)
   const wsServer = http.createServer(options, (_, response) => {
     response
       .writeHead(426, { upgrade: 'websocket', connection: 'close', 'content-type': 'text/plain' })

@@ -36,6 +36,30 @@ impl Envelope {
     }
 }
 
+/// An answer that is in memory, in pieces.
+pub struct CachedAnswer(Vec<AnswerBytes>);
+
+impl CachedAnswer {
+    /// Its bytes.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|piece| piece.len()).sum()
+    }
+
+    /// Whether it has none; no JSON does.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes as much of it as there is room for.
+    pub fn copy_to(&self, mut into: &mut [u8]) {
+        for piece in &self.0 {
+            let (now, later) = into.split_at_mut(piece.len().min(into.len()));
+            now.copy_from_slice(&piece[..now.len()]);
+            into = later;
+        }
+    }
+}
+
 /// A request that may be answered from the cache.
 pub(crate) struct Ask {
     target: Target,
@@ -72,7 +96,7 @@ impl Baked {
 
     /// The answer, where all of it is in memory; nothing is read from the disk. `None` also where it is wanted in gzip, of
     /// which the disk has the bytes.
-    pub(crate) fn hot(&self, ask: &Ask, envelope: Option<&Envelope>) -> Option<Feed> {
+    pub(crate) fn hot(&self, ask: &Ask, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
         let place = self.places.known(&self.chain, &ask.target)?;
         if !self.is_kept(place.key.number) {
             return None;
@@ -81,9 +105,9 @@ impl Baked {
         if is_packed(&block, place.part, envelope) {
             return None;
         }
-        let first = block.hot(place.part)?;
+        let pieces = block.hot(place.part)?;
         self.db.count(CacheResult::Hot);
-        Some(Feed { first, rest: None, packed_bytes: None })
+        Some(CachedAnswer(pieces))
     }
 
     /// The answer from the disk, or from memory where that has it. `None`: to be traced live.
@@ -138,6 +162,12 @@ fn feed(
     match block.part(part)? {
         Found::Failed(message) => Ok(Err(NodeError::Trace { message })),
         Found::Bytes(mut answer) => fill(&block, part, answer.left(), move || answer.read()).map(Ok),
+    }
+}
+
+impl From<CachedAnswer> for Feed {
+    fn from(CachedAnswer(first): CachedAnswer) -> Self {
+        Self { first, rest: None, packed_bytes: None }
     }
 }
 
