@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, guarded, on_thread, promise};
 use hearth_node::{
-    ByteStream, Envelope, Node, NodeConfig, NodeError, Replay, Request, TraceOrigin, TraceRequest,
+    Asker, ByteStream, Envelope, Node, NodeConfig, NodeError, Replay, Request, TraceOrigin, TraceRequest,
 };
 use napi::bindgen_prelude::{BufferSlice, Either, Object};
 use napi::{Env, Result};
@@ -120,7 +120,10 @@ impl NativeNode {
     #[napi(catch_unwind)]
     pub fn stream(&self, json: String, envelope: Option<NativeEnvelope>) -> NativeStream {
         let source = match TraceRequest::from_json(json.as_bytes()) {
-            Ok(request) => Source::Stream(self.node.stream_packed(request, envelope.map(Into::into))),
+            Ok(request) => {
+                let asker = Asker::of_json(json.as_bytes());
+                Source::Stream(self.node.stream_for(request, &asker, envelope.map(Into::into)))
+            }
             Err(error) => Source::Refused(Mutex::new(Some(error))),
         };
         NativeStream { source: Arc::new(source) }

@@ -3,6 +3,7 @@
 
 mod bake;
 mod littable;
+mod scripts;
 
 use crate::NodeError;
 use hearth_chain::{StateOptions, pool::PoolLimits};
@@ -11,6 +12,7 @@ use std::{path::PathBuf, str::FromStr, time::Duration};
 
 pub use bake::BakeConfig;
 pub use littable::LittableConfig;
+pub use scripts::{ScriptChildren, ScriptsConfig, ScriptsUnavailable};
 
 /// How the node gets its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -218,6 +220,9 @@ pub struct NodeConfig {
     pub pool: PoolLimits,
     /// Thread pools.
     pub workers: Workers,
+    /// Who runs JavaScript tracers; absent where they are not allowed.
+    #[serde(default)]
+    pub scripts: Option<ScriptsConfig>,
     /// Development chain.
     pub dev: DevConfig,
 }

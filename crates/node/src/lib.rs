@@ -11,6 +11,7 @@ mod error;
 mod events;
 mod home;
 pub mod jobs;
+mod js_tracers;
 pub mod json;
 mod node;
 mod ops;
@@ -28,8 +29,9 @@ mod workers;
 pub use baked::{CachedAnswer, Envelope};
 pub use config::{
     BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits,
-    TraceSource, WorkerConfig, Workers,
+    ScriptChildren, ScriptsConfig, ScriptsUnavailable, TraceSource, WorkerConfig, Workers,
 };
+pub use js_tracers::Asker;
 pub use error::NodeError;
 pub use hearth_chain::{
     dev::{DevAccount, dev_accounts},

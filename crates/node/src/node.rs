@@ -5,6 +5,7 @@ use crate::{
     bake::{Bakery, Notices},
     baked::CachedAnswer,
     home::{HomeStatus, OpenHome, init_home},
+    js_tracers::{Asker, JsTracers, ScriptNeed},
     ops,
     stream::{self, Canceller},
     workers::{Submitter, WorkerPool, guarded},
@@ -30,6 +31,8 @@ pub struct Node {
     stopping: Arc<AtomicBool>,
     read: WorkerPool,
     heavy: WorkerPool,
+    /// Who runs JavaScript tracers.
+    scripts: JsTracers,
     /// Streams that may still be written: closing stops them.
     running: Mutex<Vec<Canceller>>,
     /// What the stores of this home measure.
@@ -60,6 +63,7 @@ impl Node {
         let node = Self {
             read: WorkerPool::new("read", config.workers.read)?,
             heavy: WorkerPool::new("heavy", config.workers.heavy)?,
+            scripts: JsTracers::new(config.scripts.as_ref(), &metrics)?,
             config,
             home: RwLock::new(Some(home)),
             stopping,
@@ -143,6 +147,16 @@ impl Node {
     /// As [`Self::stream`]. What is baked comes from the trace cache, and with an envelope as one gzip member together with
     /// it, where that can be had: [`ByteStream::packed_bytes`] says so.
     pub fn stream_packed(&self, request: TraceRequest, envelope: Option<Envelope>) -> ByteStream {
+        self.stream_for(request, &Asker::default(), envelope)
+    }
+
+    /// As [`Self::stream_packed`], for whoever asks. A trace under a script waits for a process to run that.
+    pub fn stream_for(
+        &self,
+        request: TraceRequest,
+        asker: &Asker,
+        envelope: Option<Envelope>,
+    ) -> ByteStream {
         let cancel = Cancel::new();
         let on_cancel = cancel.clone();
         let (sender, stream) = stream::channel(move || on_cancel.cancel());
@@ -161,6 +175,13 @@ impl Node {
                 }
             }
         };
+        if let Some(need) = ScriptNeed::of_config(request.config()) {
+            let (arrived, of_trace) = (asker.arrived, cancel.clone());
+            self.scripts.run(&need, asker, &cancel, sender, move |sender, host| {
+                home.run_trace(request, of_trace, sender, Some((host, arrived)));
+            });
+            return stream;
+        }
         let asked = home.baked().and_then(|baked| Some((baked.clone(), baked.ask(&request)?)));
         let live = Live { home, request, cancel, sender, heavy: self.heavy.submitter() };
         let Some((baked, ask)) = asked else {
@@ -238,6 +259,7 @@ impl Node {
         }
         self.read.close();
         self.heavy.close();
+        self.scripts.close();
         home.close()
     }
 
@@ -285,7 +307,7 @@ impl Live {
         let submitted = heavy.submit(move || {
             let sender = job_slot.lock().take();
             if let Some(sender) = sender {
-                home.run_trace(request, cancel, sender);
+                home.run_trace(request, cancel, sender, None);
             }
         });
         if let Err(error) = submitted {

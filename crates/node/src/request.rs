@@ -592,6 +592,20 @@ pub struct CallBundle {
 }
 
 impl TraceRequest {
+    /// The tracer's configuration.
+    pub(crate) fn config(&self) -> Option<&serde_json::Value> {
+        match self {
+            Self::TraceTransaction { config, .. }
+            | Self::TraceBlockByNumber { config, .. }
+            | Self::TraceBlockByHash { config, .. }
+            | Self::TraceBlock { config, .. }
+            | Self::TraceTransactionProfile { config, .. }
+            | Self::TraceBadBlock { config, .. } => config.as_ref(),
+            Self::TraceCall(call) => call.config.as_ref(),
+            Self::TraceCallMany(calls) => calls.config.as_ref(),
+        }
+    }
+
     /// Reads a request from JSON; the error names the argument.
     pub fn from_json(text: &[u8]) -> Result<Self, crate::NodeError> {
         serde_json::from_slice(text).map_err(|e| crate::NodeError::invalid_params(e.to_string()))

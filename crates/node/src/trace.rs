@@ -14,10 +14,13 @@ use hearth_evm::{BlockEnvironment, recover_senders};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Block, Header, StateReader};
 use hearth_tracers::{
-    BlockReplay, Cancel, Limits, Sink, SinkClosed, TraceConfig, TraceError, TracePlan,
+    BlockReplay, Cancel, Limits, ScriptHost, Sink, SinkClosed, TraceConfig, TraceError, TracePlan,
     trace_block_in_parallel,
 };
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
 
 /// Gas of a block below which more threads cost more than they save.
 const PARALLEL_GAS: u64 = 1_000_000;
@@ -43,11 +46,21 @@ impl Sink for Counted<'_> {
 
 impl OpenHome {
     /// Runs a trace to its end, on the thread of the heavy pool that calls this.
-    pub(crate) fn run_trace(&self, request: TraceRequest, cancel: Cancel, mut sender: ByteSender) {
+    /// `scripts` are who runs its scripts, and since when it counts.
+    pub(crate) fn run_trace(
+        &self,
+        request: TraceRequest,
+        cancel: Cancel,
+        mut sender: ByteSender,
+        scripts: Option<(Arc<dyn ScriptHost>, Instant)>,
+    ) {
         let rpc = &self.config().rpc;
         let call_timeout = Duration::from_millis(rpc.trace_timeout_ms);
         let struct_log_bytes = rpc.struct_log_max_bytes;
-        let limits = Limits { call_timeout, struct_log_bytes, cancel, ..Limits::default() };
+        let mut limits = Limits { call_timeout, struct_log_bytes, cancel, ..Limits::default() };
+        if let Some((host, arrived)) = scripts {
+            (limits.scripts, limits.started) = (Some(host), arrived);
+        }
         let outcome = guarded(|| match &request {
             TraceRequest::TraceCall(asked) => trace_call::one(self, asked, &limits, &mut sender),
             TraceRequest::TraceCallMany(asked) => trace_call::many(self, asked, &limits, &mut sender),
@@ -140,7 +153,8 @@ impl OpenHome {
         limits: &Limits,
         sender: &mut ByteSender,
     ) -> Result<(), NodeError> {
-        if index.is_some() {
+        // Two runs of a script need not give the same bytes.
+        if index.is_some() || !plan.scripts().is_empty() {
             return self.trace_into((block, hash), senders, index, plan, limits, Out::alone(sender, 0));
         }
         let skip = match self.capsules().shared.join(hash, plan) {
@@ -260,6 +274,7 @@ pub(crate) fn trace_error(error: TraceError) -> NodeError {
     match error {
         // go-ethereum answers a tracer's own configuration with the code of the call, not of its parameters.
         TraceError::Config(error) => NodeError::Unsupported { message: error.to_string() },
+        TraceError::ScriptsBusy { message } => NodeError::LimitExceeded { message },
         TraceError::NotBuilt { .. } | TraceError::JavaScript { .. } | TraceError::UnknownTracer { .. } => {
             NodeError::Unsupported { message: error.to_string() }
         }

@@ -13,6 +13,8 @@ use std::time::Duration;
 pub enum Verdict {
     /// The script came to its end, or failed by itself; the child waits for the next one.
     Clean,
+    /// Nothing was sent to the child; it waits for the next one.
+    Unused,
     /// The time was up: the child is killed.
     Late,
     /// Nobody wants the answer: the child is killed.

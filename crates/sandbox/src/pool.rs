@@ -244,7 +244,8 @@ impl Shared {
 
     /// Takes a child back.
     pub fn give_back(self: &Arc<Self>, mut child: Child, holder: &Holder, verdict: Verdict) {
-        let clean = verdict == Verdict::Clean && child.channel.is_quiet();
+        let unused = verdict == Verdict::Unused;
+        let clean = unused || (verdict == Verdict::Clean && child.channel.is_quiet());
         if !clean {
             let _ = child.process.kill();
             self.metrics.killed(match &verdict {
@@ -252,7 +253,9 @@ impl Shared {
                 Verdict::Unwanted => ScriptKill::Unwanted,
                 Verdict::Ended(Ended::Memory { .. }) => ScriptKill::Memory,
                 Verdict::Ended(Ended::Output { .. }) => ScriptKill::Output,
-                Verdict::Ended(Ended::Exited | Ended::Protocol) | Verdict::Clean => ScriptKill::Ended,
+                Verdict::Ended(Ended::Exited | Ended::Protocol) | Verdict::Clean | Verdict::Unused => {
+                    ScriptKill::Ended
+                }
             });
         }
         let mut state = self.state.lock();
@@ -260,7 +263,7 @@ impl Shared {
         state.watched.remove(&child.id);
         match verdict {
             Verdict::Clean => state.history.completed(holder.script),
-            Verdict::Unwanted => {}
+            Verdict::Unwanted | Verdict::Unused => {}
             Verdict::Late | Verdict::Ended(_) => state.history.overran(holder.script, Instant::now()),
         }
         if clean && !state.closed {

@@ -1,9 +1,19 @@
 //! The table of tracers by name: what exists, what is still to come.
 
 use crate::error::TraceError;
+use crate::script::SCRIPTS;
 
 /// Longest piece of an unknown tracer's text that an error repeats, in bytes.
 const MAX_NAME_BYTES: usize = 64;
+
+/// A tracer as a request names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named<'a> {
+    /// A built-in tracer.
+    Tracer(TracerName),
+    /// The source of a JavaScript tracer, or the name of one of go-ethereum's scripts.
+    Script(&'a str),
+}
 
 /// A built-in tracer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,20 +62,32 @@ pub(crate) fn not_built(name: &str) -> TraceError {
     TraceError::NotBuilt { name: name.to_owned(), available: names(|a| a == Availability::Built) }
 }
 
-impl TracerName {
-    /// Finds a usable tracer by its exact name.
-    pub fn find(text: &str) -> Result<Self, TraceError> {
+/// The error for JavaScript where nobody runs it.
+pub(crate) fn no_scripts() -> TraceError {
+    TraceError::JavaScript { available: names(|a| a == Availability::Built) }
+}
+
+impl<'a> Named<'a> {
+    /// Finds a usable tracer by its exact name; what is no word is source.
+    ///
+    /// # Errors
+    /// [`TraceError::UnknownTracer`], [`TraceError::NotBuilt`]; [`TraceError::JavaScript`] for an empty text.
+    pub fn find(text: &'a str) -> Result<Self, TraceError> {
+        if SCRIPTS.contains(&text) {
+            return Ok(Self::Script(text));
+        }
         if let Some((name, tracer, availability)) = TRACERS.iter().find(|t| t.0 == text) {
             return match availability {
-                Availability::Built => Ok(*tracer),
+                Availability::Built => Ok(Self::Tracer(*tracer)),
                 Availability::NotYet => Err(not_built(name)),
             };
         }
         if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
             let cut = text.get(..MAX_NAME_BYTES).unwrap_or(text);
-            return Err(TraceError::UnknownTracer { name: cut.to_owned(), known: names(|_| true) });
+            let known = format!("{}, {}", names(|_| true), SCRIPTS.join(", "));
+            return Err(TraceError::UnknownTracer { name: cut.to_owned(), known });
         }
-        Err(TraceError::JavaScript { available: names(|a| a == Availability::Built) })
+        if text.is_empty() { Err(no_scripts()) } else { Ok(Self::Script(text)) }
     }
 }
 
@@ -76,8 +98,8 @@ mod tests {
     #[test]
     fn every_name_answers() {
         for (name, tracer, availability) in TRACERS {
-            match (TracerName::find(name), availability) {
-                (Ok(found), Availability::Built) => assert_eq!(found, *tracer),
+            match (Named::find(name), availability) {
+                (Ok(found), Availability::Built) => assert_eq!(found, Named::Tracer(*tracer)),
                 (Err(TraceError::NotBuilt { name: said, available }), Availability::NotYet) => {
                     assert_eq!(&said, name);
                     assert!(available.contains("callTracer"));
@@ -89,13 +111,13 @@ mod tests {
 
     #[test]
     fn unknown_names_list_the_known_and_source_is_told_apart() {
-        let unknown = TracerName::find("calltracer").unwrap_err().to_string();
+        let unknown = Named::find("calltracer").unwrap_err().to_string();
         assert!(unknown.starts_with("unknown tracer \"calltracer\"; known: callTracer, "), "{unknown}");
-        for source in ["{step:function(){}}", "", "function(){}"] {
-            let error = TracerName::find(source).unwrap_err();
-            assert!(matches!(error, TraceError::JavaScript { .. }), "{source}: {error}");
+        for source in ["{step:function(){}}", "function(){}", "opcountTracer", " callTracer "] {
+            assert_eq!(Named::find(source).unwrap(), Named::Script(source));
         }
-        let long = TracerName::find(&"a".repeat(10_000)).unwrap_err().to_string();
-        assert!(long.len() < 400, "{}", long.len());
+        assert!(matches!(Named::find(""), Err(TraceError::JavaScript { .. })));
+        let long = Named::find(&"a".repeat(10_000)).unwrap_err().to_string();
+        assert!(long.len() < 600, "{}", long.len());
     }
 }

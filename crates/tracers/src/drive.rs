@@ -5,6 +5,7 @@ use crate::json::JsonWriter;
 use crate::limits::Limits;
 use crate::parallel::{self, Line};
 use crate::plan::{TracePlan, TracerPlan};
+use crate::script::StateReads;
 use crate::sink::Sink;
 use crate::tracing::{Tracing, TxContext, TxEnd};
 use crate::watch::Watched;
@@ -31,6 +32,9 @@ pub trait Replay {
     fn record<I>(&mut self, inspector: &mut I) -> Result<TxEnd<'_>, TraceError>
     where
         I: for<'c> Inspector<EvmContext<'c>>;
+
+    /// The state after what was executed last.
+    fn state(&mut self) -> &mut dyn StateReads;
 }
 
 /// What a block trace came to.
@@ -46,6 +50,11 @@ pub struct BlockStats {
 
 /// How one transaction becomes bytes under a tracer.
 pub(crate) trait Engine {
+    /// As [`Tracing::open`].
+    fn open(&mut self, _limits: &Limits, _patience: bool) -> Result<bool, TraceError> {
+        Ok(true)
+    }
+
     /// Executes the transaction that was sought and writes its result.
     fn run<R: Replay>(
         &mut self,
@@ -60,6 +69,10 @@ pub(crate) trait Engine {
 struct Recorded<T>(T);
 
 impl<T: Tracing> Engine for Recorded<T> {
+    fn open(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
+        self.0.open(limits, patience)
+    }
+
     fn run<R: Replay>(
         &mut self,
         replay: &mut R,
@@ -67,16 +80,50 @@ impl<T: Tracing> Engine for Recorded<T> {
         limits: &Limits,
         json: &mut JsonWriter<'_>,
     ) -> Result<(), TraceError> {
-        self.0.begin(tx);
-        let mut watched = Watched::new(&mut self.0, limits.clone());
-        let outcome = replay.record(&mut watched);
-        if let Some(reason) = watched.aborted() {
-            return Err(reason);
-        }
-        self.0.finish(&outcome?);
+        record(replay, &mut self.0, tx, limits)?;
         self.0.render(json);
         Ok(())
     }
+}
+
+/// Executes the transaction that was sought under a tracer, as often as that asks for, until it can be rendered.
+pub(crate) fn record<R: Replay, T: Tracing>(
+    replay: &mut R,
+    tracer: &mut T,
+    tx: &TxContext,
+    limits: &Limits,
+) -> Result<(), TraceError> {
+    loop {
+        tracer.begin(tx);
+        let outcome = match tracer.failure() {
+            Some(failure) => Err(failure),
+            None => record_once(replay, tracer, limits),
+        };
+        match outcome {
+            Ok(()) => break,
+            Err(_) if tracer.again() => {}
+            Err(error) => {
+                tracer.give_up(&error);
+                return Err(error);
+            }
+        }
+    }
+    tracer.settle(replay.state());
+    tracer.failure().map_or(Ok(()), Err)
+}
+
+fn record_once<R: Replay, T: Tracing>(
+    replay: &mut R,
+    tracer: &mut T,
+    limits: &Limits,
+) -> Result<(), TraceError> {
+    let mut watched = Watched::new(tracer, limits.clone());
+    let outcome = replay.record(&mut watched);
+    if let Some(reason) = watched.aborted() {
+        return Err(reason);
+    }
+    tracer.finish(&outcome?);
+    Ok(())
 }
 
 /// Evaluates `$body` with `$engine` bound to the engine of the plan's tracer, once for each type of tracer.
@@ -115,6 +162,10 @@ macro_rules! with_tracer {
                 let mut $engine = Recorded(crate::erc7562_tracer::Erc7562Tracer::new(config));
                 $body
             }
+            TracerPlan::Script(plan) => {
+                let mut $engine = crate::script::Alone::new(plan);
+                $body
+            }
             TracerPlan::StructLog(config) => {
                 let mut $engine = crate::struct_logger::StructLogs::new(*config);
                 $body
@@ -131,7 +182,10 @@ pub fn trace_block<R: Replay>(
     limits: &Limits,
     sink: &mut dyn Sink,
 ) -> Result<BlockStats, TraceError> {
-    with_tracer!(plan, engine => block(replay, plan, limits, sink, &mut engine))
+    with_tracer!(plan, engine => {
+        engine.open(&timed(plan, limits), true)?;
+        block(replay, plan, limits, sink, &mut engine)
+    })
 }
 
 /// As [`trace_block`], on this thread and up to `helpers` more. `replay` gives each of them a replay of its own, which must
@@ -148,9 +202,15 @@ pub fn trace_block_in_parallel<R: Replay>(
     limits: &Limits,
     sink: &mut (dyn Sink + Send),
 ) -> Result<BlockStats, TraceError> {
-    parallel::together(Line::new(count, sink), helpers, |line| {
+    parallel::together(Line::new(count, sink), helpers, |line, is_helper| {
         let mut replay = replay()?;
-        with_tracer!(plan, engine => parallel::work(line, &mut replay, plan, limits, &mut engine))
+        with_tracer!(plan, engine => {
+            // A helper that gets no process of its own for a script is none.
+            if !engine.open(&timed(plan, limits), !is_helper)? {
+                return Ok(());
+            }
+            parallel::work(line, &mut replay, plan, limits, &mut engine)
+        })
     })
 }
 
@@ -168,6 +228,7 @@ pub fn trace_transaction<R: Replay>(
     sink: &mut dyn Sink,
 ) -> Result<u64, TraceError> {
     with_tracer!(plan, engine => {
+        engine.open(&timed(plan, limits), true)?;
         let mut json = JsonWriter::new(sink);
         json.mark();
         let outcome = one(replay, index, plan, limits, &mut engine, &mut json);
@@ -239,9 +300,14 @@ pub(crate) fn one<R: Replay, E: Engine>(
     engine: &mut E,
     json: &mut JsonWriter<'_>,
 ) -> Result<(), TraceError> {
-    let limits = Limits { timeout: plan.timeout, ..limits.clone() };
+    let limits = timed(plan, limits);
     let tx = stand_before(replay, index, &limits)?;
     engine.run(replay, &tx, &limits, json)
+}
+
+/// The limits with the time that the plan gives a transaction.
+fn timed(plan: &TracePlan, limits: &Limits) -> Limits {
+    Limits { timeout: plan.timeout, ..limits.clone() }
 }
 
 /// Gets the replay ready for a transaction.

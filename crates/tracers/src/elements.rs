@@ -1,13 +1,13 @@
 //! The elements of a block trace, one after the other, under several plans from one execution.
 
-use crate::drive::{Replay, stand_before};
+use crate::drive::{Replay, record, stand_before};
 use crate::ensemble::{Ensemble, View};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
 use crate::plan::TracePlan;
 use crate::sink::Sink;
-use crate::watch::Watched;
+use crate::tracing::Tracing as _;
 use alloy_primitives::B256;
 
 /// Takes the elements of one block trace apart: for each transaction `begin`, then the bytes of its result through
@@ -40,6 +40,7 @@ pub fn trace_elements<R: Replay>(
     let views: Vec<View> = plans.iter().map(|plan| tracers.add(&plan.tracer)).collect();
     let timeout = plans.iter().map(|plan| plan.timeout).max().unwrap_or_default();
     let limits = Limits { timeout, ..limits.clone() };
+    tracers.open(&limits, true)?;
     for index in 0..replay.count() {
         let hash = replay.hash(index);
         sinks.iter_mut().for_each(|sink| sink.begin(&hash));
@@ -47,7 +48,7 @@ pub fn trace_elements<R: Replay>(
             Ok(()) => {
                 for (view, sink) in views.iter().zip(sinks.iter_mut()) {
                     let mut json = JsonWriter::new(&mut **sink);
-                    tracers.render(view, &mut json);
+                    tracers.render_view(view, &mut json);
                     json.finish()?;
                 }
             }
@@ -79,14 +80,5 @@ fn one<R: Replay>(
     limits: &Limits,
 ) -> Result<(), TraceError> {
     let tx = stand_before(replay, index, limits)?;
-    tracers.begin(&tx);
-    let mut watched = Watched::new(tracers, limits.clone());
-    let outcome = replay.record(&mut watched);
-    let aborted = watched.aborted();
-    let end = match aborted {
-        Some(reason) => return Err(reason),
-        None => outcome?,
-    };
-    tracers.finish(&end);
-    Ok(())
+    record(replay, tracers, &tx, limits)
 }

@@ -12,9 +12,11 @@ use crate::four_byte_tracer::{FourByte, NoopTracer};
 use crate::frame_tracer::{FrameView, Frames};
 use crate::json::JsonWriter;
 use crate::keccak_tracer::Keccak256PreimageTracer;
+use crate::limits::Limits;
 use crate::plan::TracerPlan;
 use crate::prestate_tracer::PrestateTracer;
 use crate::recorder::RecorderOptions;
+use crate::script::{ScriptPlan, ScriptTracer, StateReads};
 use crate::sink::SinkClosed;
 use crate::struct_logger::{StepWriter, StructLogConfig};
 use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
@@ -51,9 +53,16 @@ pub(crate) struct Ensemble<'s> {
     kept: Vec<(StructLogConfig, StepWriter<'static>)>,
     /// Struct loggers that write to sinks of their own.
     streaming: Vec<StepWriter<'s>>,
+    /// No transaction is executed again: what struct loggers have sent cannot be taken back.
+    once: bool,
 }
 
 impl<'s> Ensemble<'s> {
+    /// Tracers of which none asks for a second execution.
+    pub(crate) fn once() -> Self {
+        Self { once: true, ..Self::default() }
+    }
+
     /// Takes in what a plan needs.
     pub(crate) fn add(&mut self, plan: &TracerPlan) -> View {
         match plan {
@@ -66,6 +75,13 @@ impl<'s> Ensemble<'s> {
                 self.add_tracer(plan, || Box::new(Keccak256PreimageTracer::default()))
             }
             TracerPlan::Erc7562(config) => self.add_tracer(plan, || Box::new(Erc7562Tracer::new(config))),
+            TracerPlan::Script(script) => {
+                let make: fn(&ScriptPlan) -> ScriptTracer = match self.once {
+                    false => ScriptTracer::new,
+                    true => ScriptTracer::recording_everything,
+                };
+                self.add_tracer(plan, || Box::new(make(script)))
+            }
             TracerPlan::StructLog(config) => self.add_steps(*config),
             TracerPlan::Mux(plans) => {
                 View::Mux(plans.iter().map(|(name, plan)| (name.clone(), self.add(plan))).collect())
@@ -121,29 +137,8 @@ impl<'s> Ensemble<'s> {
         }))
     }
 
-    /// Forgets the last transaction and gets ready for the next.
-    pub(crate) fn begin(&mut self, tx: &TxContext) {
-        if let Some(options) = self.recorded {
-            self.frames.begin(options, tx);
-        }
-        self.tracers.iter_mut().for_each(|(_, tracer)| tracer.begin(tx));
-        for (_, steps) in &mut self.kept {
-            steps.json.restart();
-            steps.begin();
-        }
-        self.streaming.iter_mut().for_each(StepWriter::begin);
-    }
-
-    /// Completes the recording.
-    pub(crate) fn finish(&mut self, end: &TxEnd<'_>) {
-        self.frames.recorder.finish(end.gas_limit, end.gas_used);
-        self.tracers.iter_mut().for_each(|(_, tracer)| tracer.finish(end));
-        self.kept.iter_mut().for_each(|(_, steps)| steps.finish(end));
-        self.streaming.iter_mut().for_each(|steps| steps.finish(end));
-    }
-
     /// Writes the result of a view for the transaction that was recorded last.
-    pub(crate) fn render(&mut self, view: &View, json: &mut JsonWriter<'_>) {
+    pub(crate) fn render_view(&mut self, view: &View, json: &mut JsonWriter<'_>) {
         match view {
             View::Frames(view) => self.frames.render(view.as_ref(), json),
             View::Tracer(position) => self.tracers[*position].1.render(json),
@@ -154,7 +149,7 @@ impl<'s> Ensemble<'s> {
                     json.raw(if i > 0 { b"," } else { b"" });
                     json.string(name);
                     json.raw(b":");
-                    self.render(view, json);
+                    self.render_view(view, json);
                 }
                 json.raw(b"}");
             }
@@ -258,7 +253,55 @@ impl Observed for Ensemble<'_> {
     }
 
     fn failure(&self) -> Option<TraceError> {
+        if let Some(failure) = self.tracers.iter().find_map(|(_, tracer)| tracer.failure()) {
+            return Some(failure);
+        }
         let overflowed = self.kept.iter().any(|(_, steps)| steps.json.overflowed());
         overflowed.then(|| TraceError::StepsTooLarge { limit_bytes: MUX_STEPS_BYTES / self.kept.len() })
     }
+}
+
+impl Tracing for Ensemble<'_> {
+    fn open(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
+        for (_, tracer) in &mut self.tracers {
+            if !tracer.open(limits, patience)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn begin(&mut self, tx: &TxContext) {
+        if let Some(options) = self.recorded {
+            self.frames.begin(options, tx);
+        }
+        self.tracers.iter_mut().for_each(|(_, tracer)| tracer.begin(tx));
+        for (_, steps) in &mut self.kept {
+            steps.json.restart();
+            steps.begin();
+        }
+        self.streaming.iter_mut().for_each(StepWriter::begin);
+    }
+
+    fn finish(&mut self, end: &TxEnd<'_>) {
+        self.frames.recorder.finish(end.gas_limit, end.gas_used);
+        self.tracers.iter_mut().for_each(|(_, tracer)| tracer.finish(end));
+        self.kept.iter_mut().for_each(|(_, steps)| steps.finish(end));
+        self.streaming.iter_mut().for_each(|steps| steps.finish(end));
+    }
+
+    fn settle(&mut self, state: &mut dyn StateReads) {
+        self.tracers.iter_mut().for_each(|(_, tracer)| tracer.settle(state));
+    }
+
+    fn again(&self) -> bool {
+        self.tracers.iter().any(|(_, tracer)| tracer.again())
+    }
+
+    fn give_up(&mut self, error: &TraceError) {
+        self.tracers.iter_mut().for_each(|(_, tracer)| tracer.give_up(error));
+    }
+
+    /// What is written depends on whom it is asked for: see [`Ensemble::render_view`].
+    fn render(&mut self, _: &mut JsonWriter<'_>) {}
 }

@@ -57,11 +57,20 @@ pub enum TraceError {
         /// Names that work, separated by commas.
         available: String,
     },
-    /// JavaScript source where only named tracers run.
+    /// JavaScript where only built-in tracers run.
     #[error("JavaScript tracers are not available; available: {available}")]
     JavaScript {
         /// Names that work, separated by commas.
         available: String,
+    },
+    /// What a JavaScript tracer says, or why it cannot go on.
+    #[error("{0}")]
+    Script(String),
+    /// As many JavaScript tracers wait as may.
+    #[error("{message}")]
+    ScriptsBusy {
+        /// The limit, named with its value.
+        message: String,
     },
     /// A word that is neither a known tracer nor JavaScript source.
     #[error("unknown tracer {name:?}; known: {known}")]
@@ -134,6 +143,8 @@ impl TraceError {
                 | Self::StepsTooLarge { .. }
                 | Self::StructLogsTooLarge { .. }
                 | Self::Execution(_)
+                | Self::Script(_)
+                | Self::ScriptsBusy { .. }
         )
     }
 }

@@ -47,6 +47,7 @@ mod prestate_tracer;
 mod recorder;
 mod recorder_hooks;
 mod replay;
+mod script;
 mod several;
 mod sink;
 mod step_lines;
@@ -58,7 +59,7 @@ mod watch;
 
 pub use call_tracer::{CallTracer, CallTracerConfig};
 pub use config::{LoggerConfig, TraceConfig};
-pub use directory::{Availability, TRACERS, TracerName};
+pub use directory::{Availability, Named, TRACERS, TracerName};
 pub use drive::{BlockStats, Replay, trace_block, trace_block_in_parallel, trace_transaction};
 pub use duration::{DurationError, parse_go_duration};
 pub use elements::{ElementSink, trace_elements};
@@ -80,6 +81,10 @@ pub use plan::{TracePlan, TracerPlan};
 pub use prestate_tracer::{PrestateTracer, PrestateTracerConfig};
 pub use recorder::{Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span};
 pub use replay::BlockReplay;
+pub use script::{
+    Fields, SCRIPTS, ScriptGone, ScriptHost, ScriptLimits, ScriptPlan, ScriptSession, ScriptTracer, ScriptVerdict,
+    StateReads,
+};
 pub use several::{trace_block_under_several, trace_transaction_under_several};
 pub use sink::{Sink, SinkClosed};
 pub use struct_logger::StructLogConfig;

@@ -1,5 +1,6 @@
 //! What bounds a trace: time, memory, and whoever asked for it.
 
+use crate::script::ScriptHost;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -49,6 +50,8 @@ pub struct Limits {
     pub struct_log_bytes: u64,
     /// Ends the trace early.
     pub cancel: Cancel,
+    /// Who runs JavaScript tracers; `None` where they do not run.
+    pub scripts: Option<Arc<dyn ScriptHost>>,
 }
 
 impl Limits {
@@ -67,6 +70,7 @@ impl Default for Limits {
             recording_bytes: DEFAULT_RECORDING_LIMIT_BYTES,
             struct_log_bytes: 0,
             cancel: Cancel::new(),
+            scripts: None,
         }
     }
 }

@@ -4,7 +4,9 @@ use crate::ensemble::{Ensemble, View};
 use crate::error::TraceError;
 use crate::hooks::delegate_hooks;
 use crate::json::JsonWriter;
+use crate::limits::Limits;
 use crate::plan::TracerPlan;
+use crate::script::StateReads;
 use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
 use std::time::Duration;
 
@@ -44,6 +46,10 @@ impl Observed for MuxTracer {
 }
 
 impl Tracing for MuxTracer {
+    fn open(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
+        self.tracers.open(limits, patience)
+    }
+
     fn begin(&mut self, tx: &TxContext) {
         self.tracers.begin(tx);
     }
@@ -52,7 +58,19 @@ impl Tracing for MuxTracer {
         self.tracers.finish(end);
     }
 
+    fn settle(&mut self, state: &mut dyn StateReads) {
+        self.tracers.settle(state);
+    }
+
+    fn again(&self) -> bool {
+        self.tracers.again()
+    }
+
+    fn give_up(&mut self, error: &TraceError) {
+        self.tracers.give_up(error);
+    }
+
     fn render(&mut self, json: &mut JsonWriter<'_>) {
-        self.tracers.render(&self.view, json);
+        self.tracers.render_view(&self.view, json);
     }
 }

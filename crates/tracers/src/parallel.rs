@@ -194,15 +194,15 @@ fn element<R: Replay, E: Engine>(
     Ok(outcome.is_err())
 }
 
-/// Runs `work` on this thread and on `helpers` more, and ends the answer.
+/// Runs `work` on this thread and on `helpers` more, which it is told, and ends the answer.
 pub(crate) fn together(
     line: Line<'_>,
     helpers: usize,
-    work: impl Fn(&Line<'_>) -> Result<(), TraceError> + Sync,
+    work: impl Fn(&Line<'_>, bool) -> Result<(), TraceError> + Sync,
 ) -> Result<BlockStats, TraceError> {
     let outcome = std::thread::scope(|scope| {
-        let all = || {
-            let outcome = work(&line);
+        let all = |is_helper: bool| {
+            let outcome = work(&line, is_helper);
             if outcome.is_err() {
                 line.close();
             }
@@ -210,11 +210,11 @@ pub(crate) fn together(
         };
         let spawn = |_| {
             let builder = std::thread::Builder::new().name("hearth-trace".to_owned());
-            builder.stack_size(STACK_BYTES).spawn_scoped(scope, all).ok()
+            builder.stack_size(STACK_BYTES).spawn_scoped(scope, move || all(true)).ok()
         };
         // Where no thread can be had, this one does it all.
         let threads: Vec<_> = (0..helpers).filter_map(spawn).collect();
-        let mut outcome = all();
+        let mut outcome = all(false);
         for thread in threads {
             let ended = thread.join().unwrap_or_else(|_| {
                 line.close();

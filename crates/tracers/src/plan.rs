@@ -2,13 +2,14 @@
 
 use crate::call_tracer::CallTracerConfig;
 use crate::config::{LoggerConfig, TraceConfig};
-use crate::directory::TracerName;
+use crate::directory::{Named, TracerName};
 use crate::duration::parse_go_duration;
 use crate::erc7562_tracer::Erc7562TracerConfig;
 use crate::error::TraceError;
 use crate::flat_call_tracer::FlatCallTracerConfig;
 use crate::limits::DEFAULT_TRACE_TIMEOUT;
 use crate::prestate_tracer::PrestateTracerConfig;
+use crate::script::ScriptPlan;
 use crate::struct_logger::StructLogConfig;
 use crate::tracer_options;
 use std::time::Duration;
@@ -43,13 +44,24 @@ pub enum TracerPlan {
     Erc7562(Erc7562TracerConfig),
     /// No tracer named: the struct logger; or `opcodeTracer`.
     StructLog(StructLogConfig),
+    /// JavaScript.
+    Script(ScriptPlan),
 }
 
 impl TracePlan {
     /// Checks a configuration: the tracer exists, its options and the timeout decode.
     pub fn new(config: &TraceConfig) -> Result<Self, TraceError> {
         let options = config.tracer_config.as_deref().unwrap_or("null");
-        let tracer = match config.tracer.as_deref().map(TracerName::find).transpose()? {
+        let timeout = config.timeout.as_deref();
+        let named = match config.tracer.as_deref().map(Named::find).transpose()? {
+            Some(Named::Script(text)) => {
+                let (text, config) = (text.to_owned(), config.tracer_config.clone());
+                return Self::with_timeout(TracerPlan::Script(ScriptPlan { text, config }), timeout);
+            }
+            Some(Named::Tracer(name)) => Some(name),
+            None => None,
+        };
+        let tracer = match named {
             None => TracerPlan::StructLog(config.logger.plan(false)),
             Some(TracerName::CallTracer) => TracerPlan::Call(CallTracerConfig::parse(options)?),
             Some(TracerName::FlatCallTracer) => TracerPlan::FlatCall(FlatCallTracerConfig::parse(options)?),
@@ -61,7 +73,28 @@ impl TracePlan {
             Some(TracerName::Erc7562Tracer) => TracerPlan::Erc7562(Erc7562TracerConfig::parse(options)?),
             Some(TracerName::OpcodeTracer) => TracerPlan::StructLog(LoggerConfig::parse(options)?.plan(true)),
         };
-        let timeout = config.timeout.as_deref().map_or(Ok(DEFAULT_TRACE_TIMEOUT), parse_go_duration)?;
+        Self::with_timeout(tracer, timeout)
+    }
+
+    fn with_timeout(tracer: TracerPlan, timeout: Option<&str>) -> Result<Self, TraceError> {
+        let timeout = timeout.map_or(Ok(DEFAULT_TRACE_TIMEOUT), parse_go_duration)?;
         Ok(Self { tracer, timeout })
+    }
+
+    /// The JavaScript tracers in it, those within muxTracer too.
+    pub fn scripts(&self) -> Vec<&ScriptPlan> {
+        let mut found = Vec::new();
+        self.tracer.find_scripts(&mut found);
+        found
+    }
+}
+
+impl TracerPlan {
+    fn find_scripts<'a>(&'a self, found: &mut Vec<&'a ScriptPlan>) {
+        match self {
+            Self::Script(plan) => found.push(plan),
+            Self::Mux(plans) => plans.iter().for_each(|(_, plan)| plan.find_scripts(found)),
+            _ => {}
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::drive::Replay;
 use crate::error::TraceError;
+use crate::script::StateReads;
 use crate::tracing::{TxContext, TxEnd};
 use crate::watch::StopWatch;
 use alloy_consensus::Transaction as _;
@@ -214,6 +215,10 @@ impl Replay for BlockReplay<'_> {
             created: outcome.created,
             writes,
         })
+    }
+
+    fn state(&mut self) -> &mut dyn StateReads {
+        self.executor.state()
     }
 }
 

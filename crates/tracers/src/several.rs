@@ -1,13 +1,13 @@
 //! Several results of one execution, each with a sink of its own.
 
-use crate::drive::{Replay, stand_before, write_error};
+use crate::drive::{Replay, record, stand_before, write_error};
 use crate::ensemble::{Ensemble, View};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
 use crate::plan::{TracePlan, TracerPlan};
 use crate::sink::Sink;
-use crate::watch::Watched;
+use crate::tracing::Tracing as _;
 
 /// Writes what [`crate::trace_block`] would write under each of the plans, each to its sink, from one execution. The
 /// longest timeout counts for all; a transaction that fails has its error in every result.
@@ -21,6 +21,7 @@ pub fn trace_block_under_several<R: Replay>(
     sinks: Vec<&mut dyn Sink>,
 ) -> Result<(), TraceError> {
     let mut several = Several::new(plans, limits, sinks);
+    several.open()?;
     let mut broken: Option<TraceError> = None;
     several.each(|json| json.raw(b"["));
     for index in 0..replay.count() {
@@ -61,6 +62,7 @@ pub fn trace_transaction_under_several<R: Replay>(
     sinks: Vec<&mut dyn Sink>,
 ) -> Result<(), TraceError> {
     let mut several = Several::new(plans, limits, sinks);
+    several.open()?;
     several.each(JsonWriter::mark);
     let outcome = several.one(replay, index);
     if outcome.is_err() {
@@ -89,7 +91,8 @@ struct Several<'s> {
 
 impl<'s> Several<'s> {
     fn new(plans: &[TracePlan], limits: &Limits, sinks: Vec<&'s mut dyn Sink>) -> Self {
-        let mut tracers = Ensemble::default();
+        let streams = plans.iter().any(|plan| matches!(plan.tracer, TracerPlan::StructLog(_)));
+        let mut tracers = if streams { Ensemble::once() } else { Ensemble::default() };
         let mut lanes = Vec::with_capacity(plans.len());
         for (plan, sink) in plans.iter().zip(sinks) {
             let json = JsonWriter::new(sink);
@@ -100,6 +103,11 @@ impl<'s> Several<'s> {
         }
         let timeout = plans.iter().map(|plan| plan.timeout).max().unwrap_or_default();
         Self { tracers, lanes, limits: Limits { timeout, ..limits.clone() } }
+    }
+
+    /// Gets what the tracers need before anything is written.
+    fn open(&mut self) -> Result<(), TraceError> {
+        self.tracers.open(&self.limits, true).map(drop)
     }
 
     /// Does something with the writer of each lane.
@@ -125,20 +133,13 @@ impl<'s> Several<'s> {
     /// Executes a transaction and writes its results. After an error each lane has a whole value, cut short.
     fn one<R: Replay>(&mut self, replay: &mut R, index: usize) -> Result<(), TraceError> {
         let tx = stand_before(replay, index, &self.limits)?;
-        self.tracers.begin(&tx);
-        let mut watched = Watched::new(&mut self.tracers, self.limits.clone());
-        let outcome = replay.record(&mut watched);
-        let aborted = watched.aborted();
-        match (aborted, outcome) {
-            (None, Ok(end)) => self.tracers.finish(&end),
-            (aborted, outcome) => {
-                self.tracers.cut_short();
-                return Err(aborted.or(outcome.err()).unwrap_or(TraceError::Cancelled));
-            }
+        if let Err(error) = record(replay, &mut self.tracers, &tx, &self.limits) {
+            self.tracers.cut_short();
+            return Err(error);
         }
         for lane in &mut self.lanes {
             if let Lane::Rendered(view, json) = lane {
-                self.tracers.render(view, json);
+                self.tracers.render_view(view, json);
             }
         }
         Ok(())

@@ -312,7 +312,7 @@ impl<'l, 'w> Writing<'l, 'w> {
 
 /// What the transaction's authorisations add to the refund counter before anything runs (EIP-7702): each one that was
 /// applied to an account that existed.
-fn authorisation_refund(context: &mut EvmContext<'_>) -> i64 {
+pub(crate) fn authorisation_refund(context: &mut EvmContext<'_>) -> i64 {
     if context.tx().authorization_list_len() == 0 {
         return 0;
     }

@@ -3,7 +3,7 @@
 use crate::call_tracer::CallTracerConfig;
 use crate::config::TraceConfig;
 use crate::decode::{boolean, entries, wrong};
-use crate::directory::TracerName;
+use crate::directory::{Named, TracerName};
 use crate::erc7562_tracer::Erc7562TracerConfig;
 use crate::error::{ConfigError, TraceError};
 use crate::flat_call_tracer::FlatCallTracerConfig;
@@ -124,7 +124,7 @@ pub(crate) fn parse_mux(json: &str, depth: usize) -> Result<Vec<(String, TracerP
     }
     let mut plans: Vec<(String, TracerPlan)> = Vec::new();
     for (name, options) in found {
-        let plan = if TracerName::find(&name)? == TracerName::MuxTracer {
+        let plan = if Named::find(&name)? == Named::Tracer(TracerName::MuxTracer) {
             TracerPlan::Mux(parse_mux(options.get(), depth + 1)?)
         } else {
             let tracer_config = Some(options.get().to_owned());

@@ -26,6 +26,8 @@
 
 use crate::error::TraceError;
 use crate::json::JsonWriter;
+use crate::limits::Limits;
+use crate::script::StateReads;
 use alloy_primitives::{Address, B256, Bytes};
 use hearth_evm::{EvmContext, Fork};
 use hearth_primitives::Changeset;
@@ -108,11 +110,31 @@ pub trait Observed: for<'a> Inspector<EvmContext<'a>> {
 
 /// A tracer that records and is rendered afterwards.
 pub trait Tracing: Observed {
+    /// Gets what the tracer needs beside the execution, before anything of an answer is written. Without `patience` it takes
+    /// only what nobody else waits for, and says whether it got it.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn open(&mut self, _limits: &Limits, _patience: bool) -> Result<bool, TraceError> {
+        Ok(true)
+    }
+
     /// Forgets the last transaction and gets ready for the next.
     fn begin(&mut self, tx: &TxContext);
 
     /// Completes the recording. Not called where the transaction was aborted or is invalid.
     fn finish(&mut self, end: &TxEnd<'_>);
+
+    /// Called after [`Tracing::finish`], with the state after the transaction.
+    fn settle(&mut self, _state: &mut dyn StateReads) {}
+
+    /// Whether the transaction, which was stopped by [`Observed::failure`], is to be executed once more.
+    fn again(&self) -> bool {
+        false
+    }
+
+    /// There is no result of this transaction, because of this.
+    fn give_up(&mut self, _error: &TraceError) {}
 
     /// Writes the result: one JSON value.
     fn render(&mut self, json: &mut JsonWriter<'_>);

@@ -121,6 +121,11 @@ impl<'a> CallSession<'a> {
         &self.env
     }
 
+    /// State as of now: after everything that was run so far.
+    pub fn state(&mut self) -> &mut BlockState<'a> {
+        &mut self.evm.ctx.journaled_state.database
+    }
+
     /// The chain's rules.
     pub fn spec(&self) -> &'a ChainSpec {
         self.spec

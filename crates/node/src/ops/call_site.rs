@@ -11,7 +11,7 @@ use hearth_evm::{
 use hearth_flatkv::StateView;
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Changeset, StateReader as _};
-use hearth_tracers::{Cancel, Replay, TraceError, TxContext, TxEnd};
+use hearth_tracers::{Cancel, Replay, StateReads, TraceError, TxContext, TxEnd};
 use revm::Inspector;
 use std::sync::{Arc, atomic::Ordering};
 
@@ -230,5 +230,9 @@ impl Replay for CallReplay<'_> {
             created: done.outcome.created,
             writes: &self.writes,
         })
+    }
+
+    fn state(&mut self) -> &mut dyn StateReads {
+        self.session.state()
     }
 }

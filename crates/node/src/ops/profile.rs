@@ -22,7 +22,7 @@ use crate::{
 use alloy_primitives::B256;
 use hearth_evm::EvmContext;
 use hearth_tracers::{
-    BlockReplay, Limits, Replay, Sink, SinkClosed, TraceError, TxContext, TxEnd, trace_transaction,
+    BlockReplay, Limits, Replay, Sink, SinkClosed, StateReads, TraceError, TxContext, TxEnd, trace_transaction,
 };
 use revm::Inspector;
 use std::time::Instant;
@@ -153,6 +153,10 @@ impl Replay for Watched<'_, '_> {
         self.execution += nanos(began);
         self.lookups += self.timed.nanos().saturating_sub(before);
         end
+    }
+
+    fn state(&mut self) -> &mut dyn StateReads {
+        self.replay.state()
     }
 }
 

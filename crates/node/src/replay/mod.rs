@@ -6,13 +6,15 @@
 //! `{"error":{"code":…,"message":…}}` for its line; the rest follows, and the stream ends with an error.
 
 mod input;
+mod scripts;
 mod shared;
 
-use crate::{ByteSender, ByteStream, NodeError, stream, trace::Counted, workers::guarded};
+use crate::{ByteSender, ByteStream, NodeError, config::ScriptsConfig, stream, trace::Counted, workers::guarded};
 use hearth_tracers::{
-    Cancel, Limits, Sink, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction,
+    Cancel, Sink, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction,
 };
 use input::Input;
+use scripts::Scripts;
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -31,6 +33,9 @@ pub struct Replay {
     /// Position of the only transaction that is wanted; all where absent.
     #[serde(default)]
     pub tx: Option<usize>,
+    /// Who runs JavaScript tracers; absent where they are not allowed.
+    #[serde(default)]
+    pub scripts: Option<ScriptsConfig>,
 }
 
 impl Replay {
@@ -74,13 +79,14 @@ impl Replay {
 
     fn run(&self, cancel: &Cancel, sender: &mut ByteSender) -> Result<(), NodeError> {
         let plans = self.plans()?;
+        let scripts = Scripts::new(self.scripts.as_ref(), &plans)?;
         let mut failed = None;
         for path in &self.files {
             let input = Input::read(path)?;
             let index = self.index(&input, path)?;
             let outcome = match &plans[..] {
-                [plan] => line(&input, index, plan, cancel, sender),
-                plans => shared::lines(&input, index, plans, cancel, sender),
+                [plan] => line(&input, index, plan, &scripts, cancel, sender),
+                plans => shared::lines(&input, index, plans, &scripts, cancel, sender),
             };
             let Err(error) = outcome else { continue };
             if cancel.is_cancelled() {
@@ -112,12 +118,13 @@ fn line(
     input: &Input,
     index: Option<usize>,
     plan: &TracePlan,
+    scripts: &Scripts,
     cancel: &Cancel,
     sender: &mut ByteSender,
 ) -> Result<(), NodeError> {
     let mut line = Line::new(sender);
     let outcome = input.replay().and_then(|mut replay| {
-        let limits = limits(cancel);
+        let limits = scripts.limits(cancel)?;
         match index {
             Some(index) => trace_transaction(&mut replay, index, plan, &limits, line.sink()).map(drop),
             None => trace_block(&mut replay, plan, &limits, line.sink()).map(drop),
@@ -152,10 +159,6 @@ impl<'a> Line<'a> {
         sender.write(b"\n").map_err(|_| NodeError::Cancelled)?;
         outcome
     }
-}
-
-fn limits(cancel: &Cancel) -> Limits {
-    Limits { cancel: cancel.clone(), ..Limits::default() }
 }
 
 /// Writes an error in place of a result.

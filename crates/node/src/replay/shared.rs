@@ -3,7 +3,7 @@
 //! The lines come one configuration after the other, while the execution makes all of them at once: the first one goes
 //! out as it is made, the others wait in files without names.
 
-use super::{Line, input::Input, limits};
+use super::{Line, input::Input, scripts::Scripts};
 use crate::{ByteSender, NodeError, trace::trace_error};
 use hearth_tracers::{
     Cancel, Sink, SinkClosed, TracePlan, trace_block_under_several, trace_transaction_under_several,
@@ -80,6 +80,7 @@ pub(super) fn lines(
     input: &Input,
     index: Option<usize>,
     plans: &[TracePlan],
+    scripts: &Scripts,
     cancel: &Cancel,
     sender: &mut ByteSender,
 ) -> Result<(), NodeError> {
@@ -90,7 +91,7 @@ pub(super) fn lines(
         let mut sinks: Vec<&mut dyn Sink> = vec![first.sink()];
         sinks.extend(waiting.iter_mut().map(|line| line as &mut dyn Sink));
         input.replay().and_then(|mut replay| {
-            let limits = limits(cancel);
+            let limits = scripts.limits(cancel)?;
             match index {
                 Some(index) => trace_transaction_under_several(&mut replay, index, plans, &limits, sinks),
                 None => trace_block_under_several(&mut replay, plans, &limits, sinks),

@@ -1,0 +1,142 @@
+//! A script alone over a transaction, in the form that its fields ask for; and as one of several tracers.
+
+use super::fields::Fields;
+use super::host::ScriptVerdict;
+use super::lean::{LEAN_FIELDS, Lean};
+use super::state::StateReads;
+use super::tracer::{Phase, ScriptTracer};
+use crate::drive::{Engine, Replay};
+use crate::error::TraceError;
+use crate::json::JsonWriter;
+use crate::limits::Limits;
+use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
+use crate::watch::Watched;
+
+impl Observed for ScriptTracer {
+    fn size_bytes(&self) -> usize {
+        self.recorded_bytes()
+    }
+
+    fn failure(&self) -> Option<TraceError> {
+        self.why_none()
+    }
+}
+
+impl Tracing for ScriptTracer {
+    fn open(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
+        self.connect(limits, patience)
+    }
+
+    fn begin(&mut self, tx: &TxContext) {
+        self.start(tx);
+    }
+
+    fn finish(&mut self, end: &TxEnd<'_>) {
+        self.tell_end(end);
+    }
+
+    fn settle(&mut self, state: &mut dyn StateReads) {
+        self.answer(state);
+    }
+
+    fn again(&self) -> bool {
+        self.is_again()
+    }
+
+    fn give_up(&mut self, error: &TraceError) {
+        let late = matches!(error, TraceError::ExecutionTimeout | TraceError::CallTimeout);
+        self.abandon(if late { ScriptVerdict::Late } else { ScriptVerdict::Unwanted });
+    }
+
+    fn render(&mut self, json: &mut JsonWriter<'_>) {
+        if let Phase::Answered(bytes) = &self.phase {
+            json.raw(bytes);
+        }
+    }
+}
+
+/// A script alone.
+pub(crate) struct Alone(ScriptTracer);
+
+impl Alone {
+    /// A script that nobody else watches with.
+    pub(crate) fn new(plan: &super::ScriptPlan) -> Self {
+        Self(ScriptTracer::new(plan))
+    }
+
+    /// Executes the transaction under the script; the error is why there is no result of it.
+    fn watch<R: Replay>(&mut self, replay: &mut R, limits: &Limits) -> Result<(), TraceError> {
+        let fields = self.0.fields;
+        match (fields.is_within(LEAN_FIELDS) && fields.has(Fields::STEP), fields.has(Fields::OP)) {
+            (true, false) => execute(replay, &mut Lean::<false>(&mut self.0), limits),
+            (true, true) => execute(replay, &mut Lean::<true>(&mut self.0), limits),
+            (false, _) => execute(replay, &mut self.0, limits),
+        }
+    }
+}
+
+/// What a form of the tracer is told when the transaction has ended.
+trait Form: Observed {
+    fn tracer(&mut self) -> &mut ScriptTracer;
+}
+
+impl Form for ScriptTracer {
+    fn tracer(&mut self) -> &mut ScriptTracer {
+        self
+    }
+}
+
+impl<const OP: bool> Form for Lean<'_, OP> {
+    fn tracer(&mut self) -> &mut ScriptTracer {
+        self.0
+    }
+}
+
+fn execute<R: Replay, F: Form>(replay: &mut R, form: &mut F, limits: &Limits) -> Result<(), TraceError> {
+    let mut watched = Watched::new(form, limits.clone());
+    let outcome = replay.record(&mut watched);
+    let aborted = watched.aborted();
+    match (aborted, outcome) {
+        (None, Ok(end)) => {
+            form.tracer().tell_end(&end);
+            Ok(())
+        }
+        (aborted, outcome) => Err(aborted.or(outcome.err()).unwrap_or(TraceError::Cancelled)),
+    }
+}
+
+impl Engine for Alone {
+    fn open(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
+        self.0.connect(limits, patience)
+    }
+
+    fn run<R: Replay>(
+        &mut self,
+        replay: &mut R,
+        tx: &TxContext,
+        limits: &Limits,
+        json: &mut JsonWriter<'_>,
+    ) -> Result<(), TraceError> {
+        loop {
+            self.0.start(tx);
+            if let Some(failure) = self.0.why_none() {
+                self.0.give_up(&failure);
+                return Err(failure);
+            }
+            match self.watch(replay, limits) {
+                Ok(()) => break,
+                Err(_) if self.0.is_again() => {}
+                Err(error) => {
+                    self.0.give_up(&error);
+                    return Err(error);
+                }
+            }
+        }
+        self.0.answer(replay.state());
+        if let Some(failure) = self.0.why_none() {
+            return Err(failure);
+        }
+        self.0.render(json);
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! The form for scripts that look at nothing of a step but that it is there, and maybe its opcode.
+
+use super::fields::Fields;
+use super::tracer::ScriptTracer;
+use crate::error::TraceError;
+use crate::tracing::Observed;
+use alloy_primitives::{Address, U256};
+use hearth_evm::EvmContext;
+use revm::Inspector;
+use revm::context_interface::ContextTr;
+use revm::interpreter::interpreter_types::{Jumps, LoopControl};
+use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter};
+
+/// What this form can record.
+pub(super) const LEAN_FIELDS: Fields = Fields(Fields::STEP.0 | Fields::OP.0 | Fields::FRAMES.0);
+
+/// A tracer that records steps, and opcodes where `OP`.
+pub(super) struct Lean<'t, const OP: bool>(pub &'t mut ScriptTracer);
+
+impl<'a, const OP: bool> Inspector<EvmContext<'a>> for Lean<'_, OP> {
+    #[inline(always)]
+    fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
+        let tracer = &mut *self.0;
+        tracer.note_before(interpreter, context);
+        if tracer.idle {
+            return;
+        }
+        if tracer.chunk.steps >= tracer.chunk.most {
+            tracer.flush(context.db_mut());
+        }
+        if OP && let Some(place) = tracer.chunk.op.get_mut(tracer.chunk.steps) {
+            *place = interpreter.bytecode.opcode();
+        }
+        tracer.chunk.steps += 1;
+    }
+
+    #[inline(always)]
+    fn step_end(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
+        if interpreter.bytecode.is_end() {
+            self.0.frame_stops(interpreter, context);
+        }
+    }
+
+    fn call(&mut self, context: &mut EvmContext<'a>, inputs: &mut CallInputs) -> Option<CallOutcome> {
+        self.0.call(context, inputs)
+    }
+
+    fn call_end(&mut self, context: &mut EvmContext<'a>, inputs: &CallInputs, outcome: &mut CallOutcome) {
+        self.0.call_end(context, inputs, outcome);
+    }
+
+    fn create(&mut self, context: &mut EvmContext<'a>, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
+        self.0.create(context, inputs)
+    }
+
+    fn create_end(
+        &mut self,
+        context: &mut EvmContext<'a>,
+        inputs: &CreateInputs,
+        outcome: &mut CreateOutcome,
+    ) {
+        self.0.create_end(context, inputs, outcome);
+    }
+
+    fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
+        self.0.self_destructed(contract, target, value);
+    }
+}
+
+impl<const OP: bool> Observed for Lean<'_, OP> {
+    fn size_bytes(&self) -> usize {
+        self.0.recorded_bytes()
+    }
+
+    fn failure(&self) -> Option<TraceError> {
+        self.0.why_none()
+    }
+}

@@ -1,0 +1,215 @@
+//! The channel of one script: what goes out waits here, what comes in is read while it does.
+
+use super::host::{ScriptGone, ScriptSession, ScriptVerdict};
+use super::message::{Said, put, put_answer, said, to};
+use super::state::StateReads;
+use crate::error::TraceError;
+use crate::limits::Limits;
+use std::time::{Duration, Instant};
+
+/// How long one waits before one looks at the cancel flag again.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How long a script may take to hear that nobody waits for it.
+const STOP_PATIENCE: Duration = Duration::from_millis(100);
+
+/// Why a script goes no further.
+pub(super) enum Stop {
+    /// It failed, with this message.
+    Script(String),
+    /// It reached for what was not recorded.
+    Needs(super::fields::Fields),
+    /// It cannot go on, or may not.
+    Error(TraceError, ScriptVerdict),
+}
+
+impl From<ScriptGone> for Stop {
+    fn from(gone: ScriptGone) -> Self {
+        Self::Error(TraceError::Script(gone.0), ScriptVerdict::Gone)
+    }
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// Everything went out.
+    Sent,
+    /// The script was loaded.
+    Loaded,
+    /// It has seen all steps.
+    Done,
+    /// Its result.
+    Result,
+}
+
+/// Until when, and whether at all, a transaction's script may run.
+#[derive(Clone, Debug)]
+pub(super) struct Time {
+    limits: Limits,
+    deadline: Instant,
+}
+
+impl Time {
+    /// The time of a transaction that begins now, or with the call.
+    pub fn new(limits: &Limits, first: bool) -> Self {
+        let from = if first { limits.started } else { Instant::now() };
+        Self { limits: limits.clone(), deadline: from + limits.timeout }
+    }
+
+    /// Why it is over.
+    pub fn over(&self) -> Option<(TraceError, ScriptVerdict)> {
+        if self.limits.cancel.is_cancelled() {
+            return Some((TraceError::Cancelled, ScriptVerdict::Unwanted));
+        }
+        if self.limits.call_is_over() {
+            return Some((TraceError::CallTimeout, ScriptVerdict::Late));
+        }
+        (Instant::now() >= self.deadline).then_some((TraceError::ExecutionTimeout, ScriptVerdict::Late))
+    }
+
+    /// When the transaction's time is over.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+}
+
+/// An open channel.
+pub(super) struct Link {
+    session: Box<dyn ScriptSession>,
+    /// What is to go out.
+    pub out: Vec<u8>,
+    sent: usize,
+}
+
+impl Link {
+    pub fn new(session: Box<dyn ScriptSession>) -> Self {
+        Self { session, out: Vec::new(), sent: 0 }
+    }
+
+    /// Sends and listens until the goal is reached.
+    pub fn pump(
+        &mut self,
+        goal: Goal,
+        time: &Time,
+        state: &mut dyn StateReads,
+    ) -> Result<Option<Said>, Stop> {
+        loop {
+            if let Some(said) = self.listen(goal, state)? {
+                return Ok(Some(said));
+            }
+            self.write()?;
+            if self.out.is_empty() && goal == Goal::Sent {
+                return Ok(None);
+            }
+            if let Some((error, verdict)) = time.over() {
+                return Err(Stop::Error(error, verdict));
+            }
+            let left = time.deadline.saturating_duration_since(Instant::now());
+            self.session.wait(!self.out.is_empty(), left.min(LOOK));
+        }
+    }
+
+    /// Reads what has come; what the goal is, where that is there.
+    fn listen(&mut self, goal: Goal, state: &mut dyn StateReads) -> Result<Option<Said>, Stop> {
+        while let Some((kind, payload)) = self.session.read()? {
+            match (said(kind, payload), goal) {
+                (Some(Said::Ready), _) => {}
+                (Some(Said::Read(read)), _) => put_answer(&mut self.out, read, state),
+                (Some(Said::Failed(message)), _) => return Err(Stop::Script(message)),
+                (Some(Said::Needs(fields)), _) => return Err(Stop::Needs(fields)),
+                (Some(said @ Said::Loaded(_)), Goal::Loaded)
+                | (Some(said @ Said::Done), Goal::Done)
+                | (Some(said @ Said::Result(_)), Goal::Result) => return Ok(Some(said)),
+                _ => {
+                    let text = "the process of the JavaScript tracer sent a message that is none";
+                    return Err(ScriptGone(text.to_owned()).into());
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn write(&mut self) -> Result<(), ScriptGone> {
+        while self.sent < self.out.len() {
+            match self.session.write(&self.out[self.sent..])? {
+                0 => return Ok(()),
+                written => self.sent += written,
+            }
+        }
+        self.out.clear();
+        self.sent = 0;
+        Ok(())
+    }
+
+    /// Ends the session. Where it may be used again, what is on its way goes out first.
+    pub fn end(mut self, verdict: ScriptVerdict) {
+        let clean = verdict == ScriptVerdict::Clean;
+        let verdict = if clean && !self.drain(false) { ScriptVerdict::Unwanted } else { verdict };
+        self.session.end(verdict);
+    }
+
+    /// Ends the session while a transaction is under way: the script is told, and killed where it does not hear.
+    pub fn stop(mut self, verdict: ScriptVerdict) {
+        put(&mut self.out, to::STOP, &[]);
+        let heard = self.drain(true);
+        self.session.end(if heard { ScriptVerdict::Clean } else { verdict });
+    }
+
+    /// Sends the rest, and waits for the answer to it where there is one.
+    fn drain(&mut self, answered: bool) -> bool {
+        let until = Instant::now() + STOP_PATIENCE;
+        loop {
+            if answered {
+                match self.session.read() {
+                    Ok(Some((kind, payload))) => {
+                        if said(kind, payload) == Some(Said::Done) && self.out.is_empty() {
+                            return true;
+                        }
+                        continue;
+                    }
+                    Ok(None) => {}
+                    Err(_) => return false,
+                }
+            }
+            if self.write().is_err() {
+                return false;
+            }
+            if self.out.is_empty() && !answered {
+                return true;
+            }
+            let now = Instant::now();
+            if now >= until {
+                return false;
+            }
+            self.session.wait(!self.out.is_empty(), until - now);
+        }
+    }
+}
+
+/// No state: what is asked before a transaction runs has no answer.
+pub(super) struct NoState;
+
+impl StateReads for NoState {
+    fn account(
+        &mut self,
+        _: alloy_primitives::Address,
+    ) -> Result<Option<hearth_primitives::Account>, String> {
+        Err(no_state())
+    }
+
+    fn slot(
+        &mut self,
+        _: alloy_primitives::Address,
+        _: alloy_primitives::U256,
+    ) -> Result<alloy_primitives::U256, String> {
+        Err(no_state())
+    }
+
+    fn code(&mut self, _: alloy_primitives::Address) -> Result<alloy_primitives::Bytes, String> {
+        Err(no_state())
+    }
+}
+
+fn no_state() -> String {
+    "there is no state before the transaction runs".to_owned()
+}

@@ -1,0 +1,359 @@
+//! A script over one transaction after the other: its session, what is recorded for it, and what it answers.
+
+use super::chunk::{ACK, Chunk};
+use super::fields::Fields;
+use super::host::ScriptVerdict;
+use super::journal::Told;
+use super::link::{Goal, Link, NoState, Stop, Time};
+use super::message::{Begin, End, Said, put_json, to};
+use super::plan::ScriptPlan;
+use super::state::StateReads;
+use crate::directory;
+use crate::error::TraceError;
+use crate::limits::Limits;
+use crate::recorder::{Recorder, RecorderOptions};
+use crate::tracing::{TxContext, TxEnd};
+use alloy_primitives::{Address, Bytes, U256};
+use hearth_evm::Fork;
+use revm::precompile::{PrecompileSpecId, Precompiles};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Numbers of requests: whoever runs a script keeps nothing from one to the next.
+static REQUESTS: AtomicU64 = AtomicU64::new(1);
+
+/// How far the script of a transaction is.
+#[derive(Debug, Default)]
+pub(super) enum Phase {
+    /// Nothing is under way.
+    #[default]
+    Idle,
+    /// It is replayed, or about to be.
+    Running,
+    /// It has answered.
+    Answered(Vec<u8>),
+    /// There is no answer.
+    Failed(TraceError),
+    /// The transaction is to be executed once more, with more fields.
+    Again,
+}
+
+/// A frame that is open, as far as steps are concerned.
+#[derive(Debug, Default)]
+pub(super) struct Inner {
+    /// A step of it has been shown.
+    pub shown: bool,
+    /// Height of the stack that was shown last.
+    pub height: usize,
+    /// Opcode that was shown last.
+    pub opcode: u8,
+    /// Where that writes to memory.
+    pub write: Option<(usize, usize)>,
+}
+
+/// The transaction's own frame, for `ctx`.
+#[derive(Debug, Default)]
+pub(super) struct Top {
+    pub block: u64,
+    pub is_create: bool,
+    pub from: Address,
+    pub to: Address,
+    pub value: U256,
+    pub input: Bytes,
+    pub output: Bytes,
+    pub error: Option<String>,
+}
+
+/// A JavaScript tracer.
+pub struct ScriptTracer {
+    plan: ScriptPlan,
+    request: u64,
+    limits: Option<Limits>,
+    link: Option<Link>,
+    time: Option<Time>,
+    /// Transactions so far.
+    begun: u64,
+    /// What the script reaches, once that is known.
+    known: Option<Fields>,
+    rules: Option<(Fork, Vec<Address>)>,
+    tx: Option<TxContext>,
+    pub(super) phase: Phase,
+    pub(super) fields: Fields,
+    pub(super) chunk: Chunk,
+    pub(super) frames: Recorder,
+    pub(super) told: Told,
+    pub(super) inner: Vec<Inner>,
+    pub(super) top: Top,
+    pub(super) opcode: u8,
+    /// The running frame is a creation without init code, in which the reference runs nothing.
+    pub(super) idle: bool,
+    /// The last frame that ended by itself gave bytes back.
+    pub(super) returned: bool,
+    pub(super) refund_base: i64,
+    pub(super) refunds: Vec<i64>,
+}
+
+impl ScriptTracer {
+    /// A tracer of this script. Whoever runs it is found by [`crate::Tracing::open`].
+    pub fn new(plan: &ScriptPlan) -> Self {
+        Self {
+            plan: plan.clone(),
+            request: REQUESTS.fetch_add(1, Ordering::Relaxed),
+            limits: None,
+            link: None,
+            time: None,
+            begun: 0,
+            known: None,
+            rules: None,
+            tx: None,
+            phase: Phase::Idle,
+            fields: Fields::default(),
+            chunk: Chunk::default(),
+            frames: Recorder::new(),
+            told: Told::default(),
+            inner: Vec::new(),
+            top: Top::default(),
+            opcode: 0,
+            idle: false,
+            returned: false,
+            refund_base: 0,
+            refunds: Vec::new(),
+        }
+    }
+
+    /// As [`Self::new`], with everything recorded from the start: for executions that cannot be repeated.
+    pub(crate) fn recording_everything(plan: &ScriptPlan) -> Self {
+        let mut tracer = Self::new(plan);
+        tracer.known = Some(Fields::ALL);
+        tracer
+    }
+
+    /// Gets a session; without `patience` only one that nobody else waits for. Whether there is one.
+    pub(super) fn connect(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
+        self.limits = Some(limits.clone());
+        if self.link.is_some() {
+            return Ok(true);
+        }
+        let host = limits.scripts.as_ref().ok_or_else(directory::no_scripts)?;
+        let session = if patience {
+            let until = Time::new(limits, self.begun == 0).deadline();
+            Some(host.open(&self.plan, until, &limits.cancel)?)
+        } else {
+            host.try_open(&self.plan)
+        };
+        self.link = session.map(Link::new);
+        Ok(self.link.is_some())
+    }
+
+    /// Forgets the last transaction and begins the next.
+    pub(super) fn start(&mut self, tx: &TxContext) {
+        self.abandon(ScriptVerdict::Unwanted);
+        let again = matches!(self.phase, Phase::Again);
+        self.phase = Phase::Idle;
+        self.reset(tx);
+        if let Err(stop) = self.send_begin(tx, again) {
+            self.over(stop);
+        }
+    }
+
+    fn reset(&mut self, tx: &TxContext) {
+        self.tx = Some(tx.clone());
+        self.chunk.clear();
+        self.frames.begin(RecorderOptions { nested: true, logs: false }, 0);
+        self.told.begin();
+        self.inner.clear();
+        self.refunds.clear();
+        self.top = Top::default();
+        (self.opcode, self.idle, self.returned, self.refund_base) = (0, false, false, 0);
+    }
+
+    fn send_begin(&mut self, tx: &TxContext, again: bool) -> Result<(), Stop> {
+        let error = |error| Stop::Error(error, ScriptVerdict::Clean);
+        let limits = self.limits.clone().ok_or_else(|| error(directory::no_scripts()))?;
+        self.connect(&limits, true).map_err(error)?;
+        let (Some(link), Some(host)) = (&mut self.link, &limits.scripts) else {
+            return Err(error(directory::no_scripts()));
+        };
+        // A transaction that is executed once more has no more time for that.
+        let time = match self.time.take() {
+            Some(time) if again => time,
+            _ => Time::new(&limits, self.begun == 0),
+        };
+        self.begun += 1;
+        let precompiles = match &mut self.rules {
+            Some((fork, list)) if *fork == tx.fork => list,
+            rules => {
+                let list = Precompiles::new(PrecompileSpecId::from_spec_id(tx.fork.spec_id()));
+                let mut list: Vec<Address> = list.addresses().copied().collect();
+                list.sort_unstable();
+                &mut rules.insert((tx.fork, list)).1
+            }
+        };
+        let begin = Begin::new(&self.plan, self.known, precompiles, host.limits(), self.request);
+        put_json(&mut link.out, to::BEGIN, &begin);
+        let loaded = match self.known {
+            Some(_) => Ok(None),
+            None => link.pump(Goal::Loaded, &time, &mut NoState),
+        };
+        self.time = Some(time);
+        if let Some(Said::Loaded(fields)) = loaded? {
+            self.known = Some(fields);
+        }
+        self.fields = self.known.unwrap_or_default();
+        self.chunk.begin(self.fields);
+        self.phase = Phase::Running;
+        Ok(())
+    }
+
+    /// The script goes no further.
+    fn over(&mut self, stop: Stop) {
+        self.phase = match stop {
+            Stop::Script(message) => Phase::Failed(TraceError::Script(message)),
+            Stop::Needs(more) => {
+                let had = self.known.unwrap_or_default();
+                self.known = Some(had | more);
+                if more.is_within(had) {
+                    let text = "the JavaScript tracer asks for what it was given".to_owned();
+                    Phase::Failed(TraceError::Script(text))
+                } else {
+                    Phase::Again
+                }
+            }
+            Stop::Error(error, verdict) => {
+                if let Some(link) = self.link.take() {
+                    link.end(verdict);
+                }
+                Phase::Failed(error)
+            }
+        };
+    }
+
+    /// Whether something is recorded.
+    #[inline(always)]
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.phase, Phase::Running)
+    }
+
+    /// Whether the transaction is to be executed once more.
+    pub(super) fn is_again(&self) -> bool {
+        matches!(self.phase, Phase::Again)
+    }
+
+    /// Why there is no result, where that is known.
+    pub(super) fn why_none(&self) -> Option<TraceError> {
+        match &self.phase {
+            Phase::Failed(error) => Some(error.clone()),
+            Phase::Again => Some(TraceError::Replay("the transaction is executed once more".to_owned())),
+            Phase::Running => self.time.as_ref()?.over().map(|(error, _)| error),
+            _ => None,
+        }
+    }
+
+    /// Gives up a transaction that is under way.
+    pub(super) fn abandon(&mut self, verdict: ScriptVerdict) {
+        if self.is_running() {
+            self.phase = Phase::Idle;
+            if let Some(link) = self.link.take() {
+                link.stop(verdict);
+            }
+        }
+    }
+
+    /// Sends what was recorded so far, and answers what the script asks meanwhile.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn flush(&mut self, state: &mut dyn StateReads) {
+        self.send_chunk(0);
+        self.pump(Goal::Sent, state);
+    }
+
+    /// Sends the rest of the steps and waits until the script has seen them.
+    pub(super) fn conclude(&mut self, state: &mut dyn StateReads) {
+        self.send_chunk(ACK);
+        self.pump(Goal::Done, state);
+    }
+
+    fn send_chunk(&mut self, flags: u32) {
+        match &mut self.link {
+            Some(link) if matches!(self.phase, Phase::Running) => self.chunk.send(&mut link.out, flags),
+            _ => self.chunk.clear(),
+        }
+    }
+
+    fn pump(&mut self, goal: Goal, state: &mut dyn StateReads) -> Option<Said> {
+        if !self.is_running() {
+            return None;
+        }
+        let (Some(link), Some(time)) = (&mut self.link, &self.time) else { return None };
+        match link.pump(goal, time, state) {
+            Ok(said) => said,
+            Err(stop) => {
+                self.over(stop);
+                None
+            }
+        }
+    }
+
+    /// Tells how the transaction ended.
+    pub(super) fn tell_end(&mut self, end: &TxEnd<'_>) {
+        if !self.is_running() {
+            return;
+        }
+        if self.fields.has(Fields::JOURNAL) {
+            self.told.tell_end(end.writes, &mut self.chunk);
+        }
+        if !self.chunk.is_empty() {
+            self.send_chunk(0);
+        }
+        let ctx = self.ctx(end);
+        if let Some(link) = &mut self.link {
+            put_json(&mut link.out, to::END, &ctx);
+        }
+    }
+
+    /// `ctx` as go-ethereum makes it: its gas price is the tip, and places of transactions are known within blocks alone.
+    fn ctx(&mut self, end: &TxEnd<'_>) -> End {
+        let Top { block, is_create, from, to, value, input, output, error } = std::mem::take(&mut self.top);
+        let tx = self.tx.as_ref();
+        let block_hash = tx.map(|tx| tx.block_hash).filter(|hash| !hash.is_zero());
+        let tx_hash = tx.map(|tx| tx.hash).filter(|hash| !hash.is_zero() && block_hash.is_some());
+        let tip = tx.map_or(0, |tx| tx.gas_price.saturating_sub(u128::from(tx.base_fee.unwrap_or(0))));
+        End {
+            r#type: if is_create { "CREATE" } else { "CALL" },
+            from,
+            to,
+            input,
+            gas: end.gas_limit,
+            gas_used: end.gas_used,
+            gas_price: tip.to_string(),
+            value: value.to_string(),
+            output,
+            block,
+            coinbase: tx.map(|tx| tx.coinbase).unwrap_or_default(),
+            error,
+            block_hash,
+            tx_hash,
+            tx_index: tx_hash.and(tx.map(|tx| tx.index)),
+        }
+    }
+
+    /// Waits for the result. `state` is that after the transaction.
+    pub(super) fn answer(&mut self, state: &mut dyn StateReads) {
+        if let Some(Said::Result(bytes)) = self.pump(Goal::Result, state) {
+            self.phase = Phase::Answered(bytes);
+        }
+    }
+
+    /// Bytes of the recording.
+    pub(super) fn recorded_bytes(&self) -> usize {
+        self.chunk.size_bytes() + self.frames.size_bytes() + self.link.as_ref().map_or(0, |link| link.out.len())
+    }
+}
+
+impl Drop for ScriptTracer {
+    fn drop(&mut self) {
+        self.abandon(ScriptVerdict::Unwanted);
+        if let Some(link) = self.link.take() {
+            link.end(ScriptVerdict::Clean);
+        }
+    }
+}
