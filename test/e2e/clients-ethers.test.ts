@@ -1,0 +1,135 @@
+// ethers 6 against `hearth dev` and `hearth start`: providers, signers of the node, contracts, events.
+import fs from 'node:fs'
+import {
+  Contract,
+  ContractFactory,
+  HDNodeWallet,
+  JsonRpcProvider,
+  NonceManager,
+  parseEther,
+  verifyMessage,
+  verifyTypedData,
+  WebSocketProvider,
+} from 'ethers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DEPLOY, REASON } from './contract.ts'
+import { type RunningNode, startNode, tempHome } from './harness.ts'
+
+const ABI = ['function set(uint256 value)', 'function get() view returns (uint256)', 'event Set(uint256 value)']
+const PHRASE = 'test test test test test test test test test test test junk'
+const OTHER = '0x00000000000000000000000000000000000000aa'
+const home = tempHome()
+let node: RunningNode
+let address: string
+
+const provider = (): JsonRpcProvider => new JsonRpcProvider(node.url, 31_337, { staticNetwork: true, polling: true, cacheTimeout: -1 })
+
+afterAll(() => fs.rmSync(home, { recursive: true, force: true }))
+
+describe('ethers against hearth dev', () => {
+  beforeAll(async () => {
+    node = await startNode(['dev', '--home', home])
+  })
+  afterAll(async () => {
+    expect(await node.stop()).toBe(0)
+  })
+
+  it('signs with the accounts of the node', async () => {
+    const p = provider()
+    const accounts = await p.listAccounts()
+    expect(accounts.length).toBe(10)
+    const signer = await p.getSigner(0)
+    expect(await signer.getAddress()).toBe(HDNodeWallet.fromPhrase(PHRASE).address)
+    expect(verifyMessage('hello', await signer.signMessage('hello'))).toBe(signer.address)
+    const types = { Mail: [{ name: 'text', type: 'string' }] }
+    const domain = { name: 'hearth', chainId: 31_337 }
+    expect(verifyTypedData(domain, types, { text: 'hi' }, await signer.signTypedData(domain, types, { text: 'hi' }))).toBe(signer.address)
+    const sent = await signer.sendTransaction({ to: OTHER, value: 9n })
+    expect((await sent.wait())?.status).toBe(1)
+    expect(await p.getBalance(OTHER)).toBe(9n)
+    p.destroy()
+  })
+
+  it('deploys, calls, reads events and reverts', async () => {
+    const p = provider()
+    const signer = new NonceManager(HDNodeWallet.fromPhrase(PHRASE).connect(p))
+    const deployed = await new ContractFactory(ABI, DEPLOY, signer).deploy()
+    await deployed.waitForDeployment()
+    address = await deployed.getAddress()
+    const contract = new Contract(address, ABI, signer)
+    await (await contract.getFunction('set').send(42n)).wait()
+    expect(await contract.getFunction('get').staticCall()).toBe(42n)
+    expect((await contract.queryFilter('Set', 0)).map((log) => ('args' in log ? log.args[0] : undefined))).toEqual([42n])
+    await expect(contract.getFunction('set').staticCall(0n)).rejects.toThrow(REASON)
+    await expect(contract.getFunction('set').estimateGas(0n)).rejects.toMatchObject({ code: 'CALL_EXCEPTION', reason: REASON })
+    p.destroy()
+  })
+
+  it('answers what a provider asks', async () => {
+    const p = provider()
+    const head = await p.getBlockNumber()
+    const block = await p.getBlock(head, true)
+    const hash = block?.prefetchedTransactions[0]?.hash as string
+    expect((await p.getTransaction(hash))?.blockNumber).toBe(head)
+    expect((await p.getTransactionReceipt(hash))?.logs.length).toBe(1)
+    expect((await p.getFeeData()).maxFeePerGas).toBeGreaterThan(0n)
+    expect(await p.getCode(address)).toBe(`0x${DEPLOY.slice(2 + 24)}`)
+    expect(await p.getStorage(address, 0)).toBe(`0x${(42).toString(16).padStart(64, '0')}`)
+    expect(await p.getTransactionCount(HDNodeWallet.fromPhrase(PHRASE).address, 'pending')).toBeGreaterThan(0)
+    expect((await p.getNetwork()).chainId).toBe(31_337n)
+    expect(await p.estimateGas({ from: OTHER, to: OTHER })).toBe(21_000n)
+    expect((await p.getLogs({ address, fromBlock: 0 })).length).toBe(1)
+    expect((await p.waitForTransaction(hash))?.hash).toBe(hash)
+    expect(await p.getBalance(HDNodeWallet.fromPhrase(PHRASE).address)).toBeGreaterThan(parseEther('9999'))
+    p.destroy()
+  })
+
+  it('hears of blocks, pending transactions and logs over WebSocket', async () => {
+    const ws = new WebSocketProvider(node.ws, 31_337)
+    const heard = { blocks: [] as number[], logs: [] as bigint[], pending: [] as string[] }
+    await ws.on('block', (number: number) => heard.blocks.push(number))
+    await ws.on('pending', (hash: string) => heard.pending.push(hash))
+    await new Contract(address, ABI, ws).on('Set', (value: bigint) => heard.logs.push(value))
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    const before = await ws.getBlockNumber()
+    const signer = new NonceManager(HDNodeWallet.fromPhrase(PHRASE).connect(ws))
+    const contract = new Contract(address, ABI, signer)
+    const hashes: string[] = []
+    for (const value of [1n, 2n, 3n]) hashes.push((await contract.getFunction('set').send(value)).hash)
+    for (let i = 0; i < 100 && heard.logs.length < 3; i++) await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(heard.blocks).toEqual([before + 1, before + 2, before + 3])
+    expect(heard.logs).toEqual([1n, 2n, 3n])
+    expect(heard.pending).toEqual(hashes)
+    await ws.destroy()
+  }, 20_000)
+})
+
+describe('ethers against hearth start', () => {
+  beforeAll(async () => {
+    node = await startNode(['start', '--home', home])
+  })
+  afterAll(async () => {
+    expect(await node.stop()).toBe(0)
+  })
+
+  it('reads, and has no signer', async () => {
+    const p = provider()
+    expect(await new Contract(address, ABI, p).getFunction('get').staticCall()).toBe(3n)
+    expect((await p.getLogs({ address, fromBlock: 0 })).length).toBe(4)
+    expect(await p.listAccounts()).toEqual([])
+    await expect(p.getSigner(0)).rejects.toThrow('no such account')
+    await expect(p.send('eth_sendTransaction', [{ from: OTHER, to: OTHER }])).rejects.toThrow(/unknown account/)
+    p.destroy()
+  })
+
+  it('sends what is signed elsewhere, and finds it pending', async () => {
+    const p = provider()
+    const wallet = HDNodeWallet.fromPhrase(PHRASE).connect(p)
+    const sent = await wallet.sendTransaction({ to: OTHER, value: 1n })
+    const found = await p.getTransaction(sent.hash)
+    expect([found?.blockNumber, found?.nonce]).toEqual([null, sent.nonce])
+    expect(await p.getTransactionCount(wallet.address, 'pending')).toBe(sent.nonce + 1)
+    expect(await p.getTransactionCount(wallet.address)).toBe(sent.nonce)
+    p.destroy()
+  })
+})

@@ -1,0 +1,179 @@
+// What each parameter of each method takes, and what it must refuse: for tests that go through the whole table.
+import {
+  address,
+  anything,
+  blockNumber,
+  blockOverrides,
+  blockRef,
+  boolean,
+  bundles,
+  callConfig,
+  callContext,
+  data,
+  filter,
+  hash,
+  hexOrDecimal,
+  payloadAttributes,
+  rawTransactions,
+  simulation,
+  stateOverrides,
+  storageKey,
+  traceConfig,
+  transaction,
+  uint64,
+  uint256,
+  word,
+} from '../../ts/rpc/codec/index.ts'
+import type { Param } from '../../ts/rpc/method.ts'
+
+/** A value that a parameter takes, and values that it must refuse. */
+export interface Kind {
+  readonly good: unknown
+  readonly bad: readonly unknown[]
+}
+
+const ADDRESS = `0x${'11'.repeat(20)}`
+const HASH = `0x${'22'.repeat(32)}`
+const DEEP = JSON.parse(`${'['.repeat(60)}${']'.repeat(60)}`) as unknown
+
+const NO_STRING = [true, 0, -1, 1.5, 1e300, [], {}, DEEP]
+const NO_HEX = ['', '0', 'zz', '0xzz', '0x 1', '0x١', '-0x1', '0x-1', ' 0x1', '\u0000']
+const NO_BYTES = [...NO_STRING, ...NO_HEX, '0x1', '0x123', '0x+1']
+const NO_WIDTH = [...NO_BYTES, '0x', '0x11', `0x${'11'.repeat(33)}`, `0x${'11'.repeat(1000)}`]
+const NO_QUANTITY = [...NO_STRING, ...NO_HEX, '0x', '0x00', '0x01', '0x+1', '1', `0x1${'0'.repeat(64)}`]
+const NO_OBJECT = [true, 0, -1, '', '0x', 'latest', [], DEEP]
+const NO_ARRAY = [true, 0, -1, '', '0x', {}]
+
+/** An object with one field, for each value of that field. */
+const withField = (name: string, values: readonly unknown[], rest: object = {}): object[] =>
+  values.map((value) => ({ ...rest, [name]: value }))
+
+/** null in a field is absence. */
+const BAD_CALLS = [
+  ...NO_OBJECT,
+  ...withField('from', NO_WIDTH),
+  ...withField('to', NO_WIDTH),
+  ...withField('gas', [...NO_QUANTITY, `0x1${'0'.repeat(16)}`]),
+  ...withField('gasPrice', NO_QUANTITY),
+  ...withField('maxFeePerGas', NO_QUANTITY),
+  ...withField('value', NO_QUANTITY),
+  ...withField('nonce', [...NO_QUANTITY, `0x1${'0'.repeat(16)}`]),
+  ...withField('data', NO_BYTES),
+  ...withField('input', NO_BYTES),
+  ...withField('chainId', NO_QUANTITY),
+  ...withField('accessList', [...NO_ARRAY, [0], [{ address: 1 }], [{ storageKeys: ['0x1'] }]]),
+  ...withField('blobVersionedHashes', [...NO_ARRAY, ['0x1'], [1]]),
+  ...withField('authorizationList', [...NO_ARRAY, [1], [{ nonce: -1 }]]),
+]
+
+const million = <T>(value: T): T[] => Array.from({ length: 1_000_000 }, () => value)
+const many = <T>(value: T): T[] => Array.from({ length: 10_000 }, () => value)
+
+const BAD_FILTERS = [
+  ...NO_OBJECT,
+  ...withField('fromBlock', [...NO_QUANTITY, 'latestt', 'LATEST']),
+  ...withField('toBlock', NO_QUANTITY),
+  ...withField('blockHash', NO_WIDTH),
+  ...withField('address', [true, 0, {}, '0x', [1], ['0x11'], [[ADDRESS]], many(ADDRESS)]),
+  ...withField('topics', [true, 0, {}, '0x', [1], ['0x11'], [[[HASH]]], [null, null, null, null, null], million(null), [many(HASH)]]),
+  { blockHash: HASH, fromBlock: '0x1' },
+]
+
+/** Heights of more than 63 bits mean nothing, and neither do more than 64. */
+const BAD_HEIGHTS = [...NO_QUANTITY, 'latestt', 'LATEST', `0x8${'0'.repeat(15)}`, `0x1${'0'.repeat(16)}`]
+
+const BAD_REFS = [
+  ...BAD_HEIGHTS.filter((value) => JSON.stringify(value) !== '{}'),
+  {},
+  ...withField('blockHash', NO_WIDTH),
+  ...withField('blockNumber', BAD_HEIGHTS),
+  ...withField('requireCanonical', ['true', 1, {}, []], { blockHash: HASH }),
+  { blockHash: HASH, blockNumber: '0x1' },
+]
+
+const BAD_STATES = [
+  ...NO_OBJECT,
+  { '0x11': {} },
+  { latest: {} },
+  ...withField(ADDRESS, [true, 0, '0x', []]),
+  ...withField('balance', NO_QUANTITY).map((account) => ({ [ADDRESS]: account })),
+  ...withField('code', NO_BYTES).map((account) => ({ [ADDRESS]: account })),
+  ...withField('state', [true, [], '0x', { '0x1': HASH }, { [HASH]: '0x1' }]).map((account) => ({ [ADDRESS]: account })),
+]
+
+const BAD_ATTRIBUTES = [
+  ...NO_OBJECT,
+  {},
+  ...withField('timestamp', NO_QUANTITY, { prevRandao: HASH, suggestedFeeRecipient: ADDRESS }),
+  ...withField('prevRandao', NO_WIDTH, { timestamp: '0x1', suggestedFeeRecipient: ADDRESS }),
+  ...withField('withdrawals', [...NO_ARRAY, [1], [{ index: 1 }]], { timestamp: '0x1', prevRandao: HASH, suggestedFeeRecipient: ADDRESS }),
+]
+
+const CALL = { to: ADDRESS }
+
+/** By codec. */
+const KINDS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
+  [address, { good: ADDRESS, bad: NO_WIDTH }],
+  [hash, { good: HASH, bad: [...NO_WIDTH, ADDRESS, 'latest'] }],
+  [data, { good: '0x1234', bad: NO_BYTES }],
+  [uint64, { good: '0x1', bad: [...NO_QUANTITY, `0x1${'0'.repeat(16)}`] }],
+  [uint256, { good: '0x1', bad: NO_QUANTITY }],
+  [boolean, { good: true, bad: ['true', 1, 0, '', '0x1', [], {}] }],
+  [word, { good: '0x1', bad: [true, 1, [], {}, 'x'.repeat(129)] }],
+  [blockNumber, { good: 'latest', bad: [...BAD_HEIGHTS, HASH] }],
+  [blockRef, { good: 'latest', bad: BAD_REFS }],
+  [transaction, { good: CALL, bad: BAD_CALLS }],
+  [filter, { good: { fromBlock: '0x1', toBlock: '0x1' }, bad: BAD_FILTERS }],
+  [stateOverrides, { good: { [ADDRESS]: { balance: '0x1' } }, bad: BAD_STATES }],
+  [
+    blockOverrides,
+    { good: { number: '0x5' }, bad: [...NO_OBJECT, ...withField('number', NO_QUANTITY), ...withField('time', NO_QUANTITY)] },
+  ],
+  [storageKey, { good: '0x1', bad: [...NO_STRING, 'zz', `0x${'1'.repeat(65)}`] }],
+  [hexOrDecimal, { good: '0x1', bad: [true, -1, 1.5, '', 'x', '-1', '0x', [], {}, `0x1${'0'.repeat(16)}`] }],
+  [
+    simulation,
+    {
+      good: { blockStateCalls: [{ calls: [CALL] }] },
+      bad: [...NO_OBJECT, ...withField('blockStateCalls', [...NO_ARRAY, [1], [{ calls: [1] }]])],
+    },
+  ],
+  [
+    traceConfig,
+    {
+      good: { tracer: 'callTracer' },
+      bad: [...NO_OBJECT, ...withField('tracer', [1, true, [], {}])],
+    },
+  ],
+  [
+    callConfig,
+    {
+      good: { tracer: 'callTracer' },
+      bad: [...NO_OBJECT, ...withField('tracer', [1, true, [], {}]), ...withField('stateOverrides', BAD_STATES)],
+    },
+  ],
+  [bundles, { good: [{ transactions: [CALL] }], bad: [...NO_ARRAY, [1], [{ transactions: 1 }], [{ transactions: [1] }]] }],
+  [callContext, { good: { blockNumber: 'latest' }, bad: [true, 0, []] }],
+  [payloadAttributes, { good: { timestamp: '0x1', prevRandao: HASH, suggestedFeeRecipient: ADDRESS }, bad: BAD_ATTRIBUTES }],
+  [rawTransactions, { good: [], bad: [...NO_ARRAY, [1], ['0x1'], [null]] }],
+  // Whatever it is, it is not looked at, or looked at later.
+  [anything, { good: {}, bad: [] }],
+])
+
+/** By name, where a method has a codec of its own. */
+const NAMED: Readonly<Record<string, Kind>> = {
+  blockCount: { good: '0x1', bad: [true, -1, 1.5, '', 'x', [], {}] },
+  rewardPercentiles: { good: [10, 50], bad: [...NO_ARRAY, ['x'], [true]] },
+  storageKeys: { good: ['0x1'], bad: [...NO_ARRAY, [1], ['0xzz'], [`0x${'1'.repeat(65)}`]] },
+  requests: { good: { [ADDRESS]: [HASH] }, bad: [...NO_OBJECT, { '0x1': [HASH] }, { [ADDRESS]: HASH }, { [ADDRESS]: ['0xzz'] }] },
+  filter: {
+    good: { fromBlock: '0x1', toBlock: '0x1' },
+    bad: [...BAD_FILTERS, { fromBlock: 'pending' }, { fromBlock: '0x2', toBlock: '0x1' }],
+  },
+  maxResult: { good: 10, bad: [true, '', 'x', 1.5, [], {}] },
+  keyStart: { good: '0x', bad: [true, 0, [], {}, '0xzz', 'zz'] },
+  slot: { good: '0x1', bad: NO_STRING },
+}
+
+/** The kind of a parameter; undefined where this table does not know it yet. */
+export const kindOfParam = (param: Param<unknown>): Kind | undefined => KINDS.get(param.codec) ?? NAMED[param.name]
