@@ -102,6 +102,7 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
       heavy: { threads: threads(settings['workers.heavy_threads']), queue: settings['workers.heavy_queue'] },
     },
     dev: { gasLimit: settings['dev.gas_limit'] },
+    scripts: scriptsConfig(settings),
   }
 }
 

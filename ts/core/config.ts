@@ -44,7 +44,7 @@ export interface NodeConfig {
   readonly workers: { readonly read: WorkerConfig; readonly heavy: WorkerConfig }
   readonly dev: { readonly gasLimit: number }
   /** How JavaScript tracers run; null where they are not allowed. */
-  readonly scripts?: ScriptsConfig | null
+  readonly scripts: ScriptsConfig | null
 }
 
 /** How JavaScript tracers run: in child processes of a program, or not, for a reason. */

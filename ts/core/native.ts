@@ -152,7 +152,9 @@ class NativeCore implements Core {
     const json = JSON.stringify({ op, args })
     const { node } = this
     const findReady: FindReady = (into, at, tailBytes, gzipOver) => node.cached(json, into, at, tailBytes, gzipOver)
-    return new Stream((envelope) => node.stream(json, envelope), this.cache ? findReady : undefined)
+    const from = (client: string | undefined): string =>
+      client === undefined ? json : `${json.slice(0, -1)},"client":${JSON.stringify(client)}}`
+    return new Stream((envelope, client) => node.stream(from(client), envelope), this.cache ? findReady : undefined)
   }
 
   async events(after: number, wait: boolean): Promise<Uint8Array> {

@@ -177,7 +177,7 @@ export interface ReplayJob {
   /** Position of the only transaction that is wanted; all where absent. */
   readonly tx: number | undefined
   /** How JavaScript tracers run. */
-  readonly scripts?: ScriptsConfig | null
+  readonly scripts: ScriptsConfig | null
 }
 
 /** A node that is open. */
