@@ -1,4 +1,4 @@
-// The program of an isolate as one text: the modules of inside/ behind each other in one strict function, since a snapshot takes scripts alone.
+// The program of an isolate as one text: the modules of inside/ behind each other in one strict function, as a context runs it.
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -37,13 +37,15 @@ const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/gm
 const scriptOf = (file: string): string =>
   fs.readFileSync(file, 'utf8').replaceAll(IMPORT, '').replaceAll(EXPORT_LIST, '').replaceAll(EXPORT, '').replaceAll(SOURCE_MAP, '')
 
-/** The scripts that make an isolate's snapshot, in order: the library of big integers, then the inside. */
-export function insideScripts(): { code: string; filename: string }[] {
-  const library = createRequire(import.meta.url).resolve('big-integer/BigInteger.min.js')
+/**
+ * The script that furnishes a context, to be compiled once an isolate. It holds the library of big integers as a text.
+ *
+ * A snapshot of a furnished context would be quicker still, but in the isolates that isolated-vm makes under Node 20, strings of one
+ * character come out of a snapshot as other strings.
+ */
+export function insideScript(): string {
+  const library = fs.readFileSync(createRequire(import.meta.url).resolve('big-integer/BigInteger.min.js'), 'utf8')
   const folder = path.join(import.meta.dirname, 'inside')
   const modules = MODULES.map((name) => scriptOf(path.join(folder, `${name}.js`)))
-  return [
-    { code: fs.readFileSync(library, 'utf8'), filename: 'bigInt' },
-    { code: `(() => {'use strict';\n${modules.join('')}})()`, filename: 'inside' },
-  ]
+  return `((LIBRARY) => {'use strict';\n${modules.join('')}})(${JSON.stringify(library)})`
 }

@@ -1,5 +1,5 @@
-// Isolates: made ahead from one snapshot, each with a context ready; a context serves one transaction and is never used again.
-import type { Context, Isolate, IsolatedVm, Reference } from './isolated-vm.ts'
+// Isolates, each with a context made ahead; a context serves one transaction and is never used again.
+import type { Context, Isolate, IsolatedVm, Reference, Script } from './isolated-vm.ts'
 
 /** The one function of the inside. */
 export type Inside = Reference
@@ -18,11 +18,14 @@ export interface Fresh {
 /** One isolate, with at most one context ready beforehand. */
 export class Cell {
   readonly isolate: Isolate
+  private readonly furniture: Script
   private ready: Fresh | undefined
 
-  constructor(ivm: IsolatedVm, snapshot: unknown, memoryBytes: number) {
+  /** `furniture` is the text of the script that makes a context ready. */
+  constructor(ivm: IsolatedVm, furniture: string, memoryBytes: number) {
     const memoryLimit = Math.max(LEAST_MEMORY_MIB, Math.floor(memoryBytes / MIB))
-    this.isolate = new ivm.Isolate({ memoryLimit, snapshot })
+    this.isolate = new ivm.Isolate({ memoryLimit })
+    this.furniture = this.isolate.compileScriptSync(furniture, { filename: 'inside' })
   }
 
   /** Makes the next context now, while nobody waits for it. */
@@ -39,6 +42,7 @@ export class Cell {
 
   private make(): Fresh {
     const context = this.isolate.createContextSync()
+    this.furniture.runSync(context)
     return { context, inside: context.global.getSync('hearthInside', { reference: true }) }
   }
 

@@ -11,8 +11,13 @@ export interface Context {
   release(): void
 }
 
+export interface Script {
+  runSync(context: Context): unknown
+}
+
 export interface Isolate {
   readonly isDisposed: boolean
+  compileScriptSync(code: string, options: { filename: string }): Script
   createContextSync(): Context
   dispose(): void
 }
@@ -22,10 +27,7 @@ interface Copy {
 }
 
 export interface IsolatedVm {
-  readonly Isolate: {
-    new (options: { memoryLimit: number; snapshot: unknown }): Isolate
-    createSnapshot(scripts: readonly { code: string; filename: string }[]): unknown
-  }
+  readonly Isolate: new (options: { memoryLimit: number }) => Isolate
   readonly Callback: new (call: (...args: never[]) => unknown) => object
   readonly ExternalCopy: new (value: ArrayBuffer, options: { transferOut: boolean }) => Copy
 }

@@ -3,7 +3,7 @@
 //   node [V8 options] main.js LIBRARY     LIBRARY is the file of isolated-vm's library
 //
 // It trusts nothing that a script does: whatever goes wrong ends the request or, at worst, this process, which the parent replaces.
-import { insideScripts } from '../bundle.ts'
+import { insideScript } from '../bundle.ts'
 import { SCRIPTS } from '../scripts/index.ts'
 import { FROM_PARENT, type Message, receive, send, TO_PARENT } from './channel.ts'
 import { Cell, type Inside } from './isolate.ts'
@@ -30,7 +30,7 @@ const ACKNOWLEDGE = 1
 const FIRST_MEMORY_BYTES = 256 * 1024 * 1024
 
 const ivm = loadIsolatedVm(process.argv[2] ?? '')
-const snapshot = ivm.Isolate.createSnapshot(insideScripts())
+const furniture = insideScript()
 const text = (payload: ArrayBuffer): string => Buffer.from(payload).toString('utf8')
 const bytes = (of: string): Uint8Array => Buffer.from(of, 'utf8')
 
@@ -123,7 +123,7 @@ function failure(error: unknown): string {
 }
 
 let memoryBytes = FIRST_MEMORY_BYTES
-let cell = new Cell(ivm, snapshot, memoryBytes)
+let cell = new Cell(ivm, furniture, memoryBytes)
 let spare: Cell | undefined = cell
 let request: number | undefined
 
@@ -136,7 +136,7 @@ function cellFor(begin: Begin): Cell {
     spare = undefined
     memoryBytes = begin.limits.memoryBytes
   }
-  cell = spare ?? new Cell(ivm, snapshot, memoryBytes)
+  cell = spare ?? new Cell(ivm, furniture, memoryBytes)
   spare = undefined
   request = begin.request
   return cell
@@ -159,7 +159,7 @@ function transact(message: Message): void {
   over = true
   // The answer is on its way: what the next transaction needs is made while nobody waits.
   cell.prepare()
-  spare ??= new Cell(ivm, snapshot, memoryBytes)
+  spare ??= new Cell(ivm, furniture, memoryBytes)
   spare.prepare()
 }
 

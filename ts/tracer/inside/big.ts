@@ -1,5 +1,5 @@
 // 256-bit words as numbers of the big-integer library, made without a detour over text.
-import { floor, getPrototypeOf } from './primordials.ts'
+import { evaluate, floor, getPrototypeOf, indexOf } from './primordials.ts'
 
 /** The library's base. Its digits are the least significant first. */
 const BASE = 1e7
@@ -16,36 +16,55 @@ interface Num {
   isSmall: boolean
 }
 
-/** The library's entry; it stands in the global scope before this code runs. */
-declare const bigInt: (value: string | number) => object
-
-const library = bigInt
-
-// Constructors with the library's own prototypes: what they make is an instance of its classes.
-function Small(this: Num, value: number): void {
-  this.value = value
-  this.sign = false
-  this.isSmall = true
-}
-Small.prototype = getPrototypeOf(library(1))
-function Large(this: Num, value: number[]): void {
-  this.value = value
-  this.sign = false
-  this.isSmall = false
-}
-Large.prototype = getPrototypeOf(library('100000000000000000000'))
-
+type Library = (value: string | number) => object
 type Constructor<V> = new (value: V) => object
-const NewSmall = Small as unknown as Constructor<number>
-const NewLarge = Large as unknown as Constructor<number[]>
+
+/** Text of the library; what bundles the inside puts it there. */
+declare const LIBRARY: string
+
+let library: Library | undefined
+let NewSmall: Constructor<number>
+let NewLarge: Constructor<number[]>
+
+/**
+ * The library. It costs more to load than all the rest of a context, and many scripts need no big numbers, so it is loaded when it is looked at.
+ */
+export function bigIntLibrary(): Library {
+  if (library !== undefined) return library
+  delete (globalThis as { bigInt?: unknown }).bigInt
+  const loaded = evaluate(`${LIBRARY};bigInt`) as Library
+  // Constructors with the library's own prototypes: what they make is an instance of its classes.
+  function Small(this: Num, value: number): void {
+    this.value = value
+    this.sign = false
+    this.isSmall = true
+  }
+  Small.prototype = getPrototypeOf(loaded(1))
+  function Large(this: Num, value: number[]): void {
+    this.value = value
+    this.sign = false
+    this.isSmall = false
+  }
+  Large.prototype = getPrototypeOf(loaded('100000000000000000000'))
+  NewSmall = Small as unknown as Constructor<number>
+  NewLarge = Large as unknown as Constructor<number[]>
+  library = loaded
+  return loaded
+}
+
+/** Puts the library into the global scope: as a value where the script names it, else so that it is loaded when it is looked at. */
+export function offerLibrary(source: string): void {
+  if (indexOf(source, 'bigInt') >= 0) bigIntLibrary()
+}
 
 /** A number from its decimal digits. */
-export const bigOfDecimal = (text: string): object => library(text)
+export const bigOfDecimal = (text: string): object => bigIntLibrary()(text)
 
 const swap = (x: number): number => (x << 24) | ((x & 0xff00) << 8) | ((x >>> 8) & 0xff00) | (x >>> 24)
 
 /** The number in eight 32-bit pieces of `words` from `at`, each with its bytes in big-endian order, the most significant first. */
 export function bigOfWord(words: Int32Array, at: number): object {
+  if (library === undefined) bigIntLibrary()
   const high = swap(words[at + 6] as number) >>> 0
   if (
     high < EXACT_HIGH &&

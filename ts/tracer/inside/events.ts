@@ -8,7 +8,7 @@ import { type Frame, innerFrame, writeMemory } from './frames.ts'
 import type { Hooks } from './hooks.ts'
 import { isEnded } from './interrupt.ts'
 import { LOG, runFrame, running, setError, settleStack, showColumns, showSteps } from './log.ts'
-import { NAMES } from './opcodes.ts'
+import { nameOf } from './opcodes.ts'
 import { Bytes, float64At, Int32s, uint32At } from './primordials.ts'
 import type { State } from './state.ts'
 import { textOf } from './text.ts'
@@ -65,7 +65,7 @@ export function events(
     runFrame(innerFrame(running, contract, state.mark()))
     if (enter === undefined || (flags & SHOWN) === 0) return
     showEntered({
-      type: NAMES[op] as string,
+      type: nameOf(op),
       from: copyOf(part(chunk, at + ENTER.from, ADDRESS_BYTES)),
       to: copyOf(part(chunk, at + ENTER.to, ADDRESS_BYTES)),
       input,

@@ -1,4 +1,5 @@
 // Functions that a script finds in its global scope.
+import { bigIntLibrary } from './big.ts'
 import { ADDRESS_BYTES, bytesFrom, copyOf, fitted, WORD_BYTES } from './bytes.ts'
 import { interrupt } from './interrupt.ts'
 import { keccak256 } from './keccak.ts'
@@ -89,4 +90,13 @@ export function furnish(scope: object): void {
   for (const [name, value] of Object.entries(FUNCTIONS)) {
     defineProperty(scope, name, { value, writable: true, enumerable: true, configurable: true })
   }
+  defineProperty(scope, 'bigInt', {
+    get: bigIntLibrary,
+    set: (value: unknown) => {
+      bigIntLibrary()
+      ;(scope as { bigInt: unknown }).bigInt = value
+    },
+    enumerable: true,
+    configurable: true,
+  })
 }

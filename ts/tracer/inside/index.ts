@@ -1,4 +1,5 @@
 // The inside of an isolate: what the child process calls, one function that stands in the global scope until the first call.
+import { offerLibrary } from './big.ts'
 import { dbOver } from './db.ts'
 import { events } from './events.ts'
 import { furnish, setPrecompiles } from './globals.ts'
@@ -36,6 +37,7 @@ function begin(nextChunk: Pull, read: ReadState, source: string, config: string)
   state = new State(read)
   db = dbOver(state, () => recordedNow)
   return attempt(() => {
+    offerLibrary(source)
     hooks = load(source)
     hooks.setup?.(config)
     return `${fieldsFor(source, hooks)}`

@@ -54,11 +54,19 @@ function position(error: unknown): string {
     const frame = cut(stack, line, lineEnd < 0 ? stack.length : lineEnd)
     const open = indexOf(frame, `(${SCRIPT_NAME}`)
     if (open < 0) return ` at ${cut(stack, at, lineEnd < 0 ? stack.length : lineEnd)}`
-    const name = cut(frame, indexOf(frame, 'at ') + 3, open - 1)
-    return ` at ${cut(name, lastIndexOf(name, '.') + 1)} ${cut(frame, open)}`
+    const name = bare(cut(frame, indexOf(frame, 'at ') + 3, open - 1))
+    return name === 'eval' ? ` at ${cut(frame, open + 1, frame.length - 1)}` : ` at ${name} ${cut(frame, open)}`
   } catch {
     return ''
   }
+}
+
+/** A function's name out of a stack: `Object.step`, `get x [as x]`, `new Big`. */
+function bare(name: string): string {
+  const alias = indexOf(name, ' [as ')
+  const whole = alias < 0 ? name : cut(name, 0, alias)
+  const last = cut(whole, lastIndexOf(whole, '.') + 1)
+  return cut(last, lastIndexOf(last, ' ') + 1)
 }
 
 /** What a thrown value says, as go-ethereum prints it. */

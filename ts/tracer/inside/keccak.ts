@@ -6,7 +6,7 @@ const LANES = 25
 const ROUNDS = 24
 
 /** Rotation of each lane on its way through rho and pi, and the place where it goes, in the order of the walk from lane 1. */
-const { ROTATIONS, PLACES } = (() => {
+function walk(): { ROTATIONS: readonly number[]; PLACES: readonly number[] } {
   const rotations: number[] = []
   const places: number[] = []
   let [x, y] = [1, 0]
@@ -16,10 +16,10 @@ const { ROTATIONS, PLACES } = (() => {
     rotations[t] = (((t + 1) * (t + 2)) / 2) % 64
   }
   return { ROTATIONS: rotations, PLACES: places }
-})()
+}
 
 /** Round constants as pairs of halves, from the linear feedback shift register of the specification. */
-const IOTA: readonly number[] = (() => {
+function iota(): readonly number[] {
   const constants: number[] = []
   let state = 1
   for (let round = 0; round < ROUNDS; round++) {
@@ -35,7 +35,10 @@ const IOTA: readonly number[] = (() => {
     constants[2 * round + 1] = halves[1] as number
   }
   return constants
-})()
+}
+
+/** Made when the first hash is asked for: most scripts ask for none. */
+let tables: { ROTATIONS: readonly number[]; PLACES: readonly number[]; IOTA: readonly number[] } | undefined
 
 type Lanes = Int32Array<ArrayBuffer>
 
@@ -55,7 +58,7 @@ function theta(s: Lanes, c: Lanes): void {
   }
 }
 
-function rhoPi(s: Lanes): void {
+function rhoPi(s: Lanes, PLACES: readonly number[], ROTATIONS: readonly number[]): void {
   let low = s[2] as number
   let high = s[3] as number
   for (let t = 0; t < 24; t++) {
@@ -80,9 +83,11 @@ function chi(s: Lanes, c: Lanes): void {
 }
 
 function permute(s: Lanes, c: Lanes): void {
+  tables ??= { ...walk(), IOTA: iota() }
+  const { PLACES, ROTATIONS, IOTA } = tables
   for (let round = 0; round < ROUNDS; round++) {
     theta(s, c)
-    rhoPi(s)
+    rhoPi(s, PLACES, ROTATIONS)
     chi(s, c)
     s[0] = (s[0] as number) ^ (IOTA[2 * round] as number)
     s[1] = (s[1] as number) ^ (IOTA[2 * round + 1] as number)

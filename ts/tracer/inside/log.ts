@@ -6,7 +6,7 @@ import { FIELD } from './fields.ts'
 import { type Frame, PIECES, readMemory, reserveStack, stackArena, stackRoom } from './frames.ts'
 import { interrupt, need } from './interrupt.ts'
 import { decimal, toInt64 } from './numbers.ts'
-import { NAMES, PUSH0, PUSH32 } from './opcodes.ts'
+import { nameOf, PUSH0, PUSH32 } from './opcodes.ts'
 import { Bytes, Fault, Int32s, setAll } from './primordials.ts'
 
 /** Most zeros that a slice of memory may need behind the memory's end, in bytes. */
@@ -144,7 +144,7 @@ export const LOG = {
   getError: (): string | undefined => (errorAt === shown ? errorText : undefined),
   op: {
     toNumber: (): number => (op === undefined ? absent(FIELD.op) : (op[shown] as number)),
-    toString: (): string => NAMES[op === undefined ? absent(FIELD.op) : (op[shown] as number)] as string,
+    toString: (): string => nameOf(op === undefined ? absent(FIELD.op) : (op[shown] as number)),
     isPush: (): boolean => {
       const number = op === undefined ? absent(FIELD.op) : (op[shown] as number)
       return number >= PUSH0 && number <= PUSH32

@@ -30,11 +30,18 @@ const FAMILIES: readonly (readonly [number, string, number])[] = [
   [0x90, 'SWAP', 16],
 ]
 
-/** Name of each opcode. */
-export const NAMES: readonly string[] = (() => {
+function allNames(): readonly string[] {
   const names: string[] = []
   for (let op = 0; op < 256; op++) names[op] = `opcode 0x${op.toString(16)} not defined`
   for (const [first, words] of RUNS) for (const [i, name] of words.split(' ').entries()) names[first + i] = name
   for (const [first, name, count] of FAMILIES) for (let i = 0; i < count; i++) names[first + i] = `${name}${i + 1}`
   return names
-})()
+}
+
+let names: readonly string[] | undefined
+
+/** Name of an opcode. The table is made when the first is asked for. */
+export function nameOf(op: number): string {
+  if (names === undefined) names = allNames()
+  return names[op] as string
+}

@@ -18,17 +18,20 @@ export function textOf(bytes: Uint8Array, from: number, to: number): string {
   return text
 }
 
-const HEX: readonly string[] = (() => {
+function hexTable(): readonly string[] {
   const digits = '0123456789abcdef'
   const table: string[] = []
   for (let i = 0; i < 256; i++) table[i] = (digits[i >> 4] as string) + (digits[i & 15] as string)
   return table
-})()
+}
+
+let pairs: readonly string[] | undefined
 
 /** Hex digits of bytes, without prefix. */
 export function hexOf(bytes: Uint8Array, length: number): string {
+  pairs ??= hexTable()
   let text = ''
-  for (let i = 0; i < length; i++) text += HEX[bytes[i] as number]
+  for (let i = 0; i < length; i++) text += pairs[bytes[i] as number]
   return text
 }
 
