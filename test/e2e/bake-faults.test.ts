@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ALL_TRACERS, allBaked, BAKING, metric, metricsOf, Sender, startDev, TRACERS, trace, until } from './bake-node.ts'
-import { type RunningNode, rpc, tempHome } from './harness.ts'
+import { ALL_TRACERS, allBaked, BAKING, CALLER, metric, metricsOf, Sender, startDev, TRACERS, trace, until } from './bake-node.ts'
+import { hearth, type RunningNode, rpc, tempHome } from './harness.ts'
 
 const homes: string[] = []
 
@@ -103,15 +103,42 @@ describe('a cache that is damaged', () => {
   })
 })
 
+describe('a chain that goes back', () => {
+  it('serves nothing of the blocks that left it, also where they were being baked, and bakes those in their place', async () => {
+    const home = freshHome()
+    const first = await startDev(home, ...BAKING, ALL_TRACERS)
+    const sender = new Sender(first)
+    const [, , , set = '0x'] = await sender.scene()
+    await allBaked(first, 4)
+    // The fifth is on the worker's desk when the node stops.
+    const slow = await sender.send(CALLER, undefined, 16_000_000n)
+    const left = (await rpc(first.url, 'eth_getBlockByNumber', ['0x3', false])).result as { hash: string }
+    const config = { tracer: 'callTracer' }
+    expect((await trace(first.url, 'debug_traceBlockByNumber', ['0x3', config])).from).toBe('baked')
+    expect(await first.stop()).toBe(0)
+    const rolled = hearth(['db', 'rollback', '--to', '2', '--home', home])
+    expect(rolled.status, rolled.stderr).toBe(0)
+    const node = await startDev(home, ...BAKING, ALL_TRACERS)
+    for (const tx of [set, slow]) {
+      expect((await trace(node.url, 'debug_traceTransaction', [tx, config])).error).toMatchObject({ message: 'transaction not found' })
+    }
+    for (const target of ['0x3', '0x5']) {
+      expect((await trace(node.url, 'debug_traceBlockByNumber', [target, config])).error).toMatchObject({ code: -32000 })
+    }
+    const [third = '0x'] = await new Sender(node).transfers(4)
+    expect(((await rpc(node.url, 'eth_getBlockByNumber', ['0x3', false])).result as { hash: string }).hash).not.toBe(left.hash)
+    await until('all blocks of the new branch', async () => (await checked(node, 6)) === 6 * TRACERS.length)
+    expect((await trace(node.url, 'debug_traceTransaction', [third, config])).from).toBe('baked')
+    expect(await node.stop()).toBe(0)
+  })
+})
+
 /** A file system of so many bytes on a folder; undefined where this user may not mount. */
 function small(dir: string, bytes: number): (() => void) | undefined {
   fs.mkdirSync(dir, { recursive: true })
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', dir])
   return mounted.status === 0 ? () => void spawnSync('umount', ['-l', dir]) : undefined
 }
-
-/** Code that calls the zero address until its gas is used up: its trace takes megabytes. */
-const CALLER = '0x5b5f5f5f5f5f5f5af1505f56' as const
 
 describe('a full disk', () => {
   it('stops baking with a metric and a line, the node goes on; it resumes when there is room', async () => {

@@ -14,6 +14,9 @@ const account = mnemonicToAccount('test test test test test test test test test 
 /** Address of the contract that `deploy` makes in the first block. */
 export const CONTRACT: Hex = '0x5fbdb2315678afecb367f032d93f642f64180aa3'
 
+/** Code that calls the zero address until its gas is used up: fast to execute, slow to write down; its trace takes megabytes. */
+export const CALLER: Hex = '0x5b5f5f5f5f5f5f5af1505f56'
+
 /** The three tracers that can be baked. */
 export const TRACERS = ['callTracer', 'prestateTracer', 'flatCallTracer'] as const
 

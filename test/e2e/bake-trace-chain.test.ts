@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { allBaked, BAKING, metricsOf, Sender, startDev } from './bake-node.ts'
+import { allBaked, BAKING, CALLER, metricsOf, Sender, startDev, until } from './bake-node.ts'
 import { type RunningNode, rpc, tempHome } from './harness.ts'
 
 const home = tempHome()
@@ -51,6 +51,15 @@ class Socket {
     return this.messages
   }
 
+  /** Reads no more, until `resume`. */
+  pause(): void {
+    this.socket.pause()
+  }
+
+  resume(): void {
+    this.socket.resume()
+  }
+
   close(): void {
     this.socket.close()
   }
@@ -59,11 +68,12 @@ class Socket {
 const config = { tracer: 'callTracer' }
 
 describe('debug_subscribe "traceChain"', () => {
+  const hits = async (): Promise<number> => {
+    const samples = await metricsOf(node)
+    return ['hot', 'stored'].reduce((sum, result) => sum + (samples.get(`trace_cache_requests_total{result="${result}"}`) as number), 0)
+  }
+
   it('answers with an id, then sends the blocks behind the first up to the last, in order', async () => {
-    const hits = async (): Promise<number> => {
-      const samples = await metricsOf(node)
-      return ['hot', 'stored'].reduce((sum, result) => sum + (samples.get(`trace_cache_requests_total{result="${result}"}`) as number), 0)
-    }
     const before = await hits()
     const socket = new Socket(node.ws)
     await socket.ask('debug_subscribe', ['traceChain', '0x0', '0x4', config])
@@ -112,4 +122,49 @@ describe('debug_subscribe "traceChain"', () => {
     expect((await socket.atLeast(6))[5]).toMatchObject({ id: 2, error: { message: 'subscription not found' } })
     socket.close()
   })
+
+  it('goes no faster than its client reads, and no more than so many at a time', async () => {
+    const sender = new Sender(node)
+    const many = 6
+    for (let i = 0; i < many; i++) await sender.send(CALLER, undefined, 16_000_000n)
+    await allBaked(node, hashes.length + many)
+    const range = ['0x4', `0x${(4 + many).toString(16)}`, config]
+    const socket = new Socket(node.ws)
+    const before = await hits()
+    await socket.ask('debug_subscribe', ['traceChain', ...range])
+    await socket.atLeast(1)
+    socket.pause()
+    await until('a first trace', async () => (await hits()) > before)
+    let asked = 0
+    // What is in flight comes to rest: the node holds one trace back, and asks for no further one.
+    for (let same = 0; same < 10; same++) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      const now = (await hits()) - before
+      if (now !== asked) same = 0
+      asked = now
+    }
+    expect(asked).toBeLessThan(3)
+    socket.resume()
+    const blocks = (await socket.atLeast(1 + many)).slice(1).map(({ params }) => Number(params?.result.block))
+    expect(blocks).toEqual(Array.from({ length: many }, (_, i) => 5 + i))
+    expect((await hits()) - before).toBe(many)
+    socket.close()
+
+    const crowd = new Socket(node.ws)
+    for (let id = 1; id <= 9; id++) await crowd.ask('debug_subscribe', ['traceChain', ...range], id)
+    await until('nine answers', async () => crowd.messages.filter(({ id }) => id !== undefined).length === 9)
+    const answers = crowd.messages.filter(({ id }) => id !== undefined)
+    expect(answers.filter(({ result }) => result !== undefined)).toHaveLength(8)
+    expect(answers.find(({ id }) => id === 9)?.error).toEqual({
+      code: -32005,
+      message: 'too many subscriptions on this connection: at most 8',
+    })
+    // One that ends makes room.
+    await crowd.ask('debug_unsubscribe', [answers.find(({ id }) => id === 8)?.result], 10)
+    await crowd.ask('debug_subscribe', ['traceChain', ...range], 11)
+    await until('both answers', async () => crowd.messages.some(({ id }) => id === 11))
+    expect(crowd.messages.find(({ id }) => id === 10)?.result).toBe(true)
+    expect(crowd.messages.find(({ id }) => id === 11)?.result).toMatch(/^0x[0-9a-f]{32}$/)
+    crowd.close()
+  }, 120_000)
 })

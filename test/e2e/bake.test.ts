@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { ALL_TRACERS, allBaked, BAKING, metric, requestsOf, Sender, startDev, TRACERS, trace, until } from './bake-node.ts'
+import { ALL_TRACERS, allBaked, BAKING, CALLER, metric, requestsOf, Sender, startDev, TRACERS, trace, until } from './bake-node.ts'
 import { type RunningNode, rpc, tempHome } from './harness.ts'
 
 const homes: string[] = []
@@ -132,6 +132,44 @@ describe('rule 3: eligible are three tracers without tracerConfig, while baking 
   })
 })
 
+describe('beyond rule 3: the most used options are baked too where their own setting says so', () => {
+  it('a tracerConfig that means what is baked is a hit, any other one is live', async () => {
+    const home = freshHome()
+    const node = await start(home, ...BAKING, ALL_TRACERS, '--evm.trace_bake_canonical_configs=true')
+    const hashes = await new Sender(node).scene()
+    await allBaked(node, hashes.length)
+    const configs = [
+      { tracer: 'callTracer', tracerConfig: { withLog: true } },
+      { tracer: 'callTracer', tracerConfig: { onlyTopCall: false } },
+      { tracer: 'callTracer', tracerConfig: {} },
+      { tracer: 'callTracer' },
+      { tracer: 'prestateTracer', tracerConfig: { diffMode: true } },
+      { tracer: 'prestateTracer', tracerConfig: null },
+    ]
+    const answers: string[] = []
+    for (const config of configs) {
+      const baked = await trace(node.url, 'debug_traceTransaction', [hashes[1], config])
+      expect([config, baked.from]).toEqual([config, 'baked'])
+      answers.push(baked.text)
+    }
+    expect(new Set(answers).size).toBe(4)
+    for (const config of [
+      { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } },
+      { tracer: 'prestateTracer', tracerConfig: { disableCode: true } },
+      { tracer: 'flatCallTracer', tracerConfig: { convertParityErrors: true } },
+    ]) {
+      expect([config, (await trace(node.url, 'debug_traceTransaction', [hashes[1], config])).from]).toEqual([config, 'capsule'])
+    }
+    expect(await node.stop()).toBe(0)
+    nodes.splice(0)
+    const without = await start(home)
+    for (const [i, config] of configs.entries()) {
+      const made = await trace(without.url, 'debug_traceTransaction', [hashes[1], config])
+      expect([made.from, made.text]).toEqual(['capsule', answers[i]])
+    }
+  })
+})
+
 describe('rule 4: struct logs, JavaScript and other tracers are live', () => {
   it('each of them', async () => {
     const node = await start(freshHome(), ...BAKING, ALL_TRACERS)
@@ -145,9 +183,6 @@ describe('rule 4: struct logs, JavaScript and other tracers are live', () => {
     expect((await trace(node.url, 'debug_traceTransaction', [hash, { tracer: script }])).from).not.toBe('baked')
   })
 })
-
-/** Code that calls the zero address until its gas is used up: fast to execute, slow to write down. */
-const CALLER = '0x5b5f5f5f5f5f5f5af1505f56' as const
 
 describe('rule 5: a full queue drops heights and never holds a commit up', () => {
   it('dropped blocks are served live, and baked when the worker has time', async () => {
@@ -199,6 +234,31 @@ describe('rule 6: with a window older blocks go', () => {
     node = await start(home, ...BAKING)
     expect(await origins(9)).toEqual(['5 baked', '6 baked', '7 baked', '8 baked', '9 baked'])
   })
+})
+
+describe('rule 7: the cache is flushed on a clean stop, whatever is being baked', () => {
+  it('bakes under way are given up within a second, and made by the next start', async () => {
+    const home = freshHome()
+    const settings = [...BAKING, ALL_TRACERS, '--evm.trace_bake_timeout=60s']
+    const node = await start(home, ...settings)
+    const sender = new Sender(node)
+    await sender.send(CALLER, undefined, 16_000_000n)
+    await allBaked(node, 1)
+    const oneMs = (await metric(node, 'bake_block_latency_seconds_sum')) * 1000
+    const more = Math.ceil(10_000 / oneMs)
+    for (let i = 0; i < more; i++) await sender.send(CALLER, undefined, 16_000_000n)
+    await until('some of them', async () => (await metric(node, 'bake_baked_blocks_total')) > 1)
+    const left = 1 + more - (await metric(node, 'bake_baked_blocks_total'))
+    expect(left * oneMs).toBeGreaterThan(4000)
+    const began = Date.now()
+    expect(await node.stop()).toBe(0)
+    expect(Date.now() - began).toBeLessThan(2000)
+    nodes.splice(0)
+    const again = await start(home, ...settings)
+    await allBaked(again, left)
+    const latest = await trace(again.url, 'debug_traceBlockByNumber', ['latest', { tracer: 'callTracer' }])
+    expect([latest.from, latest.error]).toEqual(['baked', undefined])
+  }, 120_000)
 })
 
 describe('rule 7: the cache is flushed on a clean stop, and takes room on disk', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { CHUNK_BYTES_MAX, giveBack, lend } from '../../ts/core/chunks.ts'
+import { CHUNK_BYTES_MAX, giveBack, lend, lendWhole, WHOLE_BYTES_MAX } from '../../ts/core/chunks.ts'
 
 it('memory that was given back is lent again, and nobody else gets it before', () => {
   const first = lend(CHUNK_BYTES_MAX)
@@ -22,4 +22,14 @@ it('memory given back twice, or never lent, is lent to nobody', () => {
 
 it('a chunk is as long as was asked for, at most the limit', () => {
   expect([lend(10).length, lend(CHUNK_BYTES_MAX * 4).length]).toEqual([10, CHUNK_BYTES_MAX])
+})
+
+it('memory for a whole answer is a chunk where that is enough', () => {
+  const small = lendWhole(10)
+  const large = lendWhole(CHUNK_BYTES_MAX + 1)
+  expect([small.length, large.length, lendWhole(WHOLE_BYTES_MAX).length]).toEqual([CHUNK_BYTES_MAX, WHOLE_BYTES_MAX, WHOLE_BYTES_MAX])
+  giveBack(large.subarray(7, 9))
+  giveBack(small)
+  expect(lendWhole(WHOLE_BYTES_MAX).buffer).toBe(large.buffer)
+  expect(lend(CHUNK_BYTES_MAX).buffer).toBe(small.buffer)
 })

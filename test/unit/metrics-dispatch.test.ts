@@ -40,7 +40,7 @@ function send(
   core: Core,
   body: unknown,
   { namespaces, denied = [], connection = 'http', onGone = () => undefined }: Options = {},
-): Promise<Answer> {
+): Promise<Answer> | Answer {
   const context = { core, namespaces: namespaces ?? ['eth', 'net', 'debug', 'chain'], clientVersion: 'Hearth/test', ...PLAIN_RULES, denied }
   const dispatch = makeDispatch(context, LIMITS, () => undefined, meter)
   return dispatch(typeof body === 'string' ? body : JSON.stringify(body), { connection, onGone })

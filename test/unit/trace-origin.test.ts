@@ -3,6 +3,7 @@ import zlib from 'node:zlib'
 import { afterEach, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { resolveSettings } from '../../ts/config/index.ts'
+import { lendWhole } from '../../ts/core/chunks.ts'
 import { CoreError } from '../../ts/core/error.ts'
 import type { PackEnvelope, ResultStream, TraceOrigin } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
@@ -133,6 +134,39 @@ it('a small answer that has come whole is sent as one piece', async () => {
     length: String(answerOf('[1]').length),
     body: answerOf('[1]'),
   })
+})
+
+it.each([1, 8 * 1024, 100_000, 900_000])('an answer of %d bytes that lies ready is sent without waiting for anything', async (bytes) => {
+  const text = JSON.stringify('ä'.repeat(Math.max(0, bytes - 2) / 2))
+  const asked: (number | undefined)[] = []
+  const stream: ResultStream = {
+    ...fakeStream([new Error('nobody reads pieces')]),
+    atOnce(head, tail, gzipOver) {
+      asked.push(gzipOver)
+      const into = lendWhole(Buffer.byteLength(head + text + tail))
+      return into.subarray(0, into.write(head + text + tail))
+    },
+    origin: () => 'baked',
+  }
+  const server = await serve(() => stream)
+  // Twice, as the memory of the first answer is used again.
+  for (const id of [7, 8]) {
+    const answer = await ask(server, request(id))
+    expect({ ...answer, body: answer.body === answerOf(text, id) }).toEqual({
+      from: 'baked',
+      encoding: null,
+      length: String(Buffer.byteLength(answerOf(text, id))),
+      body: true,
+    })
+  }
+  const packed = await ask(server, request(7), 'gzip')
+  expect([packed.encoding, packed.body === answerOf(text)]).toEqual([bytes > 32 * 1024 ? 'gzip' : null, true])
+  expect(asked).toEqual([undefined, undefined, 16_384])
+})
+
+it('what does not lie ready is made as ever', async () => {
+  const server = await serve(() => ({ ...traceStream(LARGE, 'capsule'), atOnce: () => undefined }))
+  expect(await ask(server, request(7))).toMatchObject({ from: 'capsule', body: answerOf(LARGE) })
 })
 
 it('over WebSocket nothing is in gzip', async () => {

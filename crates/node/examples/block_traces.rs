@@ -1,0 +1,52 @@
+//! How long the trace of a whole block takes within the process, without a server or a client beside it.
+//!
+//! `block_traces FIRST.json SECOND.json HEIGHT ROUNDS TRACER`: the files are configurations of nodes, on two homes that hold
+//! the same chain. The two are asked in turns. Prints one line of JSON: milliseconds of each trace, and bytes of the answer.
+
+use alloy_eips::BlockNumberOrTag;
+use hearth_node::{Node, NodeConfig, TraceRequest};
+use serde_json::json;
+use std::{error::Error, fs, sync::Arc, time::Instant};
+
+type Done<T> = Result<T, Box<dyn Error>>;
+
+/// Traces the block; the milliseconds that it took, and the bytes of the answer.
+fn trace(node: &Arc<Node>, height: u64, tracer: &str) -> Done<(f64, usize)> {
+    let config = Some(json!({ "tracer": tracer, "timeout": "300s" }));
+    let block = BlockNumberOrTag::Number(height);
+    let began = Instant::now();
+    let stream = node.stream(TraceRequest::TraceBlockByNumber { block, config });
+    let mut bytes = 0;
+    while let Some(chunk) = stream.next()? {
+        bytes += chunk.len();
+    }
+    Ok((began.elapsed().as_secs_f64() * 1e3, bytes))
+}
+
+fn main() -> Done<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [first, second, height, rounds, tracer] = &args[..] else {
+        return Err("usage: block_traces FIRST.json SECOND.json HEIGHT ROUNDS TRACER".into());
+    };
+    let open = |file: &String| -> Done<Arc<Node>> {
+        Ok(Node::open(NodeConfig::from_json(&fs::read_to_string(file)?)?)?)
+    };
+    let sides = [open(first)?, open(second)?];
+    let (height, rounds): (u64, usize) = (height.parse()?, rounds.parse()?);
+    let mut millis = [Vec::new(), Vec::new()];
+    let mut bytes = [0, 0];
+    for (side, node) in sides.iter().enumerate() {
+        bytes[side] = trace(node, height, tracer)?.1;
+    }
+    for round in 0..rounds {
+        for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
+            millis[side].push(trace(&sides[side], height, tracer)?.0);
+        }
+    }
+    if bytes[0] != bytes[1] {
+        return Err(format!("answers of {} and {} bytes", bytes[0], bytes[1]).into());
+    }
+    println!("{}", json!({ "first": millis[0], "second": millis[1], "bytes": bytes[0] }));
+    sides.iter().try_for_each(|node| node.close())?;
+    Ok(())
+}
