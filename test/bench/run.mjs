@@ -2,6 +2,7 @@
 // `--write` puts the tables into docs/benchmarks.md.
 import { bakeBench } from './bake.mjs'
 import { littableBench, loopBench, stateBench } from './cargo.mjs'
+import { everydayBench } from './everyday.mjs'
 import { homeBench } from './home.mjs'
 import { importBench } from './import.mjs'
 import { logsBench } from './logs.mjs'
@@ -25,6 +26,7 @@ const BENCHES = {
   littable: littableBench,
   logs: logsBench,
   metrics: metricsBench,
+  rpc: everydayBench,
   trace: traceBench,
 }
 

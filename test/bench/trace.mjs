@@ -36,7 +36,8 @@ async function startHearth(chain, home) {
   return serveHearth(home)
 }
 
-async function startGeth(chain, home) {
+/** geth on a generated chain that it imports first. */
+export async function startGeth(chain, home) {
   const archive = ['--datadir', home, '--state.scheme', 'hash', '--gcmode', 'archive']
   run('geth', ['init', '--datadir', home, '--state.scheme', 'hash', path.join(chain.dir, 'genesis.json')])
   run('geth', ['import', ...archive, '--nocompaction', path.join(chain.dir, 'chain.rlp')])

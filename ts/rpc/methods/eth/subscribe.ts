@@ -20,7 +20,8 @@ function interestOf(name: string, value: unknown): Interest | undefined {
     case 'newHeads':
       return { kind: 'heads' }
     case 'logs':
-      return { kind: 'logs', filter: criteria(() => followable(filter(value ?? {}))) }
+      if (value === undefined) throw invalidParams('missing value for required argument 1')
+      return { kind: 'logs', filter: criteria(() => followable(filter(value))) }
     case 'newPendingTransactions':
       return { kind: 'transactions', full: criteria(() => boolean(value ?? false)) }
     case 'syncing':

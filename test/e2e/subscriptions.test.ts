@@ -1,0 +1,160 @@
+// Subscriptions over WebSocket as they lie on the wire: go-ethereum's shapes, their end, their limits, and a client that does not read.
+import fs from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+
+const home = tempHome()
+const FROM = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+let node: RunningNode
+
+interface Message {
+  readonly id?: number
+  readonly method?: string
+  readonly params?: { readonly subscription: string; readonly result: unknown }
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+/** A connection that keeps what it is sent. */
+class Client {
+  readonly messages: Message[] = []
+  readonly socket: WebSocket
+  readonly closed: Promise<{ code: number; reason: string }>
+  private id = 0
+
+  private constructor(socket: WebSocket) {
+    this.socket = socket
+    socket.on('message', (data) => this.messages.push(JSON.parse(data.toString()) as Message))
+    this.closed = new Promise((resolve) => socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() })))
+  }
+
+  static async open(): Promise<Client> {
+    const socket = new WebSocket(node.ws)
+    const client = new Client(socket)
+    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+    return client
+  }
+
+  async ask(method: string, ...params: unknown[]): Promise<Message> {
+    const id = ++this.id
+    this.socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+    return this.until((m) => m.id === id)
+  }
+
+  async until(holds: (message: Message) => boolean): Promise<Message> {
+    for (let i = 0; i < 400; i++) {
+      const found = this.messages.find(holds)
+      if (found !== undefined) return found
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    throw new Error(`no such message among ${JSON.stringify(this.messages).slice(0, 1000)}`)
+  }
+
+  results(subscription: unknown): unknown[] {
+    return this.messages.filter((m) => m.params?.subscription === subscription).map((m) => m.params?.result)
+  }
+}
+
+const send = async (): Promise<string> => (await rpc(node.url, 'eth_sendTransaction', [{ from: FROM, to: FROM }])).result as string
+
+beforeAll(async () => {
+  node = await startNode(['dev', '--home', home, '--evm.max_subscriptions_logs=3', '--evm.filter_timeout=1s'])
+})
+afterAll(async () => {
+  expect(await node.stop()).toBe(0)
+  fs.rmSync(home, { recursive: true, force: true })
+})
+
+describe('eth_subscribe', () => {
+  it('sends heads as go-ethereum does, and nothing after it is ended', async () => {
+    const client = await Client.open()
+    const { result: id } = await client.ask('eth_subscribe', 'newHeads')
+    await send()
+    const head = (await client.until((m) => m.params?.subscription === id)).params?.result as Record<string, unknown>
+    expect(client.messages.at(-1)?.method).toBe('eth_subscription')
+    const block = (await rpc(node.url, 'eth_getHeaderByNumber', ['latest'])).result
+    expect(head).toEqual(block)
+    expect(Object.keys(head).sort()).toEqual(
+      [
+        ...[
+          'baseFeePerGas',
+          'blobGasUsed',
+          'difficulty',
+          'excessBlobGas',
+          'extraData',
+          'gasLimit',
+          'gasUsed',
+          'hash',
+          'logsBloom',
+          'miner',
+        ],
+        ...['mixHash', 'nonce', 'number', 'parentBeaconBlockRoot', 'parentHash', 'receiptsRoot', 'requestsHash', 'sha3Uncles', 'stateRoot'],
+        ...['timestamp', 'transactionsRoot', 'withdrawalsRoot'],
+      ].sort(),
+    )
+    expect(await client.ask('eth_unsubscribe', id)).toMatchObject({ result: true })
+    expect((await client.ask('eth_unsubscribe', id)).error).toEqual({ code: -32000, message: 'subscription not found' })
+    const count = client.messages.length
+    await send()
+    await client.ask('eth_blockNumber')
+    expect(client.messages.length).toBe(count + 1)
+    client.socket.terminate()
+  })
+
+  it('sends pending transactions by hash and whole, as they were while they waited', async () => {
+    const client = await Client.open()
+    const [hashes, whole] = [
+      await client.ask('eth_subscribe', 'newPendingTransactions'),
+      await client.ask('eth_subscribe', 'newPendingTransactions', true),
+    ]
+    const hash = await send()
+    await client.until((m) => m.params?.subscription === whole.result)
+    expect(client.results(hashes.result)).toEqual([hash])
+    expect(client.results(whole.result)).toMatchObject([{ hash, from: FROM, blockHash: null, blockNumber: null, transactionIndex: null }])
+    client.socket.terminate()
+  })
+
+  it('refuses what there is not, and as many as are allowed of a kind; those of a connection that closes make room', async () => {
+    const client = await Client.open()
+    const refusal = async (...params: unknown[]) => (await client.ask('eth_subscribe', ...params)).error
+    expect(await refusal('foo')).toEqual({ code: -32601, message: 'no "foo" subscription in eth namespace' })
+    expect(await refusal('logs')).toEqual({ code: -32602, message: 'missing value for required argument 1' })
+    expect(await refusal('logs', { topics: 'x' })).toMatchObject({ code: -32602 })
+    expect(await refusal('newPendingTransactions', 'x')).toMatchObject({ code: -32602 })
+    expect((await client.ask('eth_subscribe', 'syncing')).result).toMatch(/^0x/)
+    for (let i = 0; i < 3; i++) expect((await client.ask('eth_subscribe', 'logs', {})).result).toMatch(/^0x/)
+    expect(await refusal('logs', {})).toEqual({ code: -32005, message: 'too many subscriptions to logs: at most 3' })
+    client.socket.close()
+    await client.closed
+    const other = await Client.open()
+    await expect.poll(async () => (await other.ask('eth_subscribe', 'logs', {})).error, { timeout: 3000 }).toBeUndefined()
+    other.socket.terminate()
+  })
+
+  it('closes a connection that does not read with 1013 and the number of notifications missed', async () => {
+    const client = await Client.open()
+    for (let i = 0; i < 1000; i++) {
+      client.socket.send(JSON.stringify({ jsonrpc: '2.0', id: 10_000 + i, method: 'eth_subscribe', params: ['newHeads'] }))
+    }
+    await client.until((m) => m.id === 10_999)
+    client.socket.pause()
+    // Each head is a thousand notifications of two kilobytes.
+    for (let i = 0; i < 25; i++) await send()
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    client.socket.resume()
+    const { code, reason } = await client.closed
+    expect(code).toBe(1013)
+    expect(Number(/^(\d+) notifications missed$/.exec(reason)?.[1])).toBeGreaterThan(5000)
+    expect((await rpc(node.url, 'eth_blockNumber')).result).toMatch(/^0x/)
+  }, 30_000)
+})
+
+describe('filters', () => {
+  it('end when nobody asks for evm.filter_timeout', async () => {
+    const id = (await rpc(node.url, 'eth_newBlockFilter')).result
+    expect((await rpc(node.url, 'eth_getFilterChanges', [id])).result).toEqual([])
+    await new Promise((resolve) => setTimeout(resolve, 1600))
+    expect((await rpc(node.url, 'eth_getFilterChanges', [id])).error).toEqual({ code: -32000, message: 'filter not found' })
+  })
+})
