@@ -1,6 +1,6 @@
 // Bytes that scripts hand over and get back.
 import { interrupt } from './interrupt.ts'
-import { Bytes, Fault, isArray, kindOf, lengthOf, min, setAll, Text } from './primordials.ts'
+import { Bytes, Fault, isArray, min, setAll, Text } from './primordials.ts'
 import { bytesOfHex } from './text.ts'
 
 export const ADDRESS_BYTES = 20
@@ -15,7 +15,7 @@ export function bytesFrom(value: unknown, textToo: boolean): Uint8Array {
   if (value === undefined || value === null) throw new Fault('Cannot convert undefined or null to object')
   if (typeof value === 'object') {
     if (isArray(value)) return elements(value)
-    if (kindOf(value) === 'Uint8Array' && (value as Uint8Array).constructor === Bytes) return value as Uint8Array
+    if ((value as Uint8Array).constructor === Bytes && value instanceof Bytes) return value as Uint8Array
     if (textToo && value instanceof Text) return bytesOfHex(Text(value))
   }
   if (textToo && typeof value === 'string') return bytesOfHex(value)
@@ -30,16 +30,20 @@ function elements(array: readonly unknown[]): Uint8Array {
   return bytes
 }
 
+/** Up to this length a loop copies faster than a call. */
+const SHORT_BYTES = 64
+
 /** A copy that nobody else holds. */
-export function copyOf(bytes: Uint8Array, length = lengthOf(bytes)): Uint8Array {
+export function copyOf(bytes: Uint8Array, length = bytes.length): Uint8Array {
   const copy = new Bytes(length)
-  setAll(copy, bytes)
+  if (length > SHORT_BYTES) setAll(copy, bytes)
+  else for (let i = 0; i < length; i++) copy[i] = bytes[i] as number
   return copy
 }
 
 /** Bytes fitted into `size`: of more the last ones, of fewer with zeros before them. */
 export function fitted(bytes: Uint8Array, size: number): Uint8Array {
-  const length = lengthOf(bytes)
+  const length = bytes.length
   const out = new Bytes(size)
   const shared = min(length, size)
   for (let i = 0; i < shared; i++) out[size - 1 - i] = bytes[length - 1 - i] as number

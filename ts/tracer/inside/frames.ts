@@ -1,6 +1,6 @@
 // Frames of the call tree while they run: their stacks, memories and contracts.
 import { copyOf } from './bytes.ts'
-import { Bytes, fillAll, Int32s, lengthOf, min, setAll } from './primordials.ts'
+import { Bytes, fillAll, Int32s, min, setAll } from './primordials.ts'
 
 /** 32-bit pieces of a word. */
 export const PIECES = 8
@@ -42,9 +42,9 @@ export function reserveStack(words: number): void {
 
 /** Writes into the memory of a frame. */
 export function writeMemory(frame: Frame, offset: number, bytes: Uint8Array): void {
-  const end = offset + lengthOf(bytes)
+  const end = offset + bytes.length
   const needed = frame.memoryBase + end
-  let room = lengthOf(memoryArena)
+  let room = memoryArena.length
   if (needed > room) {
     while (room < needed) room *= 2
     const larger = new Bytes(room)

@@ -4,7 +4,7 @@ import { ADDRESS_BYTES, bytesFrom, copyOf, fitted, WORD_BYTES } from './bytes.ts
 import { interrupt } from './interrupt.ts'
 import { keccak256 } from './keccak.ts'
 import { decimal, toInt64, toUint64 } from './numbers.ts'
-import { Bytes, defineProperty, lengthOf, setAll, Text } from './primordials.ts'
+import { Bytes, defineProperty, setAll, Text } from './primordials.ts'
 import { bytesOfHex, hexOf } from './text.ts'
 
 let precompiles: readonly string[] = []
@@ -19,12 +19,12 @@ const addressOf = (value: unknown): Uint8Array => fitted(bytesFrom(value, true),
 /** The last 20 bytes of the hash of some parts. */
 function hashedAddress(...parts: readonly Uint8Array[]): Uint8Array {
   let length = 0
-  for (let i = 0; i < parts.length; i++) length += lengthOf(parts[i])
+  for (let i = 0; i < parts.length; i++) length += (parts[i] as Uint8Array).length
   const all = new Bytes(length)
   let at = 0
   for (let i = 0; i < parts.length; i++) {
     setAll(all, parts[i], at)
-    at += lengthOf(parts[i])
+    at += (parts[i] as Uint8Array).length
   }
   return fitted(keccak256(all), ADDRESS_BYTES)
 }
@@ -34,8 +34,8 @@ function rlpOf(n: bigint): Uint8Array {
   if (n === 0n) return bytesOfHex('80')
   const bytes = bytesOfHex(n.toString(16))
   if (n < 128n) return bytes
-  const out = new Bytes(lengthOf(bytes) + 1)
-  out[0] = 0x80 + lengthOf(bytes)
+  const out = new Bytes(bytes.length + 1)
+  out[0] = 0x80 + bytes.length
   setAll(out, bytes, 1)
   return out
 }
@@ -49,14 +49,14 @@ const one = (byte: number): Uint8Array => {
 const FUNCTIONS = {
   toHex: (value: unknown): string => {
     const bytes = bytesFrom(value, false)
-    return `0x${hexOf(bytes, lengthOf(bytes))}`
+    return `0x${hexOf(bytes, bytes.length)}`
   },
   toWord: (value: unknown) => fitted(bytesFrom(value, true), WORD_BYTES),
   toAddress: (value: unknown) => addressOf(value),
   toContract: (from: unknown, nonce: unknown) => {
     const address = addressOf(from)
     const number = rlpOf(toUint64(nonce))
-    return hashedAddress(one(0xc0 + 1 + ADDRESS_BYTES + lengthOf(number)), one(0x80 + ADDRESS_BYTES), address, number)
+    return hashedAddress(one(0xc0 + 1 + ADDRESS_BYTES + number.length), one(0x80 + ADDRESS_BYTES), address, number)
   },
   toContract2: (from: unknown, salt: unknown, code: unknown) => {
     const address = addressOf(from)
@@ -73,7 +73,7 @@ const FUNCTIONS = {
     const bytes = bytesFrom(value, false)
     const from = toInt64(start)
     const to = toInt64(end)
-    const length = lengthOf(bytes)
+    const length = bytes.length
     if (from < 0 || from > to || to > length) {
       interrupt(`Tracer accessed out of bound memory: available ${length}, offset ${decimal(from)}, size ${decimal(to - from)}`)
     }

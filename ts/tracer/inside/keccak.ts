@@ -1,5 +1,5 @@
 // Keccak-256, with 64-bit lanes as pairs of 32-bit halves (low, high).
-import { Bytes, Int32s, lengthOf } from './primordials.ts'
+import { Bytes, Int32s } from './primordials.ts'
 
 const RATE_BYTES = 136
 const LANES = 25
@@ -96,7 +96,7 @@ function permute(s: Lanes, c: Lanes): void {
 
 /** The Keccak-256 hash of bytes. */
 export function keccak256(data: Uint8Array): Uint8Array {
-  const length = lengthOf(data)
+  const length = data.length
   const s = new Int32s(2 * LANES)
   const c = new Int32s(10)
   let at = 0

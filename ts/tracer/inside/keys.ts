@@ -14,6 +14,8 @@ export class Keys {
   private slots = new Int32s(FIRST_SLOTS)
   private mask = FIRST_SLOTS - 1
   private room = FIRST_KEYS
+  /** The number that was asked for last: it is often the next one too. */
+  private last = 0
 
   constructor(words: number) {
     this.words = words
@@ -22,13 +24,19 @@ export class Keys {
 
   /** Number of the key in `key` from 0 on, which it gets where it is new. */
   number(key: Int32Array): number {
-    const { words, mask, slots, kept } = this
+    const { words, mask, slots, kept, last } = this
+    let same = 0
+    while (same < words && kept[last * words + same] === key[same]) same++
+    if (same === words && this.count > 0) return last
     let slot = this.hash(key, 0) & mask
     for (let found = slots[slot] as number; found !== 0; found = slots[slot] as number) {
       const at = (found - 1) * words
       let i = 0
       while (i < words && kept[at + i] === key[i]) i++
-      if (i === words) return found - 1
+      if (i === words) {
+        this.last = found - 1
+        return found - 1
+      }
       slot = (slot + 1) & mask
     }
     return this.add(key, slot)

@@ -9,8 +9,6 @@ export const uncurry = (method: (...args: any[]) => unknown): ((self: unknown, .
   Function.prototype.call.bind(method) as never
 
 const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object
-const getter = (holder: object, key: PropertyKey) => uncurry(Object.getOwnPropertyDescriptor(holder, key)?.get as () => unknown)
-
 export const Bytes = Uint8Array
 export const Int32s = Int32Array
 export const Uint32s = Uint32Array
@@ -23,13 +21,6 @@ export const Text = String
 export const Fault = TypeError
 
 const asUintN = BigInt.asUintN
-
-/** Length of any typed array. */
-export const lengthOf = getter(typedArray, 'length') as (array: unknown) => number
-/** Name of a typed array's kind; undefined for everything else. */
-export const kindOf = getter(typedArray, Symbol.toStringTag) as (value: unknown) => string | undefined
-/** Bytes of an ArrayBuffer. */
-export const byteLengthOf = getter(ArrayBuffer.prototype, 'byteLength') as (buffer: unknown) => number
 
 export const setAll = uncurry(typedArray.constructor.prototype.set)
 export const fillAll = uncurry(typedArray.constructor.prototype.fill)

@@ -2,7 +2,7 @@
 import { ADDRESS_BYTES, copyOf, WORD_BYTES } from './bytes.ts'
 import { interrupt, stop } from './interrupt.ts'
 import { Keys } from './keys.ts'
-import { Bytes, float64At, Int32s, lengthOf, uint32At, View } from './primordials.ts'
+import { Bytes, float64At, Int32s, uint32At, View } from './primordials.ts'
 import { hexOf } from './text.ts'
 
 /** What the parent is asked for; the numbers are those of the channel. */
@@ -74,13 +74,21 @@ export class State {
 
   /** Number of the address that ends at the end of `bytes`, as go-ethereum takes addresses from bytes of any length. */
   addressOf(bytes: Uint8Array): number {
-    const length = lengthOf(bytes)
-    for (let i = 1; i <= ADDRESS_BYTES; i++) this.keyBytes[ADDRESS_BYTES - i] = i <= length ? (bytes[length - i] as number) : 0
-    return this.addresses.number(this.key)
+    const length = bytes.length
+    const { key } = this
+    if (length === ADDRESS_BYTES) {
+      for (let i = 0, at = 0; i < ADDRESS_BYTES / 4; i++, at += 4) {
+        const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8)
+        key[i] = low | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24)
+      }
+    } else {
+      for (let i = 1; i <= ADDRESS_BYTES; i++) this.keyBytes[ADDRESS_BYTES - i] = i <= length ? (bytes[length - i] as number) : 0
+    }
+    return this.addresses.number(key)
   }
 
   private slotOf(address: number, bytes: Uint8Array): number {
-    const length = lengthOf(bytes)
+    const length = bytes.length
     this.key[0] = address
     for (let i = 1; i <= WORD_BYTES; i++) this.keyBytes[4 + WORD_BYTES - i] = i <= length ? (bytes[length - i] as number) : 0
     return this.slots.number(this.key)
@@ -147,7 +155,7 @@ export class State {
   /** `bytes`: address, code. */
   codeChanged(bytes: Uint8Array): void {
     const address = this.addressOf(new Bytes(bytes.buffer, bytes.byteOffset, ADDRESS_BYTES))
-    const length = lengthOf(bytes) - ADDRESS_BYTES
+    const length = bytes.length - ADDRESS_BYTES
     this.put(this.codes, address, copyOf(new Bytes(bytes.buffer, bytes.byteOffset + ADDRESS_BYTES, length)))
   }
 
