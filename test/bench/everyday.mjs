@@ -30,7 +30,8 @@ const SUBSCRIBERS = 1000
 const HEADS = 21
 
 const TOKEN = '0x00000000000000000000000000000000000aaaaa'
-const SPINNER_LIKE = '0x00000000000000000000000000000000000bbbbb'
+/** Hashes in a loop. */
+const HASHER = '0x00000000000000000000000000000000000bbbbb'
 /** How many different requests a row goes through. */
 const DIFFERENT = 997
 
@@ -46,7 +47,7 @@ async function rowsOf(url, blocks) {
   const topic = (address) => `0x${address.slice(2).padStart(64, '0')}`
   const balance = (i) => ['eth_getBalance', [pick(transactions, i).from, 'latest']]
   return {
-    eth_call: (i) => ['eth_call', [{ to: SPINNER_LIKE, data: hex(1_000_000 + i) }, 'latest']],
+    eth_call: (i) => ['eth_call', [{ to: HASHER, data: `0x${i.toString(16).padStart(64, '0')}` }, 'latest']],
     eth_getBalance: balance,
     'eth_getBlockByNumber, full': (i) => ['eth_getBlockByNumber', [hex(1 + (i % blocks)), true]],
     eth_getTransactionReceipt: (i) => ['eth_getTransactionReceipt', [pick(transactions, i).hash]],

@@ -59,7 +59,14 @@ class Client {
 const send = async (): Promise<string> => (await rpc(node.url, 'eth_sendTransaction', [{ from: FROM, to: FROM }])).result as string
 
 beforeAll(async () => {
-  node = await startNode(['dev', '--home', home, '--evm.max_subscriptions_logs=3', '--evm.filter_timeout=1s'])
+  node = await startNode([
+    'dev',
+    '--home',
+    home,
+    '--evm.max_subscriptions_logs=3',
+    '--evm.max_subscriptions_new_head=1000',
+    '--evm.filter_timeout=1s',
+  ])
 })
 afterAll(async () => {
   expect(await node.stop()).toBe(0)
@@ -138,6 +145,10 @@ describe('eth_subscribe', () => {
       client.socket.send(JSON.stringify({ jsonrpc: '2.0', id: 10_000 + i, method: 'eth_subscribe', params: ['newHeads'] }))
     }
     await client.until((m) => m.id === 10_999)
+    expect((await client.ask('eth_subscribe', 'newHeads')).error).toEqual({
+      code: -32005,
+      message: 'too many subscriptions to new heads: at most 1000',
+    })
     client.socket.pause()
     // Each head is a thousand notifications of two kilobytes.
     for (let i = 0; i < 25; i++) await send()

@@ -82,6 +82,9 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'evm.ws_port': 'server.test.ts: shares the port of HTTP where both settings name it',
   'evm.cors_origins': 'server.test.ts: lets the pages of allowed origins in',
   'evm.ws_origins': 'server.test.ts: refuses other paths and other origins',
+  'evm.filter_timeout': 'subscriptions.test.ts: end when nobody asks for evm.filter_timeout',
+  'evm.max_subscriptions_new_head': 'subscriptions.test.ts: refuses as many as are allowed of a kind',
+  'evm.max_subscriptions_logs': 'subscriptions.test.ts: refuses as many as are allowed of a kind',
   'evm.trace_js_workers': 'tracer-command.test.ts',
   'evm.trace_js_queue_size': 'tracer-command.test.ts',
   'evm.trace_js_memory_bytes': 'tracer-command.test.ts',
@@ -239,7 +242,10 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
   },
   'evm.read_timeout': async () => {
     const { httpUrl } = await serve({ 'evm.read_timeout': '1s', 'evm.body_read_idle_timeout': 'off' })
-    const { got, ms } = await talk(httpUrl, 'POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
+    const { got, ms } = await talk(
+      httpUrl,
+      'POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    )
     expect(got).toMatch(/^HTTP\/1.1 408 /)
     expect([ms >= 900, ms < 3000]).toEqual([true, true])
   },
@@ -251,7 +257,10 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
   },
   'evm.body_read_idle_timeout': async () => {
     const { httpUrl } = await serve({ 'evm.body_read_idle_timeout': '300ms' })
-    const { got, ms } = await talk(httpUrl, 'POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{')
+    const { got, ms } = await talk(
+      httpUrl,
+      'POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    )
     expect(got).toMatch(/^HTTP\/1.1 408 [\s\S]*\r\n\r\nrequest timeout\n$/)
     expect([ms >= 300, ms < 2000]).toEqual([true, true])
   },

@@ -104,8 +104,8 @@ describe('refusals', () => {
   })
 
   it('a setting that cannot have an effect warns where it was changed', () => {
-    expect(resolveSettings({ file: file('[evm]\nmax_subscriptions_logs = 7\nmax_subscriptions_new_head = 10000') }).warnings).toEqual([
-      'evm.max_subscriptions_logs (node.toml:2:1) has no effect on this version of the node',
+    expect(resolveSettings({ file: file('[evm]\nmax_estimate_gas_calls = 7\nmax_tx_pool_txs = 1000') }).warnings).toEqual([
+      'evm.max_estimate_gas_calls (node.toml:2:1) has no effect on this version of the node',
     ])
   })
 
