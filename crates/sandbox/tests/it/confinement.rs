@@ -1,0 +1,53 @@
+//! What a child can do, and when it ends.
+
+use crate::child::{ECHO, LOOP, REPORT, hear, lease, pool, runs, tell, wait_until};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+#[test]
+fn a_child_has_nothing_but_its_channel() {
+    // A descriptor that an exec would hand on.
+    // SAFETY: a copy of an open descriptor, closed by nobody.
+    let leaked = unsafe { libc::dup(1) };
+    assert!(leaked > 3);
+    let pool = pool(1, 1);
+    let mut lease = lease(&pool, "a", 1).unwrap();
+    tell(&mut lease, REPORT, &[]);
+    let told = String::from_utf8(hear(&mut lease).unwrap().payload).unwrap();
+    let process = lease.process_id();
+    assert_eq!(
+        told,
+        format!("session {process} of {process}, nice 19, open [0, 1, 2, 3], variables 0, core 0, file 0")
+    );
+}
+
+/// Not a test: a process with a pool whose child never ends by itself.
+#[test]
+#[ignore = "the program of a parent that is killed"]
+fn parent() {
+    let pool = pool(1, 1);
+    let mut lease = lease(&pool, "a", 1).unwrap();
+    tell(&mut lease, ECHO, &[]);
+    hear(&mut lease).unwrap();
+    tell(&mut lease, LOOP, &[]);
+    println!("child {}", lease.process_id());
+    std::thread::sleep(crate::child::PATIENCE);
+}
+
+#[test]
+fn a_child_ends_with_its_parent_however_that_ends() {
+    let program = std::env::current_exe().unwrap();
+    let mut parent = Command::new(program)
+        .args(["--exact", "confinement::parent", "--ignored", "--nocapture"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(parent.stdout.take().unwrap()).lines();
+    let number = |line: String| line.split_once("child ").and_then(|(_, number)| number.trim().parse().ok());
+    let child: u32 = lines.map_while(Result::ok).find_map(number).unwrap();
+    assert!(runs(child));
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    wait_until("the child ends", Duration::from_secs(1), || !runs(child));
+}

@@ -1,0 +1,8 @@
+//! The pool with real processes: this test program is its own child.
+
+#![allow(clippy::unwrap_used)]
+
+mod child;
+mod confinement;
+mod pool;
+mod waiting;
