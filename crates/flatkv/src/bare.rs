@@ -120,6 +120,11 @@ impl FlatKv {
         Ok(self.core.db.get(Family::Storage, &slot_key(address, slot))?.map(|row| row.len()))
     }
 
+    /// Blocks that were replayed when it was opened.
+    pub fn replayed(&self) -> u64 {
+        self.core.metrics.catchup_replay_num_blocks.value()
+    }
+
     /// Leaves the store as a kill would: nothing is flushed when it is dropped.
     pub fn abandon(&self) {
         self.core.writer.lock().closed = true;

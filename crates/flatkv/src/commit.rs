@@ -2,9 +2,10 @@
 
 use crate::{
     Commit, CommitmentKind, FlatKvError, Fsync, Head, RowWrite,
+    batch::Batch,
     codec::{RowChange, put_account, trimmed},
     commitment::{Lattice, changed_rows},
-    db::{Batch, Family},
+    db::Family,
     lthash::PARALLEL_ROWS,
     measure::{BatchRows, Pairs},
     planted::{Point, reach},
@@ -20,10 +21,15 @@ use crate::{
 use alloy_primitives::{Address, B256, U256};
 use hearth_metrics::DataDb;
 use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
-use std::{collections::BTreeMap, sync::atomic::Ordering::SeqCst};
+use std::{collections::BTreeMap, ops::RangeInclusive, sync::atomic::Ordering::SeqCst};
 
 /// Bytes of a batch a byte of encoded changes, about: latest rows, history and the changes themselves.
-const BATCH_BYTES_A_CHANGE: usize = 4;
+pub(crate) const BATCH_BYTES_A_CHANGE: usize = 4;
+/// Batches of so many bytes go into RocksDB in two halves at once. Smaller ones are done before another thread would have
+/// begun; larger ones might come to a flush in between.
+const HALVED_BATCH_BYTES: RangeInclusive<usize> = 256 << 10..=16 << 20;
+/// Whether every other block goes in so, as large as it may be: where faults are tried, whose blocks are small.
+const ALSO_SMALL: bool = cfg!(all(feature = "planted", not(feature = "bench")));
 
 /// A block's commitment and what it changes beside rows.
 struct Committed {
@@ -162,7 +168,11 @@ impl Core {
     /// Puts a block's rows into a batch, and encodes its changes.
     fn encode(&self, height: Height, rows: BlockRows<'_>) -> Result<Encoded<'_>, FlatKvError> {
         let changes = EncodedChanges::of(rows.changes);
-        let mut batch = self.db.batch_of(changes.bytes().len() * BATCH_BYTES_A_CHANGE)?;
+        let bytes = changes.bytes().len() * BATCH_BYTES_A_CHANGE;
+        let mut batch = self.db.batch()?;
+        if HALVED_BATCH_BYTES.contains(&bytes) || (ALSO_SMALL && height.is_multiple_of(2)) {
+            batch = batch.in_halves(bytes);
+        }
         let mut counts = BatchRows::default();
         put_rows(&mut batch, height, rows, &mut counts);
         Ok(Encoded { batch, rows: counts, changes })

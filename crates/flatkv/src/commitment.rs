@@ -4,8 +4,9 @@
 //! commitments. Code is committed to by the account's code hash.
 
 use crate::{
+    batch::Batch,
     codec::{put_account, trimmed},
-    db::{Batch, Db, Family},
+    db::{Db, Family},
     error::corrupt,
     lthash::{LtHash, PARALLEL_ROWS, Terms},
     rows::{

@@ -2,6 +2,7 @@
 
 use crate::{
     Options,
+    batch::Batch,
     budget::Shares,
     error::{corrupt, rocks},
     rows::history_prefix,
@@ -156,13 +157,6 @@ pub(crate) struct Db {
     write: WriteOptions,
 }
 
-/// Many changes that become visible, and durable, together.
-pub(crate) struct Batch<'a> {
-    db: &'a Db,
-    families: Vec<Arc<BoundColumnFamily<'a>>>,
-    batch: WriteBatch,
-}
-
 impl Db {
     pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, StateError> {
         Self::open_as(path, options, false)
@@ -203,6 +197,8 @@ impl Db {
         let rocks = opened.map_err(rocks)?;
         let mut write = WriteOptions::default();
         write.disable_wal(true);
+        // Where two threads put rows in at once, as well: see `Family::hint_bytes`.
+        write.set_memtable_insert_hint_per_batch(true);
         Ok(Self { rocks, write })
     }
 
@@ -293,17 +289,16 @@ impl Db {
 
     /// An empty batch.
     pub(crate) fn batch(&self) -> Result<Batch<'_>, StateError> {
-        self.batch_of(0)
+        Ok(Batch::new(self, self.families()?))
     }
 
-    /// An empty batch with room for so many bytes.
-    pub(crate) fn batch_of(&self, bytes: usize) -> Result<Batch<'_>, StateError> {
-        let batch = WriteBatch::with_capacity_bytes(bytes);
-        Ok(Batch { db: self, families: self.families()?, batch })
+    /// Writes what RocksDB takes in as one; it is durable with the next flush.
+    pub(crate) fn write(&self, batch: WriteBatch) -> Result<(), StateError> {
+        self.rocks.write_opt(batch, &self.write).map_err(rocks)
     }
 
     /// Handles in the order of [`Family::ALL`].
-    fn families(&self) -> Result<Vec<Arc<BoundColumnFamily<'_>>>, StateError> {
+    pub(crate) fn families(&self) -> Result<Vec<Arc<BoundColumnFamily<'_>>>, StateError> {
         Family::ALL.iter().map(|family| self.family(*family)).collect()
     }
 
@@ -376,33 +371,6 @@ impl Pinned<'_> {
     /// The value of a row.
     pub(crate) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
         self.snapshot.get_pinned_cf(&self.db.family(family)?, key).map_err(rocks)
-    }
-}
-
-impl Batch<'_> {
-    pub(crate) fn put(&mut self, family: Family, key: &[u8], value: &[u8]) {
-        self.batch.put_cf(&self.families[family as usize], key, value);
-    }
-
-    pub(crate) fn delete(&mut self, family: Family, key: &[u8]) {
-        self.batch.delete_cf(&self.families[family as usize], key);
-    }
-
-    /// Puts a row, or deletes it where there is no value.
-    pub(crate) fn set(&mut self, family: Family, key: &[u8], value: Option<&[u8]>) {
-        match value {
-            Some(value) => self.put(family, key, value),
-            None => self.delete(family, key),
-        }
-    }
-
-    /// Bytes of keys and values so far.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.batch.size_in_bytes() as u64
-    }
-
-    pub(crate) fn write(self) -> Result<(), StateError> {
-        self.db.rocks.write_opt(self.batch, &self.db.write).map_err(rocks)
     }
 }
 

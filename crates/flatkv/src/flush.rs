@@ -19,6 +19,9 @@ const FLUSH_RECORDS: u64 = 4_500;
 const FLUSH_WAL_BYTES: u64 = 96 << 20;
 /// A batch from which on WAL and tables are synced before it is written, for RocksDB may flush in the middle, in bytes.
 const SYNC_FIRST_BYTES: u64 = 48 << 20;
+/// Bytes of batches up to which they may be written in halves, between which RocksDB must not flush: a memtable takes
+/// twice as much at most, and has room for 256 MiB.
+const MAX_HALVED_BYTES: u64 = 96 << 20;
 /// Commits between two looks at a flush that is under way.
 const LOOK_EVERY: u64 = 64;
 /// Pause between two looks while a commit waits for a flush.
@@ -52,6 +55,11 @@ impl Unflushed {
     /// Counts rows that no WAL record has.
     pub(crate) fn fill(&mut self, batch_bytes: u64) {
         self.batch_bytes += batch_bytes;
+    }
+
+    /// Whether memtables are far from a flush of RocksDB's own, also with a batch of so many bytes more.
+    pub(crate) fn has_room_for(&self, batch_bytes: u64) -> bool {
+        self.batch_bytes + batch_bytes <= MAX_HALVED_BYTES
     }
 
     fn is_due(&self) -> bool {

@@ -13,6 +13,7 @@
 
 #[cfg(feature = "bench")]
 pub mod bare;
+mod batch;
 mod budget;
 mod codec;
 mod codes;

@@ -1,9 +1,6 @@
 //! What the store tells its metrics, where that takes more than a line.
 
-use crate::{
-    db::{Batch, Db},
-    rows::BlockRows,
-};
+use crate::{batch::Batch, db::Db, rows::BlockRows};
 use hearth_metrics::{DataDb, FlatkvMetrics};
 use hearth_primitives::StateError;
 use std::{

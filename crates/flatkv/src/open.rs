@@ -1,10 +1,11 @@
 //! Opening: the last sound WAL record whose table positions verify becomes the head, and everything follows it.
 
 use crate::{
-    CommitmentKind, FlatKvError, Head, JoinedTables, Options, TrieSession,
+    CommitmentKind, FlatKvError, Head, JoinedTables, Options, TrieSession, TrieUpdate,
+    batch::Batch,
     budget::Shares,
     codes::CodeCache,
-    commit::{Block, put_block, put_lattice, put_trie},
+    commit::{BATCH_BYTES_A_CHANGE, Block, put_block, put_lattice, put_trie},
     commitment::Lattice,
     db::{Db, Family},
     error::corrupt,
@@ -14,13 +15,14 @@ use crate::{
     manifest,
     measure::{BatchRows, Pairs},
     prune::Pruning,
-    rows::{BlockRows, meta, read_head},
+    rows::{meta, read_head},
     snapshot::{self, SNAPSHOTS_DIR, Snapshots},
     store::{Core, SpaceRule, Writer},
     trie::Kept,
     unwind::{block_changes, undo},
     wal::{
         Wal,
+        record::{RecordBody, RecordHead},
         salvage::salvage,
         scan::{Found, Scan},
     },
@@ -41,9 +43,9 @@ use std::{
 /// Format of the store that this version writes.
 const FORMAT: u32 = 2;
 /// Blocks replayed in one batch, for which the trie is brought up to date once.
-const REPLAY_BLOCKS: usize = 512;
-/// Bytes of a batch at which a replay writes it.
-const REPLAY_BATCH_BYTES: u64 = 32 << 20;
+const REPLAY_BLOCKS: usize = 4096;
+/// Bytes of WAL replayed in one batch, but for a block that is larger.
+const REPLAY_BYTES: u64 = 8 << 20;
 
 /// The lock file in the state's folder.
 pub const LOCK_FILE: &str = "hearth.lock";
@@ -97,9 +99,9 @@ pub(crate) fn open(
     tables.sync()?;
 
     let shares = Shares::of(options.memory_budget_bytes);
-    let mut replay = Replay::new(db.clone(), options.commitment, shares.flush_batch, metrics)?;
+    let mut replay = Replay::new(db.clone(), options.commitment, shares, metrics)?;
     metrics.catchup.measure(|| replay.follow(&scan, None))?;
-    let Replay { head, oldest, lattice, unflushed, .. } = replay;
+    let Replay { head, oldest, lattice, kept, unflushed, .. } = replay;
     if let Some(head) = &head {
         check_commitment(&db, options.commitment, head, lattice.as_ref())?;
     }
@@ -128,7 +130,7 @@ pub(crate) fn open(
         unwinds: AtomicU64::new(0),
         views: Default::default(),
         codes: CodeCache::new(shares.codes),
-        kept: Kept::new(shares.trie),
+        kept,
         metrics: metrics.clone(),
         dirty: AtomicBool::new(false),
         _lock: Some(lock),
@@ -295,8 +297,8 @@ pub(crate) fn replay_to(
     scan: &Scan,
     to: Height,
 ) -> Result<(), FlatKvError> {
-    let flush_batch = Shares::of(options.memory_budget_bytes).flush_batch;
-    Replay::new(db.clone(), options.commitment, flush_batch, metrics)?.follow(scan, Some(to))
+    let shares = Shares::of(options.memory_budget_bytes);
+    Replay::new(db.clone(), options.commitment, shares, metrics)?.follow(scan, Some(to))
 }
 
 /// Brings RocksDB to what the WAL tells.
@@ -307,6 +309,8 @@ struct Replay<'a> {
     head: Option<Head>,
     oldest: Height,
     lattice: Option<Lattice>,
+    /// The trie from one batch to the next.
+    kept: Kept,
     unflushed: Unflushed,
 }
 
@@ -314,13 +318,14 @@ impl<'m> Replay<'m> {
     fn new(
         db: Arc<Db>,
         kind: CommitmentKind,
-        flush_batch: u64,
+        shares: Shares,
         metrics: &'m FlatkvMetrics,
     ) -> Result<Self, StateError> {
         let head = db.get(Family::Metadata, meta::HEAD)?.map(|row| read_head(&row)).transpose()?;
         let oldest = db.number(meta::OLDEST)?.unwrap_or(0);
         let lattice = (kind == CommitmentKind::LtHash).then(|| Lattice::open(&db)).transpose()?;
-        Ok(Self { metrics, db, kind, head, oldest, lattice, unflushed: Unflushed::new(flush_batch) })
+        let (kept, unflushed) = (Kept::new(shares.trie), Unflushed::new(shares.flush_batch));
+        Ok(Self { metrics, db, kind, head, oldest, lattice, kept, unflushed })
     }
 
     /// Follows the WAL to its end, or to a height that the database then has.
@@ -398,51 +403,92 @@ impl<'m> Replay<'m> {
 
     /// Replays the first of these blocks in one batch; returns how many.
     fn replay(&mut self, scan: &Scan, blocks: &[&Found]) -> Result<usize, FlatKvError> {
-        let mut batch = self.db.batch()?;
+        let blocks = read_ahead(scan, blocks)?;
+        let Some((Found { head: RecordHead { head, .. }, .. }, _)) = blocks.last() else { return Ok(0) };
         let root = self.head.map_or(EMPTY_ROOT_HASH, |head| head.commitment);
-        let mut trie = (self.kind == CommitmentKind::Mpt).then(|| TrieSession::new(self.db.clone(), root));
-        let (mut done, mut rows) = (0, BatchRows::default());
-        for found in blocks.iter().take(REPLAY_BLOCKS) {
-            let applying = self.metrics.apply_changesets.timer();
-            let body = scan.body(found)?;
-            let first = found.number == 1;
-            let head = found.head.head;
-            let before = batch.bytes();
-            self.oldest = if first { head.height } else { self.oldest.max(found.head.oldest) };
-            let block_rows = BlockRows { changes: &body.changes, legacy: &body.legacy };
-            let block =
-                Block { head: &head, rows: block_rows, index: &body.index, first, oldest: self.oldest };
-            put_block(&mut batch, &block, &mut rows);
-            if let Some(lattice) = &mut self.lattice {
-                lattice.update(block_rows);
-            }
-            if let Some(trie) = &mut trie {
-                trie.apply(&body.changes)?;
-            }
-            applying.succeed();
-            Pairs::of(block_rows).count(self.metrics);
-            self.unflushed.add(found.bytes(), batch.bytes() - before);
-            self.head = Some(head);
-            done += 1;
-            if batch.bytes() >= REPLAY_BATCH_BYTES {
-                break;
-            }
-        }
-        let update = trie.map(TrieSession::into_update).transpose()?;
+        let mut lattice = self.lattice.take();
+        let trie = (self.kind == CommitmentKind::Mpt).then(|| self.kept.session(&self.db, root));
+        let (committed, encoded) =
+            rayon::join(|| commit_to(&blocks, lattice.as_mut(), trie), || self.encode(&blocks));
+        let (mut update, Encoded { mut batch, mut rows, oldest }) = (committed?, encoded?);
         put_trie(&mut batch, update.as_ref());
-        put_lattice(&mut batch, self.lattice.as_ref(), None, &mut rows);
+        put_lattice(&mut batch, lattice.as_ref(), None, &mut rows);
         let computed = match self.kind {
-            CommitmentKind::Mpt => update.map(|update| update.root),
-            CommitmentKind::LtHash => self.lattice.as_ref().map(Lattice::checksum),
+            CommitmentKind::Mpt => update.as_ref().map(|update| update.root),
+            CommitmentKind::LtHash => lattice.as_ref().map(Lattice::checksum),
             CommitmentKind::None => None,
         };
-        if let (Some(computed), Some(Head { height, commitment: recorded, .. })) = (computed, self.head)
-            && computed != recorded
-        {
+        if let Some(computed) = computed.filter(|computed| *computed != head.commitment) {
+            let Head { height, commitment: recorded, .. } = *head;
             return Err(FlatKvError::BadCommitment { height, recorded, computed });
         }
+        let batch_bytes = batch.bytes();
         rows.write(batch, self.metrics)?;
-        self.metrics.catchup_replay_num_blocks.add(done as u64);
-        Ok(done)
+        for (found, body) in &blocks {
+            Pairs::of(body.rows()).count(self.metrics);
+            self.unflushed.add(found.bytes(), 0);
+        }
+        self.unflushed.fill(batch_bytes);
+        if let Some(update) = &mut update {
+            self.kept.keep(update);
+        }
+        (self.head, self.oldest, self.lattice) = (Some(*head), oldest, lattice);
+        self.metrics.catchup_replay_num_blocks.add(blocks.len() as u64);
+        Ok(blocks.len())
     }
+
+    /// Puts the rows of blocks into a batch.
+    fn encode(&self, blocks: &[(&Found, RecordBody)]) -> Result<Encoded<'_>, FlatKvError> {
+        let bytes = blocks.iter().map(|(found, _)| found.bytes()).sum::<u64>() * BATCH_BYTES_A_CHANGE as u64;
+        let mut batch = self.db.batch()?;
+        if self.unflushed.has_room_for(bytes) {
+            batch = batch.in_halves(bytes as usize);
+        }
+        let (mut rows, mut oldest) = (BatchRows::default(), self.oldest);
+        for (found, body) in blocks {
+            let applying = self.metrics.apply_changesets.timer();
+            let (head, first) = (&found.head.head, found.number == 1);
+            oldest = if first { head.height } else { oldest.max(found.head.oldest) };
+            let block = Block { head, rows: body.rows(), index: &body.index, first, oldest };
+            put_block(&mut batch, &block, &mut rows);
+            applying.succeed();
+        }
+        Ok(Encoded { batch, rows, oldest })
+    }
+}
+
+/// The rows of some blocks on their way into RocksDB, and the oldest height behind them.
+struct Encoded<'a> {
+    batch: Batch<'a>,
+    rows: BatchRows,
+    oldest: Height,
+}
+
+/// Reads the first of these blocks, as many as are replayed at once.
+fn read_ahead<'a>(scan: &Scan, blocks: &[&'a Found]) -> Result<Vec<(&'a Found, RecordBody)>, FlatKvError> {
+    let (mut read, mut bytes) = (Vec::new(), 0);
+    for found in blocks.iter().take(REPLAY_BLOCKS) {
+        bytes += found.bytes();
+        if bytes > REPLAY_BYTES && !read.is_empty() {
+            break;
+        }
+        read.push((*found, scan.body(found)?));
+    }
+    Ok(read)
+}
+
+/// Brings a commitment up to date with blocks; the trie's nodes where there is one.
+fn commit_to(
+    blocks: &[(&Found, RecordBody)],
+    lattice: Option<&mut Lattice>,
+    trie: Option<TrieSession>,
+) -> Result<Option<TrieUpdate>, FlatKvError> {
+    if let Some(lattice) = lattice {
+        blocks.iter().for_each(|(_, body)| lattice.update(body.rows()));
+    }
+    let Some(mut trie) = trie else { return Ok(None) };
+    for (_, body) in blocks {
+        trie.apply(&body.changes)?;
+    }
+    Ok(Some(trie.into_update()?))
 }

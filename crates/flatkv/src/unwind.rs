@@ -2,10 +2,11 @@
 
 use crate::{
     CommitmentKind, FlatKvError, Head, RowWrite, TrieSession,
+    batch::Batch,
     codec::RowChange,
     commit::{put_lattice, put_trie, set_account, set_legacy, set_slot},
     commitment::Lattice,
-    db::{Batch, Db, Family},
+    db::{Db, Family},
     error::corrupt,
     measure::BatchRows,
     rows::{

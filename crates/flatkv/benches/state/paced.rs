@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Commits of the open loop.
+/// Commits of the open loop, unless `HEARTH_BENCH_LOOP_COMMITS` has another number.
 const COMMITS: usize = 20_000;
 /// The part of what the store can do at which they come.
 const LOAD: f64 = 0.7;
@@ -25,7 +25,8 @@ pub fn rows(bench: &Bench, stores: &mut Stores<'_>) -> Fallible<()> {
     }
     let ours = stores.ours(CommitmentKind::LtHash)?;
     let every = pace(bench, ours)?;
-    let commits = bench.amount(COMMITS, 40);
+    let asked = std::env::var("HEARTH_BENCH_LOOP_COMMITS").ok().map(|asked| asked.parse()).transpose()?;
+    let commits = asked.unwrap_or(bench.amount(COMMITS, 40));
     let (seconds, cpu, mut times) = timed(|| follow(ours, commits, every))?;
     let slowest = slowest(&times);
     times.sort_by(f64::total_cmp);

@@ -40,7 +40,7 @@ fn row(bench: &Bench, name: &str, kind: CommitmentKind, blocks: usize, transfers
     let mut chain = Chain::new(bench.amount(ACCOUNTS, QUICK_ACCOUNTS));
     let mut kv = open(dir.path(), kind)?;
     chain.genesis().try_for_each(|changes| commit(&kv, &changes))?;
-    let mut samples = Vec::new();
+    let (mut samples, mut replayed) = (Vec::new(), Vec::new());
     for _ in 0..TIMES {
         kv.settle()?;
         for _ in 0..blocks {
@@ -51,9 +51,11 @@ fn row(bench: &Bench, name: &str, kind: CommitmentKind, blocks: usize, transfers
         drop(kv);
         let (seconds, cpu, opened) = timed(|| open(dir.path(), kind))?;
         assert_eq!(opened.head(), head);
+        replayed.push(opened.replayed());
         samples.push(Sample { value: seconds, cpu });
         kv = opened;
     }
+    println!("{name}: replayed {replayed:?}");
     let limit = SECONDS + blocks as f64 / BLOCKS_A_SECOND;
     bench.row(name, "s", Target::ValueAtMost(limit), &samples, &[]);
     Ok(())

@@ -7,10 +7,11 @@ use super::{
 };
 use crate::{
     Commit, CommitmentKind, FlatKv, FlatKvError, Head, IndexWrite, JoinedTables, Options, Snapshot,
+    batch::Batch,
     codec::{Reader, RowChange},
     commit::{put_trie, set_account, set_legacy, set_slot},
     commitment::Lattice,
-    db::{Batch, Family},
+    db::Family,
     intent::Intent,
     rows::{BlockRows, account_history, at_height, legacy_history, read_account, read_slot, slot_history},
     trie::TrieUpdate,

@@ -113,6 +113,11 @@ impl RecordHead {
 }
 
 impl RecordBody {
+    /// Its rows.
+    pub(crate) fn rows(&self) -> BlockRows<'_> {
+        BlockRows { changes: &self.changes, legacy: &self.legacy }
+    }
+
     /// Reads a commit's rows out of its payload.
     pub(crate) fn from_payload(payload: &[u8]) -> Result<Self, StateError> {
         let mut reader = Reader::new(payload, "WAL");

@@ -7,6 +7,7 @@ mod concurrent;
 mod crash;
 mod history;
 mod kill;
+mod large_blocks;
 mod metrics;
 mod metrics_operations;
 mod model;

@@ -1,0 +1,99 @@
+//! Batches of changes, on their way into RocksDB's memtables.
+
+use crate::db::{Db, Family};
+use hearth_primitives::StateError;
+use rocksdb::{BoundColumnFamily, WriteBatch};
+use std::{
+    hint::spin_loop,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire},
+    },
+    time::{Duration, Instant},
+};
+
+/// How long one of two threads waits for the other, so that both write at once: about what waking a thread takes.
+const MEETING: Duration = Duration::from_micros(200);
+
+/// Many changes that become durable together; visible together too, but for those of [`Batch::in_halves`].
+pub(crate) struct Batch<'a> {
+    db: &'a Db,
+    families: Vec<Arc<BoundColumnFamily<'a>>>,
+    batch: WriteBatch,
+    /// What a second thread puts in.
+    past: Option<WriteBatch>,
+}
+
+impl<'a> Batch<'a> {
+    /// An empty batch; `families` in the order of [`Family::ALL`].
+    pub(crate) fn new(db: &'a Db, families: Vec<Arc<BoundColumnFamily<'a>>>) -> Self {
+        Self { db, families, batch: WriteBatch::default(), past: None }
+    }
+
+    /// This empty batch with room for about so many bytes, its history set apart for a second thread. Finding its place
+    /// among the others is most of what a row costs, and memtables take in rows of several threads at once.
+    ///
+    /// Somebody may see one half without the other, which is as good as neither or both to whoever reads up to the head:
+    /// nobody looks for history above it, and a latest row above it has its value at the head in history already. All
+    /// other rows become visible together. No flush may begin in between, so that the writer must be locked, and the
+    /// batch far smaller than a memtable.
+    pub(crate) fn in_halves(self, bytes: usize) -> Self {
+        let half = || WriteBatch::with_capacity_bytes(bytes / 2);
+        Self { batch: half(), past: Some(half()), ..self }
+    }
+
+    /// A family's handle, and the half that has its rows.
+    fn part(&mut self, family: Family) -> (&Arc<BoundColumnFamily<'a>>, &mut WriteBatch) {
+        let half = match (&mut self.past, family) {
+            (Some(past), Family::History) => past,
+            _ => &mut self.batch,
+        };
+        (&self.families[family as usize], half)
+    }
+
+    pub(crate) fn put(&mut self, family: Family, key: &[u8], value: &[u8]) {
+        let (handle, half) = self.part(family);
+        half.put_cf(handle, key, value);
+    }
+
+    pub(crate) fn delete(&mut self, family: Family, key: &[u8]) {
+        let (handle, half) = self.part(family);
+        half.delete_cf(handle, key);
+    }
+
+    /// Puts a row, or deletes it where there is no value.
+    pub(crate) fn set(&mut self, family: Family, key: &[u8], value: Option<&[u8]>) {
+        match value {
+            Some(value) => self.put(family, key, value),
+            None => self.delete(family, key),
+        }
+    }
+
+    /// Bytes of keys and values so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        let past = self.past.as_ref().map_or(0, WriteBatch::size_in_bytes);
+        (self.batch.size_in_bytes() + past) as u64
+    }
+
+    pub(crate) fn write(self) -> Result<(), StateError> {
+        let Self { db, batch, past, .. } = self;
+        let Some(past) = past else { return db.write(batch) };
+        let meeting = AtomicUsize::new(0);
+        let put = |half| {
+            meet(&meeting);
+            db.write(half)
+        };
+        let (latest, past) = rayon::join(|| put(batch), || put(past));
+        past.and(latest)
+    }
+}
+
+/// Returns once both threads are here, or the other one is long in coming: RocksDB lets those write at once that come at
+/// once, and the others one behind the other.
+fn meet(arrived: &AtomicUsize) {
+    let since = Instant::now();
+    arrived.fetch_add(1, AcqRel);
+    while arrived.load(Acquire) < 2 && since.elapsed() < MEETING {
+        spin_loop();
+    }
+}
