@@ -5,6 +5,7 @@ import { littableBench, loopBench, stateBench } from './cargo.mjs'
 import { everydayBench } from './everyday.mjs'
 import { homeBench } from './home.mjs'
 import { importBench } from './import.mjs'
+import { jsBench } from './js.mjs'
 import { logsBench } from './logs.mjs'
 import { metricsBench } from './metrics.mjs'
 import { writePage } from './page.mjs'
@@ -23,6 +24,7 @@ const BENCHES = {
   'flatkv-roots': rootsBench,
   home: homeBench,
   import: importBench,
+  js: jsBench,
   littable: littableBench,
   logs: logsBench,
   metrics: metricsBench,

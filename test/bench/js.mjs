@@ -1,0 +1,155 @@
+// JavaScript tracers over RPC: ours beside geth's and anvil's on one loop and one block, the answers compared first, in interleaved pairs.
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { haveAnvil, startAnvil } from './anvil.mjs'
+import { generatedChain } from './chain.mjs'
+import { loopParams } from './memory.mjs'
+import { importChain, memoryMiB, serveHearth } from './process.mjs'
+import { ask, canonical, result } from './rpc.mjs'
+import { median, spread, table } from './stats.mjs'
+import { startGeth } from './trace.mjs'
+
+/** The chain of the trace bench; a block of about this many transactions is taken. */
+const CHAIN = { blocks: 24, least: 200, most: 1400 }
+const BLOCK_TRANSACTIONS = 961
+
+/** Steps of the loop: about 10 Mgas. anvil takes half a minute for so many, so it gets a tenth. */
+const STEPS = 2_900_000
+const ANVIL_STEPS = 290_000
+/** Steps of the row about memory. */
+const LONG_STEPS = 10_000_000
+
+const PAIRS = 3
+const FAULT = 'fault:function(){}'
+const script = (state, step, answer) => `{${state},step:function(log,db){${step}},${FAULT},result:function(ctx,db){return ${answer}}}`
+const HISTOGRAM = script('c:{}', 'var k=log.op.toString();this.c[k]=(this.c[k]||0)+1', 'this.c')
+
+/** Scripts over the loop, and how many times geth's speed is wanted. */
+const SCRIPTS = [
+  ['empty step', script('n:0', '', '0'), 5],
+  ['count steps', script('n:0', 'this.n++', 'this.n'), 8],
+  ['opcode histogram', HISTOGRAM, 20],
+  [
+    'pc, gas, cost, depth, op number',
+    script('n:0', 'this.n+=log.getPC()+log.getGas()+log.getCost()+log.getDepth()+log.op.toNumber()', 'this.n'),
+    20,
+  ],
+  ['stack.peek(0) and compare', script('n:0', 'if(log.stack.length()>0&&log.stack.peek(0).equals(1))this.n++', 'this.n'), 10],
+  ['memory.length', script('n:0', 'this.n+=log.memory.length()', 'this.n'), 10],
+  ['db.exists(contract address)', script('n:0', 'if(db.exists(log.contract.getAddress()))this.n++', 'this.n'), 10],
+]
+
+/** A script that leaves its mark on its engine, so that nothing of it could be used again. */
+const ALTERING = script('c:{}', 'var k=log.op.toString();counts=this.c;this.c[k]=(this.c[k]||0)+1', '(Array.prototype.mark=1,this.c)')
+
+function loop(steps, tracer) {
+  const [call, block, config] = loopParams(steps)
+  return ['debug_traceCall', [call, block, { ...config, tracer }]]
+}
+
+/** Rates in millions of steps a second of each side that is there, asked in turn. */
+async function loopRow([name, tracer, wanted], { ours, theirs, anvil }) {
+  const answers = theirs && (await Promise.all([ours, theirs].map((side) => result(side.url, ...loop(100_000, tracer)))))
+  const equal = answers === undefined ? 'not compared' : canonical(answers[0]) === canonical(answers[1]) ? 'equal' : 'DIFFERENT'
+  const rates = { ours: [], theirs: [] }
+  await ask(ours.url, ...loop(STEPS, tracer))
+  for (let i = 0; i < PAIRS; i++) {
+    rates.ours.push(STEPS / 1e3 / (await ask(ours.url, ...loop(STEPS, tracer))).ms)
+    if (theirs) rates.theirs.push(STEPS / 1e3 / (await ask(theirs.url, ...loop(STEPS, tracer))).ms)
+  }
+  const third = anvil && (ANVIL_STEPS / 1e3 / (await ask(anvil.url, ...loop(ANVIL_STEPS, tracer))).ms).toFixed(2)
+  return [name, spread(rates.ours, 2), ...compared(rates.ours, rates.theirs, 2), third ?? 'skipped', `>= ${wanted}`, equal]
+}
+
+/** The other side's cell and the ratio of rates; a ratio under one is said to lose. */
+function compared(ours, theirs, digits) {
+  if (theirs.length === 0) return ['skipped', '']
+  const ratio = median(ours) / median(theirs)
+  return [spread(theirs, digits), `${ratio.toFixed(1)}${ratio < 1 ? '  LOSING' : ''}`]
+}
+
+/** A block under a script: transactions a second, so that more is better as in the rows above. */
+async function blockRow(name, tag, count, tracer, { ours, theirs }) {
+  const request = ['debug_traceBlockByNumber', [tag, { tracer, timeout: '300s' }]]
+  const equal = theirs
+    ? canonical(await result(ours.url, ...request)) === canonical(await result(theirs.url, ...request))
+      ? 'equal'
+      : 'DIFFERENT'
+    : 'not compared'
+  const times = { ours: [], theirs: [] }
+  for (let i = 0; i < PAIRS; i++) {
+    times.ours.push((await ask(ours.url, ...request)).ms)
+    if (theirs) times.theirs.push((await ask(theirs.url, ...request)).ms)
+  }
+  const ratio = times.theirs.length ? median(times.theirs) / median(times.ours) : undefined
+  const cell = ratio === undefined ? '' : `${ratio.toFixed(1)}${ratio < 1 ? '  LOSING' : ''}`
+  const name2 = `${name}, ${count} transactions (ms)`
+  return [name2, spread(times.ours, 0), times.theirs.length ? spread(times.theirs, 0) : 'skipped', cell, '-', '>= 10', equal]
+}
+
+/** The block of the chain whose number of transactions is nearest to the one wanted. */
+async function nearest(url, blocks) {
+  let best
+  for (let number = 1; number <= blocks; number++) {
+    const tag = `0x${number.toString(16)}`
+    const count = Number(await result(url, 'eth_getBlockTransactionCountByNumber', [tag]))
+    if (best === undefined || Math.abs(count - BLOCK_TRANSACTIONS) < Math.abs(best.count - BLOCK_TRANSACTIONS)) best = { tag, count }
+  }
+  return best
+}
+
+/** Processes of the machine whose parent is `pid`. */
+function childrenOf(pid) {
+  const r = spawnSync('ps', ['--ppid', String(pid), '-o', 'pid='], { encoding: 'utf8' })
+  return (r.stdout ?? '').split('\n').map(Number).filter(Boolean)
+}
+
+/** What a request costs before the first step, and what long traces cost in memory. */
+async function costs(ours) {
+  const empty = loop(1000, SCRIPTS[0][1])
+  const warm = []
+  for (let i = 0; i < 50; i++) warm.push((await ask(ours.url, ...empty)).ms)
+  await ask(ours.url, ...loop(LONG_STEPS, HISTOGRAM))
+  const peak = (pid) => `${memoryMiB(pid, 'VmHWM')?.toFixed(0) ?? '?'} MiB`
+  const children = childrenOf(ours.pid)
+  table(
+    'js',
+    ['what', 'value'],
+    [
+      ['first request with a script after the start (ms)', ours.cold.toFixed(1)],
+      ['request with a script over 1000 steps (ms)', spread(warm)],
+      [`peak memory of the node after ${LONG_STEPS / 1e6} M steps`, peak(ours.pid)],
+      [`peak memory of each process of scripts`, children.map(peak).join(', ')],
+    ],
+    'cost of a request',
+  )
+}
+
+/** The bench behind `npm run bench -- js`. */
+export async function jsBench() {
+  const chain = await generatedChain(CHAIN)
+  const homes = [0, 1].map(() => fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-js-')))
+  importChain(homes[0], chain)
+  const sides = { ours: await serveHearth(homes[0]) }
+  try {
+    sides.ours.cold = (await ask(sides.ours.url, ...loop(1000, SCRIPTS[0][1]))).ms
+    if (spawnSync('geth', ['version']).status === 0) sides.theirs = await startGeth(chain, homes[1])
+    else console.log('skipped: geth is not on the PATH, so nothing to compare with')
+    if (haveAnvil()) sides.anvil = await startAnvil()
+    const rows = []
+    for (const row of SCRIPTS) rows.push(await loopRow(row, sides))
+    const { tag, count } = await nearest(sides.ours.url, chain.blocks)
+    rows.push(await blockRow('histogram of a block', tag, count, HISTOGRAM, sides))
+    rows.push(await blockRow('the same, altering globals', tag, count, ALTERING, sides))
+    const heading = ['push/pop loop (M steps/s)', 'hearth', 'geth', 'hearth over geth', 'anvil 1.7.1', 'wanted', 'answers']
+    table('js', heading, rows)
+    await costs(sides.ours)
+  } finally {
+    await sides.anvil?.stop()
+    await sides.theirs?.stop()
+    await sides.ours.stop()
+    for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
+  }
+}
