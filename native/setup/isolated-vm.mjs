@@ -57,6 +57,8 @@ function build(wanted, nodedir, dir) {
     cwd: path.join(partial, 'package'),
     env: { ...process.env, npm_config_nodedir: nodedir, npm_config_build_from_source: 'true' },
   })
+  // Without its debug information it is a tenth of the size; where there is no strip, it works all the same.
+  output('strip', ['--strip-debug', path.join(partial, 'package/out/isolated_vm.node')])
   fs.mkdirSync(dir, { recursive: true })
   const library = path.join(dir, 'isolated_vm.node')
   fs.copyFileSync(path.join(partial, 'package/out/isolated_vm.node'), `${library}.${process.pid}`)

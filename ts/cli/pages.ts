@@ -4,6 +4,7 @@ import { metricsCatalog } from '../core/native.ts'
 import { metricsPage } from '../metrics/page.ts'
 import { errorsPage } from '../rpc/errors-page.ts'
 import { rpcPage } from '../rpc/page.ts'
+import { scriptsPage } from '../tracer/page.ts'
 import { lifecyclePage } from './lifecycle-page.ts'
 
 /** Every page by its file below docs/. */
@@ -13,4 +14,5 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'errors.md': errorsPage,
   'metrics.md': () => metricsPage(metricsCatalog()),
   'lifecycle.md': lifecyclePage,
+  'scripts.md': scriptsPage,
 }
