@@ -152,6 +152,9 @@ export const chainDisabled = (method: string): RpcError =>
   )
 /** An error of go-ethereum that has no code of its own. */
 export const serverError = (message: string): RpcError => new RpcError(CODE.server, message)
+/** A transaction was taken and not mined in time. */
+export const syncTimeout = (ms: number, hash: string): RpcError =>
+  new RpcError(CODE.syncTimeout, `The transaction was added to the transaction pool but wasn't processed in ${ms} ms.`, hash)
 export const invalidParams = (message: string): RpcError => new RpcError(CODE.invalidParams, message)
 /** A built-in tracer that the operator does not allow. */
 export const tracerNotAllowed = (tracer: string, allowed: readonly string[]): RpcError =>
@@ -189,6 +192,16 @@ export const protocolErrors = (): [RpcError, string][] => [
   [
     noRoom(),
     'A WebSocket message waited for `evm.ws_admission_timeout` under `evm.max_concurrent_request_bytes`; the connection ends (1013). Over HTTP: status 429.',
+  ],
+  [serverError('filter not found'), 'No such filter, or nobody asked it for `evm.filter_timeout`.'],
+  [
+    serverError('filter overflowed'),
+    'More happened than a filter keeps: 10,000 results or 64 MiB. It is told once, and the filter is gone.',
+  ],
+  [serverError('subscription not found'), 'The connection has no such subscription.'],
+  [
+    syncTimeout(20_000, '0xHASH'),
+    'A transaction of eth_sendRawTransactionSync is in the pool and was not mined in time; `data` is its hash.',
   ],
   [responseTooLarge(), 'The answers to a batch outgrew `evm.batch_response_max_size`.'],
   [internalError(), 'A defect of this node; its log says more.'],

@@ -1,6 +1,6 @@
 // eth_sendRawTransactionSync: sending, and waiting for the block (EIP-7966).
 import type { Core, Hex } from '../core/port.ts'
-import { CODE, RpcError } from './errors.ts'
+import { syncTimeout } from './errors.ts'
 import type { Following } from './follow/index.ts'
 
 /** How long is waited where nobody says (go-ethereum's default), in milliseconds. */
@@ -41,8 +41,7 @@ export async function sendAndWait(core: Core, { follower }: Following, transacti
       }
       if (left <= 0) {
         wake()
-        const text = `The transaction was added to the transaction pool but wasn't processed in ${ms} ms.`
-        throw new RpcError(CODE.syncTimeout, text, hash)
+        throw syncTimeout(ms, hash)
       }
       await changed
     }

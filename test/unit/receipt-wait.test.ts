@@ -1,0 +1,58 @@
+// eth_sendRawTransactionSync: the receipt when the block comes, or an error with the hash when it does not.
+import { expect, it } from 'vitest'
+import type { Core } from '../../ts/core/port.ts'
+import { Following } from '../../ts/rpc/follow/index.ts'
+import { sendAndWait } from '../../ts/rpc/receipt-wait.ts'
+import { ModelChain, seeded } from './follow-model.ts'
+
+const HASH = `0x${'ab'.repeat(32)}`
+
+/** A core whose transaction is mined once `mined` says so. */
+function core(model: ModelChain, mined: () => boolean): Core {
+  const request = async (op: string): Promise<Uint8Array> => {
+    if (op === 'sendRawTransaction') return Buffer.from(`"${HASH}"`)
+    expect(op).toBe('getTransactionReceipt')
+    return Buffer.from(mined() ? '{"status":"0x1"}' : 'null')
+  }
+  return { ...model.core(), request } as unknown as Core
+}
+
+const follow = (core: Core): Following => new Following(core, { filterIdleMs: 1e9, heads: 1, logs: 1 }, () => undefined)
+
+it('gives the receipt at once where the block is there, and with the block where it comes later', async () => {
+  const model = new ModelChain(seeded(1))
+  const here = core(model, () => true)
+  expect(Buffer.from(await sendAndWait(here, follow(here), '0x01', undefined)).toString()).toBe('{"status":"0x1"}')
+  let mined = false
+  const later = core(model, () => mined)
+  const waiting = sendAndWait(later, follow(later), '0x01', '0x2710')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  // A block without it, then the block with it.
+  model.add()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  mined = true
+  model.add()
+  const began = Date.now()
+  expect(Buffer.from(await waiting).toString()).toBe('{"status":"0x1"}')
+  expect(Date.now() - began).toBeLessThan(5000)
+})
+
+it('says after the time asked for that the transaction waits, with its hash', async () => {
+  const model = new ModelChain(seeded(1))
+  const never = core(model, () => false)
+  const refused = await sendAndWait(never, follow(never), '0x01', '0x32').catch((e: unknown) => e)
+  expect(refused).toMatchObject({
+    code: 4,
+    data: HASH,
+    message: "The transaction was added to the transaction pool but wasn't processed in 50 ms.",
+  })
+})
+
+it('passes on why a transaction is not taken', async () => {
+  const model = new ModelChain(seeded(1))
+  const request = async (): Promise<never> => {
+    throw new Error('nonce too low')
+  }
+  const core = { ...model.core(), request } as unknown as Core
+  await expect(sendAndWait(core, follow(core), '0x01', undefined)).rejects.toThrow('nonce too low')
+})
