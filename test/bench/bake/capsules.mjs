@@ -8,6 +8,7 @@ import { generatedChain, runExample } from '../chain.mjs'
 import { freePort, importChain, run, serveHearth, started } from '../process.mjs'
 import { ask, canonical, result } from '../rpc.mjs'
 import { median, spread, table } from '../stats.mjs'
+import { nodeExample, reportOf, writeConfig } from './program.mjs'
 
 /** The chain whose last block is traced: 1,400 mixed transactions. */
 const MIXED = { blocks: 24, least: 200, most: 1400 }
@@ -68,9 +69,18 @@ function ratio(slow, fast, wanted) {
   return `${spread(ratios, 2)}${median(ratios) < wanted ? `  LOSING, ${wanted} wanted` : ''}`
 }
 
+/** The block on one processor and on all, within a process of its own: no server and no client is beside it. */
+async function processors(homes, height) {
+  const [one, all] = homes.map((home, i) => writeConfig(home, i === 0 ? { 'evm.enable_parallelized_block_trace': 'false' } : {}))
+  const { first, second } = reportOf(await nodeExample('block_traces'), [one, all, height, ROUNDS, CONFIG.tracer])
+  for (const file of [one, all]) fs.rmSync(file)
+  return [first, second]
+}
+
 async function blockRows(label, chain) {
   const [one, all] = homes(chain)
   const theirs = temp()
+  const [alone, together] = await processors([one, all], chain.blocks)
   const sides = [
     await serveHearth(one, ['--evm.enable_parallelized_block_trace=false']),
     await serveHearth(all),
@@ -86,16 +96,18 @@ async function blockRows(label, chain) {
     for (const side of everyone) answers.push(canonical(await result(side.url, 'debug_traceBlockByNumber', [tag, CONFIG])))
     const equal = answers.every((answer) => answer === answers[0]) ? 'equal' : 'DIFFERENT'
     const [serial, parallel, history, geths] = await rounds(everyone, (side) => ask(side.url, 'debug_traceBlockByNumber', [tag, CONFIG]))
+    const count = os.availableParallelism()
     const rows = [
       [`block of ${size}, one processor (ms)`, spread(serial), spread(history), 'history', ratio(history, serial, 0), equal],
       [
-        `the same, ${os.availableParallelism()} processors (ms)`,
+        `the same, ${count} processors, over HTTP (ms)`,
         spread(parallel),
         spread(serial),
         'one processor',
-        ratio(serial, parallel, 1.7),
+        ratio(serial, parallel, 0),
         equal,
       ],
+      [`the same, ${count} processors, in process (ms)`, spread(together), spread(alone), 'one processor', ratio(alone, together, 1.7), ''],
     ]
     if (geths) rows.push([`the same (ms)`, spread(parallel), spread(geths), 'geth', ratio(geths, parallel, 4), equal])
     const places = [0, block.transactions.length >> 1, block.transactions.length - 1]

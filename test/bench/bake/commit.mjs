@@ -1,15 +1,11 @@
 // What baking costs those who commit: blocks of 1,000 transactions, one every 400 ms and back to back, with baking and without, in turns
 // within one process. `node test/bench/bake/commit.mjs` runs it alone.
-import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { nodeConfig } from '../../../dist/cli/node-config.js'
-import { resolveSettings } from '../../../dist/config/index.js'
-import { cargo } from '../../../native/setup/cargo.mjs'
-import { ROOT, TARGET } from '../../../native/setup/env.mjs'
 import { generatedChain } from '../chain.mjs'
 import { table } from '../stats.mjs'
+import { nodeExample, reportOf, writeConfig } from './program.mjs'
 
 /** Time from one block to the next, in milliseconds. */
 const PACE_MS = 400
@@ -31,28 +27,13 @@ function quantile(list, share) {
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)]
 }
 
-/** Builds the program that commits; its path. */
-async function program() {
-  const host = /^host: (.*)$/m.exec(execFileSync('rustc', ['-vV'], { encoding: 'utf8' }))[1]
-  const build = ['build', '--release', '--quiet', '--target', host, '-p', 'hearth-node', '--example', 'bake_commit']
-  if ((await cargo(build, { cwd: ROOT })) !== 0) throw new Error('the program of the bench does not build')
-  return path.join(TARGET, host, 'release/examples/bake_commit')
-}
-
 /** Commits the chain on two fresh homes; milliseconds of each commit, with baking and without. */
 function commit(bin, chain, tracers, pace) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-commit-'))
   try {
-    const config = (name, flags) => {
-      const settings = resolveSettings({ flags: new Map(Object.entries(flags)) }).settings
-      const file = path.join(dir, `${name}.json`)
-      fs.writeFileSync(file, JSON.stringify(nodeConfig(path.join(dir, name), 'start', settings)))
-      return file
-    }
-    const on = config('on', { 'evm.trace_bake_enabled': 'true', 'evm.trace_bake_tracers': tracers })
-    const files = [on, config('off', {}), path.join(chain.dir, 'genesis.json'), path.join(chain.dir, 'chain.rlp')]
-    const args = [...files, pace, PAIRS, TURN_BLOCKS].map(String)
-    return JSON.parse(execFileSync(bin, args, { encoding: 'utf8', maxBuffer: 1 << 28 }))
+    const on = writeConfig(path.join(dir, 'on'), { 'evm.trace_bake_enabled': 'true', 'evm.trace_bake_tracers': tracers })
+    const off = writeConfig(path.join(dir, 'off'))
+    return reportOf(bin, [on, off, path.join(chain.dir, 'genesis.json'), path.join(chain.dir, 'chain.rlp'), pace, PAIRS, TURN_BLOCKS])
   } finally {
     fs.rmSync(dir, { recursive: true, force: true })
   }
@@ -68,7 +49,7 @@ function row(name, { on, off, baked, dropped, failed }, wanted) {
 
 /** The rows of commits. */
 export async function commitTable() {
-  const [bin, chain] = [await program(), await generatedChain(CHAIN)]
+  const [bin, chain] = [await nodeExample('bake_commit'), await generatedChain(CHAIN)]
   const size = `${CHAIN.blocks} blocks of ${CHAIN.least} transactions`
   const rows = [
     row(`${size}, one every ${PACE_MS} ms, callTracer`, commit(bin, chain, 'callTracer', PACE_MS), WANTED),

@@ -6,7 +6,7 @@ const CONNECTIONS = 16
 
 /** A request's bytes. */
 export function requestBytes(body, encoding) {
-  const head = ['POST / HTTP/1.1', 'host: bench', 'content-type: application/json', `accept-encoding: ${encoding}`]
+  const head = ['POST / HTTP/1.1', 'host: localhost', 'content-type: application/json', `accept-encoding: ${encoding}`]
   return Buffer.from(`${head.join('\r\n')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
 }
 
