@@ -151,12 +151,7 @@ impl Node {
     }
 
     /// As [`Self::stream_packed`], for whoever asks. A trace under a script waits for a process to run that.
-    pub fn stream_for(
-        &self,
-        request: TraceRequest,
-        asker: &Asker,
-        envelope: Option<Envelope>,
-    ) -> ByteStream {
+    pub fn stream_for(&self, request: TraceRequest, asker: &Asker, envelope: Option<Envelope>) -> ByteStream {
         let cancel = Cancel::new();
         let on_cancel = cancel.clone();
         let (sender, stream) = stream::channel(move || on_cancel.cancel());
@@ -183,7 +178,8 @@ impl Node {
             return stream;
         }
         let asked = home.baked().and_then(|baked| Some((baked.clone(), baked.ask(&request)?)));
-        let live = Live { home, request, cancel, sender, heavy: self.heavy.submitter() };
+        let client = asker.client.clone();
+        let live = Live { home, request, client, cancel, sender, heavy: self.heavy.submitter() };
         let Some((baked, ask)) = asked else {
             live.start();
             return stream;
@@ -293,6 +289,8 @@ impl Node {
 struct Live {
     home: Arc<OpenHome>,
     request: TraceRequest,
+    /// Whose it is: clients take turns.
+    client: Arc<str>,
     cancel: Cancel,
     sender: ByteSender,
     heavy: Submitter,
@@ -301,10 +299,10 @@ struct Live {
 impl Live {
     /// Queues it; refused where the queue is full.
     fn start(self) {
-        let Self { home, request, cancel, sender, heavy } = self;
+        let Self { home, request, client, cancel, sender, heavy } = self;
         let slot = Arc::new(Mutex::new(Some(sender)));
         let job_slot = slot.clone();
-        let submitted = heavy.submit(move || {
+        let submitted = heavy.submit_for(&client, move || {
             let sender = job_slot.lock().take();
             if let Some(sender) = sender {
                 home.run_trace(request, cancel, sender, None);

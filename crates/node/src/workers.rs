@@ -1,9 +1,9 @@
-//! A fixed thread pool with a bounded queue. A full queue refuses, a panic stays inside its job.
+//! A fixed thread pool with a bounded queue in which clients take turns. A full queue refuses, a panic stays inside its job.
 
 use crate::{NodeError, config::WorkerConfig};
+use hearth_primitives::FairQueue;
 use parking_lot::{Condvar, Mutex};
 use std::{
-    collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread::JoinHandle,
@@ -14,8 +14,9 @@ type Job = Box<dyn FnOnce() + Send>;
 /// Stack of a worker, in bytes. The EVM's own frames live on the heap; 1,024 nested calls still need room.
 const WORKER_STACK_BYTES: usize = 16 * 1024 * 1024;
 
+#[derive(Default)]
 struct Queue {
-    jobs: VecDeque<Job>,
+    jobs: FairQueue<Job>,
     closed: bool,
 }
 
@@ -24,7 +25,7 @@ struct Shared {
     ready: Condvar,
 }
 
-/// Threads that run jobs in the order they came.
+/// Threads that run jobs: those of one client in the order they came, clients in turn.
 pub struct WorkerPool {
     name: &'static str,
     limit: usize,
@@ -35,8 +36,7 @@ pub struct WorkerPool {
 impl WorkerPool {
     /// Starts the threads.
     pub fn new(name: &'static str, config: WorkerConfig) -> Result<Self, NodeError> {
-        let queue = Queue { jobs: VecDeque::with_capacity(config.queue.min(1024)), closed: false };
-        let shared = Arc::new(Shared { queue: Mutex::new(queue), ready: Condvar::new() });
+        let shared = Arc::new(Shared { queue: Mutex::default(), ready: Condvar::new() });
         let pool = Self { name, limit: config.queue, shared, threads: Mutex::new(Vec::new()) };
         for index in 0..config.threads {
             let shared = pool.shared.clone();
@@ -55,7 +55,7 @@ impl WorkerPool {
         Ok(pool)
     }
 
-    /// Queues a job; refused where the queue is full or the pool is closed.
+    /// Queues a job of nobody in particular; refused where the queue is full or the pool is closed.
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), NodeError> {
         self.submitter().submit(job)
     }
@@ -89,6 +89,15 @@ pub struct Submitter {
 impl Submitter {
     /// As [`WorkerPool::submit`].
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), NodeError> {
+        self.submit_for(&Arc::from(""), job)
+    }
+
+    /// As [`WorkerPool::submit`], for a client.
+    pub fn submit_for(
+        &self,
+        client: &Arc<str>,
+        job: impl FnOnce() + Send + 'static,
+    ) -> Result<(), NodeError> {
         let mut queue = self.shared.queue.lock();
         if queue.closed {
             return Err(NodeError::Closed);
@@ -96,7 +105,7 @@ impl Submitter {
         if queue.jobs.len() >= self.limit {
             return Err(NodeError::Busy { pool: self.name, queue: self.limit });
         }
-        queue.jobs.push_back(Box::new(job));
+        queue.jobs.push(client, Box::new(job));
         drop(queue);
         self.shared.ready.notify_one();
         Ok(())
@@ -114,7 +123,7 @@ fn run(shared: &Shared) {
         let job = {
             let mut queue = shared.queue.lock();
             loop {
-                if let Some(job) = queue.jobs.pop_front() {
+                if let Some(job) = queue.jobs.pop() {
                     break job;
                 }
                 if queue.closed {
@@ -162,6 +171,30 @@ mod tests {
         let refused = pool.submit(|| {}).expect_err("third is refused");
         assert!(matches!(refused, NodeError::Busy { pool: "test", queue: 2 }));
         release.send(()).expect("job waits");
+    }
+
+    #[test]
+    fn clients_take_turns() {
+        let pool = pool(1, 64);
+        let (release, gate) = mpsc::channel::<()>();
+        let (started, begun) = mpsc::channel::<()>();
+        pool.submit(move || {
+            started.send(()).expect("test waits");
+            let _ = gate.recv();
+        })
+        .expect("first job runs");
+        begun.recv().expect("job begins");
+        let (send, receive) = mpsc::channel();
+        for name in ["greedy", "greedy", "greedy", "greedy", "modest", "modest"] {
+            let (send, client) = (send.clone(), Arc::from(name));
+            pool.submitter()
+                .submit_for(&client, move || send.send(name).expect("test waits"))
+                .expect("queued");
+        }
+        drop(send);
+        release.send(()).expect("job waits");
+        let order: Vec<_> = receive.iter().collect();
+        assert_eq!(order, ["greedy", "modest", "greedy", "modest", "greedy", "greedy"]);
     }
 
     #[test]
