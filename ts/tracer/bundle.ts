@@ -2,6 +2,7 @@
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { opcodeNames } from './opcode-names.ts'
 
 /** Modules of inside/, each behind those that it uses while it is evaluated. */
 const MODULES = [
@@ -47,5 +48,6 @@ export function insideScript(): string {
   const library = fs.readFileSync(createRequire(import.meta.url).resolve('big-integer/BigInteger.min.js'), 'utf8')
   const folder = path.join(import.meta.dirname, 'inside')
   const modules = MODULES.map((name) => scriptOf(path.join(folder, `${name}.js`)))
-  return `((LIBRARY) => {'use strict';\n${modules.join('')}})(${JSON.stringify(library)})`
+  const given = [library, opcodeNames()].map((value) => JSON.stringify(value))
+  return `((LIBRARY, OPCODE_NAMES) => {'use strict';\n${modules.join('')}})(${given.join(',')})`
 }

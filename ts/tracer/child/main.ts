@@ -100,13 +100,12 @@ function run(inside: Inside, begin: Begin): void {
   const call = (...args: unknown[]): string => String(inside.applySync(undefined, args))
   const source = begin.source ?? SCRIPTS.get(begin.name ?? '')
   if (source === undefined) return void ended(`Fno script is named ${begin.name}`)
-  const loaded = call(0, pull, read, source, begin.config)
+  const loaded = call(0, pull, read, source, begin.config, begin.fields)
   if (ended(loaded)) return
   const wanted = Number(loaded)
   if (begin.fields === null) send(TO_PARENT.loaded, u32(wanted))
-  else if ((wanted & ~begin.fields) !== 0) return void ended(`N${wanted}`)
   const precompiles = begin.rules.precompiles.map((address) => address.replace(/^0x/, '').toLowerCase())
-  if (ended(call(1, begin.fields ?? wanted, precompiles.join(',')))) return
+  if (ended(call(1, wanted, precompiles.join(',')))) return
   const { outputBytes } = begin.limits
   const answer = call(2, outputBytes)
   if (ended(answer)) return

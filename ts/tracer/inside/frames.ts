@@ -4,8 +4,8 @@ import { Bytes, fillAll, Int32s, min, setAll } from './primordials.ts'
 
 /** 32-bit pieces of a word. */
 export const PIECES = 8
-const FIRST_STACK_WORDS = 1024
-const FIRST_MEMORY_BYTES = 4096
+const FIRST_STACK_WORDS = 32
+const FIRST_MEMORY_BYTES = 64
 
 /** A frame. The stack and the memory of a callee lie behind those of its caller in one arena each. */
 export interface Frame {

@@ -31,8 +31,8 @@ const attempt = (work: () => string): string => {
   }
 }
 
-/** Loads a script and tells the fields that it needs, as decimal text, or how it failed. */
-function begin(nextChunk: Pull, read: ReadState, source: string, config: string): string {
+/** Loads a script and tells the fields that it needs, as decimal text, or how it failed. `known`: fields that were found before. */
+function begin(nextChunk: Pull, read: ReadState, source: string, config: string, known: number | null): string {
   pull = nextChunk
   state = new State(read)
   db = dbOver(state, () => recordedNow)
@@ -40,7 +40,7 @@ function begin(nextChunk: Pull, read: ReadState, source: string, config: string)
     offerLibrary(source)
     hooks = load(source)
     hooks.setup?.(config)
-    return `${fieldsFor(source, hooks)}`
+    return `${known ?? fieldsFor(source, hooks)}`
   })
 }
 

@@ -1,8 +1,8 @@
 // Numbers for keys of a few 32-bit words, without making a text or an object a look-up.
 import { Int32s, imul } from './primordials.ts'
 
-const FIRST_SLOTS = 256
-const FIRST_KEYS = 128
+const FIRST_SLOTS = 16
+const FIRST_KEYS = 8
 
 /** A set of keys, each `words` 32-bit words long, numbered in the order in which they came. */
 export class Keys {

@@ -12,14 +12,30 @@ function define(on: object, key: string, value: unknown): void {
   defineProperty(on, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true } as PropertyDescriptor)
 }
 
+/** A number that is made when it is looked at: most scripts do not, and the library takes a while to load. */
+function defineLater(on: object, key: string, decimal: string): void {
+  const descriptor = {
+    __proto__: null,
+    get: () => {
+      const value = bigOfDecimal(decimal)
+      define(on, key, value)
+      return value
+    },
+    set: (value: unknown) => define(on, key, value),
+    enumerable: true,
+    configurable: true,
+  }
+  defineProperty(on, key, descriptor as PropertyDescriptor)
+}
+
 /** The `ctx` of a script, from the JSON that the core sends: bytes as hex text, amounts as decimal text. */
 export function contextOf(json: string): object {
   const plain = parse(json) as Record<string, unknown>
   const ctx = {}
   for (const key in plain) {
     const value = plain[key]
-    if (typeof value !== 'string') define(ctx, key, value)
-    else define(ctx, key, isOneOf(BINARY, key) ? bytesOfHex(value) : isOneOf(BIG, key) ? bigOfDecimal(value) : value)
+    if (typeof value === 'string' && isOneOf(BIG, key)) defineLater(ctx, key, value)
+    else define(ctx, key, typeof value === 'string' && isOneOf(BINARY, key) ? bytesOfHex(value) : value)
   }
   return ctx
 }
