@@ -36,7 +36,7 @@ const ATTACKS: readonly Attack[] = [
     /json: error calling MarshalJSON .*RangeError: Maximum call stack size exceeded/,
   ],
   ['an answer of 1 GB', resultOf('var s="x";for(var i=0;i<30;i++)s+=s;return s'), /RangeError: Invalid string length|memory|ended/],
-  ['an answer of 100 MB', resultOf('return "x".repeat(100*1024*1024)'), /more than 67108864 bytes|memory/],
+  ['an answer of 100 MB', resultOf('return "x".repeat(100*1024*1024)'), /more than 67108864 bytes|memory|execution timeout/],
   ['a way to the host by constructors', resultOf('return this.constructor.constructor("return process")()'), /process is not defined/],
   [
     'a way to the host by what it is given',
@@ -52,7 +52,7 @@ const ATTACKS: readonly Attack[] = [
     ),
     { result: -1 },
   ],
-  ['a way to modules', resultOf('import("node:fs").then(function(){ctx.r=1});return typeof require'), { result: 'undefined' }],
+  ['a way to modules', resultOf('import("node:fs").then(function(){ctx.r=1});return typeof require'), /Not supported/],
   ['a getter that throws', resultOf('return {get x(){throw "thrown"}}'), /json: error calling MarshalJSON for type \*goja\.Object: thrown/],
   ['a toJSON that throws', resultOf('return {toJSON:function(){throw {toString:function(){throw 1}}}}'), /json: error calling MarshalJSON/],
   ['a thrown value that throws', stepOf('throw {toString:function(){throw 1}}'), /in server-side tracer function 'step'/],

@@ -4,7 +4,7 @@ import { dbOver } from './db.ts'
 import { events } from './events.ts'
 import { furnish, setPrecompiles } from './globals.ts'
 import { fieldsFor, type Hooks, load, Unfit } from './hooks.ts'
-import { finalise, interrupt, isEnded, OUTCOME, outcomeOf } from './interrupt.ts'
+import { finalise, isEnded, OUTCOME, outcomeOf } from './interrupt.ts'
 import { setRecorded } from './log.ts'
 import { contextOf, encoded, NoJson } from './result.ts'
 import { type ReadState, State } from './state.ts'
@@ -74,9 +74,7 @@ function finish(outputLimit: number): string {
     const value = hooks.result(contextOf(context), db)
     if (isEnded()) return ''
     hook = undefined
-    const json = encoded(value)
-    if (json.length > outputLimit) interrupt(`the result of the tracer has more than ${outputLimit} bytes (evm.trace_js_output_bytes)`)
-    return `R${json}`
+    return `R${encoded(value, outputLimit)}`
   })
 }
 

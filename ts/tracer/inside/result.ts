@@ -72,8 +72,8 @@ function firstLine(text: string): string {
   return end < 0 ? text : cut(text, 0, end)
 }
 
-/** JSON of what `result` returned. */
-export function encoded(value: unknown): string {
+/** JSON of what `result` returned, which may have so many bytes. */
+export function encoded(value: unknown, limit: number): string {
   if (typeof value === 'number') return number(value)
   // go-ethereum sends an empty object where `result` returns nothing.
   if (value === undefined || typeof value === 'symbol') return '{}'
@@ -83,7 +83,10 @@ export function encoded(value: unknown): string {
   } catch (error) {
     throw new NoJson(`json: error calling MarshalJSON for type *goja.Object: ${firstLine(saidInResult(error))}`)
   }
-  return json === undefined ? 'null' : escaped(json)
+  if (json === undefined) return 'null'
+  // Before anything else is done with it: it may be as long as a text can be.
+  if (json.length > limit) throw new NoJson(`the result of the tracer has more than ${limit} bytes (evm.trace_js_output_bytes)`)
+  return escaped(json)
 }
 
 function number(value: number): string {
