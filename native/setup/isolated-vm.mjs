@@ -58,18 +58,18 @@ function build(wanted, nodedir, dir) {
     env: { ...process.env, npm_config_nodedir: nodedir, npm_config_build_from_source: 'true' },
   })
   // Without its debug information it is a tenth of the size; where there is no strip, it works all the same.
-  output('strip', ['--strip-debug', path.join(partial, 'package/out/isolated_vm.node')])
+  output('strip', ['--strip-debug', path.join(partial, 'package/build/Release/isolated_vm.node')])
   fs.mkdirSync(dir, { recursive: true })
   const library = path.join(dir, 'isolated_vm.node')
-  fs.copyFileSync(path.join(partial, 'package/out/isolated_vm.node'), `${library}.${process.pid}`)
+  fs.copyFileSync(path.join(partial, 'package/build/Release/isolated_vm.node'), `${library}.${process.pid}`)
   // A rename publishes it whole; the same by another process is equally good.
   fs.renameSync(`${library}.${process.pid}`, library)
   fs.rmSync(partial, { recursive: true, force: true })
 }
 
-/** Makes the library where it is missing; says in one line why it cannot, and what to type. */
-export async function isolatedVm() {
-  if (fs.existsSync(LIBRARY)) return
+/** Makes the library where it is missing; says in one line why it cannot, and what to type. It never fails. */
+export async function isolatedVm(target = LIBRARY) {
+  if (fs.existsSync(target)) return
   try {
     const wanted = version()
     const nodedir = headers()
@@ -81,8 +81,8 @@ export async function isolatedVm() {
       build(wanted, nodedir, dir)
       say(`isolated-vm took ${Math.round((Date.now() - began) / 1000)} s`)
     })
-    fs.copyFileSync(library, `${LIBRARY}.${process.pid}`)
-    fs.renameSync(`${LIBRARY}.${process.pid}`, LIBRARY)
+    fs.copyFileSync(library, `${target}.${process.pid}`)
+    fs.renameSync(`${target}.${process.pid}`, target)
   } catch (e) {
     const why = e instanceof Missing ? e.message : String(e.message ?? e)
     say(`no JavaScript tracers: isolated-vm is not there, and ${why}, then run npm run build again. All else works.`)

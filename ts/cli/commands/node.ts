@@ -85,7 +85,9 @@ export async function serve(
   try {
     const server = await startServer(settings, starting.dispatch, { report, onConnect: metrics.onConnect, readiness })
     try {
-      const core = await openNode(nodeConfig(home, mode, settings))
+      const config = nodeConfig(home, mode, settings)
+      if (config.scripts && 'unavailable' in config.scripts) terminal.err(`warning: ${config.scripts.unavailable}\n`)
+      const core = await openNode(config)
       const noMoreNotices = tellNotices(core, terminal)
       try {
         open = core
