@@ -28,3 +28,14 @@ export {
 } from './core/littable-error.ts'
 export { type DevAccount, devAccounts, openNode, startJob } from './core/native.ts'
 export type { BlockNumber, BlockRef, Core, Hex, Operations, ResultStream, StreamOperations } from './core/port.ts'
+export {
+  type BigNumber,
+  type ScriptBytes,
+  type ScriptContext,
+  type ScriptDb,
+  type ScriptFrame,
+  type ScriptFrameResult,
+  type ScriptHooks,
+  type ScriptLog,
+  scriptOf,
+} from './tracer/script.ts'
