@@ -46,22 +46,20 @@ struct Side {
 }
 
 impl Side {
-    /// A store that holds the genesis.
-    fn new(dir: &Path, kind: CommitmentKind, genesis: &Genesis, first: &Block) -> Fallible<Self> {
+    /// A store that holds the state of the genesis, whose block has this hash.
+    fn new(dir: &Path, kind: CommitmentKind, genesis: &Genesis, hash: B256) -> Fallible<Self> {
         let tables = Ledger::open(&dir.join("ledger"), &LedgerOptions::default(), &Registry::new())?;
         let options = Options::new(dir.join("state"), dir.join("wal"), kind, Fsync::Interval(SYNC_EVERY));
         let kv = FlatKv::open(options, tables.clone())?;
         let ledger = Ledger::new(tables, kv.clone());
-        let hash = first.header.hash_slow();
-        ledger.append(first, hash, first.header.difficulty, &[], &[])?;
         kv.init(Commit {
             height: 0,
             hash,
-            parent: first.header.parent_hash,
+            parent: B256::ZERO,
             changes: &genesis.changes(),
             trie: None,
-            state_root: (kind == CommitmentKind::Mpt).then_some(first.header.state_root),
-            index: ledger.index_rows(first, hash, &[]),
+            state_root: None,
+            index: Vec::new(),
             positions: ledger.positions(),
         })?;
         Ok(Self { kv, ledger, seconds: Vec::new(), cpu: Vec::new() })
@@ -113,19 +111,21 @@ impl Side {
     }
 }
 
-/// The genesis and so many blocks of a chain file.
-fn read(dir: &Path, count: usize) -> Fallible<(Block, Vec<Block>)> {
+/// So many blocks of a chain file, from the first behind the genesis on.
+fn read(dir: &Path, count: usize) -> Fallible<Vec<Block>> {
     let bytes = fs::read(dir.join("chain.rlp"))?;
     let mut rest = &bytes[..];
-    let first = Block::decode(&mut rest)?;
     let mut blocks = Vec::with_capacity(count);
     while blocks.len() < count && !rest.is_empty() {
-        blocks.push(Block::decode(&mut rest)?);
+        let block = Block::decode(&mut rest)?;
+        if block.header.number > 0 {
+            blocks.push(block);
+        }
     }
-    if first.header.number != 0 || blocks.len() < count {
-        return Err(format!("the chain has only {} blocks behind the genesis", blocks.len()).into());
+    match blocks.first() {
+        Some(first) if first.header.number == 1 && blocks.len() == count => Ok(blocks),
+        _ => Err(format!("the chain has not the {count} blocks behind the genesis").into()),
     }
-    Ok((first, blocks))
 }
 
 fn main() -> Fallible<()> {
@@ -135,10 +135,11 @@ fn main() -> Fallible<()> {
     };
     let (dir, pairs, step) = (Path::new(dir), pairs.parse::<usize>()?, step.parse::<usize>()?);
     let (spec, genesis) = ChainSpec::from_genesis_json(&fs::read_to_string(dir.join("genesis.json"))?)?;
-    let (first, blocks) = read(dir, pairs * step)?;
+    let blocks = read(dir, pairs * step)?;
+    let base = blocks.first().ok_or("no block")?.header.parent_hash;
     let home = tempfile::Builder::new().prefix("hearth-roots-cost-").tempdir()?;
-    let mut with = Side::new(&home.path().join("with"), CommitmentKind::Mpt, &genesis, &first)?;
-    let mut without = Side::new(&home.path().join("without"), CommitmentKind::None, &genesis, &first)?;
+    let mut with = Side::new(&home.path().join("with"), CommitmentKind::Mpt, &genesis, base)?;
+    let mut without = Side::new(&home.path().join("without"), CommitmentKind::None, &genesis, base)?;
     for (pair, blocks) in blocks.chunks(step).enumerate() {
         // With first, without first, without first, with first.
         if pair % 4 == 0 || pair % 4 == 3 {

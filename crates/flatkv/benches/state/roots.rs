@@ -7,6 +7,7 @@ use alloy_primitives::B256;
 use alloy_trie::TrieAccount;
 use hearth_flatkv::{CommitmentKind, bare};
 use hearth_primitives::{Account, RootTracker, StateReader};
+use std::hint::black_box;
 
 /// Elements of one sample.
 const ELEMENTS: usize = 20_000;
@@ -15,9 +16,12 @@ pub fn rows(bench: &Bench, stores: &mut Stores<'_>) -> Fallible<()> {
     let name = "lthash: elements beside one by one with plain loops";
     if bench.wants(name) {
         let elements = bench.amount(ELEMENTS, 1_000);
-        let rate = |(seconds, cpu, ()): (f64, f64, ())| Sample { value: elements as f64 / seconds, cpu };
-        let ours = || Ok(rate(timed(|| Ok(drop(bare::lattice(elements))))?));
-        let plain = || Ok(rate(timed(|| Ok(drop(std::hint::black_box(plain_lattice(elements)))))?));
+        let rate = |(seconds, cpu, vector): (f64, f64, Vec<u8>)| {
+            black_box(vector);
+            Sample { value: elements as f64 / seconds, cpu }
+        };
+        let ours = || Ok(rate(timed(|| Ok(bare::lattice(elements)))?));
+        let plain = || Ok(rate(timed(|| Ok(plain_lattice(elements)))?));
         assert_eq!(bare::lattice(elements), plain_lattice(elements));
         bench.pair(name, "elements/s", Target::Shown, ours, plain)?;
     }
