@@ -14,5 +14,5 @@ function hostOf(header: string): string {
 export function isAllowedHost(allowed: readonly string[], header: string | undefined): boolean {
   if (header === undefined || header === '' || allowed.includes('*')) return true
   const host = hostOf(header)
-  return isIP(host) !== 0 || allowed.includes(host)
+  return allowed.includes(host) || isIP(host) !== 0
 }

@@ -19,6 +19,12 @@ export interface Compression {
 
 const gzip = promisify(zlib.gzip)
 
+/** Says that the answer depends on the encodings that are asked for; it may depend on a web page's origin too. */
+function varies(response: ServerResponse): void {
+  if (response.hasHeader('vary')) response.appendHeader('vary', 'accept-encoding')
+  else response.setHeader('vary', 'accept-encoding')
+}
+
 /** Bytes up to which an answer is sent as one string: Node joins that to the headers, which costs less than writing two buffers. */
 const JOINED_BYTES_MAX = 8 * 1024
 
@@ -49,7 +55,7 @@ export function sendBytes(
   compression: Compression,
   writeMs: number,
 ): Promise<void> | undefined {
-  response.appendHeader('vary', 'accept-encoding')
+  varies(response)
   if (negotiate(accept, bytes.length > compression.thresholdBytes) === 'gzip') return sendGzip(response, bytes, compression.level, writeMs)
   response.setHeader('content-length', bytes.length)
   endWith(response, bytes, writeMs)
@@ -96,7 +102,7 @@ export async function sendStream(
   stallMs: number,
 ): Promise<void> {
   const gone = leaving(response)
-  response.appendHeader('vary', 'accept-encoding')
+  varies(response)
   // A stream has more than one chunk of the core's, which is over any sensible threshold.
   const packer = negotiate(accept, true) === 'gzip' ? zlib.createGzip({ level: compression.level }) : undefined
   if (packer !== undefined) {
@@ -114,7 +120,7 @@ export async function sendPacked(
   { bytes, body }: Packed,
   { writeMs, stallMs }: { readonly writeMs: number; readonly stallMs: number },
 ): Promise<void> {
-  response.appendHeader('vary', 'accept-encoding')
+  varies(response)
   response.setHeader('content-encoding', 'gzip').setHeader('content-length', bytes)
   if (!(body instanceof Uint8Array)) return pump(response, body, response, leaving(response), stallMs)
   endWith(response, body, writeMs)

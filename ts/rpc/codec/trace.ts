@@ -53,13 +53,19 @@ function checkMux(config: unknown, rules: TraceRules, depth: number): void {
  * core reads keys in any case, so every spelling is checked.
  */
 export function underRules(config: Record<string, unknown> | undefined, rules: TraceRules): Record<string, unknown> {
-  const spelled = (key: string): unknown[] =>
-    Object.entries(config ?? {})
-      .filter(([name]) => name.toLowerCase() === key)
-      .map(([, value]) => value)
-  const tracers = spelled('tracer')
-  if (tracers.length === 0) checkTracer(rules.withoutTracer, rules)
-  for (const tracer of tracers) checkTracer(typeof tracer === 'string' ? tracer : rules.withoutTracer, rules)
-  if (tracers.includes('muxTracer')) for (const inner of spelled('tracerconfig')) checkMux(inner, rules, 0)
+  let named = false
+  let mux = false
+  // Every trace comes through here: no arrays where one loop does.
+  for (const name in config) {
+    if (name.length !== 'tracer'.length || name.toLowerCase() !== 'tracer') continue
+    const tracer = config[name]
+    named = true
+    mux ||= tracer === 'muxTracer'
+    checkTracer(typeof tracer === 'string' ? tracer : rules.withoutTracer, rules)
+  }
+  if (!named) checkTracer(rules.withoutTracer, rules)
+  if (mux) {
+    for (const [name, inner] of Object.entries(config ?? {})) if (name.toLowerCase() === 'tracerconfig') checkMux(inner, rules, 0)
+  }
   return { ...config, timeout: config?.timeout ?? `${rules.timeoutMs}ms` }
 }
