@@ -41,7 +41,7 @@ const ATTACKS: readonly Attack[] = [
   [
     'a way to the host by what it is given',
     resultOf(
-      'var seen=[];[ctx,db,db.exists,toHex,ctx.from,ctx.value].forEach(function(o){var F=o.constructor.constructor;seen.push(F("return typeof process+typeof require+typeof global+typeof hearthInside")())});return seen',
+      'var seen=[];[ctx,db,db.exists,toHex,ctx.from,ctx.value].forEach(function(o){var F=o.constructor.constructor;seen.push(F("return typeof process+typeof require+typeof global+typeof inside")())});return seen',
     ),
     { result: Array(6).fill('undefinedundefinedundefinedundefined') },
   ],

@@ -39,7 +39,7 @@ const scriptOf = (file: string): string =>
   fs.readFileSync(file, 'utf8').replaceAll(IMPORT, '').replaceAll(EXPORT_LIST, '').replaceAll(EXPORT, '').replaceAll(SOURCE_MAP, '')
 
 /**
- * The script that furnishes a context, to be compiled once an isolate. It holds the library of big integers as a text.
+ * The script that furnishes a context, to be compiled once an isolate. Its value is the function to call. It holds the library of big integers as a text.
  *
  * A snapshot of a furnished context would be quicker still, but in the isolates that isolated-vm makes under Node 20, strings of one
  * character come out of a snapshot as other strings.
@@ -49,5 +49,5 @@ export function insideScript(): string {
   const folder = path.join(import.meta.dirname, 'inside')
   const modules = MODULES.map((name) => scriptOf(path.join(folder, `${name}.js`)))
   const given = [library, opcodeNames()].map((value) => JSON.stringify(value))
-  return `((LIBRARY, OPCODE_NAMES) => {'use strict';\n${modules.join('')}})(${given.join(',')})`
+  return `((LIBRARY, OPCODE_NAMES) => {'use strict';\n${modules.join('')}\nreturn inside})(${given.join(',')})`
 }

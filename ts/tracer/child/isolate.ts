@@ -42,8 +42,7 @@ export class Cell {
 
   private make(): Fresh {
     const context = this.isolate.createContextSync()
-    this.furniture.runSync(context)
-    return { context, inside: context.global.getSync('hearthInside', { reference: true }) }
+    return { context, inside: this.furniture.runSync(context, { reference: true }) }
   }
 
   dispose(): void {

@@ -7,12 +7,11 @@ export interface Reference {
 }
 
 export interface Context {
-  readonly global: { getSync(name: string, options: { reference: true }): Reference }
   release(): void
 }
 
 export interface Script {
-  runSync(context: Context): unknown
+  runSync(context: Context, options: { reference: true }): Reference
 }
 
 export interface Isolate {

@@ -1,4 +1,4 @@
-// The inside of an isolate: what the child process calls, one function that stands in the global scope until the first call.
+// The inside of an isolate: the one function that the child process calls. No script can reach it.
 import { offerLibrary } from './big.ts'
 import { dbOver } from './db.ts'
 import { events } from './events.ts'
@@ -79,11 +79,9 @@ function finish(outputLimit: number): string {
 }
 
 furnish(globalThis)
-Object.defineProperty(globalThis, 'hearthInside', {
-  configurable: true,
-  value: (call: number, ...args: never[]): string => {
-    if (call !== 0) return call === 1 ? (run as (...args: never[]) => string)(...args) : (finish as (...args: never[]) => string)(...args)
-    delete (globalThis as { hearthInside?: unknown }).hearthInside
-    return (begin as (...args: never[]) => string)(...args)
-  },
-})
+
+/** What the child calls: 0 begins, 1 runs, 2 finishes. */
+export const inside = (call: number, ...args: never[]): string => {
+  if (call === 0) return (begin as (...args: never[]) => string)(...args)
+  return call === 1 ? (run as (...args: never[]) => string)(...args) : (finish as (...args: never[]) => string)(...args)
+}
