@@ -12,7 +12,7 @@ const PACE_MS = 400
 
 /** Pairs of turns, ABBA, and blocks of a turn: enough that the slowest hundredth of either side is several blocks. */
 const PAIRS = 20
-const TURN_BLOCKS = 15
+const TURN_BLOCKS = 12
 
 /** Most that the slowest hundredth of commits may take with baking, as a multiple of that without. */
 const WANTED = 1.05
