@@ -295,6 +295,11 @@ export class Child {
     else this.send(4, Buffer.from(base.codes[address], 'hex'))
   }
 
+  /** Closes this end of the channel. */
+  hangUp(): void {
+    this.channel.destroy()
+  }
+
   stop(): void {
     this.process.kill('SIGKILL')
   }

@@ -28,9 +28,14 @@ export class Cell {
     this.furniture = this.isolate.compileScriptSync(furniture, { filename: 'inside' })
   }
 
-  /** Makes the next context now, while nobody waits for it. */
+  /** Makes the next context now, while nobody waits for it. An isolate whose last script left no room for one is of no use any more. */
   prepare(): void {
-    if (this.ready === undefined && !this.isolate.isDisposed) this.ready = this.make()
+    if (this.ready !== undefined || this.isolate.isDisposed) return
+    try {
+      this.ready = this.make()
+    } catch {
+      this.dispose()
+    }
   }
 
   /** A context that nobody has used. */
@@ -38,6 +43,13 @@ export class Cell {
     const fresh = this.ready ?? this.make()
     this.ready = undefined
     return fresh
+  }
+
+  /** Gives up a context. */
+  drop({ context, inside }: Fresh): void {
+    if (this.isolate.isDisposed) return
+    inside.release()
+    context.release()
   }
 
   private make(): Fresh {

@@ -145,12 +145,11 @@ function transact(message: Message): void {
   over = awaited = false
   try {
     const begin = JSON.parse(text(message.payload)) as Begin
-    const { context, inside } = cellFor(begin).take()
+    const fresh = cellFor(begin).take()
     try {
-      run(inside, begin)
+      run(fresh.inside, begin)
     } finally {
-      inside.release()
-      context.release()
+      cell.drop(fresh)
     }
   } catch (error) {
     ended(`F${failure(error)}`)
