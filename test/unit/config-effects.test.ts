@@ -24,6 +24,7 @@ const TOLD: Partial<Record<SettingKey, readonly [path: string, text: string, val
   'evm.max_blocks_for_log': ['rpc.logsMaxBlockRange', '7', 7],
   'evm.fee_history_max_blocks': ['rpc.feeHistoryMaxBlocks', '7', 7],
   'evm.tx_fee_cap_gwei': ['rpc.txFeeCapWei', 'none', 0],
+  'evm.max_tx_pool_txs': ['rpc.poolContentMax', '7', 7],
   'evm.allow_unprotected_txs': ['rpc.allowUnprotectedTxs', 'true', true],
   'evm.max_trace_struct_log_bytes': ['rpc.structLogMaxBytes', '32 MiB', 33_554_432],
   'evm.trace_timeout': ['rpc.traceTimeoutMs', '7s', 7000],

@@ -72,6 +72,7 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
       feeHistoryMaxBlocks: settings['evm.fee_history_max_blocks'],
       txFeeCapWei: orZero(settings['evm.tx_fee_cap_gwei']) * WEI_PER_GWEI,
       allowUnprotectedTxs: settings['evm.allow_unprotected_txs'],
+      poolContentMax: settings['evm.max_tx_pool_txs'],
       structLogMaxBytes: settings['evm.max_trace_struct_log_bytes'],
       traceSource: settings['evm.trace_source'],
       parallelBlockTraces: settings['evm.enable_parallelized_block_trace'],

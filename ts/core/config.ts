@@ -23,6 +23,8 @@ export interface NodeConfig {
     /** 0 is no cap. */
     readonly txFeeCapWei: number
     readonly allowUnprotectedTxs: boolean
+    /** Most transactions in one answer about the content of the pool. */
+    readonly poolContentMax: number
     /** Longest run of a whole trace call, in milliseconds. */
     readonly traceTimeoutMs: number
     /** Most bytes of the struct logs of one transaction; 0 is no cap. */

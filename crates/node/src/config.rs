@@ -165,6 +165,8 @@ pub struct RpcLimits {
     pub parallel_block_traces: bool,
     /// Whether legacy transactions without a chain id (EIP-155) are accepted.
     pub allow_unprotected_txs: bool,
+    /// Most transactions in one answer about the content of the pool.
+    pub pool_content_max: usize,
 }
 
 /// Sizes of one thread pool.

@@ -393,7 +393,21 @@ impl Request {
                 | Self::IntermediateRoots { .. }
                 | Self::TraceStateAccess { .. }
                 | Self::StorageRangeAt { .. }
-        )
+        ) || self.asks_for_pending()
+    }
+
+    /// Whether the pending block is looked at, which may have to be executed first.
+    fn asks_for_pending(&self) -> bool {
+        match self {
+            Self::GetBalance { block, .. }
+            | Self::GetCode { block, .. }
+            | Self::GetStorageAt { block, .. } => *block == Some(BlockId::Number(BlockNumber::Pending)),
+            Self::GetBlockByNumber { block, .. }
+            | Self::GetHeaderByNumber { block }
+            | Self::GetBlockTransactionCountByNumber { block }
+            | Self::GetTransactionByBlockNumberAndIndex { block, .. } => *block == BlockNumber::Pending,
+            _ => false,
+        }
     }
 }
 

@@ -80,8 +80,7 @@ export const ANSWERS = {
     kind: integer(1, 10_000_000),
     default: 1000,
     unit: 'transactions',
-    inert: true,
-    doc: 'Most transactions in one answer about the content of the pool.',
+    doc: 'Most transactions in one answer of txpool_content, txpool_contentFrom and txpool_inspect, executable ones first; the rest is left out.',
   }),
   'evm.fee_history_max_blocks': setting({
     kind: integer(1, 1_000_000),

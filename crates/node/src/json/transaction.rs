@@ -77,9 +77,10 @@ pub fn write_transaction(
 }
 
 /// Writes a transaction by itself, as go-ethereum shows one that it filled in or signed: without a sender or a place.
-pub fn write_bare_transaction(w: &mut JsonWriter, tx: &Transaction) {
+/// `hash`: of what it is encoded as, which may be without a signature.
+pub fn write_bare_transaction(w: &mut JsonWriter, tx: &Transaction, hash: &B256) {
     w.begin_object().key("type").quantity(tx.ty().into());
-    if let Some(id) = tx.chain_id() {
+    if let Some(id) = tx.chain_id().filter(|_| !tx.is_legacy() || !is_unsigned(tx)) {
         w.key("chainId").quantity(id);
     }
     w.key("nonce").quantity(tx.nonce());
@@ -105,7 +106,7 @@ pub fn write_bare_transaction(w: &mut JsonWriter, tx: &Transaction) {
     w.key("input").bytes(tx.input());
     write_lists(w, tx);
     write_signature(w, tx);
-    w.key("hash").hash(tx.tx_hash()).end_object();
+    w.key("hash").hash(hash).end_object();
 }
 
 /// Writes what a transaction carries beside its call: access list, blob hashes, authorizations.

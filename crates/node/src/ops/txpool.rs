@@ -37,10 +37,11 @@ pub(super) fn inspect(home: &OpenHome) -> Answer {
 pub(super) fn content_from(home: &OpenHome, address: &Address) -> Answer {
     let (state, _) = home.state_at(None)?;
     let queue = home.pool().content(&state, Some(address))?.remove(address).unwrap_or_default();
+    let mut left = home.config().rpc.pool_content_max;
     let mut w = JsonWriter::with_capacity(room(&queue));
     w.begin_object();
-    by_nonce(w.key("pending"), &queue.pending, whole);
-    by_nonce(w.key("queued"), &queue.queued, whole);
+    by_nonce(w.key("pending"), first(&queue.pending, &mut left), whole);
+    by_nonce(w.key("queued"), first(&queue.queued, &mut left), whole);
     w.end_object();
     Ok(w.into_bytes())
 }
@@ -50,10 +51,11 @@ type WriteEntry = fn(&mut JsonWriter, &PoolEntry);
 fn by_account(home: &OpenHome, write: WriteEntry) -> Answer {
     let (state, _) = home.state_at(None)?;
     let queues = home.pool().content(&state, None)?;
-    let mut w = JsonWriter::with_capacity(queues.values().map(room).sum());
+    let mut left = home.config().rpc.pool_content_max;
+    let mut w = JsonWriter::with_capacity(TRANSACTION_BYTES);
     w.begin_object();
-    members(w.key("pending"), &queues, |queue| &queue.pending, write);
-    members(w.key("queued"), &queues, |queue| &queue.queued, write);
+    members(w.key("pending"), &queues, |queue| &queue.pending, &mut left, write);
+    members(w.key("queued"), &queues, |queue| &queue.queued, &mut left, write);
     w.end_object();
     Ok(w.into_bytes())
 }
@@ -68,13 +70,24 @@ fn members(
     w: &mut JsonWriter,
     queues: &BTreeMap<Address, AccountQueue>,
     part: fn(&AccountQueue) -> &[Arc<PoolEntry>],
+    left: &mut usize,
     write: WriteEntry,
 ) {
     w.begin_object();
-    for (address, queue) in queues.iter().filter(|(_, queue)| !part(queue).is_empty()) {
-        by_nonce(w.key(&address.to_checksum(None)), part(queue), write);
+    for (address, queue) in queues {
+        let entries = first(part(queue), left);
+        if !entries.is_empty() {
+            by_nonce(w.key(&address.to_checksum(None)), entries, write);
+        }
     }
     w.end_object();
+}
+
+/// The first of these that the answer has room for.
+fn first<'a>(entries: &'a [Arc<PoolEntry>], left: &mut usize) -> &'a [Arc<PoolEntry>] {
+    let shown = entries.len().min(*left);
+    *left -= shown;
+    entries.get(..shown).unwrap_or_default()
 }
 
 fn by_nonce(w: &mut JsonWriter, entries: &[Arc<PoolEntry>], write: WriteEntry) {

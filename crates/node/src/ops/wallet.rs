@@ -6,16 +6,21 @@ use crate::{
     json::{JsonWriter, write_bare_transaction},
 };
 use alloy_consensus::{
-    EthereumTypedTransaction, SignableTransaction, TxEip1559, TxEip2930, TxEip4844, TxEip7702, TxLegacy,
+    EthereumTypedTransaction, SignableTransaction, Transaction as _, TxEip1559, TxEip2930, TxEip4844,
+    TxEip7702, TxLegacy,
 };
 use alloy_eips::{BlockNumberOrTag, eip2718::Encodable2718};
-use alloy_primitives::{Address, B256, Signature, TxKind, U256};
+use alloy_primitives::{Address, B256, Signature, TxKind, U256, keccak256};
+use alloy_rlp::Encodable as _;
 use hearth_chain::fees;
 use hearth_evm::{CallLimits, CallRequest, estimate_gas};
 use hearth_primitives::{StateReader as _, Transaction};
 
 /// The base fee, and that of blobs, may double before a transaction is included: what go-ethereum allows for.
 const FEE_HEADROOM: u64 = 2;
+
+/// Most bytes of the head of an RLP list.
+const LIST_HEAD_BYTES: usize = 9;
 
 type Unsigned = EthereumTypedTransaction<TxEip4844>;
 
@@ -47,13 +52,33 @@ fn signature(home: &OpenHome, account: &Address, digest: &B256) -> Result<Signat
 /// What is missing filled in: `{raw, tx}` without a signature.
 pub(super) fn fill(home: &OpenHome, request: CallRequest) -> Answer {
     let unsigned = filled(home, request)?;
-    let none = Signature::new(U256::ZERO, U256::ZERO, false);
-    render(&with_signature(unsigned, none))
+    let bare = matches!(unsigned, Unsigned::Legacy(_));
+    let transaction = with_signature(unsigned, Signature::new(U256::ZERO, U256::ZERO, false));
+    let raw = if bare { unsigned_legacy(&transaction) } else { transaction.encoded_2718() };
+    Ok(render(&transaction, &raw))
+}
+
+/// A legacy transaction as go-ethereum encodes it before it is signed: `v`, `r` and `s` are zero. With a signature the
+/// chain id would be in `v` (EIP-155).
+fn unsigned_legacy(transaction: &Transaction) -> Vec<u8> {
+    let mut fields = Vec::new();
+    transaction.nonce().encode(&mut fields);
+    transaction.max_fee_per_gas().encode(&mut fields);
+    transaction.gas_limit().encode(&mut fields);
+    transaction.kind().encode(&mut fields);
+    transaction.value().encode(&mut fields);
+    transaction.input().encode(&mut fields);
+    (0..3).for_each(|_| 0u8.encode(&mut fields));
+    let mut raw = Vec::with_capacity(fields.len() + LIST_HEAD_BYTES);
+    alloy_rlp::Header { list: true, payload_length: fields.len() }.encode(&mut raw);
+    raw.extend(fields);
+    raw
 }
 
 /// Filled in and signed: `{raw, tx}`.
 pub(super) fn sign(home: &OpenHome, request: CallRequest) -> Answer {
-    render(&signed(home, request)?)
+    let transaction = signed(home, request)?;
+    Ok(render(&transaction, &transaction.encoded_2718()))
 }
 
 /// Filled in, signed and sent; its hash.
@@ -93,12 +118,12 @@ fn with_signature(unsigned: Unsigned, signature: Signature) -> Transaction {
     }
 }
 
-fn render(transaction: &Transaction) -> Answer {
+fn render(transaction: &Transaction, raw: &[u8]) -> Vec<u8> {
     let mut w = JsonWriter::default();
-    w.begin_object().key("raw").bytes(&transaction.encoded_2718()).key("tx");
-    write_bare_transaction(&mut w, transaction);
+    w.begin_object().key("raw").bytes(raw).key("tx");
+    write_bare_transaction(&mut w, transaction, &keccak256(raw));
     w.end_object();
-    Ok(w.into_bytes())
+    w.into_bytes()
 }
 
 /// Fills in what a request leaves open, in go-ethereum's way and with its refusals.

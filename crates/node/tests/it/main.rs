@@ -4,6 +4,7 @@ mod baked;
 mod capsules;
 mod case_home;
 mod dev_chain;
+mod follow;
 mod forks;
 mod lifecycle;
 mod limits;

@@ -49,6 +49,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
             parallel_block_traces: true,
             tx_fee_cap_wei: 1_000_000_000_000_000_000,
             allow_unprotected_txs: false,
+            pool_content_max: 5,
         },
         bake: BakeConfig {
             enabled: false,
