@@ -128,6 +128,45 @@ async function costs(ours) {
   )
 }
 
+/** Hostile requests at once, and how long the honest ones beside them are sent, in milliseconds. */
+const HOSTILE = 200
+const BESIDE_MS = 4000
+const EVERY_MS = 5
+
+/** Milliseconds of eth_blockNumber, sent at a fixed rate whatever the answers take. */
+async function openLoop(url, ms) {
+  const all = []
+  for (const end = performance.now() + ms; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, EVERY_MS))) {
+    all.push(ask(url, 'eth_blockNumber', []).then((answer) => answer.ms))
+  }
+  const sorted = (await Promise.all(all)).sort((a, b) => a - b)
+  return { p50: sorted[sorted.length >> 1], p99: sorted[Math.floor(sorted.length * 0.99)] }
+}
+
+/** What honest clients notice of many hostile scripts. */
+async function attacks(ours) {
+  const hostile = ['for(;;){}', 'var a=[];for(;;)a.push(new Array(1000).fill(1))', 'var x=3n;for(;;)x*=x']
+  const idle = await openLoop(ours.url, BESIDE_MS)
+  const [call, block, config] = loopParams(1000)
+  const request = (i) => [call, block, { ...config, timeout: '1s', tracer: script('n:0', hostile[i % hostile.length], '0') }]
+  const all = Array.from({ length: HOSTILE }, (_, i) => ask(ours.url, 'debug_traceCall', request(i)).catch(() => undefined))
+  const busy = await openLoop(ours.url, BESIDE_MS)
+  await Promise.all(all)
+  const began = performance.now()
+  await ask(ours.url, ...loop(1000, SCRIPTS[0][1]))
+  const cells = ({ p50, p99 }) => [p50.toFixed(1), p99.toFixed(1)]
+  table(
+    'js',
+    ['eth_blockNumber, 200 a second (ms)', 'p50', 'p99'],
+    [
+      ['idle', ...cells(idle)],
+      [`beside ${HOSTILE} hostile scripts`, ...cells(busy)],
+      ['an honest script after them', (performance.now() - began).toFixed(1), ''],
+    ],
+    'what honest clients notice',
+  )
+}
+
 /** The bench behind `npm run bench -- js`. */
 export async function jsBench() {
   const chain = await generatedChain(CHAIN)
@@ -151,6 +190,7 @@ export async function jsBench() {
     const heading = ['push/pop loop (M steps/s)', 'hearth', 'geth', 'hearth over geth', 'anvil 1.7.1', 'wanted', 'answers']
     table('js', heading, rows)
     await costs(sides.ours)
+    await attacks(sides.ours)
   } finally {
     await sides.anvil?.stop()
     await sides.theirs?.stop()
