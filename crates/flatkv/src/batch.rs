@@ -35,8 +35,8 @@ impl<'a> Batch<'a> {
     ///
     /// Somebody may see one half without the other, which is as good as neither or both to whoever reads up to the head:
     /// nobody looks for history above it, and a latest row above it has its value at the head in history already. All
-    /// other rows become visible together. No flush may begin in between, so that the writer must be locked, and the
-    /// batch far smaller than a memtable.
+    /// other rows become visible together. No flush may begin in between: the writer must be locked, the batch far
+    /// smaller than a memtable, and RocksDB not about to come round from a failure.
     pub(crate) fn in_halves(self, bytes: usize) -> Self {
         let half = || WriteBatch::with_capacity_bytes(bytes / 2);
         Self { batch: half(), past: Some(half()), ..self }

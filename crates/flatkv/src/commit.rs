@@ -170,7 +170,8 @@ impl Core {
         let changes = EncodedChanges::of(rows.changes);
         let bytes = changes.bytes().len() * BATCH_BYTES_A_CHANGE;
         let mut batch = self.db.batch()?;
-        if HALVED_BATCH_BYTES.contains(&bytes) || (ALSO_SMALL && height.is_multiple_of(2)) {
+        let large = HALVED_BATCH_BYTES.contains(&bytes) || (ALSO_SMALL && height.is_multiple_of(2));
+        if large && self.db.failed_in_background().is_ok() {
             batch = batch.in_halves(bytes);
         }
         let mut counts = BatchRows::default();

@@ -338,7 +338,8 @@ impl Db {
         Ok(false)
     }
 
-    fn failed_in_background(&self) -> Result<(), StateError> {
+    /// An error where RocksDB failed in the background. It may come round, and flushes on its own then.
+    pub(crate) fn failed_in_background(&self) -> Result<(), StateError> {
         match self.rocks.property_int_value(properties::BACKGROUND_ERRORS).map_err(rocks)? {
             None | Some(0) => Ok(()),
             Some(errors) => Err(StateError::Store(format!(
