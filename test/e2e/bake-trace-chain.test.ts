@@ -27,6 +27,9 @@ interface Message {
   readonly params?: { subscription: string; result: { block: string; hash: string; traces: { txHash: string; result: unknown }[] } }
 }
 
+/** Traces of larger messages are not kept. */
+const LARGE = 1_000_000
+
 /** A connection that keeps every message. */
 class Socket {
   readonly messages: Message[] = []
@@ -36,7 +39,9 @@ class Socket {
   constructor(url: string) {
     this.socket = new WebSocket(url)
     this.socket.on('message', (data) => {
-      this.messages.push(JSON.parse(data.toString()) as Message)
+      const text = data.toString()
+      const traces = text.length > LARGE ? text.indexOf('"traces":[') : -1
+      this.messages.push(JSON.parse(traces < 0 ? text : `${text.slice(0, traces)}"traces":[]}}}`) as Message)
       this.arrived()
     })
   }
@@ -125,9 +130,10 @@ describe('debug_subscribe "traceChain"', () => {
 
   it('goes no faster than its client reads, and no more than so many at a time', async () => {
     const sender = new Sender(node)
-    const many = 6
+    const many = 5
     for (let i = 0; i < many; i++) await sender.send(CALLER, undefined, 16_000_000n)
-    await allBaked(node, hashes.length + many)
+    for (let i = 0; i < 2; i++) await sender.send(CALLER, undefined, 4_000_000n)
+    await allBaked(node, hashes.length + many + 2)
     const range = ['0x4', `0x${(4 + many).toString(16)}`, config]
     const socket = new Socket(node.ws)
     const before = await hits()
@@ -150,8 +156,10 @@ describe('debug_subscribe "traceChain"', () => {
     expect((await hits()) - before).toBe(many)
     socket.close()
 
+    // Long enough on their way that none is over before all were asked for.
+    const short = [`0x${(4 + many).toString(16)}`, `0x${(6 + many).toString(16)}`, config]
     const crowd = new Socket(node.ws)
-    for (let id = 1; id <= 9; id++) await crowd.ask('debug_subscribe', ['traceChain', ...range], id)
+    for (let id = 1; id <= 9; id++) await crowd.ask('debug_subscribe', ['traceChain', ...short], id)
     await until('nine answers', async () => crowd.messages.filter(({ id }) => id !== undefined).length === 9)
     const answers = crowd.messages.filter(({ id }) => id !== undefined)
     expect(answers.filter(({ result }) => result !== undefined)).toHaveLength(8)
@@ -161,7 +169,7 @@ describe('debug_subscribe "traceChain"', () => {
     })
     // One that ends makes room.
     await crowd.ask('debug_unsubscribe', [answers.find(({ id }) => id === 8)?.result], 10)
-    await crowd.ask('debug_subscribe', ['traceChain', ...range], 11)
+    await crowd.ask('debug_subscribe', ['traceChain', ...short], 11)
     await until('both answers', async () => crowd.messages.some(({ id }) => id === 11))
     expect(crowd.messages.find(({ id }) => id === 10)?.result).toBe(true)
     expect(crowd.messages.find(({ id }) => id === 11)?.result).toMatch(/^0x[0-9a-f]{32}$/)

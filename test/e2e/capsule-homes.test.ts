@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BackupReport, VerifyReport } from '../../ts/core/db.ts'
-import { Sender, startDev, TRACERS, trace } from './bake-node.ts'
+import { Sender, startDev, TRACERS, trace, until } from './bake-node.ts'
 import { hearth, rpc, startNode, tempHome } from './harness.ts'
 
 const FAST = '--state-commit.flatkv.fsync=none'
@@ -27,7 +27,7 @@ function done(args: readonly string[]): string {
 }
 
 beforeAll(async () => {
-  const node = await startDev(home, FAST, CAPSULES)
+  const node = await startDev(home, FAST, CAPSULES, '--state-commit.flatkv.snapshot_interval_blocks=4')
   const sender = new Sender(node)
   await sender.scene()
   await sender.transfers(BLOCKS - 4)
@@ -38,6 +38,9 @@ beforeAll(async () => {
       expected.set(`${block} ${tracer}`, answer.text)
     }
   }
+  await until('a snapshot, from which a backup beside a node takes the state', async () =>
+    fs.existsSync(path.join(home, 'data/state/snapshots')),
+  )
   backup = (JSON.parse(done(['backup', '--home', home, '--to', at('backups'), '--json'])) as BackupReport).dir
   expect(await node.stop()).toBe(0)
 }, 90_000)
