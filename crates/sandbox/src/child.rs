@@ -117,7 +117,8 @@ fn limit(what: libc::__rlimit_resource_t, value: u64) -> std::io::Result<()> {
 fn close_from(first: libc::c_int) -> std::io::Result<()> {
     const CLOEXEC: libc::c_uint = 4;
     // SAFETY: numbers alone.
-    let done = unsafe { libc::syscall(libc::SYS_close_range, first as libc::c_uint, libc::c_uint::MAX, CLOEXEC) };
+    let done =
+        unsafe { libc::syscall(libc::SYS_close_range, first as libc::c_uint, libc::c_uint::MAX, CLOEXEC) };
     if done == 0 {
         return Ok(());
     }

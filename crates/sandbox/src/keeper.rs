@@ -48,9 +48,8 @@ fn start(shared: &Arc<Shared>, state: &mut parking_lot::MutexGuard<'_, State>) {
     state.next_id += 1;
     let id = state.next_id;
     let options = &shared.options;
-    let started = parking_lot::MutexGuard::unlocked(state, || {
-        Child::start(&options.program, id, options.output_bytes)
-    });
+    let started =
+        parking_lot::MutexGuard::unlocked(state, || Child::start(&options.program, id, options.output_bytes));
     state.starting -= 1;
     let told = match started {
         Ok(child) => {

@@ -1,10 +1,10 @@
 //! A child that somebody uses.
 
+use crate::Ended;
 use crate::channel::Message;
 use crate::child::Child;
 use crate::pool::Shared;
 use crate::queue::Holder;
-use crate::Ended;
 use std::sync::Arc;
 use std::time::Duration;
 

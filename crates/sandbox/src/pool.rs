@@ -302,7 +302,8 @@ impl Shared {
     /// How long the keeper may sleep.
     pub fn nap(&self, state: &State) -> Option<Duration> {
         let busy = !state.busy.is_empty() || !state.dead.is_empty() || state.queue.len() > 0;
-        let deadline = state.queue.first_deadline().map(|until| until.saturating_duration_since(Instant::now()));
+        let deadline =
+            state.queue.first_deadline().map(|until| until.saturating_duration_since(Instant::now()));
         busy.then(|| deadline.unwrap_or(crate::error::WATCH_PERIOD).min(crate::error::WATCH_PERIOD))
     }
 }

@@ -82,8 +82,8 @@ pub use prestate_tracer::{PrestateTracer, PrestateTracerConfig};
 pub use recorder::{Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span};
 pub use replay::BlockReplay;
 pub use script::{
-    Fields, SCRIPTS, ScriptGone, ScriptHost, ScriptLimits, ScriptPlan, ScriptSession, ScriptTracer, ScriptVerdict,
-    StateReads,
+    Fields, SCRIPTS, ScriptGone, ScriptHost, ScriptLimits, ScriptPlan, ScriptSession, ScriptTracer,
+    ScriptVerdict, StateReads,
 };
 pub use several::{trace_block_under_several, trace_transaction_under_several};
 pub use sink::{Sink, SinkClosed};

@@ -62,10 +62,14 @@ mod tests {
         assert_eq!(read("null").unwrap(), None);
         let why = ScriptsUnavailable { unavailable: "type x".to_owned() };
         assert_eq!(read(r#"{"unavailable":"type x"}"#).unwrap(), Some(ScriptsConfig::Unavailable(why)));
-        let text = r#"{"program":"/p","args":["a"],"workers":0,"queueSize":1,"memoryBytes":2,"outputBytes":3}"#;
+        let text =
+            r#"{"program":"/p","args":["a"],"workers":0,"queueSize":1,"memoryBytes":2,"outputBytes":3}"#;
         let Ok(Some(ScriptsConfig::Children(children))) = read(text) else { panic!("children") };
         assert!(children.workers() >= FEWEST_WORKERS);
-        assert_eq!((children.program.to_str(), children.queue_size, children.output_bytes), (Some("/p"), 1, 3));
+        assert_eq!(
+            (children.program.to_str(), children.queue_size, children.output_bytes),
+            (Some("/p"), 1, 3)
+        );
         assert!(read(r#"{"program":"/p","unavailable":"x"}"#).is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! The sessions of one request's scripts, out of the pool of processes.
 
+use super::Asker;
 use hearth_sandbox::{Ask, Ended, Lease, Pool, Refused, Verdict};
 use hearth_tracers::{
     Cancel, ScriptGone, ScriptHost, ScriptLimits, ScriptPlan, ScriptSession, ScriptVerdict, TraceError,
@@ -13,8 +14,16 @@ pub(crate) struct RequestScripts {
     pool: Arc<Pool>,
     client: Arc<str>,
     script: u64,
-    /// Those that were granted and are not in use yet.
-    granted: Mutex<Vec<Lease>>,
+    arrived: Mutex<Option<Instant>>,
+    free: Arc<Mutex<Free>>,
+}
+
+/// Processes of a request that none of its scripts has at the moment.
+#[derive(Default)]
+struct Free {
+    /// Nothing was begun on these.
+    unused: Vec<Lease>,
+    used: Vec<Lease>,
 }
 
 impl std::fmt::Debug for RequestScripts {
@@ -24,15 +33,26 @@ impl std::fmt::Debug for RequestScripts {
 }
 
 impl RequestScripts {
-    pub fn new(pool: Arc<Pool>, client: Arc<str>, script: u64, granted: Vec<Lease>) -> Self {
-        Self { pool, client, script, granted: Mutex::new(granted) }
+    pub fn new(pool: Arc<Pool>, asker: Asker, script: u64, granted: Vec<Lease>) -> Self {
+        let free = Arc::new(Mutex::new(Free { unused: granted, used: Vec::new() }));
+        Self { pool, client: asker.client, script, arrived: Mutex::new(Some(asker.arrived)), free }
+    }
+
+    fn session(&self, lease: Lease) -> Box<dyn ScriptSession> {
+        Box::new(Session { lease, ended: None, free: self.free.clone() })
+    }
+
+    fn take_free(&self) -> Option<Lease> {
+        let mut free = self.free.lock();
+        free.used.pop().or_else(|| free.unused.pop())
     }
 }
 
 impl Drop for RequestScripts {
     fn drop(&mut self) {
-        // Nothing was begun on these.
-        self.granted.lock().drain(..).for_each(|lease| lease.end(Verdict::Unused));
+        let Free { unused, used } = std::mem::take(&mut *self.free.lock());
+        unused.into_iter().for_each(|lease| lease.end(Verdict::Unused));
+        used.into_iter().for_each(|lease| lease.end(Verdict::Clean));
     }
 }
 
@@ -43,9 +63,8 @@ impl ScriptHost for RequestScripts {
         until: Instant,
         cancel: &Cancel,
     ) -> Result<Box<dyn ScriptSession>, TraceError> {
-        let granted = self.granted.lock().pop();
-        if let Some(lease) = granted {
-            return Ok(Box::new(Session { lease, ended: None }));
+        if let Some(lease) = self.take_free() {
+            return Ok(self.session(lease));
         }
         let cancelled = cancel.clone();
         let ask = Ask {
@@ -55,9 +74,8 @@ impl ScriptHost for RequestScripts {
             until,
             is_wanted: Box::new(move || !cancelled.is_cancelled()),
         };
-        let lease = self.pool.lease(ask).map(|mut leases| leases.pop());
-        match lease {
-            Ok(Some(lease)) => Ok(Box::new(Session { lease, ended: None })),
+        match self.pool.lease(ask).map(|mut leases| leases.pop()) {
+            Ok(Some(lease)) => Ok(self.session(lease)),
             Ok(None) | Err(Refused::Closed | Refused::Unwanted) => Err(TraceError::Cancelled),
             Err(Refused::Late) => Err(TraceError::ExecutionTimeout),
             Err(full @ Refused::Full { .. }) => Err(TraceError::ScriptsBusy { message: full.to_string() }),
@@ -67,12 +85,16 @@ impl ScriptHost for RequestScripts {
 
     fn try_open(&self, _: &ScriptPlan) -> Option<Box<dyn ScriptSession>> {
         let lease = self.pool.try_lease(&self.client, self.script)?;
-        Some(Box::new(Session { lease, ended: None }))
+        Some(self.session(lease))
     }
 
     fn limits(&self) -> ScriptLimits {
         let options = self.pool.options();
         ScriptLimits { memory_bytes: options.memory_bytes, output_bytes: options.output_bytes }
+    }
+
+    fn arrived(&self) -> Option<Instant> {
+        self.arrived.lock().take()
     }
 }
 
@@ -81,6 +103,7 @@ struct Session {
     lease: Lease,
     /// Why the process is gone, once it is.
     ended: Option<Ended>,
+    free: Arc<Mutex<Free>>,
 }
 
 impl Session {
@@ -109,7 +132,10 @@ impl ScriptSession for Session {
     }
 
     fn end(self: Box<Self>, verdict: ScriptVerdict) {
-        let Self { lease, ended } = *self;
+        let Self { lease, ended, free } = *self;
+        if verdict == ScriptVerdict::Clean && ended.is_none() {
+            return free.lock().used.push(lease);
+        }
         lease.end(match (verdict, ended) {
             (_, Some(ended)) => Verdict::Ended(ended),
             (ScriptVerdict::Clean, None) => Verdict::Clean,

@@ -2,19 +2,19 @@
 //! nothing else.
 
 mod host;
+mod threads;
 
 pub(crate) use host::RequestScripts;
 
-use crate::config::{ScriptsConfig, WorkerConfig};
-use crate::workers::{Submitter, WorkerPool};
+use crate::config::ScriptsConfig;
 use crate::{ByteSender, NodeError};
 use hearth_metrics::Registry;
 use hearth_sandbox::{Ask, Lease, Options, Pool, Program, Refused};
 use hearth_tracers::{Cancel, Named, ScriptHost, ScriptPlan, TracePlan, TracerName};
-use parking_lot::Mutex;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
+use threads::Threads;
 
 /// Who asks, and since when.
 #[derive(Clone, Debug)]
@@ -93,8 +93,8 @@ pub(crate) enum JsTracers {
     Pool {
         /// The processes.
         pool: Arc<Pool>,
-        /// A thread for each of them: what traces while its script looks on.
-        threads: WorkerPool,
+        /// What traces while its script looks on.
+        threads: Threads,
     },
 }
 
@@ -109,18 +109,15 @@ impl JsTracers {
             Some(ScriptsConfig::Unavailable(why)) => return Ok(Self::Unavailable(why.unavailable.clone())),
             Some(ScriptsConfig::Children(children)) => children,
         };
-        let workers = children.workers();
         let options = Options {
             program: Program { path: children.program.clone(), args: children.args.clone() },
-            workers,
+            workers: children.workers(),
             queue: children.queue_size,
             memory_bytes: children.memory_bytes,
             output_bytes: children.output_bytes,
         };
         let pool = Pool::new(options, metrics).map_err(refused)?;
-        // No more run than there are processes, so nothing waits long in its queue.
-        let threads = WorkerPool::new("js", WorkerConfig { threads: workers, queue: 2 * workers })?;
-        Ok(Self::Pool { pool: Arc::new(pool), threads })
+        Ok(Self::Pool { pool: Arc::new(pool), threads: Threads::default() })
     }
 
     /// Waits for processes, then runs the work on a thread with them; refuses into the stream where there are none.
@@ -137,7 +134,7 @@ impl JsTracers {
             Self::Unavailable(why) => {
                 return sender.finish(Err(NodeError::Unsupported { message: why.clone() }));
             }
-            Self::Pool { pool, threads } => (pool.clone(), threads.submitter()),
+            Self::Pool { pool, threads } => (pool.clone(), threads.same()),
         };
         let cancelled = cancel.clone();
         let ask = Ask {
@@ -151,8 +148,8 @@ impl JsTracers {
         let for_host = pool.clone();
         pool.request(ask, move |granted| match granted {
             Ok(leases) => {
-                let host = RequestScripts::new(for_host, asker.client, script, leases);
-                start(&threads, sender, move |sender| work(sender, Arc::new(host)));
+                let host = RequestScripts::new(for_host, asker, script, leases);
+                threads.start(sender, move |sender| work(sender, Arc::new(host)));
             }
             Err(why) => sender.finish(Err(refused(why))),
         });
@@ -162,25 +159,7 @@ impl JsTracers {
     pub fn close(&self) {
         if let Self::Pool { pool, threads } = self {
             pool.close();
-            threads.close();
-        }
-    }
-}
-
-/// Queues work that ends a stream; refused into the stream where that is not possible.
-fn start(threads: &Submitter, sender: ByteSender, work: impl FnOnce(ByteSender) + Send + 'static) {
-    let slot = Arc::new(Mutex::new(Some(sender)));
-    let of_thread = slot.clone();
-    let submitted = threads.submit(move || {
-        let sender = of_thread.lock().take();
-        if let Some(sender) = sender {
-            work(sender);
-        }
-    });
-    if let Err(error) = submitted {
-        let sender = slot.lock().take();
-        if let Some(sender) = sender {
-            sender.finish(Err(error));
+            threads.wait();
         }
     }
 }
@@ -194,17 +173,17 @@ pub(crate) fn lease_for(
     need: &ScriptNeed,
     cancel: &Cancel,
 ) -> Result<Arc<dyn ScriptHost>, NodeError> {
-    let client: Arc<str> = Arc::from("");
+    let asker = Asker::default();
     let cancelled = cancel.clone();
     let ask = Ask {
-        client: client.clone(),
+        client: asker.client.clone(),
         script: need.script,
         children: need.children,
-        until: Instant::now() + need.timeout,
+        until: asker.arrived + need.timeout,
         is_wanted: Box::new(move || !cancelled.is_cancelled()),
     };
     let leases: Vec<Lease> = pool.lease(ask).map_err(refused)?;
-    Ok(Arc::new(RequestScripts::new(pool.clone(), client, need.script, leases)))
+    Ok(Arc::new(RequestScripts::new(pool.clone(), asker, need.script, leases)))
 }
 
 /// JavaScript where it is not allowed, or by a way that has no processes.
@@ -216,7 +195,9 @@ pub(crate) fn not_available() -> NodeError {
 fn refused(why: Refused) -> NodeError {
     match why {
         Refused::Full { queue } => NodeError::Busy { pool: "JavaScript tracer", queue },
-        Refused::Late => NodeError::Trace { message: hearth_tracers::TraceError::ExecutionTimeout.to_string() },
+        Refused::Late => {
+            NodeError::Trace { message: hearth_tracers::TraceError::ExecutionTimeout.to_string() }
+        }
         Refused::Unwanted => NodeError::Cancelled,
         Refused::Closed => NodeError::Closed,
         why @ Refused::TooMany { .. } => NodeError::LimitExceeded { message: why.to_string() },

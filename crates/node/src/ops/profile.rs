@@ -22,7 +22,8 @@ use crate::{
 use alloy_primitives::B256;
 use hearth_evm::EvmContext;
 use hearth_tracers::{
-    BlockReplay, Limits, Replay, Sink, SinkClosed, StateReads, TraceError, TxContext, TxEnd, trace_transaction,
+    BlockReplay, Limits, Replay, Sink, SinkClosed, StateReads, TraceError, TxContext, TxEnd,
+    trace_transaction,
 };
 use revm::Inspector;
 use std::time::Instant;

@@ -9,10 +9,10 @@ mod input;
 mod scripts;
 mod shared;
 
-use crate::{ByteSender, ByteStream, NodeError, config::ScriptsConfig, stream, trace::Counted, workers::guarded};
-use hearth_tracers::{
-    Cancel, Sink, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction,
+use crate::{
+    ByteSender, ByteStream, NodeError, config::ScriptsConfig, stream, trace::Counted, workers::guarded,
 };
+use hearth_tracers::{Cancel, Sink, TraceConfig, TraceError, TracePlan, trace_block, trace_transaction};
 use input::Input;
 use scripts::Scripts;
 use serde::Deserialize;

@@ -89,8 +89,7 @@ pub fn pool(workers: usize, queue: usize) -> Arc<Pool> {
     let path = std::env::current_exe().unwrap();
     let args = ["--exact", "child::run", "--ignored"].map(str::to_owned).to_vec();
     let program = Program { path, args };
-    let options =
-        Options { program, workers, queue, memory_bytes: MEMORY_BYTES, output_bytes: OUTPUT_BYTES };
+    let options = Options { program, workers, queue, memory_bytes: MEMORY_BYTES, output_bytes: OUTPUT_BYTES };
     Arc::new(Pool::new(options, &Registry::new()).unwrap())
 }
 

@@ -1,7 +1,8 @@
 //! Leases: what is given back is used again, what is not is killed and replaced.
 
 use crate::child::{
-    ALLOCATE, ECHO, EXIT, GARBAGE, LOOP, MEMORY_BYTES, OUTPUT_BYTES, hear, lease, pool, runs, tell, wait_until,
+    ALLOCATE, ECHO, EXIT, GARBAGE, LOOP, MEMORY_BYTES, OUTPUT_BYTES, hear, lease, pool, runs, tell,
+    wait_until,
 };
 use hearth_sandbox::{Ended, Refused, Verdict};
 use std::time::Duration;

@@ -159,7 +159,8 @@ impl ScriptTracer {
             self.end_step(step.cost, self.refund_base + refunded + step.refund);
             if !fault.is_unpaid() {
                 self.fault(&fault.to_string());
-            } else if let Some(at) = self.chunk.steps.checked_sub(1).filter(|_| self.fields.has(Fields::STEP)) {
+            } else if let Some(at) = self.chunk.steps.checked_sub(1).filter(|_| self.fields.has(Fields::STEP))
+            {
                 // The reference tells of the step with its error, and of no fault.
                 self.chunk.event_at(at, event::STEP_ERROR, &[fault.to_string().as_bytes()]);
             }

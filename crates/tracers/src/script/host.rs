@@ -32,6 +32,11 @@ pub trait ScriptHost: Send + Sync + std::fmt::Debug {
 
     /// What a script may take.
     fn limits(&self) -> ScriptLimits;
+
+    /// When the request came: since then the time of its first transaction counts. Told once.
+    fn arrived(&self) -> Option<Instant> {
+        None
+    }
 }
 
 /// Why a session has ended, in words.

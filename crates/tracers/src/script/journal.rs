@@ -97,7 +97,8 @@ impl Told {
             if change.wiped {
                 chunk.event(event::WIPED, &[address.as_slice()]);
             }
-            let hash = |account: &Option<Account>| account.map_or(KECCAK256_EMPTY, |account| account.code_hash);
+            let hash =
+                |account: &Option<Account>| account.map_or(KECCAK256_EMPTY, |account| account.code_hash);
             let (old, new) = (hash(&change.old), hash(&change.new));
             if old != new {
                 let found = writes.codes.binary_search_by(|(known, _)| known.cmp(&new));

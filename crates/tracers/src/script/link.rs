@@ -50,10 +50,9 @@ pub(super) struct Time {
 }
 
 impl Time {
-    /// The time of a transaction that begins now, or with the call.
-    pub fn new(limits: &Limits, first: bool) -> Self {
-        let from = if first { limits.started } else { Instant::now() };
-        Self { limits: limits.clone(), deadline: from + limits.timeout }
+    /// The time of a transaction that began then.
+    pub fn new(limits: &Limits, since: Instant) -> Self {
+        Self { limits: limits.clone(), deadline: since + limits.timeout }
     }
 
     /// Why it is over.
@@ -65,11 +64,6 @@ impl Time {
             return Some((TraceError::CallTimeout, ScriptVerdict::Late));
         }
         (Instant::now() >= self.deadline).then_some((TraceError::ExecutionTimeout, ScriptVerdict::Late))
-    }
-
-    /// When the transaction's time is over.
-    pub fn deadline(&self) -> Instant {
-        self.deadline
     }
 }
 

@@ -225,7 +225,8 @@ mod tests {
         let mut slot = [&[1][..], address.as_slice(), &[0; 31], &[9]].concat();
         assert_eq!(said(11, slot.clone()), Some(Said::Read(Read::Slot(address, U256::from(9)))));
         slot.pop();
-        let bad = [(11, slot), (11, vec![3; 21]), (11, vec![]), (12, vec![1]), (14, b"x".to_vec()), (99, vec![])];
+        let bad =
+            [(11, slot), (11, vec![3; 21]), (11, vec![]), (12, vec![1]), (14, b"x".to_vec()), (99, vec![])];
         for (kind, payload) in bad {
             assert_eq!(said(kind, payload.clone()), None, "{kind} {payload:?}");
         }
@@ -254,8 +255,9 @@ mod tests {
             json("{}", None),
             r#"{"source":"{}","name":null,"config":"{}","fields":null,"rules":{"precompiles":[]},"limits":{"memoryBytes":1,"outputBytes":2},"request":3}"#
         );
-        assert!(json("opcountTracer", Some("[1]")).starts_with(
-            r#"{"source":null,"name":"opcountTracer","config":"[1]""#
-        ));
+        assert!(
+            json("opcountTracer", Some("[1]"))
+                .starts_with(r#"{"source":null,"name":"opcountTracer","config":"[1]""#)
+        );
     }
 }

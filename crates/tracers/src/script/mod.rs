@@ -23,9 +23,9 @@ mod stack;
 mod state;
 mod tracer;
 
+pub(crate) use engine::Alone;
 pub use fields::Fields;
 pub use host::{ScriptGone, ScriptHost, ScriptLimits, ScriptSession, ScriptVerdict};
 pub use plan::{SCRIPTS, ScriptPlan};
 pub use state::StateReads;
 pub use tracer::ScriptTracer;
-pub(crate) use engine::Alone;

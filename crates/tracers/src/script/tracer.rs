@@ -17,6 +17,7 @@ use alloy_primitives::{Address, Bytes, U256};
 use hearth_evm::Fork;
 use revm::precompile::{PrecompileSpecId, Precompiles};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// Numbers of requests: whoever runs a script keeps nothing from one to the next.
 static REQUESTS: AtomicU64 = AtomicU64::new(1);
@@ -70,8 +71,6 @@ pub struct ScriptTracer {
     limits: Option<Limits>,
     link: Option<Link>,
     time: Option<Time>,
-    /// Transactions so far.
-    begun: u64,
     /// What the script reaches, once that is known.
     known: Option<Fields>,
     rules: Option<(Fork, Vec<Address>)>,
@@ -101,7 +100,6 @@ impl ScriptTracer {
             limits: None,
             link: None,
             time: None,
-            begun: 0,
             known: None,
             rules: None,
             tx: None,
@@ -135,7 +133,7 @@ impl ScriptTracer {
         }
         let host = limits.scripts.as_ref().ok_or_else(directory::no_scripts)?;
         let session = if patience {
-            let until = Time::new(limits, self.begun == 0).deadline();
+            let until = Instant::now() + limits.timeout;
             Some(host.open(&self.plan, until, &limits.cancel)?)
         } else {
             host.try_open(&self.plan)
@@ -176,9 +174,8 @@ impl ScriptTracer {
         // A transaction that is executed once more has no more time for that.
         let time = match self.time.take() {
             Some(time) if again => time,
-            _ => Time::new(&limits, self.begun == 0),
+            _ => Time::new(&limits, host.arrived().unwrap_or_else(Instant::now)),
         };
-        self.begun += 1;
         let precompiles = match &mut self.rules {
             Some((fork, list)) if *fork == tx.fork => list,
             rules => {
@@ -345,7 +342,9 @@ impl ScriptTracer {
 
     /// Bytes of the recording.
     pub(super) fn recorded_bytes(&self) -> usize {
-        self.chunk.size_bytes() + self.frames.size_bytes() + self.link.as_ref().map_or(0, |link| link.out.len())
+        self.chunk.size_bytes()
+            + self.frames.size_bytes()
+            + self.link.as_ref().map_or(0, |link| link.out.len())
     }
 }
 
