@@ -130,9 +130,9 @@ describe('debug_subscribe "traceChain"', () => {
 
   it('goes no faster than its client reads, and no more than so many at a time', async () => {
     const sender = new Sender(node)
-    const many = 5
-    for (let i = 0; i < many; i++) await sender.send(CALLER, undefined, 16_000_000n)
-    for (let i = 0; i < 2; i++) await sender.send(CALLER, undefined, 4_000_000n)
+    const many = 4
+    for (let i = 0; i < many; i++) await sender.send(CALLER, undefined, 8_000_000n)
+    for (let i = 0; i < 2; i++) await sender.send(CALLER, undefined, 2_000_000n)
     await allBaked(node, hashes.length + many + 2)
     const range = ['0x4', `0x${(4 + many).toString(16)}`, config]
     const socket = new Socket(node.ws)

@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { Hono } from 'hono'
+import { CoreError } from '../core/error.ts'
 import { type Answer, type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { negotiate } from './accept.ts'
 import type { Admission } from './admission/index.ts'
@@ -121,7 +122,8 @@ function serveJson(options: AppOptions, request: IncomingMessage, response: Serv
     return room
   }
   const failed = (e: unknown): void => {
-    options.report(e)
+    // Work is cancelled where its client has gone, which is no failure.
+    if (!(response.closed && e instanceof CoreError && e.kind === 'cancelled')) options.report(e)
     response.destroy()
   }
   const answered = (answer: Answer): void => void send(options, response, client, accepted, answer)?.catch(failed)

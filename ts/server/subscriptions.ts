@@ -92,7 +92,7 @@ export class Subscriptions {
 
   /** Ends all of them: the client has gone. */
   close(): void {
-    for (const id of [...this.running.keys()]) this.end(id)
+    for (const id of [...this.running.keys()]) this.end(id, true)
   }
 
   private register(isFeed: boolean, stop: () => void): [string, Running] {
@@ -132,11 +132,12 @@ export class Subscriptions {
     return id
   }
 
-  private end(id: string): boolean {
+  /** Ends a subscription. What a feed has on its way is sent to its end: other messages could not follow half of one. */
+  private end(id: string, clientHasGone = false): boolean {
     const running = this.running.get(id)
     if (running === undefined) return false
     running.ended = true
-    running.stop()
+    if (clientHasGone || !running.isFeed) running.stop()
     return this.running.delete(id)
   }
 

@@ -133,10 +133,14 @@ impl Channel {
         if std::mem::replace(&mut state.cancelled, true) {
             return;
         }
-        // It holds a store open.
+        // It holds a store open, and nobody else would say the last word.
         let pull = state.pull.take();
-        drop(state);
+        if pull.is_some() {
+            state.end.get_or_insert(Err(NodeError::Cancelled));
+        }
+        tell(state);
         drop(pull);
+        self.readable.notify_all();
         self.writable.notify_all();
         (self.on_cancel)();
     }

@@ -33,6 +33,9 @@ impl ByteSender {
         let Feed { first, rest, packed_bytes } = feed;
         let mut state = self.channel.state.lock();
         if state.cancelled {
+            state.end.get_or_insert(Err(NodeError::Cancelled));
+            tell(state);
+            self.channel.readable.notify_all();
             return;
         }
         (state.origin, state.packed_bytes) = (Some(origin), packed_bytes);
@@ -79,6 +82,9 @@ fn fetch(channel: &Channel, mut pull: Pull) {
         let bytes = (pull.fetch)();
         let mut state = channel.state.lock();
         if state.cancelled {
+            state.end.get_or_insert(Err(NodeError::Cancelled));
+            tell(state);
+            channel.readable.notify_all();
             return;
         }
         match bytes {
