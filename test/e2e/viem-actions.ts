@@ -40,7 +40,12 @@ export const READS: readonly Action[] = [
   ['estimateFeesPerGas', async (c) => Object.keys(await c.estimateFeesPerGas()).sort(), () => ['maxFeePerGas', 'maxPriorityFeePerGas']],
   ['estimateGas', (c, s) => c.estimateGas({ account: s.owner, to: s.owner, value: 1n }), () => 21_000n],
   ['estimateMaxPriorityFeePerGas', async (c) => typeof (await c.estimateMaxPriorityFeePerGas()), () => 'bigint'],
-  ['fillTransaction', async (c, s) => (await c.fillTransaction({ account: s.owner, to: s.owner, value: 7n })).transaction.value, () => 7n],
+  [
+    'fillTransaction',
+    // The type of a client of any chain asks for what no transaction of this kind needs.
+    async (c, s) => (await c.fillTransaction({ account: s.owner, to: s.owner, value: 7n } as never)).transaction.value,
+    () => 7n,
+  ],
   ['getBalance', async (c, s) => (await c.getBalance({ address: s.owner })) > parseEther('9999'), () => true],
   ['getBlobBaseFee', (c) => c.getBlobBaseFee(), () => 1n],
   ['getBlock', async (c, s) => (await c.getBlock({ blockNumber: s.setIn })).transactions, (s) => [s.setBy]],
@@ -69,7 +74,11 @@ export const READS: readonly Action[] = [
     (c, s) => c.multicall({ contracts: [{ ...contract(s), functionName: 'get' }], allowFailure: false, deployless: true }),
     () => [42n],
   ],
-  ['prepareTransactionRequest', async (c, s) => (await c.prepareTransactionRequest({ account: s.owner, to: s.owner })).gas, () => 21_000n],
+  [
+    'prepareTransactionRequest',
+    async (c, s) => (await c.prepareTransactionRequest({ chain: hardhat, account: s.owner, to: s.owner })).gas,
+    () => 21_000n,
+  ],
   ['readContract', (c, s) => c.readContract({ ...contract(s), functionName: 'get' }), () => 42n],
   [
     'simulateBlocks',

@@ -1,4 +1,5 @@
 import { RpcError } from '../../ts/rpc/errors.ts'
+import type { Surroundings } from '../../ts/rpc/method.ts'
 import { METHODS } from '../../ts/rpc/table.ts'
 import { fakeCore, PLAIN_RULES } from './fake-core.ts'
 
@@ -13,13 +14,18 @@ const REPLIES = {
   createAccessList: '{}',
 }
 
+const notAsked = (): never => {
+  throw new Error('following is not asked for here')
+}
+const NOT_ASKED: Surroundings['follow'] = new Proxy({} as Surroundings['follow'], { get: () => notAsked })
+
 /** What a method asks of the core, or what it refuses with. */
 export async function asked(name: string, ...params: unknown[]): Promise<unknown> {
   const method = METHODS.find((m) => m.name === name)
   if (method === undefined) throw new Error(`no method ${name}`)
   const core = fakeCore(REPLIES)
   try {
-    await method.call({ core, namespaces: [], clientVersion: '', ...PLAIN_RULES }, params)
+    await method.call({ core, namespaces: [], clientVersion: '', ...PLAIN_RULES, follow: NOT_ASKED }, params)
   } catch (e) {
     if (e instanceof RpcError) return [e.code, e.message]
     throw e
