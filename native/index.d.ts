@@ -94,16 +94,16 @@ export declare class NativeNode {
    */
   events(after: number, wait: boolean): Promise<Buffer>
   /**
-   * Starts work whose result may be large. With an envelope, a result that lies there in gzip comes as one member with
-   * it.
-   */
-  /**
    * Writes the result of a trace to `at` in a buffer, where it lies ready in memory, and gives its number of bytes; -1
    * where it does not. Where it and `tail_bytes` behind it do not fit, nothing is written. Results that are over
    * `gzip_over` bytes with what stands around them are not given where they lie there in gzip; a negative number wants
    * none in gzip.
    */
   cached(json: string, into: Buffer, at: number, tailBytes: number, gzipOver: number): number
+  /**
+   * Starts work whose result may be large. With an envelope, a result that lies there in gzip comes as one member with
+   * it.
+   */
   stream(json: string, envelope?: NativeEnvelope | undefined | null): NativeStream
   /** Lets running requests finish, flushes and closes the stores, on a thread of its own. */
   close(): Promise<Buffer>

@@ -31,7 +31,6 @@ pub use config::{
     BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits,
     ScriptChildren, ScriptsConfig, ScriptsUnavailable, TraceSource, WorkerConfig, Workers,
 };
-pub use js_tracers::Asker;
 pub use error::NodeError;
 pub use hearth_chain::{
     dev::{DevAccount, dev_accounts},
@@ -39,6 +38,7 @@ pub use hearth_chain::{
 };
 pub use home::HomeStatus;
 pub(crate) use home::OpenHome;
+pub use js_tracers::Asker;
 pub use node::{Node, metrics_catalog};
 pub use ops::PayloadAttributes;
 pub use replay::Replay;
