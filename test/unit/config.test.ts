@@ -242,7 +242,7 @@ describe('rendering', () => {
     const { settings, origins, warnings } = resolveSettings({ file: file(text) })
     expect(settings).toEqual(resolveSettings({}).settings)
     expect(warnings).toEqual([])
-    expect(SETTING_KEYS.filter((key) => origins[key] !== 'file')).toEqual([LIMIT, ...HIDDEN])
+    expect(SETTING_KEYS.filter((key) => origins[key] !== 'file')).toEqual(['evm.shutdown_delay', LIMIT, ...HIDDEN])
     expect(text).not.toContain('kvdb')
     expect(text).not.toContain('EnableMetrics')
   })
