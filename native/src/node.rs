@@ -99,7 +99,14 @@ impl NativeNode {
     /// `gzip_over` bytes with what stands around them are not given where they lie there in gzip; a negative number wants
     /// none in gzip.
     #[napi(catch_unwind)]
-    pub fn cached(&self, json: String, mut into: BufferSlice<'_>, at: u32, tail_bytes: u32, gzip_over: f64) -> i64 {
+    pub fn cached(
+        &self,
+        json: String,
+        mut into: BufferSlice<'_>,
+        at: u32,
+        tail_bytes: u32,
+        gzip_over: f64,
+    ) -> i64 {
         let Ok(request) = TraceRequest::from_json(json.as_bytes()) else { return -1 };
         let (at, tail) = (at as usize, tail_bytes as usize);
         let envelope = (gzip_over >= 0.0).then(|| Envelope {
