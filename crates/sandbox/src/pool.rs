@@ -144,10 +144,10 @@ impl Pool {
         state.queue.push(Waiting { id, holder, children, until, is_wanted, grant: Box::new(grant) });
         let mut told = self.shared.dispatch(&mut state);
         if state.queue.len() > limit
-            && let Some(last) = state.queue.remove(id)
+            && let Some(excess) = state.queue.remove_excess()
         {
             self.shared.metrics.count(ScriptOutcome::Full);
-            told.0.push((last.grant, Err(Refused::Full { queue: limit })));
+            told.0.push((excess.grant, Err(Refused::Full { queue: limit })));
         }
         self.shared.metrics.queue_depth.set_unsigned(state.queue.len() as u64);
         drop(state);

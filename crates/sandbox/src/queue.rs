@@ -86,6 +86,25 @@ impl<G> Queue<G> {
         Some(self.waiting.remove(at))
     }
 
+    /// Takes out the request to refuse where there are too many: of the client that has most in the queue and its script
+    /// that has most the newest one. Whoever asks for little is not kept out by whoever asks for much.
+    pub fn remove_excess(&mut self) -> Option<Waiting<G>> {
+        let newest = self.waiting.last()?.holder.clone();
+        let of_client = |client: &str| self.waiting.iter().filter(|w| w.holder.client.as_ref() == client).count();
+        let of_script = |holder: &Holder| {
+            let same = |w: &&Waiting<G>| w.holder.client == holder.client && w.holder.script == holder.script;
+            self.waiting.iter().filter(same).count()
+        };
+        // Of those that have the same the newest request is it, since it was not promised a place.
+        let rank = |waiting: &&Waiting<G>| {
+            let Holder { client, script } = &waiting.holder;
+            let (own_client, own) = (*client == newest.client, *script == newest.script);
+            ((of_client(client), own_client), (of_script(&waiting.holder), own), waiting.id)
+        };
+        let id = self.waiting.iter().max_by_key(rank)?.id;
+        self.remove(id)
+    }
+
     /// Takes out the request whose turn it is, of those that may have what they need.
     pub fn next(&mut self, supply: &Supply<'_>) -> Option<Waiting<G>> {
         if supply.idle == 0 {
@@ -228,6 +247,24 @@ mod tests {
         assert_eq!(case.give(), None);
         case.busy.clear();
         assert_eq!(case.give(), Some("both"));
+    }
+
+    #[test]
+    fn too_many_are_refused_to_whoever_has_most() {
+        let mut case = Case::new(1);
+        for (id, (client, script, name)) in
+            [("greedy", 1, "1a"), ("greedy", 1, "1b"), ("greedy", 2, "2a"), ("modest", 3, "3a")]
+                .into_iter()
+                .enumerate()
+        {
+            case.wait(client, script, name);
+            case.queue.waiting[id].id = id as u64;
+        }
+        let mut excess = || case.queue.remove_excess().map(|waiting| waiting.grant);
+        assert_eq!(excess(), Some("1b"), "the newest of the script that has most, of the client that has most");
+        assert_eq!(excess(), Some("2a"), "of scripts that have the same the newest");
+        assert_eq!(excess(), Some("3a"), "of clients that have the same the newest");
+        assert_eq!((excess(), excess()), (Some("1a"), None));
     }
 
     #[test]
