@@ -92,7 +92,9 @@ fn confine(channel: libc::c_int, parent: u32) -> std::io::Result<()> {
             // The parent went before the line above: nobody would end this child.
             libc::_exit(1);
         }
-        check(libc::setsid())?;
+        // A group of its own, so that the terminal's signals pass it by. Not a session: a session is scheduled as a whole
+        // beside the node (sched(7), autogroups), and the lowest priority would count within it alone.
+        check(libc::setpgid(0, 0))?;
         check(libc::setpriority(libc::PRIO_PROCESS, 0, NICE))?;
         if channel == CHANNEL_FD {
             check(libc::fcntl(channel, libc::F_SETFD, 0))?;

@@ -66,8 +66,8 @@ fn report() -> String {
         line[name.len()..].split_whitespace().next().unwrap().to_owned()
     };
     format!(
-        "session {} of {}, nice {}, open {:?}, variables {variables}, core {}, file {}",
-        fields[3],
+        "group {} of {}, nice {}, open {:?}, variables {variables}, core {}, file {}",
+        fields[2],
         std::process::id(),
         fields[16],
         open.collect::<Vec<_>>(),
