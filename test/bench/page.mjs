@@ -11,6 +11,7 @@ const WHAT = {
     'The state store beside bare RocksDB with the same families, options and build, log off on both sides, flushes and compactions inside the time; reads beside bare Gets, history beside itself. Blocks are 1,024 token transfers over a million accounts; the open loop commits 20,000 of them at 70 % of what the store can do, due or not. Commands on a home are those of an operator, on a generated chain whose roots are all verified.',
   import:
     'Whole commands, process start to process end, on fresh homes. Our command executes, verifies every root and commits each block to disk.',
+  js: 'JavaScript tracers over HTTP, millions of steps a second of one loop under each script (more is better), and a block of a generated chain in milliseconds (less is better); the answers were compared first. Hostile scripts: 200 requests at once that end at their limits, from another client than the honest ones.',
   littable:
     'The segment store beside write(2) and fdatasync(2), RocksDB and BlobDB, a sync every 32 MiB on every side; reads beside pread(2).',
   logs: 'Requests over HTTP on two chains that a seeded generator writes through the ledger; each question has 100 logs in 100 blocks as its answer, and each of a row asks for others. Cold: fresh nodes, pages of the files dropped before each question.',
