@@ -277,7 +277,7 @@ mod tests {
             "rpc": {
                 "gasCap": 50_000_000, "callTimeoutMs": 5000,
                 "logsMaxResults": 10_000, "logsMaxBytes": 67_108_864, "logsMaxBlockRange": 0,
-                "feeHistoryMaxBlocks": 1024, "traceTimeoutMs": 300_000, "structLogMaxBytes": 0, "traceSource": "auto", "parallelBlockTraces": true, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
+                "feeHistoryMaxBlocks": 1024, "poolContentMax": 1, "traceTimeoutMs": 300_000, "structLogMaxBytes": 0, "traceSource": "auto", "parallelBlockTraces": true, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
                 "allowUnprotectedTxs": false
             },
             "bake": {
