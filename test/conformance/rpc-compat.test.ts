@@ -49,7 +49,8 @@ describe.skipIf(!dir)('execution-apis', () => {
     ])
     expect(imported.stderr).not.toMatch(/error/i)
     expect(imported.status).toBe(0)
-    node = await startNode(['start', '--home', home])
+    // Namespace testing is served only where it is named.
+    node = await startNode(['start', '--home', home, '--evm.namespaces=eth,net,web3,debug,txpool,rpc,chain,testing'])
   })
   afterAll(async () => {
     expect(await node.stop()).toBe(0)
