@@ -1,5 +1,6 @@
 // /health and /ready, the refusal of a node that is opening, and how long a stop waits for answers under way.
 import { afterEach, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
 import { resolveSettings } from '../../ts/config/index.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
@@ -142,5 +143,18 @@ describe('a stop', () => {
     const [answer, ms] = await slow(20_000, '200ms')
     expect(answer).toBe('cut off')
     expect(ms).toBeLessThan(5000)
+  })
+
+  it('does not wait longer for a WebSocket client that says no goodbye', async () => {
+    const { settings } = settingsOf({ 'evm.shutdown_timeout': '200ms' })
+    const dispatch = makeDispatch(rpcContext(fakeCore({}), settings), batchLimits(settings), () => undefined)
+    const server = await startServer(settings, dispatch, { report: () => undefined })
+    const socket = new WebSocket(server.wsUrl ?? '')
+    await new Promise((resolve) => socket.once('open', resolve))
+    socket.on('error', () => undefined).pause()
+    const from = performance.now()
+    await server.stop()
+    expect(performance.now() - from).toBeLessThan(3000)
+    socket.terminate()
   })
 })

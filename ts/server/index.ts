@@ -69,6 +69,7 @@ export async function startServer(
     admission,
     allowedHosts: lowerCase(settings['evm.allowed_hosts']),
     origins: lowerCase(settings['evm.ws_origins']),
+    stopMs: settings['evm.shutdown_timeout'],
     maxPayloadBytes: settings['evm.ws_max_payload_bytes'],
     maxInFlight: settings['evm.ws_max_in_flight'],
     writeMs: settings['evm.write_timeout'],

@@ -15,7 +15,7 @@ export const KEEP_ALIVE_MS = 120_000
 /** Bytes of a refused body that are read and thrown away, so that the client gets to see the refusal. */
 export const REFUSED_BODY_BYTES_MAX = 64 * 1024 * 1024
 
-/** How long answers that are under way may take once the node stops, in milliseconds. */
+/** How long a scrape that is under way may take once the node stops, in milliseconds. */
 export const STOP_MS_MAX = 5000
 
 /** Bytes of an answer that may wait in a connection before its maker waits too: enough that making and sending overlap. */

@@ -9,7 +9,7 @@ import { noRoom } from '../rpc/errors.ts'
 import type { Admission } from './admission/index.ts'
 import { isAllowedOrigin } from './cors.ts'
 import { isAllowedHost } from './hosts.ts'
-import { PING_EVERY_MS, STOP_MS_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
+import { PING_EVERY_MS, WAITING_MESSAGES_MAX } from './limits.ts'
 import { parts } from './parts.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { WaitingClient } from './waiting.ts'
@@ -29,6 +29,8 @@ export interface WebSocketOptions {
   readonly maxPayloadBytes: number
   /** Messages of a connection that are served at the same time. */
   readonly maxInFlight: number
+  /** Time for clients to say goodbye when the node stops, in milliseconds. */
+  readonly stopMs: number
   /** A client that takes nothing of a whole answer for this long is cut off, in milliseconds. */
   readonly writeMs: number
   /** A client that takes nothing of a streamed answer for this long is cut off, in milliseconds. */
@@ -245,7 +247,7 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
       // A client that does not say goodbye must not hold the node.
       setTimeout(() => {
         for (const socket of server.clients) socket.terminate()
-      }, STOP_MS_MAX).unref()
+      }, options.stopMs).unref()
     },
   }
 }

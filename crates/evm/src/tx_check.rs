@@ -36,7 +36,7 @@ pub(crate) fn check_transaction(
     env: &BlockEnvironment,
     remaining: Remaining,
 ) -> Result<(), TxError> {
-    check_nonce(tx, sender)?;
+    check_nonce(sender.address, tx.nonce(), sender.account.nonce)?;
     if env.fork >= Fork::Osaka && tx.gas_limit() > MAX_TX_GAS {
         return Err(TxError::GasLimitTooHigh { cap: MAX_TX_GAS, limit: tx.gas_limit() });
     }
@@ -66,8 +66,8 @@ pub(crate) fn check_transaction(
     Ok(())
 }
 
-fn check_nonce(tx: &Transaction, sender: &Sender<'_>) -> Result<(), TxError> {
-    let (address, tx, state) = (sender.address, tx.nonce(), sender.account.nonce);
+/// A transaction's nonce must be that of its sender, which must not be at its end (EIP-2681).
+pub(crate) fn check_nonce(address: Address, tx: u64, state: u64) -> Result<(), TxError> {
     if state < tx {
         return Err(TxError::NonceTooHigh { address, tx, state });
     }

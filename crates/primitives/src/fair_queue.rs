@@ -32,11 +32,6 @@ impl<T> FairQueue<T> {
         self.len == 0
     }
 
-    /// Number of things that wait of one client.
-    pub fn len_of(&self, client: &str) -> usize {
-        self.lines.get(client).map_or(0, VecDeque::len)
-    }
-
     /// Puts a thing behind the others of its client.
     pub fn push(&mut self, client: &Arc<str>, thing: T) {
         let line = self.lines.entry(client.clone()).or_default();
@@ -49,16 +44,7 @@ impl<T> FairQueue<T> {
 
     /// Takes out the first thing of the client whose turn it is.
     pub fn pop(&mut self) -> Option<T> {
-        self.pop_where(|_, _| true)
-    }
-
-    /// As [`Self::pop`], but passes over clients whose first thing may not leave yet; they keep their turn.
-    pub fn pop_where(&mut self, may_leave: impl Fn(&Arc<str>, &T) -> bool) -> Option<T> {
-        let place = self.turns.iter().position(|client| {
-            let first = self.lines.get(client).and_then(VecDeque::front);
-            first.is_some_and(|thing| may_leave(client, thing))
-        })?;
-        let client = self.turns.remove(place)?;
+        let client = self.turns.pop_front()?;
         let line = self.lines.get_mut(&client)?;
         let thing = line.pop_front()?;
         self.len -= 1;
@@ -68,20 +54,6 @@ impl<T> FairQueue<T> {
             self.turns.push_back(client);
         }
         Some(thing)
-    }
-
-    /// Takes out everything that is no longer wanted, and gives it.
-    pub fn take_where(&mut self, unwanted: impl Fn(&T) -> bool) -> Vec<T> {
-        let mut taken = Vec::new();
-        for line in self.lines.values_mut() {
-            for thing in std::mem::take(line) {
-                if unwanted(&thing) { taken.push(thing) } else { line.push_back(thing) }
-            }
-        }
-        self.lines.retain(|_, line| !line.is_empty());
-        self.turns.retain(|client| self.lines.contains_key(client));
-        self.len -= taken.len();
-        taken
     }
 }
 
@@ -104,27 +76,10 @@ mod tests {
     #[test]
     fn clients_take_turns_and_each_keeps_its_order() {
         let mut queue = queue(&[("a", 1), ("a", 2), ("a", 3), ("b", 4), ("c", 5), ("b", 6)]);
-        assert_eq!((queue.len(), queue.len_of("a"), queue.len_of("x")), (6, 3, 0));
+        assert_eq!(queue.len(), 6);
         assert_eq!(rest(&mut queue), [1, 4, 5, 2, 6, 3]);
         assert!(queue.is_empty() && queue.turns.is_empty() && queue.lines.is_empty());
         queue.push(&Arc::from("a"), 7);
         assert_eq!(rest(&mut queue), [7]);
-    }
-
-    #[test]
-    fn who_may_not_leave_yet_keeps_its_turn() {
-        let mut queue = queue(&[("a", 1), ("b", 2), ("a", 3), ("b", 4)]);
-        assert_eq!(queue.pop_where(|client, _| client.as_ref() != "a"), Some(2));
-        assert_eq!(queue.pop_where(|_, thing| *thing > 10), None);
-        assert_eq!(rest(&mut queue), [1, 4, 3]);
-    }
-
-    #[test]
-    fn what_is_not_wanted_leaves_at_once() {
-        let mut queue = queue(&[("a", 1), ("b", 2), ("a", 3), ("c", 5)]);
-        let mut taken = queue.take_where(|thing| *thing < 3);
-        taken.sort_unstable();
-        assert_eq!((taken, queue.len()), (vec![1, 2], 2));
-        assert_eq!(rest(&mut queue), [3, 5]);
     }
 }

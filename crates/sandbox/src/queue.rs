@@ -90,7 +90,8 @@ impl<G> Queue<G> {
     /// that has most the newest one. Whoever asks for little is not kept out by whoever asks for much.
     pub fn remove_excess(&mut self) -> Option<Waiting<G>> {
         let newest = self.waiting.last()?.holder.clone();
-        let of_client = |client: &str| self.waiting.iter().filter(|w| w.holder.client.as_ref() == client).count();
+        let of_client =
+            |client: &str| self.waiting.iter().filter(|w| w.holder.client.as_ref() == client).count();
         let of_script = |holder: &Holder| {
             let same = |w: &&Waiting<G>| w.holder.client == holder.client && w.holder.script == holder.script;
             self.waiting.iter().filter(same).count()
@@ -261,7 +262,11 @@ mod tests {
             case.queue.waiting[id].id = id as u64;
         }
         let mut excess = || case.queue.remove_excess().map(|waiting| waiting.grant);
-        assert_eq!(excess(), Some("1b"), "the newest of the script that has most, of the client that has most");
+        assert_eq!(
+            excess(),
+            Some("1b"),
+            "the newest of the script that has most, of the client that has most"
+        );
         assert_eq!(excess(), Some("2a"), "of scripts that have the same the newest");
         assert_eq!(excess(), Some("3a"), "of clients that have the same the newest");
         assert_eq!((excess(), excess()), (Some("1a"), None));

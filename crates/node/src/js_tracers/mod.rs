@@ -64,6 +64,18 @@ impl ScriptNeed {
         (children > 0).then(|| Self { script: hasher.finish(), children, timeout })
     }
 
+    /// What is asked of the pool, for as long as the trace is wanted.
+    fn ask(&self, asker: &Asker, cancel: &Cancel) -> Ask {
+        let cancelled = cancel.clone();
+        Ask {
+            client: asker.client.clone(),
+            script: self.script,
+            children: self.children,
+            until: asker.arrived + self.timeout,
+            is_wanted: Box::new(move || !cancelled.is_cancelled()),
+        }
+    }
+
     /// Processes that are needed at once.
     pub fn children(&self) -> usize {
         self.children
@@ -136,14 +148,7 @@ impl JsTracers {
             }
             Self::Pool { pool, threads } => (pool.clone(), threads.same()),
         };
-        let cancelled = cancel.clone();
-        let ask = Ask {
-            client: asker.client.clone(),
-            script: need.script,
-            children: need.children,
-            until: asker.arrived + need.timeout,
-            is_wanted: Box::new(move || !cancelled.is_cancelled()),
-        };
+        let ask = need.ask(asker, cancel);
         let (asker, script) = (asker.clone(), need.script);
         let for_host = pool.clone();
         pool.request(ask, move |granted| match granted {
@@ -174,15 +179,7 @@ pub(crate) fn lease_for(
     cancel: &Cancel,
 ) -> Result<Arc<dyn ScriptHost>, NodeError> {
     let asker = Asker::default();
-    let cancelled = cancel.clone();
-    let ask = Ask {
-        client: asker.client.clone(),
-        script: need.script,
-        children: need.children,
-        until: asker.arrived + need.timeout,
-        is_wanted: Box::new(move || !cancelled.is_cancelled()),
-    };
-    let leases: Vec<Lease> = pool.lease(ask).map_err(refused)?;
+    let leases: Vec<Lease> = pool.lease(need.ask(&asker, cancel)).map_err(refused)?;
     Ok(Arc::new(RequestScripts::new(pool.clone(), asker, need.script, leases)))
 }
 

@@ -14,6 +14,7 @@ use crate::{
         call::{Fees, LastStep, check_message, machine_error},
     },
     spec::GAS_PER_BLOB,
+    tx_check::check_nonce,
     tx_error::TxError,
     watch::{StepWatch, Watch},
 };
@@ -115,7 +116,7 @@ impl<'w> Calls<'w> {
         let fees = if self.validation { Fees::Due } else { Fees::Waived };
         if self.validation {
             let nonce = executor.state().account(message.from)?.unwrap_or_default().nonce;
-            check_nonce(message, nonce).map_err(wrap)?;
+            check_nonce(message.from, message.nonce, nonce).map_err(wrap)?;
         }
         let environment = executor.environment().clone();
         check_message(message, &environment, fees, executor.state())?.map_err(wrap)?;
@@ -157,18 +158,4 @@ impl<'w> Calls<'w> {
             failure,
         })
     }
-}
-
-fn check_nonce(message: &Message, state: u64) -> Result<(), TxError> {
-    let (address, tx) = (message.from, message.nonce);
-    if state < tx {
-        return Err(TxError::NonceTooHigh { address, tx, state });
-    }
-    if state > tx {
-        return Err(TxError::NonceTooLow { address, tx, state });
-    }
-    if state == u64::MAX {
-        return Err(TxError::NonceMax { address, nonce: state });
-    }
-    Ok(())
 }
