@@ -1,0 +1,102 @@
+// Development nodes that tests run the same requests against: ours, anvil's, geth's.
+import { spawn, spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+
+/** A development node that runs. */
+export interface DevNode {
+  readonly name: 'hearth' | 'anvil' | 'geth'
+  readonly url: string
+  /** What it printed. */
+  readonly log: () => string
+  readonly stop: () => Promise<unknown>
+}
+
+/** How long another node may take until it answers, in milliseconds. */
+const ANSWER_MS_MAX = 30_000
+
+/** anvil out of its npm package. */
+const ANVIL = path.join(
+  ROOT,
+  'node_modules/@foundry-rs',
+  `anvil-${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`,
+  process.platform === 'win32' ? 'bin/anvil.exe' : 'bin/anvil',
+)
+
+/** geth on the PATH or where Go installs it; undefined where it is not. */
+const geth = (): string | undefined =>
+  ['geth', path.join(os.homedir(), 'go/bin/geth')].find((command) => spawnSync(command, ['version']).status === 0)
+
+/** Why a node cannot be started here; undefined where it can. */
+export function missing(name: DevNode['name']): string | undefined {
+  if (name === 'anvil' && !fs.existsSync(ANVIL)) return `anvil has no package for ${process.platform} ${process.arch}`
+  if (name === 'geth' && geth() === undefined) return 'geth is neither on the PATH nor in ~/go/bin'
+  return undefined
+}
+
+/** Starts `hearth dev` with these arguments; what it keeps goes away with it. */
+export async function startDev(args: readonly string[] = []): Promise<DevNode & RunningNode> {
+  const home = tempHome()
+  const node = await startNode(['dev', ...args, '--home', home])
+  const stop = async (signal?: NodeJS.Signals): Promise<number | string | null> => {
+    const how = await node.stop(signal)
+    fs.rmSync(home, { recursive: true, force: true })
+    return how
+  }
+  return { ...node, stop, name: 'hearth' }
+}
+
+/** A port of this machine that nobody has. */
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = net.createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as net.AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+
+/** Runs another program and waits until it answers at its port. */
+async function start(name: DevNode['name'], command: string, args: readonly string[], port: number): Promise<DevNode> {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
+  let log = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (data: Buffer) => {
+      log += data.toString()
+    })
+  }
+  const url = `http://127.0.0.1:${port}`
+  const stop = (): Promise<unknown> => {
+    child.kill('SIGTERM')
+    return ended
+  }
+  for (const until = Date.now() + ANSWER_MS_MAX; Date.now() < until && child.exitCode === null; ) {
+    const answer = await rpc(url, 'eth_blockNumber').catch(() => undefined)
+    if (answer?.result !== undefined) return { name, url, log: () => log, stop }
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  child.kill('SIGKILL')
+  throw new Error(`${command} gave no answer:\n${log}`)
+}
+
+/** Starts anvil with these arguments. */
+export async function startAnvil(args: readonly string[] = []): Promise<DevNode> {
+  const port = await freePort()
+  return start('anvil', ANVIL, ['--port', String(port), ...args], port)
+}
+
+/** Starts geth with a development chain in memory. */
+export async function startGeth(): Promise<DevNode> {
+  const [port, auth] = [await freePort(), await freePort()]
+  const quiet = ['--nodiscover', '--maxpeers', '0', '--port', '0', '--ipcdisable', '--authrpc.port', String(auth)]
+  const open = ['--http', '--http.port', String(port), '--http.api', 'eth,debug,net,web3,txpool']
+  return start('geth', geth() as string, ['--dev', ...quiet, ...open], port)
+}
+
+/** Starts a development node by its name. */
+export const startNamed = (name: DevNode['name']): Promise<DevNode> =>
+  name === 'hearth' ? startDev() : name === 'anvil' ? startAnvil() : startGeth()
