@@ -63,8 +63,9 @@ impl Core {
         self.check_space()?;
         let Commit { height, hash, parent, changes, trie, state_root, index, positions } = commit;
         check_order(changes)?;
-        let applied = BlockRows { changes, legacy: &[] };
-        let merged = self.merged(changes)?;
+        let destroyed = self.destroyed_rows(changes)?;
+        let applied = BlockRows { changes, legacy: &destroyed };
+        let merged = self.merged(changes, &destroyed)?;
         let block_rows = merged.as_ref().map_or(applied, Merged::rows);
         let before = writer.lattice.as_ref();
         let commitment = || self.commitment(before, height, block_rows, trie, state_root);
@@ -218,14 +219,14 @@ impl Core {
     }
 
     /// These changes on top of what was applied before; `None` where that is nothing.
-    fn merged(&self, changes: &Changeset) -> Result<Option<Merged>, FlatKvError> {
+    fn merged(&self, changes: &Changeset, legacy: &[RowChange]) -> Result<Option<Merged>, FlatKvError> {
         let staged = self.staged.read();
         if staged.is_empty() {
             return Ok(None);
         }
         let mut all = staged.clone();
         drop(staged);
-        all.merge(changes, Vec::new())?;
+        all.merge(changes, legacy.to_vec())?;
         Ok(Some(all.merged()))
     }
 

@@ -32,6 +32,7 @@ mod lthash;
 mod manifest;
 mod measure;
 mod open;
+mod origin;
 mod parent;
 mod pending;
 #[cfg(feature = "planted")]

@@ -135,6 +135,7 @@ pub(crate) fn open(
         dirty: AtomicBool::new(false),
         _lock: Some(lock),
         snapshots,
+        origin: options.origin,
     })
 }
 

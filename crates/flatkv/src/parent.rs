@@ -88,9 +88,14 @@ impl StateReader for ParentView<'_> {
         let Some(changes) = self.changes()? else {
             return self.before.slot_through(address, slot, Some(&self.history));
         };
-        let storage = find(changes, address).map_or(&[][..], |change| &change.storage);
+        let change = find(changes, address);
+        let storage = change.map_or(&[][..], |change| &change.storage);
         match storage.binary_search_by(|change| change.slot.cmp(slot)) {
             Ok(index) => Ok(storage[index].old),
+            // Of a storage that was destroyed, slots that only an origin knows are no changes.
+            Err(_) if change.is_some_and(|change| change.wiped) => {
+                self.before.slot_through(address, slot, Some(&self.history))
+            }
             Err(_) => self.unchanged(|view| view.slot_through(address, slot, Some(&self.history))),
         }
     }

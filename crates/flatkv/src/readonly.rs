@@ -117,5 +117,6 @@ pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKv
         dirty: AtomicBool::new(false),
         _lock: None,
         snapshots: Snapshots::none(options.clone()),
+        origin: options.origin.clone(),
     })
 }

@@ -17,7 +17,7 @@ use crate::{
 };
 use hearth_disk::{Disk, Lock, RealDisk};
 use hearth_metrics::FlatkvMetrics;
-use hearth_primitives::{Changeset, Height, StateError};
+use hearth_primitives::{Changeset, Height, Origin, StateError};
 use parking_lot::{Mutex, RwLock};
 use std::path::PathBuf;
 use std::sync::{
@@ -69,6 +69,8 @@ pub(crate) struct Core {
     /// Held while the store is open.
     pub(crate) _lock: Option<Lock>,
     pub(crate) snapshots: Snapshots,
+    /// What lies beneath rows that were never written here.
+    pub(crate) origin: Option<Arc<dyn Origin>>,
 }
 
 /// How much of the disk must stay free.
@@ -140,6 +142,11 @@ impl FlatKv {
     /// The head; `None` while the store is empty.
     pub fn head(&self) -> Option<Head> {
         self.core.head()
+    }
+
+    /// What lies beneath this store, where its home began as a fork.
+    pub fn origin(&self) -> Option<&Arc<dyn Origin>> {
+        self.core.origin.as_ref()
     }
 
     /// Oldest height with state; `None` while the store is empty.

@@ -4,7 +4,7 @@ use crate::trie::TrieUpdate;
 use alloy_primitives::B256;
 use hearth_disk::{Disk, RealDisk};
 use hearth_metrics::Registry;
-use hearth_primitives::{Changeset, Height, StateError};
+use hearth_primitives::{Changeset, Height, Origin, StateError};
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 /// Memory that a store takes by default, in bytes.
@@ -51,6 +51,8 @@ pub struct Options {
     pub metrics: Registry,
     /// Whether RocksDB's internals are among them, for every data DB; they are read when somebody takes a snapshot.
     pub kvdb_metrics: bool,
+    /// What lies beneath rows that were never written here, for a home that began as a fork.
+    pub origin: Option<Arc<dyn Origin>>,
 }
 
 impl Options {
@@ -77,6 +79,7 @@ impl Options {
             disk: Arc::new(RealDisk),
             metrics: Registry::new(),
             kvdb_metrics: true,
+            origin: None,
         }
     }
 }

@@ -104,7 +104,8 @@ pub(crate) fn undo<'a>(
             trie.apply(&reversed)?;
         }
     }
-    before.put(&mut batch, db, to)?;
+    // Rows of a partial state that are not in history lie beneath it.
+    before.put(&mut batch, db, to, kind == CommitmentKind::None)?;
 
     let target = block_changes(db, to)?;
     let head = Head { height: to, hash: target.hash, commitment: target.commitment };
@@ -162,11 +163,13 @@ impl Before {
         (Changeset { accounts: block.accounts, codes: Vec::new() }, legacy)
     }
 
-    /// Puts the values back, with the stamps that history knows.
-    fn put(self, batch: &mut Batch<'_>, db: &Db, to: Height) -> Result<(), StateError> {
+    /// Puts the values back, with the stamps that history knows. Where the state is `partial`, what history does not know is
+    /// not this store's, and has no row.
+    fn put(self, batch: &mut Batch<'_>, db: &Db, to: Height, partial: bool) -> Result<(), StateError> {
         for (address, account) in self.accounts {
             let stamp =
                 stamp(db, account_history(&address), to, |value| Ok(Some(read_account(value)?) == account))?;
+            let account = account.filter(|_| stamp.is_some() || !partial);
             set_account(batch, &address, stamp.unwrap_or(to), account.as_ref());
             if stamp.is_some() != account.is_some() {
                 return Err(corrupt("history"));
@@ -174,6 +177,7 @@ impl Before {
         }
         for ((address, slot), value) in self.slots {
             let stamp = stamp(db, slot_history(&address, &slot), to, |row| Ok(read_slot(row)? == value))?;
+            let value = if stamp.is_none() && partial { U256::ZERO } else { value };
             set_slot(batch, &address, &slot, stamp.unwrap_or(to), &value);
             if stamp.is_some() == value.is_zero() {
                 return Err(corrupt("history"));

@@ -82,8 +82,12 @@ impl StateView {
         self.cell.height
     }
 
+    pub(crate) fn core(&self) -> &Core {
+        &self.core
+    }
+
     /// Passes an answer on unless the view's block was unwound or pruned before it was complete.
-    fn checked<T>(&self, answer: T) -> Result<T, StateError> {
+    pub(crate) fn checked<T>(&self, answer: T) -> Result<T, StateError> {
         if self.is_unwound() {
             return Err(StateError::Unwound { height: self.height() });
         }
@@ -107,6 +111,9 @@ impl StateView {
         address: &Address,
         cursor: Option<&HistoryCursor<'_>>,
     ) -> Result<Option<Account>, StateError> {
+        if let Some(origin) = &self.core.origin {
+            return self.account_over(&**origin, address, cursor);
+        }
         let history = || account_history(address);
         self.read(Family::Account, address.as_slice(), history, cursor, read_account)
     }
@@ -118,6 +125,9 @@ impl StateView {
         slot: &U256,
         cursor: Option<&HistoryCursor<'_>>,
     ) -> Result<U256, StateError> {
+        if let Some(origin) = &self.core.origin {
+            return self.slot_over(&**origin, address, slot, cursor);
+        }
         let (key, history) = (slot_key(address, slot), || slot_history(address, slot));
         let value = self.read(Family::Storage, &key, history, cursor, read_slot)?;
         Ok(value.unwrap_or_default())
@@ -125,11 +135,17 @@ impl StateView {
 
     /// The accounts of many addresses, in the order of these, in one batch of reads where the latest rows tell.
     pub fn accounts(&self, addresses: &[Address]) -> Result<Vec<Option<Account>>, StateError> {
+        if self.core.origin.is_some() {
+            return addresses.iter().map(|address| self.account_through(address, None)).collect();
+        }
         self.read_many(Family::Account, addresses, account_history, read_account)
     }
 
     /// The values of many slots, each by its account, as [`Self::accounts`].
     pub fn slots(&self, slots: &[(Address, U256)]) -> Result<Vec<U256>, StateError> {
+        if self.core.origin.is_some() {
+            return slots.iter().map(|(address, slot)| self.slot_through(address, slot, None)).collect();
+        }
         let keys: Vec<_> = slots.iter().map(|(address, slot)| slot_key(address, slot)).collect();
         let history = |key: &[u8; 52]| slot_history_of(key);
         let values = self.read_many(Family::Storage, &keys, history, read_slot)?;
@@ -260,8 +276,11 @@ impl Core {
         if let Some(code) = self.codes.get(hash) {
             return Ok(code);
         }
-        let row = self.db.get(Family::Code, hash.as_slice())?.ok_or(StateError::MissingCode(*hash))?;
-        let code = Bytes::copy_from_slice(&row);
+        let code = match (self.db.get(Family::Code, hash.as_slice())?, &self.origin) {
+            (Some(row), _) => Bytes::copy_from_slice(&row),
+            (None, Some(origin)) => origin.code(hash)?,
+            (None, None) => return Err(StateError::MissingCode(*hash)),
+        };
         self.codes.insert(*hash, code.clone());
         Ok(code)
     }

@@ -304,6 +304,11 @@ impl Ledger {
         Ok(Some(block))
     }
 
+    /// A block of any branch, where it is kept decoded: nothing is read from the disk. `None` tells nothing.
+    pub fn block_in_memory(&self, hash: &B256) -> Option<Arc<StoredBlock>> {
+        self.blocks.get(hash)
+    }
+
     /// A block and its receipts, as far as they are kept decoded.
     pub(crate) fn kept_decoded(
         &self,
@@ -408,7 +413,11 @@ impl Ledger {
 impl BlockHashes for Ledger {
     fn block_hash(&self, number: Height) -> Result<B256, StateError> {
         let hash = self.canonical_hash(number).map_err(|e| StateError::Store(e.to_string()))?;
-        Ok(hash.unwrap_or_default())
+        match (hash, self.kv.origin()) {
+            (Some(hash), _) => Ok(hash),
+            (None, Some(origin)) => origin.block_hash(number),
+            (None, None) => Ok(B256::ZERO),
+        }
     }
 }
 

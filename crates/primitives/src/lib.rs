@@ -5,11 +5,13 @@
 mod capsule;
 mod changes;
 mod fair_queue;
+mod origin;
 mod state;
 
 pub use capsule::{CapsuleAccount, CapsuleState, CapsuleWrite, TraceCapsule};
 pub use changes::{AccountChange, Changeset, SlotChange};
 pub use fair_queue::FairQueue;
+pub use origin::Origin;
 pub use state::{BlockHashes, RootTracker, StateError, StateReader};
 
 use alloy_eips::eip7685::Requests;

@@ -53,6 +53,9 @@ pub enum StateError {
         /// Why there is no such state.
         why: String,
     },
+    /// The chain that this home is a fork of did not say what was asked of it.
+    #[error("the origin of the fork: {0}")]
+    Origin(String),
     /// The store failed or holds bytes that do not decode.
     #[error("state store: {0}")]
     Store(String),

@@ -1,0 +1,116 @@
+//! Reads of a home that began as a fork: what was never written here is that of the origin.
+//!
+//! History tells what was written: it has a row for every change, an empty one where the account or slot went. So a row that
+//! went stays gone, at every height, and the origin is asked only where there is no row of any kind. A storage that was
+//! destroyed as a whole leaves a row in the data DB `legacy`, since nobody here knows what slots the origin has in it.
+
+use crate::{
+    RowWrite, StateView,
+    codec::RowChange,
+    db::{Family, HistoryCursor},
+    rows::{
+        account_history, at_height, legacy_history, read_account, read_slot, slot_history, slot_key,
+        split_stamp,
+    },
+    store::Core,
+};
+use alloy_primitives::{Address, U256};
+use hearth_primitives::{Account, Changeset, Origin, StateError};
+
+/// What keys in `legacy` begin with that say that a storage was destroyed.
+const DESTROYED: &[u8] = b"destroyed storage ";
+/// Their value.
+const SINCE_THEN: &[u8] = &[1];
+
+fn destroyed_key(address: &Address) -> Vec<u8> {
+    [DESTROYED, address.as_slice()].concat()
+}
+
+/// What the store itself knows of a row at a height.
+enum Known<T> {
+    /// Its value, or that it is gone.
+    Here(Option<T>),
+    /// It was never written.
+    Beneath,
+}
+
+impl StateView {
+    /// An account, where there is an origin.
+    pub(crate) fn account_over(
+        &self,
+        origin: &dyn Origin,
+        address: &Address,
+        cursor: Option<&HistoryCursor<'_>>,
+    ) -> Result<Option<Account>, StateError> {
+        let history = account_history(address);
+        match self.known(Family::Account, address.as_slice(), history, cursor, read_account)? {
+            Known::Here(account) => Ok(account),
+            Known::Beneath => origin.account(address),
+        }
+    }
+
+    /// A slot, where there is an origin.
+    pub(crate) fn slot_over(
+        &self,
+        origin: &dyn Origin,
+        address: &Address,
+        slot: &U256,
+        cursor: Option<&HistoryCursor<'_>>,
+    ) -> Result<U256, StateError> {
+        let (key, history) = (slot_key(address, slot), slot_history(address, slot));
+        if let Known::Here(value) = self.known(Family::Storage, &key, history, cursor, read_slot)? {
+            return Ok(value.unwrap_or_default());
+        }
+        let key = destroyed_key(address);
+        let read = |_: &[u8]| Ok(());
+        match self.known(Family::Legacy, &key, legacy_history(&key), cursor, read)? {
+            Known::Here(Some(())) => Ok(U256::ZERO),
+            Known::Here(None) | Known::Beneath => origin.storage(address, slot),
+        }
+    }
+
+    /// Looks a row up at the view's height.
+    fn known<T>(
+        &self,
+        family: Family,
+        key: &[u8],
+        history: Vec<u8>,
+        cursor: Option<&HistoryCursor<'_>>,
+        read: impl Fn(&[u8]) -> Result<T, StateError>,
+    ) -> Result<Known<T>, StateError> {
+        let core = self.core();
+        if let Some(row) = core.db.get(family, key)? {
+            let (stamp, value) = split_stamp(&row)?;
+            if stamp <= self.height() {
+                let value = read(value)?;
+                return self.checked(Known::Here(Some(value)));
+            }
+        }
+        let key = at_height(history, self.height());
+        let read = |value: &[u8]| if value.is_empty() { Ok(None) } else { read(value).map(Some) };
+        let found = match cursor {
+            Some(cursor) => cursor.find(&key, read)?,
+            None => HistoryCursor::new(&core.db).find(&key, read)?,
+        };
+        self.checked(found.map_or(Known::Beneath, Known::Here))
+    }
+}
+
+impl Core {
+    /// Rows that say which storages a block destroys; none where nothing lies beneath.
+    pub(crate) fn destroyed_rows(&self, changes: &Changeset) -> Result<Vec<RowChange>, StateError> {
+        if self.origin.is_none() {
+            return Ok(Vec::new());
+        }
+        let destroyed = changes.accounts.iter().filter(|change| change.wiped);
+        let write = |address| RowWrite { key: destroyed_key(address), value: Some(SINCE_THEN.to_vec()) };
+        let writes: Vec<_> = destroyed.map(|change| write(&change.address)).collect();
+        if writes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let read = |row: &[u8]| Ok(split_stamp(row)?.1.to_vec());
+        let mut rows = self.old_rows(Family::Legacy, writes, read)?;
+        rows.retain(|row| row.old.is_none());
+        Ok(rows)
+    }
+}
