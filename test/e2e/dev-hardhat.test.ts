@@ -1,0 +1,68 @@
+// hardhat as a user runs it, against `hearth dev` as its network `localhost`: hardhat-viem and every helper of hardhat-network-helpers.
+import fs from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { clients } from './clients/install.ts'
+import { type Project, project } from './clients/project.ts'
+import { type DevNode, missing, startNamed } from './dev-node.ts'
+
+/** What mocha's reporter writes. */
+interface Report {
+  readonly stats: { readonly tests: number; readonly passes: number; readonly failures: number }
+  readonly failures: readonly { readonly fullTitle: string; readonly err: { readonly message?: string } }[]
+}
+
+/** Tests of the project in `clients/hardhat2`. */
+const TESTS = 30
+
+/** Where anvil 1.7.1 does not do what a test of the project says, and why. */
+const ANVIL_DIFFERS: Readonly<Record<string, string>> = {
+  // It answers the hash, where hardhat and its helper say whether there was such a transaction.
+  'hardhat-network-helpers dropTransaction': '- true',
+  'hardhat-network-helpers setPrevRandao': 'Method not found',
+}
+
+const installed = await clients('node20')
+const full = process.env.HEARTH_TEST === 'full'
+
+describe.each(full ? (['hearth', 'anvil'] as const) : (['hearth'] as const))('hardhat 2 on %s', (name) => {
+  const why = 'missing' in installed ? installed.missing : missing(name)
+  if ('missing' in installed || why !== undefined) {
+    it.skip(`skipped: hardhat 2 on ${name}: ${why}`, () => undefined)
+    return
+  }
+  let node: DevNode
+  let made: Project
+
+  beforeAll(async () => {
+    node = await startNamed(name)
+    made = project('hardhat2', installed)
+  })
+  afterAll(async () => {
+    await node?.stop()
+    made?.remove()
+  })
+
+  it('compiles, deploys, reverts, and uses every helper', async () => {
+    const report = path.join(made.dir, 'report.json')
+    const env = { NODE_URL: node.url, REPORT: report, HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true' }
+    const hardhat = path.join(made.dir, 'node_modules/hardhat/internal/cli/bootstrap.js')
+    const ended = await made.run(process.execPath, [hardhat, 'test', '--network', 'localhost'], env)
+    if (!fs.existsSync(report)) throw new Error(`hardhat ended with ${ended.code}:\n${ended.out}\n${ended.err}`)
+    const { stats, failures } = JSON.parse(fs.readFileSync(report, 'utf8')) as Report
+    const unexpected = failures.filter(({ fullTitle, err }) => {
+      const differs = name === 'anvil' ? ANVIL_DIFFERS[fullTitle] : undefined
+      return differs === undefined || !err.message?.includes(differs)
+    })
+    expect(unexpected.map(({ fullTitle, err }) => `${fullTitle}: ${err.message}`)).toEqual([])
+    expect(stats.tests).toBe(TESTS)
+    if (name === 'hearth') {
+      expect(stats.passes).toBe(TESTS)
+      expect(ended.code).toBe(0)
+      // What contracts print with hardhat's library stands in the node's output.
+      expect(node.log()).toContain('count is 10')
+    } else {
+      expect(stats.failures).toBe(Object.keys(ANVIL_DIFFERS).length)
+    }
+  }, 300_000)
+})
