@@ -72,7 +72,7 @@ impl Chain {
         let file = ChainFile::read(&paths)?.ok_or_else(none)?;
         let spec = match file.rules {
             RulesFrom::Mainnet => ChainSpec::mainnet(),
-            RulesFrom::Genesis => read_genesis(&paths)?.0,
+            RulesFrom::Genesis | RulesFrom::Fork => read_genesis(&paths)?.0,
         };
         if spec.chain_id() != file.chain_id {
             let (there, given) = (file.chain_id.to_string(), spec.chain_id().to_string());
@@ -133,6 +133,9 @@ impl Chain {
         file: ChainFile,
         options: &ChainOptions,
     ) -> Result<Self, ChainError> {
+        if file.rules == RulesFrom::Fork && options.state.origin.is_none() {
+            return Err(ChainError::ForkWithoutOrigin { home: paths.home });
+        }
         format::check(&paths)?;
         let tables = Ledger::open(&paths.ledger(), &options.ledger, &options.metrics)?;
         let kv = FlatKv::open(state_options(&paths, &file, options), tables.clone())?;

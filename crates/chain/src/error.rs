@@ -64,6 +64,12 @@ pub enum ChainError {
         /// What was given.
         given: String,
     },
+    /// The home began as a fork, and nobody says what it is a fork of.
+    #[error("{home} is a fork of another chain: give its origin with `hearth dev --fork-url URL`", home = home.display())]
+    ForkWithoutOrigin {
+        /// The home.
+        home: PathBuf,
+    },
     /// The genesis file cannot be used.
     #[error("{path}: {source}", path = path.display())]
     Genesis {

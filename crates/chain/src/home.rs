@@ -82,6 +82,8 @@ pub enum RulesFrom {
     Genesis,
     /// Ethereum mainnet's, built in.
     Mainnet,
+    /// `config/genesis.json`; the first state is that of another chain's block, of which only that is here that was changed.
+    Fork,
 }
 
 /// What commits to a home's state.

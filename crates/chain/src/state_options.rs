@@ -1,9 +1,11 @@
 //! How a chain's state store is kept.
 
 use hearth_flatkv::{DEFAULT_MAX_OPEN_FILES, DEFAULT_MEMORY_BUDGET_BYTES, DEFAULT_SNAPSHOT_KEEP, Options};
+use hearth_primitives::Origin;
+use std::sync::Arc;
 
 /// What the store's own [`Options`] say, without what the home says. The default has no limits but that of memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct StateOptions {
     /// Memory that the store takes, in bytes.
     pub memory_budget_bytes: usize,
@@ -21,6 +23,8 @@ pub struct StateOptions {
     pub max_open_files: i32,
     /// Whether RocksDB's internals are among the metrics.
     pub kvdb_metrics: bool,
+    /// What a home that began as a fork is a fork of. All of its history is kept: it says what is not the origin's any more.
+    pub origin: Option<Arc<dyn Origin>>,
 }
 
 impl Default for StateOptions {
@@ -34,6 +38,7 @@ impl Default for StateOptions {
             min_free_bytes: 0,
             max_open_files: DEFAULT_MAX_OPEN_FILES,
             kvdb_metrics: true,
+            origin: None,
         }
     }
 }
@@ -42,12 +47,13 @@ impl StateOptions {
     /// Writes these into the store's options.
     pub(crate) fn set(&self, options: &mut Options) {
         options.memory_budget_bytes = self.memory_budget_bytes;
-        options.history_blocks = self.history_blocks;
+        options.history_blocks = if self.origin.is_some() { 0 } else { self.history_blocks };
         options.snapshot_interval_blocks = self.snapshot_interval_blocks;
         options.snapshot_keep = self.snapshot_keep;
         options.wal_max_bytes = self.wal_max_bytes;
         options.min_free_bytes = self.min_free_bytes;
         options.max_open_files = self.max_open_files;
         options.kvdb_metrics = self.kvdb_metrics;
+        options.origin = self.origin.clone();
     }
 }

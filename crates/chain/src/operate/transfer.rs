@@ -39,6 +39,10 @@ pub fn export_state(
     out: &mut dyn Write,
     watch: WatchTransfer<'_>,
 ) -> Result<(Exported, Option<Height>), ChainError> {
+    if super::described(home)?.1.rules == RulesFrom::Fork {
+        // Nobody could tell a slot that went from one that was never read.
+        return Err(ChainError::ForkWithoutOrigin { home: home.to_owned() });
+    }
     let reading = Reading::open(home, options, height)?;
     let height = height.or(reading.kv().head().map(|head| head.height)).ok_or(FlatKvError::Empty)?;
     let attachments = reading.attachments(height)?;
