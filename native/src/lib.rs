@@ -8,6 +8,7 @@ mod answer;
 mod jobs;
 mod littable;
 mod node;
+mod origin;
 
 pub use jobs::{NativeJob, start_job};
 pub use littable::{
@@ -16,6 +17,7 @@ pub use littable::{
 pub use node::{
     NativeEnvelope, NativeNode, NativeStream, dev_accounts, metrics_catalog, open_node, start_replay,
 };
+pub use origin::NativeOrigin;
 
 /// Node dlopens this library after its start, when no more static TLS may be had: `local_dynamic_tls` needs none.
 #[global_allocator]

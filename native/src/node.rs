@@ -1,6 +1,9 @@
 //! An open node: requests, streams, close.
 
-use crate::answer::{Answer, guarded, on_thread, promise};
+use crate::{
+    NativeOrigin,
+    answer::{Answer, guarded, on_thread, promise},
+};
 use hearth_node::{
     Asker, ByteStream, Envelope, Node, NodeConfig, NodeError, Replay, Request, TraceOrigin, TraceRequest,
 };
@@ -46,13 +49,25 @@ enum Source {
     Refused(Mutex<Option<NodeError>>),
 }
 
-/// Opens a home on a thread of its own: replaying a log may take a while. Resolves to the node or to an error value.
+/// Opens a home on a thread of its own: replaying a log may take a while. A fork asks its origin through `origin`. Resolves to the node or to an error value.
 #[napi(catch_unwind, ts_return_type = "Promise<NativeNode | Buffer>")]
-pub fn open_node(env: &Env, config: String) -> Result<Object<'_>> {
+pub fn open_node<'env>(
+    env: &'env Env,
+    config: String,
+    origin: Option<&NativeOrigin>,
+) -> Result<Object<'env>> {
+    let asking = origin.map(NativeOrigin::asking);
+    let read = move || {
+        let mut config = NodeConfig::from_json(&config)?;
+        if let Some(fork) = &mut config.fork {
+            fork.fetch = asking;
+        }
+        Ok(config)
+    };
     let (settle, promise) = promise::<Either<NativeNode, Answer>>(env)?;
     let failed = |error: NodeError| Either::B(Answer::from(Err(error)));
     on_thread("hearth-open", settle, failed, move || {
-        match guarded(|| NodeConfig::from_json(&config).and_then(Node::open)) {
+        match guarded(|| read().and_then(Node::open)) {
             Ok(node) => Either::A(NativeNode { node }),
             Err(error) => failed(error),
         }

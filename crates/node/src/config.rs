@@ -2,6 +2,7 @@
 //! supplies every field, and this crate only says which values it can work with.
 
 mod bake;
+mod fork;
 mod littable;
 mod scripts;
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 pub use bake::BakeConfig;
+pub use fork::{Asking, ForkConfig, OriginBlock};
 pub use littable::LittableConfig;
 pub use scripts::{ScriptChildren, ScriptsConfig, ScriptsUnavailable};
 
@@ -105,6 +107,7 @@ impl FlatkvConfig {
             min_free_bytes: self.min_free_bytes,
             max_open_files: self.max_open_files,
             kvdb_metrics: self.enable_kvdb_metrics,
+            origin: None,
         }
     }
 }
@@ -227,6 +230,9 @@ pub struct NodeConfig {
     pub scripts: Option<ScriptsConfig>,
     /// Development chain.
     pub dev: DevConfig,
+    /// What the development chain is a fork of; absent where it has a genesis of its own.
+    #[serde(default)]
+    pub fork: Option<ForkConfig>,
 }
 
 impl NodeConfig {

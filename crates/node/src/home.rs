@@ -1,18 +1,18 @@
 //! An open home: chain, pool, block production. Operations and traces run on it.
 
 use crate::{
-    FsyncPolicy, Mode, NodeConfig, NodeError, bake, baked::Baked, capsules::Capsules, events::Events,
+    Asking, ForkConfig, FsyncPolicy, Mode, NodeConfig, NodeError, bake, baked::Baked, capsules::Capsules, events::Events, fork::ForkOrigin,
     ops::TipOracle, pending::Pending,
 };
 use hearth_bake::TraceDb;
 use hearth_chain::{
     Chain, ChainError, ChainOptions, ChainWatcher,
-    dev::{DevChain, DevSigner, dev_genesis_json},
+    dev::{DevChain, DevSigner, ForkBlock, dev_genesis_json},
     pool::{PoolWatcher, TransactionPool},
 };
 use hearth_flatkv::{FlatKvError, Fsync};
 use hearth_metrics::Registry;
-use hearth_primitives::Height;
+use hearth_primitives::{Height, Origin};
 use serde::Serialize;
 use std::{
     path::Path,
@@ -186,14 +186,23 @@ fn status(chain: &Chain) -> HomeStatus {
 }
 
 fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<Chain, NodeError> {
+    let fork = config.fork.as_ref().map(|fork| Ok::<_, NodeError>((fork, fork.block.read()?))).transpose()?;
+    let mut state = config.flatkv.state();
+    state.origin = fork.as_ref().and_then(|(fork, block)| origin(&config.home, fork, block));
     let options = ChainOptions {
         fsync: fsync(config.fsync),
-        state: config.flatkv.state(),
+        state,
         ledger: config.littable.ledger(),
         metrics,
     };
     let opened = match (config.mode, &config.genesis) {
-        (Mode::Dev, _) => Chain::create(&config.home, &dev_genesis_json(config.dev.gas_limit), &options),
+        (Mode::Dev, _) => {
+            let genesis = dev_genesis_json(config.dev.gas_limit);
+            match &fork {
+                Some((_, block)) => Chain::fork(&config.home, &genesis, block, &options),
+                None => Chain::create(&config.home, &genesis, &options),
+            }
+        }
         (Mode::Start, None) => Chain::open(&config.home, &options),
         (Mode::Start, Some(path)) => {
             let read = std::fs::read_to_string(path);
@@ -205,6 +214,12 @@ fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<Chain, NodeError
         }
     };
     opened.map_err(|e| chain_error(&config.home, e))
+}
+
+/// Who answers for the origin's state.
+fn origin(home: &Path, config: &ForkConfig, block: &ForkBlock) -> Option<Arc<dyn Origin>> {
+    let Asking(fetch) = config.fetch.clone()?;
+    Some(Arc::new(ForkOrigin::new(home, config, fetch, block.clone())))
 }
 
 fn fsync(policy: FsyncPolicy) -> Fsync {
@@ -226,6 +241,7 @@ pub(crate) fn chain_error(home: &Path, error: ChainError) -> NodeError {
         error @ (ChainError::OtherChain { .. }
         | ChainError::NewerFormat { .. }
         | ChainError::OlderFormat { .. }
+        | ChainError::ForkWithoutOrigin { .. }
         | ChainError::BadHome { .. }) => NodeError::HomeIncompatible { home, reason: error.to_string() },
         ChainError::Store(error @ (FlatKvError::Commitment { .. } | FlatKvError::NewerFormat { .. })) => {
             NodeError::HomeIncompatible { home, reason: error.to_string() }

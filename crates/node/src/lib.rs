@@ -9,6 +9,7 @@ mod config;
 pub mod db;
 mod error;
 mod events;
+mod fork;
 mod home;
 pub mod jobs;
 mod js_tracers;
@@ -28,10 +29,11 @@ mod workers;
 
 pub use baked::{CachedAnswer, Envelope};
 pub use config::{
-    BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, RpcLimits,
+    Asking, BakeConfig, DevConfig, FlatkvConfig, ForkConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, OriginBlock, RpcLimits,
     ScriptChildren, ScriptsConfig, ScriptsUnavailable, TraceSource, WorkerConfig, Workers,
 };
 pub use error::NodeError;
+pub use fork::Fetch;
 pub use hearth_chain::{
     dev::{DevAccount, dev_accounts},
     pool::{PoolError, PoolLimits},

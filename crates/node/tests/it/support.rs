@@ -76,6 +76,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
             heavy: WorkerConfig { threads: 2, queue: 64 },
         },
         dev: DevConfig { gas_limit: 30_000_000 },
+        fork: None,
         scripts: None,
     }
 }

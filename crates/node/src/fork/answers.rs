@@ -1,0 +1,153 @@
+//! What is asked of the origin, and how its answers read. An answer that is not exactly what was asked for is refused: in
+//! place of something unknown there is never a zero.
+
+use super::Key;
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
+use hearth_primitives::{Account, Height};
+use serde_json::{Value as Json, json};
+
+/// The requests for one key.
+pub(super) struct Ask {
+    kind: Kind,
+    requests: Json,
+}
+
+enum Kind {
+    Account,
+    Slot,
+    Code,
+    BlockHash(Height),
+}
+
+/// An answer that reads.
+pub(super) enum Read {
+    Account(Option<Account>, Bytes),
+    Word(U256),
+    Code(Bytes),
+}
+
+impl Ask {
+    /// The requests for a key of the state after `block`; code is asked of `account`, which has it.
+    pub fn of(key: &Key, account: Address, block: Height) -> Self {
+        let at = format!("{block:#x}");
+        let (kind, requests) = match key {
+            Key::Account(address) => {
+                let of = |method: &str| json!([method, [address, at]]);
+                let asks = ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"].map(of);
+                (Kind::Account, Json::from(asks.to_vec()))
+            }
+            Key::Slot(address, slot) => {
+                let slot = B256::from(*slot);
+                (Kind::Slot, json!([["eth_getStorageAt", [address, slot, at]]]))
+            }
+            Key::Code(_) => (Kind::Code, json!([["eth_getCode", [account, at]]])),
+            Key::BlockHash(number) => {
+                let number_text = format!("{number:#x}");
+                (Kind::BlockHash(*number), json!([["eth_getBlockByNumber", [number_text, false]]]))
+            }
+        };
+        Self { kind, requests }
+    }
+
+    /// `[[METHOD,PARAMS],…]`.
+    pub fn requests(&self) -> String {
+        self.requests.to_string()
+    }
+
+    /// Reads the results, `[RESULT,…]`.
+    ///
+    /// # Errors
+    /// Which one is not what was asked for.
+    pub fn read(&self, answer: &str) -> Result<Read, String> {
+        let results: Vec<Json> = serde_json::from_str(answer).map_err(|_| bad("an answer", "no list"))?;
+        match (&self.kind, results.as_slice()) {
+            (Kind::Account, [balance, nonce, code]) => {
+                let balance = quantity(balance).ok_or_else(|| bad("a balance", balance))?;
+                let count = quantity(nonce).and_then(|nonce| u64::try_from(nonce).ok());
+                let nonce = count.ok_or_else(|| bad("a number of transactions", nonce))?;
+                let code = bytes(code).ok_or_else(|| bad("code", code))?;
+                let code_hash = if code.is_empty() { KECCAK256_EMPTY } else { keccak256(&code) };
+                let account = Account { nonce, balance, code_hash };
+                Ok(Read::Account((!account.is_empty()).then_some(account), code))
+            }
+            (Kind::Slot, [value]) => quantity(value).map(Read::Word).ok_or_else(|| bad("a slot", value)),
+            (Kind::Code, [code]) => bytes(code).map(Read::Code).ok_or_else(|| bad("code", code)),
+            (Kind::BlockHash(number), [block]) => {
+                let there = block.get("number").and_then(quantity);
+                let hash = block.get("hash").and_then(Json::as_str).and_then(|hash| hash.parse().ok());
+                match (there, hash) {
+                    (Some(there), Some(hash)) if there == U256::from(*number) => {
+                        Ok(Read::Word(B256::into(hash)))
+                    }
+                    _ => Err(format!("it has no block {number}")),
+                }
+            }
+            _ => Err(format!("it gave {} results", results.len())),
+        }
+    }
+}
+
+/// Longest part of a bad answer that a message repeats, in characters.
+const SHOWN_CHARS: usize = 100;
+
+fn bad(what: &str, got: impl ToString) -> String {
+    let got: String = got.to_string().chars().take(SHOWN_CHARS).collect();
+    format!("as {what} it gave {got}")
+}
+
+/// A quantity, or 32 bytes.
+fn quantity(json: &Json) -> Option<U256> {
+    let digits = json.as_str()?.strip_prefix("0x")?;
+    let fits = !digits.is_empty() && digits.len() <= 64;
+    fits.then(|| U256::from_str_radix(digits, 16).ok()).flatten()
+}
+
+fn bytes(json: &Json) -> Option<Bytes> {
+    let text = json.as_str()?;
+    text.starts_with("0x").then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(answer: &str) -> Result<Option<Account>, String> {
+        match Ask::of(&Key::Account(Address::ZERO), Address::ZERO, 5).read(answer)? {
+            Read::Account(account, _) => Ok(account),
+            _ => Err("another kind".to_owned()),
+        }
+    }
+
+    #[test]
+    fn an_account_reads_or_is_refused_and_nothing_reads_as_zero() {
+        assert_eq!(account(r#"["0x0","0x0","0x"]"#), Ok(None));
+        let contract = account(r#"["0x10","0x1","0x6001"]"#).expect("reads").expect("exists");
+        assert_eq!((contract.nonce, contract.balance), (1, U256::from(16)));
+        assert_eq!(contract.code_hash, keccak256([0x60, 1]));
+        let bad = [
+            r#"[null,"0x0","0x"]"#,
+            r#"["0x","0x0","0x"]"#,
+            r#"["0x0","0x0"]"#,
+            r#"["0x0","0x10000000000000000","0x"]"#,
+            r#"["0x0","0x0",""]"#,
+            r#"["0x0","0x0","0x1"]"#,
+            r#"[0,"0x0","0x"]"#,
+            "{}",
+            "",
+        ];
+        for answer in bad {
+            account(answer).expect_err(answer);
+        }
+    }
+
+    #[test]
+    fn a_block_hash_is_that_of_the_block_asked_for() {
+        let ask = Ask::of(&Key::BlockHash(9), Address::ZERO, 10);
+        assert_eq!(ask.requests(), r#"[["eth_getBlockByNumber",["0x9",false]]]"#);
+        let hash = B256::repeat_byte(3);
+        let block = |number: &str| format!(r#"[{{"number":"{number}","hash":"{hash}"}}]"#);
+        assert!(matches!(ask.read(&block("0x9")), Ok(Read::Word(word)) if B256::from(word) == hash));
+        assert!(ask.read(&block("0x8")).is_err());
+        assert!(ask.read("[null]").is_err());
+    }
+}

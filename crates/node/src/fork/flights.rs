@@ -1,0 +1,101 @@
+//! Joins threads that need the same thing: the first one asks, the others wait for its answer.
+
+use super::{Key, Value};
+use hearth_primitives::StateError;
+use parking_lot::{Condvar, Mutex};
+use std::{collections::HashMap, sync::Arc};
+
+/// What is asked for at the moment. There are never more than there are threads that execute something.
+#[derive(Default)]
+pub(super) struct Flights {
+    under_way: Mutex<HashMap<Key, Arc<Flight>>>,
+}
+
+#[derive(Default)]
+struct Flight {
+    landed: Mutex<Option<Result<Value, StateError>>>,
+    changed: Condvar,
+}
+
+/// Lands a flight even where its pilot panics, so that nobody waits for ever.
+struct Landing<'a> {
+    flights: &'a Flights,
+    key: Key,
+    flight: Arc<Flight>,
+}
+
+impl Drop for Landing<'_> {
+    fn drop(&mut self) {
+        let gave_up = || Err(StateError::Origin("who asked for it gave up".to_owned()));
+        self.flight.landed.lock().get_or_insert_with(gave_up);
+        self.flights.under_way.lock().remove(&self.key);
+        self.flight.changed.notify_all();
+    }
+}
+
+impl Flights {
+    /// Runs `ask`, or waits for the one that runs for the same key. `ask` ends by itself: it has a deadline.
+    pub fn join(
+        &self,
+        key: Key,
+        ask: impl FnOnce() -> Result<Value, StateError>,
+    ) -> Result<Value, StateError> {
+        let mut under_way = self.under_way.lock();
+        if let Some(flight) = under_way.get(&key).cloned() {
+            drop(under_way);
+            let mut landed = flight.landed.lock();
+            while landed.is_none() {
+                flight.changed.wait(&mut landed);
+            }
+            return landed.clone().unwrap_or_else(|| Err(StateError::Origin("nobody answered".to_owned())));
+        }
+        let flight = Arc::new(Flight::default());
+        under_way.insert(key, flight.clone());
+        drop(under_way);
+        let landing = Landing { flights: self, key, flight };
+        let answer = ask();
+        *landing.flight.landed.lock() = Some(answer.clone());
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloy_primitives::U256;
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering::SeqCst},
+        thread,
+        time::Duration,
+    };
+
+    #[test]
+    fn threads_that_need_the_same_ask_once_and_all_get_the_answer() {
+        let (flights, asked) = (Flights::default(), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            let ask = || {
+                flights.join(Key::BlockHash(7), || {
+                    asked.fetch_add(1, SeqCst);
+                    thread::sleep(Duration::from_millis(200));
+                    Ok(Value::Word(U256::from(9)))
+                })
+            };
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+            for thread in threads {
+                let answer = thread.join().expect("no panic").expect("an answer");
+                assert_eq!(answer, Value::Word(U256::from(9)));
+            }
+        });
+        assert_eq!(asked.load(SeqCst), 1);
+        assert!(flights.under_way.lock().is_empty());
+    }
+
+    #[test]
+    fn a_failure_reaches_all_who_wait_and_nobody_after_them() {
+        let flights = Flights::default();
+        let failed = flights.join(Key::BlockHash(1), || Err(StateError::Origin("gone".into())));
+        assert_eq!(failed.expect_err("failed").to_string(), "the origin of the fork: gone");
+        let again = flights.join(Key::BlockHash(1), || Ok(Value::Word(U256::ZERO)));
+        assert_eq!(again.expect("an answer"), Value::Word(U256::ZERO));
+    }
+}

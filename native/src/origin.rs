@@ -1,0 +1,112 @@
+//! The origin of a fork: requests of core threads reach a JavaScript function, and its answers come back by their number.
+
+use hearth_node::{Asking, Fetch};
+use napi::{
+    Status,
+    threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode, UnknownReturnValue},
+};
+use napi_derive::napi;
+use parking_lot::{Condvar, Mutex};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+/// Requests that may wait for the function at the same time. A thread has one at most, so this is never reached by the node's own.
+const WAITING_MAX: usize = 4096;
+
+/// How long a thread waits beyond the deadline that the function keeps, so that the function's own words are the answer.
+const GRACE: Duration = Duration::from_secs(2);
+
+type Function =
+    ThreadsafeFunction<String, UnknownReturnValue, String, Status, false, true, { WAITING_MAX }>;
+
+/// A JavaScript function that asks an origin: it gets `{"id":…,"requests":[[METHOD,PARAMS],…],"timeoutMs":…}` and answers with
+/// [`NativeOrigin::answer`] or [`NativeOrigin::fail`].
+#[napi]
+pub struct NativeOrigin {
+    asking: Arc<Asker>,
+}
+
+struct Asker {
+    function: Function,
+    next: AtomicU32,
+    waiting: Mutex<HashMap<u32, Option<Result<String, String>>>>,
+    answered: Condvar,
+}
+
+#[napi]
+impl NativeOrigin {
+    /// Over a function, which is called on the thread of this environment and keeps the process alive no longer than anything else
+    /// does.
+    #[napi(constructor, ts_args_type = "ask: (request: string) => void")]
+    pub fn new(ask: Function) -> Self {
+        let (next, waiting, answered) = Default::default();
+        Self { asking: Arc::new(Asker { function: ask, next, waiting, answered }) }
+    }
+
+    /// The results of a request, as a JSON array. One that nobody waits for any more is dropped.
+    #[napi(catch_unwind)]
+    pub fn answer(&self, id: u32, results: String) {
+        self.asking.settle(id, Ok(results));
+    }
+
+    /// Why a request has no answer.
+    #[napi(catch_unwind)]
+    pub fn fail(&self, id: u32, why: String) {
+        self.asking.settle(id, Err(why));
+    }
+}
+
+impl NativeOrigin {
+    /// Who asks, for the node's configuration.
+    pub(crate) fn asking(&self) -> Asking {
+        Asking(self.asking.clone())
+    }
+}
+
+impl Asker {
+    fn settle(&self, id: u32, answer: Result<String, String>) {
+        if let Some(slot) = self.waiting.lock().get_mut(&id) {
+            *slot = Some(answer);
+        }
+        self.answered.notify_all();
+    }
+}
+
+impl Fetch for Asker {
+    fn fetch(&self, requests: String, timeout: Duration) -> Result<String, String> {
+        let deadline = Instant::now() + timeout + GRACE;
+        let id = self.next.fetch_add(1, Relaxed);
+        let mut waiting = self.waiting.lock();
+        if waiting.len() >= WAITING_MAX {
+            return Err(format!("{WAITING_MAX} requests wait for it"));
+        }
+        waiting.insert(id, None);
+        let text = format!(r#"{{"id":{id},"requests":{requests},"timeoutMs":{}}}"#, timeout.as_millis());
+        if self.function.call(text, ThreadsafeFunctionCallMode::NonBlocking) != Status::Ok {
+            waiting.remove(&id);
+            return Err("the process ends".to_owned());
+        }
+        loop {
+            if let Some(Some(_)) = waiting.get(&id) {
+                return waiting.remove(&id).flatten().unwrap_or_else(|| Err("no answer".to_owned()));
+            }
+            if self.answered.wait_until(&mut waiting, deadline).timed_out() {
+                let late = waiting.remove(&id).flatten();
+                return late.unwrap_or_else(|| Err(format!("no answer in {} ms", timeout.as_millis())));
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Asker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Asker")
+    }
+}
