@@ -82,6 +82,8 @@ export declare class NativeLittTable {
 
 /** An open node. */
 export declare class NativeNode {
+  /** Starts a trace whose script is hooks of this process, as `{"op":…,"args":…}`. */
+  traceHooked(json: string): NativeHooks
   /** Answers `{"op":…,"args":…}` on one of the node's threads. */
   request(json: string): Promise<Buffer>
   /** The values of all native instruments: `[{"name":…,"series":[…]}]`. */
@@ -128,6 +130,30 @@ export declare class NativeStream {
   ready(): Promise<number | Buffer>
   /** Says that nobody wants the rest. */
   cancel(): void
+}
+
+/** A trace under hooks. */
+export declare class NativeHooks {
+  /**
+   * The results, in which what the hooks said of each transaction stands in place of its result. To be taken once; when it
+   * is cancelled or forgotten the trace ends.
+   */
+  stream(): NativeStream | null
+  /** Kind of the next message; 0 where none waits yet, -1 where none will come. */
+  kind(): number
+  /** Bytes of the next message. */
+  bytes(): number
+  /** Takes the next message into a buffer that has room for it. */
+  take(into: Buffer): void
+  /** Resolves once a message waits, or none will come. One call at a time. */
+  ready(): Promise<void>
+  /**
+   * Blocks until a message waits of a kind whose bit is set, which is the next one then; 0 for any kind. False where none
+   * will come.
+   */
+  wait(kinds: number): boolean
+  /** Says something to the execution. */
+  say(kind: number, payload: Buffer): void
 }
 
 /** The funded accounts of the dev chain: `[{"address":…,"privateKey":…}]`. */

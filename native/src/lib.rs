@@ -5,11 +5,13 @@
 //! uses libuv's thread pool: work runs on the node's threads, which settle the promise themselves.
 
 mod answer;
+mod hooks;
 mod jobs;
 mod littable;
 mod node;
 mod origin;
 
+pub use hooks::NativeHooks;
 pub use jobs::{NativeJob, start_job};
 pub use littable::{
     NativeLittGroup, NativeLittIter, NativeLittSecondary, NativeLittTable, NativeLittable, open_littable,

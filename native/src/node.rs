@@ -43,6 +43,24 @@ impl From<NativeEnvelope> for Envelope {
     }
 }
 
+impl NativeStream {
+    /// A stream that is open, or the error that its first `ready` tells.
+    pub(crate) fn over(stream: std::result::Result<ByteStream, NodeError>) -> Self {
+        let source = match stream {
+            Ok(stream) => Source::Stream(stream),
+            Err(error) => Source::Refused(Mutex::new(Some(error))),
+        };
+        Self { source: Arc::new(source) }
+    }
+}
+
+impl NativeNode {
+    /// The node.
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
+    }
+}
+
 /// A stream, or the error of a request that does not read, which the first `next` tells.
 enum Source {
     Stream(ByteStream),

@@ -1,10 +1,13 @@
 // The port over the Rust core. The only file that names the native module; everything crosses as JSON text and bytes.
 import * as native from '../../native/index.js'
+import { checkHooks } from '../tracer/hooked.ts'
+import type { ScriptHooks } from '../tracer/script.ts'
 import type { BakeReport, BakeWork } from './bake.ts'
 import { CHUNK_BYTES_MAX, giveBack, lend, lendWhole, WHOLE_BYTES_MAX } from './chunks.ts'
 import type { NodeConfig } from './config.ts'
 import type { DbTasks } from './db.ts'
 import { coreErrorFrom } from './error.ts'
+import { type HookedBlock, type HookedOne, type HookOptions, hookConfig, type TraceWith, traceOver } from './hooks.ts'
 import type { Job, JobBase, JobProgress, JobResult, RunningJob } from './jobs.ts'
 import type { Core, Operations, PackEnvelope, ReplayJob, ResultStream, StreamOperations, TraceOrigin } from './port.ts'
 
@@ -145,17 +148,29 @@ class NativeCore implements Core {
   }
 
   async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
-    return unwrap(await this.node.request(JSON.stringify({ op, args })))
+    const answer = this.read(op, args)
+    return typeof answer === 'string' ? Buffer.from(answer) : answer
+  }
+
+  read<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
+    const answer = this.node.request(JSON.stringify({ op, args }))
+    return typeof answer === 'string' ? answer : answer.then(unwrap)
   }
 
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
     const json = JSON.stringify({ op, args })
     const { node } = this
     const findReady: FindReady = (into, at, tailBytes, gzipOver) => node.cached(json, into, at, tailBytes, gzipOver)
-    const from = (client: string | undefined): string =>
-      client === undefined ? json : `${json.slice(0, -1)},"client":${JSON.stringify(client)}}`
-    return new Stream((envelope, client) => node.stream(from(client), envelope), this.cache ? findReady : undefined)
+    return new Stream((envelope, client) => node.stream(json, envelope, client), this.cache ? findReady : undefined)
   }
+
+  readonly traceWith: TraceWith = (async (op: HookedOne | HookedBlock, args: object, hooks: ScriptHooks, options: HookOptions = {}) => {
+    checkHooks(hooks)
+    options.signal?.throwIfAborted()
+    const link = this.node.traceHooked(JSON.stringify({ op, args: { ...args, config: hookConfig(options) } }))
+    const stream = new Stream(() => link.stream() as native.NativeStream)
+    return traceOver(link, stream, hooks, options.signal)
+  }) as TraceWith
 
   async events(after: number, wait: boolean): Promise<Uint8Array> {
     return unwrap(await this.node.events(after, wait))

@@ -1,5 +1,6 @@
 // What the Rust core offers to everything above it: one typed interface. Tests put a fake in its place.
 import type { ScriptsConfig } from './config.ts'
+import type { TraceWith } from './hooks.ts'
 
 /** `0x` and hex digits. */
 export type Hex = string
@@ -186,8 +187,12 @@ export interface Core {
   readonly dev: boolean
   /** JSON bytes of the result; rejects with `CoreError`. */
   request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array>
+  /** As `request`, for short reads: the JSON text itself, without a promise, where what is asked for lies ready in memory. */
+  read<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string
   /** Starts work whose result may be large. */
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream
+  /** Traces with functions of this process. */
+  readonly traceWith?: TraceWith
   /**
    * What happened to chain and pool after the first `after` events since the node was opened, as JSON: `{next, missed, events}` with
    * events `["added", number, hash]`, `["removed", number, hash]` and `["transaction", hash]`; `missed` are forgotten. Where nothing did

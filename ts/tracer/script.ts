@@ -78,14 +78,14 @@ export interface ScriptContext {
   readonly error?: string
 }
 
-/** The functions of a tracer. `fault` may be left out here. */
-export interface ScriptHooks {
+/** The functions of a tracer. `fault` may be left out here; `enter` and `exit` come together. */
+export interface ScriptHooks<T = unknown> {
   setup?(config: string): void
   step?(log: ScriptLog, db: ScriptDb): void
   fault?(log: ScriptLog, db: ScriptDb): void
   enter?(frame: ScriptFrame): void
   exit?(result: ScriptFrameResult): void
-  result(context: ScriptContext, db: ScriptDb): unknown
+  result(context: ScriptContext, db: ScriptDb): T
 }
 
 /** Whether a text is an expression; a method in short form is none. */

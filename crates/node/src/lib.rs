@@ -40,7 +40,7 @@ pub use hearth_chain::{
 };
 pub use home::HomeStatus;
 pub(crate) use home::OpenHome;
-pub use js_tracers::Asker;
+pub use js_tracers::{Asker, HookLink};
 pub use node::{Node, metrics_catalog};
 pub use ops::PayloadAttributes;
 pub use replay::Replay;

@@ -5,7 +5,7 @@ use crate::{
     bake::{Bakery, Notices},
     baked::CachedAnswer,
     home::{HomeStatus, OpenHome, init_home},
-    js_tracers::{Asker, JsTracers, ScriptNeed},
+    js_tracers::{Asker, HookLink, JsTracers, ScriptNeed, Threads, hook_link},
     ops,
     stream::{self, Canceller},
     workers::{Submitter, WorkerPool, guarded},
@@ -22,6 +22,9 @@ use std::{
     },
 };
 
+/// Traces under hooks of this process that may run at the same time.
+const HOOKED_TRACES_MAX: usize = 64;
+
 /// A node. Requests run on the caller's thread ([`Node::handle`]) or on the node's own ([`Node::spawn`]).
 pub struct Node {
     config: NodeConfig,
@@ -33,6 +36,8 @@ pub struct Node {
     heavy: WorkerPool,
     /// Who runs JavaScript tracers.
     scripts: JsTracers,
+    /// Traces under hooks of this process.
+    hooked: Threads,
     /// Streams that may still be written: closing stops them.
     running: Mutex<Vec<Canceller>>,
     /// What the stores of this home measure.
@@ -64,6 +69,7 @@ impl Node {
             read: WorkerPool::new("read", config.workers.read)?,
             heavy: WorkerPool::new("heavy", config.workers.heavy)?,
             scripts: JsTracers::new(config.scripts.as_ref(), &metrics)?,
+            hooked: Threads::default(),
             config,
             home: RwLock::new(Some(home)),
             stopping,
@@ -154,21 +160,9 @@ impl Node {
     pub fn stream_for(&self, request: TraceRequest, asker: &Asker, envelope: Option<Envelope>) -> ByteStream {
         let cancel = Cancel::new();
         let on_cancel = cancel.clone();
-        let (sender, stream) = stream::channel(move || on_cancel.cancel());
-        let home = {
-            // Under the lock that closing takes first, so that no stream begins behind its back.
-            let mut running = self.running.lock();
-            match self.home() {
-                Ok(home) => {
-                    running.retain(Canceller::is_live);
-                    running.push(stream.canceller());
-                    home
-                }
-                Err(error) => {
-                    sender.finish(Err(error));
-                    return stream;
-                }
-            }
+        let (home, sender, stream) = match self.open_stream(move || on_cancel.cancel()) {
+            Ok(opened) => opened,
+            Err(refused) => return refused,
         };
         if let Some(need) = ScriptNeed::of_config(request.config()) {
             let (arrived, of_trace) = (asker.arrived, cancel.clone());
@@ -210,6 +204,51 @@ impl Node {
             live.start();
         }
         stream
+    }
+
+    /// Starts a trace under hooks of this process. Its configuration must be that of a script, whose text nobody reads: the
+    /// hooks are at the other end of the link. What they answer to each transaction stands in the stream as it was said.
+    pub fn trace_hooked(&self, request: TraceRequest) -> (HookLink, ByteStream) {
+        let (cancel, arrived) = (Cancel::new(), std::time::Instant::now());
+        let (link, host) = hook_link(arrived);
+        let (on_cancel, its_link) = (cancel.clone(), link.clone());
+        let opened = self.open_stream(move || {
+            on_cancel.cancel();
+            its_link.cancel();
+        });
+        let (home, sender, stream) = match opened {
+            Ok(opened) => opened,
+            Err(refused) => return (link, refused),
+        };
+        if self.hooked.count() >= HOOKED_TRACES_MAX {
+            sender.finish(Err(NodeError::Busy { pool: "hooks", queue: HOOKED_TRACES_MAX }));
+            return (link, stream);
+        }
+        self.hooked.start(sender, move |sender| {
+            home.run_trace(request, cancel, sender, Some((Arc::new(host), arrived)));
+        });
+        (link, stream)
+    }
+
+    /// A stream of an open home; one with the error alone where it is closed.
+    fn open_stream(
+        &self,
+        on_cancel: impl Fn() + Send + Sync + 'static,
+    ) -> Result<(Arc<OpenHome>, ByteSender, ByteStream), ByteStream> {
+        let (sender, stream) = stream::channel(on_cancel);
+        // Under the lock that closing takes first, so that no stream begins behind its back.
+        let mut running = self.running.lock();
+        match self.home() {
+            Ok(home) => {
+                running.retain(Canceller::is_live);
+                running.push(stream.canceller());
+                Ok((home, sender, stream))
+            }
+            Err(error) => {
+                sender.finish(Err(error));
+                Err(stream)
+            }
+        }
     }
 
     /// Tells what happened to chain and pool after the first `after` events since the node was opened:
@@ -256,6 +295,7 @@ impl Node {
         self.read.close();
         self.heavy.close();
         self.scripts.close();
+        self.hooked.wait();
         home.close()
     }
 

@@ -7,11 +7,6 @@ const HEADER_BYTES = 8
 /** No message is longer: a chunk is far shorter, code and results have limits of their own. */
 const MAX_MESSAGE_BYTES = 512 * 1024 * 1024
 
-/** Kinds of messages from the parent. */
-export const FROM_PARENT = { begin: 1, steps: 2, end: 3, state: 4, stateFailed: 5, stop: 6 } as const
-/** Kinds of messages to the parent. */
-export const TO_PARENT = { ready: 10, read: 11, loaded: 12, result: 13, failed: 14, needs: 15, done: 16 } as const
-
 /** One message. */
 export interface Message {
   readonly kind: number

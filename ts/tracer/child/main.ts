@@ -5,9 +5,10 @@
 // It trusts nothing that a script does: whatever goes wrong ends the request or, at worst, this process, which the parent replaces.
 import { insideScript } from '../bundle.ts'
 import { SCRIPTS } from '../scripts/index.ts'
-import { FROM_PARENT, type Message, receive, send, TO_PARENT } from './channel.ts'
+import { type Message, receive, send } from './channel.ts'
 import { Cell, type Inside } from './isolate.ts'
 import { loadIsolatedVm } from './isolated-vm.ts'
+import { ACKNOWLEDGE, CHUNK_FLAGS_AT, FROM_PARENT, TO_PARENT } from './messages.ts'
 
 /** What begins a transaction. */
 interface Begin {
@@ -21,10 +22,6 @@ interface Begin {
   /** Transactions of one request share an isolate. */
   readonly request: number
 }
-
-/** Where the flags of a chunk lie in its header, and the flag that asks for DONE after it. */
-const CHUNK_FLAGS_AT = 20
-const ACKNOWLEDGE = 1
 
 /** Memory of the isolate that is made before any request told its limit, in bytes. */
 const FIRST_MEMORY_BYTES = 256 * 1024 * 1024

@@ -16,23 +16,28 @@ interface Num {
   isSmall: boolean
 }
 
-type Library = (value: string | number) => object
+export type Library = (value: string | number) => object
 type Constructor<V> = new (value: V) => object
 
-/** Text of the library; what bundles the inside puts it there. */
-declare const LIBRARY: string
+/** The library, or its text where it must be loaded in this realm; what bundles the inside puts it there. */
+declare const LIBRARY: string | Library
 
 let library: Library | undefined
 let NewSmall: Constructor<number>
 let NewLarge: Constructor<number[]>
+
+/** Evaluates the library in the global scope, where scripts find it. */
+function evaluated(text: string): Library {
+  delete (globalThis as { bigInt?: unknown }).bigInt
+  return evaluate(`${text};bigInt`) as Library
+}
 
 /**
  * The library. It costs more to load than all the rest of a context, and many scripts need no big numbers, so it is loaded when it is looked at.
  */
 export function bigIntLibrary(): Library {
   if (library !== undefined) return library
-  delete (globalThis as { bigInt?: unknown }).bigInt
-  const loaded = evaluate(`${LIBRARY};bigInt`) as Library
+  const loaded = typeof LIBRARY === 'string' ? evaluated(LIBRARY) : LIBRARY
   // Constructors with the library's own prototypes: what they make is an instance of its classes.
   function Small(this: Num, value: number): void {
     this.value = value

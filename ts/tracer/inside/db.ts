@@ -3,23 +3,31 @@ import { bigOfWord } from './big.ts'
 import { bytesFrom, copyOf } from './bytes.ts'
 import { FIELD } from './fields.ts'
 import { need } from './interrupt.ts'
-import type { State } from './state.ts'
+import type { Account, State } from './state.ts'
 
-/** Makes the object over a state; `recorded` tells the fields of the run. */
-export function dbOver(state: State, recorded: () => number): object {
+/** Makes the object over the state of the run; `recorded` tells the fields of it. */
+export function dbOver(stateNow: () => State, recorded: () => number): object {
+  /** Number of an address. Where the journal is got for it, the state is another one from then on. */
   const address = (value: unknown): number => {
     const bytes = bytesFrom(value, false)
     if ((recorded() & FIELD.journal) === 0) need(FIELD.journal)
-    return state.addressOf(bytes)
+    return stateNow().addressOf(bytes)
+  }
+  const account = (of: unknown): Account => {
+    const number = address(of)
+    return stateNow().account(number)
   }
   return {
-    getBalance: (of: unknown): object => bigOfWord(state.account(address(of)).balance, 0),
-    getNonce: (of: unknown): number => state.account(address(of)).nonce,
-    getCode: (of: unknown): Uint8Array => copyOf(state.code(address(of))),
-    getState: (of: unknown, key: unknown): Uint8Array => {
-      const account = address(of)
-      return copyOf(state.slot(account, bytesFrom(key, false)))
+    getBalance: (of: unknown): object => bigOfWord(account(of).balance, 0),
+    getNonce: (of: unknown): number => account(of).nonce,
+    getCode: (of: unknown): Uint8Array => {
+      const number = address(of)
+      return copyOf(stateNow().code(number))
     },
-    exists: (of: unknown): boolean => state.account(address(of)).exists,
+    getState: (of: unknown, key: unknown): Uint8Array => {
+      const number = address(of)
+      return copyOf(stateNow().slot(number, bytesFrom(key, false)))
+    },
+    exists: (of: unknown): boolean => account(of).exists,
   }
 }

@@ -20,14 +20,18 @@ export class Unfit extends Error {}
 /** Evaluates the text of a script and takes its functions. */
 export function load(source: string): Hooks {
   // The second line gives positions a name. The text stands where go-ethereum has it, so lines and columns agree.
-  const script = toObject(evaluate(`(${source})\n//# sourceURL=<eval>`))
+  return hooksOf(toObject(evaluate(`(${source})\n//# sourceURL=<eval>`)))
+}
+
+/** The functions of a script; `orElse` stands in for a missing `fault`. */
+export function hooksOf(script: Record<string, unknown>, orElse?: Hook): Hooks {
   const hook = (name: string): Hook | undefined => {
     const value = script[name]
     return typeof value === 'function' ? bindTo(value as Hook, script) : undefined
   }
   const result = hook('result')
   if (result === undefined) throw new Unfit('trace object must expose a function result()')
-  const fault = hook('fault')
+  const fault = hook('fault') ?? orElse
   if (fault === undefined) throw new Unfit('trace object must expose a function fault()')
   const step = hook('step')
   const enter = hook('enter')

@@ -35,7 +35,10 @@ const attempt = (work: () => string): string => {
 function begin(nextChunk: Pull, read: ReadState, source: string, config: string, known: number | null): string {
   pull = nextChunk
   state = new State(read)
-  db = dbOver(state, () => recordedNow)
+  db = dbOver(
+    () => state,
+    () => recordedNow,
+  )
   return attempt(() => {
     offerLibrary(source)
     hooks = load(source)
@@ -50,9 +53,16 @@ function run(fields: number, precompiles: string): string {
   setRecorded(fields)
   setPrecompiles(precompiles === '' ? [] : precompiles.split(','))
   return attempt(() => {
-    const show = events(hooks, fields, state, db, (name) => {
-      hook = name
-    })
+    const recorded = () => fields
+    const replay = events(
+      hooks,
+      recorded,
+      () => state,
+      db,
+      (name) => {
+        hook = name
+      },
+    )
     for (;;) {
       const next = pull()
       if (next === undefined) return OUTCOME.stopped
@@ -60,7 +70,7 @@ function run(fields: number, precompiles: string): string {
         context = next
         return OUTCOME.done
       }
-      show(next)
+      replay.show(next)
       if (isEnded()) return OUTCOME.stopped
     }
   })

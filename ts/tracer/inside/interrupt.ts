@@ -8,9 +8,27 @@ export const OUTCOME = { done: '', failed: 'F', needs: 'N', stopped: 'S' } as co
 const SCRIPT_NAME = '<eval>'
 
 let raised: string | undefined
+let raisedBy: unknown
 let needed = 0
 /** Whether the transaction is over: it cannot be done again with more fields. */
 let final = false
+/** Gets fields while the script waits; undefined where the whole run is done again for them. */
+let fetch: ((fields: number) => void) | undefined
+
+/** From here on fields that are missing are got by this. */
+export function fetchWith(get: (fields: number) => void): void {
+  fetch = get
+}
+
+/** Forgets how the last transaction ended. */
+export function forgetEnd(): void {
+  raised = raisedBy = undefined
+  needed = 0
+  final = stopped = false
+}
+
+/** The error that the script was interrupted with, if it was. */
+export const interruption = (): unknown => raisedBy
 
 /** From here on what was not recorded reads as nothing. */
 export function finalise(): void {
@@ -20,13 +38,23 @@ export function finalise(): void {
 /** Ends the script with a message; also where the script catches what this throws. */
 export function interrupt(message: string): never {
   const error = new Error(message)
-  if (raised === undefined) raised = message + position(error)
+  if (raised === undefined) {
+    raised = message + position(error)
+    raisedBy = error
+  }
   throw error
 }
 
-/** Ends the run because the script looked at fields that were not recorded; does nothing once the transaction is over. */
-export function need(fields: number): void {
-  if (final) return
+/**
+ * The script looked at fields that were not recorded. Gets them, where it can wait for them; else ends the run. Does nothing once the
+ * transaction is over. Whether they are there now.
+ */
+export function need(fields: number): boolean {
+  if (final) return false
+  if (fetch !== undefined) {
+    fetch(fields)
+    return true
+  }
   needed |= fields
   throw new Error('a field that was not recorded')
 }
@@ -38,6 +66,9 @@ export function stop(): never {
   stopped = true
   throw new Stop()
 }
+
+/** Whether nothing more of the transaction is wanted. */
+export const isStopped = (): boolean => stopped
 
 /** Whether something happened that ends the run although the script went on. */
 export const isEnded = (): boolean => raised !== undefined || needed !== 0 || stopped

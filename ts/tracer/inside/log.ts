@@ -40,11 +40,33 @@ export function setRecorded(fields: number): void {
   recorded = fields
 }
 
-/** A field that a step does not have: zero where no step was shown, else the run ends and is done again with it. */
-function absent(field: number): 0 {
-  if (anyShown || (recorded & FIELD.step) !== 0) need(field)
-  return 0
+/** Times that what was shown was replaced by the same with more fields. */
+let turn = 0
+
+/** A field that a step does not have: zero where no step was shown, else it is got, and read `again`. */
+const absent = (field: number, again: () => number): number => ((anyShown || (recorded & FIELD.step) !== 0) && need(field) ? again() : 0)
+
+/** Forgets every step. */
+export function forgetSteps(): void {
+  running = frame = undefined
+  columns = NO_COLUMNS
+  op = pc = gas = cost = depth = refund = memoryLengths = undefined
+  shown = errorAt = -1
+  anyShown = false
+  stacked = wordsUsed = 0
+  errorText = undefined
 }
+
+/** Shows the steps up to `to` without a call, in place of those that are shown. */
+export function passSteps(to: number): void {
+  frame = running
+  anyShown = true
+  shown = to - 1
+  turn++
+}
+
+/** Place of the step that is shown in its columns. */
+export const shownStep = (): number => shown
 
 /** Goes over to the columns of another chunk. */
 export function showColumns(next: Columns): void {
@@ -73,13 +95,15 @@ export function runFrame(next: Frame | undefined): void {
   running = next
 }
 
-/** Calls `step` for the steps from `from` to `to` of the columns. */
+/** Calls `step` for the steps from `from` to `to` of the columns, or until something else is shown in their place. */
 export function showSteps(from: number, to: number, step: (log: object, db: object) => unknown, db: object): void {
   frame = running
   anyShown = true
+  const before = turn
   for (let i = from; i < to; i++) {
     shown = i
     step(LOG, db)
+    if (turn !== before) return
   }
 }
 
@@ -117,14 +141,18 @@ function applyStacks(end: number): void {
   if (end > stacked) stacked = end
 }
 
+function opcode(): number {
+  return op === undefined ? absent(FIELD.op, opcode) : (op[shown] as number)
+}
+
 function stackLength(): number {
-  if (columns.keep === undefined) return absent(FIELD.stack)
+  if (columns.keep === undefined) return absent(FIELD.stack, stackLength)
   if (stacked <= shown) applyStacks(shown + 1)
   return frame === undefined ? 0 : frame.stackLength
 }
 
 function memoryLength(): number {
-  return memoryLengths === undefined ? absent(FIELD.memoryLength) : (memoryLengths[shown] as number)
+  return memoryLengths === undefined ? absent(FIELD.memoryLength, memoryLength) : (memoryLengths[shown] as number)
 }
 
 /** The frame, where its contract was recorded. */
@@ -136,17 +164,17 @@ function contract(): Frame {
 
 /** The object itself. */
 export const LOG = {
-  getPC: (): number => (pc === undefined ? absent(FIELD.pc) : (pc[shown] as number)),
-  getGas: (): number => (gas === undefined ? absent(FIELD.gas) : (gas[shown] as number)),
-  getCost: (): number => (cost === undefined ? absent(FIELD.cost) : (cost[shown] as number)),
-  getDepth: (): number => (depth === undefined ? absent(FIELD.depth) : (depth[shown] as number)),
-  getRefund: (): number => (refund === undefined ? absent(FIELD.refund) : (refund[shown] as number)),
+  getPC: (): number => (pc === undefined ? absent(FIELD.pc, LOG.getPC) : (pc[shown] as number)),
+  getGas: (): number => (gas === undefined ? absent(FIELD.gas, LOG.getGas) : (gas[shown] as number)),
+  getCost: (): number => (cost === undefined ? absent(FIELD.cost, LOG.getCost) : (cost[shown] as number)),
+  getDepth: (): number => (depth === undefined ? absent(FIELD.depth, LOG.getDepth) : (depth[shown] as number)),
+  getRefund: (): number => (refund === undefined ? absent(FIELD.refund, LOG.getRefund) : (refund[shown] as number)),
   getError: (): string | undefined => (errorAt === shown ? errorText : undefined),
   op: {
-    toNumber: (): number => (op === undefined ? absent(FIELD.op) : (op[shown] as number)),
-    toString: (): string => nameOf(op === undefined ? absent(FIELD.op) : (op[shown] as number)),
+    toNumber: opcode,
+    toString: (): string => nameOf(opcode()),
     isPush: (): boolean => {
-      const number = op === undefined ? absent(FIELD.op) : (op[shown] as number)
+      const number = opcode()
       return number >= PUSH0 && number <= PUSH32
     },
   },
@@ -190,13 +218,13 @@ export const LOG = {
   },
 }
 
-function missingInput(): Uint8Array {
-  need(FIELD.input)
-  return new Bytes(0)
-}
+/** Once it was got, all the frames are others that have it. */
+const missingInput = (): Uint8Array => (need(FIELD.input) ? contract().input : undefined) ?? new Bytes(0)
+
+const zero = (): number => 0
 
 function memoryPart(from: number, to: number): Uint8Array {
   if (to === from) return new Bytes(0)
-  if ((recorded & FIELD.memory) === 0) absent(FIELD.memory)
+  if ((recorded & FIELD.memory) === 0) absent(FIELD.memory, zero)
   return frame === undefined ? new Bytes(to - from) : readMemory(frame, from, to)
 }

@@ -1,10 +1,14 @@
 //! Requests with a JavaScript tracer: they wait for a child process before they take a thread, so that scripts hold up
 //! nothing else.
 
+mod hooks;
 mod host;
 mod threads;
 
+pub use hooks::HookLink;
+pub(crate) use hooks::hook_link;
 pub(crate) use host::RequestScripts;
+pub(crate) use threads::Threads;
 
 use crate::config::ScriptsConfig;
 use crate::{ByteSender, NodeError};
@@ -14,7 +18,6 @@ use hearth_tracers::{Cancel, Named, ScriptHost, ScriptPlan, TracePlan, TracerNam
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
-use threads::Threads;
 
 /// Who asks, and since when.
 #[derive(Clone, Debug)]

@@ -40,6 +40,11 @@ impl Threads {
         Self(self.0.clone())
     }
 
+    /// How many run.
+    pub fn count(&self) -> usize {
+        *self.0.count.lock()
+    }
+
     /// Runs work that ends a stream; refused into the stream where no thread can be had.
     pub fn start(&self, sender: ByteSender, work: impl FnOnce(ByteSender) + Send + 'static) {
         let counted = Counted::new(&self.0);

@@ -1,0 +1,121 @@
+// Traces whose script is functions of this process: what they take and give, over the core's link and its stream of results.
+import { HookFailure, type HookLink, runHooks } from '../tracer/hooked.ts'
+import type { ScriptHooks } from '../tracer/script.ts'
+import { CoreError } from './error.ts'
+import type { Hex, ResultStream, StreamOperations } from './port.ts'
+
+/** Bounds of a trace with hooks. */
+export interface HookOptions {
+  /** Ends the trace, which rejects with its reason. It is looked at between slices of about 10 ms. */
+  readonly signal?: AbortSignal | undefined
+  /** Time for each transaction, the hooks included; without it there is no bound. A hook that never returns is not ended by it. */
+  readonly timeoutMs?: number | undefined
+  /** A JSON value that `setup` gets as text; `{}` without it. */
+  readonly config?: unknown
+}
+
+/** What `result` returned for one transaction of a block. */
+export interface HookedResult<T> {
+  readonly txHash: Hex
+  readonly result: T
+}
+
+/** Operations on one transaction. */
+export type HookedOne = 'traceTransaction' | 'traceCall'
+/** Operations on all transactions of a block. */
+export type HookedBlock = 'traceBlockByNumber' | 'traceBlockByHash'
+
+/** Arguments of an operation without the configuration of a tracer. */
+export type HookArguments<Op extends HookedOne | HookedBlock> = Omit<StreamOperations[Op], 'config'>
+
+/**
+ * Traces with hooks: real functions with all that they close over, called on this thread for one transaction after the other, `this` being their
+ * object. What `result` returns comes back as it is. Rejects with `HookError` where a hook throws, with the signal's reason where that is
+ * aborted, else with `CoreError`; with TypeError where the hooks are none.
+ */
+export interface TraceWith {
+  <T>(
+    op: HookedOne,
+    args: HookArguments<'traceTransaction'> | HookArguments<'traceCall'>,
+    hooks: ScriptHooks<T>,
+    options?: HookOptions,
+  ): Promise<T>
+  <T>(
+    op: HookedBlock,
+    args: HookArguments<'traceBlockByNumber'> | HookArguments<'traceBlockByHash'>,
+    hooks: ScriptHooks<T>,
+    options?: HookOptions,
+  ): Promise<readonly HookedResult<T>[]>
+}
+
+/** A hook threw; `cause` is what. */
+export class HookError extends CoreError {
+  override name = 'HookError'
+  /** The function that threw. */
+  readonly hook: string
+
+  constructor(failure: HookFailure) {
+    super('trace', failure.message)
+    this.hook = failure.hook
+    this.cause = failure.cause
+  }
+}
+
+/** No transaction takes a year. */
+const NO_BOUND = '8760h'
+
+/** What stands in place of a script's text: nobody reads it. */
+const PLACEHOLDER = '{}'
+
+/** The configuration of the trace, for the core. */
+export function hookConfig({ timeoutMs, config }: HookOptions): object {
+  if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
+    throw new TypeError(`timeoutMs must be a positive number of milliseconds, not ${timeoutMs}`)
+  }
+  const timeout = timeoutMs === undefined ? NO_BOUND : `${timeoutMs.toFixed(3)}ms`
+  return { tracer: PLACEHOLDER, timeout, ...(config === undefined ? {} : { tracerConfig: config }) }
+}
+
+/** Everything that a stream gives, as text. */
+async function textOf(stream: ResultStream): Promise<string> {
+  const parts: Buffer[] = []
+  for (let part = await stream.next(); part !== null; part = await stream.next()) parts.push(Buffer.from(part))
+  return Buffer.concat(parts).toString('utf8')
+}
+
+type Traced = number | readonly { readonly txHash: Hex; readonly result?: number; readonly error?: string }[]
+
+/** Puts what the hooks returned where the core has put its place. */
+function placed<T>(json: string, results: readonly T[]): T | readonly HookedResult<T>[] {
+  const traced = JSON.parse(json) as Traced
+  if (typeof traced === 'number') return results[traced] as T
+  return traced.map(({ txHash, result, error }) => {
+    if (result === undefined) throw new CoreError('trace', error ?? 'there is no result')
+    return { txHash, result: results[result] as T }
+  })
+}
+
+/** Runs the hooks of a trace that has begun, and ends it in every case. */
+export async function traceOver<T>(
+  link: HookLink,
+  stream: ResultStream,
+  hooks: ScriptHooks<T>,
+  signal: AbortSignal | undefined,
+): Promise<T | readonly HookedResult<T>[]> {
+  const cancel = () => stream.cancel()
+  signal?.addEventListener('abort', cancel, { once: true })
+  const text = textOf(stream)
+  // Where a hook throws nobody asks for it.
+  text.catch(() => undefined)
+  try {
+    const results = await runHooks(link, hooks, () => signal?.aborted === true)
+    signal?.throwIfAborted()
+    return placed(await text, results)
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw error instanceof HookFailure ? new HookError(error) : error
+  } finally {
+    signal?.removeEventListener('abort', cancel)
+    cancel()
+  }
+}
