@@ -306,4 +306,32 @@ impl StateReader for StateView {
         };
         self.checked(slots)
     }
+
+    fn for_execution(&self) -> Option<Box<dyn StateReader + '_>> {
+        Some(Box::new(ViewReads { view: self, history: HistoryCursor::new(&self.core.db) }))
+    }
+}
+
+/// A view for an execution: one look into history after the other goes through one cursor.
+struct ViewReads<'a> {
+    view: &'a StateView,
+    history: HistoryCursor<'a>,
+}
+
+impl StateReader for ViewReads<'_> {
+    fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
+        self.view.account_through(address, Some(&self.history))
+    }
+
+    fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
+        self.view.slot_through(address, slot, Some(&self.history))
+    }
+
+    fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
+        self.view.code(hash)
+    }
+
+    fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
+        self.view.storage_of(address)
+    }
 }

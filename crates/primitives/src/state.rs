@@ -74,6 +74,11 @@ pub trait StateReader: Send + Sync {
 
     /// Every non-zero slot of an account, for the changeset of its destruction; any order.
     fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError>;
+
+    /// The same state for many reads one after the other, as those of an execution, where there is a quicker way to it.
+    fn for_execution(&self) -> Option<Box<dyn StateReader + '_>> {
+        None
+    }
 }
 
 /// Hashes of ancestors, for `BLOCKHASH`.

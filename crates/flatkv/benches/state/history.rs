@@ -95,6 +95,11 @@ pub fn rows(bench: &Bench) -> Fallible<()> {
         let slots: Vec<_> = (0..reads as u64).map(|n| slot(kind, n * 7_919 % count)).collect();
         let at = |depth: u64| {
             let view = kv.at(heights - depth)?;
+            let reads = view.for_execution().ok_or("a view has a way for executions")?;
+            p50(&slots, |slot| reads.storage(&TOKEN, slot))
+        };
+        let alone = |depth: u64| {
+            let view = kv.at(heights - depth)?;
             p50(&slots, |slot| view.storage(&TOKEN, slot))
         };
         let newest = || p50(&slots, |slot| latest.storage(&TOKEN, slot));
@@ -104,6 +109,8 @@ pub fn rows(bench: &Bench) -> Fallible<()> {
             bench.pair(&beside, "ns", Target::RatioAtMost(1.2), || at(*depth), || at(1))?;
             let beside = format!("{name} beside latest, p50");
             bench.pair(&beside, "ns", Target::RatioAtMost(4.0), || at(*depth), newest)?;
+            let beside = format!("{name}, each read on its own, beside latest, p50");
+            bench.pair(&beside, "ns", Target::Shown, || alone(*depth), newest)?;
             calls(&name, reads, || at(*depth))?;
         }
         calls(&format!("depth: {name}, latest"), reads, newest)?;

@@ -1,6 +1,7 @@
 //! Incremental Merkle Patricia trie over the state: only the nodes on changed paths are loaded and hashed.
 
 mod check;
+mod many;
 mod node;
 mod past;
 mod proof;

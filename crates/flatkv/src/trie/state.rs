@@ -48,6 +48,8 @@ pub(super) struct OpenAccount {
     pub(super) account: Option<Account>,
     pub(super) storage: Tree,
     behind: bool,
+    /// Slots that changed since the storage was hashed.
+    changed_slots: usize,
 }
 
 impl<'a> StateTrie<'a> {
@@ -89,6 +91,9 @@ impl<'a> StateTrie<'a> {
     }
 
     fn apply_all(&mut self, changes: &Changeset) -> Result<(), StateError> {
+        let closed = changes.accounts.iter().filter(|change| !self.open.contains_key(&change.address));
+        let keys = closed.map(|change| nibbles(&keccak256(change.address))).collect();
+        self.accounts.load(&*self.source, keys)?;
         let mut work = Vec::with_capacity(changes.accounts.len());
         for change in &changes.accounts {
             let open = match self.open.remove(&change.address) {
@@ -126,7 +131,13 @@ impl<'a> StateTrie<'a> {
                 (Some(Account { nonce, balance, code_hash }), storage_root)
             }
         };
-        Ok(OpenAccount { key, account, storage: Tree::new(Some(hash), root), behind: false })
+        Ok(OpenAccount {
+            key,
+            account,
+            storage: Tree::new(Some(hash), root),
+            behind: false,
+            changed_slots: 0,
+        })
     }
 
     /// Brings the leaves of all changed accounts up to date and hashes.
@@ -139,20 +150,21 @@ impl<'a> StateTrie<'a> {
             work.push((address, open, EMPTY_ROOT_HASH));
         }
         if parallel {
-            work.par_iter_mut().for_each(|(_, open, root)| *root = open.storage.root(false));
+            work.par_iter_mut().for_each(|(_, open, root)| *root = open.storage_root());
         } else {
-            work.iter_mut().for_each(|(_, open, root)| *root = open.storage.root(false));
+            work.iter_mut().for_each(|(_, open, root)| *root = open.storage_root());
         }
         // A removal may fold a branch and then needs the node that is left over. Removals come last, so that only those
         // nodes are needed that the final trie folds: a witness holds no others.
-        work.sort_by_key(|(_, open, _)| open.account.is_none());
-        for (address, mut open, root) in work {
-            match open.account {
-                Some(Account { nonce, balance, code_hash }) => {
-                    let leaf = TrieAccount { nonce, balance, storage_root: root, code_hash };
-                    self.accounts.insert(&*self.source, &open.key, alloy_rlp::encode(leaf))?;
-                }
-                None => self.accounts.remove(&*self.source, &open.key)?,
+        let leaves = work.iter().filter_map(|(_, open, storage_root)| {
+            let Account { nonce, balance, code_hash } = open.account?;
+            let leaf = TrieAccount { nonce, balance, storage_root: *storage_root, code_hash };
+            Some((open.key, alloy_rlp::encode(leaf)))
+        });
+        self.accounts.insert_many(&*self.source, leaves.collect())?;
+        for (address, mut open, _) in work {
+            if open.account.is_none() {
+                self.accounts.remove(&*self.source, &open.key)?;
             }
             open.behind = false;
             self.open.insert(address, open);
@@ -207,6 +219,10 @@ impl StateTrie<'static> {
 }
 
 impl OpenAccount {
+    fn storage_root(&mut self) -> B256 {
+        self.storage.root(std::mem::take(&mut self.changed_slots) >= PARALLEL_SLOTS)
+    }
+
     fn apply(&mut self, source: &dyn NodeSource, change: &AccountChange) -> Result<(), StateError> {
         self.account = change.new;
         if change.wiped || change.new.is_none() {
@@ -215,11 +231,14 @@ impl OpenAccount {
         if change.new.is_none() {
             return Ok(());
         }
+        self.changed_slots = self.changed_slots.saturating_add(change.storage.len());
         // Removals last, as for accounts.
-        for slot in change.storage.iter().filter(|slot| !slot.new.is_zero()) {
+        let set = change.storage.iter().filter(|slot| !slot.new.is_zero());
+        let set = set.map(|slot| {
             let key = nibbles(&keccak256(slot.slot.to_be_bytes::<32>()));
-            self.storage.insert(source, &key, alloy_rlp::encode(slot.new))?;
-        }
+            (key, alloy_rlp::encode(slot.new))
+        });
+        self.storage.insert_many(source, set.collect())?;
         for slot in change.storage.iter().filter(|slot| slot.new.is_zero()) {
             let key = nibbles(&keccak256(slot.slot.to_be_bytes::<32>()));
             self.storage.remove(source, &key)?;

@@ -20,14 +20,14 @@ pub(super) trait NodeSource: Send + Sync {
 /// One trie: the accounts', or one account's storage.
 #[derive(Debug)]
 pub(super) struct Tree {
-    owner: Option<B256>,
-    root: Link,
+    pub(super) owner: Option<B256>,
+    pub(super) root: Link,
     /// Paths at which the store holds a node that is not in the trie any more.
-    stale: HashSet<Box<[u8]>>,
+    pub(super) stale: HashSet<Box<[u8]>>,
     /// Whether the store's nodes were dropped as a whole; they are listed when the changes are collected.
     dropped: bool,
     /// Nodes that came into memory, for bounding it.
-    loaded: usize,
+    pub(super) loaded: usize,
 }
 
 impl Tree {
@@ -115,6 +115,13 @@ impl Tree {
             loaded: &mut self.loaded,
         };
         walk.remove(&mut self.root, 0).map(drop)
+    }
+
+    /// Notes that something below the root changed.
+    pub(super) fn touch_root(&mut self) {
+        if let Link::Node(root) = &mut self.root {
+            touch(root, &[], &mut self.stale);
+        }
     }
 
     /// The root hash; hashes what changed. `parallel`: one task for each child of the root.
@@ -233,7 +240,7 @@ fn collect(
 }
 
 /// Loads the node behind a link where only its hash is known.
-fn resolve(
+pub(super) fn resolve(
     source: &dyn NodeSource,
     owner: Option<&B256>,
     link: &mut Link,
@@ -250,27 +257,36 @@ fn resolve(
     Ok(())
 }
 
+/// Notes that a node at a path changes or leaves.
+fn touch(loaded: &mut Loaded, path: &[u8], stale: &mut HashSet<Box<[u8]>>) {
+    loaded.reference = None;
+    loaded.rlp = None;
+    if std::mem::take(&mut loaded.stored) {
+        stale.insert(path.into());
+    }
+}
+
 /// One change of a trie. Where it fails, the trie is not fit for use any more.
-struct Walk<'a> {
-    source: &'a dyn NodeSource,
-    owner: Option<&'a B256>,
-    key: &'a [u8; 64],
-    stale: &'a mut HashSet<Box<[u8]>>,
-    loaded: &'a mut usize,
+pub(super) struct Walk<'a> {
+    pub(super) source: &'a dyn NodeSource,
+    pub(super) owner: Option<&'a B256>,
+    pub(super) key: &'a [u8; 64],
+    pub(super) stale: &'a mut HashSet<Box<[u8]>>,
+    pub(super) loaded: &'a mut usize,
 }
 
 impl Walk<'_> {
-    /// Notes that a node at a path changes or leaves.
     fn touch(&mut self, loaded: &mut Loaded, path: &[u8]) {
-        loaded.reference = None;
-        loaded.rlp = None;
-        if std::mem::take(&mut loaded.stored) {
-            self.stale.insert(path.into());
-        }
+        touch(loaded, path, self.stale);
     }
 
     /// Returns whether anything changed.
-    fn insert(&mut self, link: &mut Link, depth: usize, value: Vec<u8>) -> Result<bool, StateError> {
+    pub(super) fn insert(
+        &mut self,
+        link: &mut Link,
+        depth: usize,
+        value: Vec<u8>,
+    ) -> Result<bool, StateError> {
         let (here, rest) = self.key.split_at(depth);
         resolve(self.source, self.owner, link, here, self.loaded)?;
         let Link::Node(loaded) = link else {

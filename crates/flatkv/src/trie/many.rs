@@ -1,0 +1,145 @@
+//! Many keys of one trie at once: the children of its root are worked on side by side.
+
+use super::{
+    node::{Link, Node},
+    tree::{NodeSource, Tree, Walk, resolve},
+};
+use alloy_primitives::B256;
+use hearth_primitives::StateError;
+use rayon::prelude::*;
+use std::collections::HashSet;
+
+/// Keys from which on a tree is worked on in parallel; few in tests, so that small models get there.
+const PARALLEL_KEYS: usize = if cfg!(test) { 3 } else { 64 };
+
+/// What one child's task left behind.
+#[derive(Default)]
+struct Done {
+    stale: HashSet<Box<[u8]>>,
+    loaded: usize,
+    changed: bool,
+}
+
+/// A task for the child of the root behind one nibble.
+struct Task<'a> {
+    source: &'a dyn NodeSource,
+    owner: Option<&'a B256>,
+    link: &'a mut Link,
+}
+
+impl Task<'_> {
+    fn insert(self, entries: Vec<([u8; 64], Vec<u8>)>) -> Result<Done, StateError> {
+        let Self { source, owner, link } = self;
+        let mut done = Done { loaded: entries.len(), ..Done::default() };
+        for (key, value) in entries {
+            let (stale, loaded) = (&mut done.stale, &mut done.loaded);
+            let changed = Walk { source, owner, key: &key, stale, loaded }.insert(link, 1, value)?;
+            done.changed |= changed;
+        }
+        Ok(done)
+    }
+
+    fn load(self, keys: Vec<[u8; 64]>) -> Result<Done, StateError> {
+        let mut done = Done::default();
+        for key in keys {
+            follow(self.source, self.owner, self.link, &key, &mut done.loaded)?;
+        }
+        Ok(done)
+    }
+}
+
+/// Brings the nodes on the way to a key into memory, from the child of the root on.
+fn follow(
+    source: &dyn NodeSource,
+    owner: Option<&B256>,
+    mut link: &mut Link,
+    key: &[u8; 64],
+    loaded: &mut usize,
+) -> Result<(), StateError> {
+    let mut depth = 1;
+    loop {
+        resolve(source, owner, link, &key[..depth], loaded)?;
+        let Link::Node(found) = link else { return Ok(()) };
+        match &mut found.node {
+            Node::Leaf { .. } => return Ok(()),
+            Node::Extension { path, child } => {
+                if !key[depth..].starts_with(path) {
+                    return Ok(());
+                }
+                depth += path.len();
+                link = child;
+            }
+            Node::Branch { children } => {
+                let Some(nibble) = key.get(depth) else { return Ok(()) };
+                link = &mut children[usize::from(*nibble)];
+                depth += 1;
+            }
+        }
+    }
+}
+
+/// Items by the first nibble of their keys.
+fn by_nibble<T>(items: impl Iterator<Item = T>, key: impl Fn(&T) -> &[u8; 64]) -> [Vec<T>; 16] {
+    let mut parts: [Vec<T>; 16] = Default::default();
+    for item in items {
+        let nibble = key(&item)[0];
+        parts[usize::from(nibble & 15)].push(item);
+    }
+    parts
+}
+
+impl Tree {
+    /// Sets the values of many keys; a key's last value counts.
+    pub(super) fn insert_many(
+        &mut self,
+        source: &dyn NodeSource,
+        entries: Vec<([u8; 64], Vec<u8>)>,
+    ) -> Result<(), StateError> {
+        if entries.len() < PARALLEL_KEYS || !self.branches(source)? {
+            return entries.into_iter().try_for_each(|(key, value)| self.insert(source, &key, value));
+        }
+        let parts = by_nibble(entries.into_iter(), |(key, _)| key);
+        let changed = self.for_children(source, parts, |task, part| task.insert(part))?;
+        if changed {
+            self.touch_root();
+        }
+        Ok(())
+    }
+
+    /// Brings the nodes on the ways to many keys into memory, so that looking these up waits for nothing.
+    pub(super) fn load(&mut self, source: &dyn NodeSource, keys: Vec<[u8; 64]>) -> Result<(), StateError> {
+        if keys.len() < PARALLEL_KEYS || !self.branches(source)? {
+            return Ok(());
+        }
+        let parts = by_nibble(keys.into_iter(), |key| key);
+        self.for_children(source, parts, |task, part| task.load(part)).map(drop)
+    }
+
+    /// Whether the root, which is brought into memory, is a branch.
+    fn branches(&mut self, source: &dyn NodeSource) -> Result<bool, StateError> {
+        resolve(source, self.owner.as_ref(), &mut self.root, &[], &mut self.loaded)?;
+        Ok(matches!(&self.root, Link::Node(root) if matches!(root.node, Node::Branch { .. })))
+    }
+
+    /// Runs a task for each child of a root that is a branch. Returns whether one of them changed something.
+    fn for_children<T: Send>(
+        &mut self,
+        source: &dyn NodeSource,
+        parts: [Vec<T>; 16],
+        run: impl Fn(Task<'_>, Vec<T>) -> Result<Done, StateError> + Sync,
+    ) -> Result<bool, StateError> {
+        let owner = self.owner.as_ref();
+        let Link::Node(root) = &mut self.root else { return Ok(false) };
+        let Node::Branch { children } = &mut root.node else { return Ok(false) };
+        let tasks = children.par_iter_mut().zip(parts);
+        let done: Result<Vec<_>, _> =
+            tasks.map(|(link, part)| run(Task { source, owner, link }, part)).collect();
+        let mut changed = false;
+        for done in done? {
+            self.stale.extend(done.stale);
+            self.loaded += done.loaded;
+            changed |= done.changed;
+        }
+        Ok(changed)
+    }
+}
