@@ -1,24 +1,16 @@
 // From the text of a request to the bytes of its answer. Knows no transport.
 import { giveBack } from '../core/chunks.ts'
-import { CoreError } from '../core/error.ts'
 import type { ResultStream, TraceOrigin } from '../core/port.ts'
-import { type BadCall, type Call, errorAnswer, lateError, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
-import { chainDisabled, invalidRequest, methodNotFound, RpcError, responseTooLarge, tooManyRequests, toRpcError } from './errors.ts'
+import { Batch, type BatchLimits, type Entry, isBad, isOpened, type Opened, type Outcome, type Runner, spliced } from './batch.ts'
+import { type BadCall, type Call, errorAnswer, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
+import { chainDisabled, invalidRequest, methodNotFound, type RpcError, tooManyRequests, toRpcError } from './errors.ts'
 import { Following } from './follow/index.ts'
 import { type Connection, NO_METER, type RequestMeter, Sample } from './meter.ts'
 import type { Context, Method, Result, Surroundings } from './method.ts'
 import type { Subscriber } from './subscription.ts'
 import { isMethod, methodTable, namespaceOf, servedNamespaces } from './table.ts'
 
-/** Limits of batches. */
-export interface BatchLimits {
-  /** Most requests in one batch. */
-  readonly requests: number
-  /** Bytes of results in the answer to one batch after which the remaining requests are refused. */
-  readonly responseBytes: number
-  /** Requests of one batch that run at the same time. */
-  readonly concurrency: number
-}
+export type { BatchLimits } from './batch.ts'
 
 /** An answer that is one gzip member already, for a client that takes it. */
 export class Packed {
@@ -62,11 +54,11 @@ export type Dispatch = (text: string, client: Client) => Promise<Answer> | Answe
 const BATCH_WHOLE_BYTES = 1024 * 1024
 
 const encoder = new TextEncoder()
-const isStream = (result: Result): result is ResultStream => !(result instanceof Uint8Array)
-const isBad = (call: Call | BadCall): call is BadCall => 'error' in call
+const isStream = (result: Result): result is ResultStream => typeof result === 'object' && !(result instanceof Uint8Array)
 
 /** Envelope and result as one piece. */
-function splice(id: string, result: Uint8Array): Uint8Array {
+function splice(id: string, result: Uint8Array | string): Uint8Array {
+  if (typeof result === 'string') return Buffer.from(resultHead(id) + result + RESULT_TAIL)
   const head = resultHead(id)
   // An id may hold any character: three bytes a UTF-16 unit are always enough.
   const bytes = Buffer.allocUnsafe(head.length * 3 + result.length + RESULT_TAIL.length)
@@ -76,23 +68,6 @@ function splice(id: string, result: Uint8Array): Uint8Array {
   at += bytes.write(RESULT_TAIL, at, 'latin1')
   return bytes.subarray(0, at)
 }
-
-/** Kinds of failures after which what came of a result is a whole value, only cut short. */
-const WHOLE_KINDS: ReadonlySet<string> = new Set(['trace', 'execution'])
-
-/** A result of more than one chunk. The first ones are taken before anything is sent, so a request that fails at once is an ordinary error. */
-interface Opened {
-  readonly ready: readonly Uint8Array[]
-  readonly stream: ResultStream
-}
-
-/** An entry of a batch and its measurement. */
-interface Entry {
-  readonly call: Call | BadCall
-  readonly sample: Sample
-}
-
-const isOpened = (result: Uint8Array | RpcError | Opened): result is Opened => 'stream' in result
 
 /** The start of a stream; one of a single chunk is bytes. */
 async function open(stream: ResultStream): Promise<Uint8Array | Opened> {
@@ -106,26 +81,6 @@ async function open(stream: ResultStream): Promise<Uint8Array | Opened> {
 async function begin(stream: ResultStream, id: string): Promise<{ whole: Uint8Array } | { start: Uint8Array | Opened }> {
   const whole = await stream.whole?.(resultHead(id), RESULT_TAIL)
   return whole === undefined ? { start: await open(stream) } : { whole }
-}
-
-/**
- * Envelope and result in chunks. A failure in the middle of a result that is a value all the same becomes a member `error` behind it;
- * after any other failure nothing can be made whole, and it is thrown.
- */
-async function* spliced(id: string, opened: Opened, sample: Sample, report: (e: unknown) => void): AsyncGenerator<Uint8Array, void> {
-  yield encoder.encode(resultHead(id))
-  yield* opened.ready
-  let tail = RESULT_TAIL
-  try {
-    for (let chunk = await opened.stream.next(); chunk !== null; chunk = await opened.stream.next()) yield chunk
-    sample.succeed()
-  } catch (e) {
-    if (!(e instanceof CoreError && WHOLE_KINDS.has(e.kind))) throw e
-    const error = toRpcError(e, report)
-    sample.fail(error)
-    tail = lateError(error)
-  }
-  yield encoder.encode(tail)
 }
 
 /**
@@ -249,27 +204,32 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
     }
   }
 
-  /** One entry of a batch: whole bytes, the start of a stream, or an error. */
-  async function entry({ call, sample }: Entry, client: Client): Promise<Uint8Array | Opened | RpcError> {
+  /** One entry of a batch. */
+  function entry({ call, sample }: Entry, client: Client): Promise<Outcome> | Outcome {
     if (isBad(call)) return call.error
-    let answer: Uint8Array | Opened | RpcError
-    try {
-      const result = await lookUp(call.method).call(context, call.params)
-      if (isStream(result)) {
-        client.onGone(() => result.cancel())
-        if (client.address !== undefined) result.askedBy?.(client.address)
-      }
-      answer = isStream(result) ? await open(result) : result
-    } catch (e) {
-      answer = toRpcError(e, report)
+    const failed = (e: unknown): RpcError => toRpcError(e, report)
+    const begun = (result: Result): Promise<Outcome> | Outcome => {
+      if (!isStream(result)) return result
+      client.onGone(() => result.cancel())
+      if (client.address !== undefined) result.askedBy?.(client.address)
+      return open(result)
     }
     // The answer may wait for those before it; the work is done.
-    if (answer instanceof RpcError || !isOpened(answer)) sample.produced()
-    return answer
+    const done = (outcome: Outcome): Outcome => {
+      if (!isOpened(outcome)) sample.produced()
+      return outcome
+    }
+    try {
+      const result = lookUp(call.method).call(context, call.params)
+      const outcome = result instanceof Promise ? result.then(begun) : begun(result)
+      return outcome instanceof Promise ? outcome.catch(failed).then(done) : outcome
+    } catch (e) {
+      return failed(e)
+    }
   }
 
   /** The answer to a batch: as one piece where it is small, else as a stream. */
-  async function batch(entries: readonly Entry[], client: Client): Promise<Answer> {
+  async function batched(entries: readonly Entry[], client: Client): Promise<Answer> {
     const failAll = (error: RpcError): void => {
       for (const { sample } of entries) sample.fail(error)
     }
@@ -279,8 +239,13 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
       failAll(error)
       return encoder.encode(`[${errorAnswer(id, error)}]`)
     }
-    const opened = new Set<ResultStream>()
-    const chunks = batchChunks(entries, client, opened)
+    const runner: Runner = {
+      run: (next) => entry(next, client),
+      writes: (call) => !isBad(call) && table.get(call.method)?.cost === 'write',
+      report,
+    }
+    const batch = new Batch(entries, limits, runner)
+    const chunks = batch.chunks()
     const ready: Uint8Array[] = []
     let size = 0
     try {
@@ -289,9 +254,7 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
         size += chunk.value.length
         if (size > BATCH_WHOLE_BYTES) {
           const samples = entries.map(({ sample }) => sample)
-          return toStream(ready, chunks, samples, () => {
-            for (const stream of opened) stream.cancel()
-          })
+          return toStream(ready, chunks, samples, () => batch.cancel())
         }
       }
     } catch (e) {
@@ -299,65 +262,7 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
       failAll(error)
       return encoder.encode(errorAnswer('null', error))
     }
-    return ready.length === 0 ? undefined : Buffer.concat(ready)
-  }
-
-  /** The answer to a batch in chunks; none where nothing is to be answered. */
-  async function* batchChunks(entries: readonly Entry[], client: Client, opened: Set<ResultStream>): AsyncGenerator<Uint8Array, void> {
-    let size = 0
-    let full = false
-    let first = true
-    for await (const [{ call, sample }, result] of inOrder()) {
-      const { id } = call
-      if (id === undefined) {
-        if (result instanceof RpcError) sample.fail(result)
-        else sample.succeed()
-        if (isOpened(result)) result.stream.cancel()
-        continue
-      }
-      yield encoder.encode(first ? '[' : ',')
-      first = false
-      if (result instanceof RpcError || full) {
-        if (isOpened(result)) result.stream.cancel()
-        const error = result instanceof RpcError && (isBad(call) || !full) ? result : responseTooLarge()
-        sample.fail(error)
-        yield encoder.encode(errorAnswer(id, error))
-        continue
-      }
-      if (isOpened(result)) {
-        // A stream costs no memory, however long it is: it is never cut off, but the requests after it may be.
-        for await (const chunk of spliced(id, result, sample, report)) {
-          size += chunk.length
-          yield chunk
-        }
-        opened.delete(result.stream)
-      } else {
-        size += result.length
-        sample.succeed()
-        yield splice(id, result)
-      }
-      full = size > limits.responseBytes
-    }
-    if (!first) yield encoder.encode(']')
-
-    /** Runs the entries, some at the same time, and gives them in order. A method that writes runs alone, after all before it. */
-    async function* inOrder(): AsyncGenerator<[Entry, Uint8Array | Opened | RpcError]> {
-      const running: { entry: Entry; result: Promise<Uint8Array | Opened | RpcError> }[] = []
-      const oldest = async (): Promise<[Entry, Uint8Array | Opened | RpcError]> => {
-        const { entry, result } = running.shift() as (typeof running)[number]
-        const answer = await result
-        if (isOpened(answer)) opened.add(answer.stream)
-        return [entry, answer]
-      }
-      for (const next of entries) {
-        const { call } = next
-        const writes = !isBad(call) && table.get(call.method)?.cost === 'write'
-        while (running.length >= limits.concurrency || (writes && running.length > 0)) yield await oldest()
-        running.push({ entry: next, result: full && !isBad(call) ? Promise.resolve(responseTooLarge()) : entry(next, client) })
-        if (writes) yield await oldest()
-      }
-      while (running.length > 0) yield await oldest()
-    }
+    return ready.length > 1 ? Buffer.concat(ready) : ready[0]
   }
 
   /** The answer to a client who asks for more than it may. */
@@ -383,7 +288,7 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
     const parsed = meter.now()
     const measured = (call: Call | BadCall): Sample => new Sample(meter, call.method, client.connection, parsed)
     if (message.batch)
-      return batch(
+      return batched(
         message.calls.map((call) => ({ call, sample: measured(call) })),
         client,
       )

@@ -30,6 +30,9 @@ export const METHOD_NAME_MAX = 2048
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const COLON = 0x3a
+const BRACE = 0x7d
 const isSpace = (c: number): boolean => c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09
 
 /**
@@ -128,6 +131,29 @@ class IdScanner {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Text up to this length cannot be nested too deeply, in UTF-16 units: each level has a bracket at either end. */
+const SHALLOW_MAX = 2 * NESTING_MAX
+
+/** The key of an id, in quotes. */
+const ID_KEY = '"id"'
+
+/** A number that is written as JavaScript would, up to 15 digits: every such number is exact. */
+const isPlain = (id: unknown): id is number => typeof id === 'number' && Number.isSafeInteger(id) && id >= 0 && id < 1e15
+
+/**
+ * The raw id of a short request that has one key `id`, a plain number, without a search for it: what most clients send. In text without
+ * escapes `"id"` is a key or a value of its own; where it stands once, and the request has an id, it is that one's key.
+ */
+function simpleId(text: string, value: unknown): string | undefined {
+  if (text.length > SHALLOW_MAX || !isObject(value) || !isPlain(value.id)) return undefined
+  const at = text.indexOf(ID_KEY)
+  const from = at + ID_KEY.length + 1
+  if (at < 0 || text.charCodeAt(from - 1) !== COLON || text.indexOf(ID_KEY, from) >= 0 || text.includes('\\')) return undefined
+  const id = String(value.id)
+  const after = text.charCodeAt(from + id.length)
+  return (after === COMMA || after === BRACE) && text.startsWith(id, from) ? id : undefined
+}
+
 /** An id is a string, a number, a boolean or null, as go-ethereum takes it; the answer to any other one carries null. */
 const isAnswerable = (id: string | undefined): id is string => id !== undefined && !id.startsWith('{') && !id.startsWith('[')
 
@@ -148,6 +174,8 @@ export function parseMessage(text: string): Message {
   } catch {
     throw parseError()
   }
+  const simple = simpleId(text, value)
+  if (simple !== undefined) return { batch: false, calls: [toCall(value, simple)] }
   const ids = new IdScanner(text).scan()
   if (!Array.isArray(value)) return { batch: false, calls: [toCall(value, ids[0])] }
   if (value.length === 0) throw invalidRequest('empty batch')

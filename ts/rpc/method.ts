@@ -51,8 +51,8 @@ export interface Surroundings extends Context {
   readonly follow: Following
 }
 
-/** The JSON bytes of a result, whole or as a stream. */
-export type Result = Uint8Array | ResultStream
+/** The JSON of a result: its bytes or, of a short one, its text; or a stream of bytes. */
+export type Result = Uint8Array | string | ResultStream
 
 /** A method with its parameter types erased, as the table holds it. */
 export interface Method {

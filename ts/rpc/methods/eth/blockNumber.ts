@@ -6,5 +6,5 @@ export const blockNumber = method({
   doc: 'Height of the head.',
   cost: 'read',
   params: [],
-  handle: ({ core }) => core.request('blockNumber', undefined),
+  handle: ({ core }) => core.read('blockNumber', undefined),
 })

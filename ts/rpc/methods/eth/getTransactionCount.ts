@@ -7,5 +7,5 @@ export const getTransactionCount = method({
   doc: 'Nonce of an account after a block; with pending, what waits in the pool counts.',
   cost: 'read',
   params: [required('address', address), optional('block', blockRef)],
-  handle: ({ core }, address, block) => core.request('getTransactionCount', { address, block }),
+  handle: ({ core }, address, block) => core.read('getTransactionCount', { address, block }),
 })

@@ -6,5 +6,5 @@ export const syncing = method({
   doc: 'Always false: this node does not download from peers.',
   cost: 'read',
   params: [],
-  handle: ({ core }) => core.request('syncing', undefined),
+  handle: ({ core }) => core.read('syncing', undefined),
 })
