@@ -84,26 +84,30 @@ pub fn open_node<'env>(
     };
     let (settle, promise) = promise::<Either<NativeNode, Answer>>(env)?;
     let failed = |error: NodeError| Either::B(Answer::from(Err(error)));
-    on_thread("hearth-open", settle, failed, move || {
-        match guarded(|| read().and_then(Node::open)) {
-            Ok(node) => Either::A(NativeNode { node }),
-            Err(error) => failed(error),
-        }
+    on_thread("hearth-open", settle, failed, move || match guarded(|| read().and_then(Node::open)) {
+        Ok(node) => Either::A(NativeNode { node }),
+        Err(error) => failed(error),
     });
     Ok(promise)
 }
 
 #[napi]
 impl NativeNode {
-    /// Answers `{"op":…,"args":…}` on one of the node's threads.
-    #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
-    pub fn request<'env>(&self, env: &'env Env, json: String) -> Result<Object<'env>> {
+    /// Answers `{"op":…,"args":…}`: with the text of the result where that needs neither the disk nor another thread, else
+    /// on one of the node's threads.
+    #[napi(catch_unwind, ts_return_type = "string | Promise<Buffer>")]
+    pub fn request<'env>(&self, env: &'env Env, json: String) -> Result<Either<String, Object<'env>>> {
+        let request = Request::from_json(json.as_bytes());
+        let ready = request.as_ref().ok().and_then(|request| self.node.at_once(request));
+        if let Some(text) = ready.and_then(|bytes| String::from_utf8(bytes).ok()) {
+            return Ok(Either::A(text));
+        }
         let (settle, promise) = promise::<Answer>(env)?;
-        match Request::from_json(json.as_bytes()) {
+        match request {
             Ok(request) => self.node.spawn(request, move |result| settle.with(result.into())),
             Err(error) => settle.with(Err(error).into()),
         }
-        Ok(promise)
+        Ok(Either::B(promise))
     }
 
     /// The values of all native instruments: `[{"name":…,"series":[…]}]`.
@@ -155,13 +159,18 @@ impl NativeNode {
         bytes as i64
     }
 
-    /// Starts work whose result may be large. With an envelope, a result that lies there in gzip comes as one member with
-    /// it.
+    /// Starts work whose result may be large, for a client that is known by its address. With an envelope, a result that lies
+    /// there in gzip comes as one member with it.
     #[napi(catch_unwind)]
-    pub fn stream(&self, json: String, envelope: Option<NativeEnvelope>) -> NativeStream {
+    pub fn stream(
+        &self,
+        json: String,
+        envelope: Option<NativeEnvelope>,
+        client: Option<String>,
+    ) -> NativeStream {
         let source = match TraceRequest::from_json(json.as_bytes()) {
             Ok(request) => {
-                let asker = Asker::of_json(json.as_bytes());
+                let asker = Asker::now(client.as_deref());
                 Source::Stream(self.node.stream_for(request, &asker, envelope.map(Into::into)))
             }
             Err(error) => Source::Refused(Mutex::new(Some(error))),

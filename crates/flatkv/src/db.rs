@@ -12,7 +12,7 @@ use hearth_primitives::StateError;
 use parking_lot::Mutex;
 use rocksdb::{
     BlockBasedOptions, BoundColumnFamily, Cache, ColumnFamilyDescriptor, DB, DBCompressionType,
-    DBPinnableSlice, DBRawIterator, FlushOptions, LogLevel, ReadOptions, SliceTransform,
+    DBPinnableSlice, DBRawIterator, FlushOptions, LogLevel, ReadOptions, ReadTier, SliceTransform,
     SnapshotWithThreadMode, WriteBatch, WriteBufferManager, WriteOptions, checkpoint::Checkpoint, properties,
 };
 use std::{
@@ -155,6 +155,8 @@ impl Family {
 pub(crate) struct Db {
     rocks: DB,
     write: WriteOptions,
+    /// For look-ups that must not wait for the disk.
+    in_memory: ReadOptions,
 }
 
 impl Db {
@@ -199,7 +201,9 @@ impl Db {
         write.disable_wal(true);
         // Where two threads put rows in at once, as well: see `Family::hint_bytes`.
         write.set_memtable_insert_hint_per_batch(true);
-        Ok(Self { rocks, write })
+        let mut in_memory = ReadOptions::default();
+        in_memory.set_read_tier(ReadTier::BlockCache);
+        Ok(Self { rocks, write, in_memory })
     }
 
     fn family(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {
@@ -210,6 +214,12 @@ impl Db {
     pub(crate) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
         count_call();
         self.rocks.get_pinned_cf(&self.family(family)?, key).map_err(rocks)
+    }
+
+    /// The value of a row, where memtables and block cache have it: nothing is read from the disk. `None` tells nothing.
+    pub(crate) fn get_in_memory(&self, family: Family, key: &[u8]) -> Option<DBPinnableSlice<'_>> {
+        count_call();
+        self.rocks.get_pinned_cf_opt(&self.family(family).ok()?, key, &self.in_memory).ok().flatten()
     }
 
     /// The values of many rows of a family in one batch of reads, in the order of the keys.

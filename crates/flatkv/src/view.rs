@@ -5,6 +5,8 @@
 //! ([`Core::upcoming`], checked afterwards), there is none at the view's height either; else history has the answer.
 //! At the end the view looks whether its block was unwound meanwhile, in which case nothing it saw counts.
 
+mod in_memory;
+
 use crate::{
     db::{Family, HistoryCursor},
     error::corrupt,

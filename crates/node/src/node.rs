@@ -109,6 +109,11 @@ impl Node {
         guarded(|| ops::answer(&home, request))
     }
 
+    /// The answer to a short read that needs neither the disk nor another thread; `None` for all else, failures included.
+    pub fn at_once(&self, request: &Request) -> Option<Vec<u8>> {
+        ops::at_once(&*self.home().ok()?, request)
+    }
+
     /// Answers a request on one of the node's threads, short reads apart from long work. The callback is called
     /// exactly once; at once with [`NodeError::Busy`] where the queue is full.
     pub fn spawn(&self, request: Request, done: impl FnOnce(Result<Vec<u8>, NodeError>) + Send + 'static) {

@@ -30,21 +30,14 @@ pub struct Asker {
 
 impl Default for Asker {
     fn default() -> Self {
-        Self { client: Arc::from(""), arrived: Instant::now() }
+        Self::now(None)
     }
 }
 
 impl Asker {
-    /// Who sent a request that has come now: its member `client`.
-    pub fn of_json(text: &[u8]) -> Self {
-        #[derive(serde::Deserialize)]
-        struct Client<'a> {
-            #[serde(borrow, default)]
-            client: Option<std::borrow::Cow<'a, str>>,
-        }
-        let arrived = Instant::now();
-        let client = serde_json::from_slice::<Client<'_>>(text).ok().and_then(|read| read.client);
-        Self { client: Arc::from(client.as_deref().unwrap_or("")), arrived }
+    /// Who sent a request that has come now; `None`: that is not known.
+    pub fn now(client: Option<&str>) -> Self {
+        Self { client: Arc::from(client.unwrap_or("")), arrived: Instant::now() }
     }
 }
 

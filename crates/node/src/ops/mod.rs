@@ -1,6 +1,7 @@
 //! One small function an operation: typed arguments in, JSON bytes out.
 
 mod access_list;
+mod at_once;
 pub(crate) mod bad_blocks;
 mod block_logs;
 mod blocks;
@@ -29,6 +30,7 @@ mod transactions;
 mod txpool;
 mod wallet;
 
+pub(crate) use at_once::at_once;
 pub use build_block::PayloadAttributes;
 pub(crate) use fees::TipOracle;
 

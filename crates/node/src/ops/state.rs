@@ -4,7 +4,7 @@ use super::{Answer, quantity, short};
 use crate::{BlockRef, NodeError, OpenHome, json::JsonWriter};
 use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{Address, B256, U256};
-use hearth_primitives::StateReader as _;
+use hearth_primitives::{Account, StateReader as _};
 use std::collections::BTreeMap;
 
 /// Most slots of one `eth_getStorageValues` (go-ethereum's limit).
@@ -13,7 +13,11 @@ const MAX_STORAGE_VALUES: usize = 1_024;
 const WORD_BYTES: usize = 70;
 
 pub(super) fn balance(home: &OpenHome, address: &Address, block: Option<BlockRef>) -> Answer {
-    let account = home.reader(block)?.account(address)?.unwrap_or_default();
+    balance_of(&home.reader(block)?.account(address)?.unwrap_or_default())
+}
+
+/// An account's balance.
+pub(super) fn balance_of(account: &Account) -> Answer {
     short(|w| w.quantity_u256(&account.balance))
 }
 
@@ -23,13 +27,22 @@ pub(super) fn code(home: &OpenHome, address: &Address, block: Option<BlockRef>) 
         Some(account) => state.code(&account.code_hash)?,
         None => Default::default(),
     };
+    code_text(&code)
+}
+
+/// Code in hex.
+pub(super) fn code_text(code: &[u8]) -> Answer {
     let mut writer = JsonWriter::with_capacity(code.len() * 2 + 4);
-    writer.bytes(&code);
+    writer.bytes(code);
     Ok(writer.into_bytes())
 }
 
 pub(super) fn storage_at(home: &OpenHome, address: &Address, slot: &U256, block: Option<BlockRef>) -> Answer {
-    let value = home.reader(block)?.storage(address, slot)?;
+    word(&home.reader(block)?.storage(address, slot)?)
+}
+
+/// A slot's value, as 32 bytes.
+pub(super) fn word(value: &U256) -> Answer {
     short(|w| w.bytes(&value.to_be_bytes::<32>()))
 }
 
