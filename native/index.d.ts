@@ -85,7 +85,7 @@ export declare class NativeNode {
   /** Starts a trace whose script is hooks of this process, as `{"op":…,"args":…}`. */
   traceHooked(json: string): NativeHooks
   /** Answers `{"op":…,"args":…}` on one of the node's threads. */
-  request(json: string): Promise<Buffer>
+  request(json: string): string | Promise<Buffer>
   /** The values of all native instruments: `[{"name":…,"series":[…]}]`. */
   metricsSnapshot(): string
   /** Takes what an operator should read in the log since the last call, as a JSON array of sentences. */
@@ -106,7 +106,7 @@ export declare class NativeNode {
    * Starts work whose result may be large. With an envelope, a result that lies there in gzip comes as one member with
    * it.
    */
-  stream(json: string, envelope?: NativeEnvelope | undefined | null): NativeStream
+  stream(json: string, envelope?: NativeEnvelope | undefined | null, client?: string | undefined | null): NativeStream
   /** Lets running requests finish, flushes and closes the stores, on a thread of its own. */
   close(): Promise<Buffer>
 }
