@@ -5,7 +5,7 @@ use crate::{
     answer::{Answer, guarded, on_thread, promise},
 };
 use hearth_node::{
-    Asker, ByteStream, Envelope, Node, NodeConfig, NodeError, Replay, Request, TraceOrigin, TraceRequest,
+    Asker, ByteStream, Envelope, Node, NodeConfig, NodeError, NodeLease, Replay, Request, TraceOrigin, TraceRequest,
 };
 use napi::bindgen_prelude::{BufferSlice, Either, Object};
 use napi::{Env, Result};
@@ -17,6 +17,8 @@ use std::sync::Arc;
 #[napi]
 pub struct NativeNode {
     node: Arc<Node>,
+    /// Let go when the object is collected, or its thread ends.
+    lease: Arc<NodeLease>,
 }
 
 /// The JSON bytes of one result, in chunks.
@@ -67,7 +69,8 @@ enum Source {
     Refused(Mutex<Option<NodeError>>),
 }
 
-/// Opens a home on a thread of its own: replaying a log may take a while. A fork asks its origin through `origin`. Resolves to the node or to an error value.
+/// Opens a home on a thread of its own: replaying a log may take a while. A fork asks its origin through `origin`. A
+/// home that this process has open under an equal configuration is shared. Resolves to the node or to an error value.
 #[napi(catch_unwind, ts_return_type = "Promise<NativeNode | Buffer>")]
 pub fn open_node<'env>(
     env: &'env Env,
@@ -84,8 +87,8 @@ pub fn open_node<'env>(
     };
     let (settle, promise) = promise::<Either<NativeNode, Answer>>(env)?;
     let failed = |error: NodeError| Either::B(Answer::from(Err(error)));
-    on_thread("hearth-open", settle, failed, move || match guarded(|| read().and_then(Node::open)) {
-        Ok(node) => Either::A(NativeNode { node }),
+    on_thread("hearth-open", settle, failed, move || match guarded(|| read().and_then(NodeLease::open)) {
+        Ok(lease) => Either::A(NativeNode { node: lease.node().clone(), lease: Arc::new(lease) }),
         Err(error) => failed(error),
     });
     Ok(promise)
@@ -178,16 +181,23 @@ impl NativeNode {
         NativeStream { source: Arc::new(source) }
     }
 
-    /// Lets running requests finish, flushes and closes the stores, on a thread of its own.
+    /// What the home holds, as JSON; null once the node is closed.
+    #[napi(catch_unwind)]
+    pub fn status(&self) -> Option<String> {
+        self.node.status().ok().and_then(|status| serde_json::to_string(&status).ok())
+    }
+
+    /// Lets go of the node. Where nobody else of this process has it: lets running requests finish, flushes and closes the
+    /// stores, on a thread of its own.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (settle, promise) = promise::<Answer>(env)?;
-        let node = self.node.clone();
+        let lease = self.lease.clone();
         on_thread(
             "hearth-close",
             settle,
             |error| Answer::from(Err(error)),
-            move || guarded(|| node.close().map(|()| Vec::new())).into(),
+            move || guarded(|| lease.close().map(|()| Vec::new())).into(),
         );
         Ok(promise)
     }

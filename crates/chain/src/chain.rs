@@ -6,7 +6,7 @@ use crate::home::{
     ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole,
 };
 use crate::insert::Working;
-use crate::operate::state_options;
+use crate::operate::{described, state_options};
 use crate::state_options::StateOptions;
 use crate::watch::Watched;
 use alloy_primitives::B256;
@@ -67,23 +67,47 @@ impl Chain {
     /// [`ChainError::NotInitialised`] where the home has no chain, [`ChainError::NewerFormat`],
     /// [`ChainError::BadHome`], [`ChainError::Genesis`], and what the stores say (locked, damaged, …).
     pub fn open(home: &Path, options: &ChainOptions) -> Result<Self, ChainError> {
-        let paths = HomePaths::new(home);
-        let none = || ChainError::NotInitialised { home: home.to_owned() };
-        let file = ChainFile::read(&paths)?.ok_or_else(none)?;
-        let spec = match file.rules {
-            RulesFrom::Mainnet => ChainSpec::mainnet(),
-            RulesFrom::Genesis | RulesFrom::Fork => read_genesis(&paths)?.0,
-        };
-        if spec.chain_id() != file.chain_id {
-            let (there, given) = (file.chain_id.to_string(), spec.chain_id().to_string());
-            return Err(ChainError::OtherChain { home: home.to_owned(), what: "chain id", there, given });
-        }
+        let (paths, file) = described(home)?;
+        let spec = rules(&paths, &file)?;
         let chain = Self::assemble(paths, spec, file, options)?;
         if chain.kv.head().is_none() {
-            return Err(none());
+            return Err(ChainError::NotInitialised { home: home.to_owned() });
         }
         chain.recover()?;
         Ok(chain)
+    }
+
+    /// Opens a home for reading: as [`Chain::open`] where nobody has it, [`Chain::beside`] where somebody does. The second
+    /// value is the height of the snapshot that is read then.
+    ///
+    /// # Errors
+    /// As [`Chain::open`]; [`hearth_flatkv::FlatKvError::NoSnapshot`] beside a node that took none yet.
+    pub fn open_reading(home: &Path, options: &ChainOptions) -> Result<(Self, Option<Height>), ChainError> {
+        match Self::open(home, options) {
+            Err(error) if error.home_in_use().is_some() => {
+                let chain = Self::beside(home, options, None)?;
+                let height = chain.head().height;
+                Ok((chain, Some(height)))
+            }
+            opened => opened.map(|chain| (chain, None)),
+        }
+    }
+
+    /// Opens a home for reading, beside a node that may have it: the newest snapshot that has `height`, or the newest of
+    /// all, with the ledger as it is now. Its head never moves, and every change is refused.
+    ///
+    /// # Errors
+    /// As [`Chain::open`]; [`hearth_flatkv::FlatKvError::NoSnapshot`].
+    pub fn beside(home: &Path, options: &ChainOptions, height: Option<Height>) -> Result<Self, ChainError> {
+        let (paths, file) = described(home)?;
+        let spec = Arc::new(rules(&paths, &file)?);
+        let kv = FlatKv::open_snapshot(state_options(&paths, &file, options), height)?;
+        let tables = Ledger::open_read_only(&paths.ledger(), &options.ledger)?;
+        let ledger = Arc::new(Ledger::new(tables, kv.clone()));
+        // Nothing is merged into an index that nobody may write.
+        ledger.close();
+        let (working, watched) = Default::default();
+        Ok(Self { paths, spec, kv, ledger, file, working, watched })
     }
 
     /// Opens the home of the chain with this genesis (text of a geth-format file), making it where it is new.
@@ -229,6 +253,19 @@ impl Chain {
         self.ledger.close();
         Ok(self.kv.close()?)
     }
+}
+
+/// The rules of a home's chain.
+fn rules(paths: &HomePaths, file: &ChainFile) -> Result<ChainSpec, ChainError> {
+    let spec = match file.rules {
+        RulesFrom::Mainnet => ChainSpec::mainnet(),
+        RulesFrom::Genesis | RulesFrom::Fork => read_genesis(paths)?.0,
+    };
+    if spec.chain_id() != file.chain_id {
+        let (there, given) = (file.chain_id.to_string(), spec.chain_id().to_string());
+        return Err(ChainError::OtherChain { home: paths.home.clone(), what: "chain id", there, given });
+    }
+    Ok(spec)
 }
 
 fn read_genesis(paths: &HomePaths) -> Result<(ChainSpec, Genesis), ChainError> {

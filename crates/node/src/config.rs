@@ -208,6 +208,9 @@ pub struct NodeConfig {
     pub home: PathBuf,
     /// Where blocks come from.
     pub mode: Mode,
+    /// Whether the home is opened for reading (`start` only): beside a node that has it, its newest snapshot is read.
+    #[serde(default)]
+    pub read_only: bool,
     /// A geth-format genesis file that the home's chain must equal (`start` only).
     #[serde(default)]
     pub genesis: Option<PathBuf>,
@@ -256,6 +259,10 @@ impl NodeConfig {
             ("pool.maxTransactions", self.pool.max_transactions),
             ("pool.maxPerAccount", self.pool.max_per_account),
         ];
+        if self.read_only && self.mode != Mode::Start {
+            let reason = "readOnly goes with the mode start alone: a development chain makes blocks";
+            return Err(NodeError::Config { reason: reason.into() });
+        }
         match positive.into_iter().find(|(_, value)| *value == 0) {
             Some((field, _)) => Err(NodeError::Config { reason: format!("{field} must be at least 1") }),
             None => self.bake.check(),

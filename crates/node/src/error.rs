@@ -39,6 +39,23 @@ pub enum NodeError {
         /// The home.
         home: PathBuf,
     },
+    /// The home is opened for reading beside a node that has taken no snapshot yet.
+    #[error("{} is in use, and there is no snapshot of it to read yet: {reason}", home.display())]
+    NoSnapshot {
+        /// The home.
+        home: PathBuf,
+        /// What the store says.
+        reason: String,
+    },
+    /// A change where the home is opened for reading.
+    #[error("the home is open for reading: nothing can be changed or sent")]
+    ReadOnly,
+    /// The chain left a block while those after it were read.
+    #[error("the chain has changed: block {height} is not the one that was read before; begin again below it")]
+    Reorganised {
+        /// Height of the block.
+        height: Height,
+    },
     /// The home belongs to another chain or to another format.
     #[error("{} cannot be used: {reason}", home.display())]
     HomeIncompatible {
@@ -267,6 +284,9 @@ impl NodeError {
             Self::HomeEmpty { .. } => "home_empty",
             Self::HomeNotEmpty { .. } => "home_not_empty",
             Self::HomeIncompatible { .. } => "home_incompatible",
+            Self::NoSnapshot { .. } => "no_snapshot",
+            Self::ReadOnly => "read_only",
+            Self::Reorganised { .. } => "not_canonical",
             Self::Input { .. } => "io",
             Self::Genesis { .. } => "genesis",
             Self::HeaderNotFound | Self::HeaderForHashNotFound => "header_not_found",
@@ -304,10 +324,12 @@ impl NodeError {
         }
     }
 
-    /// The `data` member of a JSON-RPC error: the revert's bytes as hex.
+    /// The `data` member of a JSON-RPC error: the revert's bytes as hex. Of a home in use, which no request meets: the number
+    /// of the process that has it.
     pub fn data(&self) -> Option<String> {
         match self {
             Self::ExecutionReverted { output, .. } => Some(output.to_string()),
+            Self::HomeInUse { holder: Some(holder), .. } => Some(holder.pid.to_string()),
             _ => None,
         }
     }

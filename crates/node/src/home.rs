@@ -23,6 +23,8 @@ use std::{
 pub(crate) struct OpenHome {
     config: NodeConfig,
     chain: Arc<Chain>,
+    /// Height of the snapshot that is read, because another process has the home.
+    snapshot: Option<Height>,
     pool: Arc<TransactionPool>,
     dev: Option<DevChain>,
     /// Where this is a development chain.
@@ -50,13 +52,16 @@ pub struct HomeStatus {
     pub head_hash: String,
     /// Oldest height with state.
     pub oldest_state: Height,
+    /// Height of the snapshot that is read, because another process has the home; the head is that block then.
+    pub snapshot: Option<Height>,
 }
 
 impl OpenHome {
     /// Opens the chain that the configuration means; its stores tell `metrics` what they do.
     pub fn open(config: NodeConfig, stopping: Arc<AtomicBool>, metrics: Registry) -> Result<Self, NodeError> {
         let capsules = Capsules::new(&metrics);
-        let chain = Arc::new(open_chain(&config, metrics.clone())?);
+        let (chain, snapshot) = open_chain(&config, metrics.clone())?;
+        let chain = Arc::new(chain);
         let trace_db = config.bake.enabled.then(|| bake::open_cache(&config, &metrics)).transpose()?;
         let baked = |db: &Arc<TraceDb>| Arc::new(Baked::new(db.clone(), chain.clone(), &config.bake));
         let baked = trace_db.as_ref().map(baked);
@@ -69,6 +74,7 @@ impl OpenHome {
         Ok(Self {
             config,
             chain,
+            snapshot,
             pool,
             dev,
             signer: is_dev.then(DevSigner::new),
@@ -90,7 +96,7 @@ impl OpenHome {
     }
 
     pub fn status(&self) -> HomeStatus {
-        status(&self.chain)
+        status(&self.chain, self.snapshot)
     }
 
     pub fn config(&self) -> &NodeConfig {
@@ -170,22 +176,24 @@ pub(crate) fn init_home(home: &Path, genesis_json: &str) -> Result<HomeStatus, N
         Err(error) => return Err(chain_error(home, error)),
     }
     let chain = Chain::create(home, genesis_json, &options).map_err(|e| chain_error(home, e))?;
-    let status = status(&chain);
+    let status = status(&chain, None);
     chain.close().map_err(|e| chain_error(home, e))?;
     Ok(status)
 }
 
-fn status(chain: &Chain) -> HomeStatus {
+fn status(chain: &Chain, snapshot: Option<Height>) -> HomeStatus {
     let head = chain.head();
     HomeStatus {
         chain_id: chain.spec().chain_id(),
         head: head.height,
         head_hash: head.hash.to_string(),
         oldest_state: chain.kv().oldest().unwrap_or(head.height),
+        snapshot,
     }
 }
 
-fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<Chain, NodeError> {
+/// The chain, and the height of the snapshot where that is read.
+fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<(Chain, Option<Height>), NodeError> {
     let fork = config.fork.as_ref().map(|fork| Ok::<_, NodeError>((fork, fork.block.read()?))).transpose()?;
     let mut state = config.flatkv.state();
     state.origin = fork.as_ref().and_then(|(fork, block)| origin(&config.home, fork, block));
@@ -195,6 +203,9 @@ fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<Chain, NodeError
         ledger: config.littable.ledger(),
         metrics,
     };
+    if config.read_only {
+        return Chain::open_reading(&config.home, &options).map_err(|e| chain_error(&config.home, e));
+    }
     let opened = match (config.mode, &config.genesis) {
         (Mode::Dev, _) => {
             let genesis = dev_genesis_json(config.dev.gas_limit);
@@ -213,7 +224,7 @@ fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<Chain, NodeError
             exists.and_then(|()| Chain::create(&config.home, &text, &options))
         }
     };
-    opened.map_err(|e| chain_error(&config.home, e))
+    opened.map(|chain| (chain, None)).map_err(|e| chain_error(&config.home, e))
 }
 
 /// Who answers for the origin's state.
@@ -245,6 +256,10 @@ pub(crate) fn chain_error(home: &Path, error: ChainError) -> NodeError {
         | ChainError::BadHome { .. }) => NodeError::HomeIncompatible { home, reason: error.to_string() },
         ChainError::Store(error @ (FlatKvError::Commitment { .. } | FlatKvError::NewerFormat { .. })) => {
             NodeError::HomeIncompatible { home, reason: error.to_string() }
+        }
+        ChainError::Store(FlatKvError::ReadOnly) => NodeError::ReadOnly,
+        ChainError::Store(error @ FlatKvError::NoSnapshot { .. }) => {
+            NodeError::NoSnapshot { home, reason: error.to_string() }
         }
         ChainError::Genesis { path, source } => {
             NodeError::Genesis { reason: format!("{}: {source}", path.display()) }

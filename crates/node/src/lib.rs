@@ -17,10 +17,12 @@ pub mod json;
 mod node;
 mod ops;
 mod pending;
+mod reading;
 mod replay;
 mod request;
 mod resolve;
 pub mod scripts;
+mod shared_nodes;
 mod shared_traces;
 mod stream;
 mod trace;
@@ -43,10 +45,12 @@ pub(crate) use home::OpenHome;
 pub use js_tracers::{Asker, HookLink};
 pub use node::{Node, metrics_catalog};
 pub use ops::PayloadAttributes;
+pub use reading::Reading;
 pub use replay::Replay;
 pub use request::{
     BlockNumber, BlockRef, CallBundle, LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Request,
     TraceCall, TraceCallMany, TraceRequest,
 };
+pub use shared_nodes::NodeLease;
 pub use stream::{ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled, NextChunk, STALL_LIMIT};
 pub use trace_source::TraceOrigin;

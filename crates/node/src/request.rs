@@ -1,6 +1,7 @@
 //! What can be asked of a node: one typed request an operation, read from `{"op":…,"args":{…}}`.
 
 use crate::ops::PayloadAttributes;
+use crate::reading::Reading;
 use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
 use hearth_evm::{BlockOverrides, CallRequest, SimulateRequest, StateOverrides};
@@ -349,6 +350,8 @@ pub enum Request {
         /// Which block.
         hash: B256,
     },
+    /// Many values at once, as packed bytes.
+    Read(Reading),
     /// An account's storage before a transaction, in the order of the hashed slots.
     StorageRangeAt {
         /// Which block.
@@ -394,6 +397,12 @@ impl Request {
                 | Self::TraceStateAccess { .. }
                 | Self::StorageRangeAt { .. }
         ) || self.asks_for_pending()
+            || matches!(self, Self::Read(reading) if reading.is_heavy())
+    }
+
+    /// Whether the request changes what the node has, its pool included.
+    pub(crate) fn writes(&self) -> bool {
+        matches!(self, Self::SendRawTransaction { .. } | Self::SendTransaction { .. })
     }
 
     /// Whether the pending block is looked at, which may have to be executed first.

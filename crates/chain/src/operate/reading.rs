@@ -1,6 +1,6 @@
 //! A home for reading: all of it where no node runs, its newest snapshot beside a node that does.
 
-use super::{described, state_options};
+use super::described;
 use crate::home::{ChainFile, HomePaths};
 use crate::{Chain, ChainError, ChainOptions};
 use hearth_flatkv::FlatKv;
@@ -33,10 +33,7 @@ impl Reading {
                 Ok(Self { paths, file, kv, ledger, chain: Some(chain) })
             }
             Err(error) if error.home_in_use().is_some() => {
-                let kv = FlatKv::open_snapshot(state_options(&paths, &file, options), height)?;
-                let tables = Ledger::open_read_only(&paths.ledger(), &options.ledger)?;
-                let ledger = Arc::new(Ledger::new(tables, kv.clone()));
-                ledger.close();
+                let Chain { kv, ledger, .. } = Chain::beside(home, options, height)?;
                 Ok(Self { paths, file, kv, ledger, chain: None })
             }
             Err(other) => Err(other),

@@ -187,16 +187,22 @@ fn is_unsigned(tx: &Transaction) -> bool {
 }
 
 /// The chain id as go-ethereum shows it: of a legacy transaction what its `v` says, which is odd where that is zero.
-fn shown_chain_id(tx: &Transaction) -> Option<u64> {
+pub fn shown_chain_id(tx: &Transaction) -> Option<u64> {
     if tx.is_legacy() && is_unsigned(tx) { Some(UNSIGNED_CHAIN_ID) } else { tx.chain_id() }
 }
 
-fn write_signature(w: &mut JsonWriter, tx: &Transaction) {
+/// The member `v` of a transaction as go-ethereum shows it, and its signature. Legacy signatures fold the chain id into `v`
+/// (EIP-155); typed ones carry the bare parity.
+pub fn shown_signature(tx: &Transaction) -> (u128, &Signature) {
     let signature = signature_of(tx);
-    let parity = signature.v();
-    // Legacy signatures fold the chain id into v (EIP-155); typed ones carry the bare parity.
     let folded = tx.is_legacy() && !is_unsigned(tx);
-    let v = if folded { to_eip155_value(parity, tx.chain_id()) } else { parity.into() };
+    let v = if folded { to_eip155_value(signature.v(), tx.chain_id()) } else { signature.v().into() };
+    (v, signature)
+}
+
+fn write_signature(w: &mut JsonWriter, tx: &Transaction) {
+    let (v, signature) = shown_signature(tx);
+    let parity = signature.v();
     w.key("v").quantity_u256(&U256::from(v));
     w.key("r").quantity_u256(&signature.r());
     w.key("s").quantity_u256(&signature.s());

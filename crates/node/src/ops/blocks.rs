@@ -71,7 +71,7 @@ fn parts(block: &StoredBlock) -> BlockParts<'_> {
 }
 
 /// Zipping would cut silently what does not fit together.
-pub(super) fn check_length(block: &StoredBlock, have: usize) -> Result<(), NodeError> {
+pub(crate) fn check_length(block: &StoredBlock, have: usize) -> Result<(), NodeError> {
     let want = block.tx_hashes.len();
     if have == want {
         return Ok(());

@@ -16,14 +16,14 @@ const THREADS: usize = 8;
 const BLOCKS_AHEAD: usize = 32;
 
 /// A block that may hold logs, with those that the filter wants.
-pub(super) struct Candidate {
+pub(crate) struct Candidate {
     pub hash: B256,
     pub height: Height,
     pub found: FoundLogs,
 }
 
 /// Candidates of heights, in their order; none where no block is canonical there.
-pub(super) struct Ahead<'a, I> {
+pub(crate) struct Ahead<'a, I> {
     home: &'a OpenHome,
     filter: &'a LogFilter,
     heights: I,

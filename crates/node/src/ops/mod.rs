@@ -31,8 +31,10 @@ mod txpool;
 mod wallet;
 
 pub(crate) use at_once::at_once;
+pub(crate) use blocks::check_length;
 pub use build_block::PayloadAttributes;
 pub(crate) use fees::TipOracle;
+pub(crate) use log_ahead::{Ahead, Candidate};
 
 use crate::{NodeError, OpenHome, Request, json::JsonWriter};
 use simulate::Simulated;
@@ -42,7 +44,11 @@ pub(crate) type Answer = Result<Vec<u8>, NodeError>;
 
 /// Runs a request.
 pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
+    if home.config().read_only && request.writes() {
+        return Err(NodeError::ReadOnly);
+    }
     match request {
+        Request::Read(reading) => reading.answer(home),
         Request::BlockNumber => chain::block_number(home),
         Request::ChainId => chain::chain_id(home),
         Request::NetVersion => chain::net_version(home),

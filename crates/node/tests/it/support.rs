@@ -30,6 +30,7 @@ pub fn fixtures(folder: &str) -> Option<PathBuf> {
 
 pub fn config(home: &Path, mode: Mode) -> NodeConfig {
     NodeConfig {
+        read_only: false,
         home: home.to_owned(),
         mode,
         genesis: None,
