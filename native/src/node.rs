@@ -13,6 +13,9 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
+/// What is added to the number of bytes of an answer about a historical block: no answer in memory is so long.
+const HISTORICAL: i64 = 1 << 40;
+
 /// An open node.
 #[napi]
 pub struct NativeNode {
@@ -113,16 +116,43 @@ impl NativeNode {
         Ok(Either::B(promise))
     }
 
+    /// Answers long work, `{"op":…,"args":…}`, on one of the node's threads, for a client that is known by its address: clients
+    /// take turns. [`cancel_call`](Self::cancel_call) ends it by its ticket, a whole number of its own.
+    #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
+    pub fn call<'env>(
+        &self,
+        env: &'env Env,
+        json: String,
+        client: String,
+        ticket: f64,
+    ) -> Result<Object<'env>> {
+        let (settle, promise) = promise::<Answer>(env)?;
+        match Request::from_json(json.as_bytes()) {
+            Ok(request) => {
+                let asker = Asker { client: client.into(), ..Asker::default() };
+                self.node.spawn_for(request, &asker, Some(ticket as u64), move |result| settle.with(result.into()));
+            }
+            Err(error) => settle.with(Err(error).into()),
+        }
+        Ok(promise)
+    }
+
+    /// Says that nobody waits for the answer to a call any more.
+    #[napi(catch_unwind)]
+    pub fn cancel_call(&self, ticket: f64) {
+        self.node.cancel(ticket as u64);
+    }
+
     /// The values of all native instruments: `[{"name":…,"series":[…]}]`.
     #[napi(catch_unwind)]
     pub fn metrics_snapshot(&self) -> String {
         self.node.metrics_snapshot()
     }
 
-    /// Takes what an operator should read in the log since the last call, as a JSON array of sentences.
+    /// Takes what operators should read in the log since the last call: `[{"level":…,"room":…,"message":…}]`.
     #[napi(catch_unwind)]
-    pub fn take_notices(&self) -> String {
-        serde_json::Value::from(self.node.take_notices()).to_string()
+    pub fn take_log(&self) -> String {
+        serde_json::to_string(&self.node.take_log()).unwrap_or_else(|_| "[]".to_owned())
     }
 
     /// Resolves to what happened to chain and pool after the first `after` events:
@@ -135,7 +165,8 @@ impl NativeNode {
     }
 
     /// Writes the result of a trace to `at` in a buffer, where it lies ready in memory, and gives its number of bytes; -1
-    /// where it does not. Where it and `tail_bytes` behind it do not fit, nothing is written. Results that are over
+    /// where it does not. 2^40 is added where its block is further below the head than traces may look back. Where it and
+    /// `tail_bytes` behind it do not fit, nothing is written. Results that are over
     /// `gzip_over` bytes with what stands around them are not given where they lie there in gzip; a negative number wants
     /// none in gzip.
     #[napi(catch_unwind)]
@@ -159,7 +190,7 @@ impl NativeNode {
         if let Some(room) = into.get_mut(at..).filter(|room| room.len() >= bytes + tail) {
             answer.copy_to(room);
         }
-        bytes as i64
+        bytes as i64 + if answer.is_historical() { HISTORICAL } else { 0 }
     }
 
     /// Starts work whose result may be large, for a client that is known by its address. With an envelope, a result that lies
@@ -236,6 +267,13 @@ impl NativeStream {
             Source::Stream(stream) => stream.origin().map(TraceOrigin::name),
             Source::Refused(_) => None,
         }
+    }
+
+    /// Whether the result is about a block that is further below the head than traces may look back; known once bytes or an
+    /// error wait.
+    #[napi(catch_unwind)]
+    pub fn is_historical(&self) -> bool {
+        matches!(self.source.as_ref(), Source::Stream(stream) if stream.is_historical())
     }
 
     /// Bytes of the whole stream, where it is one gzip member with its envelope; else -1. Known once bytes wait.

@@ -64,7 +64,7 @@ export function fakeCore(
       return stream()
     },
     metricsSnapshot: () => native.snapshot(),
-    takeNotices: () => [],
+    takeLog: () => [],
     close: async () => undefined,
   }
 }

@@ -25,6 +25,7 @@ const meter: RequestMeter = {
     samples.push(`${ENDPOINTS[endpoint]} ${CONNECTIONS[connection]} ${how}`)
     times.push(ended - began)
   },
+  historicalTrace: (endpoint, connection) => void samples.push(`historical ${ENDPOINTS[endpoint]} ${CONNECTIONS[connection]}`),
 }
 
 const LIMITS = { requests: 5, responseBytes: 100, concurrency: 2 }

@@ -11,6 +11,24 @@ import { clientVersion } from './version.ts'
 
 const WEI_PER_GWEI = 1e9
 
+/** Part of the memory that there is which the process may take where the settings leave that to the machine. */
+const MEMORY_PART = 0.9
+
+/** Threads that one kind of work may have: one processor is left for all else. */
+const permits = (setting: number | 'auto'): number => (setting === 'auto' ? Math.max(1, os.availableParallelism() - 1) : setting)
+
+/** Memory that the process may take, in bytes; 0 is no limit. */
+export function memoryBudget(setting: number | 'auto'): number {
+  if (setting !== 'auto') return setting
+  // 0, or more than the machine has, where no control group limits the process.
+  const limit = process.constrainedMemory()
+  const there = limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem()
+  return Math.floor(there * MEMORY_PART)
+}
+
+/** Threads for long work: two at least where the machine decides, so that one kind of work never has all of them. */
+const heavyThreads = (setting: number | 'auto'): number => (setting === 'auto' ? Math.max(2, os.availableParallelism()) : setting)
+
 const threads = (setting: number | 'auto'): number => (setting === 'auto' ? os.availableParallelism() : setting)
 const orZero = (setting: number | 'none'): number => (setting === 'none' ? 0 : setting)
 
@@ -75,6 +93,7 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
       poolContentMax: settings['evm.max_tx_pool_txs'],
       structLogMaxBytes: settings['evm.max_trace_struct_log_bytes'],
       traceSource: settings['evm.trace_source'],
+      maxTraceLookbackBlocks: settings['evm.max_trace_lookback_blocks'] < 0 ? null : settings['evm.max_trace_lookback_blocks'],
       parallelBlockTraces: settings['evm.enable_parallelized_block_trace'],
       traceTimeoutMs: settings['evm.trace_timeout'],
     },
@@ -100,8 +119,12 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
     },
     workers: {
       read: { threads: threads(settings['workers.read_threads']), queue: settings['workers.read_queue'] },
-      heavy: { threads: threads(settings['workers.heavy_threads']), queue: settings['workers.heavy_queue'] },
+      heavy: { threads: heavyThreads(settings['workers.heavy_threads']), queue: settings['workers.heavy_queue'] },
+      traces: permits(settings['evm.max_concurrent_trace_calls']),
+      simulations: permits(settings['evm.max_concurrent_simulation_calls']),
+      waitMs: settings['workers.heavy_wait'],
     },
+    memoryBudgetBytes: memoryBudget(settings['memory.budget_bytes']),
     dev: { gasLimit: settings['dev.gas_limit'] },
     scripts: scriptsConfig(settings),
   }

@@ -11,6 +11,8 @@ export interface RunningNode {
   readonly startedAt: number
   readonly httpUrl: string | null
   readonly wsUrl: string | null
+  /** Of debug methods alone. */
+  readonly debugUrl: string | null
   readonly metricsUrl: string | null
 }
 

@@ -15,5 +15,6 @@ export {
   settingOf,
 } from './settings.ts'
 export { DEFAULT_NAMESPACES } from './tables/listeners.ts'
+export { LISTENER_NAMES, LOG_ROOMS, type LogLevel, type LogRoom } from './tables/operations.ts'
 export { STRUCT_LOGGER, TRACER_NAMES } from './tables/traces.ts'
 export { unknownFlag } from './unknown.ts'

@@ -110,6 +110,12 @@ function checkTogether(settings: Settings, problems: Problem[]): void {
   if (!settings['evm.http_enabled'] && !settings['evm.ws_enabled']) {
     problems.push({ where: 'evm.http_enabled', message: 'and evm.ws_enabled are both false: nothing would be served; set one to true' })
   }
+  if (settings['evm.debug_port'] !== 0 && !settings['evm.namespaces'].includes('debug')) {
+    problems.push({
+      where: 'evm.debug_port',
+      message: 'is set, and evm.namespaces has no debug: nothing would be served there; add debug, or take 0',
+    })
+  }
   const [burst, batch] = [settings['evm.ip_rate_limit_burst'], settings['evm.batch_request_limit']]
   if (settings['evm.rate_limiting_enabled'] && burst < batch) {
     problems.push({

@@ -4,11 +4,12 @@ import { ANSWERS } from './tables/answers.ts'
 import { LISTENERS } from './tables/listeners.ts'
 import { LITTABLE } from './tables/littable.ts'
 import { NODE } from './tables/node.ts'
+import { OPERATIONS } from './tables/operations.ts'
 import { STATE } from './tables/state.ts'
 import { TRACES } from './tables/traces.ts'
 
 /** The table: a key is `SECTION.NAME`; the section may hold dots. */
-export const SETTINGS = { ...LISTENERS, ...ANSWERS, ...TRACES, ...LITTABLE, ...STATE, ...NODE } as const
+export const SETTINGS = { ...LISTENERS, ...ANSWERS, ...TRACES, ...LITTABLE, ...STATE, ...NODE, ...OPERATIONS } as const
 
 /** A key of the table. */
 export type SettingKey = keyof typeof SETTINGS

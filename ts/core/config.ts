@@ -31,6 +31,8 @@ export interface NodeConfig {
     readonly structLogMaxBytes: number
     /** What traces of past blocks are made from. */
     readonly traceSource: 'auto' | 'history' | 'capsule'
+    /** How far below the head a block may be whose trace reads the state of its height; null is any. */
+    readonly maxTraceLookbackBlocks: number | null
     /** Whether the transactions of a block are traced at the same time. */
     readonly parallelBlockTraces: boolean
   }
@@ -43,7 +45,18 @@ export interface NodeConfig {
     readonly priceBumpPercent: number
     readonly minTipWei: number
   }
-  readonly workers: { readonly read: WorkerConfig; readonly heavy: WorkerConfig }
+  readonly workers: {
+    readonly read: WorkerConfig
+    readonly heavy: WorkerConfig
+    /** Traces that run on the heavy threads at the same time; 0 is as many as there are threads. */
+    readonly traces: number
+    /** The same of calls and estimates. */
+    readonly simulations: number
+    /** Longest wait for a heavy thread, in milliseconds. */
+    readonly waitMs: number
+  }
+  /** Memory that the process may take before caches shrink and long work is refused; 0 is no limit. */
+  readonly memoryBudgetBytes: number
   readonly dev: { readonly gasLimit: number }
   /** How JavaScript tracers run; null where they are not allowed. */
   readonly scripts: ScriptsConfig | null

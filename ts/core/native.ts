@@ -9,10 +9,16 @@ import type { DbTasks } from './db.ts'
 import { coreErrorFrom } from './error.ts'
 import { type HookedBlock, type HookedOne, type HookOptions, hookConfig, type TraceWith, traceOver } from './hooks.ts'
 import type { Job, JobBase, JobProgress, JobResult, RunningJob } from './jobs.ts'
-import type { Core, Operations, PackEnvelope, ReplayJob, ResultStream, StreamOperations, TraceOrigin } from './port.ts'
+import type { Core, CoreAsker, CoreLogEntry, Operations, PackEnvelope, ReplayJob, ResultStream, StreamOperations, TraceOrigin } from './port.ts'
 
 /** First byte of every answer: what follows is a result, or an error value. */
 const OK = 0
+
+/** What is added to the size of a cached answer whose block is further below the head than traces may look back. */
+const HISTORICAL = 2 ** 40
+
+/** Numbers of long requests, by which they are ended. */
+let tickets = 0
 
 /** What `waiting` says once all was read. */
 const OVER = -1
@@ -41,10 +47,17 @@ class Stream implements ResultStream {
   private stream: native.NativeStream | undefined
   private client: string | undefined
   private cancelled = false
+  /** Who is told once whether the block is far below the head. */
+  private asker: CoreAsker | undefined
 
-  constructor(start: (envelope: PackEnvelope | undefined, client: string | undefined) => native.NativeStream, findReady?: FindReady) {
+  constructor(
+    start: (envelope: PackEnvelope | undefined, client: string | undefined) => native.NativeStream,
+    findReady?: FindReady,
+    asker?: CoreAsker,
+  ) {
     this.start = start
     this.findReady = findReady
+    this.asker = asker
   }
 
   atOnce(head: string, tail: string, gzipOver = -1): Uint8Array | undefined {
@@ -76,10 +89,18 @@ class Stream implements ResultStream {
     let waiting = stream.waiting()
     if (waiting === 0) {
       const ready = await stream.ready()
+      this.tellHeight(stream)
       if (typeof ready !== 'number') unwrap(ready)
       else waiting = ready === 0 ? OVER : ready
     }
+    if (this.asker !== undefined) this.tellHeight(stream)
     return waiting === OVER ? undefined : [stream, waiting]
+  }
+
+  /** To be called once bytes or an error have come. */
+  private tellHeight(stream: native.NativeStream): void {
+    if (this.asker !== undefined && stream.isHistorical()) this.asker.historical()
+    this.asker = undefined
   }
 
   async whole(head: string, tail: string): Promise<Uint8Array | undefined> {
@@ -140,6 +161,8 @@ class NativeCore implements Core {
   private readonly node: native.NativeNode
   /** Whether there is a trace cache to ask. */
   private readonly cache: boolean
+  /** In whose name this object asks; undefined: in nobody's. */
+  private asker: CoreAsker | undefined
 
   constructor(node: native.NativeNode, { mode, bake }: NodeConfig) {
     this.node = node
@@ -147,7 +170,14 @@ class NativeCore implements Core {
     this.cache = bake.enabled
   }
 
+  askedBy(asker: CoreAsker): Core {
+    const asked = Object.create(this) as NativeCore
+    asked.asker = asker
+    return asked
+  }
+
   async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
+    if (this.asker !== undefined) return await this.call(JSON.stringify({ op, args }), this.asker)
     const answer = this.read(op, args)
     return typeof answer === 'string' ? Buffer.from(answer) : answer
   }
@@ -157,11 +187,30 @@ class NativeCore implements Core {
     return typeof answer === 'string' ? answer : answer.then(unwrap)
   }
 
+  /** Long work that ends when whoever asks goes. */
+  private async call(json: string, asker: CoreAsker): Promise<Uint8Array> {
+    const ticket = ++tickets
+    let isOver = false
+    asker.onGone(() => {
+      if (!isOver) this.node.cancelCall(ticket)
+    })
+    try {
+      return unwrap(await this.node.call(json, asker.address, ticket))
+    } finally {
+      isOver = true
+    }
+  }
+
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
     const json = JSON.stringify({ op, args })
-    const { node } = this
-    const findReady: FindReady = (into, at, tailBytes, gzipOver) => node.cached(json, into, at, tailBytes, gzipOver)
-    return new Stream((envelope, client) => node.stream(json, envelope, client), this.cache ? findReady : undefined)
+    const { node, asker } = this
+    const findReady: FindReady = (into, at, tailBytes, gzipOver) => {
+      const bytes = node.cached(json, into, at, tailBytes, gzipOver)
+      if (bytes < HISTORICAL) return bytes
+      asker?.historical()
+      return bytes - HISTORICAL
+    }
+    return new Stream((envelope, client) => node.stream(json, envelope, client), this.cache ? findReady : undefined, asker)
   }
 
   readonly traceWith: TraceWith = (async (op: HookedOne | HookedBlock, args: object, hooks: ScriptHooks, options: HookOptions = {}) => {
@@ -180,8 +229,8 @@ class NativeCore implements Core {
     return this.node.metricsSnapshot()
   }
 
-  takeNotices(): readonly string[] {
-    return JSON.parse(this.node.takeNotices()) as string[]
+  takeLog(): readonly CoreLogEntry[] {
+    return JSON.parse(this.node.takeLog()) as CoreLogEntry[]
   }
 
   async close(): Promise<void> {

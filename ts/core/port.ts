@@ -1,4 +1,5 @@
 // What the Rust core offers to everything above it: one typed interface. Tests put a fake in its place.
+import type { LogRoom } from '../config/index.ts'
 import type { ScriptsConfig } from './config.ts'
 import type { TraceWith } from './hooks.ts'
 
@@ -81,7 +82,6 @@ export interface Operations {
   intermediateRoots: { hash: Hex }
   storageRangeAt: { block: BlockRef; txIndex: Hex; address: Hex; keyStart: Hex; maxResult: Hex }
   getBadBlocks: undefined
-  traceStateAccess: { hash: Hex }
 }
 
 /** A slot to prove; `whole`: the answer names it by 32 bytes and not by a quantity. */
@@ -107,6 +107,24 @@ export interface CallBundle {
   readonly stateOverrides: JsonObject | undefined
 }
 
+/** What the core has to say to operators. */
+export interface CoreLogEntry {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  /** Which part of the node says it. */
+  readonly room: LogRoom
+  readonly message: string
+}
+
+/** Who asks. */
+export interface CoreAsker {
+  /** Whose the request is: work that waits takes turns by it. */
+  readonly address: string
+  /** Calls back when nobody waits any more. */
+  onGone(callback: () => void): void
+  /** Told where a trace is about a block further below the head than traces may look back. */
+  historical(): void
+}
+
 /** Operations that answer with a stream of JSON bytes. */
 export interface StreamOperations {
   traceTransaction: { hash: Hex; config: JsonObject | undefined }
@@ -115,6 +133,7 @@ export interface StreamOperations {
   traceBlock: { rlp: Hex; config: JsonObject | undefined }
   traceTransactionProfile: { hash: Hex; config: JsonObject | undefined }
   traceBadBlock: { hash: Hex; config: JsonObject | undefined }
+  traceStateAccess: { hash: Hex }
   traceCall: {
     transaction: JsonObject
     block: BlockRef
@@ -189,6 +208,8 @@ export interface Core {
   request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array>
   /** As `request`, for short reads: the JSON text itself, without a promise, where what is asked for lies ready in memory. */
   read<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string
+  /** The same core, asked in a client's name; absent where there is no telling clients apart. */
+  askedBy?(asker: CoreAsker): Core
   /** Starts work whose result may be large. */
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream
   /** Traces with functions of this process. */
@@ -204,8 +225,8 @@ export interface Core {
    * `{labels, value}`, or `{labels, counts, sum, count}` of a histogram, whose counts are not cumulative and end with the one above all bounds.
    */
   metricsSnapshot(): string
-  /** Takes what an operator should read in the log since the last call, one sentence each. */
-  takeNotices(): readonly string[]
+  /** Takes what operators should read in the log since the last call. */
+  takeLog(): readonly CoreLogEntry[]
   /** Ends the work that runs and closes every store. Later requests reject with the kind `closed`. */
   close(): Promise<void>
 }

@@ -3,12 +3,12 @@
 // Nothing is recorded in the SDK's own instruments: they look up an attribute object for each measurement. Values live in typed arrays here
 // and in atomics in the core; one MetricProducer brings both to the SDK's reader when a page is asked for.
 import type { MetricData } from '@opentelemetry/sdk-metrics'
-import { ENDPOINTS, type RequestMeter } from '../rpc/meter.ts'
+import { CONNECTIONS, ENDPOINTS, type RequestMeter } from '../rpc/meter.ts'
 import { NativeMetrics, parseCatalog } from './native.ts'
 import { Requests } from './requests.ts'
 import { createScraper, type Scraper } from './scraper.ts'
 import { Cells, distributions, type Interval, numbers } from './series.ts'
-import { INSTRUMENTS } from './table.ts'
+import { INSTRUMENTS, TRACE_METHODS } from './table.ts'
 
 export type { Page, Scraper } from './scraper.ts'
 
@@ -41,9 +41,11 @@ export function createMetrics(native: NativeSource, { legacy, endpoints = ENDPOI
   const core = new NativeMetrics(catalog, native.snapshot)
   const requests = new Requests(legacy, now(), endpoints)
   const connects = new Cells(INSTRUMENTS.websocketConnects)
-  // Nothing redirects yet, and nothing refuses old blocks: these two stay at zero until something does.
+  // Nothing redirects yet: this one stays at zero until something does.
   const redirected = new Cells(INSTRUMENTS.redirected)
   const historical = new Cells(INSTRUMENTS.historicalTraces)
+  /** Places of the tracing methods by their places among all endpoints. */
+  const traces = new Map(TRACE_METHODS.map((name, place) => [endpoints.indexOf(name), place]))
 
   const own = (interval: Interval): MetricData[] => [
     distributions(INSTRUMENTS.requests, interval, requests.latencies()),
@@ -64,6 +66,10 @@ export function createMetrics(native: NativeSource, { legacy, endpoints = ENDPOI
   return {
     now,
     request: (endpoint, connection, outcome, from, to) => requests.record(endpoint, connection, outcome, from, to),
+    historicalTrace: (endpoint, connection) => {
+      const place = traces.get(endpoint)
+      if (place !== undefined) historical.count(place * CONNECTIONS.length + connection)
+    },
     websocketConnect: () => connects.count(),
     ...scraper,
   }

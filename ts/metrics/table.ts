@@ -43,8 +43,10 @@ const endpoint: Label = { key: 'endpoint' }
 /** Methods that another node may have to answer. */
 const REDIRECTED = ['eth_sendRawTransaction', 'eth_getTransactionCount']
 
-/** The tracing methods, in the order of the method table. */
-export const TRACE_METHODS: readonly string[] = METHODS.map((m) => m.name).filter((name) => name.startsWith('debug_trace'))
+/** The tracing methods, in the order of the method table; debug_subscribe traces chains. */
+export const TRACE_METHODS: readonly string[] = METHODS.map((m) => m.name).filter(
+  (name) => name.startsWith('debug_trace') || name === 'debug_subscribe',
+)
 
 /** The table. */
 export const INSTRUMENTS = {
@@ -80,7 +82,7 @@ export const INSTRUMENTS = {
     name: 'evmrpc_historical_debug_trace_attempts_total',
     kind: 'counter',
     unit: '{count}',
-    help: 'Traces asked for of blocks further below the head than evm.max_trace_lookback_blocks; zero until this node refuses them',
+    help: 'Traces asked for of blocks further below the head than evm.max_trace_lookback_blocks, served or refused',
     labels: [{ key: 'endpoint', values: TRACE_METHODS }, connection],
   }),
   legacyLatency: row({

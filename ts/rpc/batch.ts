@@ -60,10 +60,16 @@ const WHOLE_KINDS: ReadonlySet<string> = new Set(['trace', 'execution'])
  */
 export async function* spliced(id: string, opened: Opened, sample: Sample, report: (e: unknown) => void): AsyncGenerator<Uint8Array, void> {
   yield encoder.encode(resultHead(id))
-  yield* opened.ready
+  for (const chunk of opened.ready) {
+    sample.made(chunk.length)
+    yield chunk
+  }
   let tail = RESULT_TAIL
   try {
-    for (let chunk = await opened.stream.next(); chunk !== null; chunk = await opened.stream.next()) yield chunk
+    for (let chunk = await opened.stream.next(); chunk !== null; chunk = await opened.stream.next()) {
+      sample.made(chunk.length)
+      yield chunk
+    }
     sample.succeed()
   } catch (e) {
     if (!(e instanceof CoreError && WHOLE_KINDS.has(e.kind))) throw e
@@ -169,6 +175,7 @@ export class Batch {
       return this.separator() + errorAnswer(id, error)
     }
     this.size += outcome.length
+    sample.made(outcome.length)
     sample.succeed()
     return this.separator() + resultHead(id) + outcome + RESULT_TAIL
   }
@@ -181,6 +188,7 @@ export class Batch {
       return
     }
     this.size += outcome.length
+    entry.sample.made(outcome.length)
     entry.sample.succeed()
     yield encoder.encode(this.separator() + resultHead(id))
     yield outcome

@@ -3,9 +3,9 @@ import { giveBack } from '../core/chunks.ts'
 import type { ResultStream, TraceOrigin } from '../core/port.ts'
 import { Batch, type BatchLimits, type Entry, isBad, isOpened, type Opened, type Outcome, type Runner, spliced } from './batch.ts'
 import { type BadCall, type Call, errorAnswer, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
-import { chainDisabled, invalidRequest, methodNotFound, type RpcError, tooManyRequests, toRpcError } from './errors.ts'
+import { chainDisabled, invalidRequest, methodNotFound, type RpcError, tooManyRequests, toRpcError, unauthorized } from './errors.ts'
 import { Following } from './follow/index.ts'
-import { type Connection, NO_METER, type RequestMeter, Sample } from './meter.ts'
+import { type Connection, NO_METER, type RequestMeter, Sample, type Watch } from './meter.ts'
 import type { Context, Method, Result, Surroundings } from './method.ts'
 import type { Subscriber } from './subscription.ts'
 import { isMethod, methodTable, namespaceOf, servedNamespaces } from './table.ts'
@@ -38,6 +38,10 @@ export interface Client {
   readonly gzipOver?: number | undefined
   /** Where a single request may begin subscriptions; undefined where the transport has none. */
   readonly subscriber?: Subscriber | undefined
+  /** Namespaces that this client may not ask for, and why; undefined: none. */
+  readonly barred?: { readonly namespaces: ReadonlySet<string>; readonly why: string } | undefined
+  /** Told where a single request is refused for that. */
+  denied?: boolean
   /** Told what the answer to a single request is made from, where the core says. */
   origin?: TraceOrigin | undefined
   /** Calls back when nobody waits any more; at once where that is so already. May also call back after the answer was sent. */
@@ -118,6 +122,7 @@ function toStream(
 
 /** A result that came as one gzip member with its envelope. */
 function packedAnswer(bytes: number, opened: Uint8Array | Opened, sample: Sample): Packed {
+  sample.made(bytes)
   if (opened instanceof Uint8Array) {
     sample.succeed()
     return new Packed(bytes, opened)
@@ -134,21 +139,38 @@ function packedAnswer(bytes: number, opened: Uint8Array | Opened, sample: Sample
 }
 
 /** Makes the dispatcher of a node. Failures that are this program's fault are told to `report`; every request is told to the meter. */
-export function makeDispatch(given: Context, limits: BatchLimits, report: (e: unknown) => void, meter: RequestMeter = NO_METER): Dispatch {
+export function makeDispatch(
+  given: Context,
+  limits: BatchLimits,
+  report: (e: unknown) => void,
+  meter: RequestMeter = NO_METER,
+  watch?: Watch,
+): Dispatch {
   const { core, denied } = given
   const namespaces = servedNamespaces(given.namespaces, core.dev)
   const context: Surroundings = { ...given, namespaces, follow: new Following(core, given.following, report) }
   const table = methodTable(namespaces, denied)
 
-  const lookUp = (name: string): Method => {
+  const lookUp = (name: string, { barred }: Client): Method => {
+    if (barred?.namespaces.has(namespaceOf(name)) === true) throw unauthorized(barred.why)
     const method = table.get(name)
     if (method === undefined) throw namespaceOf(name) === 'chain' && isMethod(name) ? chainDisabled(name) : methodNotFound(name)
     return method
   }
 
+  /** What a handler works with. Long work is asked for in its client's name, so that clients take turns, and ends when that goes. */
+  const around = (method: Method, client: Client, sample: Sample, subscriber?: Subscriber): Surroundings => {
+    const { address } = client
+    if (subscriber === undefined && (method.cost === 'read' || address === undefined)) return context
+    if (method.cost === 'read' || address === undefined || core.askedBy === undefined) return { ...context, subscriber }
+    const asker = { address, onGone: (gone: () => void) => client.onGone(gone), historical: () => sample.historical() }
+    return { ...context, subscriber, core: core.askedBy(asker) }
+  }
+
   /** A result as an answer. */
   function answered(result: Result, id: string | undefined, client: Client, sample: Sample): Promise<Answer> | Answer {
     if (!isStream(result)) {
+      sample.made(result.length)
       sample.succeed()
       return id === undefined ? undefined : splice(id, result)
     }
@@ -160,6 +182,7 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
     const ready = result.atOnce?.(resultHead(id), RESULT_TAIL, client.gzipOver)
     if (ready === undefined) return streamed(result, id, client, sample)
     client.origin = result.origin?.()
+    sample.made(ready.length)
     sample.succeed()
     return ready
   }
@@ -173,6 +196,7 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
       client.origin = result.origin?.()
     })
     if ('whole' in opened) {
+      sample.made(opened.whole.length)
       sample.succeed()
       return opened.whole
     }
@@ -180,6 +204,7 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
     if (packed !== undefined) return packedAnswer(packed, opened.start, sample)
     const { start } = opened
     if (!(start instanceof Uint8Array)) return toStream([], spliced(id, start, sample, report), [sample], () => result.cancel())
+    sample.made(start.length)
     sample.succeed()
     const whole = splice(id, start)
     giveBack(start)
@@ -193,10 +218,11 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
     }
     if (isBad(call)) return refused(call.error)
     const { id } = call
-    const { subscriber } = client
     const failed = (e: unknown): Answer => refused(toRpcError(e, report))
+    if (client.barred?.namespaces.has(namespaceOf(call.method)) === true) client.denied = true
     try {
-      const result = lookUp(call.method).call(subscriber === undefined ? context : { ...context, subscriber }, call.params)
+      const method = lookUp(call.method, client)
+      const result = method.call(around(method, client, sample, client.subscriber), call.params)
       const answer = result instanceof Promise ? result.then((r) => answered(r, id, client, sample)) : answered(result, id, client, sample)
       return answer instanceof Promise ? answer.catch(failed) : answer
     } catch (e) {
@@ -220,7 +246,8 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
       return outcome
     }
     try {
-      const result = lookUp(call.method).call(context, call.params)
+      const method = lookUp(call.method, client)
+      const result = method.call(around(method, client, sample), call.params)
       const outcome = result instanceof Promise ? result.then(begun) : begun(result)
       return outcome instanceof Promise ? outcome.catch(failed).then(done) : outcome
     } catch (e) {
@@ -266,9 +293,9 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
   }
 
   /** The answer to a client who asks for more than it may. */
-  function tooMany({ calls, batch }: Message, { connection }: Client): Answer {
+  function tooMany({ calls, batch }: Message, client: Client): Answer {
     const error = tooManyRequests()
-    for (const call of calls) new Sample(meter, call.method, connection, meter.now()).fail(error)
+    for (const call of calls) new Sample(meter, call.method, client, meter.now()).fail(error)
     const id = calls.find((call) => call.id !== undefined)?.id ?? 'null'
     return encoder.encode(batch ? `[${errorAnswer(id, error)}]` : errorAnswer(id, error))
   }
@@ -281,12 +308,12 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: (e: un
     } catch (e) {
       client.admit?.(1)
       const error = toRpcError(e, report)
-      new Sample(meter, undefined, client.connection, arrived).fail(error)
+      new Sample(meter, undefined, client, arrived).fail(error)
       return encoder.encode(errorAnswer('null', error))
     }
     if (client.admit?.(message.calls.length) === false) return tooMany(message, client)
     const parsed = meter.now()
-    const measured = (call: Call | BadCall): Sample => new Sample(meter, call.method, client.connection, parsed)
+    const measured = (call: Call | BadCall): Sample => new Sample(meter, call.method, client, parsed, watch)
     if (message.batch)
       return batched(
         message.calls.map((call) => ({ call, sample: measured(call) })),

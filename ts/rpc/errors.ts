@@ -83,7 +83,16 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   block_not_found: { code: CODE.server, message: 'block #N not found' },
   block_number_order: { code: CODE.blockNumber, message: 'block numbers must be in order: N <= M' },
   block_timestamp_order: { code: CODE.blockTimestamp, message: 'block timestamps must be in order: N <= M' },
-  busy: { code: CODE.limitExceeded, message: 'node is busy: the POOL queue is full (N waiting)' },
+  beyond_lookback: {
+    code: CODE.server,
+    message: 'block number N is beyond max lookback of M',
+    data: 'the setting that says so: evm.max_trace_lookback_blocks',
+  },
+  busy: {
+    code: CODE.limitExceeded,
+    message:
+      'node is busy: the POOL queue is full (N waiting), or no thread of the POOL pool was free for N ms, or it takes N bytes of memory, and its budget is M',
+  },
   call_invalid: { code: CODE.internal, message: 'err: REASON (supplied gas N)' },
   cancelled: { code: CODE.server, errorClass: 'unknown', message: 'cancelled: nobody waits for the answer' },
   client_limit: { code: CODE.clientLimit, message: 'too many blocks, or another limit of a simulation with its value' },
@@ -163,6 +172,8 @@ export const tracerNotAllowed = (tracer: string, allowed: readonly string[]): Rp
 export const jsTracersOff = (): RpcError => new RpcError(CODE.server, 'JavaScript tracers are not allowed on this node')
 /** The listeners are open before the stores are. */
 export const nodeIsStarting = (): RpcError => new RpcError(CODE.server, 'node is starting')
+/** A request that needs a token or JWT, and came without a good one. */
+export const unauthorized = (why: string): RpcError => new RpcError(CODE.server, `unauthorized: ${why}`)
 /** A client that sends more than it may: over HTTP with status 429. */
 export const tooManyRequests = (): RpcError => new RpcError(CODE.limitExceeded, 'too many requests')
 /** So many bytes of requests are in memory that this one found no room. */
@@ -187,6 +198,10 @@ export const protocolErrors = (): [RpcError, string][] => [
   [
     limitExceeded('the limit, named with its value'),
     'State overrides over `evm.max_state_override_accounts` or `evm.max_state_override_slots`.',
+  ],
+  [
+    unauthorized('REASON'),
+    'The listener, or the namespace of the method, needs a token or JWT (`evm.auth_token_file`, `evm.auth_jwt_file`); HTTP status 401.',
   ],
   [tooManyRequests(), 'An address sent more than `evm.ip_rate_limit_rps` and `evm.ip_rate_limit_burst` let through; HTTP status 429.'],
   [

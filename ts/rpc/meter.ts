@@ -16,10 +16,41 @@ export interface RequestMeter {
   now(): number
   /** A request is over; both times are of `now`. */
   request(endpoint: number, connection: number, outcome: number, began: number, ended: number): void
+  /** A trace was asked for of a block further below the head than traces may look back. */
+  historicalTrace(endpoint: number, connection: number): void
 }
 
 /** Takes nothing. */
-export const NO_METER: RequestMeter = { now: () => 0, request: () => undefined }
+export const NO_METER: RequestMeter = { now: () => 0, request: () => undefined, historicalTrace: () => undefined }
+
+/** A request that took long. */
+export interface SlowRequest {
+  /** Undefined where none could be read. */
+  readonly method: string | undefined
+  readonly connection: Connection
+  /** Whose it was, by address. */
+  readonly client: string | undefined
+  /** From the parsed request to the last byte of the answer. */
+  readonly ms: number
+  /** Bytes of the result. */
+  readonly bytes: number
+  readonly success: boolean
+}
+
+/** Who is told of requests that take long. */
+export interface Watch {
+  readonly overMs: number
+  slow(request: SlowRequest): void
+}
+
+/** Watches nothing. */
+const NO_WATCH: Watch = { overMs: Number.POSITIVE_INFINITY, slow: () => undefined }
+
+/** Whose a request is. */
+export interface Sender {
+  readonly connection: Connection
+  readonly address?: string
+}
 
 /** Values of the label `endpoint`: the names of all methods, `unknown` for other names, `invalid` where no name could be read. */
 export const ENDPOINTS: readonly string[] = [...METHODS.map((m) => m.name), 'unknown', 'invalid']
@@ -34,17 +65,36 @@ export const endpointOf = (method: string | undefined): number => (method === un
 /** One request under way: gives exactly one sample, however it ends. */
 export class Sample {
   private readonly meter: RequestMeter
+  private readonly method: string | undefined
   private readonly endpoint: number
+  private readonly sender: Sender
   private readonly connection: number
   private readonly began: number
+  private readonly watch: Watch
   private ended: number | undefined
+  private bytes = 0
   private told = false
+  private isHistorical = false
 
-  constructor(meter: RequestMeter, method: string | undefined, connection: Connection, began: number) {
+  constructor(meter: RequestMeter, method: string | undefined, sender: Sender, began: number, watch: Watch = NO_WATCH) {
     this.meter = meter
+    this.method = method
     this.endpoint = endpointOf(method)
-    this.connection = CONNECTIONS.indexOf(connection)
+    this.sender = sender
+    this.connection = CONNECTIONS.indexOf(sender.connection)
     this.began = began
+    this.watch = watch
+  }
+
+  /** Its block is further below the head than traces may look back; counts once. */
+  historical(): void {
+    if (!this.isHistorical) this.meter.historicalTrace(this.endpoint, this.connection)
+    this.isHistorical = true
+  }
+
+  /** So many bytes of the result are there. */
+  made(bytes: number): void {
+    this.bytes += bytes
   }
 
   /** The last byte is there, though what becomes of it is still open: the clock stops. */
@@ -70,6 +120,15 @@ export class Sample {
   private end(outcome: number): void {
     if (this.told) return
     this.told = true
-    this.meter.request(this.endpoint, this.connection, outcome, this.began, this.ended ?? this.meter.now())
+    const ended = this.ended ?? this.meter.now()
+    this.meter.request(this.endpoint, this.connection, outcome, this.began, ended)
+    const ms = ended - this.began
+    if (ms > this.watch.overMs) this.tellSlow(ms, outcome)
+  }
+
+  private tellSlow(ms: number, outcome: number): void {
+    const { method, sender, bytes } = this
+    const { connection, address: client } = sender
+    this.watch.slow({ method, connection, client, ms, bytes, success: outcome === SUCCESS })
   }
 }

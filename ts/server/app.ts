@@ -6,6 +6,7 @@ import { Hono } from 'hono'
 import { CoreError } from '../core/error.ts'
 import { type Answer, type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { negotiate } from './accept.ts'
+import type { Authentication, Barred } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
 import { type BodyFailure, BodyRefused, BodyStalled, declaredLength, readBody } from './body.ts'
 import { applyCors } from './cors.ts'
@@ -14,12 +15,15 @@ import type { IdleClock } from './idle.ts'
 import { BAKED_PLAIN_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from './limits.ts'
 import { addProbes, type Readiness } from './readiness.ts'
 import { type Compression, sendBytes, sendPacked, sendStream } from './respond.ts'
+import { CHALLENGE, unauthorizedBody } from './unauthorized.ts'
 import { WaitingClient } from './waiting.ts'
 
 /** What the HTTP side needs to know. */
 export interface AppOptions {
   readonly dispatch: Dispatch
   readonly admission: Admission
+  /** What the listener asks of requests; undefined: nothing. */
+  readonly authentication?: Authentication | undefined
   readonly corsOrigins: readonly string[]
   /** Host names that the node may be asked under, lower case. */
   readonly allowedHosts: readonly string[]
@@ -39,8 +43,13 @@ export interface AppOptions {
 
 const CONTENT_TYPES = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest'])
 
-/** A refusal in plain text, as go-ethereum's. What the client still sends is read and thrown away, up to a bound, and the connection ends. */
+/** A refusal in plain text, as go-ethereum's. */
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  refuseWith(request, response, status, 'text/plain; charset=utf-8', `${message}\n`)
+}
+
+/** A refusal. What the client still sends is read and thrown away, up to a bound, and the connection ends. */
+function refuseWith(request: IncomingMessage, response: ServerResponse, status: number, type: string, body: string): void {
   if (!request.complete) {
     response.setHeader('connection', 'close')
     let size = 0
@@ -52,8 +61,14 @@ function refuse(request: IncomingMessage, response: ServerResponse, status: numb
   }
   if (status === 405) response.setHeader('allow', 'POST, GET, OPTIONS')
   response.statusCode = status
-  response.setHeader('content-type', 'text/plain; charset=utf-8')
-  response.end(`${message}\n`)
+  response.setHeader('content-type', type)
+  response.end(body)
+}
+
+/** A refusal for want of a token or JWT. */
+function refuseUnauthorized(request: IncomingMessage, response: ServerResponse, why: string): void {
+  response.setHeader('www-authenticate', CHALLENGE)
+  refuseWith(request, response, 401, 'application/json', unauthorizedBody(why))
 }
 
 /** How the answer to a client is compressed. */
@@ -80,6 +95,10 @@ function send(
     response.statusCode = 429
     response.setHeader('retry-after', Math.ceil(client.retryAfterMs / 1000))
   }
+  if (client.denied) {
+    response.statusCode = 401
+    response.setHeader('www-authenticate', CHALLENGE)
+  }
   response.setHeader('content-type', 'application/json')
   if (client.origin !== undefined) response.setHeader('x-hearth-trace', client.origin)
   if (answer instanceof Uint8Array) return sendBytes(response, answer, accepted, compressionOf(client, options), options.writeMs)
@@ -103,18 +122,23 @@ function serveRpc(options: AppOptions, request: IncomingMessage, response: Serve
   } else if (!isJson(headers['content-type'])) {
     refuse(request, response, 415, 'invalid content type, only application/json is supported')
   } else {
-    serveJson(options, request, response)
+    const { authentication } = options
+    const why = authentication?.refusal(headers.authorization)
+    if (why === undefined) serveJson(options, request, response)
+    else if (authentication?.namespaces === undefined) refuseUnauthorized(request, response, why)
+    else serveJson(options, request, response, { namespaces: authentication.namespaces, why })
   }
 }
 
 /** What needs no waiting is done within the event that brings the body's end: promises cost more than short reads. */
-function serveJson(options: AppOptions, request: IncomingMessage, response: ServerResponse): void {
+function serveJson(options: AppOptions, request: IncomingMessage, response: ServerResponse, barred?: Barred): void {
   const { admission, compression } = options
   const accept = request.headers['accept-encoding']
   const accepted = Array.isArray(accept) ? accept.join(',') : accept
   const address = admission.clientOf(request)
   const admit = (requests: number): number => admission.admit(address, requests)
   const client = new WaitingClient('http', address, admit, negotiate(accepted, true) === 'gzip' ? compression.thresholdBytes : undefined)
+  client.barred = barred
   let taken = 0
   const take = (bytes: number): boolean => {
     const room = admission.httpBytes.take(bytes)

@@ -16,7 +16,7 @@ export function applyCors(allowed: readonly string[], request: IncomingMessage, 
     if (!allowed.includes('*')) response.appendHeader('vary', 'origin')
     if (request.method === 'OPTIONS') {
       response.setHeader('access-control-allow-methods', 'POST, GET')
-      response.setHeader('access-control-allow-headers', 'content-type')
+      response.setHeader('access-control-allow-headers', 'content-type, authorization')
       response.setHeader('access-control-max-age', PREFLIGHT_MAX_AGE_S)
     }
   }

@@ -1,15 +1,17 @@
-// The listeners: JSON-RPC over HTTP with WebSocket by upgrade, and over WebSocket alone on a port of its own.
+// The listeners: JSON-RPC over HTTP with WebSocket by upgrade, over WebSocket alone on a port of its own, and debug methods alone on another.
 import http from 'node:http'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
+import { type Authentication, authentication } from './admission/auth.ts'
 import { Admission } from './admission/index.ts'
-import { createListener } from './app.ts'
+import { type AppOptions, createListener } from './app.ts'
 import { IdleClock } from './idle.ts'
 import { SEND_AHEAD_BYTES, TIMEOUT_CHECK_MS_MAX, TIMEOUT_CHECKS } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
 import type { Readiness } from './readiness.ts'
-import { createWebSocketEndpoint } from './websocket.ts'
+import { createWebSocketEndpoint, type WebSocketEndpoint, type WebSocketOptions } from './websocket.ts'
 
+export { AuthFileError } from './admission/auth.ts'
 export { ListenError } from './listener.ts'
 export { type MetricsServer, NotOpen, startMetricsServer } from './metrics.ts'
 export { type Check, diskHasRoom, headIsYoung, Readiness } from './readiness.ts'
@@ -20,6 +22,8 @@ export interface Server {
   readonly httpUrl: string | undefined
   /** JSON-RPC over WebSocket alone; undefined where it is switched off. */
   readonly wsUrl: string | undefined
+  /** Debug methods alone, over HTTP; undefined where they are served with the rest. */
+  readonly debugUrl: string | undefined
   /** Takes no more connections, lets answers under way finish for a while, then closes what is left. Any call after the first waits with it. */
   stop(): Promise<void>
 }
@@ -42,82 +46,118 @@ export interface ServerHooks {
   readonly onConnect?: () => void
   /** What `/ready` tells; without it there are no probes. */
   readonly readiness?: Readiness
+  /** What serves the listener of debug methods, where the settings have one. */
+  readonly debug?: Dispatch
 }
 
-/** Opens the listeners that are switched on. */
-export async function startServer(
-  settings: Settings,
-  dispatch: Dispatch,
-  { report, onConnect = () => undefined, readiness }: ServerHooks,
-): Promise<Server> {
-  const admission = new Admission(settings)
-  const listener = createListener({
-    dispatch,
-    admission,
-    allowedHosts: lowerCase(settings['evm.allowed_hosts']),
-    corsOrigins: lowerCase(settings['evm.cors_origins']),
-    maxBodyBytes: settings['evm.max_request_body_bytes'],
-    compression: { thresholdBytes: settings['evm.gzip_threshold_bytes'], level: settings['evm.gzip_level'] },
-    bodyIdle: new IdleClock(settings['evm.body_read_idle_timeout']),
-    writeMs: settings['evm.write_timeout'],
-    stallMs: settings['evm.trace_stall_timeout'],
-    readiness,
-    report,
-  })
-  const sockets = createWebSocketEndpoint({
-    dispatch,
-    admission,
-    allowedHosts: lowerCase(settings['evm.allowed_hosts']),
-    origins: lowerCase(settings['evm.ws_origins']),
-    stopMs: settings['evm.shutdown_timeout'],
-    maxPayloadBytes: settings['evm.ws_max_payload_bytes'],
-    maxInFlight: settings['evm.ws_max_in_flight'],
-    writeMs: settings['evm.write_timeout'],
-    stallMs: settings['evm.trace_stall_timeout'],
-    report,
-    onConnect,
-  })
-  const options = { ...timeouts(settings), highWaterMark: SEND_AHEAD_BYTES }
-  const httpServer = http.createServer(options, listener)
-  const wsServer = http.createServer(options, (_, response) => {
-    response
-      .writeHead(426, { upgrade: 'websocket', connection: 'close', 'content-type': 'text/plain' })
-      .end('this port speaks WebSocket alone\n')
-  })
-  const servers = [httpServer, wsServer]
-  for (const server of servers) {
-    server.maxConnections = settings['evm.max_open_connections']
-    if (settings['evm.ws_enabled']) server.on('upgrade', sockets.upgrade)
+/** What is common to the listeners of a node. */
+class Listeners {
+  private readonly settings: Settings
+  private readonly hooks: ServerHooks
+  private readonly admission: Admission
+  private readonly authentication: (listener: string) => Authentication | undefined
+  private readonly servers: http.Server[] = []
+  private readonly endpoints: WebSocketEndpoint[] = []
+
+  constructor(settings: Settings, hooks: ServerHooks) {
+    this.settings = settings
+    this.hooks = hooks
+    this.admission = new Admission(settings)
+    this.authentication = authentication(settings)
   }
-  const closeAll = async (): Promise<void> => {
-    sockets.close()
-    const withinMs = settings['evm.shutdown_timeout']
-    await Promise.all(servers.filter((server) => server.listening).map((server) => stopListener(server, withinMs)))
+
+  private httpOptions(name: string, dispatch: Dispatch): AppOptions {
+    const { settings, hooks, admission } = this
+    return {
+      dispatch,
+      admission,
+      authentication: this.authentication(name),
+      allowedHosts: lowerCase(settings['evm.allowed_hosts']),
+      corsOrigins: lowerCase(settings['evm.cors_origins']),
+      maxBodyBytes: settings['evm.max_request_body_bytes'],
+      compression: { thresholdBytes: settings['evm.gzip_threshold_bytes'], level: settings['evm.gzip_level'] },
+      bodyIdle: new IdleClock(settings['evm.body_read_idle_timeout']),
+      writeMs: settings['evm.write_timeout'],
+      stallMs: settings['evm.trace_stall_timeout'],
+      readiness: hooks.readiness,
+      report: hooks.report,
+    }
   }
+
+  private webSocketOptions(name: string, dispatch: Dispatch): WebSocketOptions {
+    const { settings, hooks, admission } = this
+    return {
+      dispatch,
+      admission,
+      authentication: this.authentication(name),
+      allowedHosts: lowerCase(settings['evm.allowed_hosts']),
+      origins: lowerCase(settings['evm.ws_origins']),
+      stopMs: settings['evm.shutdown_timeout'],
+      maxPayloadBytes: settings['evm.ws_max_payload_bytes'],
+      maxInFlight: settings['evm.ws_max_in_flight'],
+      writeMs: settings['evm.write_timeout'],
+      stallMs: settings['evm.trace_stall_timeout'],
+      report: hooks.report,
+      onConnect: hooks.onConnect ?? (() => undefined),
+    }
+  }
+
+  private make(name: string, dispatch: Dispatch, listener: http.RequestListener): http.Server {
+    const server = http.createServer({ ...timeouts(this.settings), highWaterMark: SEND_AHEAD_BYTES }, listener)
+    server.maxConnections = this.settings['evm.max_open_connections']
+    if (this.settings['evm.ws_enabled']) {
+      const endpoint = createWebSocketEndpoint(this.webSocketOptions(name, dispatch))
+      server.on('upgrade', endpoint.upgrade)
+      this.endpoints.push(endpoint)
+    }
+    this.servers.push(server)
+    return server
+  }
+
+  /** A listener of HTTP, and of WebSocket where that is on. */
+  async openHttp(name: 'http' | 'debug', dispatch: Dispatch): Promise<string> {
+    const options = this.httpOptions(name, dispatch)
+    const server = this.make(name, dispatch, createListener(options))
+    const host = this.settings[`evm.${name}_host`]
+    return `http://${shownHost(host)}:${await listen(server, host, this.settings[`evm.${name}_port`], `evm.${name}_port`)}`
+  }
+
+  /** The listener of WebSocket alone. Where host and port are those of HTTP, that listener serves both. */
+  async openWs(dispatch: Dispatch, httpUrl: string | undefined): Promise<string> {
+    const host = this.settings['evm.ws_host']
+    const port = this.settings['evm.ws_port']
+    if (port !== 0 && httpUrl === `http://${shownHost(host)}:${port}`) return `ws://${shownHost(host)}:${port}`
+    const server = this.make('ws', dispatch, (_, response) => {
+      response
+        .writeHead(426, { upgrade: 'websocket', connection: 'close', 'content-type': 'text/plain' })
+        .end('this port speaks WebSocket alone\n')
+    })
+    return `ws://${shownHost(host)}:${await listen(server, host, port, 'evm.ws_port')}`
+  }
+
+  async close(): Promise<void> {
+    for (const endpoint of this.endpoints) endpoint.close()
+    const withinMs = this.settings['evm.shutdown_timeout']
+    await Promise.all(this.servers.filter((server) => server.listening).map((server) => stopListener(server, withinMs)))
+  }
+}
+
+/** Opens the listeners that are switched on. Rejects with `ListenError`, or with `AuthFileError` before any of them is open. */
+export async function startServer(settings: Settings, dispatch: Dispatch, hooks: ServerHooks): Promise<Server> {
+  const listeners = new Listeners(settings, hooks)
   let stopping: Promise<void> | undefined
   const stop = (): Promise<void> => {
-    stopping ??= closeAll()
+    stopping ??= listeners.close()
     return stopping
   }
   try {
-    const httpUrl = settings['evm.http_enabled'] ? await openHttp(httpServer, settings) : undefined
-    const wsUrl = settings['evm.ws_enabled'] ? await openWs(wsServer, settings, httpUrl) : undefined
-    return { httpUrl, wsUrl, stop }
+    const httpUrl = settings['evm.http_enabled'] ? await listeners.openHttp('http', dispatch) : undefined
+    const wsUrl = settings['evm.ws_enabled'] ? await listeners.openWs(dispatch, httpUrl) : undefined
+    const isDebugApart = settings['evm.debug_port'] !== 0 && hooks.debug !== undefined
+    const debugUrl = isDebugApart ? await listeners.openHttp('debug', hooks.debug) : undefined
+    return { httpUrl, wsUrl, debugUrl, stop }
   } catch (e) {
     await stop()
     throw e
   }
-}
-
-async function openHttp(server: http.Server, settings: Settings): Promise<string> {
-  const host = settings['evm.http_host']
-  return `http://${shownHost(host)}:${await listen(server, host, settings['evm.http_port'], 'evm.http_port')}`
-}
-
-/** Where host and port are those of HTTP, that listener serves both. */
-async function openWs(server: http.Server, settings: Settings, httpUrl: string | undefined): Promise<string> {
-  const host = settings['evm.ws_host']
-  const port = settings['evm.ws_port']
-  if (port !== 0 && httpUrl === `http://${shownHost(host)}:${port}`) return `ws://${shownHost(host)}:${port}`
-  return `ws://${shownHost(host)}:${await listen(server, host, port, 'evm.ws_port')}`
 }

@@ -3,6 +3,7 @@ import type { TraceOrigin } from '../core/port.ts'
 import type { Client } from '../rpc/dispatch.ts'
 import type { Connection } from '../rpc/meter.ts'
 import type { Subscriber } from '../rpc/subscription.ts'
+import type { Barred } from './admission/auth.ts'
 
 /** Counts requests: 0 where they are let in, else the milliseconds until they may come again. */
 export type Admit = (requests: number) => number
@@ -16,6 +17,10 @@ export class WaitingClient implements Client {
   /** Milliseconds until a request that was not let in may come again. */
   retryAfterMs: number | undefined
   origin: TraceOrigin | undefined
+  /** What this client may not ask for; undefined: nothing. */
+  barred: Barred | undefined
+  /** Whether a single request was refused for want of a token or JWT. */
+  denied = false
   /** Where the request may begin subscriptions. */
   subscriber: Subscriber | undefined
   private gone = false

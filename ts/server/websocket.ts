@@ -6,12 +6,14 @@ import { giveBack } from '../core/chunks.ts'
 import { type Answer, type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { errorAnswer } from '../rpc/envelope.ts'
 import { noRoom } from '../rpc/errors.ts'
+import type { Authentication, Barred } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
 import { isAllowedOrigin } from './cors.ts'
 import { isAllowedHost } from './hosts.ts'
 import { PING_EVERY_MS, WAITING_MESSAGES_MAX } from './limits.ts'
 import { parts } from './parts.ts'
 import { Subscriptions } from './subscriptions.ts'
+import { CHALLENGE, unauthorizedBody } from './unauthorized.ts'
 import { WaitingClient } from './waiting.ts'
 
 /** Close code for a client that may come again (RFC 6455's registry). */
@@ -21,6 +23,8 @@ const TRY_AGAIN_LATER = 1013
 export interface WebSocketOptions {
   readonly dispatch: Dispatch
   readonly admission: Admission
+  /** What the listener asks of clients when they connect; undefined: nothing. */
+  readonly authentication?: Authentication | undefined
   /** Origins of web pages that may connect, lower case. */
   readonly origins: readonly string[]
   /** Host names that the node may be asked under, lower case. */
@@ -68,9 +72,12 @@ class Connection {
   /** Who waits for the messages in flight. */
   private readonly clients = new Set<WaitingClient>()
   private readonly subscriptions: Subscriptions
+  /** What the client may not ask for. */
+  private readonly barred: Barred | undefined
 
-  constructor(socket: WebSocket, address: string, options: WebSocketOptions) {
+  constructor(socket: WebSocket, address: string, options: WebSocketOptions, barred: Barred | undefined) {
     this.socket = socket
+    this.barred = barred
     this.address = address
     this.options = options
     socket.on('message', (data) => this.onMessage(data.toString()))
@@ -138,6 +145,7 @@ class Connection {
     const client = new WaitingClient('websocket', this.address, (requests) => admission.admit(this.address, requests))
     const door = this.subscriptions.door()
     client.subscriber = door
+    client.barred = this.barred
     this.clients.add(client)
     try {
       const answer = await this.options.dispatch(text, client)
@@ -216,6 +224,13 @@ function watch(server: WebSocketServer): NodeJS.Timeout {
   return timer.unref()
 }
 
+/** What a client that connects may not ask for. */
+function barredOf(request: IncomingMessage, { authentication }: WebSocketOptions): Barred | undefined {
+  if (authentication?.namespaces === undefined) return undefined
+  const why = authentication.refusal(request.headers.authorization)
+  return why === undefined ? undefined : { namespaces: authentication.namespaces, why }
+}
+
 /** Makes the endpoint that serves upgraded connections. */
 export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEndpoint {
   const server = new WebSocketServer({
@@ -227,18 +242,28 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
   const timer = watch(server)
   server.on('connection', (socket, request) => {
     options.onConnect()
-    new Connection(socket, options.admission.clientOf(request), options)
+    new Connection(socket, options.admission.clientOf(request), options, barredOf(request, options))
   })
-  const reject = (socket: Duplex, status: string): void => {
-    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+  const reject = (socket: Duplex, status: string, headers = '', body = ''): void => {
+    socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
   }
+  /** Why a client may not connect at all. */
+  const refusal = (request: IncomingMessage): string | undefined =>
+    options.authentication?.namespaces === undefined ? options.authentication?.refusal(request.headers.authorization) : undefined
   return {
     upgrade(request, socket, head) {
       socket.on('error', () => socket.destroy())
       if (request.url?.split('?')[0] !== '/') reject(socket, '404 Not Found')
       else if (!isAllowedHost(options.allowedHosts, request.headers.host)) reject(socket, '403 Forbidden')
       else if (!isAllowedOrigin(options.origins, request.headers.origin)) reject(socket, '403 Forbidden')
-      else server.handleUpgrade(request, socket, head, (client) => server.emit('connection', client, request))
+      else {
+        const why = refusal(request)
+        if (why === undefined) server.handleUpgrade(request, socket, head, (client) => server.emit('connection', client, request))
+        else {
+          const headers = `www-authenticate: ${CHALLENGE}\r\ncontent-type: application/json\r\n`
+          reject(socket, '401 Unauthorized', headers, unauthorizedBody(why))
+        }
+      }
     },
     close() {
       clearInterval(timer)

@@ -3,13 +3,14 @@
 use alloy_primitives::{B256, Bytes};
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes that an entry takes beside its code.
 const ENTRY_BYTES: usize = 128;
 
 /// Two generations: what is used moves to the young one; when that holds half of the bound, the old one goes.
 pub(crate) struct CodeCache {
-    limit: usize,
+    limit: AtomicUsize,
     generations: Mutex<Generations>,
 }
 
@@ -23,7 +24,14 @@ struct Generations {
 impl CodeCache {
     /// A cache of at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, generations: Mutex::default() }
+        Self { limit: AtomicUsize::new(limit), generations: Mutex::default() }
+    }
+
+    /// At most `limit` bytes from now on.
+    pub(crate) fn set_limit(&self, limit: usize) {
+        if self.limit.swap(limit, Ordering::Relaxed) > limit {
+            *self.generations.lock() = Generations::default();
+        }
     }
 
     pub(crate) fn get(&self, hash: &B256) -> Option<Bytes> {
@@ -42,10 +50,11 @@ impl CodeCache {
 
     fn put(&self, generations: &mut Generations, hash: B256, code: Bytes) {
         let bytes = code.len() + ENTRY_BYTES;
-        if bytes > self.limit / 2 {
+        let half = self.limit.load(Ordering::Relaxed) / 2;
+        if bytes > half {
             return;
         }
-        if generations.young_bytes + bytes > self.limit / 2 {
+        if generations.young_bytes + bytes > half {
             generations.old = std::mem::take(&mut generations.young);
             generations.young_bytes = 0;
         }

@@ -151,9 +151,16 @@ impl Family {
     }
 }
 
+/// The cache of blocks, and what of the memory budget is whose.
+struct Budgeted {
+    cache: Cache,
+    shares: Shares,
+}
+
 /// The open database.
 pub(crate) struct Db {
     rocks: DB,
+    budgeted: Budgeted,
     write: WriteOptions,
     /// For look-ups that must not wait for the disk.
     in_memory: ReadOptions,
@@ -170,7 +177,8 @@ impl Db {
     }
 
     fn open_as(path: &Path, options: &Options, read_only: bool) -> Result<Self, StateError> {
-        let cache = Cache::new_lru_cache(Shares::of(options.memory_budget_bytes).cache);
+        let shares = Shares::of(options.memory_budget_bytes);
+        let cache = Cache::new_lru_cache(shares.cache);
         // What is not flushed when the store ends without a flush of ours is in the WAL, and RocksDB must not get ahead of
         // that. Only the string form has this option.
         let no_last_flush = "avoid_flush_during_shutdown=true";
@@ -203,7 +211,15 @@ impl Db {
         write.set_memtable_insert_hint_per_batch(true);
         let mut in_memory = ReadOptions::default();
         in_memory.set_read_tier(ReadTier::BlockCache);
-        Ok(Self { rocks, write, in_memory })
+        Ok(Self { rocks, budgeted: Budgeted { cache, shares }, write, in_memory })
+    }
+
+    /// Bounds the block cache to a part of its share: `part` of `whole`. Gives the same part of the share of code by hash.
+    pub(crate) fn share_cache(&self, part: usize, whole: usize) -> usize {
+        let Budgeted { cache, shares } = &self.budgeted;
+        // A clone is the same cache.
+        cache.clone().set_capacity(shares.cache / whole * part);
+        shares.codes / whole * part
     }
 
     fn family(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {

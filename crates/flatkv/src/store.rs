@@ -194,6 +194,12 @@ impl FlatKv {
         self.core.unwinds.load(Ordering::SeqCst)
     }
 
+    /// Bounds block cache and code cache to a part of their shares of the memory budget: `part` of `whole`.
+    pub fn share_caches(&self, part: usize, whole: usize) {
+        let codes = self.core.db.share_cache(part, whole);
+        self.core.codes.set_limit(codes);
+    }
+
     /// The state of the head; `None` while the store is empty.
     pub fn latest(self: &Arc<Self>) -> Option<StateView> {
         let mut views = self.core.views.lock();

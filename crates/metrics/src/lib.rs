@@ -16,6 +16,7 @@ mod cells;
 mod flatkv;
 mod instrument;
 mod litt;
+mod memory;
 mod registry;
 mod rocksdb;
 mod script;
@@ -28,6 +29,7 @@ pub use cells::{Counter, Flag, Gauge, Histogram, Timer};
 pub use flatkv::{DataDb, FlatkvMetrics, PerDb};
 pub use instrument::{Instrument, Kind, Label, Unit, Values};
 pub use litt::{CacheMetrics, ChunkCache, LittMetrics, MAX_TABLES, OTHER_TABLES, TableMetrics};
+pub use memory::MemoryMetrics;
 pub use registry::{MAX_COLLECTORS, Registry};
 pub use rocksdb::{FamilyMetrics, LEVELS, RocksdbMetrics};
 pub use script::{ScriptKill, ScriptMetrics, ScriptOutcome};
@@ -35,7 +37,7 @@ pub use trace_cache::{CacheResult, TraceCacheMetrics};
 
 /// Every native instrument, in the order of the scrape page.
 pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
-    [flatkv::ROWS, litt::ROWS, rocksdb::ROWS, bake::ROWS, trace_cache::ROWS, capsule::ROWS, script::ROWS]
+    [flatkv::ROWS, litt::ROWS, rocksdb::ROWS, bake::ROWS, trace_cache::ROWS, capsule::ROWS, script::ROWS, memory::ROWS]
         .into_iter()
         .flatten()
 }

@@ -37,12 +37,23 @@ impl Envelope {
 }
 
 /// An answer that is in memory, in pieces.
-pub struct CachedAnswer(Vec<AnswerBytes>);
+pub struct CachedAnswer {
+    pieces: Vec<AnswerBytes>,
+    /// Height of its block.
+    pub(crate) height: Height,
+    /// Whether that is further below the head than traces may look back.
+    pub(crate) historical: bool,
+}
 
 impl CachedAnswer {
     /// Its bytes.
     pub fn len(&self) -> usize {
-        self.0.iter().map(|piece| piece.len()).sum()
+        self.pieces.iter().map(|piece| piece.len()).sum()
+    }
+
+    /// Whether its block is further below the head than traces may look back.
+    pub fn is_historical(&self) -> bool {
+        self.historical
     }
 
     /// Whether it has none; no JSON does.
@@ -52,7 +63,7 @@ impl CachedAnswer {
 
     /// Writes as much of it as there is room for.
     pub fn copy_to(&self, mut into: &mut [u8]) {
-        for piece in &self.0 {
+        for piece in &self.pieces {
             let (now, later) = into.split_at_mut(piece.len().min(into.len()));
             now.copy_from_slice(&piece[..now.len()]);
             into = later;
@@ -107,11 +118,15 @@ impl Baked {
         }
         let pieces = block.hot(place.part)?;
         self.db.count(CacheResult::Hot);
-        Some(CachedAnswer(pieces))
+        Some(CachedAnswer { pieces, height: place.key.number, historical: false })
     }
 
-    /// The answer from the disk, or from memory where that has it. `None`: to be traced live.
-    pub(crate) fn stored(&self, ask: &Ask, envelope: Option<&Envelope>) -> Option<Result<Feed, NodeError>> {
+    /// The answer from the disk, or from memory where that has it, with the block's height. `None`: to be traced live.
+    pub(crate) fn stored(
+        &self,
+        ask: &Ask,
+        envelope: Option<&Envelope>,
+    ) -> Option<(Height, Result<Feed, NodeError>)> {
         let place = self.places.find(&self.chain, &ask.target)?;
         if !self.is_kept(place.key.number) {
             return None;
@@ -125,7 +140,7 @@ impl Baked {
             }
             Ok(Some(answer)) => {
                 self.db.count(CacheResult::Stored);
-                Some(answer)
+                Some((place.key.number, answer))
             }
             Err(_) => {
                 self.db.count(CacheResult::Damaged);
@@ -166,7 +181,7 @@ fn feed(
 }
 
 impl From<CachedAnswer> for Feed {
-    fn from(CachedAnswer(first): CachedAnswer) -> Self {
+    fn from(CachedAnswer { pieces: first, .. }: CachedAnswer) -> Self {
         Self { first, rest: None, packed_bytes: None }
     }
 }

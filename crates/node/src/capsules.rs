@@ -32,13 +32,20 @@ pub(crate) struct Capsules {
     pub metrics: CapsuleMetrics,
 }
 
-#[derive(Default)]
 struct State {
     /// The last one used comes last.
     kept: Vec<(B256, Arc<TraceCapsule>)>,
     bytes: usize,
+    /// Most of them.
+    bound: usize,
     /// Those that somebody reads at the moment.
     loading: HashSet<B256>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self { kept: Vec::new(), bytes: 0, bound: KEPT_CAPSULE_BYTES, loading: HashSet::new() }
+    }
 }
 
 impl State {
@@ -52,12 +59,17 @@ impl State {
 
     fn put(&mut self, hash: B256, capsule: &Arc<TraceCapsule>) {
         let bytes = capsule.size_bytes();
-        if bytes > KEPT_CAPSULE_BYTES {
+        if bytes > self.bound {
             return;
         }
         self.kept.push((hash, capsule.clone()));
         self.bytes += bytes;
-        while self.bytes > KEPT_CAPSULE_BYTES || self.kept.len() > KEPT_CAPSULES {
+        self.trim();
+    }
+
+    /// Lets the oldest go until the bounds hold.
+    fn trim(&mut self) {
+        while self.bytes > self.bound || self.kept.len() > KEPT_CAPSULES {
             let (_, oldest) = self.kept.remove(0);
             self.bytes -= oldest.size_bytes();
         }
@@ -74,6 +86,13 @@ impl Capsules {
             shared: SharedTraces::default(),
             metrics: CapsuleMetrics::new(metrics),
         }
+    }
+
+    /// Keeps at most so many bytes from now on.
+    pub fn set_bound(&self, bytes: usize) {
+        let mut state = self.state.lock();
+        state.bound = bytes;
+        state.trim();
     }
 
     /// The capsule of a block; `None` where it has none. Whoever asks while another reads the same waits for that.
@@ -204,5 +223,10 @@ mod tests {
         }
         assert!(state.get(&B256::repeat_byte(3)).is_some());
         assert_eq!(state.bytes, state.kept.iter().map(|(_, capsule)| capsule.size_bytes()).sum::<usize>());
+        state.bound = 0;
+        state.trim();
+        assert_eq!((state.bytes, state.kept.len()), (0, 0), "a smaller bound holds at once");
+        state.put(B256::ZERO, &large);
+        assert_eq!(state.kept.len(), 0);
     }
 }

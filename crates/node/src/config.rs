@@ -164,6 +164,8 @@ pub struct RpcLimits {
     pub struct_log_max_bytes: u64,
     /// What traces of past blocks are made from.
     pub trace_source: TraceSource,
+    /// How far below the head a block may be whose trace reads the state of its height, in blocks; `None` for any.
+    pub max_trace_lookback_blocks: Option<u64>,
     /// Whether the transactions of a block are traced at the same time, where its capsule allows that.
     pub parallel_block_traces: bool,
     /// Whether legacy transactions without a chain id (EIP-155) are accepted.
@@ -190,6 +192,12 @@ pub struct Workers {
     pub read: WorkerConfig,
     /// Long work: calls, gas estimates, log searches, traces, sent transactions.
     pub heavy: WorkerConfig,
+    /// Traces that run on those threads at the same time; 0 for as many as there are threads.
+    pub traces: usize,
+    /// Calls and estimates that do; 0 for as many as there are threads.
+    pub simulations: usize,
+    /// Longest wait for one of them, in milliseconds.
+    pub wait_ms: u64,
 }
 
 /// Settings of the development chain.
@@ -228,6 +236,8 @@ pub struct NodeConfig {
     pub pool: PoolLimits,
     /// Thread pools.
     pub workers: Workers,
+    /// Memory that the process may take before caches shrink and long work is refused, in bytes; 0 for no limit.
+    pub memory_budget_bytes: u64,
     /// Who runs JavaScript tracers; absent where they are not allowed.
     #[serde(default)]
     pub scripts: Option<ScriptsConfig>,
@@ -290,7 +300,7 @@ mod tests {
             "rpc": {
                 "gasCap": 50_000_000, "callTimeoutMs": 5000,
                 "logsMaxResults": 10_000, "logsMaxBytes": 67_108_864, "logsMaxBlockRange": 0,
-                "feeHistoryMaxBlocks": 1024, "poolContentMax": 1, "traceTimeoutMs": 300_000, "structLogMaxBytes": 0, "traceSource": "auto", "parallelBlockTraces": true, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
+                "feeHistoryMaxBlocks": 1024, "poolContentMax": 1, "traceTimeoutMs": 300_000, "structLogMaxBytes": 0, "traceSource": "auto", "maxTraceLookbackBlocks": 10_000, "parallelBlockTraces": true, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
                 "allowUnprotectedTxs": false
             },
             "bake": {
@@ -301,7 +311,11 @@ mod tests {
                 "maxTransactions": 1, "maxPerAccount": 1, "maxBytes": 1, "maxTransactionBytes": 1,
                 "priceBumpPercent": 10, "minTipWei": 1
             },
-            "workers": { "read": { "threads": 1, "queue": 1 }, "heavy": { "threads": 1, "queue": 1 } },
+            "workers": {
+                "read": { "threads": 1, "queue": 1 }, "heavy": { "threads": 1, "queue": 1 },
+                "traces": 1, "simulations": 1, "waitMs": 1
+            },
+            "memoryBudgetBytes": 0,
             "dev": { "gasLimit": 30_000_000 }
         })
     }

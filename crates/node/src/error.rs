@@ -221,6 +221,14 @@ pub enum NodeError {
         /// Hash of the block.
         hash: B256,
     },
+    /// A trace that would have to read the state of a height that is too far below the head.
+    #[error("block number {height} is beyond max lookback of {lookback}")]
+    BeyondLookback {
+        /// Height of the block.
+        height: Height,
+        /// Blocks below the head whose state traces may read.
+        lookback: u64,
+    },
     /// `evm.trace_source` is `capsule`, and this block has none.
     #[error(
         "block {height} ({hash}) has no trace capsule, and evm.trace_source = capsule rules out its history"
@@ -252,6 +260,22 @@ pub enum NodeError {
         pool: &'static str,
         /// Its limit of waiting jobs.
         queue: usize,
+    },
+    /// No thread of a pool was free in time.
+    #[error("node is busy: no thread of the {pool} pool was free for {waited_ms} ms")]
+    WaitedTooLong {
+        /// Name of the pool.
+        pool: &'static str,
+        /// How long the request waited, in milliseconds.
+        waited_ms: u64,
+    },
+    /// The process takes more memory than it may, though its caches were given up.
+    #[error("node is busy: it takes {used} bytes of memory, and its budget is {budget}")]
+    ShortOfMemory {
+        /// Bytes that the process takes.
+        used: u64,
+        /// Bytes that it may take.
+        budget: u64,
     },
     /// The node is closed.
     #[error("node is closed")]
@@ -317,7 +341,8 @@ impl NodeError {
             Self::Execution { .. } => "execution",
             Self::Trace { .. } => "trace",
             Self::Cancelled => "cancelled",
-            Self::Busy { .. } => "busy",
+            Self::Busy { .. } | Self::WaitedTooLong { .. } | Self::ShortOfMemory { .. } => "busy",
+            Self::BeyondLookback { .. } => "beyond_lookback",
             Self::Closed => "closed",
             Self::Store { .. } => "store",
             Self::Internal { .. } => "internal",
@@ -325,11 +350,12 @@ impl NodeError {
     }
 
     /// The `data` member of a JSON-RPC error: the revert's bytes as hex. Of a home in use, which no request meets: the number
-    /// of the process that has it.
+    /// of the process that has it. Of a trace beyond the lookback: the setting that says no.
     pub fn data(&self) -> Option<String> {
         match self {
             Self::ExecutionReverted { output, .. } => Some(output.to_string()),
             Self::HomeInUse { holder: Some(holder), .. } => Some(holder.pid.to_string()),
+            Self::BeyondLookback { .. } => Some("evm.max_trace_lookback_blocks".to_owned()),
             _ => None,
         }
     }

@@ -13,6 +13,7 @@ use hearth_chain::{
 use hearth_flatkv::{FlatKvError, Fsync};
 use hearth_metrics::Registry;
 use hearth_primitives::{Height, Origin};
+use hearth_tracers::Cancel;
 use serde::Serialize;
 use std::{
     path::Path,
@@ -156,6 +157,11 @@ impl OpenHome {
             0 => 0,
             base => base + 1,
         }
+    }
+
+    /// The same as what work looks at that ends early.
+    pub fn stop(&self) -> Cancel {
+        Cancel::of(self.stopping.clone())
     }
 
     /// Set while the node closes: running calls give up.

@@ -10,10 +10,13 @@ pub mod db;
 mod error;
 mod events;
 mod fork;
+mod historical;
 mod home;
 pub mod jobs;
 mod js_tracers;
 pub mod json;
+mod log;
+mod memory;
 mod node;
 mod ops;
 mod pending;
@@ -41,6 +44,7 @@ pub use hearth_chain::{
     pool::{PoolError, PoolLimits},
 };
 pub use home::HomeStatus;
+pub use log::{Level, LogEntry};
 pub(crate) use home::OpenHome;
 pub use js_tracers::{Asker, HookLink};
 pub use node::{Node, metrics_catalog};

@@ -1,14 +1,18 @@
 //! The node: the door for requests, the thread pools behind it, and its end.
 
+mod calls;
+
 use crate::{
     ByteSender, ByteStream, Envelope, NodeConfig, NodeError, Request, TraceOrigin, TraceRequest,
-    bake::{Bakery, Notices},
+    bake::Bakery,
     baked::CachedAnswer,
     home::{HomeStatus, OpenHome, init_home},
     js_tracers::{Asker, HookLink, JsTracers, ScriptNeed, Threads, hook_link},
+    log::{Level, Log, LogEntry},
+    memory::Memory,
     ops,
     stream::{self, Canceller},
-    workers::{Submitter, WorkerPool, guarded},
+    workers::{Kind, Limits, Order, Submitter, WorkerPool, guarded},
 };
 use hearth_chain::{Chain, pool::TransactionPool};
 use hearth_metrics::Registry;
@@ -20,7 +24,9 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
+use calls::Calls;
 
 /// Traces under hooks of this process that may run at the same time.
 const HOOKED_TRACES_MAX: usize = 64;
@@ -44,8 +50,12 @@ pub struct Node {
     metrics: Registry,
     /// Who bakes, where that is enabled; gone once the node is closed, as it holds the stores too.
     bakery: Mutex<Option<Bakery>>,
-    /// Sentences for the log.
-    notices: Arc<Notices>,
+    /// Long requests that can be ended.
+    calls: Calls,
+    /// What the process takes, and whether that is too much.
+    memory: Arc<Memory>,
+    /// What operators should read.
+    log: Arc<Log>,
 }
 
 /// The table of native instruments as JSON, see [`Registry::catalog_json`].
@@ -63,11 +73,23 @@ impl Node {
         config.check()?;
         let (stopping, metrics) = (Arc::new(AtomicBool::new(false)), Registry::new());
         let home = Arc::new(OpenHome::open(config.clone(), stopping.clone(), metrics.clone())?);
-        let notices = Arc::new(Notices::default());
-        let bakery = config.bake.enabled.then(|| Bakery::start(&home, &metrics, &notices)).transpose()?;
+        let log = Arc::new(Log::default());
+        let opened = home.status();
+        log.add(
+            Level::Info,
+            "stores",
+            format!("open at block {} ({}), state from block {} on", opened.head, opened.head_hash, opened.oldest_state),
+        );
+        let bakery = config.bake.enabled.then(|| Bakery::start(&home, &metrics, &log)).transpose()?;
+        let memory = Arc::new(Memory::watch(&home, config.memory_budget_bytes, &metrics, &log)?);
+        let limits = Limits {
+            traces: config.workers.traces,
+            simulations: config.workers.simulations,
+            wait: Some(Duration::from_millis(config.workers.wait_ms)),
+        };
         let node = Self {
             read: WorkerPool::new("read", config.workers.read)?,
-            heavy: WorkerPool::new("heavy", config.workers.heavy)?,
+            heavy: WorkerPool::with_limits("heavy", config.workers.heavy, &limits)?,
             scripts: JsTracers::new(config.scripts.as_ref(), &metrics)?,
             hooked: Threads::default(),
             config,
@@ -76,7 +98,9 @@ impl Node {
             running: Mutex::default(),
             metrics,
             bakery: Mutex::new(bakery),
-            notices,
+            calls: Calls::default(),
+            memory,
+            log,
         };
         Ok(Arc::new(node))
     }
@@ -87,9 +111,9 @@ impl Node {
         self.metrics.snapshot_json()
     }
 
-    /// Takes what an operator should read in the log since the last call: one sentence each.
-    pub fn take_notices(&self) -> Vec<String> {
-        self.notices.take()
+    /// Takes what operators should read in the log since the last call.
+    pub fn take_log(&self) -> Vec<LogEntry> {
+        self.log.take()
     }
 
     /// Writes a genesis (a geth-format file's text) into a home that holds nothing yet.
@@ -106,40 +130,12 @@ impl Node {
     /// Those of the operation; [`NodeError::Closed`].
     pub fn handle(&self, request: Request) -> Result<Vec<u8>, NodeError> {
         let home = self.home()?;
-        guarded(|| ops::answer(&home, request))
+        guarded(|| ops::answer(&home, request, &home.stop()))
     }
 
     /// The answer to a short read that needs neither the disk nor another thread; `None` for all else, failures included.
     pub fn at_once(&self, request: &Request) -> Option<Vec<u8>> {
         ops::at_once(&*self.home().ok()?, request)
-    }
-
-    /// Answers a request on one of the node's threads, short reads apart from long work. The callback is called
-    /// exactly once; at once with [`NodeError::Busy`] where the queue is full.
-    pub fn spawn(&self, request: Request, done: impl FnOnce(Result<Vec<u8>, NodeError>) + Send + 'static) {
-        let home = match self.home() {
-            Ok(home) => home,
-            Err(error) => return done(Err(error)),
-        };
-        let workers = if request.is_heavy() { &self.heavy } else { &self.read };
-        // The callback goes into a slot, so that a refused job hands it back.
-        let slot = Arc::new(Mutex::new(Some(done)));
-        let job_slot = slot.clone();
-        let submitted = workers.submit(move || {
-            let answer = guarded(|| ops::answer(&home, request));
-            // The home is let go before the answer is seen: who closes after it finds nothing held here.
-            drop(home);
-            let done = job_slot.lock().take();
-            if let Some(done) = done {
-                done(answer);
-            }
-        });
-        if let Err(error) = submitted {
-            let done = slot.lock().take();
-            if let Some(done) = done {
-                done(Err(error));
-            }
-        }
     }
 
     /// Starts a trace on the heavy pool. The stream's first answer is an error where nothing could be traced.
@@ -152,7 +148,9 @@ impl Node {
     pub fn cached(&self, request: &TraceRequest, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
         let home = self.home().ok()?;
         let baked = home.baked()?;
-        baked.hot(&baked.ask(request)?, envelope)
+        let mut answer = baked.hot(&baked.ask(request)?, envelope)?;
+        answer.historical = home.is_historical(answer.height);
+        Some(answer)
     }
 
     /// As [`Self::stream`]. What is baked comes from the trace cache, and with an envelope as one gzip member together with
@@ -170,6 +168,10 @@ impl Node {
             Err(refused) => return refused,
         };
         if let Some(need) = ScriptNeed::of_config(request.config()) {
+            if let Err(error) = self.memory.admit() {
+                sender.finish(Err(error));
+                return stream;
+            }
             let (arrived, of_trace) = (asker.arrived, cancel.clone());
             self.scripts.run(&need, asker, &cancel, sender, move |sender, host| {
                 home.run_trace(request, of_trace, sender, Some((host, arrived)));
@@ -178,13 +180,15 @@ impl Node {
         }
         let asked = home.baked().and_then(|baked| Some((baked.clone(), baked.ask(&request)?)));
         let client = asker.client.clone();
-        let live = Live { home, request, client, cancel, sender, heavy: self.heavy.submitter() };
+        let (heavy, memory) = (self.heavy.submitter(), self.memory.clone());
+        let live = Live { home, request, client, cancel, sender, heavy, memory };
         let Some((baked, ask)) = asked else {
             live.start();
             return stream;
         };
         let read = self.read.submitter();
         if let Some(answer) = baked.hot(&ask, envelope.as_ref()) {
+            live.home.tell_height(answer.height, &live.sender);
             live.sender.feed(TraceOrigin::Baked, answer.into(), read);
             return stream;
         }
@@ -195,10 +199,15 @@ impl Node {
         let submitted = read.submit(move || {
             let Some(mut live) = job_slot.lock().take() else { return };
             match guarded(|| Ok(baked.stored(&ask, envelope.as_ref()))) {
-                Ok(Some(Ok(feed))) => live.sender.feed(TraceOrigin::Baked, feed, feeder),
-                Ok(Some(Err(error))) => {
-                    live.sender.set_origin(TraceOrigin::Baked);
-                    live.sender.finish(Err(error));
+                Ok(Some((height, answer))) => {
+                    live.home.tell_height(height, &live.sender);
+                    match answer {
+                        Ok(feed) => live.sender.feed(TraceOrigin::Baked, feed, feeder),
+                        Err(error) => {
+                            live.sender.set_origin(TraceOrigin::Baked);
+                            live.sender.finish(Err(error));
+                        }
+                    }
                 }
                 Ok(None) | Err(_) => live.start(),
             }
@@ -293,6 +302,8 @@ impl Node {
         self.stopping.store(true, Ordering::Release);
         home.events().close();
         streams.iter().for_each(Canceller::cancel);
+        self.calls.cancel_all();
+        self.memory.stop();
         let bakery = self.bakery.lock().take();
         if let Some(bakery) = bakery {
             bakery.stop();
@@ -339,26 +350,22 @@ struct Live {
     cancel: Cancel,
     sender: ByteSender,
     heavy: Submitter,
+    memory: Arc<Memory>,
 }
 
 impl Live {
-    /// Queues it; refused where the queue is full.
+    /// Queues it; refused where memory is short or the queue is full, and where it has waited too long.
     fn start(self) {
-        let Self { home, request, client, cancel, sender, heavy } = self;
-        let slot = Arc::new(Mutex::new(Some(sender)));
-        let job_slot = slot.clone();
-        let submitted = heavy.submit_for(&client, move || {
-            let sender = job_slot.lock().take();
-            if let Some(sender) = sender {
-                home.run_trace(request, cancel, sender, None);
-            }
-        });
-        if let Err(error) = submitted {
-            let sender = slot.lock().take();
-            if let Some(sender) = sender {
-                sender.finish(Err(error));
-            }
+        let Self { home, request, client, cancel, sender, heavy, memory } = self;
+        if let Err(error) = memory.admit() {
+            return sender.finish(Err(error));
         }
+        let order = Order { client, kind: Kind::Trace, cancel: cancel.clone() };
+        heavy.submit_for(order, move |go| match go {
+            Ok(()) if cancel.is_cancelled() => sender.finish(Err(ops::given_up(&home))),
+            Ok(()) => home.run_trace(request, cancel, sender, None),
+            Err(error) => sender.finish(Err(error)),
+        });
     }
 }
 

@@ -338,11 +338,6 @@ pub enum Request {
         /// Which transaction.
         hash: B256,
     },
-    /// What one transaction read and wrote.
-    TraceStateAccess {
-        /// Which transaction.
-        hash: B256,
-    },
     /// The last blocks that this home refused.
     GetBadBlocks,
     /// State roots after each transaction of a block.
@@ -394,7 +389,6 @@ impl Request {
                 | Self::SendTransaction { .. }
                 | Self::BuildBlock { .. }
                 | Self::IntermediateRoots { .. }
-                | Self::TraceStateAccess { .. }
                 | Self::StorageRangeAt { .. }
         ) || self.asks_for_pending()
             || matches!(self, Self::Read(reading) if reading.is_heavy())
@@ -549,6 +543,11 @@ pub enum TraceRequest {
         #[serde(default)]
         config: Option<serde_json::Value>,
     },
+    /// What one transaction read and wrote.
+    TraceStateAccess {
+        /// Which transaction.
+        hash: B256,
+    },
     /// A call.
     TraceCall(Box<TraceCall>),
     /// Bundles of calls.
@@ -624,6 +623,7 @@ impl TraceRequest {
             | Self::TraceBlock { config, .. }
             | Self::TraceTransactionProfile { config, .. }
             | Self::TraceBadBlock { config, .. } => config.as_ref(),
+            Self::TraceStateAccess { .. } => None,
             Self::TraceCall(call) => call.config.as_ref(),
             Self::TraceCallMany(calls) => calls.config.as_ref(),
         }

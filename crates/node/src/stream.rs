@@ -50,6 +50,8 @@ struct State {
     origin: Option<TraceOrigin>,
     /// Bytes of the whole stream, where they are one gzip member with its envelope; known before its first byte.
     packed_bytes: Option<u64>,
+    /// Whether it is about a block that is further below the head than traces may look back.
+    historical: bool,
     /// Where more chunks come from, while no job fetches them.
     pull: Option<Pull>,
 }
@@ -207,6 +209,12 @@ impl ByteStream {
         self.channel.state.lock().origin
     }
 
+    /// Whether it is about a block that is further below the head than traces may look back. Known once anything waits, or it
+    /// has ended.
+    pub fn is_historical(&self) -> bool {
+        self.channel.state.lock().historical
+    }
+
     /// Bytes that can be read now, where nothing comes after them.
     pub fn rest(&self) -> Option<usize> {
         let state = self.channel.state.lock();
@@ -288,6 +296,11 @@ impl ByteSender {
     /// Says what the answer is made from. To be called before the first byte.
     pub(crate) fn set_origin(&mut self, origin: TraceOrigin) {
         self.channel.state.lock().origin = Some(origin);
+    }
+
+    /// Says that the answer is about a block far below the head. To be called before the first byte.
+    pub(crate) fn set_historical(&self) {
+        self.channel.state.lock().historical = true;
     }
 
     /// Hands on what is collected, so that the reader gets it before an error.

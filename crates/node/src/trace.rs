@@ -3,7 +3,8 @@
 use crate::{
     ByteSender, NodeError, OpenHome, TraceRequest,
     capsules::Taken,
-    ops::{bad_blocks, profile, trace_call},
+    historical::Reach,
+    ops::{bad_blocks, profile, state_access, trace_call},
     shared_traces::{Out, Part},
     trace_source::{Source, TraceOrigin, replay_error},
     workers::guarded,
@@ -84,6 +85,9 @@ impl OpenHome {
             TraceRequest::TraceTransactionProfile { hash, config } => {
                 profile::of_transaction(self, hash, config.as_ref(), &limits, &mut sender)
             }
+            TraceRequest::TraceStateAccess { hash } => {
+                state_access::of_transaction(self, hash, &limits.cancel, &mut sender)
+            }
             TraceRequest::TraceBadBlock { hash, config } => {
                 let plan = plan_of(config.as_ref())?;
                 self.trace_given(&bad_blocks::find(self, hash)?, &plan, &limits, &mut sender)
@@ -112,6 +116,7 @@ impl OpenHome {
         sender: &mut ByteSender,
     ) -> Result<(), NodeError> {
         check_traceable(&block.block)?;
+        self.tell_height(block.number(), sender);
         let senders = self.senders_of(block)?;
         self.trace_block((&block.block, block.hash), &senders, index, plan, limits, sender)
     }
@@ -131,6 +136,7 @@ impl OpenHome {
             return self.trace_stored(known, None, plan, limits, sender);
         }
         let (height, parent_hash) = (block.header.number, block.header.parent_hash);
+        self.tell_height(height, sender);
         let canonical = self.chain().ledger().canonical_hash(height - 1)? == Some(parent_hash);
         if !canonical && self.block_by_hash(&parent_hash)?.is_none() {
             return Err(NodeError::ParentNotFound { hash: parent_hash });
@@ -185,7 +191,7 @@ impl OpenHome {
         mut out: Out<'_>,
     ) -> Result<(), NodeError> {
         let _running = self.capsules().processors.take_one();
-        self.with_source((&block.header, hash), |source| {
+        self.with_source((&block.header, hash), Reach::Guarded, |source| {
             out.set_origin(source.origin());
             let replay = || source.replay(self.chain().spec(), (block, hash), Some(senders));
             let done = match index {

@@ -1,6 +1,6 @@
 //! Where a block that is executed again comes from: which state its transactions run on, and how one gets to them.
 
-use crate::{NodeError, OpenHome, TraceSource, trace::trace_error};
+use crate::{NodeError, OpenHome, TraceSource, historical::Reach, trace::trace_error};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec};
 use hearth_flatkv::StateView;
@@ -134,21 +134,34 @@ pub(crate) fn replay_error(header: &Header, error: TraceError) -> NodeError {
 struct Beneath<'a> {
     home: &'a OpenHome,
     header: &'a Header,
+    reach: Reach,
     codes: Option<StateView>,
-    state: OnceLock<Result<Box<dyn StateReader + 'a>, String>>,
+    state: OnceLock<Result<Box<dyn StateReader + 'a>, NodeError>>,
 }
 
 impl<'a> Beneath<'a> {
-    fn new(home: &'a OpenHome, header: &'a Header) -> Self {
-        Self { home, header, codes: home.chain().kv().latest(), state: OnceLock::new() }
+    fn new(home: &'a OpenHome, header: &'a Header, reach: Reach) -> Self {
+        Self { home, header, reach, codes: home.chain().kv().latest(), state: OnceLock::new() }
+    }
+
+    /// What the guard said, where it was asked and said no.
+    fn refusal(&self) -> Option<NodeError> {
+        match self.state.get() {
+            Some(Err(error @ NodeError::BeyondLookback { .. })) => Some(error.clone()),
+            _ => None,
+        }
     }
 
     fn state(&self, what: &'static str) -> Result<&dyn StateReader, StateError> {
-        let find = || self.home.replay_state(self.header).map_err(|error| error.to_string());
+        let find = || {
+            self.home.check_lookback(self.header.number, self.reach)?;
+            self.home.replay_state(self.header)
+        };
         match self.state.get_or_init(find) {
             Ok(state) => Ok(&**state),
-            Err(why) => {
-                Err(StateError::OutsideCapsule { height: self.header.number, what, why: why.clone() })
+            Err(error) => {
+                let why = error.to_string();
+                Err(StateError::OutsideCapsule { height: self.header.number, what, why })
             }
         }
     }
@@ -194,7 +207,7 @@ impl OpenHome {
     ) -> Result<T, NodeError> {
         let senders = self.senders_of(block)?;
         let header = &block.block.header;
-        self.with_source((header, block.hash), |source| {
+        self.with_source((header, block.hash), Reach::Any, |source| {
             let replay = source.replay(self.chain().spec(), (&block.block, block.hash), Some(&senders));
             let done = replay.and_then(|mut replay| run(&mut replay, source.origin()));
             done.map_err(|error| replay_error(header, error))
@@ -204,10 +217,11 @@ impl OpenHome {
     /// Finds what the transactions of a block are to run on, as the settings have it.
     ///
     /// # Errors
-    /// [`NodeError::NoCapsule`]; those of [`OpenHome::replay_state`]; those of `run`.
+    /// [`NodeError::NoCapsule`]; [`NodeError::BeyondLookback`]; those of [`OpenHome::replay_state`]; those of `run`.
     pub(crate) fn with_source<T>(
         &self,
         (header, hash): (&Header, B256),
+        reach: Reach,
         run: impl FnOnce(Source<'_>) -> Result<T, NodeError>,
     ) -> Result<T, NodeError> {
         let setting = self.config().rpc.trace_source;
@@ -215,7 +229,7 @@ impl OpenHome {
         let mut damaged = false;
         if setting != TraceSource::History {
             match self.capsules().get(chain.ledger(), &hash) {
-                Ok(Some(capsule)) => return self.with_capsule(header, &capsule, run),
+                Ok(Some(capsule)) => return self.with_capsule(header, &capsule, reach, run),
                 Ok(None) if setting == TraceSource::Capsule => {
                     return Err(NodeError::NoCapsule { height, hash });
                 }
@@ -229,6 +243,7 @@ impl OpenHome {
                 }
             }
         }
+        self.check_lookback(height, reach)?;
         let state = self.replay_state(header)?;
         let done = run(Source { state: &*state, hashes: chain.ledger().as_ref(), capsule: None });
         if damaged && done.is_ok() {
@@ -241,17 +256,18 @@ impl OpenHome {
     /// Runs something on a capsule that is in memory already.
     ///
     /// # Errors
-    /// Those of `run`.
+    /// Those of `run`; [`NodeError::BeyondLookback`] where that came to need what the capsule does not have.
     pub(crate) fn with_capsule<T>(
         &self,
         header: &Header,
         capsule: &TraceCapsule,
+        reach: Reach,
         run: impl FnOnce(Source<'_>) -> Result<T, NodeError>,
     ) -> Result<T, NodeError> {
-        let (beneath, outside) = (Beneath::new(self, header), AtomicU64::new(0));
+        let (beneath, outside) = (Beneath::new(self, header, reach), AtomicU64::new(0));
         let state = CapsuleState::new(capsule, &beneath, &beneath, &beneath, &outside);
         let done = run(Source { state: &state, hashes: &state, capsule: Some(state) });
         self.capsules().metrics.outside_reads.add(outside.load(Ordering::Relaxed));
-        done
+        done.map_err(|error| beneath.refusal().unwrap_or(error))
     }
 }

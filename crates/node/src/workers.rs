@@ -1,58 +1,225 @@
-//! A fixed thread pool with a bounded queue in which clients take turns. A full queue refuses, a panic stays inside its job.
+//! A fixed thread pool with a bounded queue in which clients take turns. Work is of kinds, each of which has threads of its own
+//! number at most, so that none takes them all. What waits too long, and what finds the queue full, is refused; a panic stays
+//! inside its job.
 
 use crate::{NodeError, config::WorkerConfig};
 use hearth_primitives::FairQueue;
+use hearth_tracers::Cancel;
 use parking_lot::{Condvar, Mutex};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread::JoinHandle,
+    time::{Duration, Instant},
 };
 
-type Job = Box<dyn FnOnce() + Send>;
+/// Told `Ok` on a thread of the pool, or, on any thread, why it does not run; exactly once.
+type Job = Box<dyn FnOnce(Result<(), NodeError>) + Send>;
 
 /// Stack of a worker, in bytes. The EVM's own frames live on the heap; 1,024 nested calls still need room.
 const WORKER_STACK_BYTES: usize = 16 * 1024 * 1024;
 
-#[derive(Default)]
+/// What a job is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Executes transactions of blocks, or calls, under a tracer.
+    Trace,
+    /// Executes a call that nobody traces.
+    Simulation,
+    /// Searches, proofs, sent transactions: anything else.
+    Other,
+}
+
+/// Number of kinds.
+const KINDS: usize = 3;
+
+/// How many jobs of each kind run at the same time, and how long one waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// Traces; 0 for as many as there are threads.
+    pub traces: usize,
+    /// Simulations; 0 for as many as there are threads.
+    pub simulations: usize,
+    /// Longest wait for a thread; `None` for ever.
+    pub wait: Option<Duration>,
+}
+
+impl Limits {
+    /// By kind.
+    fn permits(&self) -> [usize; KINDS] {
+        [self.traces, self.simulations, 0].map(|limit| if limit == 0 { usize::MAX } else { limit })
+    }
+}
+
+/// Whose a job is, and what.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Whose it is: clients take turns.
+    pub client: Arc<str>,
+    /// What it is about.
+    pub kind: Kind,
+    /// Set where nobody wants it any more.
+    pub cancel: Cancel,
+}
+
+struct Waiting {
+    job: Job,
+    /// When it has waited too long.
+    until: Option<Instant>,
+    cancel: Cancel,
+}
+
 struct Queue {
-    jobs: FairQueue<Job>,
+    /// By kind.
+    lines: [FairQueue<Waiting>; KINDS],
+    /// Jobs that run, by kind.
+    running: [usize; KINDS],
+    /// Most of them.
+    permits: [usize; KINDS],
+    /// The kind that is next.
+    next: usize,
     closed: bool,
 }
 
+impl Queue {
+    fn new(limits: &Limits) -> Self {
+        let lines = std::array::from_fn(|_| FairQueue::default());
+        Self { lines, running: [0; KINDS], permits: limits.permits(), next: 0, closed: false }
+    }
+
+    fn len(&self) -> usize {
+        self.lines.iter().map(FairQueue::len).sum()
+    }
+
+    /// The job whose turn it is, of those whose kind may have one more thread.
+    fn take(&mut self) -> Option<(usize, Job)> {
+        for kind in (self.next..KINDS).chain(0..self.next) {
+            if self.running[kind] >= self.permits[kind] {
+                continue;
+            }
+            if let Some(waiting) = self.lines[kind].pop() {
+                self.running[kind] += 1;
+                self.next = (kind + 1) % KINDS;
+                return Some((kind, waiting.job));
+            }
+        }
+        None
+    }
+
+    /// Takes out what has waited too long.
+    fn take_late(&mut self, now: Instant) -> Vec<Waiting> {
+        let late = |waiting: &Waiting| waiting.until.is_some_and(|until| until <= now);
+        self.lines.iter_mut().flat_map(|line| line.extract(late)).collect()
+    }
+
+    /// When the first of those that wait has waited too long.
+    fn first_deadline(&self) -> Option<Instant> {
+        self.lines.iter().flat_map(FairQueue::firsts).filter_map(|waiting| waiting.until).min()
+    }
+
+    /// Takes out what nobody wants, or else something of the client that has most: there is no room for one more.
+    fn make_room(&mut self, client: &Arc<str>) -> Vec<Waiting> {
+        let unwanted = |waiting: &Waiting| waiting.cancel.is_cancelled();
+        let taken: Vec<_> = self.lines.iter_mut().flat_map(|line| line.extract(unwanted)).collect();
+        if !taken.is_empty() {
+            return taken;
+        }
+        let longest = self.lines.iter_mut().max_by_key(|line| line.most());
+        longest.and_then(|line| line.make_room_for(client)).into_iter().collect()
+    }
+}
+
 struct Shared {
+    name: &'static str,
+    limit: usize,
+    wait: Option<Duration>,
     queue: Mutex<Queue>,
+    /// Signalled when a thread may have something to do.
     ready: Condvar,
+    /// Signalled when something begins to wait, for who watches deadlines.
+    waits: Condvar,
+}
+
+impl Shared {
+    fn busy(&self) -> NodeError {
+        NodeError::Busy { pool: self.name, queue: self.limit }
+    }
+
+    fn submit(&self, order: Order, job: Job) {
+        let mut queue = self.queue.lock();
+        let mut refused = Vec::new();
+        if queue.closed {
+            drop(queue);
+            return job(Err(NodeError::Closed));
+        }
+        if queue.len() >= self.limit {
+            refused = queue.make_room(&order.client);
+            if refused.is_empty() {
+                drop(queue);
+                return job(Err(self.busy()));
+            }
+        }
+        let Order { client, kind, cancel } = order;
+        let until = self.wait.map(|wait| Instant::now() + wait);
+        let was_empty = queue.len() == 0;
+        queue.lines[kind as usize].push(&client, Waiting { job, until, cancel });
+        drop(queue);
+        self.ready.notify_one();
+        if was_empty && self.wait.is_some() {
+            self.waits.notify_one();
+        }
+        for waiting in refused {
+            let unwanted = waiting.cancel.is_cancelled();
+            refuse(waiting.job, if unwanted { NodeError::Cancelled } else { self.busy() });
+        }
+    }
+}
+
+/// Tells a job that it does not run.
+fn refuse(job: Job, why: NodeError) {
+    let _ = catch_unwind(AssertUnwindSafe(|| job(Err(why))));
 }
 
 /// Threads that run jobs: those of one client in the order they came, clients in turn.
 pub struct WorkerPool {
-    name: &'static str,
-    limit: usize,
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl WorkerPool {
-    /// Starts the threads.
+    /// Starts threads that take whatever comes.
     pub fn new(name: &'static str, config: WorkerConfig) -> Result<Self, NodeError> {
-        let shared = Arc::new(Shared { queue: Mutex::default(), ready: Condvar::new() });
-        let pool = Self { name, limit: config.queue, shared, threads: Mutex::new(Vec::new()) };
-        for index in 0..config.threads {
-            let shared = pool.shared.clone();
-            let builder = std::thread::Builder::new().name(format!("hearth-{name}-{index}"));
-            let handle = builder.stack_size(WORKER_STACK_BYTES).spawn(move || run(&shared));
-            let handle =
-                handle.map_err(|e| NodeError::Internal { message: format!("cannot start a thread: {e}") });
-            match handle {
-                Ok(handle) => pool.threads.lock().push(handle),
-                Err(error) => {
-                    pool.close();
-                    return Err(error);
-                }
+        Self::with_limits(name, config, &Limits::default())
+    }
+
+    /// Starts the threads.
+    pub fn with_limits(name: &'static str, config: WorkerConfig, limits: &Limits) -> Result<Self, NodeError> {
+        let queue = Mutex::new(Queue::new(limits));
+        let (ready, waits) = (Condvar::new(), Condvar::new());
+        let (limit, wait) = (config.queue, limits.wait);
+        let pool = Self {
+            shared: Arc::new(Shared { name, limit, wait, queue, ready, waits }),
+            threads: Mutex::default(),
+        };
+        let started = (0..config.threads).try_for_each(|index| pool.start(&index.to_string(), run));
+        let watched = started.and_then(|()| limits.wait.map_or(Ok(()), |_| pool.start("clock", watch)));
+        match watched {
+            Ok(()) => Ok(pool),
+            Err(error) => {
+                pool.close();
+                Err(error)
             }
         }
-        Ok(pool)
+    }
+
+    fn start(&self, what: &str, work: fn(&Shared)) -> Result<(), NodeError> {
+        let shared = self.shared.clone();
+        let builder = std::thread::Builder::new().name(format!("hearth-{}-{what}", shared.name));
+        let handle = builder.stack_size(WORKER_STACK_BYTES).spawn(move || work(&shared));
+        let handle =
+            handle.map_err(|e| NodeError::Internal { message: format!("cannot start a thread: {e}") })?;
+        self.threads.lock().push(handle);
+        Ok(())
     }
 
     /// Queues a job of nobody in particular; refused where the queue is full or the pool is closed.
@@ -62,13 +229,14 @@ impl WorkerPool {
 
     /// What queues jobs without keeping the pool.
     pub fn submitter(&self) -> Submitter {
-        Submitter { name: self.name, limit: self.limit, shared: self.shared.clone() }
+        Submitter { shared: self.shared.clone() }
     }
 
     /// Lets queued jobs finish, then ends the threads. A second call does nothing.
     pub fn close(&self) {
         self.shared.queue.lock().closed = true;
         self.shared.ready.notify_all();
+        self.shared.waits.notify_all();
         let current = std::thread::current().id();
         for handle in std::mem::take(&mut *self.threads.lock()) {
             if handle.thread().id() != current {
@@ -81,34 +249,28 @@ impl WorkerPool {
 /// Queues jobs of a pool, for those that outlive the call.
 #[derive(Clone)]
 pub struct Submitter {
-    name: &'static str,
-    limit: usize,
     shared: Arc<Shared>,
 }
 
 impl Submitter {
     /// As [`WorkerPool::submit`].
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), NodeError> {
-        self.submit_for(&Arc::from(""), job)
+        // A job that is refused at once tells so here. In a pool whose jobs all come this way none is refused later.
+        let refused = Arc::new(Mutex::new(None));
+        let tell = refused.clone();
+        let order = Order { client: Arc::from(""), kind: Kind::Other, cancel: Cancel::new() };
+        self.submit_for(order, move |go| match go {
+            Ok(()) => job(),
+            Err(error) => *tell.lock() = Some(error),
+        });
+        let refused = refused.lock().take();
+        refused.map_or(Ok(()), Err)
     }
 
-    /// As [`WorkerPool::submit`], for a client.
-    pub fn submit_for(
-        &self,
-        client: &Arc<str>,
-        job: impl FnOnce() + Send + 'static,
-    ) -> Result<(), NodeError> {
-        let mut queue = self.shared.queue.lock();
-        if queue.closed {
-            return Err(NodeError::Closed);
-        }
-        if queue.jobs.len() >= self.limit {
-            return Err(NodeError::Busy { pool: self.name, queue: self.limit });
-        }
-        queue.jobs.push(client, Box::new(job));
-        drop(queue);
-        self.shared.ready.notify_one();
-        Ok(())
+    /// Queues a job; it is told on the caller's thread where it is refused at once, and on any thread where it gives way to
+    /// others or has waited too long.
+    pub fn submit_for(&self, order: Order, job: impl FnOnce(Result<(), NodeError>) + Send + 'static) {
+        self.shared.submit(order, Box::new(job));
     }
 }
 
@@ -118,22 +280,48 @@ impl Drop for WorkerPool {
     }
 }
 
+/// Runs jobs until the pool is closed and nothing is left that may run.
 fn run(shared: &Shared) {
+    let mut queue = shared.queue.lock();
     loop {
-        let job = {
-            let mut queue = shared.queue.lock();
-            loop {
-                if let Some(job) = queue.jobs.pop() {
-                    break job;
-                }
-                if queue.closed {
-                    return;
-                }
-                shared.ready.wait(&mut queue);
+        let Some((kind, job)) = queue.take() else {
+            if queue.closed {
+                // What waits for its kind is run by the thread whose job is of that kind.
+                return;
             }
+            shared.ready.wait(&mut queue);
+            continue;
         };
+        drop(queue);
         // Jobs answer their caller themselves, panics included; this only keeps the thread alive.
-        let _ = catch_unwind(AssertUnwindSafe(job));
+        let _ = catch_unwind(AssertUnwindSafe(|| job(Ok(()))));
+        queue = shared.queue.lock();
+        queue.running[kind] -= 1;
+        if queue.len() > 1 {
+            // This thread takes one of them; another may be of the kind that has a thread more now.
+            shared.ready.notify_one();
+        }
+    }
+}
+
+/// Refuses jobs that have waited too long, until the pool is closed.
+fn watch(shared: &Shared) {
+    let mut queue = shared.queue.lock();
+    while !queue.closed {
+        match queue.first_deadline() {
+            None => shared.waits.wait(&mut queue),
+            Some(until) => drop(shared.waits.wait_until(&mut queue, until)),
+        }
+        let late = queue.take_late(Instant::now());
+        if late.is_empty() {
+            continue;
+        }
+        drop(queue);
+        let waited_ms = shared.wait.map_or(0, |wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        for waiting in late {
+            refuse(waiting.job, NodeError::WaitedTooLong { pool: shared.name, waited_ms });
+        }
+        queue = shared.queue.lock();
     }
 }
 
@@ -147,83 +335,4 @@ pub fn guarded<T>(work: impl FnOnce() -> Result<T, NodeError>) -> Result<T, Node
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::mpsc;
-
-    fn pool(threads: usize, queue: usize) -> WorkerPool {
-        WorkerPool::new("test", WorkerConfig { threads, queue }).expect("threads start")
-    }
-
-    #[test]
-    fn a_full_queue_refuses_and_names_its_limit() {
-        let pool = pool(1, 2);
-        let (release, gate) = mpsc::channel::<()>();
-        let (started, begun) = mpsc::channel::<()>();
-        pool.submit(move || {
-            started.send(()).expect("test waits");
-            let _ = gate.recv();
-        })
-        .expect("first job runs");
-        begun.recv().expect("job begins");
-        pool.submit(|| {}).expect("first waits");
-        pool.submit(|| {}).expect("second waits");
-        let refused = pool.submit(|| {}).expect_err("third is refused");
-        assert!(matches!(refused, NodeError::Busy { pool: "test", queue: 2 }));
-        release.send(()).expect("job waits");
-    }
-
-    #[test]
-    fn clients_take_turns() {
-        let pool = pool(1, 64);
-        let (release, gate) = mpsc::channel::<()>();
-        let (started, begun) = mpsc::channel::<()>();
-        pool.submit(move || {
-            started.send(()).expect("test waits");
-            let _ = gate.recv();
-        })
-        .expect("first job runs");
-        begun.recv().expect("job begins");
-        let (send, receive) = mpsc::channel();
-        for name in ["greedy", "greedy", "greedy", "greedy", "modest", "modest"] {
-            let (send, client) = (send.clone(), Arc::from(name));
-            pool.submitter()
-                .submit_for(&client, move || send.send(name).expect("test waits"))
-                .expect("queued");
-        }
-        drop(send);
-        release.send(()).expect("job waits");
-        let order: Vec<_> = receive.iter().collect();
-        assert_eq!(order, ["greedy", "modest", "greedy", "modest", "greedy", "greedy"]);
-    }
-
-    #[test]
-    fn a_panic_leaves_the_thread_alive() {
-        let pool = pool(1, 8);
-        pool.submit(|| panic!("on purpose")).expect("queued");
-        let (send, receive) = mpsc::channel();
-        pool.submit(move || send.send(7).expect("test waits")).expect("queued");
-        assert_eq!(receive.recv(), Ok(7));
-    }
-
-    #[test]
-    fn close_runs_what_was_queued_and_then_refuses() {
-        let pool = pool(2, 64);
-        let (send, receive) = mpsc::channel();
-        for i in 0..50 {
-            let send = send.clone();
-            pool.submit(move || send.send(i).expect("test waits")).expect("queued");
-        }
-        pool.close();
-        pool.close();
-        drop(send);
-        assert_eq!(receive.iter().count(), 50);
-        assert!(matches!(pool.submit(|| {}), Err(NodeError::Closed)));
-    }
-
-    #[test]
-    fn guarded_keeps_the_panics_words() {
-        let error = guarded::<()>(|| panic!("broken {}", 7)).expect_err("panicked");
-        assert_eq!(error.to_string(), "internal error: broken 7");
-    }
-}
+mod tests;

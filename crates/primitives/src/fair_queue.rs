@@ -55,6 +55,48 @@ impl<T> FairQueue<T> {
         }
         Some(thing)
     }
+
+    /// Takes out all things that `is_over` says so of, wherever they stand.
+    pub fn extract(&mut self, mut is_over: impl FnMut(&T) -> bool) -> Vec<T> {
+        let mut taken = Vec::new();
+        for line in self.lines.values_mut() {
+            for thing in std::mem::take(line) {
+                if is_over(&thing) { taken.push(thing) } else { line.push_back(thing) }
+            }
+        }
+        self.len -= taken.len();
+        self.lines.retain(|_, line| !line.is_empty());
+        self.turns.retain(|client| self.lines.contains_key(client));
+        taken
+    }
+
+    /// Takes out the newest thing of the client that has most in the queue, where that is more than `client` would have with one
+    /// more: whoever asks for little is not kept out by whoever asks for much.
+    pub fn make_room_for(&mut self, client: &Arc<str>) -> Option<T> {
+        let own = self.lines.get(client).map_or(0, VecDeque::len);
+        let (longest, line) = self.lines.iter_mut().max_by_key(|(_, line)| line.len())?;
+        if line.len() <= own + 1 {
+            return None;
+        }
+        let thing = line.pop_back()?;
+        self.len -= 1;
+        if line.is_empty() {
+            let longest = longest.clone();
+            self.turns.retain(|client| *client != longest);
+            self.lines.remove(&longest);
+        }
+        Some(thing)
+    }
+
+    /// Most things of one client.
+    pub fn most(&self) -> usize {
+        self.lines.values().map(VecDeque::len).max().unwrap_or(0)
+    }
+
+    /// The first thing of each client.
+    pub fn firsts(&self) -> impl Iterator<Item = &T> {
+        self.lines.values().filter_map(VecDeque::front)
+    }
 }
 
 #[cfg(test)]
@@ -81,5 +123,27 @@ mod tests {
         assert!(queue.is_empty() && queue.turns.is_empty() && queue.lines.is_empty());
         queue.push(&Arc::from("a"), 7);
         assert_eq!(rest(&mut queue), [7]);
+    }
+
+    #[test]
+    fn what_is_over_goes_wherever_it_stands() {
+        let mut queue = queue(&[("a", 1), ("a", 2), ("b", 3), ("a", 4), ("c", 6)]);
+        let mut over = queue.extract(|thing| thing % 3 == 0 || *thing == 2);
+        over.sort_unstable();
+        assert_eq!(over, [2, 3, 6]);
+        assert_eq!((queue.len(), queue.firsts().copied().collect::<Vec<_>>()), (2, vec![1]));
+        assert_eq!(rest(&mut queue), [1, 4]);
+        assert!(queue.turns.is_empty() && queue.lines.is_empty());
+    }
+
+    #[test]
+    fn who_asks_for_little_finds_room_where_another_has_most() {
+        let mut queue = queue(&[("a", 1), ("a", 2), ("a", 3), ("b", 4)]);
+        assert_eq!(queue.make_room_for(&Arc::from("a")), None, "the one that has most makes no room for itself");
+        assert_eq!(queue.make_room_for(&Arc::from("b")), Some(3));
+        assert_eq!(queue.make_room_for(&Arc::from("b")), None, "both would have the same");
+        assert_eq!(queue.make_room_for(&Arc::from("c")), Some(2));
+        assert_eq!(queue.make_room_for(&Arc::from("c")), None);
+        assert_eq!(rest(&mut queue), [1, 4]);
     }
 }

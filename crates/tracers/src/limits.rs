@@ -33,6 +33,16 @@ impl Cancel {
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// As a flag that is there already.
+    pub fn of(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
+    }
+
+    /// The flag itself, for work that looks at one.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
 }
 
 /// Bounds of one call: of each of its transactions, and of all together.

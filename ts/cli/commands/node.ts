@@ -4,7 +4,9 @@ import type { Settings } from '../../config/index.ts'
 import type { Mode } from '../../core/config.ts'
 import { openNode } from '../../core/native.ts'
 import type { Core } from '../../core/port.ts'
-import { makeDispatch } from '../../rpc/dispatch.ts'
+import { type Log, openLog } from '../../log/index.ts'
+import { type Dispatch, makeDispatch } from '../../rpc/dispatch.ts'
+import type { RequestMeter, Watch } from '../../rpc/meter.ts'
 import { StartingDispatch } from '../../rpc/starting.ts'
 import { type Check, diskHasRoom, headIsYoung, Readiness, type Server, startServer } from '../../server/index.ts'
 import type { Parsed } from '../args.ts'
@@ -17,20 +19,24 @@ import { onStop } from '../signals.ts'
 import { clientVersion } from '../version.ts'
 
 /** Where a node is reached, with what is spoken there. */
-export const urlsOf = ({ httpUrl, wsUrl }: Server): string[] => [
+export const urlsOf = ({ httpUrl, wsUrl, debugUrl }: Server): string[] => [
   ...(httpUrl === undefined ? [] : [`${httpUrl} (HTTP${wsUrl === undefined ? '' : ' and WebSocket'})`]),
   ...(wsUrl === undefined ? [] : [`${wsUrl} (WebSocket)`]),
+  ...(debugUrl === undefined ? [] : [`${debugUrl} (debug methods)`]),
 ]
 
-/** Time between two looks for what the core has to say, in milliseconds. */
-const NOTICES_EVERY_MS = 1000
+/** Characters of a method's name that the log shows: clients may send any. */
+const SHOWN_METHOD_MAX = 64
 
-/** Writes what the core has to say to standard error, until the function that this gives is called. */
-function tellNotices(core: Core, terminal: Terminal): () => void {
+/** Time between two looks for what the core has to say, in milliseconds. */
+const CORE_LOG_EVERY_MS = 1000
+
+/** Writes what the core has to say to the log, until the function that this gives is called. */
+function joinLogs(core: Core, log: Log): () => void {
   const tell = (): void => {
-    for (const sentence of core.takeNotices()) terminal.err(`warning: ${sentence}\n`)
+    for (const { level, room, message } of core.takeLog()) log.room(room)[level](message)
   }
-  const timer = setInterval(tell, NOTICES_EVERY_MS)
+  const timer = setInterval(tell, CORE_LOG_EVERY_MS)
   return () => {
     clearInterval(timer)
     tell()
@@ -53,14 +59,50 @@ function readyChecks(core: Core, home: string, settings: Settings): Check[] {
 }
 
 /** What this process says of itself in the home. */
-const runningNode = ({ httpUrl, wsUrl }: Server, metricsUrl: string | undefined): RunningNode => ({
+const runningNode = ({ httpUrl, wsUrl, debugUrl }: Server, metricsUrl: string | undefined): RunningNode => ({
   pid: process.pid,
   version: clientVersion(),
   startedAt: Date.now(),
   httpUrl: httpUrl ?? null,
   wsUrl: wsUrl ?? null,
+  debugUrl: debugUrl ?? null,
   metricsUrl: metricsUrl ?? null,
 })
+
+/** The log of a node: on a terminal, and beside the console of a development chain, for readers. */
+export function nodeLog(mode: Mode, settings: Settings, terminal: Terminal): Log {
+  const format = settings['log.format']
+  return openLog({
+    level: settings['log.level'],
+    levels: settings['log.levels'],
+    format: format === 'auto' ? (mode === 'dev' || terminal.interactive ? 'text' : 'json') : format,
+    write: terminal.err,
+  })
+}
+
+/** Writes requests that take long to the log. */
+function watchSlow(settings: Settings, log: Log): Watch {
+  const threshold = settings['evm.slow_request_threshold']
+  const rpc = log.room('rpc')
+  return {
+    overMs: threshold === 0 ? Number.POSITIVE_INFINITY : threshold,
+    slow: ({ method, connection, client, ms, bytes, success }) =>
+      rpc.warn('slow request', { method: method?.slice(0, SHOWN_METHOD_MAX), connection, client, ms: Math.round(ms), bytes, success }),
+  }
+}
+
+/** What serves the listener of debug methods, where there is one, and what serves the others. */
+function dispatches(core: Core, settings: Settings, log: Log, meter: RequestMeter): { readonly all: Dispatch; readonly debug: Dispatch } {
+  const watch = watchSlow(settings, log)
+  const context = rpcContext(core, settings)
+  const make = (namespaces: readonly string[]): Dispatch =>
+    makeDispatch({ ...context, namespaces }, batchLimits(settings), log.report, meter, watch)
+  const isDebugApart = settings['evm.debug_port'] !== 0
+  return {
+    all: make(isDebugApart ? context.namespaces.filter((name) => name !== 'debug') : context.namespaces),
+    debug: make(isDebugApart ? ['debug'] : []),
+  }
+}
 
 /** Serves a home until a signal asks to stop; resolves to the exit code. The listeners are open before the stores are. */
 export async function serve(
@@ -71,38 +113,47 @@ export async function serve(
 ): Promise<number> {
   const home = homeOf(parsed)
   const { settings } = settingsOf(parsed, home, terminal, { dev: mode === 'dev' })
+  const log = nodeLog(mode, settings, terminal)
+  const { report } = log
   const readiness = new Readiness()
   const stopped = new Promise<void>((resolve) =>
-    onStop(() => {
+    onStop((signal) => {
       readiness.drain()
+      log.room('node').info('stopping', { signal })
       resolve()
     }),
   )
-  const report = (e: unknown): void => terminal.err(`error: ${e instanceof Error ? (e.stack ?? e.message) : String(e)}\n`)
-  const starting = new StartingDispatch()
+  const [starting, startingDebug] = [new StartingDispatch(), new StartingDispatch()]
   let open: Core | undefined
   const metrics = await startMetrics(() => open, settings, readiness, report)
   try {
-    const server = await startServer(settings, starting.dispatch, { report, onConnect: metrics.onConnect, readiness })
+    const hooks = { report, onConnect: metrics.onConnect, readiness, debug: startingDebug.dispatch }
+    const server = await startServer(settings, starting.dispatch, hooks)
     try {
       const config = nodeConfig(home, mode, settings)
-      if (config.scripts && 'unavailable' in config.scripts) terminal.err(`warning: ${config.scripts.unavailable}\n`)
+      if (config.scripts && 'unavailable' in config.scripts) log.room('node').warn(config.scripts.unavailable)
       const core = await openNode(config)
-      const noMoreNotices = tellNotices(core, terminal)
+      const noMoreOfCore = joinLogs(core, log)
       try {
         open = core
-        starting.become(makeDispatch(rpcContext(core, settings), batchLimits(settings), report, metrics.meter))
+        const { all, debug } = dispatches(core, settings, log, metrics.meter)
+        starting.become(all)
+        startingDebug.become(debug)
         readiness.opened(readyChecks(core, home, settings))
         writeRunning(home, runningNode(server, metrics.url))
+        const { httpUrl, wsUrl, debugUrl } = server
+        log.room('node').info('serving', { version: clientVersion(), home, httpUrl, wsUrl, debugUrl, metricsUrl: metrics.url })
         if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
         terminal.out(await ready(server, core))
         await stopped
         await setTimeout(settings['evm.shutdown_delay'])
         await server.stop()
+        log.room('node').info('every answer under way has ended; closing the stores')
       } finally {
         removeRunning(home, process.pid)
         await core.close()
-        noMoreNotices()
+        noMoreOfCore()
+        log.room('node').info('closed')
       }
     } finally {
       await server.stop()

@@ -39,8 +39,7 @@ export const ANSWERS = {
   'evm.max_concurrent_simulation_calls': setting({
     kind: or('auto', integer(1, 100_000)),
     default: 'auto' as number | 'auto',
-    inert: true,
-    doc: 'Calls and estimates that run at the same time; auto is one a processor.',
+    doc: 'Calls and estimates that run at the same time; more wait their turn, by client. auto is one for each processor but one, one at least.',
   }),
   'evm.max_log_no_block': setting({
     kind: integer(1, 10_000_000),

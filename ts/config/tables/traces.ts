@@ -86,17 +86,15 @@ export const TRACES = {
     doc: 'Longest result of a JavaScript tracer for one transaction.',
   }),
   'evm.max_concurrent_trace_calls': setting({
-    kind: offAt(0, integer(0, 100_000)),
-    default: 10,
-    inert: true,
-    doc: 'Traces that run at the same time; 0 is no limit but that of the threads.',
+    kind: or('auto', offAt(0, integer(0, 100_000))),
+    default: 'auto' as number | 'auto',
+    doc: 'Traces that run at the same time; more wait their turn, by client. auto is one for each processor but one, one at least; 0 is no limit but that of the threads. What is baked needs no turn.',
   }),
   'evm.max_trace_lookback_blocks': setting({
     kind: offAt(-1, integer(-1, Number.MAX_SAFE_INTEGER)),
     default: 10_000,
     unit: 'blocks',
-    inert: true,
-    doc: 'How far below the head a block may be whose trace needs the state of its height; 0 is the head alone, -1 is no limit.',
+    doc: 'How far below the head a block may be whose trace needs the state of its height; 0 is the head alone, -1 is no limit. Traces that are baked, or made from the capsule of their block, are served at any depth.',
   }),
   'evm.enable_parallelized_block_trace': setting({
     kind: boolean,

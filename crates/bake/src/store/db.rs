@@ -324,6 +324,12 @@ impl TraceDb {
         self.hot.bytes()
     }
 
+    /// Keeps at most so many bytes inflated from now on.
+    pub fn set_hot_bytes(&self, bytes: usize) {
+        self.hot.set_bytes(bytes);
+        self.metrics.hot_bytes.set_unsigned(self.hot.bytes() as u64);
+    }
+
     /// Counts an eligible request by how it was answered.
     pub fn count(&self, result: CacheResult) {
         self.metrics.count(result);

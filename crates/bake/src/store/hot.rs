@@ -4,6 +4,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes for which a part of its own is worth it.
 const PART_BYTES: usize = 8 << 20;
@@ -25,7 +26,7 @@ pub(crate) trait Weigh {
 pub(crate) struct Hot<K, V> {
     parts: Vec<Mutex<Part<K, V>>>,
     /// Bound of one generation of one part, in bytes.
-    half: usize,
+    half: AtomicUsize,
     state: RandomState,
 }
 
@@ -48,8 +49,27 @@ impl<K: Eq + Hash, V: Weigh> Hot<K, V> {
         let parts = (bytes / PART_BYTES).clamp(1, PARTS_MAX);
         Self {
             parts: (0..parts).map(|_| Mutex::default()).collect(),
-            half: bytes / parts / 2,
+            half: AtomicUsize::new(bytes / parts / 2),
             state: RandomState::new(),
+        }
+    }
+
+    fn half(&self) -> usize {
+        self.half.load(Ordering::Relaxed)
+    }
+
+    /// Keeps at most so many bytes from now on, over as many parts as there were at the start.
+    pub fn set_bytes(&self, bytes: usize) {
+        let half = bytes / self.parts.len() / 2;
+        self.half.store(half, Ordering::Relaxed);
+        for part in &self.parts {
+            let part = &mut *part.lock();
+            if part.old_bytes > half {
+                (part.old, part.old_bytes) = (HashMap::new(), 0);
+            }
+            if part.young_bytes > half {
+                (part.young, part.young_bytes) = (HashMap::new(), 0);
+            }
         }
     }
 
@@ -59,7 +79,7 @@ impl<K: Eq + Hash, V: Weigh> Hot<K, V> {
 
     /// Most bytes of one entry that is kept.
     pub fn entry_max(&self) -> usize {
-        self.half.saturating_sub(ENTRY_BYTES)
+        self.half().saturating_sub(ENTRY_BYTES)
     }
 
     pub fn get(&self, key: &K) -> Option<Arc<V>> {
@@ -69,7 +89,7 @@ impl<K: Eq + Hash, V: Weigh> Hot<K, V> {
         }
         let (key, value) = part.old.remove_entry(key)?;
         part.old_bytes -= value.weight() + ENTRY_BYTES;
-        part.put(key, value.clone(), self.half);
+        part.put(key, value.clone(), self.half());
         Some(value)
     }
 
@@ -80,7 +100,7 @@ impl<K: Eq + Hash, V: Weigh> Hot<K, V> {
         }
         let mut part = self.part(&key).lock();
         if !part.young.contains_key(&key) && !part.old.contains_key(&key) {
-            part.put(key, value, self.half);
+            part.put(key, value, self.half());
         }
     }
 
@@ -145,7 +165,14 @@ mod tests {
         assert!(hot.get(&1).is_none());
         hot.put(2, Arc::new(vec![0; hot.entry_max()]));
         assert!(hot.get(&2).is_some());
-        hot.retain(|key| *key != 2);
+        hot.set_bytes(1 << 19);
+        assert!(hot.get(&2).is_none() && hot.bytes() == 0, "a smaller bound holds at once");
+        hot.put(3, Arc::new(vec![0; 1000]));
+        assert!(hot.get(&3).is_some());
+        hot.set_bytes(1 << 20);
+        hot.put(2, Arc::new(vec![0; hot.entry_max()]));
+        assert!(hot.get(&2).is_some(), "and grows again");
+        hot.retain(|key| *key > 3);
         assert_eq!((hot.get(&2).is_none(), hot.bytes()), (true, 0));
         let none = Hot::new(0);
         none.put(1, Arc::new(vec![0_u8; 1]));

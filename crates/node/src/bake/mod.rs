@@ -3,14 +3,15 @@
 
 mod desk;
 mod job;
-mod notices;
 mod recent;
 mod source;
 
 pub use job::BakeJob;
-pub(crate) use notices::Notices;
 
-use crate::{NodeError, OpenHome};
+use crate::{
+    NodeError, OpenHome,
+    log::{Level, Log},
+};
 use alloy_primitives::B256;
 use desk::Desk;
 use hearth_bake::{BakeError, BakeOptions, BakeWorker, TraceDb, TraceDbOptions};
@@ -95,16 +96,18 @@ impl Bakery {
     pub fn start(
         home: &Arc<OpenHome>,
         metrics: &Registry,
-        notices: &Arc<Notices>,
+        log: &Arc<Log>,
     ) -> Result<Self, NodeError> {
         let bake = &home.config().bake;
         let blocks = if bake.use_snapshot { bake.snapshot_window } else { 0 };
         let recent = Arc::new(RecentCapsules::new(blocks, MAX_RECENT_BYTES));
         let source = Arc::new(HomeSource::new(home.clone())?.with_recent(recent.clone()));
         let options = worker_options(home.config(), false)?;
-        let told = notices.clone();
+        let told = log.clone();
         let metrics = BakeMetrics::new(metrics);
-        let worker = BakeWorker::start(source, options, metrics, move |notice| told.add(notice.to_string()));
+        let worker = BakeWorker::start(source, options, metrics, move |notice| {
+            told.add(Level::Warn, "bake", notice.to_string());
+        });
         let worker = Arc::new(worker.map_err(store_error)?);
         let hook: Arc<dyn ChainWatcher> = Arc::new(Hook { worker: worker.clone(), recent });
         home.chain().watch(&hook);

@@ -1,7 +1,7 @@
 //! An open home as the bake worker sees it.
 
 use super::recent::RecentCapsules;
-use crate::{NodeError, OpenHome, TraceSource};
+use crate::{NodeError, OpenHome, TraceSource, historical::Reach};
 use hearth_bake::{
     AnswerBuilder, BakeError, BakeFailure, BakeSource, Baked, BakedAnswer, BakedTracer, BlockKey, TraceDb,
 };
@@ -92,7 +92,7 @@ impl HomeSource {
             return home.replay_stored(block, |replay, _| Ok(run(replay)));
         };
         let senders = home.senders_of(block)?;
-        home.with_capsule(header, &capsule, |source| {
+        home.with_capsule(header, &capsule, Reach::Any, |source| {
             let replay = source.replay(home.chain().spec(), (&block.block, block.hash), Some(&senders));
             Ok(replay.and_then(|mut replay| run(&mut replay)))
         })

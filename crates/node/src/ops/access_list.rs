@@ -8,6 +8,7 @@ use crate::{
 use alloy_primitives::U256;
 use hearth_evm::{CallError, CallRequest, StateOverrides, create_access_list};
 use hearth_primitives::Header;
+use hearth_tracers::Cancel;
 
 /// The base fee may double before a transaction is included: what go-ethereum allows for.
 const BASE_FEE_HEADROOM: u64 = 2;
@@ -17,9 +18,10 @@ pub(super) fn create(
     transaction: &CallRequest,
     block: Option<BlockRef>,
     state_overrides: Option<&StateOverrides>,
+    stop: &Cancel,
 ) -> Answer {
     let tip = U256::from(home.tips().suggest(home)?);
-    let created = at_site(home, block, |site, limits| {
+    let created = at_site(home, block, stop, |site, limits| {
         let transaction = with_fees(transaction.clone(), site.header, tip)?;
         create_access_list(site, &transaction, state_overrides, &limits)
     })?;

@@ -25,11 +25,16 @@ pub(super) struct CallSite {
 }
 
 impl CallSite {
-    /// Finds block and state.
+    /// Finds block and state; `admit` is told the block's height before the state is looked for.
     ///
     /// # Errors
-    /// Those of a block that is not there, of state that is not kept, and of an index beyond the block's end.
-    pub fn find(home: &OpenHome, block: BlockRef, index: Option<u64>) -> Result<Self, NodeError> {
+    /// Those of a block that is not there, of state that is not kept, and of an index beyond the block's end; those of `admit`.
+    pub fn find(
+        home: &OpenHome,
+        block: BlockRef,
+        index: Option<u64>,
+        admit: impl FnOnce(hearth_primitives::Height) -> Result<(), NodeError>,
+    ) -> Result<Self, NodeError> {
         if matches!(block, BlockRef::Number(BlockNumber::Pending)) {
             let message = "tracing on top of pending is not supported".to_owned();
             return Err(NodeError::Unsupported { message });
@@ -39,6 +44,7 @@ impl CallSite {
             BlockRef::Hash(hash) => NodeError::ParentNotFound { hash: hash.block_hash },
         };
         let block = home.block_by_ref(block)?.ok_or(missing)?;
+        admit(block.number())?;
         let Some(index) = index else {
             let state = home.state_after(block.block.header.number, &block.hash)?;
             return Ok(Self { block, state, index: None });

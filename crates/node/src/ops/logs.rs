@@ -2,6 +2,7 @@
 
 use super::Answer;
 use super::log_ahead::{self, Ahead, Candidate};
+use super::simulate::given_up;
 use crate::{
     LogFilter, NodeError, OpenHome,
     json::{JsonWriter, LogPlace, write_log},
@@ -10,9 +11,9 @@ use alloy_eips::BlockNumberOrTag;
 use alloy_primitives::{Address, B256, Bloom, BloomInput};
 use hearth_ledger::log_index::LogQuery;
 use hearth_primitives::Height;
-use std::sync::atomic::Ordering;
+use hearth_tracers::Cancel;
 
-pub(super) fn get(home: &OpenHome, filter: &LogFilter) -> Answer {
+pub(super) fn get(home: &OpenHome, filter: &LogFilter, stop: &Cancel) -> Answer {
     let rpc = &home.config().rpc;
     let mut search = Search {
         found: 0,
@@ -37,8 +38,8 @@ pub(super) fn get(home: &OpenHome, filter: &LogFilter) -> Answer {
                 let heights = home.chain().ledger().log_blocks(query, first, last)?;
                 let mut ahead = Ahead::new(home, filter, heights);
                 while let Some((height, candidate)) = ahead.next()? {
-                    if home.stopping().load(Ordering::Relaxed) {
-                        return Err(NodeError::Closed);
+                    if stop.is_cancelled() {
+                        return Err(given_up(home));
                     }
                     if let Some(candidate) = candidate {
                         search.block(&candidate).map_err(|over| over.told(Some((first, height))))?;

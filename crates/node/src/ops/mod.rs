@@ -22,7 +22,7 @@ mod send;
 mod simulate;
 mod simulate_blocks;
 mod state;
-mod state_access;
+pub(crate) mod state_access;
 mod storage_range;
 mod timed_state;
 pub(crate) mod trace_call;
@@ -34,16 +34,18 @@ pub(crate) use at_once::at_once;
 pub(crate) use blocks::check_length;
 pub use build_block::PayloadAttributes;
 pub(crate) use fees::TipOracle;
+pub(crate) use simulate::given_up;
 pub(crate) use log_ahead::{Ahead, Candidate};
 
 use crate::{NodeError, OpenHome, Request, json::JsonWriter};
+use hearth_tracers::Cancel;
 use simulate::Simulated;
 
 /// What an operation gives: the JSON bytes of its result.
 pub(crate) type Answer = Result<Vec<u8>, NodeError>;
 
-/// Runs a request.
-pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
+/// Runs a request; long work ends early where `stop` is set.
+pub(crate) fn answer(home: &OpenHome, request: Request, stop: &Cancel) -> Answer {
     if home.config().read_only && request.writes() {
         return Err(NodeError::ReadOnly);
     }
@@ -82,19 +84,20 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
             transactions::by_hash_and_index(home, &hash, index.to())
         }
         Request::GetTransactionReceipt { hash } => receipts::of_transaction(home, &hash),
-        Request::GetLogs { filter } => logs::get(home, &filter),
+        Request::GetLogs { filter } => logs::get(home, &filter, stop),
         Request::Call { transaction, block, state_overrides, block_overrides } => {
-            simulate::call(home, &Simulated { transaction, block, state_overrides, block_overrides })
+            simulate::call(home, &Simulated { transaction, block, state_overrides, block_overrides }, stop)
         }
         Request::EstimateGas { transaction, block, state_overrides, block_overrides } => {
-            simulate::estimate_gas(home, &Simulated { transaction, block, state_overrides, block_overrides })
+            let asked = Simulated { transaction, block, state_overrides, block_overrides };
+            simulate::estimate_gas(home, &asked, stop)
         }
         Request::CreateAccessList { transaction, block, state_overrides } => {
-            access_list::create(home, &transaction, block, state_overrides.as_ref())
+            access_list::create(home, &transaction, block, state_overrides.as_ref(), stop)
         }
         Request::Config => config::of_forks(home),
         Request::Capabilities => config::capabilities(home),
-        Request::SimulateV1 { options, block } => simulate_blocks::v1(home, &options, block),
+        Request::SimulateV1 { options, block } => simulate_blocks::v1(home, &options, block, stop),
         Request::SendRawTransaction { transaction } => send::raw_transaction(home, &transaction),
         Request::GetHeaderByNumber { block } => headers::by_number(home, block),
         Request::GetHeaderByHash { hash } => headers::by_hash(home, &hash),
@@ -122,7 +125,6 @@ pub(crate) fn answer(home: &OpenHome, request: Request) -> Answer {
         Request::GetRawReceipts { block } => raw::receipts(home, block),
         Request::GetRawTransaction { hash } => raw::transaction(home, &hash),
         Request::GetBadBlocks => bad_blocks::list(home),
-        Request::TraceStateAccess { hash } => state_access::of_transaction(home, &hash),
         Request::IntermediateRoots { hash } => roots::intermediate(home, &hash),
         Request::StorageRangeAt { block, tx_index, address, key_start, max_result } => {
             let max_slots = usize::try_from(max_result.to::<u64>()).unwrap_or(usize::MAX);

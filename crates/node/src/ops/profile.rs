@@ -16,6 +16,7 @@
 use super::timed_state::TimedState;
 use crate::{
     ByteSender, NodeError, OpenHome,
+    historical::Reach,
     trace::{check_traceable, plan_of, trace_error},
     trace_source::replay_error,
 };
@@ -42,7 +43,8 @@ pub(crate) fn of_transaction(
     let block = &stored.block;
     check_traceable(block)?;
     let senders = home.senders_of(&stored)?;
-    home.with_source((&block.header, stored.hash), |source| {
+    home.tell_height(block.header.number, sender);
+    home.with_source((&block.header, stored.hash), Reach::Guarded, |source| {
         let load_block = clock.lap();
         let timed = TimedState::new(source.state());
         let told = |error| replay_error(&block.header, error);

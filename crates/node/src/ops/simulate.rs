@@ -6,6 +6,7 @@ use hearth_evm::{
     BlockOverrides, CallError, CallLimits, CallRequest, CallSite, StateOverrides, call as run_call,
     estimate_gas as run_estimate,
 };
+use hearth_tracers::Cancel;
 use std::{sync::atomic::Ordering, time::Duration};
 
 /// What both operations take.
@@ -16,8 +17,8 @@ pub(super) struct Simulated {
     pub block_overrides: Option<BlockOverrides>,
 }
 
-pub(super) fn call(home: &OpenHome, asked: &Simulated) -> Answer {
-    let outcome = at_site(home, asked.block, |site, limits| {
+pub(super) fn call(home: &OpenHome, asked: &Simulated, stop: &Cancel) -> Answer {
+    let outcome = at_site(home, asked.block, stop, |site, limits| {
         let (state, block) = (asked.state_overrides.as_ref(), asked.block_overrides.as_ref());
         run_call(site, &asked.transaction, state, block, &limits)?.into_output()
     })?;
@@ -26,8 +27,8 @@ pub(super) fn call(home: &OpenHome, asked: &Simulated) -> Answer {
     Ok(writer.into_bytes())
 }
 
-pub(super) fn estimate_gas(home: &OpenHome, asked: &Simulated) -> Answer {
-    quantity(at_site(home, asked.block, |site, limits| {
+pub(super) fn estimate_gas(home: &OpenHome, asked: &Simulated, stop: &Cancel) -> Answer {
+    quantity(at_site(home, asked.block, stop, |site, limits| {
         let (state, block) = (asked.state_overrides.as_ref(), asked.block_overrides.as_ref());
         run_estimate(site, &asked.transaction, state, block, &limits)
     })?)
@@ -37,24 +38,29 @@ pub(super) fn estimate_gas(home: &OpenHome, asked: &Simulated) -> Answer {
 pub(super) fn at_site<T>(
     home: &OpenHome,
     block: Option<BlockRef>,
+    stop: &Cancel,
     run: impl FnOnce(CallSite<'_>, CallLimits<'_>) -> Result<T, CallError>,
 ) -> Result<T, NodeError> {
     let Site { header, state } = home.site(block)?;
     let chain = home.chain();
     let hashes = chain.ledger().as_ref();
     let site = CallSite { spec: chain.spec(), header: &header, state: &*state, hashes };
-    run(site, call_limits(home)).map_err(|error| match error {
-        // Given up because the node closes, not because of the clock.
-        CallError::Aborted(_) if home.stopping().load(Ordering::Relaxed) => NodeError::Closed,
+    run(site, call_limits(home, stop)).map_err(|error| match error {
+        CallError::Aborted(_) if stop.is_cancelled() => given_up(home),
         other => call_error(other),
     })
 }
 
 /// What calls of this node may use.
-pub(super) fn call_limits(home: &OpenHome) -> CallLimits<'_> {
+pub(super) fn call_limits<'a>(home: &OpenHome, stop: &'a Cancel) -> CallLimits<'a> {
     let rpc = &home.config().rpc;
     let timeout = Duration::from_millis(rpc.call_timeout_ms);
-    CallLimits { gas_cap: rpc.gas_cap, timeout, cancel: Some(home.stopping()) }
+    CallLimits { gas_cap: rpc.gas_cap, timeout, cancel: Some(stop.flag()) }
+}
+
+/// Why work was given up that did not run out of time: the node closes, or nobody waits.
+pub(crate) fn given_up(home: &OpenHome) -> NodeError {
+    if home.stopping().load(Ordering::Relaxed) { NodeError::Closed } else { NodeError::Cancelled }
 }
 
 /// What a simulation says, in the node's terms.

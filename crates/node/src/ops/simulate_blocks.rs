@@ -2,7 +2,7 @@
 
 use super::{
     Answer,
-    simulate::{call_error, call_limits},
+    simulate::{call_error, call_limits, given_up},
 };
 use crate::{
     BlockRef, NodeError, OpenHome,
@@ -14,7 +14,7 @@ use hearth_evm::{
     simulate_blocks,
 };
 use hearth_primitives::RootTracker as _;
-use std::sync::atomic::Ordering;
+use hearth_tracers::Cancel;
 
 /// JSON-RPC code of a call in a simulated block that reverted.
 const REVERTED: i32 = 3;
@@ -23,8 +23,13 @@ const HALTED: i32 = -32_015;
 /// Bytes to reserve for a call's result beside its data.
 const CALL_BYTES: usize = 200;
 
-pub(super) fn v1(home: &OpenHome, request: &SimulateRequest, block: Option<BlockRef>) -> Answer {
-    request.check().map_err(|error| simulate_error(home, error))?;
+pub(super) fn v1(
+    home: &OpenHome,
+    request: &SimulateRequest,
+    block: Option<BlockRef>,
+    stop: &Cancel,
+) -> Answer {
+    request.check().map_err(|error| simulate_error(home, stop, error))?;
     let (state, base) = home.state_at(block)?;
     let chain = home.chain();
     let header = &base.block.header;
@@ -34,14 +39,14 @@ pub(super) fn v1(home: &OpenHome, request: &SimulateRequest, block: Option<Block
         return Err(NodeError::StateNotCanonical { height: header.number, hash: base.hash });
     }
     let site = CallSite { spec: chain.spec(), header, state: &state, hashes: chain.ledger().as_ref() };
-    let blocks = simulate_blocks(site, &mut roots, request, &call_limits(home))
-        .map_err(|error| simulate_error(home, error))?;
+    let blocks = simulate_blocks(site, &mut roots, request, &call_limits(home, stop))
+        .map_err(|error| simulate_error(home, stop, error))?;
     Ok(render(&blocks, request.return_full_transactions))
 }
 
-fn simulate_error(home: &OpenHome, error: SimulateError) -> NodeError {
+fn simulate_error(home: &OpenHome, stop: &Cancel, error: SimulateError) -> NodeError {
     match error {
-        SimulateError::Aborted(_) if home.stopping().load(Ordering::Relaxed) => NodeError::Closed,
+        SimulateError::Aborted(_) if stop.is_cancelled() => given_up(home),
         SimulateError::Aborted(timeout) => call_error(CallError::Aborted(timeout)),
         SimulateError::Call(error) => call_error(error),
         SimulateError::State(error) => error.into(),

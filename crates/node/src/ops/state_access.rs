@@ -17,30 +17,44 @@
 //!   transactions before it in the block are not counted). They are JSON numbers.
 
 use super::{Answer, timed_state::TimedState};
-use crate::{NodeError, OpenHome, json::JsonWriter, trace::check_traceable, trace_source::replay_error};
+use crate::{
+    ByteSender, NodeError, OpenHome, historical::Reach, json::JsonWriter, trace::check_traceable,
+    trace_source::replay_error,
+};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{BlockEnvironment, BlockExecutor, PrefixState};
 use hearth_primitives::{Account, Changeset, ReadSet, StateReader as _};
-use hearth_tracers::TraceError;
+use hearth_tracers::{Cancel, TraceError};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::atomic::Ordering,
 };
 
-pub(super) fn of_transaction(home: &OpenHome, hash: &B256) -> Answer {
+pub(crate) fn of_transaction(
+    home: &OpenHome,
+    hash: &B256,
+    cancel: &Cancel,
+    sender: &mut ByteSender,
+) -> Result<(), NodeError> {
+    let answer = answer(home, hash, cancel, sender)?;
+    sender.write(&answer).map_err(|_| NodeError::Cancelled)
+}
+
+fn answer(home: &OpenHome, hash: &B256, cancel: &Cancel, sender: &ByteSender) -> Answer {
     let (stored, index) = home.chain().ledger().transaction(hash)?.ok_or(NodeError::TransactionNotFound)?;
     let block = &stored.block;
     check_traceable(block)?;
     let senders = home.senders_of(&stored)?;
     let spec = home.chain().spec();
-    home.with_source((&block.header, stored.hash), |source| {
+    home.tell_height(block.header.number, sender);
+    home.with_source((&block.header, stored.hash), Reach::Guarded, |source| {
         let failed = |reason: String| NodeError::Execution { height: block.header.number, reason };
         let environment = BlockEnvironment::from_header(spec, &block.header);
         let mut prefix = source.executor(spec, environment.clone());
         let transactions = block.body.transactions.iter().zip(senders.iter().copied());
-        let stopping = || home.stopping().load(Ordering::Relaxed);
+        let stopping = || cancel.is_cancelled() || home.stopping().load(Ordering::Relaxed);
         source.go_to(&mut prefix, index, transactions.clone(), &stopping).map_err(|error| match error {
-            TraceError::Cancelled => NodeError::Closed,
+            TraceError::Cancelled if !cancel.is_cancelled() => NodeError::Closed,
             other => replay_error(&block.header, other),
         })?;
         let (tx, sender) = transactions.clone().nth(index).ok_or(NodeError::TransactionNotFound)?;

@@ -23,7 +23,7 @@ pub(super) fn at(home: &OpenHome, range: &Range<'_>) -> Answer {
         BlockRef::Number(BlockNumber::Pending) => BlockRef::latest(),
         block => block,
     };
-    let site = CallSite::find(home, block, Some(range.tx_index))?;
+    let site = CallSite::find(home, block, Some(range.tx_index), |_| Ok(()))?;
     let mut slots: Vec<(B256, U256, U256)> = site
         .storage_of(home, range.address)?
         .into_iter()

@@ -3,9 +3,11 @@
 use super::call_site::{CallReplay, CallSite};
 use crate::{
     BlockRef, ByteSender, NodeError, OpenHome,
+    historical::Reach,
     request::{CallBundle, TraceCall, TraceCallMany},
     trace::{Counted, plan_of, trace_error},
 };
+use hearth_primitives::Height;
 use hearth_tracers::{Limits, Sink, TraceError, TracePlan, trace_transaction};
 
 /// Most calls of one `debug_traceCallMany`, over all bundles.
@@ -22,11 +24,18 @@ pub(crate) fn one(
     sender: &mut ByteSender,
 ) -> Result<(), NodeError> {
     let plan = plan_of(asked.config.as_ref())?;
-    let site = CallSite::find(home, asked.block, asked.tx_index.map(|index| index.to()))?;
+    let index = asked.tx_index.map(|index| index.to());
+    let site = CallSite::find(home, asked.block, index, |height| admit(home, height, sender))?;
     let mut replay = CallReplay::new(site.session(home, asked.block_overrides.as_ref(), &limits.cancel)?);
     replay.override_state(asked.state_overrides.as_ref())?;
     replay.set(&asked.transaction, home.config().rpc.gas_cap)?;
     trace_transaction(&mut replay, 0, &plan, limits, sender).map(drop).map_err(trace_error)
+}
+
+/// Calls read the state of their block, whatever they do.
+fn admit(home: &OpenHome, height: Height, sender: &ByteSender) -> Result<(), NodeError> {
+    home.tell_height(height, sender);
+    home.check_lookback(height, Reach::Guarded)
 }
 
 /// Traces bundles of calls one after the other, each on what those before it left. A bundle stands for a block: the first
@@ -45,7 +54,8 @@ pub(crate) fn many(
         });
     }
     let block = asked.block.unwrap_or_else(BlockRef::latest);
-    let site = CallSite::find(home, block, asked.transaction_index.map(|index| index.to()))?;
+    let index = asked.transaction_index.map(|index| index.to());
+    let site = CallSite::find(home, block, index, |height| admit(home, height, sender))?;
     let mut replay = CallReplay::new(site.session(home, asked.block_overrides.as_ref(), &limits.cancel)?);
     replay.override_state(asked.state_overrides.as_ref())?;
     let mut out = Bundles { home, plan: &plan, limits, sink: Counted { sender, written: 0 } };

@@ -138,7 +138,7 @@ fn filled(home: &OpenHome, mut request: CallRequest) -> Result<Unsigned, NodeErr
     }
     if request.gas.is_none() {
         let pending = Some(BlockRef::Number(BlockNumberOrTag::Pending));
-        let gas = at_site(home, pending, |site, limits: CallLimits<'_>| {
+        let gas = at_site(home, pending, &home.stop(), |site, limits: CallLimits<'_>| {
             estimate_gas(site, &request, None, None, &limits)
         })?;
         request.gas = Some(gas.try_into().unwrap_or_default());

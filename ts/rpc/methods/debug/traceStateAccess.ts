@@ -10,5 +10,5 @@ export const traceStateAccess = method({
     'reverted frames left out. `stats` is `{reads, writes, nanos}`, each `{account, storage, code}`.',
   cost: 'heavy',
   params: [required('hash', hash)],
-  handle: ({ core }, hash) => core.request('traceStateAccess', { hash }),
+  handle: ({ core }, hash) => core.stream('traceStateAccess', { hash }),
 })

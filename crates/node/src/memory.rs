@@ -1,0 +1,252 @@
+//! The memory that the process takes, looked at a few times a second: caches shrink before it reaches its budget, and long
+//! requests are refused where it does all the same.
+
+use crate::{
+    NodeError, OpenHome,
+    log::{Level, Log},
+};
+use hearth_metrics::{MemoryMetrics, Registry};
+use parking_lot::{Condvar, Mutex};
+use std::{
+    fs,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+/// Time between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// Caches that fill their whole bounds.
+pub(crate) const WHOLE: u32 = 16;
+
+/// What is left of them at the least, in sixteenths.
+const LEAST: u32 = 1;
+
+/// Percent of the budget from which on caches shrink, below which they grow again, and below which refusing ends.
+const TIGHT_PERCENT: u64 = 85;
+const EASY_PERCENT: u64 = 75;
+const REFUSE_UNTIL_PERCENT: u64 = 95;
+
+/// How things stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pressure {
+    /// Part of their bounds that caches may fill, in sixteenths.
+    share: u32,
+    /// Whether long requests are refused.
+    refuses: bool,
+}
+
+impl Pressure {
+    const NONE: Self = Self { share: WHOLE, refuses: false };
+
+    /// How things stand after a look. Caches halve with each look that finds memory tight, and go down to the least at once
+    /// where the budget is reached; only the look after that refuses, so that what they gave up counts.
+    fn after(self, used: u64, budget: u64) -> Self {
+        let over = |percent: u64| used >= budget / 100 * percent;
+        let share = if used >= budget {
+            LEAST
+        } else if over(TIGHT_PERCENT) {
+            (self.share / 2).max(LEAST)
+        } else if !over(EASY_PERCENT) {
+            (self.share * 2).min(WHOLE)
+        } else {
+            self.share
+        };
+        let refuses = match self.refuses {
+            true => over(REFUSE_UNTIL_PERCENT),
+            false => used >= budget && self.share == LEAST,
+        };
+        Self { share, refuses }
+    }
+}
+
+/// What requests look at.
+struct Shared {
+    budget: u64,
+    used: AtomicU64,
+    refuses: AtomicBool,
+    metrics: MemoryMetrics,
+    stopped: Mutex<bool>,
+    stop: Condvar,
+}
+
+/// Watches the memory of the process for one node.
+pub(crate) struct Memory {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Memory {
+    /// Begins to watch; a budget of 0 watches nothing.
+    ///
+    /// # Errors
+    /// [`NodeError::Internal`] where the thread cannot be started.
+    pub fn watch(
+        home: &Arc<OpenHome>,
+        budget: u64,
+        metrics: &Registry,
+        log: &Arc<Log>,
+    ) -> Result<Self, NodeError> {
+        let metrics = MemoryMetrics::new(metrics);
+        metrics.budget.set_unsigned(budget);
+        metrics.cache_percent.set_unsigned(100);
+        let shared = Arc::new(Shared {
+            budget,
+            used: AtomicU64::new(0),
+            refuses: AtomicBool::new(false),
+            metrics,
+            stopped: Mutex::new(false),
+            stop: Condvar::new(),
+        });
+        let thread = if budget == 0 {
+            None
+        } else {
+            let (of_thread, home, log) = (shared.clone(), Arc::downgrade(home), log.clone());
+            let builder = std::thread::Builder::new().name("hearth-memory".to_owned());
+            let started = builder.spawn(move || run(&of_thread, &home, &log));
+            let failed = |e| NodeError::Internal { message: format!("cannot start a thread: {e}") };
+            Some(started.map_err(failed)?)
+        };
+        Ok(Self { shared, thread: Mutex::new(thread) })
+    }
+
+    /// # Errors
+    /// [`NodeError::ShortOfMemory`] where long requests are refused.
+    pub fn admit(&self) -> Result<(), NodeError> {
+        if !self.shared.refuses.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.shared.metrics.refusals.add(1);
+        let (used, budget) = (self.shared.used.load(Ordering::Relaxed), self.shared.budget);
+        Err(NodeError::ShortOfMemory { used, budget })
+    }
+
+    /// Ends the watch. A second call does nothing.
+    pub fn stop(&self) {
+        *self.shared.stopped.lock() = true;
+        self.shared.stop.notify_all();
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(shared: &Shared, home: &Weak<OpenHome>, log: &Log) {
+    let mut pressure = Pressure::NONE;
+    while let Some(home) = home.upgrade() {
+        if let Some(used) = resident() {
+            let next = pressure.after(used, shared.budget);
+            shared.used.store(used, Ordering::Relaxed);
+            shared.refuses.store(next.refuses, Ordering::Relaxed);
+            shared.metrics.used.set_unsigned(used);
+            if next.share != pressure.share {
+                home.share_caches(next.share);
+                shared.metrics.cache_percent.set_unsigned(u64::from(next.share * 100 / WHOLE));
+            }
+            tell(log, pressure, next, used, shared.budget);
+            pressure = next;
+        }
+        drop(home);
+        let mut stopped = shared.stopped.lock();
+        if !*stopped {
+            shared.stop.wait_for(&mut stopped, LOOK_EVERY);
+        }
+        if *stopped {
+            return;
+        }
+    }
+}
+
+/// Says what changed.
+fn tell(log: &Log, before: Pressure, now: Pressure, used: u64, budget: u64) {
+    let of = format!("the process takes {used} of {budget} bytes");
+    match (before.refuses, now.refuses) {
+        (false, true) => log.add(Level::Error, "memory", format!("{of}: long requests are refused")),
+        (true, false) => log.add(Level::Info, "memory", format!("{of}: long requests are served again")),
+        _ if now.share < before.share => {
+            log.add(Level::Warn, "memory", format!("{of}: caches shrink to {}/{WHOLE}", now.share));
+        }
+        _ if now.share > before.share => {
+            log.add(Level::Info, "memory", format!("{of}: caches may grow to {}/{WHOLE}", now.share));
+        }
+        _ => {}
+    }
+}
+
+/// Resident memory of this process, in bytes; `None` where the system does not say.
+fn resident() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+impl OpenHome {
+    /// Bounds the caches to a part of what the settings allow, in sixteenths.
+    fn share_caches(&self, sixteenths: u32) {
+        let part = |bytes: usize| bytes / WHOLE as usize * sixteenths as usize;
+        self.capsules().set_bound(part(crate::capsules::KEPT_CAPSULE_BYTES));
+        if let Some(db) = self.trace_db() {
+            db.set_hot_bytes(part(self.config().bake.hot_bytes));
+        }
+        self.chain().kv().share_caches(sixteenths as usize, WHOLE as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUDGET: u64 = 1000;
+
+    fn after(looks: &[u64]) -> Vec<(u32, bool)> {
+        let mut pressure = Pressure::NONE;
+        let mut seen = Vec::new();
+        for used in looks {
+            pressure = pressure.after(*used, BUDGET);
+            seen.push((pressure.share, pressure.refuses));
+        }
+        seen
+    }
+
+    #[test]
+    fn caches_shrink_before_anything_is_refused() {
+        assert_eq!(
+            after(&[100, 850, 900, 860, 850, 999]),
+            [(16, false), (8, false), (4, false), (2, false), (1, false), (1, false)]
+        );
+        assert_eq!(after(&[1000, 1000]), [(1, false), (1, true)], "what caches gave up counts first");
+        assert_eq!(after(&[5000, 900]), [(1, false), (1, false)]);
+    }
+
+    #[test]
+    fn refusing_ends_below_the_budget_and_caches_grow_back_slowly() {
+        assert_eq!(
+            after(&[1000, 1000, 990, 950, 949, 800, 749, 100, 100, 100, 100]),
+            [
+                (1, false),
+                (1, true),
+                (1, true),
+                (1, true),
+                (1, false),
+                (1, false),
+                (2, false),
+                (4, false),
+                (8, false),
+                (16, false),
+                (16, false)
+            ]
+        );
+    }
+
+    #[test]
+    fn the_process_says_what_it_takes() {
+        if cfg!(target_os = "linux") {
+            assert!(resident().is_some_and(|bytes| bytes > 1 << 20));
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Requests that may take long: whose they are, which kind of work they are, and how one ends that nobody waits for.
+
+use super::Node;
+use crate::{
+    NodeError, Request,
+    js_tracers::Asker,
+    ops,
+    workers::{Kind, Order, guarded},
+};
+use hearth_tracers::Cancel;
+use parking_lot::Mutex;
+use std::{collections::HashMap, sync::Arc};
+
+/// What a request is, for the threads that it runs on.
+fn kind_of(request: &Request) -> Kind {
+    match request {
+        Request::Call { .. }
+        | Request::EstimateGas { .. }
+        | Request::CreateAccessList { .. }
+        | Request::SimulateV1 { .. }
+        | Request::FillTransaction { .. }
+        | Request::SignTransaction { .. }
+        | Request::BuildBlock { .. } => Kind::Simulation,
+        Request::IntermediateRoots { .. } | Request::StorageRangeAt { .. } => Kind::Trace,
+        _ => Kind::Other,
+    }
+}
+
+/// Whether a request brings a transaction: it is taken where memory is short too, since the pool has bounds of its own.
+fn is_sent(request: &Request) -> bool {
+    matches!(request, Request::SendRawTransaction { .. } | Request::SendTransaction { .. })
+}
+
+/// Long requests that can be ended, by the numbers that their callers gave them.
+#[derive(Default)]
+pub(super) struct Calls(Mutex<HashMap<u64, Cancel>>);
+
+impl Calls {
+    fn begin(&self, ticket: u64, cancel: &Cancel) {
+        self.0.lock().insert(ticket, cancel.clone());
+    }
+
+    fn end(&self, ticket: u64) {
+        self.0.lock().remove(&ticket);
+    }
+
+    fn cancel(&self, ticket: u64) {
+        if let Some(cancel) = self.0.lock().get(&ticket) {
+            cancel.cancel();
+        }
+    }
+
+    /// Ends all of them.
+    pub(super) fn cancel_all(&self) {
+        self.0.lock().values().for_each(Cancel::cancel);
+    }
+}
+
+impl Node {
+    /// Answers a request on one of the node's threads, short reads apart from long work. The callback is called
+    /// exactly once; at once with [`NodeError::Busy`] where the queue is full.
+    pub fn spawn(
+        self: &Arc<Self>,
+        request: Request,
+        done: impl FnOnce(Result<Vec<u8>, NodeError>) + Send + 'static,
+    ) {
+        self.spawn_for(request, &Asker::default(), None, done);
+    }
+
+    /// As [`Self::spawn`], for whoever asks: long requests of clients take turns, and [`Self::cancel`] ends the one with the
+    /// ticket. Tickets of requests that are under way must differ.
+    pub fn spawn_for(
+        self: &Arc<Self>,
+        request: Request,
+        asker: &Asker,
+        ticket: Option<u64>,
+        done: impl FnOnce(Result<Vec<u8>, NodeError>) + Send + 'static,
+    ) {
+        let home = match self.home() {
+            Ok(home) => home,
+            Err(error) => return done(Err(error)),
+        };
+        let is_heavy = request.is_heavy();
+        if is_heavy
+            && !is_sent(&request)
+            && let Err(error) = self.memory.admit()
+        {
+            return done(Err(error));
+        }
+        let ticket = ticket.filter(|_| is_heavy);
+        let cancel = if ticket.is_some() { Cancel::new() } else { home.stop() };
+        if let Some(ticket) = ticket {
+            self.calls.begin(ticket, &cancel);
+        }
+        let order = Order { client: asker.client.clone(), kind: kind_of(&request), cancel: cancel.clone() };
+        // Weakly: a job that waits must not keep a node that nobody has any more.
+        let node = Arc::downgrade(self);
+        let workers = if is_heavy { &self.heavy } else { &self.read };
+        workers.submitter().submit_for(order, move |go| {
+            let answer = go.and_then(|()| match cancel.is_cancelled() {
+                true => Err(ops::given_up(&home)),
+                false => guarded(|| ops::answer(&home, request, &cancel)),
+            });
+            if let (Some(ticket), Some(node)) = (ticket, node.upgrade()) {
+                node.calls.end(ticket);
+            }
+            // The home is let go before the answer is seen: who closes after it finds nothing held here.
+            drop(home);
+            done(answer);
+        });
+    }
+
+    /// Ends the long request with this ticket: nobody waits for its answer.
+    pub fn cancel(&self, ticket: u64) {
+        self.calls.cancel(ticket);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_ended_by_its_ticket_and_forgotten() {
+        let calls = Calls::default();
+        let (first, second) = (Cancel::new(), Cancel::new());
+        calls.begin(1, &first);
+        calls.begin(2, &second);
+        calls.cancel(1);
+        calls.cancel(7);
+        assert_eq!((first.is_cancelled(), second.is_cancelled()), (true, false));
+        calls.end(1);
+        calls.cancel_all();
+        assert!(second.is_cancelled());
+        calls.end(2);
+        assert!(calls.0.lock().is_empty());
+    }
+}

@@ -1,0 +1,95 @@
+// What operators have: who may ask, logs, memory, how long work waits.
+import { type Kind, list, offAt, oneWord, or, text } from '../kinds.ts'
+import { bytes, duration } from '../measures.ts'
+import { GIB, HOUR, host, MIB, port, SECOND, setting } from './shared.ts'
+
+/** Listeners of JSON-RPC by the names that evm.auth_listeners has for them. */
+export const LISTENER_NAMES = ['http', 'ws', 'debug'] as const
+
+/** Levels of the log, the loudest last. */
+export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
+
+/** A level of the log. */
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Parts of the node that write to its log. */
+export const LOG_ROOMS = ['node', 'rpc', 'server', 'stores', 'chain', 'bake', 'memory', 'log'] as const
+
+/** A part of the node that writes to its log. */
+export type LogRoom = (typeof LOG_ROOMS)[number]
+
+/** `none`, or the path of a file. */
+const file = (): Kind<string> => text('none or the path of a file', /^\S.*$/)
+
+const isRoomLevel = (word: string): boolean => {
+  const [room, level, ...more] = word.split('=')
+  return more.length === 0 && LOG_ROOMS.some((name) => name === room) && LOG_LEVELS.some((name) => name === level)
+}
+
+/** Settings of operators. */
+export const OPERATIONS = {
+  'evm.debug_host': setting({
+    kind: host,
+    default: '127.0.0.1',
+    doc: 'Address that the listener for debug methods alone binds, where evm.debug_port is not 0.',
+  }),
+  'evm.debug_port': setting({
+    kind: port,
+    default: 0,
+    doc: 'Port of a listener for the methods of the namespace debug alone, over HTTP and WebSocket; the other listeners do not have them then. 0: no such listener, they are served with the rest.',
+  }),
+  'evm.auth_token_file': setting({
+    kind: file(),
+    default: 'none',
+    doc: 'File of bearer tokens, one a line, at least 16 characters each: who sends Authorization: Bearer TOKEN with one of them is let in. none: no tokens.',
+  }),
+  'evm.auth_jwt_file': setting({
+    kind: file(),
+    default: 'none',
+    doc: 'File with a secret of 32 bytes in hex, as the engine API has: who sends Authorization: Bearer JWT, signed with it (HS256) and made (iat) within 60 seconds, is let in. none: no JWT.',
+  }),
+  'evm.auth_listeners': setting({
+    kind: list(`a list of ${LISTENER_NAMES.join(', ')}`, (word) => LISTENER_NAMES.some((name) => name === word)),
+    default: LISTENER_NAMES as readonly string[],
+    doc: 'Listeners that ask for a token or JWT, where evm.auth_token_file or evm.auth_jwt_file is set: http is the port of HTTP with its WebSocket, ws the port of WebSocket alone, debug that of evm.debug_port.',
+  }),
+  'evm.auth_namespaces': setting({
+    kind: list('a list of namespaces, or *', (word) => /^(\*|[a-z0-9]+)$/.test(word)),
+    default: ['*'] as readonly string[],
+    doc: 'Namespaces whose methods need a token or JWT on those listeners; * is all of them, and then nothing is read of a request without one. /health and /ready never need one.',
+  }),
+  'evm.slow_request_threshold': setting({
+    kind: offAt(0, duration(0, HOUR)),
+    default: SECOND,
+    unit: 'ms',
+    doc: 'Requests that take longer are written to the log with method, connection, client, duration and bytes of the answer; off writes none.',
+  }),
+  'workers.heavy_wait': setting({
+    kind: duration(1, HOUR),
+    default: 30 * SECOND,
+    unit: 'ms',
+    doc: 'Longest wait of a call, search or trace for its thread; one that waits longer is refused as busy.',
+  }),
+  'memory.budget_bytes': setting({
+    kind: or('auto', offAt(0, bytes(64 * MIB, 1024 * GIB))),
+    default: 'auto' as number | 'auto',
+    unit: 'bytes',
+    doc: 'Memory that the process may take, everything together: from 85 % of it on caches shrink, and where that is not enough, long requests are refused. auto is 90 % of what the machine, or the control group of the process, has; off watches nothing.',
+  }),
+  'log.level': setting<LogLevel>({
+    kind: oneWord(...LOG_LEVELS),
+    default: 'info' as LogLevel,
+    devDefault: 'warn' as LogLevel,
+    doc: 'What is written to the log, on standard error: this level and those that matter more.',
+  }),
+  'log.levels': setting({
+    kind: list(`a list of ROOM=LEVEL with ROOM one of ${LOG_ROOMS.join(', ')} and LEVEL one of ${LOG_LEVELS.join(', ')}`, isRoomLevel),
+    default: [] as readonly string[],
+    doc: 'Levels of parts of the node that differ from log.level.',
+  }),
+  'log.format': setting({
+    kind: oneWord('auto', 'json', 'text'),
+    default: 'auto' as 'auto' | 'json' | 'text',
+    doc: 'How the log is written: a JSON object a line, or text; auto is text on a terminal and under hearth dev, and JSON elsewhere.',
+  }),
+} as const

@@ -1,0 +1,138 @@
+// Who may ask: bearer tokens and JSON Web Tokens (RFC 6750, RFC 7519; the engine API's authentication of execution-apis).
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import fs from 'node:fs'
+import type { Settings } from '../../config/index.ts'
+
+/** Characters that a token must have: fewer can be guessed. */
+const TOKEN_CHARACTERS_MIN = 16
+
+/** Tokens of a file. */
+const TOKENS_MAX = 1000
+
+/** Bytes of the secret of JWTs. */
+const SECRET_BYTES = 32
+
+/** How far the time at which a JWT was made may be from now, in seconds. */
+const MADE_WITHIN_S = 60
+
+/** Longest value of the header that is looked at, in characters. */
+const HEADER_CHARACTERS_MAX = 8192
+
+/** A file of the settings cannot be used: the message says which and why. */
+export class AuthFileError extends Error {
+  override name = 'AuthFileError'
+}
+
+/** What a listener asks for. */
+export interface Authentication {
+  /** Namespaces whose methods need it; undefined: all, so that nothing else of a request is read before. */
+  readonly namespaces: ReadonlySet<string> | undefined
+  /** Why a request is not let in, by the value of its header Authorization; undefined where it is. */
+  readonly refusal: (header: string | undefined) => string | undefined
+}
+
+/** What is kept from a client without a token or JWT. */
+export interface Barred {
+  readonly namespaces: ReadonlySet<string>
+  /** Why, in words. */
+  readonly why: string
+}
+
+function read(file: string, setting: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8')
+  } catch (e) {
+    throw new AuthFileError(`${setting}: cannot read ${file}: ${(e as Error).message}`)
+  }
+}
+
+/** Hashes of a key of this process: equal lengths, so that comparing tells nothing of what was compared. */
+class Fingerprints {
+  private readonly key = randomBytes(SECRET_BYTES)
+
+  of(text: string): Buffer {
+    return createHmac('sha256', this.key).update(text).digest()
+  }
+}
+
+/** Whether a token is one of a file's, in a time that does not depend on which. */
+export function tokenCheck(text: string, file: string): (token: string) => boolean {
+  const tokens = text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]))
+  const short = tokens.find((token) => token.length < TOKEN_CHARACTERS_MIN || /\s/.test(token))
+  if (tokens.length === 0 || tokens.length > TOKENS_MAX || short !== undefined) {
+    const lines = `one token a line, 1 to ${TOKENS_MAX} of them`
+    throw new AuthFileError(`evm.auth_token_file: ${file} must hold ${lines}, each of at least ${TOKEN_CHARACTERS_MIN} characters, no spaces`)
+  }
+  const fingerprints = new Fingerprints()
+  const known = tokens.map((token) => fingerprints.of(token))
+  return (token) => {
+    const given = fingerprints.of(token)
+    let found = false
+    for (const one of known) found = timingSafeEqual(one, given) || found
+    return found
+  }
+}
+
+/** The secret of a file: 32 bytes in hex, with or without 0x. */
+export function jwtSecret(text: string, file: string): Buffer {
+  const hex = text.trim().replace(/^0x/i, '')
+  if (hex.length !== 2 * SECRET_BYTES || !/^[0-9a-f]*$/i.test(hex)) {
+    throw new AuthFileError(`evm.auth_jwt_file: ${file} must hold ${SECRET_BYTES} bytes in hex, such as \`openssl rand -hex 32\` writes`)
+  }
+  return Buffer.from(hex, 'hex')
+}
+
+/** A part of a JWT as an object; undefined where it is none. */
+function part(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Why a JWT is not let in, in go-ethereum's words where it has some; undefined where it is. */
+export function jwtRefusal(token: string, secret: Buffer, nowMs: number): string | undefined {
+  const [head = '', body = '', signature = '', ...more] = token.split('.')
+  if (more.length > 0 || head === '' || body === '' || signature === '') return 'invalid token'
+  if (part(head)?.alg !== 'HS256') return 'invalid token: only HS256 is taken'
+  const given = Buffer.from(signature, 'base64url')
+  const right = createHmac('sha256', secret).update(`${head}.${body}`).digest()
+  if (given.length !== right.length || !timingSafeEqual(given, right)) return 'invalid token: signature is invalid'
+  const claims = part(body)
+  if (claims === undefined) return 'invalid token'
+  const nowS = nowMs / 1000
+  if (typeof claims.iat !== 'number') return 'missing issued-at'
+  if (claims.exp !== undefined && (typeof claims.exp !== 'number' || nowS >= claims.exp)) return 'token is expired'
+  if (nowS - claims.iat > MADE_WITHIN_S) return 'stale token'
+  if (claims.iat - nowS > MADE_WITHIN_S) return 'future token'
+  return undefined
+}
+
+/** The token of a header; undefined where it has none. */
+function bearer(header: string | undefined): string | undefined {
+  if (header === undefined || header.length > HEADER_CHARACTERS_MAX) return undefined
+  return /^bearer +(\S+)$/i.exec(header.trim())?.[1]
+}
+
+/**
+ * What the settings ask of each listener; undefined for those that are open. Reads the files of the settings: throws `AuthFileError` where
+ * one cannot be used.
+ */
+export function authentication(settings: Settings, now: () => number = Date.now): (listener: string) => Authentication | undefined {
+  const [tokens, jwt] = [settings['evm.auth_token_file'], settings['evm.auth_jwt_file']]
+  if (tokens === 'none' && jwt === 'none') return () => undefined
+  const isToken = tokens === 'none' ? undefined : tokenCheck(read(tokens, 'evm.auth_token_file'), tokens)
+  const secret = jwt === 'none' ? undefined : jwtSecret(read(jwt, 'evm.auth_jwt_file'), jwt)
+  const refusal = (header: string | undefined): string | undefined => {
+    const token = bearer(header)
+    if (token === undefined) return 'missing token: send the header Authorization: Bearer TOKEN'
+    if (isToken?.(token) === true) return undefined
+    return secret === undefined ? 'invalid token' : jwtRefusal(token, secret, now())
+  }
+  const named = settings['evm.auth_namespaces']
+  const namespaces = named.includes('*') ? undefined : new Set(named)
+  const asked = settings['evm.auth_listeners']
+  return (listener) => (asked.includes(listener) ? { namespaces, refusal } : undefined)
+}
