@@ -5,7 +5,7 @@ import { INSTRUMENTS } from '../../ts/metrics/table.ts'
 import { endpointOf } from '../../ts/rpc/meter.ts'
 import { CUT_OFF, SUCCESS } from '../../ts/rpc/outcome.ts'
 import { METHODS } from '../../ts/rpc/table.ts'
-import { createMetricsApp } from '../../ts/server/metrics.ts'
+import { createMetricsApp } from '../../ts/server/metrics-app.ts'
 import { type FakeNative, fakeNative } from './fake-core.ts'
 import { moved, parseScrape, type Scrape, samplesOf } from './scrape.ts'
 

@@ -2,7 +2,7 @@
 //
 // The SDK's own serializer knows neither OpenMetrics nor summaries nor a counter without `_total`, so this one is ours.
 import type { DataPoint, MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics'
-import { DataPointType } from '@opentelemetry/sdk-metrics'
+import { GAUGE, HISTOGRAM, SUM } from './sdk-kinds.ts'
 import type { Distribution, Labels } from './series.ts'
 import { type Instrument, sampleName } from './table.ts'
 import { shownNumber, Writer } from './writer.ts'
@@ -78,12 +78,12 @@ export class Exposition {
 
   private family(instrument: Instrument, metric: MetricData): void {
     this.out.bytes(this.head(instrument))
-    if (metric.dataPointType === DataPointType.HISTOGRAM) {
+    if (metric.dataPointType === HISTOGRAM) {
       for (const point of metric.dataPoints as DataPoint<Distribution>[]) {
         if (instrument.kind === 'summary') this.summary(instrument, point)
         else this.histogram(instrument, point)
       }
-    } else if (metric.dataPointType === DataPointType.SUM || metric.dataPointType === DataPointType.GAUGE) {
+    } else if (metric.dataPointType === SUM || metric.dataPointType === GAUGE) {
       for (const { attributes, value } of metric.dataPoints) {
         const lines = this.linesOf(instrument, attributes, () => [`${sampleName(instrument)}${braced(pairs(attributes))}`])
         this.sample(lines[0] as Uint8Array, value)

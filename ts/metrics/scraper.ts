@@ -1,7 +1,7 @@
-// The OpenTelemetry provider over metrics that are kept elsewhere, and the pages made of it.
-import { emptyResource } from '@opentelemetry/resources'
-import { type CollectionResult, MeterProvider, type MetricProducer, MetricReader, type ScopeMetrics } from '@opentelemetry/sdk-metrics'
+// The pages made of metrics that are kept elsewhere, by way of the OpenTelemetry provider.
+import type { ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { CONTENT_TYPES, Exposition, type Format, negotiateFormat } from './exposition.ts'
+import type { Provider } from './provider.ts'
 import type { Interval } from './series.ts'
 import type { Instrument } from './table.ts'
 
@@ -19,26 +19,17 @@ export interface Scraper {
   shutdown(): Promise<void>
 }
 
-/** Collects on demand; there is nothing to flush and nothing to stop. */
-class ScrapeReader extends MetricReader {
-  protected override async onForceFlush(): Promise<void> {}
-  protected override async onShutdown(): Promise<void> {}
-}
-
 /** Milliseconds since the epoch as seconds and nanoseconds. */
 const hrTime = (ms: number): [number, number] => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)]
 
 /** Pages of instruments; `collect` gives their values of a moment. */
 export function createScraper(instruments: readonly Instrument[], collect: (interval: Interval) => ScopeMetrics[]): Scraper {
   const began = hrTime(Date.now())
-  const producer: MetricProducer = {
-    async collect(): Promise<CollectionResult> {
-      const scopeMetrics = collect({ startTime: began, endTime: hrTime(Date.now()) })
-      return { resourceMetrics: { resource: emptyResource(), scopeMetrics }, errors: [] }
-    },
+  let provider: Promise<Provider> | undefined
+  const open = async (): Promise<Provider> => {
+    const { createProvider } = await import('./provider.ts')
+    return createProvider(() => collect({ startTime: began, endTime: hrTime(Date.now()) }))
   }
-  const reader = new ScrapeReader({ metricProducers: [producer] })
-  const provider = new MeterProvider({ readers: [reader] })
   const pages: Record<Format, Exposition> = {
     prometheus: new Exposition('prometheus', instruments),
     openmetrics: new Exposition('openmetrics', instruments),
@@ -46,9 +37,12 @@ export function createScraper(instruments: readonly Instrument[], collect: (inte
   return {
     async scrape(accept) {
       const format = negotiateFormat(accept)
-      const { resourceMetrics } = await reader.collect()
+      provider ??= open()
+      const resourceMetrics = await (await provider).collect()
       return { contentType: CONTENT_TYPES[format], body: pages[format].page(resourceMetrics) }
     },
-    shutdown: () => provider.shutdown(),
+    async shutdown() {
+      await (await provider)?.shutdown()
+    },
   }
 }

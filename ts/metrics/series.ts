@@ -1,6 +1,7 @@
 // Points of an instrument in OpenTelemetry's shape, and the cells that low rates are counted in.
-import { type Attributes, type HrTime, ValueType } from '@opentelemetry/api'
-import { AggregationTemporality, type DataPoint, DataPointType, type Histogram, type MetricData } from '@opentelemetry/sdk-metrics'
+import type { Attributes, HrTime } from '@opentelemetry/api'
+import type { DataPoint, Histogram, MetricData } from '@opentelemetry/sdk-metrics'
+import { CUMULATIVE, DOUBLE, GAUGE, HISTOGRAM, SUM } from './sdk-kinds.ts'
 import { combinations, type Instrument } from './table.ts'
 
 /** Labels of a series. One object a series for as long as it lives: the page keeps its text by it. */
@@ -24,7 +25,7 @@ export interface Point<T> {
   readonly value: T
 }
 
-const descriptor = ({ name, help, unit }: Instrument) => ({ name, description: help, unit, valueType: ValueType.DOUBLE })
+const descriptor = ({ name, help, unit }: Instrument) => ({ name, description: help, unit, valueType: DOUBLE })
 
 /** One by one: spreading an object costs more than all the rest of a point. */
 function dataPoints<T>({ startTime, endTime }: Interval, points: readonly Point<T>[]): DataPoint<T>[] {
@@ -33,18 +34,18 @@ function dataPoints<T>({ startTime, endTime }: Interval, points: readonly Point<
 
 /** The points of a counter or a gauge. */
 export function numbers(instrument: Instrument, interval: Interval, points: readonly Point<number>[]): MetricData {
-  const base = { descriptor: descriptor(instrument), aggregationTemporality: AggregationTemporality.CUMULATIVE }
+  const base = { descriptor: descriptor(instrument), aggregationTemporality: CUMULATIVE }
   return instrument.kind === 'counter'
-    ? { ...base, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints: dataPoints(interval, points) }
-    : { ...base, dataPointType: DataPointType.GAUGE, dataPoints: dataPoints(interval, points) }
+    ? { ...base, dataPointType: SUM, isMonotonic: true, dataPoints: dataPoints(interval, points) }
+    : { ...base, dataPointType: GAUGE, dataPoints: dataPoints(interval, points) }
 }
 
 /** The points of a histogram or a summary. */
 export function distributions(instrument: Instrument, interval: Interval, points: readonly Point<Distribution>[]): MetricData {
   return {
     descriptor: descriptor(instrument),
-    aggregationTemporality: AggregationTemporality.CUMULATIVE,
-    dataPointType: DataPointType.HISTOGRAM,
+    aggregationTemporality: CUMULATIVE,
+    dataPointType: HISTOGRAM,
     dataPoints: dataPoints(interval, points),
   }
 }

@@ -1,8 +1,5 @@
-// The Hono app: every route of the node. JSON-RPC reads the raw request and writes the raw response, since bodies and answers are bytes.
+// What serves HTTP. JSON-RPC reads the raw request and writes the raw response, since bodies and answers are bytes; the other routes are Hono's.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { getRequestListener, type HttpBindings } from '@hono/node-server'
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { Hono } from 'hono'
 import { CoreError } from '../core/error.ts'
 import { type Answer, type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { negotiate } from './accept.ts'
@@ -12,8 +9,9 @@ import { type BodyFailure, BodyRefused, BodyStalled, declaredLength, readBody } 
 import { applyCors } from './cors.ts'
 import { isAllowedHost } from './hosts.ts'
 import type { IdleClock } from './idle.ts'
+import { late } from './late.ts'
 import { BAKED_PLAIN_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from './limits.ts'
-import { addProbes, type Readiness } from './readiness.ts'
+import type { Readiness } from './readiness.ts'
 import { type Compression, sendBytes, sendPacked, sendStream } from './respond.ts'
 import { CHALLENGE, unauthorizedBody } from './unauthorized.ts'
 import { WaitingClient } from './waiting.ts'
@@ -72,7 +70,7 @@ function refuseUnauthorized(request: IncomingMessage, response: ServerResponse, 
 }
 
 /** How the answer to a client is compressed. */
-function compressionOf({ origin }: WaitingClient, { compression }: AppOptions): Compression {
+export function compressionOf({ origin }: WaitingClient, { compression }: Pick<AppOptions, 'compression'>): Compression {
   if (origin !== 'baked' || compression.thresholdBytes >= BAKED_PLAIN_BYTES_MAX) return compression
   return { ...compression, thresholdBytes: BAKED_PLAIN_BYTES_MAX }
 }
@@ -83,8 +81,11 @@ function refuseBody(request: IncomingMessage, response: ServerResponse, failure:
   refuse(request, response, status, failure.message)
 }
 
+/** Whether work was cancelled because its client has gone, which is no failure. */
+export const isGone = (response: ServerResponse, e: unknown): boolean => response.closed && e instanceof CoreError && e.kind === 'cancelled'
+
 /** Sends an answer; gives a promise where that takes more than this call. */
-function send(
+export function send(
   options: AppOptions,
   response: ServerResponse,
   client: WaitingClient,
@@ -109,7 +110,7 @@ function send(
 }
 
 /** Whether a body of this type is read. */
-function isJson(type: string | undefined): boolean {
+export function isJson(type: string | undefined): boolean {
   return type !== undefined && (CONTENT_TYPES.has(type) || CONTENT_TYPES.has((type.split(';')[0] as string).trim().toLowerCase()))
 }
 
@@ -146,8 +147,7 @@ function serveJson(options: AppOptions, request: IncomingMessage, response: Serv
     return room
   }
   const failed = (e: unknown): void => {
-    // Work is cancelled where its client has gone, which is no failure.
-    if (!(response.closed && e instanceof CoreError && e.kind === 'cancelled')) options.report(e)
+    if (!isGone(response, e)) options.report(e)
     response.destroy()
   }
   const answered = (answer: Answer): void => void send(options, response, client, accepted, answer)?.catch(failed)
@@ -188,26 +188,15 @@ function handle(options: AppOptions, request: IncomingMessage, response: ServerR
   }
 }
 
-/** The app with its routes. */
-export function createApp(options: AppOptions): Hono<{ Bindings: HttpBindings }> {
-  const app = new Hono<{ Bindings: HttpBindings }>()
-  app.all('/', (c) => {
-    handle(options, c.env.incoming, c.env.outgoing)
-    return RESPONSE_ALREADY_SENT
-  })
-  if (options.readiness !== undefined) addProbes(app, options.readiness)
-  app.notFound((c) => c.text('not found: JSON-RPC is at /\n', 404))
-  return app
-}
-
 /**
  * What serves the app's requests. JSON-RPC goes straight to the handler of its route: making a web request and a web response for it
  * would cost a fifth of a short answer.
  */
 export function createListener(options: AppOptions): RequestListener {
-  const routes = getRequestListener(createApp(options).fetch)
+  const root: RequestListener = (request, response) => handle(options, request, response)
+  const routes = late(async () => (await import('./routes.ts')).createRoutes(root, options.readiness), options.report)
   return (request, response) => {
-    if (request.method === 'POST' && request.url === '/') handle(options, request, response)
-    else void routes(request, response)
+    if (request.method === 'POST' && request.url === '/') root(request, response)
+    else routes(request, response)
   }
 }
