@@ -1,0 +1,18 @@
+// Listeners whose modules are loaded with the first request that needs them: a start must not wait for what few ask for.
+import type { RequestListener } from 'node:http'
+
+/** Loads a listener with its first request. A request that comes while it loads waits. */
+export function late(load: () => Promise<RequestListener>, report: (e: unknown) => void): RequestListener {
+  let loaded: Promise<RequestListener> | undefined
+  return (request, response) => {
+    loaded ??= load()
+    loaded.then(
+      (listener) => listener(request, response),
+      (e: unknown) => {
+        loaded = undefined
+        report(e)
+        response.destroy()
+      },
+    )
+  }
+}
