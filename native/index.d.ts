@@ -107,6 +107,8 @@ export declare class NativeNode {
    * it.
    */
   stream(json: string, envelope?: NativeEnvelope | undefined | null, client?: string | undefined | null): NativeStream
+  /** What the home holds, as JSON; null once the node is closed. */
+  status(): string | null
   /** Lets running requests finish, flushes and closes the stores, on a thread of its own. */
   close(): Promise<Buffer>
 }

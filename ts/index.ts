@@ -1,11 +1,8 @@
-// The package: the same core, typed, for scripts.
+// The package: Hearth in a script.
 
 export { type Littable, type OpenLittableOptions, openLittable } from './cli/littable.ts'
-export { nodeConfig } from './cli/node-config.ts'
-export { resolveSettings, type Settings } from './config/index.ts'
-export type { Mode, NodeConfig } from './core/config.ts'
-export { CoreError, type CoreErrorKind } from './core/error.ts'
-export type { Job, JobProgress, JobResult, RunningJob } from './core/jobs.ts'
+export type { SettingKey, Settings } from './config/index.ts'
+export { SettingError } from './config/index.ts'
 export type {
   IterateOptions,
   LittableGroup,
@@ -26,8 +23,7 @@ export {
   PrunedError,
   TooLargeError,
 } from './core/littable-error.ts'
-export { type DevAccount, devAccounts, openNode, startJob } from './core/native.ts'
-export type { BlockNumber, BlockRef, Core, Hex, Operations, ResultStream, StreamOperations } from './core/port.ts'
+export * from './script/index.ts'
 export {
   type BigNumber,
   type ScriptBytes,

@@ -1,42 +1,134 @@
-// The package as a script imports it: the same core, typed, without a server.
+// The package as a script imports it: a node in the process, opened, shared, refused, closed.
+import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
-import os from 'node:os'
-import { CoreError, devAccounts, nodeConfig, openNode, resolveSettings } from 'hearth'
+import { ClosedError, createDevNode, HomeError, HomeInUseError, NotFoundError, openNode, ReadOnlyError, SettingError } from 'hearth'
 import { afterAll, expect, it } from 'vitest'
-import { tempHome } from './harness.ts'
+import { hearth, ROOT, rpc, startNode, tempHome } from './harness.ts'
 
-const home = tempHome()
-afterAll(() => fs.rmSync(home, { recursive: true, force: true }))
-
-const { settings } = resolveSettings({ flags: new Map([['workers.heavy_threads', '1']]) })
-const text = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString())
-
-it('opens a node, asks it, and closes it', async () => {
-  const node = await openNode(nodeConfig(home, 'dev', settings))
-  expect(text(await node.request('chainId', undefined))).toBe('0x7a69')
-  const address = devAccounts()[9]?.address as string
-  expect(text(await node.request('getBalance', { address, block: 'latest' }))).toBe('0x21e19e0c9bab2400000')
-  const missing = node.stream('traceTransaction', { hash: `0x${'00'.repeat(32)}`, config: { tracer: 'callTracer' } })
-  await expect(missing.next()).rejects.toMatchObject({ kind: 'transaction_not_found' })
-  expect(await missing.next()).toBeNull()
-  missing.cancel()
-  const refused = await openNode(nodeConfig(home, 'dev', settings)).catch((e: unknown) => e)
-  expect(refused).toBeInstanceOf(CoreError)
-  expect((refused as CoreError).kind).toBe('home_in_use')
-  expect((refused as CoreError).message).toBe(`${home} is in use by process ${process.pid} on ${os.hostname()}`)
-  await node.close()
-  await node.close()
-  await expect(node.request('chainId', undefined)).rejects.toMatchObject({ kind: 'closed' })
-  const again = await openNode(nodeConfig(home, 'start', settings))
-  expect(text(await again.request('blockNumber', undefined))).toBe('0x0')
-  await again.close()
+const homes: string[] = []
+const freshHome = (): string => {
+  const home = tempHome()
+  homes.push(home)
+  return home
+}
+afterAll(() => {
+  for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
 })
 
-it('a home without a chain, and a configuration that does not read, are errors with a kind', async () => {
-  await expect(openNode(nodeConfig(`${home}/none`, 'start', settings))).rejects.toMatchObject({ kind: 'home_empty' })
-  const config = nodeConfig(home, 'start', settings)
-  await expect(openNode({ ...config, fsync: 'always' })).rejects.toMatchObject({
-    kind: 'config',
-    message: expect.stringContaining('always'),
-  })
+it('a development chain in the process: asked, sent to, gone when it is closed', async () => {
+  let home = ''
+  {
+    await using node = await createDevNode()
+    home = node.home
+    expect(node.chainId).toBe(31337)
+    expect(node.height).toBe(0n)
+    expect(node.accounts).toHaveLength(10)
+    const [from, to] = node.accounts.map(({ address }) => address)
+    expect(await node.provider.request({ method: 'eth_getBalance', params: [to, 'latest'] })).toBe('0x21e19e0c9bab2400000')
+    const hash = await node.provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value: '0x1' }] })
+    expect(hash).toMatch(/^0x[0-9a-f]{64}$/)
+    expect(node.height).toBe(1n)
+    expect(await node.state().account(to as `0x${string}`)).toMatchObject({ nonce: 0n, balance: 10_000n * 10n ** 18n + 1n })
+    expect(fs.existsSync(home)).toBe(true)
+  }
+  expect(fs.existsSync(home)).toBe(false)
+})
+
+it('use after close is an error, and a second close does nothing', async () => {
+  const node = await createDevNode()
+  const state = node.state()
+  const rows = node.blocks()[Symbol.asyncIterator]()
+  await node.close()
+  await node.close()
+  expect(() => node.height).toThrow(ClosedError)
+  await expect(node.provider.request({ method: 'eth_chainId' })).rejects.toThrow(ClosedError)
+  await expect(state.account(`0x${'11'.repeat(20)}`)).rejects.toMatchObject({ name: 'ClosedError', code: 'closed' })
+  await expect(rows.next()).rejects.toThrow(ClosedError)
+  await expect(node.call({ to: `0x${'11'.repeat(20)}` })).rejects.toThrow(ClosedError)
+  await expect(node.table('blocks')).rejects.toThrow(ClosedError)
+})
+
+it('who opens a home twice in a process shares it; under other settings it is in use by this process', async () => {
+  const home = freshHome()
+  const first = await openNode({ home, mode: 'dev' })
+  const second = await openNode({ home, mode: 'dev' })
+  const [from, to] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', `0x${'22'.repeat(20)}`]
+  await first.provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value: '0x1' }] })
+  expect(second.height).toBe(1n)
+  const refused = await openNode({ home, mode: 'dev', settings: { 'dev.gas_limit': '0x1c9c380' } }).catch((e: unknown) => e)
+  expect(refused).toBeInstanceOf(HomeInUseError)
+  expect((refused as HomeInUseError).pid).toBe(process.pid)
+  expect((refused as HomeInUseError).cause).toMatchObject({ kind: 'home_in_use' })
+  await first.close()
+  expect(() => first.height).toThrow(ClosedError)
+  expect(second.height).toBe(1n)
+  await second.close()
+  await using again = await openNode({ home })
+  expect(again.height).toBe(1n)
+})
+
+it('a home without a chain, and settings that do not read, are errors that say so', async () => {
+  const home = `${freshHome()}/none`
+  await expect(openNode({ home })).rejects.toMatchObject({ name: 'HomeError', code: 'home_empty' })
+  await expect(openNode({ home })).rejects.toThrow(HomeError)
+  await expect(openNode({ home, settings: { 'state-commit.flatkv.fsync': 'always' } })).rejects.toThrow(SettingError)
+})
+
+it('beside a running node: a writer is refused with its pid, a reader has the newest snapshot and says its height', async () => {
+  const home = freshHome()
+  const interval = '--state-commit.flatkv.snapshot_interval_blocks=2'
+  const running = await startNode(['dev', '--home', home, interval])
+  try {
+    await expect(openNode({ home, readOnly: true })).rejects.toMatchObject({
+      code: 'no_snapshot',
+      message: expect.stringContaining('snapshot'),
+    })
+    const [from, to] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', `0x${'33'.repeat(20)}`] as const
+    for (let i = 0; i < 5; i++) await rpc(running.url, 'eth_sendTransaction', [{ from, to, value: '0x1' }])
+    await expect(openNode({ home })).rejects.toMatchObject({ name: 'HomeInUseError', pid: running.pid })
+    await expect.poll(() => fs.readdirSync(`${home}/data/state/snapshots`).some((name) => name.includes('4'))).toBe(true)
+    await using node = await openNode({ home, readOnly: true })
+    expect(node.readOnly).toBe(true)
+    expect(node.snapshot).toBe(4n)
+    expect(node.height).toBe(4n)
+    expect(await node.state().account(to)).toMatchObject({ balance: 4n })
+    expect((await node.blocks({ full: true }).toArray()).map(({ number, transactions }) => [number, transactions.length])).toEqual([
+      [0n, 0],
+      [1n, 1],
+      [2n, 1],
+      [3n, 1],
+      [4n, 1],
+    ])
+    const hash = (await node.blocks({ from: 3n, to: 3n }).toArray())[0]?.transactions[0] as `0x${string}`
+    expect(await node.trace(hash, 'callTracer')).toMatchObject({ type: 'CALL', to, value: '0x1' })
+    const raw = `0x${'00'.repeat(10)}`
+    await expect(node.provider.request({ method: 'eth_sendRawTransaction', params: [raw] })).rejects.toMatchObject({ code: -32000 })
+    await expect(node.block(5n)).rejects.toThrow(NotFoundError)
+  } finally {
+    await running.stop()
+  }
+  await using alone = await openNode({ home, readOnly: true })
+  expect(alone.snapshot).toBeUndefined()
+  expect(alone.height).toBe(5n)
+  await expect(alone.core.request('sendRawTransaction', { transaction: '0x00' })).rejects.toMatchObject({ kind: 'read_only' })
+  expect(ReadOnlyError.name).toBe('ReadOnlyError')
+})
+
+it('a node listens only when it is asked to, and no longer than it is open', async () => {
+  const node = await createDevNode()
+  const { url, stop } = await node.listen({ port: 0 })
+  expect(await rpc(url, 'eth_chainId')).toMatchObject({ result: '0x7a69' })
+  await stop()
+  await expect(rpc(url, 'eth_chainId')).rejects.toThrow()
+  const again = await node.listen({ port: 0 })
+  expect(await rpc(again.url, 'eth_blockNumber')).toMatchObject({ result: '0x0' })
+  await node.close()
+  await expect(rpc(again.url, 'eth_chainId')).rejects.toThrow()
+})
+
+it('the process ends by itself once its nodes are closed', () => {
+  const script = "import { createDevNode } from 'hearth'; const n = await createDevNode(); await n.close(); console.log('closed')"
+  const ran = spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: ROOT, encoding: 'utf8', timeout: 60_000 })
+  expect([ran.stdout, ran.status]).toEqual(['closed\n', 0])
+  expect(hearth(['--version']).status).toBe(0)
 })

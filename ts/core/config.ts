@@ -7,6 +7,8 @@ export type Mode = 'start' | 'dev'
 export interface NodeConfig {
   readonly home: string
   readonly mode: Mode
+  /** Whether the home is opened for reading: beside a node that has it, its newest snapshot is read. Goes with `start` alone. */
+  readonly readOnly?: boolean
   readonly fsync: string
   readonly flatkv: FlatkvConfig
   readonly littable: LittableConfig

@@ -9,7 +9,7 @@ import type { DbTasks } from './db.ts'
 import { coreErrorFrom } from './error.ts'
 import { type HookedBlock, type HookedOne, type HookOptions, hookConfig, type TraceWith, traceOver } from './hooks.ts'
 import type { Job, JobBase, JobProgress, JobResult, RunningJob } from './jobs.ts'
-import type { Core, CoreAsker, CoreLogEntry, Operations, PackEnvelope, ReplayJob, ResultStream, StreamOperations, TraceOrigin } from './port.ts'
+import type { Core, HomeStatus, CoreAsker, CoreLogEntry, Operations, PackEnvelope, ReplayJob, ResultStream, StreamOperations, TraceOrigin } from './port.ts'
 
 /** First byte of every answer: what follows is a result, or an error value. */
 const OK = 0
@@ -227,6 +227,11 @@ class NativeCore implements Core {
 
   metricsSnapshot(): string {
     return this.node.metricsSnapshot()
+  }
+
+  status(): HomeStatus | undefined {
+    const status = this.node.status()
+    return status === null ? undefined : (JSON.parse(status) as HomeStatus)
   }
 
   takeLog(): readonly CoreLogEntry[] {

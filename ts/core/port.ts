@@ -82,6 +82,7 @@ export interface Operations {
   intermediateRoots: { hash: Hex }
   storageRangeAt: { block: BlockRef; txIndex: Hex; address: Hex; keyStart: Hex; maxResult: Hex }
   getBadBlocks: undefined
+  read: ReadArguments
 }
 
 /** A slot to prove; `whole`: the answer names it by 32 bytes and not by a quantity. */
@@ -200,6 +201,38 @@ export interface ReplayJob {
   readonly scripts: ScriptsConfig | null
 }
 
+/** What an open home holds. */
+export interface HomeStatus {
+  readonly chainId: number
+  /** Height and hash of the head. */
+  readonly head: number
+  readonly headHash: Hex
+  /** Oldest height with state. */
+  readonly oldestState: number
+  /** Height of the snapshot that is read, because another process has the home; the head is that block then. */
+  readonly snapshot: number | null
+}
+
+/** A range of canonical blocks; `after`: hash of the block below it that was read before. */
+export interface ReadRange {
+  readonly from: number
+  readonly to: number
+  readonly after?: Hex
+}
+
+/** Many values at once; the answer is packed bytes. */
+export type ReadArguments =
+  | { readonly what: 'accounts'; readonly of: { readonly block: BlockRef; readonly addresses: readonly Hex[] } }
+  | { readonly what: 'slots'; readonly of: { readonly block: BlockRef; readonly address: Hex; readonly slots: readonly Hex[] } }
+  | { readonly what: 'code'; readonly of: { readonly hash: Hex } }
+  | { readonly what: 'blocks'; readonly of: { readonly range: ReadRange; readonly full: boolean } }
+  | { readonly what: 'receipts'; readonly of: { readonly range: ReadRange } }
+  | { readonly what: 'logs'; readonly of: { readonly range: ReadRange; readonly filter: JsonObject } }
+  | {
+      readonly what: 'rows'
+      readonly of: { readonly db: string; readonly from: Hex | undefined; readonly to: Hex | undefined; readonly reverse: boolean }
+    }
+
 /** A node that is open. */
 export interface Core {
   /** Whether this is a development chain, whose accounts' keys are here. */
@@ -225,6 +258,8 @@ export interface Core {
    * `{labels, value}`, or `{labels, counts, sum, count}` of a histogram, whose counts are not cumulative and end with the one above all bounds.
    */
   metricsSnapshot(): string
+  /** What the home holds; undefined once the node is closed. */
+  status?(): HomeStatus | undefined
   /** Takes what operators should read in the log since the last call. */
   takeLog(): readonly CoreLogEntry[]
   /** Ends the work that runs and closes every store. Later requests reject with the kind `closed`. */

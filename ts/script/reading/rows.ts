@@ -1,0 +1,81 @@
+// What comes in batches: an async iterable over single items that reads one batch ahead and no more.
+import { checkSignal, type Patience, within } from '../patience.ts'
+
+/** A batch, and what the next one begins with; undefined where it is the last one. */
+export interface Batch<T, Next> {
+  readonly items: readonly T[]
+  readonly next: Next | undefined
+}
+
+/** Asks for a batch. */
+export type Fetch<T, Next> = (from: Next) => Promise<Batch<T, Next>>
+
+/**
+ * Items that are read in batches as they are taken: `for await` goes over single items, `batches()` over arrays of them. While one batch is
+ * being used the next one is read, and nothing beyond that, so memory stays the same however many there are. Each iteration begins anew.
+ */
+export class Rows<T> implements AsyncIterable<T> {
+  private readonly open: () => AsyncGenerator<readonly T[], void, undefined>
+
+  /** @internal */
+  constructor(open: () => AsyncGenerator<readonly T[], void, undefined>) {
+    this.open = open
+  }
+
+  /** Items, one after the other. */
+  [Symbol.asyncIterator](): AsyncIterator<T, void, undefined> {
+    const batches = this.open()
+    let items: readonly T[] = []
+    let at = 0
+    const refill = async (): Promise<IteratorResult<T, void>> => {
+      for (;;) {
+        const batch = await batches.next()
+        if (batch.done === true) return { done: true, value: undefined }
+        items = batch.value
+        at = 0
+        if (items.length > 0) return { done: false, value: items[at++] as T }
+      }
+    }
+    return {
+      next: () => (at < items.length ? Promise.resolve({ done: false, value: items[at++] as T }) : refill()),
+      async return() {
+        items = []
+        await batches.return()
+        return { done: true, value: undefined }
+      },
+    }
+  }
+
+  /** Arrays of items, as they come from the core; none is empty. */
+  batches(): AsyncIterable<readonly T[]> {
+    return { [Symbol.asyncIterator]: () => this.open() }
+  }
+
+  /** All items. They must fit in memory. */
+  async toArray(): Promise<T[]> {
+    const all: T[] = []
+    for await (const batch of this.batches()) for (const item of batch) all.push(item)
+    return all
+  }
+}
+
+/** Goes from batch to batch, one read ahead. */
+export function readAhead<T, Next>(first: () => Promise<Next | undefined>, fetch: Fetch<T, Next>, patience: Patience): Rows<T> {
+  const ask = (from: Next): Promise<Batch<T, Next>> => {
+    const asked = within(patience, () => fetch(from))
+    // It may fail while nobody looks at it yet, and whoever ends the iteration early never does.
+    asked.catch(() => undefined)
+    return asked
+  }
+  return new Rows(async function* () {
+    checkSignal(patience)
+    const begin = await first()
+    let ahead = begin === undefined ? undefined : ask(begin)
+    while (ahead !== undefined) {
+      const { items, next } = await ahead
+      ahead = next === undefined ? undefined : ask(next)
+      if (items.length > 0) yield items
+      checkSignal(patience)
+    }
+  })
+}
