@@ -99,6 +99,7 @@ function typescript() {
   }
   run(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'ts/tsconfig.json'], 'TypeScript did not compile')
   fs.chmodSync(path.join(ROOT, 'dist/cli/main.js'), 0o755)
+  run(process.execPath, [path.join(ROOT, 'dist/cli/write-bundle.js')], 'The program could not be put into one file')
   stamp.write(sources)
   say(`TypeScript took ${seconds(began)} s`)
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 // The program `hearth`.
-import { main } from './run.ts'
+import { loadProgram } from './load.ts'
 
 // A reader that has seen enough (`hearth config | head`) is no failure.
 process.stdout.on('error', (e: NodeJS.ErrnoException) => process.exit(e.code === 'EPIPE' ? 0 : 1))
 
+const { main } = await loadProgram()
 process.exitCode = await main(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   write: (bytes) =>

@@ -1,0 +1,46 @@
+// Loads the program: out of one file with V8's code cache where the build made them and nothing is newer, else module by module.
+import fs from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import vm from 'node:vm'
+import type { Terminal } from './command.ts'
+
+/** The program in one file. */
+export const PROGRAM = path.join(import.meta.dirname, 'program.cjs')
+/** What V8 has compiled of it. */
+export const CACHE = path.join(import.meta.dirname, 'program.cache')
+
+/** What the file was made from, as far as it takes to see that it is older: the compiler and the build write all of each at once. */
+const SOURCES = [path.join(import.meta.dirname, 'run.js'), path.join(import.meta.dirname, '../../native/index.js')]
+
+/** The program. */
+export interface Program {
+  /** Runs a command line without the program's name; resolves to the exit code. */
+  readonly main: (argv: readonly string[], terminal: Terminal) => Promise<number>
+  /** What V8 has compiled of it so far; empty where it was loaded module by module. */
+  readonly codeCache: () => Buffer
+}
+
+const changed = (file: string): number => fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
+
+function fromFile(cachedData: Buffer | undefined): Program {
+  const source = `(function (exports, require, module, __filename, __dirname) {${fs.readFileSync(PROGRAM, 'utf8')}\n})`
+  const script = new vm.Script(source, {
+    filename: PROGRAM,
+    ...(cachedData === undefined ? {} : { cachedData }),
+    importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  })
+  const module: { exports: Pick<Program, 'main'> } = { exports: { main: async () => 1 } }
+  script.runInThisContext()(module.exports, createRequire(PROGRAM), module, PROGRAM, import.meta.dirname)
+  return { main: module.exports.main, codeCache: () => script.createCachedData() }
+}
+
+/** Loads the program; `fresh` leaves out the code cache, so that a new one can be made. */
+export async function loadProgram({ fresh = false }: { readonly fresh?: boolean } = {}): Promise<Program> {
+  const made = changed(PROGRAM)
+  if (made > 0 && SOURCES.every((source) => changed(source) <= made)) {
+    return fromFile(fresh || !fs.existsSync(CACHE) ? undefined : fs.readFileSync(CACHE))
+  }
+  const { main } = await import('./run.ts')
+  return { main, codeCache: () => Buffer.alloc(0) }
+}
