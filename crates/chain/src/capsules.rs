@@ -21,7 +21,7 @@ impl Chain {
         }
         let Some(receipts) = self.ledger.receipts(hash)? else { return Ok(false) };
         let refused = |source| ChainError::Refused { number, hash: *hash, source };
-        let state = self.kv.at(number - 1)?;
+        let state = self.state_at(number - 1)?;
         let env = BlockEnvironment::from_header(&self.spec, &block.block.header);
         let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger);
         let executor = executor.on_partial_state().capturing();

@@ -1,6 +1,7 @@
 //! A home's chain: rules, state and ledger, opened and created together.
 
 use crate::ChainError;
+use crate::edits::EditedState;
 use crate::format;
 use crate::home::{
     ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole,
@@ -58,6 +59,7 @@ pub struct Chain {
     pub(crate) file: ChainFile,
     pub(crate) working: Mutex<Working>,
     pub(crate) watched: Watched,
+    pub(crate) edited: EditedState,
 }
 
 impl Chain {
@@ -74,6 +76,7 @@ impl Chain {
             return Err(ChainError::NotInitialised { home: home.to_owned() });
         }
         chain.recover()?;
+        chain.open_edits()?;
         Ok(chain)
     }
 
@@ -106,8 +109,8 @@ impl Chain {
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
         // Nothing is merged into an index that nobody may write.
         ledger.close();
-        let (working, watched) = Default::default();
-        Ok(Self { paths, spec, kv, ledger, file, working, watched })
+        let (working, watched, edited) = Default::default();
+        Ok(Self { paths, spec, kv, ledger, file, working, watched, edited })
     }
 
     /// Opens the home of the chain with this genesis (text of a geth-format file), making it where it is new.
@@ -165,8 +168,8 @@ impl Chain {
         let kv = FlatKv::open(state_options(&paths, &file, options), tables.clone())?;
         format::note(&paths)?;
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
-        let (working, watched) = Default::default();
-        Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working, watched })
+        let (working, watched, edited) = Default::default();
+        Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working, watched, edited })
     }
 
     pub(crate) fn init_genesis(

@@ -207,6 +207,12 @@ pub enum ChainError {
         /// Its last block.
         last: Height,
     },
+    /// Too much of the state is edited between two blocks.
+    #[error("more than {limit} accounts and slots are edited between two blocks: make a block first")]
+    TooManyEdits {
+        /// Most accounts and slots.
+        limit: usize,
+    },
     /// The state store failed.
     #[error(transparent)]
     Store(#[from] FlatKvError),

@@ -63,6 +63,11 @@ impl HomePaths {
         self.home.join("data/FORMAT")
     }
 
+    /// Edits of the state after the head.
+    pub(crate) fn edits(&self) -> PathBuf {
+        self.home.join("data/edits")
+    }
+
     /// The last blocks that were refused.
     pub(crate) fn bad_blocks(&self) -> PathBuf {
         self.home.join("data").join("bad_blocks.rlp")

@@ -294,6 +294,7 @@ impl Chain {
                 write_whole(&self.paths.chosen_head(), format!("{chosen}\n").as_bytes())?;
                 working.chosen = Some(chosen);
             }
+            self.drop_edits();
             self.kv.unwind(fork)?;
             self.watched.unwound(fork);
         }
@@ -320,6 +321,7 @@ impl Chain {
     ) -> Result<u64, ChainError> {
         let header = &block.header;
         let refused = |source| ChainError::Refused { number: header.number, hash, source };
+        self.drop_edits();
         let state = self.kv.latest().ok_or(FlatKvError::Empty)?;
         let (output, trie) = match self.file.commitment.into() {
             CommitmentKind::Mpt => {
@@ -381,7 +383,12 @@ impl Chain {
             Some(capsule) => self.ledger.append_capsule(block.header.number, hash, capsule),
             None => Ok(()),
         });
+        let (mut taken, mut index) = (None, self.ledger.index_rows(block, hash, receipts));
         let committed = committed.map_err(ChainError::from).and_then(|()| {
+            if let Some((edits, row)) = self.take_edits(block.header.number)? {
+                taken = Some(edits);
+                index.push(row);
+            }
             let commit = Commit {
                 height: block.header.number,
                 hash,
@@ -389,11 +396,14 @@ impl Chain {
                 changes: &output.changes,
                 trie,
                 state_root: None,
-                index: self.ledger.index_rows(block, hash, receipts),
+                index,
                 positions: self.ledger.positions(),
             };
             Ok(self.kv.commit(commit)?)
         });
+        if let Some(edits) = taken {
+            self.edits_taken(edits, committed.is_ok());
+        }
         if committed.is_err() {
             // The block must not look known. If this fails too, opening the home cuts the tables.
             let _ = self.ledger.tables().cut(&before);

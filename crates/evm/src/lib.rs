@@ -66,7 +66,7 @@ pub use system::{
     BEACON_ROOTS_ADDRESS, CONSOLIDATION_REQUESTS_ADDRESS, HISTORY_ADDRESS, SYSTEM_ADDRESS,
     WITHDRAWAL_REQUESTS_ADDRESS,
 };
-pub use tx_check::{MAX_INIT_CODE, MAX_TX_BLOBS, MAX_TX_GAS};
+pub use tx_check::{MAX_INIT_CODE, MAX_TX_BLOBS, MAX_TX_GAS, UNSIGNED_S};
 pub use tx_env::{recover_authorization, tx_env};
 pub use tx_error::TxError;
 pub use watch::Watch;

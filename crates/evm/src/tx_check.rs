@@ -2,7 +2,7 @@
 
 use crate::{env::BlockEnvironment, spec::Fork, tx_error::TxError};
 use alloy_consensus::{Transaction as _, Typed2718 as _};
-use alloy_primitives::{Address, U256};
+use alloy_primitives::{Address, U256, uint};
 use hearth_primitives::{Account, Transaction};
 
 /// Highest gas limit of one transaction from Osaka on (EIP-7825).
@@ -13,6 +13,11 @@ pub const MAX_TX_BLOBS: usize = 6;
 pub const MAX_INIT_CODE: usize = 49_152;
 /// First byte of a blob's versioned hash (EIP-4844).
 pub const BLOB_HASH_VERSION: u8 = 1;
+
+/// What the `s` of a signature is that nobody made: that of a development chain's transaction which some account is said to
+/// have sent. Nobody can sign so in the name of an account that has code, since what is recovered from a signature with a
+/// given `s` is nobody's choice.
+pub const UNSIGNED_S: U256 = uint!(0x00000000000000000000000000000000756e7369676e6564207472616e736163_U256);
 
 /// What the block still has to give.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +45,7 @@ pub(crate) fn check_transaction(
     if env.fork >= Fork::Osaka && tx.gas_limit() > MAX_TX_GAS {
         return Err(TxError::GasLimitTooHigh { cap: MAX_TX_GAS, limit: tx.gas_limit() });
     }
-    if let Some(code_len) = sender.foreign_code {
+    if let Some(code_len) = sender.foreign_code.filter(|_| tx.signature().s() != UNSIGNED_S) {
         return Err(TxError::SenderNotEoa { address: sender.address, code_len });
     }
     check_fees(tx, sender, env)?;

@@ -2,6 +2,7 @@
 //! supplies every field, and this crate only says which values it can work with.
 
 mod bake;
+mod dev;
 mod fork;
 mod littable;
 mod scripts;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 pub use bake::BakeConfig;
+pub use dev::{DevConfig, MiningOrder};
 pub use fork::{Asking, ForkConfig, OriginBlock};
 pub use littable::LittableConfig;
 pub use scripts::{ScriptChildren, ScriptsConfig, ScriptsUnavailable};
@@ -200,14 +202,6 @@ pub struct Workers {
     pub wait_ms: u64,
 }
 
-/// Settings of the development chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DevConfig {
-    /// Gas limit of every block.
-    pub gas_limit: u64,
-}
-
 /// Everything [`crate::Node::open`] needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -275,7 +269,10 @@ impl NodeConfig {
         }
         match positive.into_iter().find(|(_, value)| *value == 0) {
             Some((field, _)) => Err(NodeError::Config { reason: format!("{field} must be at least 1") }),
-            None => self.bake.check(),
+            None => self.bake.check().and_then(|()| match self.mode {
+                Mode::Dev => self.dev.check(),
+                Mode::Start => Ok(()),
+            }),
         }
     }
 }

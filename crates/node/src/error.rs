@@ -51,7 +51,9 @@ pub enum NodeError {
     #[error("the home is open for reading: nothing can be changed or sent")]
     ReadOnly,
     /// The chain left a block while those after it were read.
-    #[error("the chain has changed: block {height} is not the one that was read before; begin again below it")]
+    #[error(
+        "the chain has changed: block {height} is not the one that was read before; begin again below it"
+    )]
     Reorganised {
         /// Height of the block.
         height: Height,

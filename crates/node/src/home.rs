@@ -1,19 +1,20 @@
 //! An open home: chain, pool, block production. Operations and traces run on it.
 
 use crate::{
-    Asking, ForkConfig, FsyncPolicy, Mode, NodeConfig, NodeError, bake, baked::Baked, capsules::Capsules, events::Events, fork::ForkOrigin,
-    ops::TipOracle, pending::Pending,
+    Asking, ForkConfig, FsyncPolicy, Mode, NodeConfig, NodeError, bake, baked::Baked, capsules::Capsules,
+    events::Events, fork::ForkOrigin, ops::TipOracle, pending::Pending,
 };
 use hearth_bake::TraceDb;
 use hearth_chain::{
     Chain, ChainError, ChainOptions, ChainWatcher,
-    dev::{DevChain, DevSigner, ForkBlock, dev_genesis_json},
+    dev::{DevChain, DevSigner, ForkBlock, IntervalMiner, dev_genesis},
     pool::{PoolWatcher, TransactionPool},
 };
 use hearth_flatkv::{FlatKvError, Fsync};
 use hearth_metrics::Registry;
 use hearth_primitives::{Height, Origin};
 use hearth_tracers::Cancel;
+use parking_lot::Mutex;
 use serde::Serialize;
 use std::{
     path::Path,
@@ -27,7 +28,9 @@ pub(crate) struct OpenHome {
     /// Height of the snapshot that is read, because another process has the home.
     snapshot: Option<Height>,
     pool: Arc<TransactionPool>,
-    dev: Option<DevChain>,
+    dev: Option<Arc<DevChain>>,
+    /// Who makes blocks at an interval; gone once the home is closed.
+    interval: Mutex<Option<IntervalMiner>>,
     /// Where this is a development chain.
     signer: Option<DevSigner>,
     tips: TipOracle,
@@ -66,9 +69,19 @@ impl OpenHome {
         let trace_db = config.bake.enabled.then(|| bake::open_cache(&config, &metrics)).transpose()?;
         let baked = |db: &Arc<TraceDb>| Arc::new(Baked::new(db.clone(), chain.clone(), &config.bake));
         let baked = trace_db.as_ref().map(baked);
-        let pool = Arc::new(TransactionPool::new(chain.spec().clone(), config.pool.clone()));
         let is_dev = config.mode == Mode::Dev;
-        let dev = is_dev.then(|| DevChain::new(chain.clone(), pool.clone()));
+        let mut limits = config.pool.clone();
+        if is_dev {
+            // Who develops pays what the block asks for, and tests with one account alone.
+            limits.min_tip_wei = 0;
+            limits.max_per_account = limits.max_transactions;
+        }
+        let pool = Arc::new(TransactionPool::new(chain.spec().clone(), limits));
+        let dev = is_dev.then(|| Arc::new(DevChain::new(chain.clone(), pool.clone(), &config.dev.mining())));
+        let interval = dev.as_ref().map(IntervalMiner::start).transpose();
+        let interval =
+            interval.map_err(|error| NodeError::Internal { message: format!("no thread: {error}") })?;
+        let signer = is_dev.then(|| config.dev.signers()).transpose()?;
         let events = Arc::new(Events::default());
         chain.watch(&(events.clone() as Arc<dyn ChainWatcher>));
         pool.watch(&(events.clone() as Arc<dyn PoolWatcher>));
@@ -78,7 +91,8 @@ impl OpenHome {
             snapshot,
             pool,
             dev,
-            signer: is_dev.then(DevSigner::new),
+            interval: Mutex::new(interval),
+            signer: signer.map(|accounts| DevSigner::of(&accounts)),
             tips: TipOracle::default(),
             pending: Pending::default(),
             events,
@@ -91,6 +105,7 @@ impl OpenHome {
 
     /// Flushes and closes the stores.
     pub fn close(&self) -> Result<(), NodeError> {
+        drop(self.interval.lock().take());
         let flushed = self.trace_db.as_ref().map_or(Ok(()), |db| db.flush());
         self.chain.close().map_err(|e| chain_error(&self.config.home, e))?;
         flushed.map_err(|error| NodeError::Store { message: error.to_string() })
@@ -114,7 +129,7 @@ impl OpenHome {
 
     /// Block production, where this node makes blocks.
     pub fn dev(&self) -> Option<&DevChain> {
-        self.dev.as_ref()
+        self.dev.as_deref()
     }
 
     /// Who signs for the development accounts, where there are any.
@@ -203,21 +218,20 @@ fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<(Chain, Option<H
     let fork = config.fork.as_ref().map(|fork| Ok::<_, NodeError>((fork, fork.block.read()?))).transpose()?;
     let mut state = config.flatkv.state();
     state.origin = fork.as_ref().and_then(|(fork, block)| origin(&config.home, fork, block));
-    let options = ChainOptions {
-        fsync: fsync(config.fsync),
-        state,
-        ledger: config.littable.ledger(),
-        metrics,
-    };
+    let options =
+        ChainOptions { fsync: fsync(config.fsync), state, ledger: config.littable.ledger(), metrics };
     if config.read_only {
         return Chain::open_reading(&config.home, &options).map_err(|e| chain_error(&config.home, e));
     }
     let opened = match (config.mode, &config.genesis) {
         (Mode::Dev, _) => {
-            let genesis = dev_genesis_json(config.dev.gas_limit);
+            let wanted = config.dev.genesis()?;
+            let genesis = dev_genesis(&wanted);
+            let genesis =
+                genesis.map_err(|error| NodeError::Config { reason: format!("dev.mnemonic: {error}") })?;
             match &fork {
                 Some((_, block)) => Chain::fork(&config.home, &genesis, block, &options),
-                None => Chain::create(&config.home, &genesis, &options),
+                None => open_dev(config, &genesis, &options),
             }
         }
         (Mode::Start, None) => Chain::open(&config.home, &options),
@@ -231,6 +245,24 @@ fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<(Chain, Option<H
         }
     };
     opened.map(|chain| (chain, None)).map_err(|e| chain_error(&config.home, e))
+}
+
+/// The development chain that the home has, whatever it began with, or a new one.
+fn open_dev(config: &NodeConfig, genesis: &str, options: &ChainOptions) -> Result<Chain, ChainError> {
+    let chain = match Chain::open(&config.home, options) {
+        Err(ChainError::NotInitialised { .. }) => return Chain::create(&config.home, genesis, options),
+        opened => opened?,
+    };
+    let there = chain.spec().chain_id();
+    match config.dev.chain_id.filter(|given| *given != there) {
+        None => Ok(chain),
+        Some(given) => Err(ChainError::OtherChain {
+            home: config.home.clone(),
+            what: "chain id",
+            there: there.to_string(),
+            given: given.to_string(),
+        }),
+    }
 }
 
 /// Who answers for the origin's state.

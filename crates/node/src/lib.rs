@@ -34,19 +34,20 @@ mod workers;
 
 pub use baked::{CachedAnswer, Envelope};
 pub use config::{
-    Asking, BakeConfig, DevConfig, FlatkvConfig, ForkConfig, FsyncPolicy, LittableConfig, Mode, NodeConfig, OriginBlock, RpcLimits,
-    ScriptChildren, ScriptsConfig, ScriptsUnavailable, TraceSource, WorkerConfig, Workers,
+    Asking, BakeConfig, DevConfig, FlatkvConfig, ForkConfig, FsyncPolicy, LittableConfig, MiningOrder, Mode,
+    NodeConfig, OriginBlock, RpcLimits, ScriptChildren, ScriptsConfig, ScriptsUnavailable, TraceSource,
+    WorkerConfig, Workers,
 };
 pub use error::NodeError;
 pub use fork::Fetch;
 pub use hearth_chain::{
-    dev::{DevAccount, dev_accounts},
+    dev::{AccountsError, DevAccount, dev_accounts, dev_accounts_of},
     pool::{PoolError, PoolLimits},
 };
 pub use home::HomeStatus;
-pub use log::{Level, LogEntry};
 pub(crate) use home::OpenHome;
 pub use js_tracers::{Asker, HookLink};
+pub use log::{Level, LogEntry};
 pub use node::{Node, metrics_catalog};
 pub use ops::PayloadAttributes;
 pub use reading::Reading;

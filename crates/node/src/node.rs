@@ -14,6 +14,7 @@ use crate::{
     stream::{self, Canceller},
     workers::{Kind, Limits, Order, Submitter, WorkerPool, guarded},
 };
+use calls::Calls;
 use hearth_chain::{Chain, pool::TransactionPool};
 use hearth_metrics::Registry;
 use hearth_tracers::Cancel;
@@ -26,7 +27,6 @@ use std::{
     },
     time::Duration,
 };
-use calls::Calls;
 
 /// Traces under hooks of this process that may run at the same time.
 const HOOKED_TRACES_MAX: usize = 64;
@@ -78,7 +78,10 @@ impl Node {
         log.add(
             Level::Info,
             "stores",
-            format!("open at block {} ({}), state from block {} on", opened.head, opened.head_hash, opened.oldest_state),
+            format!(
+                "open at block {} ({}), state from block {} on",
+                opened.head, opened.head_hash, opened.oldest_state
+            ),
         );
         let bakery = config.bake.enabled.then(|| Bakery::start(&home, &metrics, &log)).transpose()?;
         let memory = Arc::new(Memory::watch(&home, config.memory_budget_bytes, &metrics, &log)?);

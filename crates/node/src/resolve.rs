@@ -7,7 +7,7 @@ use crate::{
 };
 use alloy_eips::{BlockNumberOrTag, RpcBlockHash};
 use alloy_primitives::{Address, B256};
-use hearth_flatkv::StateView;
+use hearth_chain::StateAt;
 use hearth_ledger::{LedgerError, StoredBlock, StoredReceipts};
 use hearth_primitives::{Height, StateReader};
 use std::sync::Arc;
@@ -117,7 +117,7 @@ impl OpenHome {
     pub(crate) fn state_at(
         &self,
         reference: Option<BlockRef>,
-    ) -> Result<(StateView, Arc<StoredBlock>), NodeError> {
+    ) -> Result<(StateAt, Arc<StoredBlock>), NodeError> {
         let block = match reference.unwrap_or_default() {
             BlockRef::Number(number) => self.block_by_number(number)?.ok_or(NodeError::HeaderNotFound)?,
             BlockRef::Hash(hash) => {
@@ -161,11 +161,11 @@ impl OpenHome {
     }
 
     /// The state after the block with this height and hash, which must be canonical.
-    pub(crate) fn state_after(&self, height: Height, hash: &B256) -> Result<StateView, NodeError> {
+    pub(crate) fn state_after(&self, height: Height, hash: &B256) -> Result<StateAt, NodeError> {
         if self.chain().ledger().canonical_hash(height)? != Some(*hash) {
             return Err(NodeError::StateNotCanonical { height, hash: *hash });
         }
-        Ok(self.chain().kv().at(height)?)
+        Ok(self.chain().state_at(height)?)
     }
 
     fn check_canonical(&self, hash: &RpcBlockHash, block: &StoredBlock) -> Result<(), NodeError> {

@@ -11,6 +11,7 @@ use crate::{
 };
 use alloy_primitives::{Address, B256};
 use alloy_rlp::Decodable as _;
+use hearth_chain::Over;
 use hearth_evm::{BlockEnvironment, recover_senders};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Block, Header, StateReader};
@@ -242,19 +243,24 @@ impl OpenHome {
         if let Ok(view) = chain.kv().before(header.number)
             && chain.ledger().canonical_hash(header.number)? == Some(header.hash_slow())
         {
-            return Ok(Box::new(view));
+            // A view that was not unwound until now is of the chain that the edits are of.
+            let edits = chain.edits_after(header.number.saturating_sub(1))?;
+            return Ok(match edits {
+                Some(edits) => Box::new(Over::new(Box::new(view), edits)),
+                None => Box::new(view),
+            });
         }
         Ok(Box::new(self.parent_state(header)?))
     }
 
     /// The state that the block with this header is executed on.
-    pub(crate) fn parent_state(&self, header: &Header) -> Result<hearth_flatkv::StateView, NodeError> {
+    pub(crate) fn parent_state(&self, header: &Header) -> Result<hearth_chain::StateAt, NodeError> {
         let (height, hash) = (header.number.saturating_sub(1), header.parent_hash);
         let canonical =
             |number, hash| Ok::<_, NodeError>(self.chain().ledger().canonical_hash(number)? == Some(hash));
         // A canonical block's parent is canonical; the parent of another may be.
         if canonical(height, hash)? || canonical(header.number, header.hash_slow())? {
-            return Ok(self.chain().kv().at(height)?);
+            return Ok(self.chain().state_at(height)?);
         }
         Err(NodeError::StateNotCanonical { height, hash })
     }

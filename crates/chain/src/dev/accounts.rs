@@ -1,6 +1,7 @@
 //! The ten accounts of the development chain, from the mnemonic that every development tool knows.
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256};
+use coins_bip32::prelude::Parent as _;
 use coins_bip39::{English, Mnemonic};
 
 /// The mnemonic. Never send anything of value to its accounts: their keys are public.
@@ -24,23 +25,55 @@ pub struct DevAccount {
     pub private_key: B256,
 }
 
-/// Derives the accounts.
-pub fn dev_accounts() -> Vec<DevAccount> {
-    let mnemonic =
-        Mnemonic::<English>::new_from_phrase(DEV_MNEMONIC).expect("the phrase is a valid mnemonic");
-    let account = |index: usize| {
-        let path = format!("{DEV_DERIVATION_PATH}{index}");
-        let key = mnemonic.derive_key(path.as_str(), None).expect("the path is a valid one");
-        let key: &k256::ecdsa::SigningKey = key.as_ref();
-        let private_key = B256::from_slice(&key.to_bytes());
-        DevAccount { address: Address::from_private_key(key), private_key }
-    };
-    (0..DEV_ACCOUNTS).map(account).collect()
+/// Most accounts of one phrase.
+pub const DEV_ACCOUNTS_MAX: usize = 10_000;
+
+/// No accounts can be made of a phrase.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AccountsError {
+    /// It is no BIP-39 phrase.
+    #[error(
+        "the mnemonic is none: {why}; 12, 15, 18, 21 or 24 English words of BIP-39 are wanted, the last one fitting the others"
+    )]
+    Mnemonic {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// So many are not made.
+    #[error("{count} accounts are too many: at most {DEV_ACCOUNTS_MAX} are made")]
+    TooMany {
+        /// How many were asked for.
+        count: usize,
+    },
 }
 
-/// Balance of each account at genesis, in wei.
-pub fn dev_balance() -> U256 {
-    U256::from(DEV_BALANCE_ETHER) * U256::from(10).pow(U256::from(18))
+/// Derives the ten accounts of [`DEV_MNEMONIC`].
+pub fn dev_accounts() -> Vec<DevAccount> {
+    dev_accounts_of(DEV_MNEMONIC, DEV_ACCOUNTS).expect("the phrase is a valid mnemonic")
+}
+
+/// Derives the first accounts of a phrase.
+///
+/// # Errors
+/// [`AccountsError`].
+pub fn dev_accounts_of(phrase: &str, count: usize) -> Result<Vec<DevAccount>, AccountsError> {
+    if count > DEV_ACCOUNTS_MAX {
+        return Err(AccountsError::TooMany { count });
+    }
+    let wrong = |error: coins_bip39::MnemonicError| AccountsError::Mnemonic { why: error.to_string() };
+    let words = phrase.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mnemonic = Mnemonic::<English>::new_from_phrase(&words).map_err(wrong)?;
+    // The seed behind the phrase costs 2048 hashes: it is made once.
+    let parent = mnemonic.derive_key(DEV_DERIVATION_PATH.trim_end_matches('/'), None).map_err(wrong)?;
+    let account = |index: usize| {
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        let bad = |error: &dyn std::fmt::Display| AccountsError::Mnemonic { why: error.to_string() };
+        let key = parent.derive_child(index).map_err(|error| bad(&error))?;
+        let key: &k256::ecdsa::SigningKey = key.as_ref();
+        let private_key = B256::from_slice(&key.to_bytes());
+        Ok(DevAccount { address: Address::from_private_key(key), private_key })
+    };
+    (0..count).map(account).collect()
 }
 
 #[cfg(test)]
@@ -58,5 +91,14 @@ mod tests {
             b256!("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
         );
         assert_eq!(accounts[9].address, address!("a0Ee7A142d267C1f36714E4a8F75612F20a79720"));
+    }
+
+    #[test]
+    fn words_that_are_no_phrase_are_refused() {
+        assert!(matches!(dev_accounts_of("test test", 1), Err(AccountsError::Mnemonic { .. })));
+        assert!(matches!(dev_accounts_of("", 1), Err(AccountsError::Mnemonic { .. })));
+        let many = DEV_ACCOUNTS_MAX + 1;
+        assert_eq!(dev_accounts_of(DEV_MNEMONIC, many), Err(AccountsError::TooMany { count: many }));
+        assert_eq!(dev_accounts_of(&format!(" {DEV_MNEMONIC}\n"), 2), Ok(dev_accounts()[..2].to_vec()));
     }
 }

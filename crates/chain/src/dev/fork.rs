@@ -1,6 +1,8 @@
 //! A development chain that goes on from a block of another chain: its state is read from there, as far as it is read.
 
-use crate::home::{ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole};
+use crate::home::{
+    ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole,
+};
 use crate::{Chain, ChainError, ChainOptions};
 use alloy_primitives::{B256, KECCAK256_EMPTY};
 use hearth_evm::{Genesis, alloc_changes};
@@ -114,11 +116,9 @@ fn first_changes(origin: &dyn Origin, rules: &Genesis) -> Result<Changeset, Stat
         change.old = there;
         change.new = match (wanted.has_code(), here.has_code()) {
             (true, true) => there,
-            (true, false) => Some(Account {
-                code_hash: wanted.code_hash,
-                nonce: here.nonce.max(wanted.nonce),
-                ..here
-            }),
+            (true, false) => {
+                Some(Account { code_hash: wanted.code_hash, nonce: here.nonce.max(wanted.nonce), ..here })
+            }
             // An account whose key is known is funded, and has no code that would take what it is sent.
             (false, _) => {
                 Some(Account { balance: wanted.balance, code_hash: KECCAK256_EMPTY, nonce: here.nonce })

@@ -1,15 +1,30 @@
-//! The development chain: ten funded accounts, every fork to Osaka, a block for every transaction.
+//! The development chain: funded accounts, blocks when somebody wants them, and what a developer does between them.
 
 mod accounts;
+mod clock;
+mod control;
 mod fork;
 mod genesis;
+mod impersonation;
+mod interval;
+mod next_block;
+mod options;
 mod producer;
 mod signer;
+mod snapshots;
 
 pub use accounts::{
-    DEV_ACCOUNTS, DEV_BALANCE_ETHER, DEV_DERIVATION_PATH, DEV_MNEMONIC, DevAccount, dev_accounts,
+    AccountsError, DEV_ACCOUNTS, DEV_ACCOUNTS_MAX, DEV_BALANCE_ETHER, DEV_DERIVATION_PATH, DEV_MNEMONIC,
+    DevAccount, dev_accounts, dev_accounts_of,
 };
+pub use clock::{Clock, TIME_MAX, TimeError};
+pub use control::{BranchTransaction, ControlError};
 pub use fork::ForkBlock;
-pub use genesis::{DEV_CHAIN_ID, dev_genesis_json};
-pub use producer::{DevChain, Mined};
+pub use genesis::{DEV_CHAIN_ID, dev_genesis, dev_genesis_json};
+pub use impersonation::{IMPERSONATED_MAX, Impersonation, stand_in, stood_in};
+pub use interval::IntervalMiner;
+pub use next_block::NextBlock;
+pub use options::{DevFork, GenesisOptions, MiningOptions};
+pub use producer::{BLOCKS_MAX, DevChain, Mined, Mining, Steps};
 pub use signer::DevSigner;
+pub use snapshots::SNAPSHOTS_MAX;

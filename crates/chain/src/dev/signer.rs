@@ -1,6 +1,6 @@
 //! The keys of the development chain's accounts, at work.
 
-use super::dev_accounts;
+use super::{DevAccount, dev_accounts};
 use alloy_primitives::{Address, B256, Signature};
 use k256::ecdsa::SigningKey;
 use std::fmt;
@@ -13,7 +13,12 @@ pub struct DevSigner {
 impl DevSigner {
     /// The ten accounts.
     pub fn new() -> Self {
-        let accounts = dev_accounts().into_iter();
+        Self::of(&dev_accounts())
+    }
+
+    /// These accounts.
+    pub fn of(accounts: &[DevAccount]) -> Self {
+        let accounts = accounts.iter();
         let keys = accounts.filter_map(|account| {
             Some((account.address, SigningKey::from_slice(account.private_key.as_slice()).ok()?))
         });

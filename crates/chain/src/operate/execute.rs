@@ -37,6 +37,7 @@ impl Again {
             file: self.file.clone(),
             working: Mutex::default(),
             watched: Default::default(),
+            edited: Default::default(),
         };
         chain.init_genesis(&genesis, &block, base_hash)?;
         let target = match last {

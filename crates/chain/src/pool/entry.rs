@@ -26,6 +26,8 @@ pub struct PoolEntry {
     pub cost: U256,
     /// Length of what was sent, in bytes.
     pub bytes: usize,
+    /// Its place among all that the pool took, from 0.
+    pub arrival: u64,
     /// Accounts whose authorizations it carries (EIP-7702); those whose signature does not verify are left out.
     pub authorities: Vec<Address>,
 }

@@ -7,11 +7,13 @@ mod entry;
 mod error;
 mod inner;
 mod order;
+mod returned;
 mod validate;
 
 pub use entry::{PoolEntry, strip_sidecar};
 pub use error::PoolError;
-pub use order::BestFirst;
+pub use order::{BestFirst, Order};
+pub(crate) use returned::put_back;
 pub use validate::{MAX_BLOB_TX_BYTES, intrinsic_gas};
 
 use alloy_primitives::{Address, B256, U256};
@@ -54,6 +56,8 @@ pub struct TransactionPool {
     inner: RwLock<Inner>,
     /// Grows with every change of what waits.
     version: AtomicU64,
+    /// Transactions taken so far.
+    arrivals: AtomicU64,
     watcher: RwLock<Option<Weak<dyn PoolWatcher>>>,
 }
 
@@ -87,8 +91,8 @@ pub struct AccountQueue {
 impl TransactionPool {
     /// An empty pool.
     pub fn new(spec: Arc<ChainSpec>, limits: PoolLimits) -> Self {
-        let (inner, version, watcher) = Default::default();
-        Self { spec, limits, inner, version, watcher }
+        let (inner, version, arrivals, watcher) = Default::default();
+        Self { spec, limits, inner, version, arrivals, watcher }
     }
 
     /// Tells this one of every transaction from now on, in place of the one before it. The pool does not keep it alive.
@@ -108,11 +112,24 @@ impl TransactionPool {
         head: &Header,
         state: &dyn StateReader,
     ) -> Result<Arc<PoolEntry>, PoolError> {
+        self.add_of(transaction, None, head, state)
+    }
+
+    /// As [`Self::add`]; where a sender is given, whatever the signature says.
+    pub fn add_of(
+        &self,
+        transaction: PooledTransaction,
+        sender: Option<Address>,
+        head: &Header,
+        state: &dyn StateReader,
+    ) -> Result<Arc<PoolEntry>, PoolError> {
         let known = |hash: &B256| self.inner.read().by_hash.contains_key(hash);
         if known(transaction.tx_hash()) {
             return Err(PoolError::AlreadyKnown);
         }
-        let entry = Arc::new(validate::stateless(transaction, head, &self.spec, &self.limits)?);
+        let mut entry = validate::stateless(transaction, sender, head, &self.spec, &self.limits)?;
+        entry.arrival = self.arrivals.fetch_add(1, Ordering::Relaxed);
+        let entry = Arc::new(entry);
         let account = state.account(&entry.sender)?.unwrap_or_default();
         let mut inner = self.inner.write();
         if inner.by_hash.contains_key(&entry.hash) {
@@ -189,6 +206,41 @@ impl TransactionPool {
         inner.remove(&entry);
         self.version.fetch_add(1, Ordering::Release);
         Some(entry)
+    }
+
+    /// Drops all transactions of these that `which` names.
+    pub fn remove_where(&self, which: impl Fn(&PoolEntry) -> bool) -> usize {
+        let mut inner = self.inner.write();
+        let gone: Vec<_> = inner.by_hash.values().filter(|entry| which(entry)).cloned().collect();
+        gone.iter().for_each(|entry| inner.remove(entry));
+        self.version.fetch_add(1, Ordering::Release);
+        gone.len()
+    }
+
+    /// All transactions that wait, in the order in which they came.
+    pub fn entries(&self) -> Vec<Arc<PoolEntry>> {
+        let mut entries: Vec<_> = self.inner.read().by_hash.values().cloned().collect();
+        entries.sort_unstable_by_key(|entry| entry.arrival);
+        entries
+    }
+
+    /// Lets exactly these transactions wait, which waited before on this head and state. What has become impossible is
+    /// left out.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn restore(
+        &self,
+        entries: &[Arc<PoolEntry>],
+        head: &Header,
+        state: &dyn StateReader,
+    ) -> Result<(), StateError> {
+        {
+            let mut inner = self.inner.write();
+            *inner = Inner::default();
+            entries.iter().for_each(|entry| inner.insert(entry.clone(), 0));
+        }
+        self.revalidate(head, state)
     }
 
     /// Drops what a new head made impossible: nonces used, funds gone, a gas limit above the block's.

@@ -11,10 +11,21 @@ use std::{
     sync::Arc,
 };
 
-/// Executable transactions, best tip first, each account's in order of nonce. One that cannot be in the block takes the
+/// Which of the accounts whose turn it could be comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The one that offers the best tip.
+    #[default]
+    Fees,
+    /// The one whose transaction came first.
+    Fifo,
+}
+
+/// Executable transactions, best first by [`Order`], each account's in order of nonce. One that cannot be in the block takes the
 /// rest of its account with it.
 #[derive(Debug)]
 pub struct BestFirst {
+    order: Order,
     base_fee: u64,
     blob_fee: u128,
     /// The next one of each account that has not been looked at.
@@ -28,7 +39,11 @@ impl BestFirst {
     fn offer(&mut self, account: Address) {
         let first = self.rest.get(&account).and_then(VecDeque::front);
         if let Some(entry) = first.filter(|entry| entry.pays(self.base_fee, self.blob_fee)) {
-            self.candidates.push((entry.tip(self.base_fee), Reverse(entry.hash), account));
+            let rank = match self.order {
+                Order::Fees => entry.tip(self.base_fee),
+                Order::Fifo => u128::MAX - u128::from(entry.arrival),
+            };
+            self.candidates.push((rank, Reverse(entry.hash), account));
         }
     }
 }
@@ -63,8 +78,23 @@ impl TransactionPool {
         base_fee: u64,
         blob_fee: u128,
     ) -> Result<BestFirst, StateError> {
+        self.in_order(Order::Fees, state, base_fee, blob_fee)
+    }
+
+    /// As [`Self::best_first`], in another order.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn in_order(
+        &self,
+        order: Order,
+        state: &dyn StateReader,
+        base_fee: u64,
+        blob_fee: u128,
+    ) -> Result<BestFirst, StateError> {
         let inner = self.inner.read();
         let mut best = BestFirst {
+            order,
             base_fee,
             blob_fee,
             candidates: BinaryHeap::with_capacity(inner.by_account.len()),

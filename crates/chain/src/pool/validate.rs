@@ -21,9 +21,10 @@ const MIN_BLOB_FEE: u128 = 1;
 /// (go-ethereum's default).
 const BLOB_PRICE_BUMP_PERCENT: u64 = 100;
 
-/// Checks everything that needs no account, and recovers the sender.
+/// Checks everything that needs no account, and recovers the sender where it is not known.
 pub(super) fn stateless(
     transaction: PooledTransaction,
+    known_sender: Option<Address>,
     head: &Header,
     spec: &ChainSpec,
     limits: &PoolLimits,
@@ -45,8 +46,9 @@ pub(super) fn stateless(
         other => other,
     };
     // Last, since it costs most: the sender.
-    let sender =
-        transaction.recover_signer().map_err(|e| PoolError::InvalidSender { reason: e.to_string() })?;
+    let recover = || transaction.recover_signer();
+    let sender = known_sender.map_or_else(recover, Ok);
+    let sender = sender.map_err(|e| PoolError::InvalidSender { reason: e.to_string() })?;
     Ok(PoolEntry {
         hash: *transaction.tx_hash(),
         sender,
@@ -55,6 +57,7 @@ pub(super) fn stateless(
         max_fee: transaction.max_fee_per_gas(),
         cost: highest_cost(&transaction),
         bytes,
+        arrival: 0,
         authorities: authorities(&transaction),
         with_sidecar: transaction.is_eip4844().then(|| transaction.clone()),
         transaction: super::strip_sidecar(transaction),

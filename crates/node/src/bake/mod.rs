@@ -93,11 +93,7 @@ impl Bakery {
     ///
     /// # Errors
     /// [`NodeError::Store`] where the home has no trace cache open, or a thread or a file cannot be made.
-    pub fn start(
-        home: &Arc<OpenHome>,
-        metrics: &Registry,
-        log: &Arc<Log>,
-    ) -> Result<Self, NodeError> {
+    pub fn start(home: &Arc<OpenHome>, metrics: &Registry, log: &Arc<Log>) -> Result<Self, NodeError> {
         let bake = &home.config().bake;
         let blocks = if bake.use_snapshot { bake.snapshot_window } else { 0 };
         let recent = Arc::new(RecentCapsules::new(blocks, MAX_RECENT_BYTES));

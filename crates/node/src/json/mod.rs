@@ -10,6 +10,7 @@ pub use block::{
 };
 pub use receipt::{LogPlace, ReceiptPlace, write_log, write_log_as, write_receipt};
 pub use transaction::{
-    Inclusion, effective_gas_price, shown_chain_id, shown_signature, write_access_list, write_bare_transaction, write_transaction,
+    Inclusion, effective_gas_price, shown_chain_id, shown_signature, write_access_list,
+    write_bare_transaction, write_transaction,
 };
 pub use writer::JsonWriter;

@@ -3,7 +3,7 @@
 
 use super::{Answer, chain, quantity, state};
 use crate::{BlockNumber, BlockRef, OpenHome, Request};
-use hearth_flatkv::StateView;
+use hearth_chain::StateAt;
 use hearth_ledger::StoredBlock;
 use std::sync::Arc;
 
@@ -45,10 +45,10 @@ fn head(home: &OpenHome) -> Option<Arc<StoredBlock>> {
 }
 
 /// The state of the head, where a request means that by its tag.
-fn head_state(home: &OpenHome, block: Option<BlockRef>) -> Option<StateView> {
+fn head_state(home: &OpenHome, block: Option<BlockRef>) -> Option<StateAt> {
     match block.unwrap_or_default() {
         BlockRef::Number(BlockNumber::Latest | BlockNumber::Safe | BlockNumber::Finalized) => {
-            home.chain().kv().at(head(home)?.number()).ok()
+            home.chain().state_at(head(home)?.number()).ok()
         }
         _ => None,
     }

@@ -67,7 +67,7 @@ pub(super) fn build(home: &OpenHome, asked: Asked) -> Answer {
     let draft = chain.draft(header, &attributes.withdrawals, &state, &mut *source);
     let draft = draft.map_err(|error| chain_error(&home.config().home, error))?;
     let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { message: error.to_string() })?;
-    let mut trie = chain.kv().trie_at(parent.number())?;
+    let mut trie = chain.trie_after(parent.number())?;
     trie.apply(&draft.output.changes)?;
     let block = draft.complete(trie.root()?);
     for transaction in block.body.transactions.iter().filter(|tx| tx.is_eip4844()) {

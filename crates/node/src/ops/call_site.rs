@@ -4,13 +4,13 @@
 use super::simulate::call_error;
 use crate::{BlockNumber, BlockRef, NodeError, OpenHome, TraceSource, trace::trace_error};
 use alloy_primitives::{Address, B256, U256};
+use hearth_chain::StateAt;
 use hearth_evm::{
     BlockEnvironment, BlockExecutor, BlockOverrides, CallError, CallRequest, CallSession, EvmContext,
     Message, StateOverrides, TxStatus,
 };
-use hearth_flatkv::StateView;
 use hearth_ledger::StoredBlock;
-use hearth_primitives::{Changeset, StateReader as _};
+use hearth_primitives::{Changeset, StateReader};
 use hearth_tracers::{Cancel, Replay, StateReads, TraceError, TxContext, TxEnd};
 use revm::Inspector;
 use std::sync::{Arc, atomic::Ordering};
@@ -19,7 +19,7 @@ use std::sync::{Arc, atomic::Ordering};
 pub(super) struct CallSite {
     block: Arc<StoredBlock>,
     /// The state after the block, or the one before it where a transaction is named.
-    state: StateView,
+    state: StateAt,
     /// Calls are made before this transaction; after the block where absent.
     index: Option<usize>,
 }
@@ -63,24 +63,30 @@ impl CallSite {
         Ok(Self { state: home.parent_state(&block.block.header)?, block, index: Some(index) })
     }
 
-    /// A session of calls in the environment of the block, its transactions before the site executed.
+    /// The state of the site for an execution.
+    pub fn reads(&self) -> Box<dyn StateReader + '_> {
+        self.state.for_execution().unwrap_or_else(|| Box::new(self.state.clone()))
+    }
+
+    /// A session of calls in the environment of the block, its transactions before the site executed; `reads` is
+    /// [`Self::reads`].
     ///
     /// # Errors
     /// [`NodeError::Execution`] where those do not execute again, and what the overrides contradict.
     pub fn session<'a>(
         &'a self,
         home: &'a OpenHome,
+        reads: &'a dyn StateReader,
         overrides: Option<&BlockOverrides>,
         cancel: &Cancel,
     ) -> Result<(CallSession<'a>, u64), NodeError> {
         let (spec, hashes) = (home.chain().spec(), home.chain().ledger().as_ref());
         let header = &self.block.block.header;
         let Some(index) = self.index else {
-            let session =
-                CallSession::new(spec, header, overrides, &self.state, hashes).map_err(call_error)?;
+            let session = CallSession::new(spec, header, overrides, reads, hashes).map_err(call_error)?;
             return Ok((session, 0));
         };
-        let executor = self.executor(home, index, &|| cancel.is_cancelled())?;
+        let executor = self.executor(home, reads, index, &|| cancel.is_cancelled())?;
         let logs = executor.log_count();
         let session =
             CallSession::after(spec, header, overrides, executor.into_state()).map_err(call_error)?;
@@ -91,6 +97,7 @@ impl CallSite {
     fn executor<'a>(
         &'a self,
         home: &'a OpenHome,
+        reads: &'a dyn StateReader,
         index: usize,
         should_stop: &dyn Fn() -> bool,
     ) -> Result<BlockExecutor<'a>, NodeError> {
@@ -98,7 +105,7 @@ impl CallSite {
         let header = &self.block.block.header;
         let failed = |reason: String| NodeError::Execution { height: header.number, reason };
         let environment = BlockEnvironment::from_header(spec, header);
-        let mut executor = BlockExecutor::new(spec, environment, &self.state, hashes).without_outputs();
+        let mut executor = BlockExecutor::new(spec, environment, reads, hashes).without_outputs();
         // What the block's own transactions did is known; what calls look at is not, so the state is that of history.
         if home.config().rpc.trace_source != TraceSource::History
             && let Ok(Some(capsule)) = home.capsules().get(home.chain().ledger(), &self.block.hash)
@@ -128,7 +135,8 @@ impl CallSite {
             None => Ok(self.state.storage_of(&address)?),
             Some(index) => {
                 let stopping = || home.stopping().load(Ordering::Relaxed);
-                Ok(self.executor(home, index, &stopping)?.state().storage_of(address)?)
+                let reads = self.reads();
+                Ok(self.executor(home, &*reads, index, &stopping)?.state().storage_of(address)?)
             }
         }
     }

@@ -34,8 +34,8 @@ pub(crate) use at_once::at_once;
 pub(crate) use blocks::check_length;
 pub use build_block::PayloadAttributes;
 pub(crate) use fees::TipOracle;
-pub(crate) use simulate::given_up;
 pub(crate) use log_ahead::{Ahead, Candidate};
+pub(crate) use simulate::given_up;
 
 use crate::{NodeError, OpenHome, Request, json::JsonWriter};
 use hearth_tracers::Cancel;

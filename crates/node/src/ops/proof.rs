@@ -9,8 +9,9 @@ pub(super) fn of_account(home: &OpenHome, address: &Address, slots: &[ProofSlot]
     let (_, block) = home.state_at(Some(block))?;
     let height = block.block.header.number;
     let asked: Vec<U256> = slots.iter().map(|slot| slot.slot).collect();
-    let proof = home.chain().kv().prove(height, address, &asked)?;
-    if proof.state_root != block.block.header.state_root {
+    let (proof, edited) = home.chain().prove_after(height, address, &asked)?;
+    // What was edited after the block is proven too, by the root that the next block's parent state has.
+    if !edited && proof.state_root != block.block.header.state_root {
         // The block left the chain since it was looked up.
         return Err(NodeError::StateNotCanonical { height, hash: block.hash });
     }

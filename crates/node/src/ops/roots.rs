@@ -42,7 +42,7 @@ pub(super) fn intermediate(home: &OpenHome, hash: &B256) -> Answer {
     }
     let state = home.parent_state(&block.header)?;
     let failed = |reason: String| NodeError::Execution { height: number, reason };
-    let mut trie = chain.kv().trie_at(number - 1)?;
+    let mut trie = chain.trie_after(number - 1)?;
     let environment = BlockEnvironment::from_header(chain.spec(), &block.header);
     let transactions = &block.body.transactions;
     let senders = recover_senders(chain.spec(), &environment, transactions)

@@ -4,17 +4,21 @@ use super::{Answer, short};
 use crate::{NodeError, OpenHome};
 use alloy_consensus::Transaction as _;
 use alloy_eips::eip2718::Decodable2718;
-use alloy_primitives::{B256, U256};
+use alloy_primitives::{Address, B256, U256};
 use hearth_chain::pool::PoolError;
 use hearth_primitives::PooledTransaction;
 
 pub(super) fn raw_transaction(home: &OpenHome, bytes: &[u8]) -> Answer {
-    let hash = submit(home, decode(bytes)?)?;
+    let hash = submit(home, decode(bytes)?, None)?;
     short(|w| w.hash(&hash))
 }
 
-/// Takes a signed transaction; its hash.
-pub(super) fn submit(home: &OpenHome, transaction: PooledTransaction) -> Result<B256, NodeError> {
+/// Takes a transaction; its hash. On a development chain one that is not signed has a sender.
+pub(super) fn submit(
+    home: &OpenHome,
+    transaction: PooledTransaction,
+    sender: Option<Address>,
+) -> Result<B256, NodeError> {
     let limits = &home.config().rpc;
     let fee = U256::from(transaction.max_fee_per_gas()).saturating_mul(U256::from(transaction.gas_limit()));
     if limits.tx_fee_cap_wei != 0 && fee > U256::from(limits.tx_fee_cap_wei) {
@@ -24,7 +28,9 @@ pub(super) fn submit(home: &OpenHome, transaction: PooledTransaction) -> Result<
         return Err(PoolError::Unprotected.into());
     }
     let entry = match home.dev() {
-        Some(dev) => dev.submit(transaction).map_err(|e| crate::home::chain_error(&home.config().home, e))?,
+        Some(dev) => {
+            dev.submit(transaction, sender).map_err(|e| crate::home::chain_error(&home.config().home, e))?
+        }
         None => {
             let (state, head) = home.state_at(None)?;
             home.pool().add(transaction, &head.block.header, &state)

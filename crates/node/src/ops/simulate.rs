@@ -44,7 +44,9 @@ pub(super) fn at_site<T>(
     let Site { header, state } = home.site(block)?;
     let chain = home.chain();
     let hashes = chain.ledger().as_ref();
-    let site = CallSite { spec: chain.spec(), header: &header, state: &*state, hashes };
+    let quick = state.for_execution();
+    let site =
+        CallSite { spec: chain.spec(), header: &header, state: quick.as_deref().unwrap_or(&*state), hashes };
     run(site, call_limits(home, stop)).map_err(|error| match error {
         CallError::Aborted(_) if stop.is_cancelled() => given_up(home),
         other => call_error(other),

@@ -13,7 +13,7 @@ use hearth_evm::{
     CallError, CallFailure, CallSite, SimulateError, SimulateRequest, SimulatedBlock, SimulatedCall,
     simulate_blocks,
 };
-use hearth_primitives::RootTracker as _;
+use hearth_primitives::{RootTracker as _, StateReader as _};
 use hearth_tracers::Cancel;
 
 /// JSON-RPC code of a call in a simulated block that reverted.
@@ -33,12 +33,14 @@ pub(super) fn v1(
     let (state, base) = home.state_at(block)?;
     let chain = home.chain();
     let header = &base.block.header;
-    let mut roots = chain.kv().trie_at(header.number)?;
+    let mut roots = chain.trie_after(header.number)?;
     if roots.root()? != header.state_root {
         // The block left the chain since it was looked up.
         return Err(NodeError::StateNotCanonical { height: header.number, hash: base.hash });
     }
-    let site = CallSite { spec: chain.spec(), header, state: &state, hashes: chain.ledger().as_ref() };
+    let quick = state.for_execution();
+    let reads = quick.as_deref().unwrap_or(&state);
+    let site = CallSite { spec: chain.spec(), header, state: reads, hashes: chain.ledger().as_ref() };
     let blocks = simulate_blocks(site, &mut roots, request, &call_limits(home, stop))
         .map_err(|error| simulate_error(home, stop, error))?;
     Ok(render(&blocks, request.return_full_transactions))

@@ -26,7 +26,9 @@ pub(crate) fn one(
     let plan = plan_of(asked.config.as_ref())?;
     let index = asked.tx_index.map(|index| index.to());
     let site = CallSite::find(home, asked.block, index, |height| admit(home, height, sender))?;
-    let mut replay = CallReplay::new(site.session(home, asked.block_overrides.as_ref(), &limits.cancel)?);
+    let reads = site.reads();
+    let session = site.session(home, &*reads, asked.block_overrides.as_ref(), &limits.cancel)?;
+    let mut replay = CallReplay::new(session);
     replay.override_state(asked.state_overrides.as_ref())?;
     replay.set(&asked.transaction, home.config().rpc.gas_cap)?;
     trace_transaction(&mut replay, 0, &plan, limits, sender).map(drop).map_err(trace_error)
@@ -56,7 +58,9 @@ pub(crate) fn many(
     let block = asked.block.unwrap_or_else(BlockRef::latest);
     let index = asked.transaction_index.map(|index| index.to());
     let site = CallSite::find(home, block, index, |height| admit(home, height, sender))?;
-    let mut replay = CallReplay::new(site.session(home, asked.block_overrides.as_ref(), &limits.cancel)?);
+    let reads = site.reads();
+    let session = site.session(home, &*reads, asked.block_overrides.as_ref(), &limits.cancel)?;
+    let mut replay = CallReplay::new(session);
     replay.override_state(asked.state_overrides.as_ref())?;
     let mut out = Bundles { home, plan: &plan, limits, sink: Counted { sender, written: 0 } };
     let mut header = site.header().clone();

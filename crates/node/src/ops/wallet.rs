@@ -12,7 +12,7 @@ use alloy_consensus::{
 use alloy_eips::{BlockNumberOrTag, eip2718::Encodable2718};
 use alloy_primitives::{Address, B256, Signature, TxKind, U256, keccak256};
 use alloy_rlp::Encodable as _;
-use hearth_chain::fees;
+use hearth_chain::{dev::stand_in, fees};
 use hearth_evm::{CallLimits, CallRequest, estimate_gas};
 use hearth_primitives::{StateReader as _, Transaction};
 
@@ -33,6 +33,10 @@ pub(super) fn accounts(home: &OpenHome) -> Answer {
     short(|w| {
         w.begin_array();
         home.signer().into_iter().flat_map(|signer| signer.accounts()).for_each(|account| {
+            w.address(account);
+        });
+        let impersonated = home.dev().map(|dev| dev.impersonation().accounts()).unwrap_or_default();
+        impersonated.iter().filter(|account| !has_key(home, account)).for_each(|account| {
             w.address(account);
         });
         w.end_array()
@@ -83,14 +87,36 @@ pub(super) fn sign(home: &OpenHome, request: CallRequest) -> Answer {
 
 /// Filled in, signed and sent; its hash.
 pub(super) fn send(home: &OpenHome, request: CallRequest) -> Answer {
-    let hash = send::submit(home, signed(home, request)?.into())?;
+    let from = request.from.unwrap_or_default();
+    if !has_key(home, &from) && home.dev().is_some_and(|dev| dev.impersonation().allows(&from)) {
+        return send_unsigned(home, request);
+    }
+    let hash = send::submit(home, signed(home, request)?.into(), None)?;
     short(|w| w.hash(&hash))
+}
+
+/// Filled in and sent in the name of its sender, of whom no signature is wanted; its hash.
+pub(super) fn send_unsigned(home: &OpenHome, request: CallRequest) -> Answer {
+    let from = request.from.unwrap_or_default();
+    let transaction = unsigned(home, request)?;
+    let hash = send::submit(home, transaction.into(), Some(from))?;
+    short(|w| w.hash(&hash))
+}
+
+/// Filled in, with what stands in place of a signature.
+pub(super) fn unsigned(home: &OpenHome, request: CallRequest) -> Result<Transaction, NodeError> {
+    let from = request.from.unwrap_or_default();
+    Ok(with_signature(filled(home, request)?, stand_in(&from)))
+}
+
+fn has_key(home: &OpenHome, account: &Address) -> bool {
+    home.signer().is_some_and(|signer| signer.accounts().any(|known| known == account))
 }
 
 fn signed(home: &OpenHome, request: CallRequest) -> Result<Transaction, NodeError> {
     let from = request.from.unwrap_or_default();
     // Before any work: nobody's transaction is filled in for a key that is not here.
-    if !home.signer().is_some_and(|signer| signer.accounts().any(|account| *account == from)) {
+    if !has_key(home, &from) {
         return Err(NodeError::UnknownAccount);
     }
     let unsigned = filled(home, request)?;

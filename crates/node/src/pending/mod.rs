@@ -4,7 +4,7 @@ mod state;
 
 use crate::{NodeError, OpenHome, home::chain_error};
 use alloy_primitives::{Address, B256};
-use hearth_chain::{BlockAttributes, fees, next_gas_limit};
+use hearth_chain::{BlockAttributes, dev::DevChain, fees, next_gas_limit, pool::Order};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Header, RootTracker as _, StateReader};
 use parking_lot::Mutex;
@@ -29,7 +29,7 @@ pub(crate) struct PendingBlock {
 
 /// The last pending block, until the head or the pool changes.
 #[derive(Default)]
-pub(crate) struct Pending(Mutex<Option<(B256, u64, Arc<PendingBlock>)>>);
+pub(crate) struct Pending(Mutex<Option<(B256, (u64, u64), Arc<PendingBlock>)>>);
 
 impl OpenHome {
     /// The pending block; `None` where the state is a part of a chain's alone, on which no block can be made.
@@ -39,7 +39,8 @@ impl OpenHome {
         }
         // Under the lock, so that many who ask wait for one block and do not make one each.
         let mut last = self.pending_block().0.lock();
-        let (head, version) = (self.head()?, self.pool().version());
+        let settings = self.dev().map_or(0, DevChain::version);
+        let (head, version) = (self.head()?, (self.pool().version(), settings));
         if let Some((hash, of, block)) = &*last
             && (*hash, *of) == (head.hash, version)
         {
@@ -53,20 +54,27 @@ impl OpenHome {
     fn build_pending(&self, parent: &StoredBlock) -> Result<PendingBlock, NodeError> {
         let failed = |error| chain_error(&self.config().home, error);
         let header = &parent.block.header;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let attributes = BlockAttributes {
-            timestamp: now.max(header.timestamp + 1),
-            gas_limit: self.next_gas_limit(header),
-            ..BlockAttributes::default()
-        };
         let chain = self.chain();
-        let header = chain.header_after(header, &attributes);
+        let header = match self.dev() {
+            Some(dev) => dev.next_header(header),
+            None => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+                let attributes = BlockAttributes {
+                    timestamp: now.max(header.timestamp + 1),
+                    gas_limit: self.next_gas_limit(header),
+                    ..BlockAttributes::default()
+                };
+                chain.header_after(header, &attributes)
+            }
+        };
         let blob_fee = fees::blob_base_fee(chain.spec(), &header).unwrap_or(0);
         let state = self.state_after(parent.number(), &parent.hash)?;
-        let mut source = self.pool().best_first(&state, header.base_fee_per_gas.unwrap_or(0), blob_fee)?;
+        let order = self.dev().map_or(Order::Fees, DevChain::order);
+        let base_fee = header.base_fee_per_gas.unwrap_or(0);
+        let mut source = self.pool().in_order(order, &state, base_fee, blob_fee)?;
         let draft = chain.draft(header, &[], &state, &mut source).map_err(failed)?;
         let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { message: error.to_string() })?;
-        let mut trie = chain.kv().trie_at(parent.number())?;
+        let mut trie = chain.trie_after(parent.number())?;
         trie.apply(&draft.output.changes)?;
         let block = draft.complete(trie.root()?);
         let stored = StoredBlock {

@@ -1,7 +1,7 @@
 //! The state after a block that is on no chain: that of its parent under what the block changes.
 
 use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
-use hearth_flatkv::StateView;
+use hearth_chain::StateAt;
 use hearth_primitives::{Account, Changeset, StateError, StateReader};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,13 +15,13 @@ struct Changed {
 /// A state under a changeset. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct PendingState {
-    below: StateView,
+    below: StateAt,
     changed: Arc<HashMap<Address, Changed>>,
     codes: Arc<HashMap<B256, Bytes>>,
 }
 
 impl PendingState {
-    pub fn new(below: StateView, changes: Changeset) -> Self {
+    pub fn new(below: StateAt, changes: Changeset) -> Self {
         let changed = changes.accounts.into_iter().map(|change| {
             let slots = change.storage.iter().map(|slot| (slot.slot, slot.new)).collect();
             (change.address, Changed { account: change.new, wiped: change.wiped, slots })

@@ -81,7 +81,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
             wait_ms: 60_000,
         },
         memory_budget_bytes: 0,
-        dev: DevConfig { gas_limit: 30_000_000 },
+        dev: DevConfig { gas_limit: 30_000_000, ..DevConfig::default() },
         fork: None,
         scripts: None,
     }

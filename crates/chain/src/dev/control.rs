@@ -1,0 +1,257 @@
+//! What a developer does to a development chain between its blocks: time, snapshots, edits, reorganisations.
+
+use super::{
+    clock::{Clock, TimeError},
+    next_block::NextBlock,
+    producer::{DevChain, Mining, edits_of},
+    snapshots::{Snapshot, Snapshots},
+};
+use crate::{AccountEdit, ChainError, TransactionSource};
+use alloy_primitives::{Address, B256};
+use hearth_evm::TxError;
+use hearth_primitives::{Header, Height, Transaction};
+use std::{collections::VecDeque, sync::Arc};
+
+/// Something that is asked of a development chain and cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// A time that no block can have.
+    #[error(transparent)]
+    Time(#[from] TimeError),
+    /// More blocks than there are.
+    #[error("{what} depth must not exceed current chain height: current height {height}, depth {depth}")]
+    TooDeep {
+        /// `Rollback` or `Reorg`.
+        what: &'static str,
+        /// Height of the head, above the first block.
+        height: Height,
+        /// How many were asked for.
+        depth: u64,
+    },
+    /// A transaction for a block that the new branch does not have.
+    #[error(
+        "Block number for reorg tx will exceed the reorged chain height. Block number {block} must not exceed (depth-1) {last}"
+    )]
+    BeyondBranch {
+        /// Its place, from 0.
+        block: u64,
+        /// The last place.
+        last: u64,
+    },
+    /// The chain failed.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+}
+
+/// A transaction for a block of a new branch, with its sender.
+#[derive(Clone, Debug)]
+pub struct BranchTransaction {
+    /// The transaction.
+    pub transaction: Transaction,
+    /// Its sender.
+    pub sender: Address,
+    /// Which block of the branch it belongs into, from 0.
+    pub block: u64,
+}
+
+impl DevChain {
+    /// When blocks are made.
+    pub fn mining(&self) -> Mining {
+        *self.mining.lock()
+    }
+
+    /// Says when blocks are made from now on.
+    pub fn set_mining(&self, mining: Mining) {
+        *self.mining.lock() = mining;
+        self.mining_changed.notify_all();
+    }
+
+    /// What the next block is to be like.
+    pub fn next_block(&self) -> NextBlock {
+        self.next.lock().clone()
+    }
+
+    /// Changes what the next block is to be like.
+    pub fn set_next(&self, set: impl FnOnce(&mut NextBlock)) {
+        set(&mut self.next.lock());
+        self.changed();
+    }
+
+    /// Changes the clock, which is told the time of the head.
+    ///
+    /// # Errors
+    /// Those of the change, after which the clock is as it was.
+    pub fn set_clock<T>(
+        &self,
+        set: impl FnOnce(&mut Clock, u64) -> Result<T, TimeError>,
+    ) -> Result<T, ControlError> {
+        let _no_block_comes_between = self.building.lock();
+        let head = self.parent()?;
+        let next = &mut *self.next.lock();
+        let mut clock = next.clock;
+        let done = set(&mut clock, head.timestamp)?;
+        next.clock = clock;
+        self.changed();
+        Ok(done)
+    }
+
+    /// Edits the state after the head: all of these accounts, or none.
+    ///
+    /// # Errors
+    /// As [`crate::Chain::edit`].
+    pub fn edit(&self, edits: &[(Address, AccountEdit)]) -> Result<(), ChainError> {
+        let _no_block_comes_between = self.building.lock();
+        self.chain.edit(edits)?;
+        self.after_edit()
+    }
+
+    /// Edits one account as `edit` has it, which is told what there is.
+    ///
+    /// # Errors
+    /// As [`Self::edit`].
+    pub fn edit_with(
+        &self,
+        address: Address,
+        edit: impl FnOnce(hearth_primitives::Account) -> AccountEdit,
+    ) -> Result<(), ChainError> {
+        use hearth_primitives::StateReader as _;
+        let _no_block_comes_between = self.building.lock();
+        let state = self.chain.state_at(self.chain.head().height)?;
+        let there = state.account(&address)?.unwrap_or_default();
+        drop(state);
+        self.chain.edit(&[(address, edit(there))])?;
+        self.after_edit()
+    }
+
+    fn after_edit(&self) -> Result<(), ChainError> {
+        if self.pool.is_empty() { Ok(()) } else { self.revalidate() }
+    }
+
+    /// Keeps the chain as it is now, to go back to; the number to name it by.
+    ///
+    /// # Errors
+    /// The stores'.
+    pub fn snapshot(&self) -> u64 {
+        let mut snapshots = self.building.lock();
+        let (head, next) = (self.chain.head(), self.next.lock().clone());
+        snapshots.keep(Snapshot {
+            height: head.height,
+            hash: head.hash,
+            edits: self.chain.pending_edits(),
+            then: next.clock.now(),
+            next,
+            pool: self.pool.entries(),
+        })
+    }
+
+    /// Goes back to a snapshot: blocks, state, time and what waited. It is gone then, and so are later ones. `false` where
+    /// there is none of this number, or its block is not on the chain any more; nothing is changed then.
+    ///
+    /// # Errors
+    /// The stores'.
+    pub fn revert(&self, number: u64) -> Result<bool, ChainError> {
+        let mut snapshots = self.building.lock();
+        let Some(snapshot) = snapshots.get(number).cloned() else { return Ok(false) };
+        if self.chain.ledger().canonical_hash(snapshot.height)? != Some(snapshot.hash) {
+            return Ok(false);
+        }
+        self.chain.rewind(snapshot.height, snapshot.edits)?;
+        snapshots.drop_from(number);
+        let clock = snapshot.next.clock.back_to(snapshot.then);
+        *self.next.lock() = NextBlock { clock, ..snapshot.next };
+        self.changed();
+        let head = self.parent()?;
+        self.pool.restore(&snapshot.pool, &head, &self.chain.state_at(head.number)?)?;
+        Ok(true)
+    }
+
+    /// Number, height and hash of each snapshot.
+    pub fn snapshots(&self) -> Vec<(u64, Height, B256)> {
+        self.building.lock().list().collect()
+    }
+
+    /// Takes the last blocks back. Their transactions are gone with them; the clock goes on from the new head.
+    ///
+    /// # Errors
+    /// [`ControlError::TooDeep`]; the stores'.
+    pub fn rollback(&self, depth: u64) -> Result<(), ControlError> {
+        let _no_block_comes_between = self.building.lock();
+        self.take_back("Rollback", depth).map(drop)
+    }
+
+    /// Goes back to the first block and to an empty pool, with what the next blocks are to be like as it was at the start.
+    ///
+    /// # Errors
+    /// The stores'.
+    pub fn reset(&self, clock_offset: i64, gas_limit: Option<u64>) -> Result<(), ChainError> {
+        let mut snapshots = self.building.lock();
+        self.chain.rewind(self.chain.base(), Arc::default())?;
+        *snapshots = Snapshots::default();
+        self.pool.remove_where(|_| true);
+        *self.next.lock() = NextBlock { clock: Clock::new(clock_offset), gas_limit, ..NextBlock::default() };
+        self.changed();
+        Ok(())
+    }
+
+    /// Replaces the last blocks by as many others with these transactions. Those of the blocks that go return to the pool,
+    /// as far as they are still possible. A transaction that its block cannot have is left out.
+    ///
+    /// # Errors
+    /// [`ControlError::TooDeep`], [`ControlError::BeyondBranch`]; the stores'.
+    pub fn reorg(&self, depth: u64, transactions: Vec<BranchTransaction>) -> Result<(), ControlError> {
+        let _no_block_comes_between = self.building.lock();
+        if let Some(beyond) = transactions.iter().find(|given| given.block >= depth) {
+            return Err(ControlError::BeyondBranch { block: beyond.block, last: depth.saturating_sub(1) });
+        }
+        let removed = self.take_back("Reorg", depth)?;
+        let mut parent = self.parent()?;
+        for block in 0..depth {
+            let own = transactions.iter().filter(|given| given.block == block);
+            let mut source = Given(own.map(|given| (given.transaction.clone(), given.sender)).collect());
+            let state = self.chain.state_at(parent.number).map_err(ChainError::from)?;
+            let header = self.next.lock().header(&self.chain, &parent, &edits_of(&state));
+            parent = self.build_sure(header, &state, &mut source)?.1.header;
+        }
+        self.revalidate()?;
+        self.put_back(removed, &parent)?;
+        Ok(())
+    }
+
+    /// Takes the last blocks back; their transactions with their senders, oldest first.
+    fn take_back(&self, what: &'static str, depth: u64) -> Result<Vec<(Transaction, Address)>, ControlError> {
+        let head = self.chain.head().height;
+        let height = head - self.chain.base();
+        if depth > height {
+            return Err(ControlError::TooDeep { what, height, depth });
+        }
+        let to = head - depth;
+        let removed = self.chain.transactions_above(to)?;
+        let edits = self.chain.edits_after(to).map_err(ChainError::from)?.unwrap_or_default();
+        if depth > 0 {
+            self.chain.rewind(to, edits)?;
+        }
+        let head = self.parent()?;
+        self.next.lock().clock.went_back(head.timestamp);
+        self.changed();
+        self.revalidate()?;
+        Ok(removed)
+    }
+
+    fn put_back(&self, removed: Vec<(Transaction, Address)>, head: &Header) -> Result<(), ChainError> {
+        crate::pool::put_back(&self.pool, removed, head, &self.chain.state_at(head.number)?);
+        Ok(())
+    }
+}
+
+/// Transactions for one block; those that cannot be in it are left out.
+struct Given(VecDeque<(Transaction, Address)>);
+
+impl TransactionSource for Given {
+    fn next(&mut self) -> Option<(Transaction, Address)> {
+        self.0.pop_front()
+    }
+
+    fn refused(&mut self, _: &TxError) -> bool {
+        true
+    }
+}

@@ -1,0 +1,235 @@
+//! Edits of the state between two blocks, as development tools make them.
+//!
+//! What somebody sets after block N lies over the state after N until block N+1 is committed: everyone who asks for that
+//! state gets it through [`StateAt`]. The block takes the edits along: its change of the store is theirs and its own, its
+//! state root is that of both, and a row of the canonical index keeps them, so that the state that the block was executed
+//! on can be had again. Store and header agree at every height, and taking the block back takes its edits back too.
+
+mod journal;
+mod overlay;
+mod state;
+
+pub use overlay::{AccountEdit, Edits};
+pub use state::{Over, StateAt};
+
+use crate::{Chain, ChainError};
+use alloy_primitives::{Address, B256, U256};
+use hearth_flatkv::{AccountProof, IndexWrite, PastTrie};
+use hearth_primitives::{Height, RootTracker as _, StateError, StateReader as _};
+use journal::EditFile;
+use parking_lot::{RwLock, RwLockWriteGuard};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+};
+
+/// Most accounts and slots that are edited between two blocks.
+pub const EDITS_MAX: usize = 4 << 20;
+
+/// First byte of the rows of the canonical index that keep edits; the height of the block that took them follows.
+const ROW: u8 = b'e';
+
+/// What was edited in this home.
+#[derive(Debug, Default)]
+pub(crate) struct EditedState {
+    /// Whether there ever were edits: without, nobody looks for them.
+    any: AtomicBool,
+    pending: RwLock<Pending>,
+    /// Grows with every edit.
+    version: AtomicU64,
+}
+
+/// Edits of the state after the head.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    edits: Arc<Edits>,
+    file: EditFile,
+}
+
+/// Edits on their way into the block after the head.
+pub(crate) type Taken<'a> = RwLockWriteGuard<'a, Pending>;
+
+fn row_key(height: Height) -> Vec<u8> {
+    [&[ROW][..], &height.to_be_bytes()].concat()
+}
+
+impl Chain {
+    /// Finds the edits that the home has.
+    pub(crate) fn open_edits(&self) -> Result<(), ChainError> {
+        let (file, edits) = EditFile::open(&self.paths.edits(), &self.head().hash)?;
+        let kept = self.kv.index_range(&[ROW], &[ROW + 1], 1)?;
+        self.edited.any.store(!edits.is_empty() || !kept.is_empty(), SeqCst);
+        *self.edited.pending.write() = Pending { edits: Arc::new(edits), file };
+        Ok(())
+    }
+
+    /// The state after the canonical block at a height, with what was edited before the next one.
+    ///
+    /// # Errors
+    /// The store's, among them a height that it does not keep.
+    pub fn state_at(&self, height: Height) -> Result<StateAt, StateError> {
+        if !self.edited.any.load(SeqCst) {
+            return Ok(StateAt::new(self.kv.at(height)?, None));
+        }
+        let pending = self.edited.pending.read();
+        let view = self.kv.at(height)?;
+        let edits = self.edits_under(&pending, height)?;
+        Ok(StateAt::new(view, edits))
+    }
+
+    /// What was edited after the canonical block at a height, before the next one.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn edits_after(&self, height: Height) -> Result<Option<Arc<Edits>>, StateError> {
+        if !self.edited.any.load(SeqCst) {
+            return Ok(None);
+        }
+        self.edits_under(&self.edited.pending.read(), height)
+    }
+
+    fn edits_under(&self, pending: &Pending, height: Height) -> Result<Option<Arc<Edits>>, StateError> {
+        if self.head().height == height {
+            return Ok((!pending.edits.is_empty()).then(|| pending.edits.clone()));
+        }
+        let Some(row) = self.kv.index_get(&row_key(height + 1))? else { return Ok(None) };
+        let edits = Edits::from_bytes(&row);
+        let edits =
+            edits.map_err(|error| StateError::Store(format!("edits after block {height}: {error}")))?;
+        Ok(Some(Arc::new(edits)))
+    }
+
+    /// The state trie after the block at a height with what was edited after it.
+    ///
+    /// # Errors
+    /// As [`hearth_flatkv::FlatKv::trie_at`].
+    pub fn trie_after(&self, height: Height) -> Result<PastTrie<'_>, StateError> {
+        let edits = self.edits_after(height)?;
+        let mut trie = self.kv.trie_at(height)?;
+        if let Some(edits) = edits {
+            trie.apply(&edits.changes())?;
+        }
+        Ok(trie)
+    }
+
+    /// What the state after the block at a height proves of an account and of some of its slots, and whether the state was
+    /// edited after the block: the proof's root is not that of the block's header then.
+    ///
+    /// # Errors
+    /// As [`hearth_flatkv::FlatKv::prove`].
+    pub fn prove_after(
+        &self,
+        height: Height,
+        address: &Address,
+        slots: &[U256],
+    ) -> Result<(AccountProof, bool), StateError> {
+        let Some(edits) = self.edits_after(height)? else {
+            return Ok((self.kv.prove(height, address, slots)?, false));
+        };
+        let mut trie = self.kv.trie_at(height)?;
+        trie.apply(&edits.changes())?;
+        trie.root()?;
+        Ok((trie.prove(address, slots)?, true))
+    }
+
+    /// Edits the state after the head: all of these accounts, or none.
+    ///
+    /// # Errors
+    /// [`ChainError::TooManyEdits`]; the store's.
+    pub fn edit(&self, edits: &[(Address, AccountEdit)]) -> Result<(), ChainError> {
+        let _nothing_is_committed_meanwhile = self.working.lock();
+        let pending = &mut *self.edited.pending.write();
+        let head = self.head();
+        let slots: usize = edits.iter().map(|(_, edit)| 1 + edit.slots.len()).sum();
+        if pending.edits.len() + slots > EDITS_MAX {
+            return Err(ChainError::TooManyEdits { limit: EDITS_MAX });
+        }
+        let below = self.kv.at(head.height)?;
+        let below = below.for_execution().unwrap_or_else(|| Box::new(below.clone()));
+        let (mut done, mut all) = (Edits::default(), pending.edits.clone());
+        let many = edits.len() > 1;
+        if !many {
+            // Nobody else has it, so that nothing is copied.
+            pending.edits = Arc::default();
+        }
+        let into = Arc::make_mut(&mut all);
+        for (address, edit) in edits {
+            match into.apply(*address, edit, &*below) {
+                Ok(one) => done.adopt(one),
+                Err(error) => {
+                    if !many {
+                        pending.edits = all;
+                    }
+                    return Err(error.into());
+                }
+            }
+        }
+        let kept = pending.file.append(&self.paths.edits(), &head.hash, &done);
+        pending.edits = all;
+        self.edited.any.store(true, SeqCst);
+        self.edited.version.fetch_add(1, SeqCst);
+        kept
+    }
+
+    /// What was edited after the head.
+    pub fn pending_edits(&self) -> Arc<Edits> {
+        self.edited.pending.read().edits.clone()
+    }
+
+    /// A number that differs whenever the edits after the head do.
+    pub fn edits_version(&self) -> u64 {
+        self.edited.version.load(SeqCst)
+    }
+
+    /// Takes the head back to the canonical block at a height, whose state is edited so from now on. The blocks above it
+    /// stay in the ledger.
+    ///
+    /// # Errors
+    /// [`hearth_flatkv::FlatKvError::UnwindTarget`] where history does not reach back to it; nothing is changed then.
+    pub fn rewind(&self, to: Height, edits: Arc<Edits>) -> Result<(), ChainError> {
+        let working = &mut *self.working.lock();
+        self.note_head(working);
+        {
+            let pending = &mut *self.edited.pending.write();
+            self.kv.unwind(to)?;
+            pending.file.replace(&self.paths.edits(), &self.head().hash, &edits)?;
+            pending.edits = edits;
+            self.edited.version.fetch_add(1, SeqCst);
+        }
+        self.watched.unwound(to);
+        self.announce(working);
+        Ok(())
+    }
+
+    /// Brings what is edited into the block that is committed next: applied to the store, with the row that keeps it.
+    /// `None` where nothing is. [`Self::edits_taken`] ends it.
+    pub(crate) fn take_edits(&self, height: Height) -> Result<Option<(Taken<'_>, IndexWrite)>, ChainError> {
+        if !self.edited.any.load(SeqCst) {
+            return Ok(None);
+        }
+        let pending = self.edited.pending.write();
+        if pending.edits.is_empty() {
+            return Ok(None);
+        }
+        self.kv.apply(&pending.edits.changes(), &[])?;
+        let row = IndexWrite { key: row_key(height), value: Some(pending.edits.to_bytes(false)) };
+        Ok(Some((pending, row)))
+    }
+
+    /// The block that took the edits is committed, or could not be.
+    pub(crate) fn edits_taken(&self, mut pending: Taken<'_>, committed: bool) {
+        if !committed {
+            return self.kv.discard();
+        }
+        pending.edits = Arc::default();
+        // A file that stays names a block that is not the head: whoever opens the home sees that.
+        let _ = pending.file.replace(&self.paths.edits(), &B256::ZERO, &Edits::default());
+    }
+
+    /// Forgets the edits after the head: a block is going to be executed that was not made on them.
+    pub(crate) fn drop_edits(&self) {
+        if self.edited.any.load(SeqCst) {
+            self.edits_taken(self.edited.pending.write(), true);
+        }
+    }
+}
