@@ -107,7 +107,7 @@ describe('HTTP as go-ethereum', () => {
     const some = await serve(core(), { 'evm.cors_origins': 'https://example.org' })
     const preflight = await raw(some.httpUrl, 'OPTIONS', { origin: 'https://example.org', 'access-control-request-method': 'POST' })
     expect([preflight.status, preflight.headers['access-control-allow-origin'], preflight.headers['access-control-allow-headers']]).toEqual(
-      [204, 'https://example.org', 'content-type'],
+      [204, 'https://example.org', 'content-type, authorization'],
     )
     const other = await raw(some.httpUrl, 'POST', { ...headers, origin: 'https://evil.example' }, ASK)
     expect(other.headers['access-control-allow-origin']).toBeUndefined()

@@ -1,5 +1,4 @@
 // What the Rust core offers to everything above it: one typed interface. Tests put a fake in its place.
-import type { LogRoom } from '../config/index.ts'
 import type { ScriptsConfig } from './config.ts'
 import type { TraceWith } from './hooks.ts'
 
@@ -112,7 +111,7 @@ export interface CallBundle {
 export interface CoreLogEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   /** Which part of the node says it. */
-  readonly room: LogRoom
+  readonly room: 'stores' | 'chain' | 'bake' | 'memory' | 'log'
   readonly message: string
 }
 

@@ -106,7 +106,7 @@ fn everything(home: &Path, source: TraceSource, origin: TraceOrigin) -> Vec<(Str
             }
         }
         for hash in hashes.iter().take(1).chain(hashes.iter().skip(1).last()) {
-            let access = ask(&node, "traceStateAccess", json!({ "hash": hash })).expect("answers");
+            let access = trace(&node, "traceStateAccess", json!({ "hash": hash })).expect("answers");
             let profile = trace(&node, "traceTransactionProfile", json!({ "hash": hash })).expect("answers");
             let both = without_times(access).to_string() + &without_times(profile).to_string();
             all.push((format!("{number} {hash}"), both.into_bytes()));

@@ -52,7 +52,7 @@ fn state_access_has_what_was_there_before_and_what_is_left() {
     let contract = deploy(&node, 0, &code);
     call(&node, 1, &contract, Bytes::new());
     let hash = call(&node, 2, &contract, Bytes::new());
-    let access = ask(&node, "traceStateAccess", json!({ "hash": hash })).expect("answers");
+    let access = trace(&node, "traceStateAccess", json!({ "hash": hash })).expect("answers");
     let sender = dev_accounts()[0].address.to_string().to_lowercase();
     let (balance, nonce) = account(&node, "0x2");
     assert_eq!(access["accounts"][&sender], json!({ "balance": balance, "nonce": nonce, "storage": {} }));
@@ -83,13 +83,13 @@ fn state_access_leaves_out_what_was_reverted_and_has_deployed_code() {
     let caller = deploy(&node, 1, &hex!("5f5f5f5f5f5f355af150600160065500"));
     let input = reverting.parse::<Address>().expect("an address").into_word();
     let hash = call(&node, 2, &caller, input.into());
-    let access = ask(&node, "traceStateAccess", json!({ "hash": hash })).expect("answers");
+    let access = trace(&node, "traceStateAccess", json!({ "hash": hash })).expect("answers");
     assert_eq!(access["writes"][&caller]["storage"], json!({ word(6): word(1) }));
     assert_eq!(access["writes"][&reverting], Value::Null);
     assert_eq!(access["accounts"][&reverting]["storage"], json!({ word(5): word(0) }), "it was looked at");
     let made = ask(&node, "getBlockByNumber", json!({ "block": "0x1" })).expect("answers")["transactions"][0]
         .clone();
-    let access = ask(&node, "traceStateAccess", json!({ "hash": made })).expect("answers");
+    let access = trace(&node, "traceStateAccess", json!({ "hash": made })).expect("answers");
     let code = "0x600160055560006000fd";
     assert_eq!(
         access["writes"][&reverting],
@@ -108,7 +108,7 @@ fn state_access_is_of_one_transaction_alone() {
             ask(&node, "getBlockByNumber", json!({ "block": format!("{number:#x}") })).expect("answers");
         let mut left: serde_json::Map<String, Value> = serde_json::Map::new();
         for hash in block["transactions"].as_array().expect("a list") {
-            let access = ask(&node, "traceStateAccess", json!({ "hash": hash })).expect("answers");
+            let access = trace(&node, "traceStateAccess", json!({ "hash": hash })).expect("answers");
             for (address, entry) in access["accounts"].as_object().expect("an object") {
                 let Some(before) = left.get(address) else { continue };
                 for field in ["balance", "nonce"] {
@@ -168,7 +168,7 @@ fn a_profile_holds_the_trace_and_the_phases() {
     let refused = trace(&node, "traceTransactionProfile", unknown.clone()).expect_err("refused");
     assert_eq!(refused.to_string(), "transaction not found");
     assert_eq!(
-        ask(&node, "traceStateAccess", unknown).expect_err("refused").to_string(),
+        trace(&node, "traceStateAccess", unknown).expect_err("refused").to_string(),
         "transaction not found"
     );
 }

@@ -1,0 +1,106 @@
+// The log: lines as JSON and as text, levels by part of the node, requests that take long.
+import { describe, expect, it } from 'vitest'
+import type { LogLevel } from '../../ts/config/index.ts'
+import { type Log, openLog } from '../../ts/log/index.ts'
+import { makeDispatch } from '../../ts/rpc/dispatch.ts'
+import { NO_METER, type SlowRequest } from '../../ts/rpc/meter.ts'
+import { drain, fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
+
+function log(format: 'json' | 'text', level: LogLevel = 'info', levels: string[] = []): [Log, string[]] {
+  const lines: string[] = []
+  return [openLog({ format, level, levels, write: (line) => lines.push(line) }), lines]
+}
+
+const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
+
+describe('a line', () => {
+  it('is a JSON object with level, time, room, its values and its words', () => {
+    const [root, lines] = log('json')
+    root.room('rpc').warn('slow request', { method: 'eth_call', ms: 12, client: undefined })
+    expect(lines).toHaveLength(1)
+    expect(lines[0]?.endsWith('\n')).toBe(true)
+    const { time, ...rest } = JSON.parse(lines[0] ?? '') as Record<string, unknown>
+    expect(rest).toEqual({ level: 'warn', room: 'rpc', method: 'eth_call', ms: 12, msg: 'slow request' })
+    expect(time).toMatch(new RegExp(`^${TIME}$`))
+  })
+
+  it('is text where that is wanted, on one line whatever a client sent', () => {
+    const [root, lines] = log('text')
+    root.room('rpc').warn('slow request', { method: 'a\nb', ms: 12, ok: true })
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatch(new RegExp(`^${TIME} WARN rpc slow request method="a\\\\nb" ms=12 ok=true\n$`))
+  })
+
+  it('of a failure has its stack', () => {
+    const [json, lines] = log('json')
+    json.report(new TypeError('broken'))
+    json.report('a word')
+    const [first, second] = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(first).toMatchObject({ level: 'error', room: 'node', msg: 'broken', name: 'TypeError' })
+    expect(first?.stack).toContain('log.test.ts')
+    expect(second).toMatchObject({ level: 'error', msg: 'a word' })
+    const [text, shown] = log('text')
+    text.report(new TypeError('broken'))
+    expect(shown[0]).toMatch(/ ERROR node broken name=TypeError\nTypeError: broken\n {4}at /)
+  })
+})
+
+describe('levels', () => {
+  it('hold for all parts but those that have their own', () => {
+    const [root, lines] = log('json', 'warn', ['bake=debug', 'memory=silent'])
+    root.room('node').info('no')
+    root.room('node').warn('one')
+    root.room('bake').debug('two')
+    root.room('memory').error('no')
+    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(['one', 'two'])
+  })
+})
+
+describe('requests that take long', () => {
+  let clock = 0
+  const meter = { ...NO_METER, now: () => clock }
+
+  function told(overMs: number): [dispatch: ReturnType<typeof makeDispatch>, slow: SlowRequest[]] {
+    const slow: SlowRequest[] = []
+    const core = fakeCore(
+      {
+        blockNumber: async () => {
+          clock += 1500
+          return '"0x1b"'
+        },
+        chainId: '"0x1"',
+      },
+      () => fakeStream(['[1', ',2', ',3]']),
+    )
+    const context = { core, namespaces: ['eth', 'debug'], clientVersion: 'Hearth/test', ...PLAIN_RULES }
+    const limits = { requests: 5, responseBytes: 1000, concurrency: 2 }
+    return [makeDispatch(context, limits, () => undefined, meter, { overMs, slow: (request) => slow.push(request) }), slow]
+  }
+  const client = { connection: 'http', address: '203.0.113.9', onGone: () => undefined } as const
+  const asked = (method: string, params: unknown[] = []) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+
+  it('are told with method, connection, client, duration and bytes of the result', async () => {
+    const [dispatch, slow] = told(1000)
+    await dispatch(asked('eth_blockNumber'), client)
+    await dispatch(asked('eth_chainId'), client)
+    expect(slow).toEqual([{ method: 'eth_blockNumber', connection: 'http', client: '203.0.113.9', ms: 1500, bytes: 6, success: true }])
+  })
+
+  it('those of streams and batches with all their bytes, failures too', async () => {
+    const [dispatch, slow] = told(-1)
+    await drain(await dispatch(asked('debug_traceBlockByNumber', ['0x1']), client))
+    await drain(await dispatch(`[${asked('eth_chainId')},${asked('debug_traceBlockByNumber', ['0x1'])},${asked('eth_nothing')}]`, client))
+    expect(slow.map(({ method, bytes, success }) => [method, bytes, success])).toEqual([
+      ['debug_traceBlockByNumber', 7, true],
+      ['eth_chainId', 5, true],
+      ['debug_traceBlockByNumber', 7, true],
+      ['eth_nothing', 0, false],
+    ])
+  })
+
+  it('are not told below the threshold', async () => {
+    const [dispatch, slow] = told(1500)
+    await dispatch(asked('eth_blockNumber'), client)
+    expect(slow).toEqual([])
+  })
+})
