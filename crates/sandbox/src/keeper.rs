@@ -7,6 +7,7 @@ use crate::pool::{Shared, State};
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Memory of the process beside that of the script, in bytes.
 const PROCESS_BYTES: u64 = 192 << 20;
@@ -17,8 +18,8 @@ pub(crate) fn keep(shared: &Arc<Shared>) {
     loop {
         bury(&mut state);
         if state.closed {
-            for mut child in std::mem::take(&mut state.idle) {
-                let _ = child.process.kill();
+            for child in std::mem::take(&mut state.idle) {
+                child.process.kill();
                 state.dead.push(child);
             }
             if state.busy.is_empty() && state.dead.is_empty() {
@@ -29,7 +30,7 @@ pub(crate) fn keep(shared: &Arc<Shared>) {
         } else {
             let told = shared.refuse_over(&mut state);
             parking_lot::MutexGuard::unlocked(&mut state, || told.tell());
-            if state.used && state.live() < shared.options.workers && !state.closed {
+            if state.used && state.live() < shared.options.workers && may_start(shared, &mut state) {
                 start(shared, &mut state);
                 continue;
             }
@@ -40,6 +41,21 @@ pub(crate) fn keep(shared: &Arc<Shared>) {
             None => shared.wake.wait(&mut state),
         }
     }
+}
+
+/// Time in which the pool may start as many children as it has, and no more: whoever has them killed one after the other does
+/// not keep the processors busy with new ones.
+const STARTS_PERIOD: Duration = Duration::from_millis(200);
+
+/// Whether a child may be started now; counts it.
+fn may_start(shared: &Shared, state: &mut State) -> bool {
+    let now = Instant::now();
+    state.starts.retain(|start| now.duration_since(*start) < STARTS_PERIOD);
+    let may = !state.closed && state.starts.len() < shared.options.workers;
+    if may {
+        state.starts.push(now);
+    }
+    may
 }
 
 /// Starts one child while the lock is free.
@@ -70,15 +86,9 @@ fn start(shared: &Arc<Shared>, state: &mut parking_lot::MutexGuard<'_, State>) {
 
 /// Takes the ends of killed children, so that none is left as a zombie.
 fn bury(state: &mut State) {
-    state.dead.retain_mut(|child| !matches!(child.process.try_wait(), Ok(Some(_)) | Err(_)));
+    state.dead.retain_mut(|child| !child.process.is_over());
     // One that ended while nobody used it.
-    let idle = std::mem::take(&mut state.idle);
-    for mut child in idle {
-        match child.process.try_wait() {
-            Ok(None) => state.idle.push(child),
-            _ => drop(child),
-        }
-    }
+    state.idle.retain_mut(|child| !child.process.is_over());
 }
 
 /// Kills those that take more memory than they may.

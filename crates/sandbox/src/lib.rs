@@ -20,6 +20,7 @@ mod keeper;
 mod lease;
 mod pool;
 mod queue;
+mod spawn;
 
 pub use channel::{HEADER_BYTES, Message};
 pub use child::Program;

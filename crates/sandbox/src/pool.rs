@@ -83,6 +83,8 @@ pub(crate) struct State {
     pub watched: HashMap<u64, Watched>,
     /// Children that the keeper is starting.
     pub starting: usize,
+    /// When it started the last ones.
+    pub starts: Vec<Instant>,
     /// Killed ones that are to be buried.
     pub dead: Vec<Child>,
     pub queue: Queue<Grant>,
@@ -247,7 +249,7 @@ impl Shared {
         let unused = verdict == Verdict::Unused;
         let clean = unused || (verdict == Verdict::Clean && child.channel.is_quiet());
         if !clean {
-            let _ = child.process.kill();
+            child.process.kill();
             self.metrics.killed(match &verdict {
                 Verdict::Late => ScriptKill::Deadline,
                 Verdict::Unwanted => ScriptKill::Unwanted,
@@ -269,7 +271,7 @@ impl Shared {
         if clean && !state.closed {
             state.idle.push(child);
         } else {
-            let _ = child.process.kill();
+            child.process.kill();
             state.dead.push(child);
         }
         let told = self.dispatch(&mut state);
@@ -301,7 +303,8 @@ impl Shared {
 
     /// How long the keeper may sleep.
     pub fn nap(&self, state: &State) -> Option<Duration> {
-        let busy = !state.busy.is_empty() || !state.dead.is_empty() || state.queue.len() > 0;
+        let missing = state.used && state.live() < self.options.workers;
+        let busy = missing || !state.busy.is_empty() || !state.dead.is_empty() || state.queue.len() > 0;
         let deadline =
             state.queue.first_deadline().map(|until| until.saturating_duration_since(Instant::now()));
         busy.then(|| deadline.unwrap_or(crate::error::WATCH_PERIOD).min(crate::error::WATCH_PERIOD))

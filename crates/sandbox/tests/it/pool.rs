@@ -5,7 +5,7 @@ use crate::child::{
     wait_until,
 };
 use hearth_sandbox::{Ended, Refused, Verdict};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_child_that_is_given_back_clean_is_used_again() {
@@ -94,4 +94,28 @@ fn a_closed_pool_has_no_children() {
     closing.join().unwrap();
     assert!(!runs(process));
     assert_eq!(lease(&pool, "a", 1).unwrap_err(), Refused::Closed);
+}
+
+#[test]
+fn children_that_are_killed_one_after_the_other_come_back_at_a_bounded_rate() {
+    let pool = pool(1, 1);
+    let began = Instant::now();
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..4 {
+        let lease = lease(&pool, "a", 1).unwrap();
+        seen.insert(lease.process_id());
+        lease.end(Verdict::Unwanted);
+    }
+    assert_eq!(seen.len(), 4);
+    assert!(began.elapsed() >= Duration::from_millis(600), "three more than at once: {:?}", began.elapsed());
+}
+
+#[test]
+fn a_killed_child_leaves_nothing() {
+    let pool = pool(2, 1);
+    let lease = lease(&pool, "a", 1).unwrap();
+    let process = lease.process_id();
+    lease.end(Verdict::Unwanted);
+    let gone = || !std::path::Path::new(&format!("/proc/{process}")).exists();
+    wait_until("it is buried", Duration::from_secs(5), gone);
 }

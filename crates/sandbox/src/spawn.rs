@@ -1,0 +1,235 @@
+//! Starting a process without copying this one.
+//!
+//! fork copies the page tables of the whole process, write-protects its memory, and every thread then pays for each page that
+//! it touches: milliseconds for a node with a large heap. The child here shares the memory of this process until its program
+//! begins, and the thread that starts it stands still for as long; nothing is copied and no other thread notices.
+
+use crate::child::Program;
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::fs::OpenOptions;
+use std::io::{Error, Result};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::ptr;
+
+/// The child's end of the channel is this file descriptor.
+const CHANNEL_FD: c_int = 3;
+
+/// Descriptors from here on are neither standard streams nor the channel.
+const ABOVE_FDS: c_int = 10;
+
+/// Files that a child may have open.
+const OPEN_FILES: u64 = 128;
+
+/// The lowest priority there is.
+const NICE: c_int = 19;
+
+/// Stack of the child until its program begins, in words of 16 bytes.
+const STACK_WORDS: usize = 8 * 1024;
+
+/// Highest number of a signal.
+const SIGNALS: c_int = 64;
+
+/// What the child's status is where its program could not begin.
+const NOT_BEGUN: c_int = 127;
+
+/// A process that was started here.
+#[derive(Debug)]
+pub(crate) struct Process {
+    id: libc::pid_t,
+    /// It has ended, and its number may be another's.
+    buried: bool,
+}
+
+impl Process {
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.id.unsigned_abs()
+    }
+
+    /// Kills it, if it still runs.
+    pub fn kill(&self) {
+        if !self.buried {
+            // SAFETY: numbers alone; the process is not buried, so the number is its own.
+            unsafe { libc::kill(self.id, libc::SIGKILL) };
+        }
+    }
+
+    /// Whether it has ended; nothing is left of it then.
+    pub fn is_over(&mut self) -> bool {
+        if !self.buried {
+            // SAFETY: a number, and no place for the status.
+            self.buried = unsafe { libc::waitpid(self.id, ptr::null_mut(), libc::WNOHANG) } != 0;
+        }
+        self.buried
+    }
+}
+
+/// What the child needs, in memory that both processes see.
+struct Plan {
+    path: *const c_char,
+    args: *const *const c_char,
+    environment: *const *const c_char,
+    channel: RawFd,
+    null: RawFd,
+    parent: libc::pid_t,
+    /// The mask of signals that the child's program begins with.
+    mask: libc::sigset_t,
+    /// Why the program could not begin; 0 where it did.
+    failure: c_int,
+}
+
+/// Starts a program with `channel` as its one descriptor beside the standard streams, which lead nowhere; without environment,
+/// at the lowest priority and under tight limits. It dies with the thread that calls this.
+pub(crate) fn spawn(program: &Program, channel: RawFd) -> Result<Process> {
+    let text = |bytes: &[u8]| CString::new(bytes).map_err(|_| Error::from_raw_os_error(libc::EINVAL));
+    let path = text(program.path.as_os_str().as_bytes())?;
+    let args: Vec<CString> = std::iter::once(Ok(path.clone()))
+        .chain(program.args.iter().map(|arg| text(arg.as_bytes())))
+        .collect::<Result<_>>()?;
+    let args: Vec<*const c_char> = args.iter().map(|arg| arg.as_ptr()).chain([ptr::null()]).collect();
+    let environment = [ptr::null()];
+    let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    // SAFETY: a set of signals is plain data, which the call fills.
+    let mask = unsafe {
+        let mut mask = std::mem::zeroed();
+        libc::sigemptyset(&raw mut mask);
+        mask
+    };
+    let plan = Plan {
+        path: path.as_ptr(),
+        args: args.as_ptr(),
+        environment: environment.as_ptr(),
+        channel,
+        null: null.as_raw_fd(),
+        parent: std::process::id() as libc::pid_t,
+        mask,
+        failure: 0,
+    };
+    start(plan)
+}
+
+/// Makes the process, and waits until its program has begun.
+fn start(mut plan: Plan) -> Result<Process> {
+    let mut stack = vec![0_u128; STACK_WORDS];
+    let top: *mut c_void = stack.as_mut_ptr_range().end.cast();
+    // A handler of this process must not run in the child, whose memory is that of this one.
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: all structures live until the calls are over. The child runs on a stack of its own, on which this thread does
+    // nothing, and this thread goes on only when the child has its own memory or has ended: so what both see is never used by
+    // both at once. Signals are blocked before and come back after it.
+    let id = unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let id = libc::clone(child, top, flags, (&raw mut plan).cast());
+        let error = Error::last_os_error();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
+        if id < 0 {
+            return Err(error);
+        }
+        id
+    };
+    // SAFETY: the child has written it, or never will.
+    let failure = unsafe { ptr::read_volatile(&raw const plan.failure) };
+    if failure == 0 {
+        return Ok(Process { id, buried: false });
+    }
+    // SAFETY: a number, and no place for the status: the child ends at once.
+    unsafe { libc::waitpid(id, ptr::null_mut(), 0) };
+    Err(Error::from_raw_os_error(failure))
+}
+
+/// The child, in the memory of its parent: system calls alone, nothing is allocated.
+extern "C" fn child(plan: *mut c_void) -> c_int {
+    let plan: *mut Plan = plan.cast();
+    // SAFETY: the parent stands still, so nobody else uses what it points to.
+    unsafe {
+        let error = match confine(&*plan) {
+            Ok(()) => {
+                libc::execve((*plan).path, (*plan).args, (*plan).environment);
+                errno()
+            }
+            Err(error) => error,
+        };
+        ptr::write_volatile(&raw mut (*plan).failure, error);
+        libc::_exit(NOT_BEGUN)
+    }
+}
+
+fn errno() -> c_int {
+    Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+fn check(result: c_int) -> std::result::Result<c_int, c_int> {
+    if result < 0 { Err(errno()) } else { Ok(result) }
+}
+
+/// What the child may do from here on.
+///
+/// # Safety
+/// Only in a process of its own.
+unsafe fn confine(plan: &Plan) -> std::result::Result<(), c_int> {
+    // SAFETY: plain system calls on this process alone; the structures live through them.
+    unsafe {
+        check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
+        if libc::getppid() != plan.parent {
+            // The parent went before the line above: nobody would end this child.
+            return Err(libc::ESRCH);
+        }
+        // A group of its own, so that the terminal's signals pass it by. Not a session: a session is scheduled as a whole
+        // beside the node (sched(7), autogroups), and the lowest priority would count within it alone.
+        check(libc::setpgid(0, 0))?;
+        check(libc::setpriority(libc::PRIO_PROCESS, 0, NICE))?;
+        check(libc::chdir(c"/".as_ptr()))?;
+        let channel = check(libc::fcntl(plan.channel, libc::F_DUPFD_CLOEXEC, ABOVE_FDS))?;
+        let null = check(libc::fcntl(plan.null, libc::F_DUPFD_CLOEXEC, ABOVE_FDS))?;
+        for standard in 0..CHANNEL_FD {
+            check(libc::dup2(null, standard))?;
+        }
+        check(libc::dup2(channel, CHANNEL_FD))?;
+        close_from(CHANNEL_FD + 1);
+        limit(libc::RLIMIT_CORE, 0)?;
+        limit(libc::RLIMIT_FSIZE, 0)?;
+        limit(libc::RLIMIT_NOFILE, OPEN_FILES)?;
+        default_signals();
+        check(libc::sigprocmask(libc::SIG_SETMASK, &raw const plan.mask, ptr::null_mut())).map(drop)
+    }
+}
+
+/// Signals do what they do where nobody says otherwise; those that this process ignores would stay ignored.
+fn default_signals() {
+    for signal in 1..=SIGNALS {
+        // SAFETY: plain data that means the default action. The two that cannot be set only give an error.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = libc::SIG_DFL;
+            libc::sigaction(signal, &raw const action, ptr::null_mut());
+        }
+    }
+}
+
+fn limit(what: libc::__rlimit_resource_t, value: u64) -> std::result::Result<(), c_int> {
+    let limit = libc::rlimit { rlim_cur: value, rlim_max: value };
+    // SAFETY: the structure lives through the call.
+    check(unsafe { libc::setrlimit(what, &raw const limit) }).map(drop)
+}
+
+/// Lets exec close every descriptor from this one on.
+fn close_from(first: c_int) {
+    const CLOEXEC: libc::c_uint = 4;
+    // SAFETY: numbers alone.
+    let done =
+        unsafe { libc::syscall(libc::SYS_close_range, first as libc::c_uint, libc::c_uint::MAX, CLOEXEC) };
+    if done == 0 {
+        return;
+    }
+    // A kernel before 5.11.
+    // SAFETY: numbers alone; descriptors that are not open only give an error.
+    unsafe {
+        let open = libc::sysconf(libc::_SC_OPEN_MAX).clamp(1024, 1 << 20) as c_int;
+        for fd in first..open {
+            libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
+    }
+}
