@@ -93,6 +93,8 @@ export interface KvOptions<F extends Form = 'bytes'> extends Patience {
   readonly from?: AnyData | undefined
   /** Keys below this one alone; all where absent. */
   readonly to?: AnyData | undefined
+  /** Keys that begin so, in place of `from` and `to`. */
+  readonly prefix?: AnyData | undefined
   /** From the highest key down. */
   readonly reverse?: boolean | undefined
   /** Default: bytes. */
@@ -113,15 +115,25 @@ interface Keys {
   readonly to: string | undefined
 }
 
+/** The lowest key above all that begin so; undefined where there is none. */
+function above(prefix: string): string | undefined {
+  const bytes = Buffer.from(prefix.slice(2), 'hex')
+  const last = bytes.findLastIndex((byte) => byte !== 0xff)
+  if (last < 0) return undefined
+  bytes[last] = (bytes[last] as number) + 1
+  return `0x${bytes.toString('hex', 0, last + 1)}`
+}
+
 /** The keys right behind one. */
 const behind = (key: string, { from, to }: Keys, reverse: boolean): Keys => (reverse ? { from, to: key } : { from: `${key}00`, to })
 
 /** Rows of the state store of a node. */
 export const kvOf = (core: Core): Kv => ({
   rows<F extends Form = 'bytes'>(db: DataDb, options: KvOptions<F> = {}): Rows<KvRow<F>> {
-    const { from, to, reverse = false, form = 'bytes' as F, ...patience } = options
+    const { from, to, prefix, reverse = false, form = 'bytes' as F, ...patience } = options
     const keyOf = (key: AnyData | undefined): string | undefined => (key === undefined ? undefined : dataOf(key, 'a key'))
-    const all: Keys = { from: keyOf(from), to: keyOf(to) }
+    const begin = keyOf(prefix)
+    const all: Keys = begin === undefined ? { from: keyOf(from), to: keyOf(to) } : { from: begin, to: above(begin) }
     return readAhead(
       async () => all,
       async (keys: Keys) => {

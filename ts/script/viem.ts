@@ -104,8 +104,8 @@ export interface TraceCallOptions<C> extends TraceActionOptions<C>, Overrides {
   readonly block?: BlockPlace | undefined
 }
 
-/** Actions that trace, under built-in tracers whose result types follow from name and options. */
-export interface TraceActions {
+/** Actions that trace, under built-in tracers whose result types follow from name and options. viem wants no interface here. */
+export type TraceActions = {
   traceTransaction<N extends TracerName, const C extends TracerConfig<N> = TracerConfig<N>>(
     hash: Hex,
     tracer: N,
