@@ -17,6 +17,8 @@ const WHAT = {
   logs: 'Requests over HTTP on two chains that a seeded generator writes through the ledger; each question has 100 logs in 100 blocks as its answer, and each of a row asks for others. Cold: fresh nodes, pages of the files dropped before each question.',
   metrics:
     'What metrics cost. Recordings and pages are in processor time of the process, so that other programs do not count; requests a second are of three nodes in turn, one with metrics and two without, so that the last row is what two equal nodes differ by.',
+  overload:
+    'Cheap calls beside traces: eth_blockNumber from a process of its own at a fixed rate, each counted from when it was due, ten pairs of idle and loaded; the load is eight callers, each with an address of its own, one request after the other. Deadlines are met where they are missed by at most 5 % or 25 ms.',
   rpc: 'Requests over HTTP on one generated chain that both sides imported, from one client process over eight connections, five rounds of each side in turn; the answers were compared first where the last column says so. The last row is of a development chain of each, one after the other.',
   trace:
     'Requests over HTTP on one generated chain that both sides imported, warm; the answers were compared first where the last column says so. Milliseconds: less is better.',

@@ -8,6 +8,7 @@ import { importBench } from './import.mjs'
 import { jsBench } from './js.mjs'
 import { logsBench } from './logs.mjs'
 import { metricsBench } from './metrics.mjs'
+import { overloadBench } from './overload.mjs'
 import { writePage } from './page.mjs'
 import { rootsBench } from './roots.mjs'
 import { traceBench } from './trace.mjs'
@@ -28,6 +29,7 @@ const BENCHES = {
   littable: littableBench,
   logs: logsBench,
   metrics: metricsBench,
+  overload: overloadBench,
   rpc: everydayBench,
   trace: traceBench,
 }

@@ -56,7 +56,11 @@ async function serve(flags: Flags): Promise<Server> {
 
 const request = (method: string, id = 1) => ({ jsonrpc: '2.0', id, method, params: method === 'eth_blockNumber' ? [] : ['0x1'] })
 
-async function post(url: string | undefined, body: unknown, token?: string): Promise<[status: number, body: unknown, challenge: string | null]> {
+async function post(
+  url: string | undefined,
+  body: unknown,
+  token?: string,
+): Promise<[status: number, body: unknown, challenge: string | null]> {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (token !== undefined) headers.authorization = `Bearer ${token}`
   const response = await fetch(url ?? '', { method: 'POST', headers, body: JSON.stringify(body) })
@@ -129,7 +133,11 @@ describe('namespaces that need a token', () => {
     const { httpUrl } = await serve({ 'evm.auth_token_file': tokens, 'evm.auth_namespaces': 'debug' })
     expect(await post(httpUrl, request('eth_blockNumber'))).toEqual([200, ANSWER, null])
     expect(await post(httpUrl, request('debug_traceBlockByNumber'))).toEqual([401, refusal(1, MISSING), CHALLENGE])
-    expect(await post(httpUrl, request('debug_traceBlockByNumber'), TOKEN)).toEqual([200, { jsonrpc: '2.0', id: 1, result: 'a trace' }, null])
+    expect(await post(httpUrl, request('debug_traceBlockByNumber'), TOKEN)).toEqual([
+      200,
+      { jsonrpc: '2.0', id: 1, result: 'a trace' },
+      null,
+    ])
     expect(await post(httpUrl, [request('eth_blockNumber'), request('debug_traceBlockByNumber', 2)], 'wrong')).toEqual([
       200,
       [ANSWER, refusal(2, 'invalid token')],
@@ -154,7 +162,11 @@ describe('JWTs', () => {
     const { httpUrl } = await serve({ 'evm.auth_jwt_file': secret, 'evm.auth_token_file': tokens })
     expect(await post(httpUrl, request('eth_blockNumber'), jwt({ iat: nowS() }))).toEqual([200, ANSWER, null])
     expect((await post(httpUrl, request('eth_blockNumber'), TOKEN))[0], 'tokens beside them').toBe(200)
-    expect(await post(httpUrl, request('eth_blockNumber'), jwt({ iat: nowS() - 120 }))).toEqual([401, refusal(null, 'stale token'), CHALLENGE])
+    expect(await post(httpUrl, request('eth_blockNumber'), jwt({ iat: nowS() - 120 }))).toEqual([
+      401,
+      refusal(null, 'stale token'),
+      CHALLENGE,
+    ])
   })
 
   it('have their own words for each fault', () => {
@@ -227,6 +239,8 @@ describe('the listener of debug methods', () => {
 
   it('is shared where its port is 0, and refused without the namespace', async () => {
     expect((await serve({})).debugUrl).toBeUndefined()
-    await expect(serve({ 'evm.debug_port': '1', 'evm.namespaces': 'eth' })).rejects.toThrow(/evm\.debug_port.*evm\.namespaces has no debug/s)
+    await expect(serve({ 'evm.debug_port': '1', 'evm.namespaces': 'eth' })).rejects.toThrow(
+      /evm\.debug_port.*evm\.namespaces has no debug/s,
+    )
   })
 })
