@@ -6,6 +6,7 @@ import { type Authentication, authentication } from './admission/auth.ts'
 import { Admission } from './admission/index.ts'
 import { type AppOptions, createListener } from './app.ts'
 import { IdleClock } from './idle.ts'
+import { openLanes } from './lane/index.ts'
 import { SEND_AHEAD_BYTES, TIMEOUT_CHECK_MS_MAX, TIMEOUT_CHECKS } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
 import type { Readiness } from './readiness.ts'
@@ -118,6 +119,7 @@ class Listeners {
   async openHttp(name: 'http' | 'debug', dispatch: Dispatch): Promise<string> {
     const options = this.httpOptions(name, dispatch)
     const server = this.make(name, dispatch, createListener(options))
+    openLanes(server, options, { firstMs: server.headersTimeout, idleMs: server.keepAliveTimeout })
     const host = this.settings[`evm.${name}_host`]
     return `http://${shownHost(host)}:${await listen(server, host, this.settings[`evm.${name}_port`], `evm.${name}_port`)}`
   }

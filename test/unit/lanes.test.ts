@@ -1,0 +1,315 @@
+// Lanes: whatever comes in one piece is answered as what node:http reads piece by piece.
+import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import zlib from 'node:zlib'
+import { afterEach, describe, expect, it } from 'vitest'
+import { resolveSettings } from '../../ts/config/index.ts'
+import type { Core } from '../../ts/core/port.ts'
+import { makeDispatch } from '../../ts/rpc/dispatch.ts'
+import { type Server, startServer } from '../../ts/server/index.ts'
+import { fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
+
+const opened: Server[] = []
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.stop()
+})
+
+/** Answers to eth_chainId at once, to eth_blockNumber after a while. */
+function core(chainId = '"0x1"'): Core {
+  const fake = fakeCore(
+    {
+      blockNumber: async () => {
+        await sleep(5)
+        return '"0x1b"'
+      },
+      getCode: JSON.stringify(`0x${'ab'.repeat(150_000)}`),
+    },
+    () => fakeStream(['[1,', '2,', '3]']),
+  )
+  return { ...fake, read: (op, args) => (op === 'chainId' ? chainId : fake.request(op, args)) }
+}
+
+async function serve(flags: Record<string, string> = {}, node: Core = core()): Promise<{ port: number; stop: () => Promise<void> }> {
+  const { settings } = resolveSettings({ flags: new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_enabled': 'false', ...flags })) })
+  const context = { core: node, namespaces: settings['evm.namespaces'], clientVersion: 'Hearth/test', ...PLAIN_RULES }
+  const limits = { requests: 5, responseBytes: 1 << 20, concurrency: 4 }
+  const report = (e: unknown): void => void console.error(e)
+  const server = await startServer(settings, makeDispatch(context, limits, report), { report })
+  opened.push(server)
+  return { port: Number(new URL(server.httpUrl ?? '').port), stop: () => server.stop() }
+}
+
+/** A whole answer: its status, its headers in order of their names, and its body, inflated. */
+function readable(bytes: Buffer): string {
+  const end = bytes.indexOf('\r\n\r\n')
+  const [status, ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n')
+  const headers = lines.filter((line) => !/^date:/i.test(line)).map((line) => line.replace(/^[^:]*/, (name) => name.toLowerCase()))
+  let body = bytes.subarray(end + 4)
+  if (headers.includes('transfer-encoding: chunked')) body = dechunked(body)
+  if (headers.includes('content-encoding: gzip')) body = zlib.gunzipSync(body)
+  return [status, ...headers.sort(), '', body.toString()].join('\n')
+}
+
+function dechunked(bytes: Buffer): Buffer {
+  const parts: Buffer[] = []
+  for (let at = 0; ; ) {
+    const line = bytes.indexOf('\r\n', at)
+    const size = Number.parseInt(bytes.subarray(at, line).toString(), 16)
+    if (size === 0) return Buffer.concat(parts)
+    parts.push(bytes.subarray(line + 2, line + 2 + size))
+    at = line + 2 + size + 2
+  }
+}
+
+/** Whether one answer is whole. */
+function isWhole(bytes: Buffer): boolean {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end < 0) return false
+  const length = /\r\ncontent-length: (\d+)/i.exec(bytes.subarray(0, end + 2).toString('latin1'))?.[1]
+  if (length !== undefined) return bytes.length >= end + 4 + Number(length)
+  return bytes.includes('transfer-encoding: chunked') || bytes.includes('Transfer-Encoding: chunked')
+    ? bytes.subarray(-5).toString() === '0\r\n\r\n'
+    : true
+}
+
+/** What comes back for bytes that are sent in these pieces, until one answer is whole or the connection ends. */
+function exchange(port: number, pieces: readonly string[]): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect({ port, host: '127.0.0.1', noDelay: true })
+    const got: Buffer[] = []
+    const done = (): void => {
+      socket.destroy()
+      resolve(Buffer.concat(got))
+    }
+    socket.on('data', (chunk) => {
+      got.push(chunk)
+      if (isWhole(Buffer.concat(got))) done()
+    })
+    socket.on('close', done).on('error', reject)
+    socket.once('connect', async () => {
+      for (const piece of pieces) {
+        socket.write(Buffer.from(piece))
+        await sleep(15)
+      }
+    })
+  })
+}
+
+const ASK = (method: string, params: unknown[] = [], id: unknown = 1): string => JSON.stringify({ jsonrpc: '2.0', id, method, params })
+const CODE = ASK('eth_getCode', [`0x${'00'.repeat(20)}`])
+const HEAD = ['POST / HTTP/1.1', 'Host: localhost', 'Content-Type: application/json']
+
+/** A request: head lines, body. */
+type Asked = readonly [head: readonly string[], body: string]
+const withLength = ([head, body]: Asked): string => `${[...head, `Content-Length: ${Buffer.byteLength(body)}`].join('\r\n')}\r\n\r\n${body}`
+const plain = (body: string, ...more: string[]): string => withLength([[...HEAD, ...more], body])
+const asking = (...head: string[]): string => withLength([head, ASK('eth_chainId')])
+
+const REQUESTS: Readonly<Record<string, string>> = {
+  'a read at once': plain(ASK('eth_chainId')),
+  'a read that waits': plain(ASK('eth_blockNumber')),
+  'an id in other letters': plain(ASK('eth_chainId', [], 'zwölf ☃')),
+  'an unknown method': plain(ASK('eth_nothing')),
+  'bad parameters': plain(ASK('eth_chainId', [1])),
+  'no JSON': plain('{'),
+  'an empty body': plain(''),
+  'bytes that are no UTF-8': `${[...HEAD, 'Content-Length: 2'].join('\r\n')}\r\n\r\n{x`,
+  'a notification': plain('{"jsonrpc":"2.0","method":"eth_chainId"}'),
+  'a notification that waits': plain('{"jsonrpc":"2.0","method":"eth_blockNumber"}'),
+  'a batch': plain(`[${ASK('eth_chainId')},${ASK('eth_blockNumber', [], 2)},5]`),
+  'a batch that is too large': plain(`[${Array.from({ length: 6 }, (_, i) => ASK('eth_chainId', [], i)).join(',')}]`),
+  'a large answer': plain(CODE),
+  'a large answer in gzip': plain(CODE, 'Accept-Encoding: gzip, deflate'),
+  'a small answer where gzip is taken': plain(ASK('eth_chainId'), 'accept-encoding: gzip'),
+  'a small answer where nothing else is taken': plain(ASK('eth_chainId'), 'accept-encoding: gzip, identity;q=0'),
+  'a stream': plain(ASK('debug_traceBlockByNumber', ['0x1'])),
+  'a stream in gzip': plain(ASK('debug_traceBlockByNumber', ['0x1']), 'accept-encoding: gzip'),
+  'headers of all kinds': plain(
+    ASK('eth_chainId'),
+    'User-Agent: test/1.0 (x; y)',
+    'Accept: */*',
+    'X-Empty-Not: \ta b \t',
+    'Connection: Keep-Alive',
+  ),
+  'a client that closes': plain(ASK('eth_chainId'), 'Connection: close'),
+  'a page of another origin': plain(ASK('eth_chainId'), 'Origin: https://example.org'),
+  'a preflight': 'OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: https://example.org\r\n\r\n',
+  'a health check': 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n',
+  'another path': asking('POST /x HTTP/1.1', 'Host: localhost', 'Content-Type: application/json'),
+  'a query': asking('POST /?x HTTP/1.1', 'Host: localhost', 'Content-Type: application/json'),
+  'HTTP/1.0': asking('POST / HTTP/1.0', 'Host: localhost', 'Content-Type: application/json'),
+  'no host': asking('POST / HTTP/1.1', 'Content-Type: application/json'),
+  'two hosts': asking(...HEAD, 'Host: other'),
+  'a host that is not served': asking('POST / HTTP/1.1', 'Host: evil.example', 'Content-Type: application/json'),
+  'no type': asking('POST / HTTP/1.1', 'Host: localhost'),
+  'another type': asking('POST / HTTP/1.1', 'Host: localhost', 'Content-Type: text/plain'),
+  'a folded header': asking(...HEAD, 'X-A: b', ' c'),
+  'a bare line feed': asking(...HEAD, 'X-A: b\nX-C: d'),
+  'a space before the colon': asking(...HEAD, 'X-A : b'),
+  'two lengths': asking(...HEAD, 'Content-Length: 3'),
+  'a length with a sign': `${HEAD.join('\r\n')}\r\nContent-Length: +5\r\n\r\n{"a":`,
+  'length and chunks': asking(...HEAD, 'Transfer-Encoding: chunked'),
+  chunks: `${[...HEAD, 'Transfer-Encoding: chunked'].join('\r\n')}\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+  'a body over the limit': plain(`"${'x'.repeat(70_000)}"`),
+}
+
+/** A request in two pieces, the second one its last byte: no lane takes that. */
+const inTwo = (text: string): string[] => {
+  const bytes = Buffer.from(text)
+  return [bytes.subarray(0, -1).toString('latin1'), bytes.subarray(-1).toString('latin1')]
+}
+
+describe('a request in one piece', () => {
+  it.each(Object.entries(REQUESTS))('is answered as one in two: %s', async (_name, text) => {
+    const { port } = await serve({ 'evm.max_request_body_bytes': '64 KiB' })
+    const [one, two] = await Promise.all([exchange(port, [text]), exchange(port, /[^\x20-\x7e\s]/.test(text) ? halves(text) : inTwo(text))])
+    expect(readable(one)).toBe(readable(two))
+    expect(one.length).toBeGreaterThan(30)
+  })
+
+  it('may expect to be told to go on', async () => {
+    const { port } = await serve()
+    const got = (await exchange(port, [plain(ASK('eth_chainId'), 'Expect: 100-continue')])).toString()
+    expect(got).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\n/)
+  })
+
+  it('counts for the limits of its client', async () => {
+    const { port } = await serve({
+      'evm.rate_limiting_enabled': 'true',
+      'evm.ip_rate_limit_rps': '1',
+      'evm.ip_rate_limit_burst': '2',
+      'evm.batch_request_limit': '2',
+    })
+    const statuses = []
+    for (let i = 0; i < 3; i++) statuses.push((await exchange(port, [plain(ASK('eth_chainId'))])).toString().slice(9, 12))
+    expect(statuses).toEqual(['200', '200', '429'])
+  })
+
+  it('gives back the room that its body took', async () => {
+    const { port } = await serve({ 'evm.max_concurrent_request_bytes': '1 KiB', 'evm.max_request_body_bytes': '1 KiB' })
+    for (let i = 0; i < 40; i++) {
+      for (const method of ['eth_chainId', 'eth_blockNumber'])
+        expect((await exchange(port, [plain(ASK(method))])).toString()).toMatch(/^HTTP\/1.1 200 /)
+    }
+  })
+})
+
+/** Text with other letters, cut between two bytes that are none. */
+function halves(text: string): string[] {
+  return [text.slice(0, 20), text.slice(20)]
+}
+
+/** Sends over one connection; `answers(n)` waits for n answers, which must be of short results. */
+async function connection(port: number): Promise<{ socket: net.Socket; answers: (n: number) => Promise<string[]> }> {
+  const socket = net.connect({ port, host: '127.0.0.1', noDelay: true })
+  let got = ''
+  socket.on('data', (chunk: Buffer) => {
+    got += chunk.toString()
+  })
+  await new Promise((resolve) => socket.once('connect', resolve))
+  const found = (): string[] => got.match(/"result":"[^"]*"/g) ?? []
+  return {
+    socket,
+    answers: async (n) => {
+      await expect.poll(() => found().length, { timeout: 5000 }).toBe(n)
+      return found()
+    },
+  }
+}
+
+describe('a connection', () => {
+  const NOW = plain(ASK('eth_chainId'))
+  const LATER = plain(ASK('eth_blockNumber'))
+
+  it('answers one request after the other, whatever they wait for', async () => {
+    const { port } = await serve()
+    const { socket, answers } = await connection(port)
+    for (const [i, text] of [NOW, LATER, NOW, NOW, LATER, LATER, NOW].entries()) {
+      socket.write(text)
+      await answers(i + 1)
+    }
+    // Then as node:http's, and it stays that.
+    socket.write(NOW.slice(0, 30))
+    await sleep(20)
+    socket.write(NOW.slice(30))
+    await answers(8)
+    socket.write(LATER)
+    expect((await answers(9)).at(-1)).toBe('"result":"0x1b"')
+    socket.destroy()
+  })
+
+  it('keeps the order of requests that do not wait for answers', async () => {
+    const { port } = await serve()
+    const { socket, answers } = await connection(port)
+    socket.write(LATER)
+    await sleep(2)
+    socket.write(NOW)
+    socket.write(LATER + NOW + NOW)
+    const [one, later] = ['"result":"0x1"', '"result":"0x1b"']
+    expect(await answers(5)).toEqual([later, one, later, one, one])
+    socket.write(NOW)
+    expect((await answers(6)).at(-1)).toBe(one)
+    socket.destroy()
+  })
+
+  it('ends when it is idle for too long, and not while it waits for its answer', async () => {
+    const node = core()
+    const slow: Core = { ...node, read: async () => sleep(1600).then(() => Buffer.from('"0x5"')) }
+    const { port } = await serve({ 'evm.idle_timeout': '1s' }, slow)
+    const { socket, answers } = await connection(port)
+    const ended = new Promise((resolve) => socket.once('close', resolve))
+    socket.write(NOW)
+    expect(await answers(1)).toEqual(['"result":"0x5"'])
+    const began = performance.now()
+    await ended
+    expect(performance.now() - began).toBeLessThan(3000)
+  })
+
+  it('that is silent from the start is told so', async () => {
+    const { port } = await serve({ 'evm.read_header_timeout': '1s' })
+    expect((await exchange(port, [])).toString()).toBe('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n')
+  })
+
+  it('is ended by a stop where it is idle, and brings its answer where it is not', async () => {
+    const { port, stop } = await serve()
+    const [idle, fresh, busy] = await Promise.all([connection(port), connection(port), connection(port)])
+    const ended = [idle, fresh, busy].map(({ socket }) => new Promise((resolve) => socket.once('close', resolve)))
+    idle.socket.write(NOW)
+    await idle.answers(1)
+    busy.socket.write(LATER)
+    await sleep(2)
+    const began = performance.now()
+    await stop()
+    expect(performance.now() - began).toBeLessThan(2000)
+    expect(await busy.answers(1)).toEqual(['"result":"0x1b"'])
+    await Promise.all(ended)
+  })
+
+  it('whose client takes nothing is cut off', async () => {
+    const { port } = await serve({ 'evm.write_timeout': '1s' }, core(JSON.stringify('x'.repeat(100_000))))
+    const socket = net.connect({ port, host: '127.0.0.1' })
+    socket.on('error', () => undefined)
+    await new Promise((resolve) => socket.once('connect', resolve))
+    let got = 0
+    socket.once('data', (chunk: Buffer) => {
+      got += chunk.length
+      socket.pause()
+      socket.on('data', (more: Buffer) => {
+        got += more.length
+      })
+      socket.pause()
+    })
+    const ended = new Promise((resolve) => socket.once('close', resolve))
+    // More than the buffers of both systems hold.
+    const asked = 400
+    for (let i = 0; i < asked; i++) {
+      socket.write(NOW)
+      await sleep(1)
+    }
+    await sleep(1500)
+    socket.resume()
+    await ended
+    expect(got).toBeGreaterThan(100_000)
+    expect(got).toBeLessThan(asked * 100_000)
+  })
+})
