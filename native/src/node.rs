@@ -338,10 +338,15 @@ pub fn metrics_catalog() -> String {
     hearth_node::metrics_catalog()
 }
 
-/// The funded accounts of the dev chain: `[{"address":…,"privateKey":…}]`.
+/// The funded accounts of a dev chain with this phrase, so many of them: `[{"address":…,"privateKey":…}]`; without
+/// both, those of a chain that nobody said anything of. Throws where the phrase is none.
 #[napi(catch_unwind)]
-pub fn dev_accounts() -> String {
-    let accounts = hearth_node::dev_accounts();
+pub fn dev_accounts(mnemonic: Option<String>, count: Option<u32>) -> Result<String> {
+    let accounts = match (mnemonic, count) {
+        (Some(phrase), Some(count)) => hearth_node::dev_accounts_of(&phrase, count as usize)
+            .map_err(|error| napi::Error::from_reason(error.to_string()))?,
+        _ => hearth_node::dev_accounts(),
+    };
     let json = |a: &hearth_node::DevAccount| serde_json::json!({ "address": a.address.to_string(), "privateKey": a.private_key.to_string() });
-    serde_json::Value::from(accounts.iter().map(json).collect::<Vec<_>>()).to_string()
+    Ok(serde_json::Value::from(accounts.iter().map(json).collect::<Vec<_>>()).to_string())
 }

@@ -183,6 +183,12 @@ pub enum NodeError {
     /// The transaction was not accepted.
     #[error(transparent)]
     Pool(PoolError),
+    /// The chain that this home is a fork of did not say what was needed of it.
+    #[error("{message}")]
+    Origin {
+        /// Why.
+        message: String,
+    },
     /// Nobody here has the account's key.
     #[error("unknown account")]
     UnknownAccount,
@@ -334,6 +340,7 @@ impl NodeError {
             Self::Unsupported { .. } => "unsupported",
             Self::Pool(_) => "transaction_rejected",
             Self::TransactionDecode { .. } => "transaction_decode",
+            Self::Origin { .. } => "origin",
             Self::UnknownAccount => "unknown_account",
             Self::NotTheHead => "unsupported",
             Self::NotRetained { .. }
@@ -397,6 +404,7 @@ impl From<StateError> for NodeError {
             StateError::NotRetained { height, oldest, newest } => {
                 Self::NotRetained { height, oldest, newest }
             }
+            StateError::Origin(_) => Self::Origin { message: error.to_string() },
             StateError::TooFarBack { .. } => Self::LimitExceeded { message: error.to_string() },
             other => Self::Store { message: other.to_string() },
         }
