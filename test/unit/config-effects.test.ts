@@ -106,6 +106,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'evm.auth_jwt_file': 'auth.test.ts: JWTs',
   'evm.auth_listeners': 'auth.test.ts: is only one of those that evm.auth_listeners names',
   'evm.auth_namespaces': 'auth.test.ts: namespaces that need a token',
+  'evm.ws_ping_interval': 'limits.test.ts: a WebSocket whose other end has gone without a word',
   'evm.slow_request_threshold': 'operator.test.ts: requests that take long',
   'log.level': 'log.test.ts: levels',
   'log.levels': 'log.test.ts: levels',

@@ -143,6 +143,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.auth_jwt_file': ['none', '/etc/jwt.hex', '"/etc/jwt.hex"', '/etc/jwt.hex', '1', ''],
   'evm.auth_listeners': [['http', 'ws', 'debug'], 'ws', '["ws"]', ['ws'], '"ws"', 'https'],
   'evm.auth_namespaces': [['*'], 'debug', '["debug"]', ['debug'], '"debug"', 'Debug!'],
+  'evm.ws_ping_interval': [30_000, 'off', '"off"', 0, '7', '2h'],
   'evm.slow_request_threshold': [1000, 'off', '"off"', 0, '7', '2h'],
   'workers.heavy_wait': [30_000, '250ms', '"250ms"', 250, '250', '0s'],
   'memory.budget_bytes': ['auto', 'off', '0', 0, 'true', '-1'],

@@ -96,6 +96,7 @@ class Listeners {
       stopMs: settings['evm.shutdown_timeout'],
       maxPayloadBytes: settings['evm.ws_max_payload_bytes'],
       maxInFlight: settings['evm.ws_max_in_flight'],
+      pingMs: settings['evm.ws_ping_interval'],
       writeMs: settings['evm.write_timeout'],
       stallMs: settings['evm.trace_stall_timeout'],
       report: hooks.report,

@@ -21,9 +21,6 @@ export const STOP_MS_MAX = 5000
 /** Bytes of an answer that may wait in a connection before its maker waits too: enough that making and sending overlap. */
 export const SEND_AHEAD_BYTES = 256 * 1024
 
-/** How often a WebSocket client is asked whether it is there, in milliseconds; no answer until the next time ends the connection. */
-export const PING_EVERY_MS = 30_000
-
 /** Connections to the scrape page: more than one or two servers never scrape a node. */
 export const METRICS_CONNECTIONS_MAX = 32
 

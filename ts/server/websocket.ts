@@ -10,7 +10,7 @@ import type { Authentication, Barred } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
 import { isAllowedOrigin } from './cors.ts'
 import { isAllowedHost } from './hosts.ts'
-import { PING_EVERY_MS, WAITING_MESSAGES_MAX } from './limits.ts'
+import { WAITING_MESSAGES_MAX } from './limits.ts'
 import { parts } from './parts.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { CHALLENGE, unauthorizedBody } from './unauthorized.ts'
@@ -33,6 +33,8 @@ export interface WebSocketOptions {
   readonly maxPayloadBytes: number
   /** Messages of a connection that are served at the same time. */
   readonly maxInFlight: number
+  /** How often a client is asked whether it is there, in milliseconds; 0 never. No answer until the next time ends the connection. */
+  readonly pingMs: number
   /** Time for clients to say goodbye when the node stops, in milliseconds. */
   readonly stopMs: number
   /** A client that takes nothing of a whole answer for this long is cut off, in milliseconds. */
@@ -208,7 +210,8 @@ class Connection {
 }
 
 /** Ends connections whose client does not answer a ping until the next one. */
-function watch(server: WebSocketServer): NodeJS.Timeout {
+function watch(server: WebSocketServer, pingMs: number): NodeJS.Timeout | undefined {
+  if (pingMs === 0) return undefined
   const silent = new WeakSet<WebSocket>()
   server.on('connection', (socket) => socket.on('pong', () => silent.delete(socket)))
   const timer = setInterval(() => {
@@ -220,7 +223,7 @@ function watch(server: WebSocketServer): NodeJS.Timeout {
         socket.ping()
       }
     }
-  }, PING_EVERY_MS)
+  }, pingMs)
   return timer.unref()
 }
 
@@ -239,7 +242,7 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
     perMessageDeflate: false,
     clientTracking: true,
   })
-  const timer = watch(server)
+  const timer = watch(server, options.pingMs)
   server.on('connection', (socket, request) => {
     options.onConnect()
     new Connection(socket, options.admission.clientOf(request), options, barredOf(request, options))

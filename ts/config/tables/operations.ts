@@ -58,6 +58,12 @@ export const OPERATIONS = {
     default: ['*'] as readonly string[],
     doc: 'Namespaces whose methods need a token or JWT on those listeners; * is all of them, and then nothing is read of a request without one. /health and /ready never need one.',
   }),
+  'evm.ws_ping_interval': setting({
+    kind: offAt(0, duration(0, HOUR)),
+    default: 30 * SECOND,
+    unit: 'ms',
+    doc: 'How often a WebSocket client is asked whether it is there; one that does not answer until the next time is cut off. off asks nobody.',
+  }),
   'evm.slow_request_threshold': setting({
     kind: offAt(0, duration(0, HOUR)),
     default: SECOND,
