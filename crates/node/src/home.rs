@@ -4,6 +4,7 @@ use crate::{
     Asking, ForkConfig, FsyncPolicy, Mode, NodeConfig, NodeError, bake, baked::Baked, capsules::Capsules,
     events::Events, fork::ForkOrigin, ops::TipOracle, pending::Pending,
 };
+use alloy_primitives::B256;
 use hearth_bake::TraceDb;
 use hearth_chain::{
     Chain, ChainError, ChainOptions, ChainWatcher,
@@ -42,6 +43,8 @@ pub(crate) struct OpenHome {
     /// The same, as requests see it.
     baked: Option<Arc<Baked>>,
     stopping: Arc<AtomicBool>,
+    /// A name for this run.
+    instance_id: B256,
 }
 
 /// What an open home holds, for a line at start.
@@ -100,6 +103,7 @@ impl OpenHome {
             trace_db,
             baked,
             stopping,
+            instance_id: crate::ops::dev::instance_id(),
         })
     }
 
@@ -130,6 +134,11 @@ impl OpenHome {
     /// Block production, where this node makes blocks.
     pub fn dev(&self) -> Option<&DevChain> {
         self.dev.as_deref()
+    }
+
+    /// A name for this run of the node.
+    pub fn instance_id(&self) -> B256 {
+        self.instance_id
     }
 
     /// Who signs for the development accounts, where there are any.

@@ -1,5 +1,9 @@
 //! What can be asked of a node: one typed request an operation, read from `{"op":…,"args":{…}}`.
 
+mod dev;
+
+pub use dev::{DevRequest, MineRequest, ReorgTransaction};
+
 use crate::ops::PayloadAttributes;
 use crate::reading::Reading;
 use alloy_eips::{BlockId, BlockNumberOrTag};
@@ -347,6 +351,9 @@ pub enum Request {
     },
     /// Many values at once, as packed bytes.
     Read(Reading),
+    /// What only a development chain does. It has the form of the others.
+    #[serde(skip)]
+    Dev(DevRequest),
     /// An account's storage before a transaction, in the order of the hashed slots.
     StorageRangeAt {
         /// Which block.
@@ -362,10 +369,22 @@ pub enum Request {
     },
 }
 
+/// What the error of an operation begins with that is not known.
+const UNKNOWN: &str = "unknown variant";
+
 impl Request {
     /// Reads a request from JSON; the error names the argument.
     pub fn from_json(text: &[u8]) -> Result<Self, crate::NodeError> {
-        serde_json::from_slice(text).map_err(|e| crate::NodeError::invalid_params(e.to_string()))
+        let wrong = |error: serde_json::Error| crate::NodeError::invalid_params(error.to_string());
+        match serde_json::from_slice(text) {
+            // Looked at a second time, so that nobody else pays for the many names of development tools.
+            Err(error) if error.to_string().starts_with(UNKNOWN) => match serde_json::from_slice(text) {
+                Ok(request) => Ok(Self::Dev(request)),
+                Err(own) if own.to_string().starts_with(UNKNOWN) => Err(wrong(error)),
+                Err(own) => Err(wrong(own)),
+            },
+            read => read.map_err(wrong),
+        }
     }
 
     /// Whether the request may take long: it then runs where it cannot hold up short reads.
@@ -390,13 +409,18 @@ impl Request {
                 | Self::BuildBlock { .. }
                 | Self::IntermediateRoots { .. }
                 | Self::StorageRangeAt { .. }
+                | Self::Dev(_)
         ) || self.asks_for_pending()
             || matches!(self, Self::Read(reading) if reading.is_heavy())
     }
 
     /// Whether the request changes what the node has, its pool included.
     pub(crate) fn writes(&self) -> bool {
-        matches!(self, Self::SendRawTransaction { .. } | Self::SendTransaction { .. })
+        match self {
+            Self::SendRawTransaction { .. } | Self::SendTransaction { .. } => true,
+            Self::Dev(request) => !request.only_looks(),
+            _ => false,
+        }
     }
 
     /// Whether the pending block is looked at, which may have to be executed first.

@@ -9,6 +9,7 @@ mod build_block;
 mod call_site;
 mod chain;
 mod config;
+pub(crate) mod dev;
 mod fees;
 mod headers;
 mod log_ahead;
@@ -51,6 +52,7 @@ pub(crate) fn answer(home: &OpenHome, request: Request, stop: &Cancel) -> Answer
     }
     match request {
         Request::Read(reading) => reading.answer(home),
+        Request::Dev(request) => dev::answer(home, request, stop),
         Request::BlockNumber => chain::block_number(home),
         Request::ChainId => chain::chain_id(home),
         Request::NetVersion => chain::net_version(home),
