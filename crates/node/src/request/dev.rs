@@ -193,7 +193,7 @@ pub enum DevRequest {
         amount: U256,
     },
     /// Sends a transaction in the name of its sender without a signature; its hash.
-    SendUnsigned {
+    SendUnsignedTransaction {
         /// What is known of it.
         transaction: CallRequest,
     },
