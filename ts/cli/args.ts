@@ -1,5 +1,5 @@
 // Reads a command line: a command, its own flags, its files, and any setting as --SECTION.KEY=VALUE.
-import { isSettingKey, nearest, unknownFlag } from '../config/index.ts'
+import { isSettingKey, nearest, type SettingKey, unknownFlag } from '../config/index.ts'
 
 /** A command line that does not read; exit code 2. */
 export class UsageError extends Error {
@@ -12,6 +12,8 @@ export interface Flag {
   readonly value?: string
   /** It may be given several times; its values are in `lists`. */
   readonly many?: true
+  /** It is another name of these settings; a switch sets them to true. */
+  readonly settings?: readonly SettingKey[]
   readonly doc: string
 }
 
@@ -69,15 +71,30 @@ function readFlag(arg: string, queue: string[], shape: CommandShape, { flags, li
   const into = own !== undefined ? flags : isSettingKey(name) ? settings : undefined
   if (into === undefined || !arg.startsWith('--')) throw new UsageError(unknownFlag(name, Object.keys(shape.flags)).message)
   if (into.has(name)) throw new UsageError(`--${name} is given twice`)
+  const set = (value: string): void => {
+    const keys = own?.settings ?? []
+    const twice = keys.find((key) => settings.has(key))
+    if (twice !== undefined) throw new UsageError(`--${name} and --${twice} are the same setting: give one of them`)
+    for (const key of keys) settings.set(key, value)
+    into.set(name, value)
+  }
   if (own !== undefined && own.value === undefined) {
     if (inline !== undefined) throw new UsageError(`--${name} takes no value`)
-    into.set(name, 'true')
+    set('true')
     return
   }
   const value = inline ?? queue.shift()
   if (value === undefined) throw new UsageError(`--${name} needs a value${own?.value === undefined ? '' : `: --${name} ${own.value}`}`)
   if (own?.many === true) lists.set(name, [...(lists.get(name) ?? []), value])
-  else into.set(name, value)
+  else if (own === undefined) addSetting(name, value, shape, { flags, lists, settings })
+  else set(value)
+}
+
+/** Sets a setting by its own name; no flag may have set it. */
+function addSetting(key: string, value: string, shape: CommandShape, { flags, settings }: Into): void {
+  const alias = Object.entries(shape.flags).find(([flag, { settings: keys }]) => flags.has(flag) && keys?.some((named) => named === key))
+  if (alias !== undefined) throw new UsageError(`--${alias[0]} and --${key} are the same setting: give one of them`)
+  settings.set(key, value)
 }
 
 /** The error for a command that nothing knows. */

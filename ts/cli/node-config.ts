@@ -7,6 +7,7 @@ import type { BatchLimits } from '../rpc/dispatch.ts'
 import type { Context } from '../rpc/method.ts'
 import { scriptCommand } from '../tracer/command.ts'
 import { SCRIPT_NAMES } from '../tracer/names.ts'
+import { devConfig } from './dev/config.ts'
 import { clientVersion } from './version.ts'
 
 const WEI_PER_GWEI = 1e9
@@ -125,7 +126,7 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
       waitMs: settings['workers.heavy_wait'],
     },
     memoryBudgetBytes: memoryBudget(settings['memory.budget_bytes']),
-    dev: { gasLimit: settings['dev.gas_limit'] },
+    dev: devConfig(settings),
     scripts: scriptsConfig(settings),
   }
 }
@@ -135,7 +136,7 @@ export const rpcContext = (core: Core, settings: Settings): Context => ({
   core,
   namespaces: settings['evm.namespaces'],
   denied: settings['evm.deny_list'],
-  clientVersion: clientVersion(),
+  clientVersion: settings['evm.client_version'] === 'auto' ? clientVersion(core.dev) : settings['evm.client_version'],
   trace: {
     timeoutMs: settings['evm.trace_transaction_timeout'],
     allowed: settings['evm.trace_allowed_tracers'],

@@ -1,6 +1,7 @@
 // Finds the command, runs it, and turns failures into one clear paragraph and an exit code.
 import { SettingError } from '../config/index.ts'
 import { CoreError } from '../core/error.ts'
+import { ForkError } from '../fork/index.ts'
 import { ListenError } from '../server/index.ts'
 import { parseArgs, UsageError, unknownCommand } from './args.ts'
 import type { Command, CommandFamily, Terminal } from './command.ts'
@@ -82,7 +83,7 @@ function fail(e: unknown, terminal: Terminal): number {
     terminal.err(`error: ${e.message}\n`)
     return USAGE
   }
-  if (e instanceof CoreError || e instanceof ListenError || (e instanceof Error && 'code' in e && 'syscall' in e)) {
+  if (e instanceof CoreError || e instanceof ListenError || e instanceof ForkError || (e instanceof Error && 'code' in e && 'syscall' in e)) {
     terminal.err(`error: ${e.message}\n`)
     return FAILED
   }

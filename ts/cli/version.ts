@@ -6,5 +6,10 @@ const manifest = JSON.parse(fs.readFileSync(new URL('../../package.json', import
 /** Version of the package. */
 export const VERSION = manifest.version
 
-/** What web3_clientVersion answers: `Hearth/v0.1.0/linux-x64/node20.20.2`. */
-export const clientVersion = (): string => `Hearth/v${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
+const PLATFORM = `${process.platform}-${process.arch}/node${process.versions.node}`
+
+/**
+ * What web3_clientVersion answers: `hearth/v0.1.0/linux-x64/node20.20.2`. On a development chain it begins with `anvil/`, which is what
+ * helpers of tests look for.
+ */
+export const clientVersion = (dev = false): string => (dev ? `anvil/v${VERSION}-hearth/${PLATFORM}` : `hearth/v${VERSION}/${PLATFORM}`)

@@ -1,6 +1,7 @@
 // Every setting of the node, once. Flags, environment variables, node.toml, `--help` and docs/settings.md come from here.
 import type { Setting } from './kinds.ts'
 import { ANSWERS } from './tables/answers.ts'
+import { DEV } from './tables/dev.ts'
 import { LISTENERS } from './tables/listeners.ts'
 import { LITTABLE } from './tables/littable.ts'
 import { NODE } from './tables/node.ts'
@@ -9,7 +10,7 @@ import { STATE } from './tables/state.ts'
 import { TRACES } from './tables/traces.ts'
 
 /** The table: a key is `SECTION.NAME`; the section may hold dots. */
-export const SETTINGS = { ...LISTENERS, ...ANSWERS, ...TRACES, ...LITTABLE, ...STATE, ...NODE, ...OPERATIONS } as const
+export const SETTINGS = { ...LISTENERS, ...ANSWERS, ...TRACES, ...LITTABLE, ...STATE, ...NODE, ...DEV, ...OPERATIONS } as const
 
 /** A key of the table. */
 export type SettingKey = keyof typeof SETTINGS

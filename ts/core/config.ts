@@ -59,9 +59,51 @@ export interface NodeConfig {
   }
   /** Memory that the process may take before caches shrink and long work is refused; 0 is no limit. */
   readonly memoryBudgetBytes: number
-  readonly dev: { readonly gasLimit: number }
+  readonly dev: DevConfig
+  /** What the development chain is a fork of; absent where it has a genesis of its own. */
+  readonly fork?: ForkConfig
   /** How JavaScript tracers run; null where they are not allowed. */
   readonly scripts: ScriptsConfig | null
+}
+
+/** The development chain. What is absent has the core's default. */
+export interface DevConfig {
+  /** Of every block. */
+  readonly gasLimit: number
+  /** Of a new chain. */
+  readonly chainId?: number | undefined
+  /** The newest fork whose rules hold. */
+  readonly hardfork?: string | undefined
+  /** Of the first block of a new chain. */
+  readonly baseFeeWei?: number | undefined
+  /** Of the first block of a new chain, in seconds since 1970. */
+  readonly timestamp?: number | undefined
+  /** Number of funded accounts. */
+  readonly accounts?: number | undefined
+  readonly mnemonic?: string | undefined
+  /** Of each funded account on a new chain; decimal. */
+  readonly balanceWei?: string | undefined
+  /** Time between blocks; absent: a block for each transaction. */
+  readonly blockTimeMs?: number | undefined
+  /** With `blockTimeMs`: a block for each transaction too. */
+  readonly mixedMining?: boolean | undefined
+  /** Blocks on demand alone. */
+  readonly noMining?: boolean | undefined
+  readonly order?: 'fees' | 'fifo' | undefined
+  /** Transactions from any account are taken without its key. */
+  readonly autoImpersonate?: boolean | undefined
+}
+
+/** What a development chain is a fork of. */
+export interface ForkConfig {
+  /** Of the origin. */
+  readonly chainId: number
+  /** The block that the fork begins after, as the origin gives it. */
+  readonly block: { readonly [field: string]: unknown }
+  /** Longest wait for an answer of the origin. */
+  readonly timeoutMs: number
+  /** Bytes of its state that are kept, in memory and on the disk each. */
+  readonly cacheBytes: number
 }
 
 /** How JavaScript tracers run: in child processes of a program, or not, for a reason. */

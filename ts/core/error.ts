@@ -38,6 +38,7 @@ export const CORE_ERROR_KINDS = [
   'nonce_too_low',
   'not_canonical',
   'not_retained',
+  'origin',
   'read_only',
   'store',
   'trace',

@@ -9,6 +9,7 @@ import type { DbTasks } from './db.ts'
 import { coreErrorFrom } from './error.ts'
 import { type HookedBlock, type HookedOne, type HookOptions, hookConfig, type TraceWith, traceOver } from './hooks.ts'
 import type { Job, JobBase, JobProgress, JobResult, RunningJob } from './jobs.ts'
+import { type AskOrigin, originDoor } from './origin.ts'
 import type { Core, HomeStatus, CoreAsker, CoreLogEntry, Operations, PackEnvelope, ReplayJob, ResultStream, StreamOperations, TraceOrigin } from './port.ts'
 
 /** First byte of every answer: what follows is a result, or an error value. */
@@ -243,9 +244,9 @@ class NativeCore implements Core {
   }
 }
 
-/** Opens the node of a home; rejects with `CoreError` (`home_in_use`, `home_empty`, …). */
-export async function openNode(config: NodeConfig): Promise<Core> {
-  const opened = await native.openNode(JSON.stringify(config))
+/** Opens the node of a home; rejects with `CoreError` (`home_in_use`, `home_empty`, …). A fork asks its origin through `ask`. */
+export async function openNode(config: NodeConfig, ask?: AskOrigin): Promise<Core> {
+  const opened = await native.openNode(JSON.stringify(config), ask === undefined ? undefined : originDoor(ask))
   if (opened instanceof native.NativeNode) return new NativeCore(opened, config)
   unwrap(opened)
   throw new Error('the core gave neither a node nor an error')
@@ -286,5 +287,6 @@ export interface DevAccount {
   readonly privateKey: string
 }
 
-/** The ten funded accounts of the dev chain. */
-export const devAccounts = (): readonly DevAccount[] => JSON.parse(native.devAccounts()) as DevAccount[]
+/** The first funded accounts of a dev chain with this phrase; without both, the ten of a chain that nobody said anything of. */
+export const devAccounts = (mnemonic?: string, count?: number): readonly DevAccount[] =>
+  JSON.parse(native.devAccounts(mnemonic, count)) as DevAccount[]

@@ -132,6 +132,7 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   nonce_too_low: { code: CODE.nonceTooLow, message: 'err: nonce too low: … (supplied gas N)' },
   not_canonical: { code: CODE.server, message: 'hash is not currently canonical' },
   not_retained: { code: CODE.server, message: 'state at height N is not available: REASON, or block N was pruned: REASON' },
+  origin: { code: CODE.server, message: 'the origin of the fork: REASON' },
   read_only: { code: CODE.server, message: 'the home is open for reading: nothing can be changed or sent' },
   store: { code: CODE.internal, message: 'store: REASON' },
   trace: { code: CODE.server, message: 'REASON' },

@@ -1,31 +1,133 @@
-// hearth dev: a development chain that makes a block for each transaction.
+// hearth dev: a development chain, of its own or going on from another one.
+import path from 'node:path'
+import type { Settings } from '../../config/index.ts'
 import { devAccounts } from '../../core/native.ts'
 import type { Core } from '../../core/port.ts'
+import { Console } from '../../dev/console.ts'
+import { jsonPrinter, type Printer, textPrinter } from '../../dev/printer.ts'
+import { forkedCore, type Origin } from '../../fork/index.ts'
 import type { Server } from '../../server/index.ts'
-import type { Command } from '../command.ts'
-import { HOME_FLAG } from '../home.ts'
-import { serve, urlsOf } from './node.ts'
+import { type Parsed, UsageError } from '../args.ts'
+import type { Command, Terminal } from '../command.ts'
+import { banner, readyEvent } from '../dev/banner.ts'
+import { playDemo } from '../dev/demo.ts'
+import { DEV_FLAGS } from '../dev/flags.ts'
+import { forkConfig, originOf } from '../dev/fork.ts'
+import { temporaryHome } from '../dev/home.ts'
+import { dumpState, loadState, type StateFiles, stateFiles } from '../dev/state-files.ts'
+import { settingsOf } from '../home.ts'
+import { withoutTaken } from '../taken.ts'
+import { type Prepared, serve } from './node.ts'
 
-const quantity = async (answer: Promise<Uint8Array>): Promise<bigint> => BigInt(JSON.parse(Buffer.from(await answer).toString()) as string)
+/** What speaks to a terminal in the words that the settings want. */
+interface Voice {
+  /** Sentences for a reader. */
+  readonly say: (text: string) => void
+  /** Objects for a program. */
+  readonly json: ((event: object) => void) | undefined
+  readonly printer: Printer | undefined
+}
 
-async function banner(server: Server, core: Core): Promise<string> {
-  const chainId = await quantity(core.request('chainId', undefined))
-  const height = await quantity(core.request('blockNumber', undefined))
-  const accounts = devAccounts().map(({ address, privateKey }, i) => `  (${i}) ${address}  ${privateKey}`)
-  return [
-    `Hearth development chain, chain id ${chainId}, block ${height}: a block for each transaction.`,
-    '',
-    'Funded accounts. Their keys are known to everyone: never send anything real to them.',
-    ...accounts,
-    '',
-    `JSON-RPC is ready on ${urlsOf(server).join(' and ')}. Press Ctrl-C to stop.`,
-    '',
-  ].join('\n')
+function voiceOf(settings: Settings, { out }: Terminal): Voice {
+  if (settings['dev.silent']) return { say: () => undefined, json: undefined, printer: undefined }
+  if (settings['dev.json']) return { say: () => undefined, json: (event) => out(`${JSON.stringify(event)}\n`), printer: jsonPrinter(out) }
+  return { say: out, json: undefined, printer: textPrinter(out) }
+}
+
+/** Whether blocks are made for transactions as they come. */
+const isAutomatic = (settings: Settings): boolean =>
+  !settings['dev.no_mining'] && (settings['dev.block_time'] === 'none' || settings['dev.mixed_mining'])
+
+function checkFlags(flags: Parsed['flags'], settings: Settings): void {
+  if (flags.has('demo') && !isAutomatic(settings))
+    throw new UsageError('--demo needs a block for each transaction: leave --no-mining and --block-time out')
+}
+
+/** One development chain from its start to its end. */
+class DevRun {
+  private readonly parsed: Parsed
+  private readonly terminal: Terminal
+  private readonly home: string
+  private readonly settings: Settings
+  private readonly voice: Voice
+  private readonly files: StateFiles
+  private origin: Origin | undefined
+  private console: Console | undefined
+
+  constructor(parsed: Parsed, terminal: Terminal, home: string, settings: Settings) {
+    this.parsed = parsed
+    this.terminal = terminal
+    this.home = home
+    this.settings = settings
+    this.voice = voiceOf(settings, terminal)
+    this.files = stateFiles(parsed.flags)
+  }
+
+  async run(): Promise<number> {
+    this.origin = await originOf(this.home, this.settings)
+    const { home, settings, voice } = this
+    const quiet: Terminal = { ...this.terminal, out: voice.say }
+    return await serve('dev', this.parsed, quiet, (server, core) => this.ready(server, core), {
+      home,
+      settings,
+      prepare: async (config) => this.prepared(config),
+      beforeClose: (core) => this.beforeClose(core),
+    })
+  }
+
+  private prepared(config: Prepared['config']): Prepared {
+    const { origin, settings } = this
+    const wrap = (core: Core): Core => this.watched(origin === undefined ? core : forkedCore(core, origin))
+    return origin === undefined ? { config, wrap } : { config: forkConfig(config, settings, origin), ask: origin.ask, wrap }
+  }
+
+  private watched(core: Core): Core {
+    const { printer } = this.voice
+    if (printer === undefined) return core
+    // A chain that is not new, or that is loaded, may have contracts that log.
+    const mayLog = this.parsed.flags.has('home') || this.origin !== undefined || this.files.load !== undefined
+    this.console = new Console(core, printer, { mayLog })
+    return this.console.watched()
+  }
+
+  private async ready(server: Server, core: Core): Promise<string> {
+    if (this.files.load !== undefined) await loadState(core, this.files.load)
+    const accounts = devAccounts(this.settings['dev.mnemonic'], this.settings['dev.accounts'])
+    const chain = { server, core, accounts, settings: this.settings, origin: this.origin }
+    const { json } = this.voice
+    // Before the console follows the chain: what the demo did stands in a list of its own.
+    const demo = this.parsed.flags.has('demo') ? await playDemo(core, accounts, this.origin) : undefined
+    json?.(await readyEvent(chain))
+    for (const step of demo?.steps ?? []) json?.({ event: 'demo', ...step })
+    void this.console?.follow()
+    return `${await banner(chain)}${demo === undefined ? '' : `\n${demo.text}`}`
+  }
+
+  private async beforeClose(core: Core): Promise<void> {
+    this.console?.stop()
+    if (this.files.dump !== undefined) await dumpState(core, this.files.dump)
+  }
 }
 
 export const dev: Command = {
   name: 'dev',
-  doc: 'Run a development chain with funded accounts; made on first use.',
-  flags: HOME_FLAG,
-  run: (parsed, terminal) => serve('dev', parsed, terminal, banner),
+  doc: 'Run a development chain with funded accounts, of its own or a fork of another one.',
+  flags: DEV_FLAGS,
+  async run(parsed, terminal) {
+    const given = parsed.flags.get('home')
+    const temporary = given === undefined ? temporaryHome() : undefined
+    try {
+      const home = temporary?.home ?? path.resolve(given as string)
+      const resolved = settingsOf(parsed, home, terminal, { dev: true })
+      checkFlags(parsed.flags, resolved.settings)
+      const { say } = voiceOf(resolved.settings, terminal)
+      const settings = await withoutTaken(resolved, say)
+      // What goes with the process need not reach the disk.
+      const isOwn = temporary === undefined || resolved.origins['state-commit.flatkv.fsync'] !== 'default'
+      const kept: Settings = isOwn ? settings : { ...settings, 'state-commit.flatkv.fsync': 'none' }
+      return await new DevRun(parsed, terminal, home, kept).run()
+    } finally {
+      temporary?.remove()
+    }
+  },
 }

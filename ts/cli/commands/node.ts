@@ -1,8 +1,9 @@
 // What `start` and `dev` share: open the node, listen, serve until a signal, close in order.
 import { setTimeout } from 'node:timers/promises'
 import type { Settings } from '../../config/index.ts'
-import type { Mode } from '../../core/config.ts'
+import type { Mode, NodeConfig } from '../../core/config.ts'
 import { openNode } from '../../core/native.ts'
+import type { AskOrigin } from '../../core/origin.ts'
 import type { Core } from '../../core/port.ts'
 import { type Log, openLog } from '../../log/index.ts'
 import { type Dispatch, makeDispatch } from '../../rpc/dispatch.ts'
@@ -104,15 +105,35 @@ function dispatches(core: Core, settings: Settings, log: Log, meter: RequestMete
   }
 }
 
+/** What a command adds to serving a home. */
+export interface Extras {
+  /** In place of the home that the flags name. */
+  readonly home?: string
+  /** In place of those of the flags and the home. */
+  readonly settings?: Settings
+  /** Before the stores are opened: the configuration, who asks the origin of a fork, and what stands between the core and requests. */
+  readonly prepare?: (config: NodeConfig) => Promise<Prepared>
+  /** Once nothing is served any more, before the stores are closed. */
+  readonly beforeClose?: (core: Core) => Promise<void>
+}
+
+/** See `Extras.prepare`. */
+export interface Prepared {
+  readonly config: NodeConfig
+  readonly ask?: AskOrigin | undefined
+  readonly wrap?: ((core: Core) => Core) | undefined
+}
+
 /** Serves a home until a signal asks to stop; resolves to the exit code. The listeners are open before the stores are. */
 export async function serve(
   mode: Mode,
   parsed: Parsed,
   terminal: Terminal,
   ready: (server: Server, core: Core) => Promise<string>,
+  extras: Extras = {},
 ): Promise<number> {
-  const home = homeOf(parsed)
-  const { settings } = settingsOf(parsed, home, terminal, { dev: mode === 'dev' })
+  const home = extras.home ?? homeOf(parsed)
+  const settings = extras.settings ?? settingsOf(parsed, home, terminal, { dev: mode === 'dev' }).settings
   const log = nodeLog(mode, settings, terminal)
   const { report } = log
   const readiness = new Readiness()
@@ -130,9 +151,10 @@ export async function serve(
     const hooks = { report, onConnect: metrics.onConnect, readiness, debug: startingDebug.dispatch }
     const server = await startServer(settings, starting.dispatch, hooks)
     try {
-      const config = nodeConfig(home, mode, settings)
+      const { config, ask, wrap } = (await extras.prepare?.(nodeConfig(home, mode, settings))) ?? { config: nodeConfig(home, mode, settings) }
       if (config.scripts && 'unavailable' in config.scripts) log.room('node').warn(config.scripts.unavailable)
-      const core = await openNode(config)
+      const opened = await openNode(config, ask)
+      const core = wrap?.(opened) ?? opened
       const noMoreOfCore = joinLogs(core, log)
       try {
         open = core
@@ -148,6 +170,7 @@ export async function serve(
         await stopped
         await setTimeout(settings['evm.shutdown_delay'])
         await server.stop()
+        await extras.beforeClose?.(core)
         log.room('node').info('every answer under way has ended; closing the stores')
       } finally {
         removeRunning(home, process.pid)

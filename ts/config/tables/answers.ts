@@ -1,10 +1,15 @@
 // [evm], second part: bounds of what the methods do.
-import { boolean, integer, offAt, or } from '../kinds.ts'
+import { boolean, integer, offAt, or, text } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
 import { DAY, GIB, HOUR, KIB, MIB, MINUTE, SECOND, setting } from './shared.ts'
 
 /** Settings of calls, logs, filters and transactions. */
 export const ANSWERS = {
+  'evm.client_version': setting({
+    kind: or('auto', text('a name and version', /^[\x21-\x7e]{1,200}$/)),
+    default: 'auto',
+    doc: 'What web3_clientVersion answers; auto is the name and version of this program, which begins with anvil/ under hearth dev: tools for development chains look for that.',
+  }),
   'evm.simulation_gas_limit': setting({
     kind: integer(21_000, Number.MAX_SAFE_INTEGER),
     default: 50_000_000,

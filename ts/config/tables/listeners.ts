@@ -12,7 +12,7 @@ export const LISTENERS = {
   'evm.http_host': setting({
     kind: host,
     default: '127.0.0.1',
-    doc: 'Address that the HTTP listener binds. JSON-RPC has no authentication: 0.0.0.0 opens it to everyone who reaches this machine.',
+    doc: 'Address that the HTTP listener binds. 0.0.0.0 opens it to everyone who reaches this machine, unless evm.auth_token_file or evm.auth_jwt_file asks who that is.',
   }),
   'evm.http_port': setting({
     kind: port,
@@ -34,7 +34,8 @@ export const LISTENERS = {
   }),
   'evm.cors_origins': setting({
     kind: origins,
-    default: ['*'] as readonly string[],
+    default: [] as readonly string[],
+    devDefault: ['*'],
     doc: 'Origins of web pages that may read answers over HTTP; * is every page. Empty: none.',
   }),
   'evm.ws_origins': setting({

@@ -1,4 +1,4 @@
-// Everything outside of [evm]: metrics, threads, the pool and the development chain.
+// Everything outside of [evm]: metrics, threads, the pool.
 import { boolean, integer, or } from '../kinds.ts'
 import { bytes } from '../measures.ts'
 import { host, KIB, MIB, port, setting } from './shared.ts'
@@ -72,11 +72,5 @@ export const NODE = {
     default: 0,
     unit: 'wei',
     doc: 'Lowest tip for a unit of gas that the pool takes.',
-  }),
-  'dev.gas_limit': setting({
-    kind: integer(1_000_000, 1_000_000_000_000),
-    default: 30_000_000,
-    unit: 'gas',
-    doc: 'Gas limit of every block of the dev chain.',
   }),
 } as const

@@ -1,0 +1,41 @@
+// hearth dev --fork-url: finds the origin, tells the core of it, and reads from it what the core does not have.
+import fs from 'node:fs'
+import path from 'node:path'
+import type { Settings } from '../../config/index.ts'
+import type { NodeConfig } from '../../core/config.ts'
+import { ForkError, findOrigin, type Origin } from '../../fork/index.ts'
+import { devConfig } from './config.ts'
+
+/** The block that the fork in a home began after; undefined where the home has no chain. */
+function forkedBlock(home: string): number | undefined {
+  const file = path.join(home, 'config', 'chain.json')
+  if (!fs.existsSync(file)) return undefined
+  const chain = JSON.parse(fs.readFileSync(file, 'utf8')) as { rules?: unknown; base?: unknown }
+  if (chain.rules !== 'fork' || typeof chain.base !== 'number')
+    throw new ForkError(`${home} holds a chain that is no fork: give another --home`)
+  return chain.base
+}
+
+/** The origin that the settings name; undefined where they name none. */
+export async function originOf(home: string, settings: Settings): Promise<Origin | undefined> {
+  const url = settings['dev.fork_url']
+  if (url === 'none') return undefined
+  const wanted = settings['dev.fork_block']
+  const there = forkedBlock(home)
+  if (there !== undefined && wanted !== 'latest' && wanted !== there) {
+    throw new ForkError(`${home} is a fork after block ${there}: leave --fork-block out, or give another --home`)
+  }
+  return await findOrigin(url, there ?? (wanted === 'latest' ? undefined : wanted), settings['dev.fork_timeout'])
+}
+
+/** The configuration of a fork. */
+export const forkConfig = (config: NodeConfig, settings: Settings, { chainId, block }: Origin): NodeConfig => ({
+  ...config,
+  dev: devConfig(settings, { chainId, gasLimit: Number(block.gasLimit) }),
+  fork: {
+    chainId,
+    block,
+    timeoutMs: settings['dev.fork_timeout'],
+    cacheBytes: settings['dev.fork_cache_bytes'],
+  },
+})

@@ -1,0 +1,131 @@
+// [dev]: the development chain, and what it is a fork of.
+import { boolean, integer, type Kind, oneWord, or, Refused, text } from '../kinds.ts'
+import { bytes, duration, formatDuration, parseDuration } from '../measures.ts'
+import { GIB, HOUR, MIB, SECOND, setting } from './shared.ts'
+
+/** The mnemonic of development chains; the keys of its accounts are known to everyone. */
+export const DEV_MNEMONIC = 'test test test test test test test test test test test junk'
+
+/** Newest forks of a chain, oldest first, as `dev.hardfork` names them. */
+export const HARDFORKS = [
+  'homestead',
+  'tangerineWhistle',
+  'spuriousDragon',
+  'byzantium',
+  'constantinople',
+  'petersburg',
+  'istanbul',
+  'berlin',
+  'london',
+  'paris',
+  'shanghai',
+  'cancun',
+  'prague',
+  'osaka',
+] as const
+
+/** A time between blocks, in milliseconds: seconds without a unit, or a duration. */
+function blockTime(max: number): Kind<number> {
+  const takes = `seconds such as 2 or 0.5, or a duration such as 500ms, up to ${formatDuration(max)}`
+  const check = (value: unknown): number => {
+    const word = String(value)
+    const ms = /^\d+(\.\d+)?$/.test(word) ? Number(word) * SECOND : parseDuration(word)
+    if (ms === undefined || !Number.isSafeInteger(ms) || ms < 1 || ms > max)
+      throw new Refused(`takes ${takes}, not ${JSON.stringify(value)}`)
+    return ms
+  }
+  return { takes, check, parse: check, plain: formatDuration }
+}
+
+/** Settings of the development chain. */
+export const DEV = {
+  'dev.gas_limit': setting({
+    kind: or('auto', integer(1_000_000, 1_000_000_000_000)),
+    default: 'auto' as number | 'auto',
+    unit: 'gas',
+    doc: 'Gas limit of every block; auto is 30000000, and that of the origin for a fork.',
+  }),
+  'dev.chain_id': setting({
+    kind: or('auto', integer(1, Number.MAX_SAFE_INTEGER)),
+    default: 'auto' as number | 'auto',
+    doc: 'Chain id of a new chain; auto is 31337, and that of the origin for a fork.',
+  }),
+  'dev.hardfork': setting({
+    kind: or('auto', oneWord(...HARDFORKS)),
+    default: 'auto' as (typeof HARDFORKS)[number] | 'auto',
+    doc: 'The newest fork whose rules hold, from the first block on; auto is the newest one there is.',
+  }),
+  'dev.base_fee': setting({
+    kind: or('auto', integer(0, Number.MAX_SAFE_INTEGER)),
+    default: 'auto' as number | 'auto',
+    unit: 'wei',
+    doc: 'Base fee of the first block of a new chain; auto is 1000000000.',
+  }),
+  'dev.timestamp': setting({
+    kind: or('now', integer(0, 2 ** 40)),
+    default: 'now' as number | 'now',
+    unit: 's',
+    doc: 'Time of the first block of a new chain, in seconds since 1970; the clock goes on from there.',
+  }),
+  'dev.accounts': setting({ kind: integer(1, 10_000), default: 10, doc: 'Funded accounts.' }),
+  'dev.mnemonic': setting({
+    kind: text('the words of a BIP-39 phrase', /^\S+( \S+){11,23}$/),
+    default: DEV_MNEMONIC,
+    doc: 'The phrase that the accounts are derived from, along m/44’/60’/0’/0/N.',
+  }),
+  'dev.balance': setting({
+    kind: text('a number of ether such as 10000 or 0.5', /^\d{1,30}(\.\d{1,18})?$/),
+    default: '10000',
+    unit: 'ether',
+    doc: 'Balance of each funded account on a new chain.',
+  }),
+  'dev.block_time': setting({
+    kind: or('none', blockTime(HOUR)),
+    default: 'none' as number | 'none',
+    doc: 'Time between blocks, which come then whether there are transactions or not; none makes a block for each transaction.',
+  }),
+  'dev.mixed_mining': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether transactions do not wait for dev.block_time: a block for each of them, beside those that come by the clock.',
+  }),
+  'dev.no_mining': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether no blocks are made but on demand: evm_mine, anvil_mine, hardhat_mine.',
+  }),
+  'dev.order': setting({
+    kind: oneWord('fees', 'fifo'),
+    default: 'fees' as 'fees' | 'fifo',
+    doc: 'Which transactions come first in a block: those that pay most, or those that came first.',
+  }),
+  'dev.auto_impersonate': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether transactions may be sent from any account without its key.',
+  }),
+  'dev.silent': setting({ kind: boolean, default: false, doc: 'Whether nothing is printed but errors.' }),
+  'dev.json': setting({ kind: boolean, default: false, doc: 'Whether what is printed are lines of JSON.' }),
+  'dev.fork_url': setting({
+    kind: or('none', text('a URL of JSON-RPC over HTTP', /^https?:\/\/\S+$/)),
+    default: 'none',
+    doc: 'The node whose chain the development chain goes on from. Its state is read when it is needed, and kept in data/fork of the home.',
+  }),
+  'dev.fork_block': setting({
+    kind: or('latest', integer(0, Number.MAX_SAFE_INTEGER)),
+    default: 'latest' as number | 'latest',
+    doc: 'The block that a fork begins after; a home that is a fork goes on from its own.',
+  }),
+  'dev.fork_timeout': setting({
+    kind: duration(100, HOUR),
+    default: 30 * SECOND,
+    unit: 'ms',
+    doc: 'Longest wait for an answer of the origin of a fork, all attempts together; what needed it fails then.',
+  }),
+  'dev.fork_cache_bytes': setting({
+    kind: bytes(MIB, 1024 * GIB),
+    default: 256 * MIB,
+    unit: 'bytes',
+    doc: 'Most bytes that are kept of the state of an origin, in memory and on the disk each; what was not used for longest goes first.',
+  }),
+} as const

@@ -1,0 +1,166 @@
+// The console of a development chain: each transaction as it is mined, why it failed, and what its contracts logged.
+import type { Core, JsonObject, Operations, ResultStream } from '../core/port.ts'
+import { eventCount, eventsAfter } from '../rpc/follow/events.ts'
+import { CONSOLE_DIGITS } from './console-log.ts'
+import { consoleLines, type Failure, type Frame, failureOf } from './frames.ts'
+import type { Printer } from './printer.ts'
+
+/** Longest trace that is read for the console, in bytes. */
+const TRACE_BYTES_MAX = 16 * 1024 * 1024
+
+/** Calls that wait to be looked at for what they logged; more are not. */
+const CALLS_WAITING_MAX = 64
+
+/** A receipt, as far as it is looked at here. */
+interface Receipt {
+  readonly transactionHash: string
+  readonly gasUsed: string
+  readonly status?: string
+  readonly contractAddress?: string | null
+}
+
+/** A transaction as the console shows it. */
+export interface Shown {
+  readonly block: number
+  readonly hash: string
+  readonly gasUsed: number
+  /** The contract that it made. */
+  readonly created: string | undefined
+  readonly failure: Failure | undefined
+  /** What console.log printed. */
+  readonly console: readonly string[]
+}
+
+const parse = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')) as T
+
+/** The frames of a trace; undefined where it is too long, or fails. */
+async function framesOf(stream: ResultStream): Promise<Frame | undefined> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  try {
+    for (let part = await stream.next(); part !== null; part = await stream.next()) {
+      bytes += part.length
+      if (bytes > TRACE_BYTES_MAX) {
+        stream.cancel()
+        return undefined
+      }
+      parts.push(Buffer.from(part))
+    }
+    return parse<Frame>(Buffer.concat(parts))
+  } catch {
+    return undefined
+  }
+}
+
+const CALL_TRACER: JsonObject = { tracer: 'callTracer' }
+
+/** Operations that may bring code to the chain, by which the console learns whether anything can log. */
+const BRINGS_CODE: ReadonlySet<string> = new Set(['sendRawTransaction', 'sendTransaction', 'setCode', 'sendUnsignedTransaction'])
+
+/** Operations after which nobody knows what code there is. */
+const BRINGS_STATE: ReadonlySet<string> = new Set(['loadState', 'reset'])
+
+/** Follows a chain and prints it. */
+export class Console {
+  private readonly core: Core
+  private readonly printer: Printer
+  private enabled = true
+  /** Whether some code may call console.log. Where none can, transactions that succeed need no look. */
+  private mayLog: boolean
+  private stopped = false
+  private callsWaiting = 0
+
+  /** `mayLog`: whether the chain may have contracts already. */
+  constructor(core: Core, printer: Printer, { mayLog }: { readonly mayLog: boolean }) {
+    this.core = core
+    this.printer = printer
+    this.mayLog = mayLog
+  }
+
+  /** The core as requests are to use it, so that the console learns what it cannot see in blocks. */
+  watched(): Core {
+    const request = this.request.bind(this)
+    return new Proxy(this.core, {
+      get(target, name) {
+        if (name === 'request') return request
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+  }
+
+  private async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
+    if ((op as string) === 'setLoggingEnabled') {
+      this.enabled = (args as { enabled?: unknown } | undefined)?.enabled === true
+      return Buffer.from('null')
+    }
+    if (!this.mayLog)
+      this.mayLog = BRINGS_STATE.has(op) || (BRINGS_CODE.has(op) && JSON.stringify(args).toLowerCase().includes(CONSOLE_DIGITS))
+    const answer = this.core.request(op, args)
+    if ((op === 'call' || op === 'estimateGas') && this.mayLog) this.lookAtCall(op, args as Operations['call'])
+    return await answer
+  }
+
+  /** Prints what a call logs, which leaves no receipt. */
+  private lookAtCall(op: 'call' | 'estimateGas', { transaction, block, stateOverrides, blockOverrides }: Operations['call']): void {
+    if (!this.enabled || this.callsWaiting >= CALLS_WAITING_MAX) return
+    this.callsWaiting++
+    const at = block === undefined || block === 'pending' ? 'latest' : block
+    const args = { transaction, block: at, txIndex: undefined, stateOverrides, blockOverrides, config: CALL_TRACER }
+    framesOf(this.core.stream('traceCall', args))
+      .then((frame) => {
+        const lines = frame === undefined ? [] : consoleLines(frame)
+        if (lines.length > 0 && this.enabled) this.printer.call(op === 'call' ? 'eth_call' : 'eth_estimateGas', lines)
+      })
+      .finally(() => {
+        this.callsWaiting--
+      })
+  }
+
+  /** Follows the chain until `stop`; a chain that closes ends it too. */
+  async follow(): Promise<void> {
+    try {
+      for (let cursor = await eventCount(this.core); !this.stopped; ) {
+        const { next, missed, events } = await eventsAfter(this.core, cursor, true)
+        cursor = next
+        if (missed > 0 && this.enabled) this.printer.missed(missed)
+        for (const event of events) if (event[0] === 'added' && this.enabled) await this.block(Number(event[1]), event[2])
+      }
+    } catch (e) {
+      if (!this.stopped) this.printer.ended(e)
+    }
+  }
+
+  stop(): void {
+    this.stopped = true
+  }
+
+  private async block(number: number, hash: string): Promise<void> {
+    let receipts: Receipt[]
+    try {
+      receipts = parse<Receipt[]>(await this.core.request('getBlockReceipts', { block: { blockHash: hash } }))
+    } catch (e) {
+      if (this.stopped) throw e
+      // The block left the chain meanwhile.
+      return
+    }
+    for (const receipt of receipts) this.printer.transaction(await this.shown(number, receipt))
+  }
+
+  private async shown(block: number, { transactionHash, gasUsed, status, contractAddress }: Receipt): Promise<Shown> {
+    const failed = status === '0x0'
+    const looked = failed || this.mayLog
+    const frame = looked ? await framesOf(this.core.stream('traceTransaction', { hash: transactionHash, config: CALL_TRACER })) : undefined
+    return {
+      block,
+      hash: transactionHash,
+      gasUsed: Number(gasUsed),
+      created: failed ? undefined : (contractAddress ?? undefined),
+      failure: failed ? ((frame && failureOf(frame)) ?? UNKNOWN_FAILURE) : undefined,
+      console: frame === undefined ? [] : consoleLines(frame),
+    }
+  }
+}
+
+/** A failure whose trace cannot be had. */
+const UNKNOWN_FAILURE: Failure = { reason: 'failed', type: 'CALL', to: undefined, selector: undefined, depth: 0 }

@@ -1,0 +1,49 @@
+// How the console prints: lines for a reader, or lines of JSON for a program.
+import type { Shown } from './console.ts'
+
+/** Prints what happens on a chain. */
+export interface Printer {
+  transaction(shown: Shown): void
+  /** What console.log printed in a call that is not on the chain. */
+  call(method: string, lines: readonly string[]): void
+  /** So many events went by too fast. */
+  missed(events: number): void
+  /** The console cannot go on. */
+  ended(e: unknown): void
+}
+
+/** Thousands apart. Not by locale: that would load the tables of all of them. */
+const grouped = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, ',')
+
+const words = (e: unknown): string => (e instanceof Error ? e.message : String(e))
+
+/** Lines for a reader. */
+export function textPrinter(out: (text: string) => void): Printer {
+  const logged = (lines: readonly string[]): string => lines.map((line) => `  console.log: ${line.replaceAll('\n', '\n    ')}\n`).join('')
+  return {
+    transaction({ block, hash, gasUsed, created, failure, console }) {
+      const end = failure !== undefined ? `failed: ${failure.reason}` : created !== undefined ? `made contract ${created}` : ''
+      out(`block ${block}  ${hash}  gas ${grouped(gasUsed)}${end === '' ? '' : `  ${end}`}\n`)
+      if (failure !== undefined) {
+        const { type, to, selector, depth } = failure
+        const where = `${type}${to === undefined ? '' : ` to ${to}`}${selector === undefined ? '' : `, function ${selector}`}`
+        out(`  in ${where}, ${depth === 0 ? 'the transaction itself' : `${depth} ${depth === 1 ? 'call' : 'calls'} deep`}\n`)
+      }
+      out(logged(console))
+    },
+    call: (method, lines) => out(`${method}\n${logged(lines)}`),
+    missed: (events) => out(`${grouped(events)} events went by too fast to be shown\n`),
+    ended: (e) => out(`nothing more is shown of the chain: ${words(e)}\n`),
+  }
+}
+
+/** Lines of JSON, each an object with the member `event`. */
+export function jsonPrinter(out: (text: string) => void): Printer {
+  const line = (event: string, members: object): void => out(`${JSON.stringify({ event, ...members })}\n`)
+  return {
+    transaction: (shown) => line('transaction', { ...shown, success: shown.failure === undefined }),
+    call: (method, lines) => line('call', { method, console: lines }),
+    missed: (events) => line('missed', { events }),
+    ended: (e) => line('ended', { reason: words(e) }),
+  }
+}

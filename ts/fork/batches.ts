@@ -1,0 +1,209 @@
+// Requests to one URL, gathered into JSON-RPC batches and tried again until their time is over.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { post, Refused } from './post.ts'
+
+/** Most requests in one batch. */
+const BATCH_REQUESTS_MAX = 100
+
+/** Batches that are under way at the same time; more wait. */
+const BATCHES_AT_ONCE = 8
+
+/** Waits between attempts begin with this, double, and end with that, in milliseconds. */
+const BACKOFF_MS = 100
+const BACKOFF_MS_MAX = 3_000
+
+/** Codes of errors that pass: limits (EIP-1474), and what hosted nodes say when they are busy. */
+const PASSING_CODES: ReadonlySet<number> = new Set([-32005, -32016, -32097, 429])
+
+/** An error that the origin answered with. */
+export class OriginError extends Error {
+  override name = 'OriginError'
+  readonly code: number
+  /** The origin's own words. */
+  readonly said: string
+  readonly data: unknown
+
+  constructor(method: string, code: number, message: string, data: unknown) {
+    super(`${method}: ${message}`)
+    this.said = message
+    this.code = code
+    this.data = data
+  }
+}
+
+/** A request that waits for its result. */
+interface Waiting {
+  readonly method: string
+  readonly params: readonly unknown[]
+  /** When it is given up, in milliseconds of `performance.now()`. */
+  readonly deadline: number
+  readonly settle: (result: unknown) => void
+  readonly fail: (e: Error) => void
+  done: boolean
+  /** Why the last attempt came to nothing. */
+  last: string | undefined
+}
+
+/** One entry of an answer to a batch. */
+interface Reply {
+  readonly id?: unknown
+  readonly result?: unknown
+  readonly error?: { readonly code?: unknown; readonly message?: unknown; readonly data?: unknown }
+}
+
+/** What is asked of the origin beside a batch after an attempt failed, and what its result must satisfy; throws where it does not. */
+export interface Guard {
+  readonly method: string
+  readonly params: readonly unknown[]
+  readonly check: (result: unknown) => void
+}
+
+/** Sends requests to a URL. */
+export class Batches {
+  private readonly url: string
+  private readonly guard: Guard | undefined
+  private queue: Waiting[] = []
+  private underWay = 0
+  private scheduled = false
+  /** Nobody knows whether the same node answers as before: the next batch asks the guard's question too. */
+  private suspect = false
+  /** The origin refuses batches: requests go one by one. */
+  private single = false
+
+  constructor(url: string, guard?: Guard) {
+    this.url = url
+    this.guard = guard
+  }
+
+  /** The result of a request; rejects with `OriginError` where the origin refuses it, else with why there is no answer in time. */
+  ask(method: string, params: readonly unknown[], timeoutMs: number): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.fail(
+          new Error(
+            `${method}: no answer from ${shownUrl(this.url)} in ${timeoutMs} ms${waiting.last === undefined ? '' : `: ${waiting.last}`}`,
+          ),
+        )
+      }, timeoutMs)
+      const end = (then: () => void): void => {
+        if (waiting.done) return
+        waiting.done = true
+        clearTimeout(timer)
+        then()
+      }
+      const waiting: Waiting = {
+        method,
+        params,
+        deadline: performance.now() + timeoutMs,
+        settle: (result) => end(() => resolve(result)),
+        fail: (e) => end(() => reject(e)),
+        done: false,
+        last: undefined,
+      }
+      this.queue.push(waiting)
+      this.schedule()
+    })
+  }
+
+  /** What is asked in the same turn of the event loop goes into one batch. */
+  private schedule(): void {
+    if (this.scheduled) return
+    this.scheduled = true
+    setImmediate(() => {
+      this.scheduled = false
+      this.flush()
+    })
+  }
+
+  private flush(): void {
+    this.queue = this.queue.filter((waiting) => !waiting.done)
+    const size = this.single ? 1 : BATCH_REQUESTS_MAX
+    while (this.queue.length > 0 && this.underWay < BATCHES_AT_ONCE) {
+      const batch = this.queue.splice(0, size)
+      this.underWay++
+      void this.run(batch).finally(() => {
+        this.underWay--
+        this.schedule()
+      })
+    }
+  }
+
+  /** Tries a batch until each of its requests is settled. */
+  private async run(batch: readonly Waiting[]): Promise<void> {
+    let open = batch
+    for (let backoff = BACKOFF_MS; open.length > 0; backoff = Math.min(backoff * 2, BACKOFF_MS_MAX)) {
+      try {
+        await this.attempt(open)
+      } catch (e) {
+        const why = e instanceof Error ? e.message : String(e)
+        this.suspect = true
+        for (const waiting of open) waiting.last = why
+        if (e instanceof Refused) for (const waiting of open) waiting.fail(e)
+      }
+      open = open.filter((waiting) => !waiting.done)
+      if (open.length > 0) await sleep(Math.min(backoff, Math.max(0, Math.max(...open.map((w) => w.deadline)) - performance.now())))
+      open = open.filter((waiting) => !waiting.done)
+    }
+  }
+
+  /** Sends requests once. What has a result or an error that stays is settled; an error that passes leaves its request open. */
+  private async attempt(open: readonly Waiting[]): Promise<void> {
+    const guard = this.suspect ? this.guard : undefined
+    const asked = guard === undefined ? open : [...open, guard]
+    const body = asked.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
+    const whole = body.length === 1 ? body[0] : body
+    const timeoutMs = Math.max(1, Math.max(...open.map((waiting) => waiting.deadline)) - performance.now())
+    const replies = this.repliesOf(await post(this.url, JSON.stringify(whole), timeoutMs), body.length)
+    if (guard !== undefined) {
+      const reply = replies.get(open.length)
+      if (reply === undefined || reply.error !== undefined) throw new Error('it does not say which block it has')
+      try {
+        guard.check(reply.result)
+      } catch (e) {
+        throw new Refused((e as Error).message)
+      }
+      this.suspect = false
+    }
+    open.forEach((waiting, id) => {
+      settle(waiting, replies.get(id))
+    })
+  }
+
+  /** The replies by their number. */
+  private repliesOf(answer: unknown, count: number): ReadonlyMap<number, Reply> {
+    const list: readonly Reply[] = Array.isArray(answer) ? answer : [answer as Reply]
+    const isOne = count > 1 && !Array.isArray(answer)
+    if (isOne && !this.single) {
+      // One reply to a batch is a refusal of batches; the requests are sent one by one from now on.
+      this.single = true
+    }
+    if (isOne) throw new Error(String((answer as Reply | null)?.error?.message ?? 'it refuses batches'))
+    return new Map(list.flatMap((reply) => (typeof reply?.id === 'number' ? [[reply.id, reply] as const] : [])))
+  }
+}
+
+/** Hands a reply to who waits for it; one that is missing, or says that it will pass, leaves the request open. */
+function settle(waiting: Waiting, reply: Reply | undefined): void {
+  if (reply === undefined) {
+    waiting.last = 'its answer to a batch lacks an entry'
+    return
+  }
+  if (reply.error === undefined || reply.error === null) {
+    if (reply.result === undefined) waiting.last = 'an answer without a result'
+    else waiting.settle(reply.result)
+    return
+  }
+  const { code, message, data } = reply.error
+  const text = typeof message === 'string' ? message : 'an error without a message'
+  if (typeof code === 'number' && PASSING_CODES.has(code)) waiting.last = text
+  else waiting.fail(new OriginError(waiting.method, typeof code === 'number' ? code : 0, text, data))
+}
+
+/** A URL as messages show it: keys of hosted nodes stand in its path, its user and its query. */
+export function shownUrl(url: string): string {
+  try {
+    return new URL(url).origin
+  } catch {
+    return 'the origin'
+  }
+}

@@ -1,0 +1,192 @@
+// The core of a fork: what lies below its first block is read from the origin, everything else is the core's.
+import { CoreError, type CoreErrorKind } from '../core/error.ts'
+import type { BlockRef, Core, Operations, ResultStream, StreamOperations } from '../core/port.ts'
+import { OriginError } from './batches.ts'
+import { originLogs } from './logs.ts'
+import type { Origin } from './point.ts'
+import { type PassedOn, READS, TRACES } from './reads.ts'
+
+const encoder = new TextEncoder()
+
+/** Kinds of failure that say that something is not here. */
+const MISSING: ReadonlySet<CoreErrorKind> = new Set([
+  'block_not_found',
+  'evm_not_supported',
+  'header_not_found',
+  'transaction_not_found',
+  'unknown_block',
+])
+
+const isMissing = (e: unknown): boolean => e instanceof CoreError && MISSING.has(e.kind)
+
+/** The JSON of `null`. */
+const isNull = (bytes: Uint8Array): boolean => bytes.length === 4 && bytes[0] === 0x6e
+
+/** What the origin refuses, in the terms of the core. */
+function refused(e: unknown): unknown {
+  if (e instanceof OriginError) {
+    if (e.code === 3) return new CoreError('execution_reverted', e.said, typeof e.data === 'string' ? e.data : undefined)
+    return new CoreError('origin', `the origin of the fork: ${e.message}`)
+  }
+  return e instanceof CoreError ? e : new CoreError('origin', `the origin of the fork: ${(e as Error).message}`)
+}
+
+/** Where an operation goes: to the origin about this block; to the core first; or to the core alone. */
+type Way = { readonly origin: BlockRef } | 'core first' | 'core'
+
+/** A core whose chain goes on from a block of another one. */
+export function forkedCore(core: Core, origin: Origin): Core {
+  const reads = new ForkedReads(core, origin)
+  const own: Pick<Core, 'request' | 'read' | 'stream'> = {
+    request: (op, args) => reads.request(op, args),
+    read: (op, args) => reads.read(op, args),
+    stream: (op, args) => reads.stream(op, args),
+  }
+  return new Proxy(core, {
+    get(target, name) {
+      if (Object.hasOwn(own, name)) return own[name as keyof typeof own]
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+/** The reads of a fork. */
+class ForkedReads {
+  private readonly core: Core
+  private readonly origin: Origin
+  /** Number of the block that the fork begins after. */
+  private readonly first: bigint
+
+  constructor(core: Core, origin: Origin) {
+    this.core = core
+    this.origin = origin
+    this.first = BigInt(origin.block.number)
+  }
+
+  /** The origin's answer to a request, as JSON bytes. */
+  private async ask(method: string, params: readonly unknown[]): Promise<Uint8Array> {
+    try {
+      return encoder.encode(JSON.stringify(await this.origin.call(method, params)))
+    } catch (e) {
+      throw refused(e)
+    }
+  }
+
+  private async head(): Promise<bigint> {
+    return BigInt(JSON.parse(Buffer.from(await this.core.request('blockNumber', undefined)).toString()) as string)
+  }
+
+  private async wayOf<A>({ about, block }: PassedOn<A>, args: A): Promise<Way> {
+    let ref = block(args)
+    if (typeof ref === 'object' && 'blockNumber' in ref) ref = ref.blockNumber
+    if (about === 'hash' || typeof ref === 'object') {
+      const isFirst = typeof ref === 'object' && 'blockHash' in ref && ref.blockHash.toLowerCase() === this.origin.block.hash.toLowerCase()
+      return isFirst && about !== 'state' ? { origin: ref as BlockRef } : 'core first'
+    }
+    const number = ref?.startsWith('0x') === true ? BigInt(ref) : undefined
+    if (about === 'state')
+      return (number !== undefined && number < this.first) || (ref === 'earliest' && this.first > 0n) ? { origin: ref ?? 'latest' } : 'core'
+    if (number !== undefined) return number <= this.first ? { origin: ref as string } : 'core'
+    if (ref === 'earliest') return { origin: ref }
+    // The block that the fork begins after is here without its transactions.
+    return ref !== 'pending' && (await this.head()) === this.first ? { origin: this.origin.block.number } : 'core'
+  }
+
+  async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
+    if (op === 'getLogs') {
+      const { filter } = args as Operations['getLogs']
+      return await originLogs(filter, {
+        first: this.first,
+        head: () => this.head(),
+        here: (filter) => this.core.request('getLogs', { filter }),
+        there: (filter) => this.ask('eth_getLogs', [filter]),
+        isMissing,
+      })
+    }
+    if (op === 'storageRangeAt')
+      throw new CoreError('unsupported', 'the storage of a fork cannot be listed: nobody here knows all slots of its origin')
+    const passed = READS[op] as PassedOn<Operations[Op]> | undefined
+    if (passed === undefined) return await this.core.request(op, args)
+    const way = await this.wayOf(passed, args)
+    const there = (block: BlockRef): Promise<Uint8Array> => this.ask(passed.method, passed.params(args, block))
+    if (typeof way === 'object') return await there(way.origin)
+    if (way === 'core') return await this.core.request(op, args)
+    try {
+      const here = await this.core.request(op, args)
+      if (!isNull(here)) return here
+    } catch (e) {
+      if (!isMissing(e)) throw e
+    }
+    return await there(passed.block(args) ?? 'latest')
+  }
+
+  read<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
+    const block = (args as { block?: BlockRef } | undefined)?.block
+    const isOfHead = READS[op]?.about === 'state' && (block === undefined || block === 'latest' || block === 'pending')
+    return READS[op] === undefined || isOfHead ? this.core.read(op, args) : this.request(op, args)
+  }
+
+  stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
+    const passed = TRACES[op] as PassedOn<StreamOperations[Op]> | undefined
+    const here = this.core.stream(op, args)
+    if (passed === undefined) return here
+    const there = (block: BlockRef): Promise<Uint8Array> => this.ask(passed.method, passed.params(args, block))
+    return new ForkedStream(
+      here,
+      () => this.wayOf(passed, args),
+      there,
+      () => passed.block(args) ?? 'latest',
+    )
+  }
+}
+
+/** A trace that is the core's, or the origin's where it is not here. */
+class ForkedStream implements ResultStream {
+  private readonly here: ResultStream
+  private readonly way: () => Promise<Way>
+  private readonly there: (block: BlockRef) => Promise<Uint8Array>
+  private readonly given: () => BlockRef
+  private began = false
+  private over = false
+
+  constructor(here: ResultStream, way: () => Promise<Way>, there: (block: BlockRef) => Promise<Uint8Array>, given: () => BlockRef) {
+    this.here = here
+    this.way = way
+    this.there = there
+    this.given = given
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    if (this.over) return null
+    if (this.began) return await this.here.next()
+    this.began = true
+    const way = await this.way()
+    if (typeof way === 'object') return await this.fromOrigin(way.origin)
+    try {
+      return await this.here.next()
+    } catch (e) {
+      if (way === 'core' || !isMissing(e)) throw e
+      return await this.fromOrigin(this.given())
+    }
+  }
+
+  private async fromOrigin(block: BlockRef): Promise<Uint8Array> {
+    this.over = true
+    this.here.cancel()
+    return await this.there(block)
+  }
+
+  isOver(): boolean {
+    return this.over || (this.began && this.here.isOver())
+  }
+
+  cancel(): void {
+    this.over = true
+    this.here.cancel()
+  }
+
+  askedBy(client: string): void {
+    this.here.askedBy?.(client)
+  }
+}

@@ -1,0 +1,183 @@
+// Which reads a fork passes on to its origin: what lies below the fork's first block is there alone.
+import type { BlockRef, Operations, StreamOperations } from '../core/port.ts'
+
+/**
+ * What a read is about. `content`: blocks, their transactions and receipts; up to the block that the fork begins after they are the origin's.
+ * `state`: accounts and calls; that block's own state is here. `hash`: something found by its hash, wherever it is.
+ */
+type About = 'content' | 'state' | 'hash'
+
+/** How an operation is asked of the origin. */
+export interface PassedOn<Args> {
+  readonly method: string
+  readonly about: About
+  /** The block, or the hash of a block, that it is about. */
+  readonly block: (args: Args) => BlockRef | undefined
+  /** The parameters, with this block in place of the one given. */
+  readonly params: (args: Args, block: BlockRef) => readonly unknown[]
+}
+
+const at = <A>(
+  method: string,
+  about: About,
+  block: (args: A) => BlockRef | undefined,
+  params: (args: A, block: BlockRef) => readonly unknown[],
+): PassedOn<A> => ({ method, about, block, params })
+
+/** Parameters without those at the end that are absent. */
+function trimmed(params: readonly unknown[]): readonly unknown[] {
+  const last = params.findLastIndex((param) => param !== undefined)
+  return params.slice(0, last + 1).map((param) => param ?? null)
+}
+
+const none = (): undefined => undefined
+
+/** Operations that are passed on. */
+export const READS: { readonly [Op in keyof Operations]?: PassedOn<Operations[Op]> } = {
+  getBalance: at(
+    'eth_getBalance',
+    'state',
+    (a) => a.block,
+    (a, b) => [a.address, b],
+  ),
+  getCode: at(
+    'eth_getCode',
+    'state',
+    (a) => a.block,
+    (a, b) => [a.address, b],
+  ),
+  getStorageAt: at(
+    'eth_getStorageAt',
+    'state',
+    (a) => a.block,
+    (a, b) => [a.address, a.slot, b],
+  ),
+  getTransactionCount: at(
+    'eth_getTransactionCount',
+    'state',
+    (a) => a.block,
+    (a, b) => [a.address, b],
+  ),
+  getProof: at(
+    'eth_getProof',
+    'state',
+    (a) => a.block,
+    (a, b) => [a.address, a.slots.map(({ slot }) => slot), b],
+  ),
+  call: at(
+    'eth_call',
+    'state',
+    (a) => a.block,
+    (a, b) => trimmed([a.transaction, b, a.stateOverrides, a.blockOverrides]),
+  ),
+  estimateGas: at(
+    'eth_estimateGas',
+    'state',
+    (a) => a.block,
+    (a, b) => trimmed([a.transaction, b, a.stateOverrides, a.blockOverrides]),
+  ),
+  createAccessList: at(
+    'eth_createAccessList',
+    'state',
+    (a) => a.block,
+    (a, b) => trimmed([a.transaction, b, a.stateOverrides]),
+  ),
+  feeHistory: at(
+    'eth_feeHistory',
+    'content',
+    (a) => a.newestBlock,
+    (a, b) => [a.blockCount, b, a.rewardPercentiles],
+  ),
+  getBlockByNumber: at(
+    'eth_getBlockByNumber',
+    'content',
+    (a) => a.block,
+    (a, b) => [b, a.full],
+  ),
+  getBlockByHash: at(
+    'eth_getBlockByHash',
+    'hash',
+    (a) => ({ blockHash: a.hash }),
+    (a) => [a.hash, a.full],
+  ),
+  getBlockTransactionCountByNumber: at(
+    'eth_getBlockTransactionCountByNumber',
+    'content',
+    (a) => a.block,
+    (_, b) => [b],
+  ),
+  getBlockTransactionCountByHash: at(
+    'eth_getBlockTransactionCountByHash',
+    'hash',
+    (a) => ({ blockHash: a.hash }),
+    (a) => [a.hash],
+  ),
+  getBlockReceipts: at(
+    'eth_getBlockReceipts',
+    'content',
+    (a) => a.block,
+    (_, b) => [b],
+  ),
+  getTransactionByHash: at('eth_getTransactionByHash', 'hash', none, (a) => [a.hash]),
+  getTransactionReceipt: at('eth_getTransactionReceipt', 'hash', none, (a) => [a.hash]),
+  getTransactionByBlockNumberAndIndex: at(
+    'eth_getTransactionByBlockNumberAndIndex',
+    'content',
+    (a) => a.block,
+    (a, b) => [b, a.index],
+  ),
+  getTransactionByBlockHashAndIndex: at(
+    'eth_getTransactionByBlockHashAndIndex',
+    'hash',
+    (a) => ({ blockHash: a.hash }),
+    (a) => [a.hash, a.index],
+  ),
+  getRawBlock: at(
+    'debug_getRawBlock',
+    'content',
+    (a) => a.block,
+    (_, b) => [b],
+  ),
+  getRawHeader: at(
+    'debug_getRawHeader',
+    'content',
+    (a) => a.block,
+    (_, b) => [b],
+  ),
+  getRawReceipts: at(
+    'debug_getRawReceipts',
+    'content',
+    (a) => a.block,
+    (_, b) => [b],
+  ),
+  getRawTransaction: at('debug_getRawTransaction', 'hash', none, (a) => [a.hash]),
+}
+
+/** Traces that are passed on. */
+export const TRACES: { readonly [Op in keyof StreamOperations]?: PassedOn<StreamOperations[Op]> } = {
+  traceTransaction: at('debug_traceTransaction', 'hash', none, (a) => trimmed([a.hash, a.config])),
+  traceBlockByNumber: at(
+    'debug_traceBlockByNumber',
+    'content',
+    (a) => a.block,
+    (a, b) => trimmed([b, a.config]),
+  ),
+  traceBlockByHash: at(
+    'debug_traceBlockByHash',
+    'hash',
+    (a) => ({ blockHash: a.hash }),
+    (a) => trimmed([a.hash, a.config]),
+  ),
+  traceCall: at(
+    'debug_traceCall',
+    'state',
+    (a) => a.block,
+    (a, b) => {
+      const { txIndex, stateOverrides, blockOverrides, config } = a
+      return [a.transaction, b, trimmedObject({ ...config, txIndex, stateOverrides, blockOverrides })]
+    },
+  ),
+}
+
+const trimmedObject = (o: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(o).filter(([, value]) => value !== undefined))
