@@ -2,6 +2,7 @@
 import {
   address,
   anything,
+  blockInterval,
   blockNumber,
   blockOverrides,
   blockRef,
@@ -13,8 +14,13 @@ import {
   filter,
   hash,
   hexOrDecimal,
+  mineOptions,
+  number64,
+  number256,
   payloadAttributes,
   rawTransactions,
+  reorgPairs,
+  resetOptions,
   simulation,
   stateOverrides,
   storageKey,
@@ -22,7 +28,9 @@ import {
   transaction,
   uint64,
   uint256,
+  url,
   word,
+  word256,
 } from '../../ts/rpc/codec/index.ts'
 import type { Param } from '../../ts/rpc/method.ts'
 
@@ -41,6 +49,9 @@ const NO_HEX = ['', '0', 'zz', '0xzz', '0x 1', '0x١', '-0x1', '0x-1', ' 0x1', '
 const NO_BYTES = [...NO_STRING, ...NO_HEX, '0x1', '0x123', '0x+1']
 const NO_WIDTH = [...NO_BYTES, '0x', '0x11', `0x${'11'.repeat(33)}`, `0x${'11'.repeat(1000)}`]
 const NO_QUANTITY = [...NO_STRING, ...NO_HEX, '0x', '0x00', '0x01', '0x+1', '1', `0x1${'0'.repeat(64)}`]
+/** Neither hex nor decimal, in a string or as a whole number. */
+const NO_NUMBER = [true, -1, 1.5, 1e300, '', 'x', '-1', '0x', '0xzz', '1.5', ' 1', [], {}, DEEP]
+const isPlainObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 const NO_OBJECT = [true, 0, -1, '', '0x', 'latest', [], DEEP]
 const NO_ARRAY = [true, 0, -1, '', '0x', {}]
 
@@ -131,6 +142,41 @@ const KINDS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
   ],
   [storageKey, { good: '0x1', bad: [...NO_STRING, 'zz', `0x${'1'.repeat(65)}`] }],
   [hexOrDecimal, { good: '0x1', bad: [true, -1, 1.5, '', 'x', '-1', '0x', [], {}, `0x1${'0'.repeat(16)}`] }],
+  [number64, { good: '0x05', bad: [...NO_NUMBER, `0x1${'0'.repeat(16)}`, '18446744073709551616'] }],
+  [number256, { good: 5, bad: [...NO_NUMBER, `0x1${'0'.repeat(64)}`, '9'.repeat(100_000)] }],
+  [word256, { good: '0x1', bad: [...NO_STRING.filter((value) => value !== 0), '', '1', 'zz', '0x', `0x${'1'.repeat(65)}`] }],
+  [
+    mineOptions,
+    {
+      good: { blocks: 1 },
+      bad: [...NO_NUMBER.filter((value) => !isPlainObject(value)), { timestamp: 'x' }, { blocks: -1 }, { blocks: [] }],
+    },
+  ],
+  [blockInterval, { good: 3600, bad: [...NO_NUMBER.filter((value) => !Array.isArray(value)), [], [1], [1, 2, 3], [2, 1], ['x', 1], 1e12] }],
+  [
+    reorgPairs,
+    {
+      good: [],
+      bad: [...NO_ARRAY, [1], [[]], [[CALL]], [[CALL, -1]], [['0x1', 0]], [[{ to: 1 }, 0]], many([CALL, 0]).concat([[CALL, 0]])],
+    },
+  ],
+  [
+    resetOptions,
+    {
+      good: {},
+      bad: [
+        true,
+        0,
+        '',
+        [],
+        { forking: 1 },
+        { forking: { jsonRpcUrl: 1 } },
+        { forking: { jsonRpcUrl: 'x' } },
+        { forking: { blockNumber: -1 } },
+      ],
+    },
+  ],
+  [url, { good: 'http://127.0.0.1:1', bad: [true, 0, [], {}, '', 'x', `http://${'x'.repeat(3000)}`] }],
   [
     simulation,
     {

@@ -1,5 +1,6 @@
 // What the Rust core offers to everything above it: one typed interface. Tests put a fake in its place.
 import type { ScriptsConfig } from './config.ts'
+import type { DevOperations } from './dev-operations.ts'
 import type { TraceWith } from './hooks.ts'
 
 /** `0x` and hex digits. */
@@ -15,7 +16,7 @@ export type BlockRef = string | { blockHash: Hex; requireCanonical?: boolean } |
 export type JsonObject = { readonly [key: string]: unknown }
 
 /** Operations that answer with the JSON bytes of one result, and their arguments. */
-export interface Operations {
+export interface Operations extends DevOperations {
   blockNumber: undefined
   chainId: undefined
   netVersion: undefined

@@ -27,6 +27,7 @@ import { traceStateAccess } from './methods/debug/traceStateAccess.ts'
 import { traceTransaction } from './methods/debug/traceTransaction.ts'
 import { traceTransactionProfile } from './methods/debug/traceTransactionProfile.ts'
 import { unsubscribe } from './methods/debug/unsubscribe.ts'
+import { DEV_METHODS } from './methods/dev/index.ts'
 import { accounts } from './methods/eth/accounts.ts'
 import { baseFee } from './methods/eth/baseFee.ts'
 import { blobBaseFee } from './methods/eth/blobBaseFee.ts'
@@ -199,6 +200,7 @@ export const METHODS: readonly Method[] = [
   chaindbPropertyRefused,
   chaindbCompactRefused,
   setHeadRefused,
+  ...DEV_METHODS,
 ]
 
 /** The namespace of a method's name: what stands before the first underscore. */
@@ -222,5 +224,9 @@ export function servedNamespaces(namespaces: readonly string[], dev: boolean): r
 /** The methods of the namespaces that are served, without those that are denied, by name. */
 export function methodTable(namespaces: readonly string[], denied: readonly string[]): ReadonlyMap<string, Method> {
   const served = new Set(namespaces)
-  return new Map(METHODS.filter((m) => served.has(namespaceOf(m.name)) && !denied.includes(m.name)).map((m) => [m.name, m]))
+  const dev = DEV_NAMESPACES.some((name) => served.has(name))
+  const isServed = (m: Method): boolean => served.has(namespaceOf(m.name)) && (dev || !ofDev.has(m)) && !denied.includes(m.name)
+  return new Map(METHODS.filter(isServed).map((m) => [m.name, m]))
 }
+
+const ofDev: ReadonlySet<Method> = new Set(DEV_METHODS)

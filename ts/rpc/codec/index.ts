@@ -2,6 +2,18 @@
 export { blockNumber, blockRef } from './block.ts'
 export { allWithinLimits, blockOverrides, type OverrideLimits, stateOverrides, transaction, withinLimits } from './call.ts'
 export { anything, arrayOf, BadValue, boolean, type Codec, kindOf, mapOf, object, word } from './codec.ts'
+export {
+  blockInterval,
+  type MineOptions,
+  mineOptions,
+  number64,
+  number256,
+  type ReorgPair,
+  reorgPairs,
+  resetOptions,
+  url,
+  word256,
+} from './dev.ts'
 export { filter, followable } from './filter.ts'
 export { address, data, hash, hexOrDecimal, storageKey, uint64, uint256 } from './hex.ts'
 export { payloadAttributes, rawTransactions } from './payload.ts'

@@ -1,0 +1,35 @@
+// What the next blocks of a development chain are to be like.
+import { address, hash, number64, number256 } from '../../codec/index.ts'
+import type { Method } from '../../method.ts'
+import { required } from '../../method.ts'
+import { named } from './named.ts'
+
+export const devNextBlock: readonly Method[] = [
+  ...named(
+    'anvil_setNextBlockBaseFeePerGas hardhat_setNextBlockBaseFeePerGas',
+    'Sets the base fee of the next block, in wei.',
+    [required('baseFee', number256)],
+    ({ core }, fee) => core.request('setNextBlockBaseFee', { fee }),
+  ),
+  ...named(
+    'anvil_setMinGasPrice hardhat_setMinGasPrice',
+    'Sets the lowest price of gas, in wei; refused where blocks have base fees.',
+    [required('price', number256)],
+    ({ core }, price) => core.request('setMinGasPrice', { price }),
+  ),
+  ...named(
+    'evm_setBlockGasLimit anvil_setBlockGasLimit',
+    'Sets the gas limit of the blocks to come; true.',
+    [required('limit', number64)],
+    ({ core }, limit) => core.request('setBlockGasLimit', { limit }),
+  ),
+  ...named(
+    'anvil_setCoinbase hardhat_setCoinbase',
+    'Sets who gets the tips of the blocks to come.',
+    [required('address', address)],
+    ({ core }, address) => core.request('setCoinbase', { address }),
+  ),
+  ...named('hardhat_setPrevRandao', 'Sets the randomness of the next block.', [required('value', hash)], ({ core }, value) =>
+    core.request('setPrevRandao', { value }),
+  ),
+]

@@ -1,0 +1,56 @@
+// A development node as a whole: what it says of itself, its state as one text, going back to the start.
+import { boolean, data, resetOptions, url } from '../../codec/index.ts'
+import { invalidParams } from '../../errors.ts'
+import { json, type Method, optional, required } from '../../method.ts'
+import { answering, named } from './named.ts'
+
+export const devNode: readonly Method[] = [
+  ...named(
+    'anvil_nodeInfo',
+    'The head, the settings of the next block and of the fork, in the shape that anvil has.',
+    [],
+    ({ core }) => core.request('nodeInfo', undefined),
+    'heavy',
+  ),
+  ...named(
+    'anvil_metadata hardhat_metadata',
+    'Version, chain id, head, a name for this run of the node, and its snapshots, in the shape that anvil has.',
+    [],
+    ({ core, clientVersion }) => core.request('metadata', { clientVersion }),
+    'heavy',
+  ),
+  ...named(
+    'anvil_reset hardhat_reset',
+    'Goes back to the first block and to the settings of the start; snapshots and waiting transactions are gone. What is forked is said at the start alone.',
+    [optional('options', resetOptions)],
+    ({ core }, origin) => {
+      if (origin !== undefined) throw invalidParams('forking.jsonRpcUrl: what is forked is said at the start: hearth dev --fork-url URL')
+      return answering(core, 'reset', undefined, null)
+    },
+  ),
+  ...named(
+    'anvil_dumpState hardhat_dumpState',
+    'The state after the head as gzip of JSON in hex, which anvil_loadState of this node and of anvil takes.',
+    [],
+    ({ core }) => core.request('dumpState', undefined),
+    'heavy',
+  ),
+  ...named(
+    'anvil_loadState hardhat_loadState',
+    'Takes over the accounts of a state that anvil_dumpState of this node or of anvil gave, and makes empty blocks until the head is as high as there; true.',
+    [required('state', data)],
+    ({ core }, state) => core.request('loadState', { state }),
+  ),
+  ...named(
+    'anvil_setLoggingEnabled hardhat_setLoggingEnabled',
+    'Whether the console tells of transactions.',
+    [required('enabled', boolean)],
+    ({ core }, enabled) => core.request('setLoggingEnabled', { enabled }),
+  ),
+  ...named(
+    'anvil_setRpcUrl hardhat_setRpcUrl',
+    'Does nothing on a chain that is no fork, as anvil; what is forked is said at the start.',
+    [required('url', url)],
+    () => json(null),
+  ),
+]
