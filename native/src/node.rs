@@ -276,6 +276,16 @@ impl NativeStream {
         matches!(self.source.as_ref(), Source::Stream(stream) if stream.is_historical())
     }
 
+    /// Milliseconds for which the work waited for its thread; negative where it needed none. Known once bytes or an error
+    /// wait.
+    #[napi(catch_unwind)]
+    pub fn waited(&self) -> f64 {
+        match self.source.as_ref() {
+            Source::Stream(stream) => stream.waited().map_or(-1.0, |waited| waited.as_secs_f64() * 1000.0),
+            Source::Refused(_) => -1.0,
+        }
+    }
+
     /// Bytes of the whole stream, where it is one gzip member with its envelope; else -1. Known once bytes wait.
     #[napi(catch_unwind)]
     pub fn packed_bytes(&self) -> i64 {

@@ -108,6 +108,66 @@ describe('hearth status', () => {
   })
 })
 
+/** Lines of the log, which are objects on standard error. */
+const linesOf = (node: RunningNode): Record<string, unknown>[] =>
+  node
+    .log()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+describe('the log', () => {
+  it('of a node that is started says in JSON what it does, the core included, until it is closed', async () => {
+    const home = freshHome()
+    const made = await startNode(['dev', '--home', home, '--log.level=info', '--log.format=text'])
+    await sleep(1100)
+    expect(await made.stop()).toBe(0)
+    expect(made.log()).toMatch(/^\S+Z INFO node serving version=Hearth\S* /m)
+    expect(made.log()).toMatch(/^\S+Z INFO stores open at block 0 \(0x[0-9a-f]{64}\), state from block 0 on$/m)
+    const node = await startNode(['start', '--home', home, '--log.levels=stores=warn'])
+    await sleep(1100)
+    expect(await node.stop()).toBe(0)
+    const said = linesOf(node).map(({ level, room, msg }) => `${level} ${room} ${msg}`)
+    expect(said).toEqual([
+      'info node serving',
+      'info node stopping',
+      'info node every answer under way has ended; closing the stores',
+      'info node closed',
+    ])
+    expect(linesOf(node)[0]).toMatchObject({ home, httpUrl: node.url, wsUrl: node.ws, metricsUrl: node.metrics })
+    expect(linesOf(node)[1]).toMatchObject({ signal: 'SIGTERM' })
+  })
+
+  it('has requests that take long, and no others', async () => {
+    const home = freshHome()
+    const settings = ['--log.format=json', '--evm.slow_request_threshold=150ms', '--evm.simulation_gas_limit=100000000000']
+    const node = await startNode(['dev', '--home', home, ...settings])
+    try {
+      const to = '0x00000000000000000000000000000000000d00d5'
+      const config = { tracer: 'callTracer', timeout: '300ms', stateOverrides: { [to]: { code: '0x5b600150600056' } } }
+      await rpc(node.url, 'eth_blockNumber')
+      const slow = await rpc(node.url, 'debug_traceCall', [{ to, gas: '0x174876e800' }, 'latest', config])
+      expect(slow.error?.message).toBe('execution timeout')
+      await sleep(100)
+      const found = linesOf(node).filter(({ room }) => room === 'rpc')
+      expect(found).toHaveLength(1)
+      const said = {
+        level: 'warn',
+        msg: 'slow request',
+        method: 'debug_traceCall',
+        connection: 'http',
+        client: '127.0.0.1',
+        bytes: 0,
+        success: false,
+      }
+      expect(found[0]).toMatchObject(said)
+      expect(found[0]?.ms).toBeGreaterThanOrEqual(300)
+    } finally {
+      expect(await node.stop()).toBe(0)
+    }
+  })
+})
+
 const RESET = 'lost: ECONNRESET'
 
 /** One request on a connection of its own: its answer, or `refused` where nobody took the connection. */

@@ -200,6 +200,9 @@ pub struct Workers {
     pub simulations: usize,
     /// Longest wait for one of them, in milliseconds.
     pub wait_ms: u64,
+    /// Nice value of those threads, 0 to 19: short reads come before them.
+    #[serde(default)]
+    pub heavy_nice: i32,
 }
 
 /// Everything [`crate::Node::open`] needs.
@@ -310,7 +313,7 @@ mod tests {
             },
             "workers": {
                 "read": { "threads": 1, "queue": 1 }, "heavy": { "threads": 1, "queue": 1 },
-                "traces": 1, "simulations": 1, "waitMs": 1
+                "traces": 1, "simulations": 1, "waitMs": 1, "heavyNice": 5
             },
             "memoryBudgetBytes": 0,
             "dev": { "gasLimit": 30_000_000 }

@@ -89,6 +89,7 @@ impl Node {
             traces: config.workers.traces,
             simulations: config.workers.simulations,
             wait: Some(Duration::from_millis(config.workers.wait_ms)),
+            nice: config.workers.heavy_nice,
         };
         let node = Self {
             read: WorkerPool::new("read", config.workers.read)?,

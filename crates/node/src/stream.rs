@@ -11,7 +11,7 @@ use pull::Pull;
 use std::{
     collections::VecDeque,
     sync::{Arc, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Size of a chunk, in bytes; the last may be smaller.
@@ -52,6 +52,8 @@ struct State {
     packed_bytes: Option<u64>,
     /// Whether it is about a block that is further below the head than traces may look back.
     historical: bool,
+    /// How long the job waited for its thread; known once it has one.
+    waited: Option<Duration>,
     /// Where more chunks come from, while no job fetches them.
     pull: Option<Pull>,
 }
@@ -215,6 +217,11 @@ impl ByteStream {
         self.channel.state.lock().historical
     }
 
+    /// How long the job waited for its thread. Known once anything waits; `None` where it needed none.
+    pub fn waited(&self) -> Option<Duration> {
+        self.channel.state.lock().waited
+    }
+
     /// Bytes that can be read now, where nothing comes after them.
     pub fn rest(&self) -> Option<usize> {
         let state = self.channel.state.lock();
@@ -264,6 +271,7 @@ impl Drop for ByteStream {
 /// The job's end: collects bytes into chunks and waits while the reader is behind.
 pub struct ByteSender {
     channel: Arc<Channel>,
+    made: Instant,
     buffer: Vec<u8>,
     stall_limit: Duration,
     /// Whether a chunk was handed on.
@@ -296,6 +304,11 @@ impl ByteSender {
     /// Says what the answer is made from. To be called before the first byte.
     pub(crate) fn set_origin(&mut self, origin: TraceOrigin) {
         self.channel.state.lock().origin = Some(origin);
+    }
+
+    /// Says that the job has its thread now.
+    pub(crate) fn begin(&self) {
+        self.channel.state.lock().waited = Some(self.made.elapsed());
     }
 
     /// Says that the answer is about a block far below the head. To be called before the first byte.
@@ -393,6 +406,7 @@ pub fn channel(on_cancel: impl Fn() + Send + Sync + 'static) -> (ByteSender, Byt
     });
     let sender = ByteSender {
         channel: channel.clone(),
+        made: Instant::now(),
         buffer: Vec::new(),
         stall_limit: STALL_LIMIT,
         sent: false,

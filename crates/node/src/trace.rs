@@ -56,6 +56,7 @@ impl OpenHome {
         mut sender: ByteSender,
         scripts: Option<(Arc<dyn ScriptHost>, Instant)>,
     ) {
+        sender.begin();
         let rpc = &self.config().rpc;
         let call_timeout = Duration::from_millis(rpc.trace_timeout_ms);
         let struct_log_bytes = rpc.struct_log_max_bytes;

@@ -42,6 +42,8 @@ pub struct Limits {
     pub simulations: usize,
     /// Longest wait for a thread; `None` for ever.
     pub wait: Option<Duration>,
+    /// Nice value of the threads; 0: that of who starts them.
+    pub nice: i32,
 }
 
 impl Limits {
@@ -133,6 +135,7 @@ struct Shared {
     name: &'static str,
     limit: usize,
     wait: Option<Duration>,
+    nice: i32,
     queue: Mutex<Queue>,
     /// Signalled when a thread may have something to do.
     ready: Condvar,
@@ -196,9 +199,9 @@ impl WorkerPool {
     pub fn with_limits(name: &'static str, config: WorkerConfig, limits: &Limits) -> Result<Self, NodeError> {
         let queue = Mutex::new(Queue::new(limits));
         let (ready, waits) = (Condvar::new(), Condvar::new());
-        let (limit, wait) = (config.queue, limits.wait);
+        let (limit, wait, nice) = (config.queue, limits.wait, limits.nice);
         let pool = Self {
-            shared: Arc::new(Shared { name, limit, wait, queue, ready, waits }),
+            shared: Arc::new(Shared { name, limit, wait, nice, queue, ready, waits }),
             threads: Mutex::default(),
         };
         let started = (0..config.threads).try_for_each(|index| pool.start(&index.to_string(), run));
@@ -282,6 +285,9 @@ impl Drop for WorkerPool {
 
 /// Runs jobs until the pool is closed and nothing is left that may run.
 fn run(shared: &Shared) {
+    if shared.nice != 0 {
+        hearth_bake::lower_priority(shared.nice);
+    }
     let mut queue = shared.queue.lock();
     loop {
         let Some((kind, job)) = queue.take() else {

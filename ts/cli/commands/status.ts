@@ -105,7 +105,8 @@ async function statusOf(home: string, node: RunningNode): Promise<Status> {
     ...node,
     ready,
     reasons,
-    height,
+    // A node that asks for tokens says it in its metrics.
+    height: height ?? values?.get('flatkv_current_version') ?? null,
     bakeLagBlocks: values?.get('bake_lag_blocks') ?? null,
     bakeQueueDepth: values?.get('bake_queue_depth') ?? null,
     traceCacheHitRate: asked === 0 ? null : hits / asked,
@@ -136,7 +137,7 @@ function text(status: Status): string {
     ['trace cache hits', rate === null ? 'no requests' : `${(rate * 100).toFixed(1)} %`],
     ['memory', status.memoryBytes === null ? unknown : bytesText(status.memoryBytes)],
     ...STORES.map((store) => [store, bytesText(status.stores[store] ?? 0)] as const),
-    ['JSON-RPC', [status.httpUrl, status.wsUrl].filter((url) => url !== null).join(' ') || 'off'],
+    ['JSON-RPC', [status.httpUrl, status.wsUrl, status.debugUrl].filter((url) => url != null).join(' ') || 'off'],
     ['metrics', status.metricsUrl ?? 'off'],
   ])
 }

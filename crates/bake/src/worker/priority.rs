@@ -2,13 +2,14 @@
 
 /// The nice value of a thread that bakes: it gets what others leave, and a little where they leave nothing, so that it
 /// never holds a lock for long without running.
-const NICE: libc::c_int = 19;
+pub(crate) const NICE: i32 = 19;
 
-/// Gives the calling thread low priority. Where the system refuses, it keeps its own.
-pub(crate) fn lower() {
+/// Gives the calling thread, and those that it starts from now on, a nice value: 0 is usual, 19 the lowest priority. Where the
+/// system refuses, it keeps its own.
+pub fn lower_priority(nice: i32) {
     // SAFETY: a plain system call on integers; on Linux 0 means the calling thread.
     unsafe {
-        libc::setpriority(libc::PRIO_PROCESS, 0, NICE);
+        libc::setpriority(libc::PRIO_PROCESS, 0, nice);
     }
 }
 
@@ -22,7 +23,7 @@ mod tests {
         let nice = || unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
         let before = nice();
         let lowered = std::thread::spawn(move || {
-            lower();
+            lower_priority(NICE);
             nice()
         });
         assert_eq!(lowered.join().ok(), Some(NICE));

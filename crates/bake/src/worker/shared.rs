@@ -75,7 +75,7 @@ impl Shared {
 
     /// What each thread does until the end.
     pub(crate) fn run(&self) {
-        priority::lower();
+        priority::lower_priority(priority::NICE);
         loop {
             let (next, seen) = self.next();
             match next {

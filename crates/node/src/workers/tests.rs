@@ -97,7 +97,7 @@ fn what_nobody_wants_makes_room_first() {
 
 #[test]
 fn a_kind_has_its_own_threads_at_most_and_the_others_go_on() {
-    let pool = limited(3, 64, Limits { traces: 1, simulations: 1, wait: None });
+    let pool = limited(3, 64, Limits { traces: 1, simulations: 1, ..Limits::default() });
     let trace = hold(&pool, Kind::Trace);
     let simulation = hold(&pool, Kind::Simulation);
     let (told, seen) = mpsc::channel();

@@ -79,6 +79,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
             traces: 0,
             simulations: 0,
             wait_ms: 60_000,
+            heavy_nice: 0,
         },
         memory_budget_bytes: 0,
         dev: DevConfig { gas_limit: 30_000_000, ..DevConfig::default() },
