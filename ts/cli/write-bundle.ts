@@ -18,6 +18,13 @@ const EXTERNAL = [/^node:/, 'viem']
 /** How long the child may take, in milliseconds. */
 const WARM_MS_MAX = 60_000
 
+/** Hono's listener asks of each request whether it is one of HTTP/2, which is never served here: loading that would take long for a no. */
+const noHttp2: Plugin = {
+  name: 'no-http2',
+  resolveId: (source) => (source === 'node:http2' ? '\0http2' : undefined),
+  load: (id) => (id === '\0http2' ? 'export class Http2ServerRequest {}\nexport const constants = { NGHTTP2_NO_ERROR: 0 }\n' : undefined),
+}
+
 /** Modules keep their own places: each one's `import.meta` is written out as what it is, relative to the program. */
 const places: Plugin = {
   name: 'places',
@@ -36,7 +43,7 @@ async function writeProgram(): Promise<void> {
     input: path.join(import.meta.dirname, 'run.js'),
     platform: 'node',
     external: EXTERNAL,
-    plugins: [places],
+    plugins: [noHttp2, places],
     onLog: (level, log) => {
       if (level === 'warn') console.error(log.message)
     },

@@ -1,5 +1,6 @@
 // The log of a node: one line an event on standard error, as JSON or as text, with a level for each part of the node.
-import pino from 'pino'
+import { createRequire } from 'node:module'
+import type pino from 'pino'
 import type { LogLevel, LogRoom } from '../config/index.ts'
 
 /** Values that belong to an event, by name. */
@@ -46,34 +47,50 @@ export function asText(line: string): string {
 }
 
 /** The levels of the parts that differ. */
-function levelsOf(pairs: readonly string[]): ReadonlyMap<string, string> {
-  return new Map(pairs.map((pair) => pair.split('=') as [string, string]))
+function levelsOf(pairs: readonly string[]): ReadonlyMap<string, LogLevel> {
+  return new Map(pairs.map((pair) => pair.split('=') as [string, LogLevel]))
+}
+
+/** Levels by how little they matter. */
+const LEVELS: Readonly<Record<LogLevel, number>> = { silent: 0, error: 1, warn: 2, info: 3, debug: 4 }
+
+/**
+ * What writes lines, loaded with the first of them: a start that has nothing to say must not wait for it. Each part has its own level, so
+ * that this one lets all of them through.
+ */
+function openRoot(write: (line: string) => void): pino.Logger {
+  const load = createRequire(import.meta.url)('pino') as typeof pino
+  const formatters = { level: (label: string) => ({ level: label }) }
+  return load({ level: 'trace', base: null, timestamp: load.stdTimeFunctions.isoTime, formatters }, { write })
+}
+
+/** The part's own log; `open` makes what writes its lines. */
+function roomLog(level: LogLevel, open: () => pino.Logger): RoomLog {
+  const most = LEVELS[level]
+  let logger: pino.Logger | undefined
+  const at =
+    (name: keyof RoomLog): RoomLog['info'] =>
+    (message, fields = {}) => {
+      if (LEVELS[name] > most) return
+      logger ??= open()
+      logger[name](fields, message)
+    }
+  return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
 }
 
 /** Opens a log. */
 export function openLog({ level, levels, format, write }: LogOptions): Log {
-  const options: pino.LoggerOptions = {
-    // Each part has its own level; the root must let all of them through.
-    level: 'trace',
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
+  let root: pino.Logger | undefined
+  const open = (name: LogRoom, level: string): pino.Logger => {
+    root ??= openRoot((line) => write(format === 'json' ? line : asText(line)))
+    return root.child({ room: name }, { level })
   }
-  const root = pino(options, { write: (line: string) => write(format === 'json' ? line : asText(line)) })
   const own = levelsOf(levels)
   const rooms = new Map<LogRoom, RoomLog>()
   const room = (name: LogRoom): RoomLog => {
-    let found = rooms.get(name)
-    if (found === undefined) {
-      const logger = root.child({ room: name }, { level: own.get(name) ?? level })
-      found = {
-        error: (message, fields = {}) => logger.error(fields, message),
-        warn: (message, fields = {}) => logger.warn(fields, message),
-        info: (message, fields = {}) => logger.info(fields, message),
-        debug: (message, fields = {}) => logger.debug(fields, message),
-      }
-      rooms.set(name, found)
-    }
+    const least = own.get(name) ?? level
+    const found = rooms.get(name) ?? roomLog(least, () => open(name, least))
+    rooms.set(name, found)
     return found
   }
   const report = (e: unknown): void => {
