@@ -1,5 +1,5 @@
 // What the console of a development chain makes of frames, reasons and calls of console.log; the signatures are computed again.
-import { encodeAbiParameters, encodeErrorResult, encodeFunctionData, keccak256, parseAbi, toBytes } from 'viem'
+import { encodeAbiParameters, encodeErrorResult, keccak256, parseAbi, toBytes } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { decodeArguments } from '../../ts/dev/abi.ts'
 import { CONSOLE_ADDRESS, consoleLine } from '../../ts/dev/console-log.ts'
@@ -11,7 +11,11 @@ import { revertReason } from '../../ts/dev/reason.ts'
 const selectorOf = (signature: string): string => keccak256(toBytes(signature)).slice(2, 10)
 
 const log = (signature: string, values: readonly unknown[]): string => {
-  const types = /\((.*)\)/.exec(signature)?.[1]?.split(',').filter((type) => type !== '') ?? []
+  const types =
+    /\((.*)\)/
+      .exec(signature)?.[1]
+      ?.split(',')
+      .filter((type) => type !== '') ?? []
   const data = encodeAbiParameters(
     types.map((type) => ({ type: type.replace(/^(u?int)$/, '$1256') })),
     values,
@@ -52,7 +56,9 @@ describe('console.log', () => {
     expect(line('log(string,uint256)', 'swapped %d tokens', 7n)).toBe('swapped 7 tokens')
     expect(line('log(string,uint)', 'x', 2n ** 255n)).toBe(`x ${2n ** 255n}`)
     expect(line('log(int256)', -5n)).toBe('-5')
-    expect(line('log(bool,address)', true, '0x00000000000000000000000000000000000000AA')).toBe('true 0x00000000000000000000000000000000000000aa')
+    expect(line('log(bool,address)', true, '0x00000000000000000000000000000000000000AA')).toBe(
+      'true 0x00000000000000000000000000000000000000aa',
+    )
     expect(line('log(string,string,string)', '%s and %s, 100%%', 'a', 'b')).toBe('a and b, 100%')
     expect(line('logBytes4(bytes4)', '0x01020304')).toBe('0x01020304')
     expect(line('logBytes(bytes)', '0xdeadbeef')).toBe('0xdeadbeef')
@@ -113,7 +119,10 @@ describe('a failure', () => {
     const taken = frame('0x02', { error: 'execution reverted', output: reverted })
     const own = encodeErrorResult({ abi: parseAbi(['error Error(string)']), args: ['mine'] })
     expect(failureOf(frame('0x01', { error: 'execution reverted', output: own, calls: [taken] }))).toMatchObject({ to: '0x01', depth: 0 })
-    expect(failureOf(frame('0x01', { error: 'out of gas', calls: [taken, frame('0x05')] }))).toMatchObject({ reason: 'out of gas', depth: 0 })
+    expect(failureOf(frame('0x01', { error: 'out of gas', calls: [taken, frame('0x05')] }))).toMatchObject({
+      reason: 'out of gas',
+      depth: 0,
+    })
     expect(failureOf(frame('0x01', { calls: [taken] }))).toBeUndefined()
   })
 
@@ -175,7 +184,15 @@ describe('printing', () => {
     printer.transaction(shown)
     printer.call('eth_call', ['x'])
     expect(out.map((line) => JSON.parse(line) as unknown)).toEqual([
-      { event: 'transaction', success: false, block: 3, hash: '0xabc', gasUsed: 43_211, failure: shown.failure, console: ['one', '2', 'three'] },
+      {
+        event: 'transaction',
+        success: false,
+        block: 3,
+        hash: '0xabc',
+        gasUsed: 43_211,
+        failure: shown.failure,
+        console: ['one', '2', 'three'],
+      },
       { event: 'call', method: 'eth_call', console: ['x'] },
     ])
     expect(out.every((line) => line.endsWith('\n') && line.indexOf('\n') === line.length - 1)).toBe(true)
