@@ -376,7 +376,7 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
   'evm.ip_rate_limit_rps': async () => {
     const { httpUrl, wsUrl } = await serve({
       'evm.rate_limiting_enabled': 'true',
-      'evm.ip_rate_limit_rps': '20',
+      'evm.ip_rate_limit_rps': '1',
       'evm.ip_rate_limit_burst': '1',
       'evm.batch_request_limit': '1',
     })
@@ -392,7 +392,7 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
     socket.send(asked('eth_blockNumber'))
     expect(JSON.parse(await answer).error).toEqual({ code: -32005, message: 'too many requests' })
     socket.terminate()
-    await new Promise((resolve) => setTimeout(resolve, 60))
+    await new Promise((resolve) => setTimeout(resolve, 1100))
     expect((await post(httpUrl, asked('eth_blockNumber'))).status).toBe(200)
   },
   'evm.ip_rate_limit_burst': async () => {

@@ -101,7 +101,7 @@ describe('HTTP as go-ethereum', () => {
   })
 
   it('lets the pages of allowed origins in', async () => {
-    const open = await serve(core())
+    const open = await serve(core(), { 'evm.cors_origins': '*' })
     const headers = { ...JSON_TYPE, origin: 'https://example.org' }
     expect((await raw(open.httpUrl, 'POST', headers, ASK)).headers['access-control-allow-origin']).toBe('*')
     const some = await serve(core(), { 'evm.cors_origins': 'https://example.org' })
