@@ -60,7 +60,7 @@ async function rust() {
   count('rust', r, { passed: sum(r.text, results), failed: sum(r.text, failures) }, began)
 }
 
-async function vitest(name, dir) {
+async function vitest(name, dir, ...flags) {
   const began = Date.now()
   const report = path.join(ROOT, 'dist', `.vitest-${name}.json`)
   fs.mkdirSync(path.dirname(report), { recursive: true })
@@ -70,6 +70,7 @@ async function vitest(name, dir) {
     'run',
     '--dir',
     dir,
+    ...flags,
     '--reporter=default',
     '--reporter=json',
     `--outputFile.json=${report}`,
@@ -95,6 +96,7 @@ if (built.code !== 0) {
 total.steps.push(`build: ${Math.round((Date.now() - began) / 1000)} s`)
 await rust()
 await vitest('unit', 'test/unit')
+await vitest('types', 'test/unit', '--typecheck.only')
 if (mode !== 'quick') {
   await vitest('e2e', 'test/e2e')
   await vitest('conformance', 'test/conformance')

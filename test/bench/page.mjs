@@ -7,6 +7,7 @@ import { printed } from './stats.mjs'
 
 const WHAT = {
   bake: 'Traces of past blocks from their capsules, beside execution from history and go-ethereum; answers from the trace cache beside a bare node:http server that sends the same bytes; commits with baking on and off in turn.',
+  dev: 'Development chains of both sides, each in a process of its own, the sides in turn. Transfers are signed beforehand and sent over one connection; the time ends when the chain has all of them. A start is from the spawn to the first answer, asked for every two milliseconds. Memory is resident memory of the process.',
   flatkv:
     'The state store beside bare RocksDB with the same families, options and build, log off on both sides, flushes and compactions inside the time; reads beside bare Gets, history beside itself. Blocks are 1,024 token transfers over a million accounts; the open loop commits 20,000 of them at 70 % of what the store can do, due or not. Commands on a home are those of an operator, on a generated chain whose roots are all verified.',
   import:
@@ -20,6 +21,8 @@ const WHAT = {
   overload:
     'Cheap calls beside traces: eth_blockNumber from a process of its own at a fixed rate, each counted from when it was due, ten pairs of idle and loaded; the load is eight callers, each with an address of its own, one request after the other. Deadlines are met where they are missed by at most 5 % or 25 ms.',
   rpc: 'Requests over HTTP on one generated chain that both sides imported, from one client process over eight connections, five rounds of each side in turn; the answers were compared first where the last column says so. The last row is of a development chain of each, one after the other.',
+  script:
+    'A node opened in the process of a script, beside a node of its own that serves the same home over HTTP to the same process, in turn, each round on a fresh one; requests sixteen at once. The callback is one function, in this process and in a sandbox of the same node.',
   trace:
     'Requests over HTTP on one generated chain that both sides imported, warm; the answers were compared first where the last column says so. Milliseconds: less is better.',
 }

@@ -2,6 +2,7 @@
 // `--write` puts the tables into docs/benchmarks.md.
 import { bakeBench } from './bake.mjs'
 import { littableBench, loopBench, stateBench } from './cargo.mjs'
+import { devBench } from './dev.mjs'
 import { everydayBench } from './everyday.mjs'
 import { homeBench } from './home.mjs'
 import { importBench } from './import.mjs'
@@ -11,11 +12,13 @@ import { metricsBench } from './metrics.mjs'
 import { overloadBench } from './overload.mjs'
 import { writePage } from './page.mjs'
 import { rootsBench } from './roots.mjs'
+import { scriptBench } from './script.mjs'
 import { traceBench } from './trace.mjs'
 
 /** Benches by name. */
 const BENCHES = {
   bake: bakeBench,
+  dev: devBench,
   // Each of them ends within 20 minutes; all four are the tables of the state store.
   flatkv: async () => {
     for (const bench of [stateBench, loopBench, rootsBench, homeBench]) await bench()
@@ -31,6 +34,7 @@ const BENCHES = {
   metrics: metricsBench,
   overload: overloadBench,
   rpc: everydayBench,
+  script: scriptBench,
   trace: traceBench,
 }
 

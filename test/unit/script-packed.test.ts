@@ -11,7 +11,7 @@ import { bigintOf, dataOf, quantityOf, wire } from '../../ts/script/values.ts'
 describe('values', () => {
   it('quantities are whole and not negative, in any of their forms', () => {
     expect([quantityOf(10n, 'n'), quantityOf(255, 'n'), quantityOf('0x0f', 'n')]).toEqual(['0xa', '0xff', '0xf'])
-    for (const bad of [-1n, -1, 1.5, 2 ** 53, '0x', '12' as '0x12', Number.NaN]) {
+    for (const bad of [-1n, -1, 1.5, 2 ** 53, '0x', '12' as '0x12', Number.NaN] as const) {
       expect(() => bigintOf(bad, 'nonce')).toThrow(/nonce takes a whole number that is not negative, not/)
     }
   })

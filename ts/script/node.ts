@@ -1,4 +1,5 @@
 // A node in the process of a script: opened, asked, closed. No port is opened unless that is asked for.
+import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -162,6 +163,8 @@ export class HearthNode implements AsyncDisposable {
   /** @internal */
   constructor(parts: Parts) {
     const { home, settings, readOnly } = parts
+    // As many listeners as iterations are open.
+    setMaxListeners(0, this.closing.signal)
     const core = guarded(parts.core, () => this.closing.signal.aborted)
     this.parts = parts
     this.core = core

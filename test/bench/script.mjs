@@ -1,0 +1,244 @@
+// Hearth in a script beside the same work over HTTP: the same home, opened in this process and served by a node of its own, in turn.
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { createDevNode, openNode, scriptOf } from 'hearth'
+import { hearth } from 'hearth/viem'
+import { createPublicClient, http } from 'viem'
+import { cargo } from '../../native/setup/cargo.mjs'
+import { TARGET } from '../../native/setup/env.mjs'
+import { generatedChain } from './chain.mjs'
+import { importChain, memoryMiB, serveHearth } from './process.mjs'
+import { median, spread, table } from './stats.mjs'
+
+/** Rounds of each pair. */
+const PAIRS = 3
+
+/** Requests of a round, and how many are under way at once. */
+const REQUESTS = 3000
+const AT_ONCE = 16
+
+/** Blocks of the chain of logs: the generator gives somewhat more than one log a block. */
+const LOG_BLOCKS = Number(process.env.HEARTH_TEST_LOG_BLOCKS ?? 1_000_000)
+const LOG_SEED = 7
+const LOG_SEGMENT_BYTES = 64 * 1024 * 1024
+
+/** Heights of one eth_getLogs. */
+const LOG_RANGE = 20_000
+
+/** The chain of traces. */
+const CHAIN = { blocks: 1000, least: 1, most: 20 }
+
+/** Steps of the loop under a callback, and of the runs that compare memory. */
+const STEPS = 10_000_000
+
+/** Rows of the row about memory, and how much of them is skipped before memory is looked at. */
+const ROWS = 10_000_000
+const WARM_ROWS = 1_000_000
+
+/** JUMPDEST, PUSH1 1, POP, PUSH1 0, JUMP: five instructions and 14 gas for a turn. */
+const LOOP = '0x5b600150600056'
+const LOOP_AT = `0x${'cc'.repeat(20)}`
+const TURN_STEPS = 5
+const TURN_GAS = 14
+const CALL_GAS = 21_000
+
+const hex = (n) => `0x${n.toString(16)}`
+const seconds = (began) => (performance.now() - began) / 1000
+const verdict = (ratio, wanted) => `>= ${wanted}x${ratio >= wanted ? '' : '  MISSED'}`
+
+/** Runs work many times, some at once; how many a second. */
+async function rate(work) {
+  const began = performance.now()
+  let next = 0
+  const worker = async () => {
+    while (next < REQUESTS) await work(next++)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  return REQUESTS / seconds(began)
+}
+
+/** A row of rates: ours, theirs, the ratio of the medians, and what is wanted. */
+function row(name, unit, ours, theirs, wanted) {
+  const ratio = median(ours) / median(theirs)
+  return [name, unit, spread(ours), spread(theirs), ratio.toFixed(2), wanted === undefined ? '-' : verdict(ratio, wanted)]
+}
+
+/** Rates of both sides in turn, each round on a node of its own. */
+async function inTurn(home, ours, theirs, settings = {}) {
+  const rates = { ours: [], theirs: [] }
+  for (let i = 0; i < PAIRS; i++) {
+    const node = await openNode({ home, settings })
+    rates.ours.push(await ours(node))
+    await node.close()
+    const server = await serveHearth(
+      home,
+      Object.entries(settings).map(([key, value]) => `--${key}=${value}`),
+    )
+    rates.theirs.push(await theirs(server))
+    await server.stop()
+  }
+  return [rates.ours, rates.theirs]
+}
+
+async function viemRows(home) {
+  const blocks = await (async () => {
+    await using node = await openNode({ home })
+    return { height: Number(node.height), account: (await node.receipts({ from: node.height }).toArray())[0].from }
+  })()
+  const code = { [LOOP_AT]: { code: '0x435f5260205ff3' } }
+  const stateOverride = [{ address: LOOP_AT, code: code[LOOP_AT].code }]
+  const works = {
+    'viem getBalance': (client) => () => client.getBalance({ address: blocks.account }),
+    'viem call': (client) => () => client.call({ to: LOOP_AT, stateOverride }),
+    'viem getBlock': (client) => (i) => client.getBlock({ blockNumber: BigInt(i % blocks.height) }),
+  }
+  const rows = []
+  for (const [name, work] of Object.entries(works)) {
+    const [ours, theirs] = await inTurn(
+      home,
+      (node) => rate(work(createPublicClient({ transport: hearth(node) }))),
+      ({ url }) => rate(work(createPublicClient({ transport: http(url) }))),
+    )
+    rows.push(row(name, 'requests/s', ours, theirs, 5))
+  }
+  return rows
+}
+
+/** Blocks under callTracer, one after the other; blocks a second. */
+async function traceRow(home) {
+  const blocks = Array.from({ length: CHAIN.blocks }, (_, i) => i + 1)
+  const overRpc = async ({ url }) => {
+    const client = createPublicClient({ transport: http(url) })
+    const began = performance.now()
+    for (const n of blocks) await client.request({ method: 'debug_traceBlockByNumber', params: [hex(n), { tracer: 'callTracer' }] })
+    return blocks.length / seconds(began)
+  }
+  const inProcess = async (node) => {
+    const began = performance.now()
+    for (const n of blocks) await node.trace({ block: n }, 'callTracer')
+    return blocks.length / seconds(began)
+  }
+  const [ours, theirs] = await inTurn(home, inProcess, overRpc)
+  return row(`callTracer over ${CHAIN.blocks} blocks`, 'blocks/s', ours, theirs)
+}
+
+function generateLogs(home) {
+  const generator = path.join(TARGET, 'release/examples/generate_logs')
+  const r = spawnSync(generator, [home, LOG_BLOCKS, LOG_SEED, LOG_SEGMENT_BYTES].map(String), { stdio: ['ignore', 'ignore', 'inherit'] })
+  if (r.status !== 0) throw new Error(`${generator} ended with ${r.status ?? r.signal}`)
+}
+
+async function logRow(home) {
+  const settings = { 'evm.max_log_no_block': 10_000_000, 'evm.max_log_bytes': '1GiB', 'evm.max_blocks_for_log': 0 }
+  const counts = new Set()
+  const inProcess = async (node) => {
+    const began = performance.now()
+    let count = 0
+    for await (const log of node.logs({ from: 1 })) count += log.topics.length > 0 ? 1 : 1
+    counts.add(count)
+    return count / seconds(began)
+  }
+  const overRpc = async ({ url }) => {
+    const began = performance.now()
+    let count = 0
+    for (let from = 1; from <= LOG_BLOCKS; from += LOG_RANGE) {
+      const body = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'eth_getLogs',
+        params: [{ fromBlock: hex(from), toBlock: hex(Math.min(LOG_BLOCKS, from + LOG_RANGE - 1)) }],
+      }
+      const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+      const { result, error } = await response.json()
+      if (error) throw new Error(error.message)
+      for (const log of result) count += log.topics.length > 0 ? 1 : 1
+    }
+    counts.add(count)
+    return count / seconds(began)
+  }
+  const [ours, theirs] = await inTurn(home, inProcess, overRpc, settings)
+  if (counts.size !== 1) throw new Error(`both sides found other numbers of logs: ${[...counts].join(', ')}`)
+  return row(`${[...counts][0]} logs, one after the other`, 'logs/s', ours, theirs)
+}
+
+/** A step callback in this process beside the same function in a sandbox; millions of steps a second. */
+async function callbackRow() {
+  const node = await createDevNode({
+    settings: { 'evm.simulation_gas_limit': 2 ** 40, 'evm.trace_timeout': '1h', 'evm.trace_transaction_timeout': '1h' },
+  })
+  try {
+    const gas = BigInt(CALL_GAS + Math.floor((STEPS * TURN_GAS) / TURN_STEPS))
+    const stateOverrides = { [LOOP_AT]: { code: LOOP } }
+    const hooks = {
+      step(log) {
+        this.n += log.getGas() > 0 ? 1 : 0
+      },
+      result() {
+        return this.n
+      },
+    }
+    const rates = { ours: [], theirs: [] }
+    const text = scriptOf(hooks, { n: 0 })
+    for (let i = 0; i < PAIRS; i++) {
+      let began = performance.now()
+      const steps = await node.trace({ to: LOOP_AT, gas }, { ...hooks, n: 0 }, { stateOverrides })
+      rates.ours.push(steps / 1e6 / seconds(began))
+      began = performance.now()
+      const config = { tracer: text, timeout: '1h', stateOverrides }
+      const theirs = await node.provider.request({ method: 'debug_traceCall', params: [{ to: LOOP_AT, gas: hex(gas) }, 'latest', config] })
+      if (theirs !== steps) throw new Error(`${steps} steps in this process, ${theirs} in the sandbox`)
+      rates.theirs.push(theirs / 1e6 / seconds(began))
+    }
+    return row('a step callback beside the sandbox', '10^6 steps/s', rates.ours, rates.theirs, 0.9)
+  } finally {
+    await node.close()
+  }
+}
+
+/** Memory of this process while rows go by: the highest after a while beside what it was then. */
+async function memoryRow(home) {
+  const node = await openNode({ home })
+  let rows = 0
+  let early = 0
+  let late = 0
+  while (rows < ROWS) {
+    for await (const logs of node.logs({ from: 1 }).batches()) {
+      rows += logs.length
+      const now = memoryMiB(process.pid, 'VmRSS') ?? 0
+      if (rows < WARM_ROWS) early = Math.max(early, now)
+      else late = Math.max(late, now)
+      if (rows >= ROWS) break
+    }
+  }
+  await node.close()
+  const ratio = late / early
+  return [
+    `memory over ${rows} rows`,
+    'MiB',
+    late.toFixed(0),
+    `${early.toFixed(0)} in the first ${WARM_ROWS}`,
+    ratio.toFixed(2),
+    `<= 1.2x${ratio <= 1.2 ? '' : '  MISSED'}`,
+  ]
+}
+
+/** Prints the table. */
+export async function scriptBench() {
+  if ((await cargo(['build', '--release', '-p', 'hearth-chain', '--example', 'generate_logs'])) !== 0)
+    throw new Error('the generator was not built')
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-script-'))
+  try {
+    const chain = path.join(dir, 'chain')
+    importChain(chain, await generatedChain(CHAIN))
+    const rows = await viemRows(chain)
+    rows.push(await traceRow(chain), await callbackRow())
+    const logs = path.join(dir, 'logs')
+    generateLogs(logs)
+    rows.push(await logRow(logs), await memoryRow(logs))
+    table('script', ['work', 'unit', 'in process', 'over HTTP, or beside', 'ratio', 'wanted'], rows)
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true })
+  }
+}

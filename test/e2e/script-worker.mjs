@@ -1,0 +1,21 @@
+// A worker that opens a home, counts its blocks for ever, and tells how far it is; or ends as it is told to.
+
+import { parentPort, workerData } from 'node:worker_threads'
+import { openNode } from 'hearth'
+
+const { home, task } = workerData
+const node = await openNode({ home, mode: 'dev' })
+parentPort.postMessage({ opened: Number(node.height) })
+if (task === 'count') {
+  await new Promise((resolve) => parentPort.once('message', resolve))
+  const blocks = await node.blocks().toArray()
+  parentPort.postMessage({ blocks: blocks.length })
+  await node.close()
+}
+if (task === 'die') {
+  // Work under way whose promises nobody will see settle.
+  for (let i = 0; i < 50; i++) node.blocks({ full: true }).toArray()
+  node.provider.request({ method: 'eth_subscribe', params: ['newHeads'] })
+  for await (const _ of node.blocks({ follow: true }));
+}
+if (task === 'throw') throw new Error('a worker that fails')
