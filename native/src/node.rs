@@ -5,7 +5,8 @@ use crate::{
     answer::{Answer, guarded, on_thread, promise},
 };
 use hearth_node::{
-    Asker, ByteStream, Envelope, Node, NodeConfig, NodeError, NodeLease, Replay, Request, TraceOrigin, TraceRequest,
+    Asker, ByteStream, Envelope, Node, NodeConfig, NodeError, NodeLease, Replay, Request, TraceOrigin,
+    TraceRequest,
 };
 use napi::bindgen_prelude::{BufferSlice, Either, Object};
 use napi::{Env, Result};
@@ -130,7 +131,9 @@ impl NativeNode {
         match Request::from_json(json.as_bytes()) {
             Ok(request) => {
                 let asker = Asker { client: client.into(), ..Asker::default() };
-                self.node.spawn_for(request, &asker, Some(ticket as u64), move |result| settle.with(result.into()));
+                self.node.spawn_for(request, &asker, Some(ticket as u64), move |result| {
+                    settle.with(result.into())
+                });
             }
             Err(error) => settle.with(Err(error).into()),
         }

@@ -37,7 +37,16 @@ pub use trace_cache::{CacheResult, TraceCacheMetrics};
 
 /// Every native instrument, in the order of the scrape page.
 pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
-    [flatkv::ROWS, litt::ROWS, rocksdb::ROWS, bake::ROWS, trace_cache::ROWS, capsule::ROWS, script::ROWS, memory::ROWS]
-        .into_iter()
-        .flatten()
+    [
+        flatkv::ROWS,
+        litt::ROWS,
+        rocksdb::ROWS,
+        bake::ROWS,
+        trace_cache::ROWS,
+        capsule::ROWS,
+        script::ROWS,
+        memory::ROWS,
+    ]
+    .into_iter()
+    .flatten()
 }

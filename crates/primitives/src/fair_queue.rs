@@ -139,7 +139,11 @@ mod tests {
     #[test]
     fn who_asks_for_little_finds_room_where_another_has_most() {
         let mut queue = queue(&[("a", 1), ("a", 2), ("a", 3), ("b", 4)]);
-        assert_eq!(queue.make_room_for(&Arc::from("a")), None, "the one that has most makes no room for itself");
+        assert_eq!(
+            queue.make_room_for(&Arc::from("a")),
+            None,
+            "the one that has most makes no room for itself"
+        );
         assert_eq!(queue.make_room_for(&Arc::from("b")), Some(3));
         assert_eq!(queue.make_room_for(&Arc::from("b")), None, "both would have the same");
         assert_eq!(queue.make_room_for(&Arc::from("c")), Some(2));
