@@ -74,6 +74,7 @@ export function fakeCore(
 export async function drain(answer: Answer): Promise<string> {
   if (answer === undefined) return ''
   if (answer instanceof Packed) throw new TypeError('an answer in gzip')
+  if (typeof answer === 'string') return Buffer.from(answer, 'latin1').toString()
   if (answer instanceof Uint8Array) return Buffer.from(answer).toString()
   const chunks: Uint8Array[] = []
   for (let chunk = await answer.next(); chunk !== null; chunk = await answer.next()) chunks.push(chunk)

@@ -10,7 +10,18 @@ import { coreErrorFrom } from './error.ts'
 import { type HookedBlock, type HookedOne, type HookOptions, hookConfig, type TraceWith, traceOver } from './hooks.ts'
 import type { Job, JobBase, JobProgress, JobResult, RunningJob } from './jobs.ts'
 import { type AskOrigin, originDoor } from './origin.ts'
-import type { Core, HomeStatus, CoreAsker, CoreLogEntry, Operations, PackEnvelope, ReplayJob, ResultStream, StreamOperations, TraceOrigin } from './port.ts'
+import type {
+  Core,
+  CoreAsker,
+  CoreLogEntry,
+  HomeStatus,
+  Operations,
+  PackEnvelope,
+  ReplayJob,
+  ResultStream,
+  StreamOperations,
+  TraceOrigin,
+} from './port.ts'
 
 /** First byte of every answer: what follows is a result, or an error value. */
 const OK = 0
@@ -39,6 +50,12 @@ const decode = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer,
  */
 type FindReady = (into: Buffer, at: number, tailBytes: number, gzipOver: number) => number
 
+/** Answers up to this size are given as text, which is sent with its head as one piece, in bytes. */
+const TEXT_BYTES_MAX = 8 * 1024
+
+/** Memory that results are written to until one of them keeps it. */
+let spare: Buffer | undefined
+
 /** The work begins with the first `next`. */
 class Stream implements ResultStream {
   private readonly findReady: FindReady | undefined
@@ -61,25 +78,28 @@ class Stream implements ResultStream {
     this.asker = asker
   }
 
-  atOnce(head: string, tail: string, gzipOver = -1): Uint8Array | undefined {
+  atOnce(head: string, tail: string, gzipOver = -1): Uint8Array | string | undefined {
     // An id may hold any character: three bytes a UTF-16 unit are always enough.
     if (this.findReady === undefined || head.length * 3 > CHUNK_BYTES_MAX) return undefined
-    let into = lendWhole(CHUNK_BYTES_MAX)
+    let into = spare ?? lendWhole(CHUNK_BYTES_MAX)
+    spare = into
     let at = into.write(head, 0, 'utf8')
     let bytes = this.findReady(into, at, tail.length, gzipOver)
-    const all = at + bytes + tail.length
-    if (bytes !== OVER && all > into.length && all <= WHOLE_BYTES_MAX) {
-      giveBack(into)
-      into = lendWhole(all)
+    if (bytes === OVER || at + bytes + tail.length > WHOLE_BYTES_MAX) return undefined
+    if (at + bytes + tail.length > into.length) {
+      into = lendWhole(at + bytes + tail.length)
       at = into.write(head, 0, 'utf8')
       bytes = this.findReady(into, at, tail.length, gzipOver)
-    }
-    if (bytes === OVER || at + bytes + tail.length > into.length) {
-      giveBack(into)
-      return undefined
+      if (bytes === OVER || at + bytes + tail.length > into.length) {
+        giveBack(into)
+        return undefined
+      }
     }
     this.ready = true
-    return into.subarray(0, at + bytes + into.write(tail, at + bytes, 'latin1'))
+    const end = at + bytes + into.write(tail, at + bytes, 'latin1')
+    if (end <= TEXT_BYTES_MAX) return into.toString('latin1', 0, end)
+    if (into === spare) spare = undefined
+    return into.subarray(0, end)
   }
 
   /** The stream once something of it waits, and how many bytes; undefined at its end. */

@@ -180,9 +180,10 @@ export interface ResultStream {
   pack?(envelope: PackEnvelope): void
   /**
    * Instead of the first `next`: all of it with something around it, where it lies ready in memory and is of a moderate size; else
-   * undefined, also where it is over `gzipOver` bytes and lies there in gzip. Nothing is waited for.
+   * undefined, also where it is over `gzipOver` bytes and lies there in gzip. Nothing is waited for. Text is of short ones: each of its
+   * characters is a byte (Latin-1).
    */
-  atOnce?(head: string, tail: string, gzipOver?: number): Uint8Array | undefined
+  atOnce?(head: string, tail: string, gzipOver?: number): Uint8Array | string | undefined
   /** Instead of the first `next`: all of it with something around it, where it is small and all of it has come; else undefined. */
   whole?(head: string, tail: string): Promise<Uint8Array | undefined>
   /** Bytes of the whole gzip member where the stream is one, envelope included. To be asked once `next` has answered. */

@@ -24,8 +24,14 @@ export class Packed {
   }
 }
 
-/** An answer: its bytes, a stream of them, either in gzip, or none (notifications). */
-export type Answer = Uint8Array | ResultStream | Packed | undefined
+/**
+ * An answer: its bytes; of a short one text of which each character is a byte (Latin-1); a stream of bytes; one in gzip; or none
+ * (notifications).
+ */
+export type Answer = Uint8Array | string | ResultStream | Packed | undefined
+
+/** The bytes of an answer that is text. */
+export const bytesOf = (text: string): Uint8Array => Buffer.from(text, 'latin1')
 
 /** Who waits for an answer. */
 export interface Client {
@@ -60,9 +66,17 @@ const BATCH_WHOLE_BYTES = 1024 * 1024
 const encoder = new TextEncoder()
 const isStream = (result: Result): result is ResultStream => typeof result === 'object' && !(result instanceof Uint8Array)
 
+/** Text of which each character is a byte in UTF-8 too. */
+const ASCII = /^[\x20-\x7e]*$/
+
+/** A short result in its envelope. */
+function around(id: string, result: string): Uint8Array | string {
+  const text = resultHead(id) + result + RESULT_TAIL
+  return ASCII.test(text) ? text : Buffer.from(text)
+}
+
 /** Envelope and result as one piece. */
-function splice(id: string, result: Uint8Array | string): Uint8Array {
-  if (typeof result === 'string') return Buffer.from(resultHead(id) + result + RESULT_TAIL)
+function splice(id: string, result: Uint8Array): Uint8Array {
   const head = resultHead(id)
   // An id may hold any character: three bytes a UTF-16 unit are always enough.
   const bytes = Buffer.allocUnsafe(head.length * 3 + result.length + RESULT_TAIL.length)
@@ -159,7 +173,7 @@ export function makeDispatch(
   }
 
   /** What a handler works with. Long work is asked for in its client's name, so that clients take turns, and ends when that goes. */
-  const around = (method: Method, client: Client, sample: Sample, subscriber?: Subscriber): Surroundings => {
+  const surroundingsOf = (method: Method, client: Client, sample: Sample, subscriber?: Subscriber): Surroundings => {
     const { address } = client
     if (subscriber === undefined && (method.cost === 'read' || address === undefined)) return context
     if (method.cost === 'read' || address === undefined || core.askedBy === undefined) return { ...context, subscriber }
@@ -172,7 +186,8 @@ export function makeDispatch(
     if (!isStream(result)) {
       sample.made(result.length)
       sample.succeed()
-      return id === undefined ? undefined : splice(id, result)
+      if (id === undefined) return undefined
+      return typeof result === 'string' ? around(id, result) : splice(id, result)
     }
     if (id === undefined) {
       sample.succeed()
@@ -222,7 +237,7 @@ export function makeDispatch(
     if (client.barred?.namespaces.has(namespaceOf(call.method)) === true) client.denied = true
     try {
       const method = lookUp(call.method, client)
-      const result = method.call(around(method, client, sample, client.subscriber), call.params)
+      const result = method.call(surroundingsOf(method, client, sample, client.subscriber), call.params)
       const answer = result instanceof Promise ? result.then((r) => answered(r, id, client, sample)) : answered(result, id, client, sample)
       return answer instanceof Promise ? answer.catch(failed) : answer
     } catch (e) {
@@ -247,7 +262,7 @@ export function makeDispatch(
     }
     try {
       const method = lookUp(call.method, client)
-      const result = method.call(around(method, client, sample), call.params)
+      const result = method.call(surroundingsOf(method, client, sample), call.params)
       const outcome = result instanceof Promise ? result.then(begun) : begun(result)
       return outcome instanceof Promise ? outcome.catch(failed).then(done) : outcome
     } catch (e) {

@@ -1,7 +1,7 @@
 // What serves HTTP. JSON-RPC reads the raw request and writes the raw response, since bodies and answers are bytes; the other routes are Hono's.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { CoreError } from '../core/error.ts'
-import { type Answer, type Dispatch, Packed } from '../rpc/dispatch.ts'
+import { type Answer, bytesOf, type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { negotiate } from './accept.ts'
 import type { Authentication, Barred } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
@@ -102,9 +102,10 @@ export function send(
   }
   response.setHeader('content-type', 'application/json')
   if (client.origin !== undefined) response.setHeader('x-hearth-trace', client.origin)
-  if (answer instanceof Uint8Array) return sendBytes(response, answer, accepted, compressionOf(client, options), options.writeMs)
-  if (answer instanceof Packed) return sendPacked(response, answer, options)
-  if (answer !== undefined) return sendStream(response, answer, accepted, options.compression, options.stallMs)
+  const whole = typeof answer === 'string' ? bytesOf(answer) : answer
+  if (whole instanceof Uint8Array) return sendBytes(response, whole, accepted, compressionOf(client, options), options.writeMs)
+  if (whole instanceof Packed) return sendPacked(response, whole, options)
+  if (whole !== undefined) return sendStream(response, whole, accepted, options.compression, options.stallMs)
   response.end()
   return undefined
 }

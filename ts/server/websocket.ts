@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { giveBack } from '../core/chunks.ts'
-import { type Answer, type Dispatch, Packed } from '../rpc/dispatch.ts'
+import { type Answer, bytesOf, type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { errorAnswer } from '../rpc/envelope.ts'
 import { noRoom } from '../rpc/errors.ts'
 import type { Authentication, Barred } from './admission/auth.ts'
@@ -169,8 +169,8 @@ class Connection {
   }
 
   private async send(answer: NonNullable<Answer>): Promise<void> {
-    if (answer instanceof Uint8Array) {
-      await this.frames(answer, true, this.options.writeMs)
+    if (answer instanceof Uint8Array || typeof answer === 'string') {
+      await this.frames(typeof answer === 'string' ? bytesOf(answer) : answer, true, this.options.writeMs)
       return
     }
     // Nobody asked for gzip here.

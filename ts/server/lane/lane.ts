@@ -34,6 +34,14 @@ const SILENT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
 
 const SECOND_MS = 1000
 
+/** Any byte is a character of Latin-1. */
+function textOf(answer: Uint8Array | string): string {
+  if (typeof answer === 'string') return answer
+  const text = Buffer.from(answer.buffer, answer.byteOffset, answer.length).toString('latin1')
+  giveBack(answer)
+  return text
+}
+
 /** The end of a head, from its date on: made once a second. */
 class Tail {
   private text = ''
@@ -136,7 +144,7 @@ export class Lane {
     const client = new WaitingClient('http', address, (requests) => admission.admit(address, requests), head.gzipOver)
     try {
       const answer = options.dispatch(chunk.toString('utf8', head.bodyAt), client)
-      if (answer instanceof Uint8Array && this.isPlain(answer, head, client)) {
+      if ((typeof answer === 'string' || answer instanceof Uint8Array) && this.isPlain(answer, head, client)) {
         admission.httpBytes.release(bytes)
         this.write(answer, client)
       } else this.answerSlowly(answer, head, client, bytes)
@@ -148,21 +156,18 @@ export class Lane {
   }
 
   /** Whether an answer goes out as it is, with nothing said beside it. */
-  private isPlain(answer: Uint8Array, { accepted }: Head, client: WaitingClient): boolean {
+  private isPlain(answer: Uint8Array | string, { accepted }: Head, client: WaitingClient): boolean {
     if (client.retryAfterMs !== undefined || answer.length > PLAIN_BYTES_MAX) return false
     return negotiate(accepted, answer.length > compressionOf(client, this.rules.options).thresholdBytes) === 'identity'
   }
 
-  private write(answer: Uint8Array, { origin }: WaitingClient): void {
+  private write(answer: Uint8Array | string, { origin }: WaitingClient): void {
     const { socket, rules } = this
     const from = origin === undefined ? '' : `x-hearth-trace: ${origin}\r\n`
     const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${from}vary: accept-encoding\r\ncontent-length: ${answer.length}`
     const start = head + tail.at(Date.now(), rules.idleMs)
-    if (answer.length <= JOINED_BYTES_MAX) {
-      // Any byte is a character of Latin-1.
-      const text = start + Buffer.from(answer.buffer, answer.byteOffset, answer.length).toString('latin1')
-      giveBack(answer)
-      if (!socket.write(text, 'latin1')) this.waitForRoom()
+    if (typeof answer === 'string' || answer.length <= JOINED_BYTES_MAX) {
+      if (!socket.write(start + textOf(answer), 'latin1')) this.waitForRoom()
       return
     }
     socket.cork()
