@@ -19,6 +19,8 @@ export interface Program {
   readonly main: (argv: readonly string[], terminal: Terminal) => Promise<number>
   /** What V8 has compiled of it so far; empty where it was loaded module by module. */
   readonly codeCache: () => Buffer
+  /** Whether V8 took the code cache; it refuses one of another release of Node. */
+  readonly cached: boolean
 }
 
 const changed = (file: string): number => fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -32,7 +34,8 @@ function fromFile(cachedData: Buffer | undefined): Program {
   })
   const module: { exports: Pick<Program, 'main'> } = { exports: { main: async () => 1 } }
   script.runInThisContext()(module.exports, createRequire(PROGRAM), module, PROGRAM, import.meta.dirname)
-  return { main: module.exports.main, codeCache: () => script.createCachedData() }
+  const cached = cachedData !== undefined && script.cachedDataRejected === false
+  return { main: module.exports.main, codeCache: () => script.createCachedData(), cached }
 }
 
 /** Loads the program; `fresh` leaves out the code cache, so that a new one can be made. */
@@ -42,5 +45,5 @@ export async function loadProgram({ fresh = false }: { readonly fresh?: boolean 
     return fromFile(fresh || !fs.existsSync(CACHE) ? undefined : fs.readFileSync(CACHE))
   }
   const { main } = await import('./run.ts')
-  return { main, codeCache: () => Buffer.alloc(0) }
+  return { main, codeCache: () => Buffer.alloc(0), cached: false }
 }

@@ -1,0 +1,44 @@
+// The program in one file, as the build writes it: what `hearth` starts from, and that it is the same program as its modules.
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, it } from 'vitest'
+import { hearth, ROOT } from './harness.ts'
+
+const CLI = path.join(ROOT, 'dist/cli')
+const built = (name: string): number => fs.statSync(path.join(CLI, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
+
+const stale = built('program.cjs') < built('run.js')
+
+/** Runs a script that has the loader and the modules, and gives what it prints. */
+function run(script: string): unknown {
+  const url = (name: string): string => JSON.stringify(pathToFileURL(path.join(CLI, name)).href)
+  const head = `const { loadProgram } = await import(${url('load.js')}); const modules = await import(${url('run.js')});`
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', `${head}\n${script}`], { encoding: 'utf8' })
+  if (stderr !== '') throw new Error(stderr)
+  return JSON.parse(stdout)
+}
+
+it.skipIf(stale)(`the program is loaded out of its file, with V8's cache${stale ? ' (skipped: npm run build makes the file)' : ''}`, () => {
+  const loaded = run(
+    'const p = await loadProgram(); console.log(JSON.stringify([p.cached, p.codeCache().length > 100_000, p.main !== modules.main]))',
+  )
+  expect(loaded).toEqual([true, true, true])
+})
+
+it.skipIf(stale)('it is the same program: help and settings are those of the modules', () => {
+  const text = run(`
+    const p = await loadProgram()
+    const printed = async (main, argv) => {
+      let text = ''
+      const terminal = { out: (t) => { text += t }, err: (t) => { text += t }, write: async (b) => { text += b }, interactive: false }
+      return [await main(argv, terminal), text]
+    }
+    const lines = [['--help'], ['dev', '--help'], ['config', 'print', '--home', '/nowhere'], ['nothing']]
+    const both = []
+    for (const argv of lines) both.push([await printed(p.main, argv), await printed(modules.main, argv)])
+    console.log(JSON.stringify(both))`) as [unknown, unknown][]
+  for (const [file, modules] of text) expect(file).toEqual(modules)
+  expect(hearth(['--version']).stdout).toMatch(/^\S+\/v\d+\.\d+\.\d+/)
+})
