@@ -1,7 +1,9 @@
 // Walks the table of settings: for each one the default, a value from the file, the environment and a flag, a wrong type, and a value out
 // of range, all by value. A setting without a row here fails the first test.
+
 import { describe, expect, it } from 'vitest'
 import { environmentName, resolveSettings, SETTING_KEYS, type SettingError, type SettingKey, settingOf } from '../../ts/config/index.ts'
+import { DEV_MNEMONIC } from '../../ts/config/tables/dev.ts'
 
 /** Default; text for flag and variable; the same value as TOML; what it becomes; TOML of a wrong type; text that is out of range. */
 type Row = readonly [byDefault: unknown, text: string, toml: string, value: unknown, wrong: string, outside: string]
@@ -30,7 +32,7 @@ const ROWS: Record<SettingKey, Row> = {
     'Eth!',
   ],
   'evm.deny_list': [[], 'eth_call', '["eth_call"]', ['eth_call'], '[1]', 'call'],
-  'evm.cors_origins': [['*'], ...ORIGIN],
+  'evm.cors_origins': [[], ...ORIGIN],
   'evm.ws_origins': [['*'], ...ORIGIN],
   'evm.allowed_hosts': [['localhost'], 'a.example', '["a.example"]', ['a.example'], '"*"', 'a/b'],
   'evm.read_timeout': seconds(30_000),
@@ -56,6 +58,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.ip_rate_limit_rps': count(200),
   'evm.ip_rate_limit_burst': count(1000),
   'evm.trusted_proxy_cidrs': [[], '10.0.0.0/8,::1', '["10.0.0.0/8", "::1"]', ['10.0.0.0/8', '::1'], '"10.0.0.0/8"', '10.0.0.0/33'],
+  'evm.client_version': ['auto', 'anvil/v1', '"anvil/v1"', 'anvil/v1', '1', 'a b'],
   'evm.simulation_gas_limit': [50_000_000, '21_000', '21_000', 21_000, '"21000"', '20999'],
   'evm.simulation_evm_timeout': [5000, '1m30s', '"1m30s"', 90_000, '90', '0'],
   'evm.max_state_override_accounts': [100, 'off', '0', 0, '"0"', '-1'],
@@ -150,7 +153,25 @@ const ROWS: Record<SettingKey, Row> = {
   'log.level': ['info', 'debug', '"debug"', 'debug', '1', 'loud'],
   'log.levels': [[], 'bake=debug', '["bake=debug"]', ['bake=debug'], '"bake=debug"', 'bake'],
   'log.format': ['auto', 'json', '"json"', 'json', '1', 'xml'],
-  'dev.gas_limit': [30_000_000, '1_000_000', '1_000_000', 1_000_000, '"30 million"', '999999'],
+  'dev.gas_limit': ['auto', '1_000_000', '1_000_000', 1_000_000, '"30 million"', '999999'],
+  'dev.chain_id': count('auto'),
+  'dev.hardfork': ['auto', 'cancun', '"cancun"', 'cancun', '1', 'nosuch'],
+  'dev.base_fee': count('auto', '-1'),
+  'dev.timestamp': count('now', '-1'),
+  'dev.accounts': count(10),
+  'dev.mnemonic': [DEV_MNEMONIC, 'a b c d e f g h i j k l', '"a b c d e f g h i j k l"', 'a b c d e f g h i j k l', '1', 'a b c'],
+  'dev.balance': ['10000', '0.5', '"0.5"', '0.5', '1', 'much'],
+  'dev.block_time': ['none', '0.5', '"500ms"', 500, 'true', '0'],
+  'dev.mixed_mining': [false, ...ON],
+  'dev.no_mining': [false, ...ON],
+  'dev.order': ['fees', 'fifo', '"fifo"', 'fifo', '1', 'lifo'],
+  'dev.auto_impersonate': [false, ...ON],
+  'dev.silent': [false, ...ON],
+  'dev.json': [false, ...ON],
+  'dev.fork_url': ['none', 'http://a.example/k', '"http://a.example/k"', 'http://a.example/k', '1', 'ftp://a.example'],
+  'dev.fork_block': count('latest', '-1'),
+  'dev.fork_timeout': [30_000, '7s', '"7s"', 7000, '7', '99ms'],
+  'dev.fork_cache_bytes': [268_435_456, '7 MiB', '"7 MiB"', 7_340_032, '"7 MB"', '1'],
 }
 
 const dot = (key: SettingKey): number => key.lastIndexOf('.')

@@ -10,7 +10,7 @@ import { STATE } from './tables/state.ts'
 import { TRACES } from './tables/traces.ts'
 
 /** The table: a key is `SECTION.NAME`; the section may hold dots. */
-export const SETTINGS = { ...LISTENERS, ...ANSWERS, ...TRACES, ...LITTABLE, ...STATE, ...NODE, ...DEV, ...OPERATIONS } as const
+export const SETTINGS = { ...LISTENERS, ...ANSWERS, ...TRACES, ...LITTABLE, ...STATE, ...NODE, ...OPERATIONS, ...DEV } as const
 
 /** A key of the table. */
 export type SettingKey = keyof typeof SETTINGS
