@@ -5,7 +5,10 @@ import os from 'node:os'
 import path from 'node:path'
 import { haveAnvil, startAnvil } from './anvil.mjs'
 import { generatedChain } from './chain.mjs'
-import { loopParams } from './memory.mjs'
+import { attackTables } from './js-attacks.mjs'
+import { blocksTable } from './js-blocks.mjs'
+import { pipelineTable } from './js-pipeline.mjs'
+import { HISTOGRAM, loop, SCRIPTS, script, TOKEN_GAS, token } from './js-scripts.mjs'
 import { importChain, memoryMiB, serveHearth } from './process.mjs'
 import { ask, canonical, result } from './rpc.mjs'
 import { median, spread, table } from './stats.mjs'
@@ -23,32 +26,9 @@ const ANVIL_STEPS = 100_000
 const LONG_STEPS = 10_000_000
 
 const PAIRS = 3
-const FAULT = 'fault:function(){}'
-const script = (state, step, answer) => `{${state},step:function(log,db){${step}},${FAULT},result:function(ctx,db){return ${answer}}}`
-const HISTOGRAM = script('c:{}', 'var k=log.op.toString();this.c[k]=(this.c[k]||0)+1', 'this.c')
-
-/** Scripts over the loop, and how many times geth's speed is wanted. */
-const SCRIPTS = [
-  ['empty step', script('n:0', '', '0'), 5],
-  ['count steps', script('n:0', 'this.n++', 'this.n'), 8],
-  ['opcode histogram', HISTOGRAM, 20],
-  [
-    'pc, gas, cost, depth, op number',
-    script('n:0', 'this.n+=log.getPC()+log.getGas()+log.getCost()+log.getDepth()+log.op.toNumber()', 'this.n'),
-    20,
-  ],
-  ['stack.peek(0) and compare', script('n:0', 'if(log.stack.length()>0&&log.stack.peek(0).equals(1))this.n++', 'this.n'), 10],
-  ['memory.length', script('n:0', 'this.n+=log.memory.length()', 'this.n'), 10],
-  ['db.exists(contract address)', script('n:0', 'if(db.exists(log.contract.getAddress()))this.n++', 'this.n'), 10],
-]
 
 /** A script that leaves its mark on its engine, so that nothing of it could be used again. */
 const ALTERING = script('c:{}', 'var k=log.op.toString();counts=this.c;this.c[k]=(this.c[k]||0)+1', '(Array.prototype.mark=1,this.c)')
-
-function loop(steps, tracer) {
-  const [call, block, config] = loopParams(steps)
-  return ['debug_traceCall', [call, block, { ...config, tracer }]]
-}
 
 /** Rates in millions of steps a second of each side that is there, asked in turn. */
 async function loopRow([name, tracer, wanted], { ours, theirs, anvil }) {
@@ -78,6 +58,23 @@ function compared(ours, theirs, wanted) {
   const ratio = median(ours) / median(theirs)
   return [spread(theirs, 2), `${ratio.toFixed(1)}${ratio < wanted ? '  LOSING' : ''}`]
 }
+
+/** A token that is moved until the gas is used up: storage, logs and calls, under the histogram. */
+async function tokenRow({ ours, theirs }) {
+  const counted = await result(ours.url, ...token(TOKEN_GAS, script('n:0', 'this.n++', 'this.n')))
+  const answers = theirs && (await Promise.all([ours, theirs].map((side) => result(side.url, ...token(TOKEN_GAS, HISTOGRAM)))))
+  const equal = answers === undefined ? 'not compared' : canonical(answers[0]) === canonical(answers[1]) ? 'equal' : 'DIFFERENT'
+  const rates = { ours: [], theirs: [] }
+  for (let i = 0; i < PAIRS; i++) {
+    rates.ours.push(counted / 1e3 / (await ask(ours.url, ...token(TOKEN_GAS, HISTOGRAM))).ms)
+    if (theirs) rates.theirs.push(counted / 1e3 / (await ask(theirs.url, ...token(TOKEN_GAS, HISTOGRAM))).ms)
+  }
+  const name = `opcode histogram of an ERC-20 loop, ${counted} steps`
+  return [name, spread(rates.ours, 2), ...compared(rates.ours, rates.theirs, TOKEN_WANTED), '-', `>= ${TOKEN_WANTED}`, equal]
+}
+
+/** How many times geth's speed the loop over a token is to be, as the histogram of the plain loop. */
+const TOKEN_WANTED = 20
 
 /** How many times geth's speed a block is to be. */
 const BLOCK_WANTED = 10
@@ -139,43 +136,24 @@ async function costs(ours) {
   )
 }
 
-/** Hostile requests at once, and how long the honest ones beside them are sent, in milliseconds. */
-const HOSTILE = 200
-const BESIDE_MS = 4000
-const EVERY_MS = 5
-
-/** Milliseconds of eth_blockNumber, sent at a fixed rate whatever the answers take. */
-async function openLoop(url, ms) {
-  const all = []
-  for (const end = performance.now() + ms; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, EVERY_MS))) {
-    all.push(ask(url, 'eth_blockNumber', []).then((answer) => answer.ms))
+/** Attacks alone: `npm run bench -- js-attacks`. */
+export async function jsAttacksBench() {
+  const chain = await generatedChain(CHAIN)
+  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-js-'))
+  importChain(home, chain)
+  const node = await serveHearth(home)
+  try {
+    await attackTables(node)
+  } finally {
+    await node.stop()
+    fs.rmSync(home, { recursive: true, force: true })
   }
-  const sorted = (await Promise.all(all)).sort((a, b) => a - b)
-  return { p50: sorted[sorted.length >> 1], p99: sorted[Math.floor(sorted.length * 0.99)] }
 }
 
-/** What honest clients notice of many hostile scripts. */
-async function attacks(ours) {
-  const hostile = ['for(;;){}', 'var a=[];for(;;)a.push(new Array(1000).fill(1))', 'var x=3n;for(;;)x*=x']
-  const idle = await openLoop(ours.url, BESIDE_MS)
-  const [call, block, config] = loopParams(1000)
-  const request = (i) => [call, block, { ...config, timeout: '1s', tracer: script('n:0', hostile[i % hostile.length], '0') }]
-  const all = Array.from({ length: HOSTILE }, (_, i) => ask(ours.url, 'debug_traceCall', request(i)).catch(() => undefined))
-  const busy = await openLoop(ours.url, BESIDE_MS)
-  await Promise.all(all)
-  const began = performance.now()
-  await ask(ours.url, ...loop(1000, SCRIPTS[0][1]))
-  const cells = ({ p50, p99 }) => [p50.toFixed(1), p99.toFixed(1)]
-  table(
-    'js',
-    ['eth_blockNumber, 200 a second (ms)', 'p50', 'p99'],
-    [
-      ['idle', ...cells(idle)],
-      [`beside ${HOSTILE} hostile scripts`, ...cells(busy)],
-      ['an honest script after them', (performance.now() - began).toFixed(1), ''],
-    ],
-    'what honest clients notice',
-  )
+/** What is measured without go-ethereum: `npm run bench -- js-pipeline`. */
+export async function jsPipelineBench() {
+  await pipelineTable()
+  await blocksTable()
 }
 
 /** The bench behind `npm run bench -- js`. */
@@ -195,17 +173,19 @@ export async function jsBench() {
       console.error(row.join(' | '))
     }
     for (const row of SCRIPTS) add(await loopRow(row, sides))
+    add(await tokenRow(sides))
     const { tag, count } = await nearest(sides.ours.url, chain.blocks)
     add(await blockRow('histogram of a block', tag, count, HISTOGRAM, sides))
     add(await blockRow('the same, altering globals', tag, count, ALTERING, sides))
     const heading = ['push/pop loop (M steps/s)', 'hearth', 'geth', 'hearth over geth', 'anvil 1.7.1', 'wanted', 'answers']
     table('js', heading, rows)
     await costs(sides.ours)
-    await attacks(sides.ours)
+    await attackTables(sides.ours)
   } finally {
     await sides.anvil?.stop()
     await sides.theirs?.stop()
     await sides.ours.stop()
     for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
   }
+  await jsPipelineBench()
 }

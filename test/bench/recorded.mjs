@@ -20,24 +20,28 @@ const BLOCKS = ['4330482', '8038679', '12459406', '13287210', '15199017', '15538
 /** Blocks that anvil is asked for too. It executes everything before a transaction again for each, so it needs minutes for large ones. */
 const ANVIL_BLOCKS = ['17034869', '18884864', '19932703']
 
+/** Blocks with most steps among them. */
+export const BUSIEST = ['18085863', '18884864', '21230867']
+
 /** Measured requests a cell; the first one more is not counted. */
 const RUNS = 5
 
 const TRACERS = ['callTracer', 'prestateTracer', 'flatCallTracer']
 const TIMEOUT = '3600s'
 
-const read = (name) => JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(DIR, `${name}.json.gz`))))
+/** A recorded block. */
+export const readBlock = (name) => JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(DIR, `${name}.json.gz`))))
 const mgas = (block) => Number(block.gasUsed) / 1e6
 
 /** Whether the recorded blocks are there; says where they are not. */
-function haveBlocks() {
+export function haveBlocks() {
   if (fs.existsSync(DIR)) return true
   console.log(`skipped: ${path.basename(DIR)} is not in ${path.dirname(DIR)}`)
   return false
 }
 
 /** Imports a recorded block into a home of its own and serves it while `work` runs. */
-async function serving(name, work) {
+export async function serving(name, work) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-block-'))
   try {
     const home = path.join(dir, 'home')
@@ -97,7 +101,7 @@ export async function recordedTable() {
   const rows = []
   const grown = Object.fromEntries(TRACERS.map((tracer) => [tracer, []]))
   for (const name of ALL ? files : BLOCKS) {
-    const { block } = read(name)
+    const { block } = readBlock(name)
     const size = [name, block.transactions.length, mgas(block).toFixed(1)]
     try {
       const { cells, points } = await serving(name, (node) => blockRow(node, block))
@@ -170,7 +174,7 @@ async function anvilRow(name, ours, anvil, method, params) {
 }
 
 async function anvilRows(name) {
-  const recorded = read(name)
+  const recorded = readBlock(name)
   const { block } = recorded
   const size = `block ${name}, ${block.transactions.length} transactions, ${mgas(block).toFixed(0)} Mgas`
   return serving(name, async (ours, dir) => {

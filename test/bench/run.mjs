@@ -6,7 +6,7 @@ import { devBench } from './dev.mjs'
 import { everydayBench } from './everyday.mjs'
 import { homeBench } from './home.mjs'
 import { importBench } from './import.mjs'
-import { jsBench } from './js.mjs'
+import { jsAttacksBench, jsBench, jsPipelineBench } from './js.mjs'
 import { logsBench } from './logs.mjs'
 import { metricsBench } from './metrics.mjs'
 import { overloadBench } from './overload.mjs'
@@ -29,6 +29,9 @@ const BENCHES = {
   home: homeBench,
   import: importBench,
   js: jsBench,
+  // Parts of it.
+  'js-attacks': jsAttacksBench,
+  'js-pipeline': jsPipelineBench,
   littable: littableBench,
   logs: logsBench,
   metrics: metricsBench,

@@ -108,7 +108,7 @@ const memoryMiB = (): number => process.memoryUsage().rss / 2 ** 20
 
 describe.skipIf(!fixtures('mainnet-blocks'))('functions as tracers', () => {
   const home = tempHome()
-  const settings = resolveSettings('start', { flags: [], environment: {} }).settings
+  const settings = resolveSettings({}).settings
   let core: Core
   let traceWith: Traced
   let hashes: readonly string[]

@@ -1,0 +1,134 @@
+// Hostile scripts: what each comes to, how soon the next script runs, and what honest clients notice.
+import { spawn } from 'node:child_process'
+import os from 'node:os'
+import { loop, SCRIPTS, script } from './js-scripts.mjs'
+import { loopParams } from './memory.mjs'
+import { ask, result } from './rpc.mjs'
+import { table } from './stats.mjs'
+
+/** Hostile requests at once, and how long the honest ones beside them are sent, in milliseconds. */
+const HOSTILE = 200
+const BESIDE_MS = 4000
+const EVERY_MS = 5
+
+/** Time limit of an attack, in milliseconds. */
+const LIMIT_MS = 1000
+
+const step = (body) => script('n:0', body, '0')
+const answer = (body) => script('n:0', '', `(function(){${body}})()`)
+
+/** Attacks by name. */
+const ATTACKS = [
+  ['endless loop', step('for(;;){}')],
+  ['endless promise', answer('(function f(){Promise.resolve().then(f)})();return 1')],
+  ['catastrophic regular expression', step('/^(a+)+$/.test("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!")')],
+  ['BigInt squaring', step('var x=3n;for(;;)x*=x')],
+  ['array that grows', step('var a=[];for(;;)a.push(new Array(1000).fill(1))')],
+  ['one huge array', step('new Array(Math.pow(2,26)).fill(0)')],
+  ['deep recursion', step('(function f(){return f()+1})()')],
+  ['result 100,000 deep', answer('var a=[];for(var i=0;i<100000;i++)a=[a];return a')],
+  ['1 GB of text', answer('var s="x";for(var i=0;i<30;i++)s+=s;return s')],
+  ['way to the host by constructors', answer('return ({}).constructor.constructor("return process")()')],
+  ['getter that throws', answer('return {get x(){throw "thrown"}}')],
+  ['tampering with globals', answer('Array.prototype.push=JSON.stringify=Object.defineProperty=toHex=null;return "done"')],
+  ['WebAssembly.Memory', step('new WebAssembly.Memory({initial:65536})')],
+  ['Atomics.wait', step('Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),0,0)')],
+  ['8 GB buffer', step('new ArrayBuffer(8*1024*1024*1024)')],
+]
+
+/** What counts as an honest script's answer. */
+const HONEST = loop(1000, SCRIPTS[0][1])
+
+/** Milliseconds of eth_blockNumber, sent at a fixed rate whatever the answers take, until `ends`. */
+async function openLoop(url, ends) {
+  const all = []
+  let over = false
+  ends.finally(() => {
+    over = true
+  })
+  while (!over) {
+    all.push(ask(url, 'eth_blockNumber', []).then((reply) => reply.ms))
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MS))
+  }
+  const sorted = (await Promise.all(all)).sort((a, b) => a - b)
+  return { p50: sorted[sorted.length >> 1], p99: sorted[Math.floor(sorted.length * 0.99)] }
+}
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** The parameters of a call under a hostile script. */
+function hostile(tracer) {
+  const [call, block, config] = loopParams(1000)
+  return [call, block, { ...config, timeout: `${LIMIT_MS}ms`, tracer }]
+}
+
+/** Characters of an outcome. */
+const WORDS_MAX = 80
+
+/** One attack, honest requests beside it. */
+async function attackRow(url, [name, tracer]) {
+  const began = performance.now()
+  const words = (text) => text.replace('debug_traceCall: ', '').slice(0, WORDS_MAX)
+  const request = result(url, 'debug_traceCall', hostile(tracer))
+  const attack = request.then(
+    (value) => words(`answered ${JSON.stringify(value)}`),
+    (error) => words(error.message),
+  )
+  const beside = openLoop(url, Promise.all([attack, pause(LIMIT_MS)]))
+  const told = await attack
+  const ended = performance.now()
+  await ask(url, ...HONEST)
+  const recovered = performance.now() - ended
+  const { p99 } = await beside
+  return [name, told, (ended - began).toFixed(0), recovered.toFixed(1), p99.toFixed(1)]
+}
+
+/** Sends many requests at once from a process of its own, which stands for other machines: it has the lowest priority here. */
+function crowd(url, bodies) {
+  const child = spawn(process.execPath, [import.meta.filename, url], { stdio: ['pipe', 'ignore', 'inherit'] })
+  os.setPriority(child.pid, 19)
+  child.stdin.end(JSON.stringify(bodies))
+  return new Promise((resolve) => child.once('exit', resolve))
+}
+
+/** Tables of `npm run bench -- js`: what honest clients notice of many attacks, and each attack. */
+export async function attackTables({ url }) {
+  await ask(url, ...HONEST)
+  const beside = async (bodies) => {
+    const end = Promise.all([pause(BESIDE_MS), bodies.length === 0 ? undefined : crowd(url, bodies)])
+    return openLoop(url, end)
+  }
+  const bodies = (method, params) => Array.from({ length: HOSTILE }, (_, i) => ({ method, params: params(i) }))
+  const scripts = [0, 4, 3].map((at) => ATTACKS[at][1])
+  const idle = await beside([])
+  const plain = await beside(bodies('debug_noSuchMethod', () => []))
+  const busy = await beside(bodies('debug_traceCall', (i) => hostile(scripts[i % scripts.length])))
+  const began = performance.now()
+  await ask(url, ...HONEST)
+  const after = performance.now() - began
+  const bound = Math.max(2 * idle.p99, idle.p99 + 5)
+  const cells = ({ p50, p99 }) => [p50.toFixed(1), `${p99.toFixed(1)}${p99 > bound ? '  LOSING' : ''}`]
+  table(
+    'js',
+    ['eth_blockNumber, 200 a second (ms)', 'p50', 'p99'],
+    [
+      ['idle', ...cells(idle)],
+      [`beside ${HOSTILE} requests at once that are refused, without scripts`, ...cells(plain)],
+      [`beside ${HOSTILE} hostile scripts at once`, ...cells(busy)],
+      ['wanted', '', `<= ${bound.toFixed(1)}`],
+      ['an honest script after them', after.toFixed(1), ''],
+    ],
+    'what honest clients notice',
+  )
+  const rows = []
+  for (const attack of ATTACKS) rows.push(await attackRow(url, attack))
+  const heading = ['attack', 'outcome', 'answered after (ms)', 'next script after (ms)', 'p99 of eth_blockNumber beside it (ms)']
+  table('js', heading, rows, `attacks, each with a limit of ${LIMIT_MS} ms`)
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const parts = []
+  for await (const part of process.stdin) parts.push(part)
+  const requests = JSON.parse(Buffer.concat(parts).toString())
+  await Promise.all(requests.map(({ method, params }) => ask(process.argv[2], method, params).catch(() => undefined)))
+}
