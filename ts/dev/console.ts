@@ -90,8 +90,8 @@ export class Console {
   }
 
   private async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
-    if ((op as string) === 'setLoggingEnabled') {
-      this.enabled = (args as { enabled?: unknown } | undefined)?.enabled === true
+    if (op === 'setLoggingEnabled') {
+      this.enabled = (args as Operations['setLoggingEnabled']).enabled
       return Buffer.from('null')
     }
     if (!this.mayLog)

@@ -35,7 +35,7 @@ export async function loadState(core: Core, file: string): Promise<void> {
   const bytes = fs.readFileSync(file)
   const packed = isGzip(bytes) ? bytes : zlib.gzipSync(bytes)
   try {
-    await core.request('loadState' as never, { state: `0x${packed.toString('hex')}` } as never)
+    await core.request('loadState', { state: `0x${packed.toString('hex')}` })
   } catch (e) {
     throw new StateFileError(`${file}: ${(e as Error).message}`)
   }
@@ -43,7 +43,7 @@ export async function loadState(core: Core, file: string): Promise<void> {
 
 /** Writes the state of a chain to a file, which is whole or as it was before. */
 export async function dumpState(core: Core, file: string): Promise<void> {
-  const hex = JSON.parse(Buffer.from(await core.request('dumpState' as never, {} as never)).toString()) as string
+  const hex = JSON.parse(Buffer.from(await core.request('dumpState', undefined)).toString()) as string
   const packed = Buffer.from(hex.slice(2), 'hex')
   const bytes = isGzip(packed) ? zlib.gunzipSync(packed, { maxOutputLength: STATE_BYTES_MAX }) : packed
   const draft = `${file}.${process.pid}`
