@@ -116,6 +116,31 @@ What is recorded of a transaction is what the text of the script shows that it l
 (\`log['get' + 'Gas']\`) is run a second time with that member recorded.
 `
 
+const HOOKS = `## Functions of your own process
+
+A program that has the node in its own process may give functions in place of a text, with all that they close over:
+
+\`\`\`ts
+const pushes = new Map<number, number>()
+const depth = await core.traceWith('traceTransaction', { hash }, {
+  deepest: 0,
+  step(log) {
+    this.deepest = Math.max(this.deepest, log.getDepth())
+    if (log.op.isPush()) pushes.set(log.op.toNumber(), (pushes.get(log.op.toNumber()) ?? 0) + 1)
+  },
+  result() {
+    return this.deepest
+  },
+})
+\`\`\`
+
+They run on the thread that calls, over the same recorded chunks, and see the same \`log\`, \`db\`, frames and \`ctx\`; \`fault\` may be left out. What \`result\` returns comes
+back as it is, for a block one value for each transaction, in order. The event loop gets its turn every 10 ms, and the execution waits while the functions are behind. There
+is no sandbox: such functions can do whatever the program can, the globals of scripts (\`toHex\` …) are not there, and one that never returns is not ended. What a function
+looks at that its text does not show is recorded in addition, while it waits; it is not called again for that. A function that throws ends the trace with a \`HookError\` whose
+\`cause\` is what it threw; an AbortSignal and \`timeoutMs\` end it between two chunks.
+`
+
 const DIFFERENCES = `## Differences from go-ethereum
 
 - Lines and columns in messages are V8's, and so are the words of its own errors. A value that is thrown and is no Error has no position.
@@ -131,5 +156,5 @@ export function scriptsPage(): string {
     ([of, rows]) =>
       `## ${of}\n\n| member | gives | test |\n|---|---|---|\n${rows.map(({ name, gives, test }) => `| \`${name}\` | ${gives} | ${test} |`).join('\n')}\n`,
   )
-  return [INTRODUCTION, ...tables, DIFFERENCES].join('\n')
+  return [INTRODUCTION, ...tables, HOOKS, DIFFERENCES].join('\n')
 }
