@@ -9,8 +9,8 @@ export class HearthProvider extends JsonRpcApiProvider {
 
   constructor(node: HearthNode) {
     const network = Network.from(node.chainId)
-    // Nothing is gained by waiting for more requests: there is no way to save.
-    super(network, { staticNetwork: network, batchMaxCount: 1, batchStallTime: 0 })
+    // Nothing is gained by waiting for more requests, or by remembering answers: there is no way to save.
+    super(network, { staticNetwork: network, batchMaxCount: 1, batchStallTime: 0, cacheTimeout: -1 })
     this.node = node
     this._start()
   }

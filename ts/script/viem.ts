@@ -10,7 +10,7 @@ import type { BlockPlace, Hex } from './values.ts'
 import { wire } from './values.ts'
 
 /** What stands for a block in a request. */
-type RpcBlock =
+export type RpcBlock =
   | Hex
   | 'latest'
   | 'earliest'

@@ -15,7 +15,8 @@ export interface CallLog {
 /** The kinds of frames. */
 export type CallType = 'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'
 
-interface CallFrameBase {
+/** What every tracer of calls says of a frame. */
+export interface CallFrameBase {
   readonly type: CallType
   readonly from: Hex
   readonly to?: Hex
@@ -72,7 +73,8 @@ export interface FlatCallTracerConfig {
   readonly includePrecompiles?: boolean
 }
 
-interface FlatCallBase {
+/** What every frame of `flatCallTracer` has. */
+export interface FlatCallBase {
   readonly blockHash: Hex | null
   readonly blockNumber: number
   readonly transactionHash: Hex | null
@@ -184,7 +186,7 @@ export interface Erc7562Frame extends CallFrameBase {
 export type MuxTracerConfig = { readonly [N in Exclude<TracerName, 'muxTracer' | 'structLogs'>]?: TracerConfig<N> }
 
 /** The options of each built-in tracer. */
-interface TracerConfigs {
+export interface TracerConfigs {
   readonly callTracer: CallTracerConfig
   readonly prestateTracer: PrestateTracerConfig
   readonly flatCallTracer: FlatCallTracerConfig
@@ -203,7 +205,8 @@ export type TracerName = keyof TracerConfigs
 /** The options of a tracer. */
 export type TracerConfig<N extends TracerName> = TracerConfigs[N]
 
-type MuxResult<C> = { readonly [N in keyof C]: N extends TracerName ? TraceResult<N, C[N]> : unknown }
+/** The results of a `muxTracer`, by the names of its tracers. */
+export type MuxResult<C> = { readonly [N in keyof C]: N extends TracerName ? TraceResult<N, C[N]> : unknown }
 
 /** What a tracer gives under its options. */
 export type TraceResult<N extends TracerName, C = unknown> = N extends 'callTracer'
