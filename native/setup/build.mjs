@@ -57,6 +57,16 @@ function npmPackages() {
 /** The names that napi gives the library of this machine are many; one file of ours is the sign that it is there. */
 const addon = () => fs.readdirSync(path.join(ROOT, 'native')).find((name) => name.startsWith('hearth.') && name.endsWith('.node'))
 
+/** What the loader that napi writes says where there is no library for a machine, and what helps there. */
+const LOADER_ADVICE = 'Please try `npm i` again after removing both package-lock.json and node_modules directory.'
+const OWN_ADVICE = 'Hearth has no binary for this machine: type npm run build in a checkout of it, which says what is missing.'
+
+/** Puts our advice into the loader. */
+function sayHowToBuild() {
+  const loader = path.join(ROOT, 'native/index.js')
+  fs.writeFileSync(loader, fs.readFileSync(loader, 'utf8').replace(LOADER_ADVICE, OWN_ADVICE))
+}
+
 async function nativeCore(kind) {
   const stamp = new Stamp('dist/.native-stamp', ['native/index.js', 'native/index.d.ts'])
   const sources = digest(NATIVE_SOURCES, kind, process.platform, process.arch)
@@ -84,6 +94,7 @@ async function nativeCore(kind) {
   ]
   if (kind === 'release') args.push('--release')
   run(process.execPath, [cli, ...args, '--', '--locked'], 'The core did not build', env)
+  sayHowToBuild()
   stamp.write(sources)
   say(`the core took ${seconds(began)} s`)
 }
