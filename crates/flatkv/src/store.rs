@@ -189,6 +189,15 @@ impl FlatKv {
         self.core.unwind(to)
     }
 
+    /// Logs the head once more, with what the joined tables hold by now: what was appended to them since the last commit
+    /// stays from then on. Nothing may be appended meanwhile.
+    ///
+    /// # Errors
+    /// [`FlatKvError::Empty`]; the disk's.
+    pub fn keep_tables(&self) -> Result<(), FlatKvError> {
+        self.core.keep_tables()
+    }
+
     /// How often the head was taken back since the store was opened. While it stays, what was canonical stays canonical.
     pub fn unwinds(&self) -> u64 {
         self.core.unwinds.load(Ordering::SeqCst)

@@ -64,6 +64,25 @@ impl Core {
     }
 }
 
+impl Core {
+    /// Writes a record that takes the head back to itself, which changes no row, and names the tables' ends.
+    pub(crate) fn keep_tables(&self) -> Result<(), FlatKvError> {
+        let mut writer = self.writer.lock();
+        writer.check()?;
+        let head = self.head().ok_or(FlatKvError::Empty)?;
+        // The record must never be there without what it names.
+        self.tables.sync()?;
+        let (parent, positions) = (Default::default(), self.tables.positions());
+        if positions == writer.positions {
+            return Ok(());
+        }
+        let record = RecordHead { unwind: true, head, parent, positions, oldest: self.oldest.load(SeqCst) };
+        self.log(&mut writer, &record.unwind_payload(), 0)?;
+        writer.positions = record.positions;
+        Ok(())
+    }
+}
+
 /// The batch that takes the store back, and the head then.
 pub(crate) struct Undone<'a> {
     pub(crate) batch: Batch<'a>,

@@ -62,6 +62,15 @@ impl Ledger {
         self.tables().capsules.exists(hash.as_slice()).unwrap_or(false)
     }
 
+    /// Lowest height whose block is to have a capsule under a head.
+    pub fn first_capsule(&self, head: Height) -> Height {
+        let kept = match self.tables().capsule_window {
+            0 => 0,
+            window => (head + 1).saturating_sub(window),
+        };
+        kept.max(self.tables().capsules.floor())
+    }
+
     /// Forgets the capsules of blocks further below a new head than are to be kept, now and then.
     ///
     /// # Errors

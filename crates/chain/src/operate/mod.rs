@@ -1,6 +1,7 @@
 //! What an operator does to a home: verify, repair, roll back, take snapshots, carry a height elsewhere, back up.
 
 mod backup;
+mod capsules;
 mod execute;
 mod index;
 mod reading;
@@ -9,9 +10,10 @@ mod rollback;
 mod transfer;
 
 pub use backup::{BackupProgress, BackupReport, back_up};
+pub use capsules::CapsuleRepair;
 pub use index::{LedgerFinding, LedgerReport};
 pub use reading::Reading;
-pub use repair::repair;
+pub use repair::{Repaired, repair};
 pub use rollback::roll_back;
 pub use transfer::{export_state, import_state};
 

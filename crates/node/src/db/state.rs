@@ -1,11 +1,11 @@
 //! Tasks on the state of a home: what there is, verify, repair, rollback, snapshots, a height as a stream, dumps, backups.
 
 use crate::jobs::{Job, JobControl, JobError, JobProgress};
-use hearth_chain::operate::{self, LedgerReport, Reading};
+use hearth_chain::operate::{self, LedgerReport, Reading, Repaired};
 use hearth_chain::{Chain, ChainError, HOME_FORMAT, home_format};
 use hearth_flatkv::{
-    DataDb, Exported, FlatKvError, Head, Imported, RepairAction, RepairReport, RowRange, Snapshot,
-    StreamCounts, TransferProgress, VerifyProgress, VerifyReport,
+    DataDb, Exported, FlatKvError, Head, Imported, RepairAction, RowRange, Snapshot, StreamCounts,
+    TransferProgress, VerifyProgress, VerifyReport,
 };
 use hearth_primitives::Height;
 use serde_json::{Value, json};
@@ -259,7 +259,7 @@ fn verified(state: &VerifyReport, ledger: &LedgerReport, snapshot: Option<Height
     })
 }
 
-fn repaired(report: &RepairReport) -> Value {
+fn repaired(Repaired { state: report, capsules }: &Repaired) -> Value {
     let action = |action: &RepairAction| match action {
         RepairAction::LogRewritten { records, aside } => {
             json!({ "action": "log_rewritten", "records": records, "aside": aside })
@@ -276,6 +276,7 @@ fn repaired(report: &RepairReport) -> Value {
         "actions": report.actions.iter().map(action).collect::<Vec<_>>(),
         "lost": report.lost.map(|(from, to)| json!({ "from": from, "to": to })),
         "head": report.head.map(head),
+        "capsules": { "made": capsules.made, "left": capsules.left },
     })
 }
 
