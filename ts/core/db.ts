@@ -145,6 +145,8 @@ export interface RepairReport {
   }[]
   readonly lost: { readonly from: number; readonly to: number } | null
   readonly head: StateHead | null
+  /** Trace capsules that were made again, and blocks without one that reads which cannot have one. */
+  readonly capsules: { readonly made: number; readonly left: number }
 }
 
 /** Rows of a stream. */

@@ -10,21 +10,24 @@ const DONE = {
   from_ledger: 'the state was made by executing the ledger again',
 } as const
 
-function text({ problems, findings, actions, lost, head }: RepairReport): string {
+function text({ problems, findings, actions, lost, head, capsules }: RepairReport): string {
   const lines = [...problems, ...findings]
   for (const { action, aside, height } of actions) {
     const of = height === undefined ? '' : ` of height ${height}`
     lines.push(`${DONE[action]}${of === '' ? '' : ` (snapshot${of})`}; the damaged one is in ${aside}`)
   }
   if (lost !== null) lines.push(`blocks ${lost.from} to ${lost.to} were given up`)
-  if (actions.length === 0) lines.push('nothing to repair')
+  const { made, left } = capsules
+  if (made > 0) lines.push(`${made} trace capsules were made again`)
+  if (left > 0) lines.push(`${left} blocks have no trace capsule that reads: they are traced from history, where that reaches`)
+  if (actions.length === 0 && made === 0) lines.push('nothing to repair')
   lines.push(head === null ? 'the store is empty' : `head ${head.height} ${head.hash}`)
   return lines.map((line) => `${line}\n`).join('')
 }
 
 export const repair: Command = {
   name: 'repair',
-  doc: 'Verify the state, set what is damaged aside and make it again, from a snapshot, the log or the ledger. The node must be stopped.',
+  doc: 'Verify the state, set what is damaged aside and make it again, from a snapshot, the log or the ledger; make trace capsules again. The node must be stopped.',
   flags: { ...DB_FLAGS, yes: { doc: 'Give up blocks that nothing can bring back. Without it they are named and nothing changes.' } },
   run: (parsed, terminal) => runTask(parsed, terminal, 'repair', { acceptLoss: parsed.flags.has('yes') }, text, () => 0, rowsLine),
 }
