@@ -23,8 +23,7 @@ const WAITING_MAX: usize = 4096;
 /// How long a thread waits beyond the deadline that the function keeps, so that the function's own words are the answer.
 const GRACE: Duration = Duration::from_secs(2);
 
-type Function =
-    ThreadsafeFunction<String, UnknownReturnValue, String, Status, false, true, { WAITING_MAX }>;
+type Function = ThreadsafeFunction<String, UnknownReturnValue, String, Status, false, true, { WAITING_MAX }>;
 
 /// A JavaScript function that asks an origin: it gets `{"id":…,"requests":[[METHOD,PARAMS],…],"timeoutMs":…}` and answers with
 /// [`NativeOrigin::answer`] or [`NativeOrigin::fail`].
