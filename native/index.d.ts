@@ -9,6 +9,30 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** A trace under hooks. */
+export declare class NativeHooks {
+  /**
+   * The results, in which what the hooks said of each transaction stands in place of its result. To be taken once; when it
+   * is cancelled or forgotten the trace ends.
+   */
+  stream(): NativeStream | null
+  /** Kind of the next message; 0 where none waits yet, -1 where none will come. */
+  kind(): number
+  /** Bytes of the next message. */
+  bytes(): number
+  /** Takes the next message into a buffer that has room for it. */
+  take(into: Buffer): void
+  /** Resolves once a message waits, or none will come. One call at a time. */
+  ready(): Promise<void>
+  /**
+   * Blocks until a message waits of a kind whose bit is set, which is the next one then; 0 for any kind. False where none
+   * will come.
+   */
+  wait(kinds: number): boolean
+  /** Says something to the execution. */
+  say(kind: number, payload: Buffer): void
+}
+
 /** A job. */
 export declare class NativeJob {
   /** How far the job is, as JSON. */
@@ -84,12 +108,22 @@ export declare class NativeLittTable {
 export declare class NativeNode {
   /** Starts a trace whose script is hooks of this process, as `{"op":…,"args":…}`. */
   traceHooked(json: string): NativeHooks
-  /** Answers `{"op":…,"args":…}` on one of the node's threads. */
+  /**
+   * Answers `{"op":…,"args":…}`: with the text of the result where that needs neither the disk nor another thread, else
+   * on one of the node's threads.
+   */
   request(json: string): string | Promise<Buffer>
+  /**
+   * Answers long work, `{"op":…,"args":…}`, on one of the node's threads, for a client that is known by its address: clients
+   * take turns. [`cancel_call`](Self::cancel_call) ends it by its ticket, a whole number of its own.
+   */
+  call(json: string, client: string, ticket: number): Promise<Buffer>
+  /** Says that nobody waits for the answer to a call any more. */
+  cancelCall(ticket: number): void
   /** The values of all native instruments: `[{"name":…,"series":[…]}]`. */
   metricsSnapshot(): string
-  /** Takes what an operator should read in the log since the last call, as a JSON array of sentences. */
-  takeNotices(): string
+  /** Takes what operators should read in the log since the last call: `[{"level":…,"room":…,"message":…}]`. */
+  takeLog(): string
   /**
    * Resolves to what happened to chain and pool after the first `after` events:
    * `{"next":…,"missed":…,"events":[…]}`. Where nothing did yet, waits if `wait` is set.
@@ -97,20 +131,40 @@ export declare class NativeNode {
   events(after: number, wait: boolean): Promise<Buffer>
   /**
    * Writes the result of a trace to `at` in a buffer, where it lies ready in memory, and gives its number of bytes; -1
-   * where it does not. Where it and `tail_bytes` behind it do not fit, nothing is written. Results that are over
+   * where it does not. 2^40 is added where its block is further below the head than traces may look back. Where it and
+   * `tail_bytes` behind it do not fit, nothing is written. Results that are over
    * `gzip_over` bytes with what stands around them are not given where they lie there in gzip; a negative number wants
    * none in gzip.
    */
   cached(json: string, into: Buffer, at: number, tailBytes: number, gzipOver: number): number
   /**
-   * Starts work whose result may be large. With an envelope, a result that lies there in gzip comes as one member with
-   * it.
+   * Starts work whose result may be large, for a client that is known by its address. With an envelope, a result that lies
+   * there in gzip comes as one member with it.
    */
   stream(json: string, envelope?: NativeEnvelope | undefined | null, client?: string | undefined | null): NativeStream
   /** What the home holds, as JSON; null once the node is closed. */
   status(): string | null
-  /** Lets running requests finish, flushes and closes the stores, on a thread of its own. */
+  /**
+   * Lets go of the node. Where nobody else of this process has it: lets running requests finish, flushes and closes the
+   * stores, on a thread of its own.
+   */
   close(): Promise<Buffer>
+}
+
+/**
+ * A JavaScript function that asks an origin: it gets `{"id":…,"requests":[[METHOD,PARAMS],…],"timeoutMs":…}` and answers with
+ * [`NativeOrigin::answer`] or [`NativeOrigin::fail`].
+ */
+export declare class NativeOrigin {
+  /**
+   * Over a function, which is called on the thread of this environment and keeps the process alive no longer than anything else
+   * does.
+   */
+  constructor(ask: (request: string) => void)
+  /** The results of a request, as a JSON array. One that nobody waits for any more is dropped. */
+  answer(id: number, results: string): void
+  /** Why a request has no answer. */
+  fail(id: number, why: string): void
 }
 
 /** The JSON bytes of one result, in chunks. */
@@ -121,6 +175,11 @@ export declare class NativeStream {
   rest(): number
   /** What the result is made from: `baked`, `capsule` or `history`; known once bytes wait. */
   origin(): string | null
+  /**
+   * Whether the result is about a block that is further below the head than traces may look back; known once bytes or an
+   * error wait.
+   */
+  isHistorical(): boolean
   /** Bytes of the whole stream, where it is one gzip member with its envelope; else -1. Known once bytes wait. */
   packedBytes(): number
   /** Reads what waits, as much as the buffer holds; the number of bytes. */
@@ -134,32 +193,11 @@ export declare class NativeStream {
   cancel(): void
 }
 
-/** A trace under hooks. */
-export declare class NativeHooks {
-  /**
-   * The results, in which what the hooks said of each transaction stands in place of its result. To be taken once; when it
-   * is cancelled or forgotten the trace ends.
-   */
-  stream(): NativeStream | null
-  /** Kind of the next message; 0 where none waits yet, -1 where none will come. */
-  kind(): number
-  /** Bytes of the next message. */
-  bytes(): number
-  /** Takes the next message into a buffer that has room for it. */
-  take(into: Buffer): void
-  /** Resolves once a message waits, or none will come. One call at a time. */
-  ready(): Promise<void>
-  /**
-   * Blocks until a message waits of a kind whose bit is set, which is the next one then; 0 for any kind. False where none
-   * will come.
-   */
-  wait(kinds: number): boolean
-  /** Says something to the execution. */
-  say(kind: number, payload: Buffer): void
-}
-
-/** The funded accounts of the dev chain: `[{"address":…,"privateKey":…}]`. */
-export declare function devAccounts(): string
+/**
+ * The funded accounts of a dev chain with this phrase, so many of them: `[{"address":…,"privateKey":…}]`; without
+ * both, those of a chain that nobody said anything of. Throws where the phrase is none.
+ */
+export declare function devAccounts(mnemonic?: string | undefined | null, count?: number | undefined | null): string
 
 /** The table of native instruments: `[{"name":…,"kind":…,"unit":…,"help":…,"labels":[…],"buckets":[…]}]`. */
 export declare function metricsCatalog(): string
@@ -199,8 +237,11 @@ export interface NativeLittSecondary {
 /** Opens a store, or makes it, on a thread of its own. Resolves to the store or to an error value. */
 export declare function openLittable(options: string): Promise<NativeLittable | Buffer>
 
-/** Opens a home on a thread of its own: replaying a log may take a while. Resolves to the node or to an error value. */
-export declare function openNode(config: string): Promise<NativeNode | Buffer>
+/**
+ * Opens a home on a thread of its own: replaying a log may take a while. A fork asks its origin through `origin`. A
+ * home that this process has open under an equal configuration is shared. Resolves to the node or to an error value.
+ */
+export declare function openNode(config: string, origin?: NativeOrigin | undefined | null): Promise<NativeNode | Buffer>
 
 /** Prepares a job, described in JSON; `wait` does it. */
 export declare function startJob(json: string): NativeJob
