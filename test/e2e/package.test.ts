@@ -55,7 +55,7 @@ it('who opens a home twice in a process shares it; under other settings it is in
   const [from, to] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', `0x${'22'.repeat(20)}`]
   await first.provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value: '0x1' }] })
   expect(second.height).toBe(1n)
-  const refused = await openNode({ home, mode: 'dev', settings: { 'dev.gas_limit': 30_000_001 } }).catch((e: unknown) => e)
+  const refused = await openNode({ home, mode: 'dev', settings: { 'workers.read_threads': 3 } }).catch((e: unknown) => e)
   expect(refused).toBeInstanceOf(HomeInUseError)
   expect((refused as HomeInUseError).pid).toBe(process.pid)
   expect((refused as HomeInUseError).cause).toMatchObject({ kind: 'home_in_use' })

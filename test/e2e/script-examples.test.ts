@@ -112,7 +112,7 @@ describe('examples', () => {
     const running: RunningNode = await startNode(['dev', '--home', home])
     let tail: ChildProcess | undefined
     try {
-      tail = spawn(process.execPath, [path.join(OUT, 'live-tail.js'), running.ws, '2'], { stdio: ['ignore', 'pipe', 'inherit'] })
+      tail = spawn(process.execPath, [path.join(OUT, `${'live-tail'}.js`), running.ws, '2'], { stdio: ['ignore', 'pipe', 'inherit'] })
       let said = ''
       tail.stdout?.on('data', (data) => {
         said += data
