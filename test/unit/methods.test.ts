@@ -25,7 +25,7 @@ const PROMISED = {
     setAccountNonce`,
   anvil: `mine mine_detailed rollback reorg setAutomine getAutomine setIntervalMining getIntervalMining increaseTime setNextBlockTimestamp
     setTime setBlockTimestampInterval removeBlockTimestampInterval snapshot revert setNextBlockBaseFeePerGas setMinGasPrice
-    setBlockGasLimit setCoinbase setBalance addBalance setCode setNonce setStorageAt dealERC20 setERC20Allowance impersonateAccount
+    setBlockGasLimit setCoinbase setBalance addBalance setCode setNonce setStorageAt dealERC20 setERC20Balance setERC20Allowance impersonateAccount
     stopImpersonatingAccount autoImpersonateAccount dropTransaction dropAllTransactions removePoolTransactions nodeInfo metadata reset
     dumpState loadState setLoggingEnabled setRpcUrl`,
   hardhat: `mine getAutomine setBlockTimestampInterval removeBlockTimestampInterval setNextBlockBaseFeePerGas setMinGasPrice setCoinbase

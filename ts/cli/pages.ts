@@ -2,6 +2,7 @@
 import { settingsPage } from '../config/index.ts'
 import { metricsCatalog } from '../core/native.ts'
 import { metricsPage } from '../metrics/page.ts'
+import { devMethodsPage } from '../rpc/dev-names.ts'
 import { errorsPage } from '../rpc/errors-page.ts'
 import { rpcPage } from '../rpc/page.ts'
 import { scriptsPage } from '../tracer/page.ts'
@@ -12,6 +13,7 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'settings.md': settingsPage,
   'rpc.md': rpcPage,
   'errors.md': errorsPage,
+  'dev-methods.md': devMethodsPage,
   'metrics.md': () => metricsPage(metricsCatalog()),
   'lifecycle.md': lifecyclePage,
   'scripts.md': scriptsPage,

@@ -36,7 +36,7 @@ export const devState: readonly Method[] = [
     ({ core }, address, slot, value) => core.request('setStorageAt', { address, slot, value }),
   ),
   ...named(
-    'anvil_dealERC20 hardhat_dealERC20',
+    'anvil_dealERC20 anvil_setERC20Balance hardhat_dealERC20',
     "Sets an account's balance of a token: in the storage slot that its balanceOf reads, which is found by trying.",
     [required('address', address), required('token', address), required('balance', number256)],
     ({ core }, address, token, balance) => core.request('dealErc20', { address, token, balance }),
