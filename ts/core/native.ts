@@ -183,18 +183,17 @@ class NativeCore implements Core {
   /** Whether there is a trace cache to ask. */
   private readonly cache: boolean
   /** In whose name this object asks; undefined: in nobody's. */
-  private asker: CoreAsker | undefined
+  private readonly asker: CoreAsker | undefined
 
-  constructor(node: native.NativeNode, { mode, bake }: NodeConfig) {
+  constructor(node: native.NativeNode, dev: boolean, cache: boolean, asker?: CoreAsker) {
     this.node = node
-    this.dev = mode === 'dev'
-    this.cache = bake.enabled
+    this.dev = dev
+    this.cache = cache
+    this.asker = asker
   }
 
   askedBy(asker: CoreAsker): Core {
-    const asked = Object.create(this) as NativeCore
-    asked.asker = asker
-    return asked
+    return new NativeCore(this.node, this.dev, this.cache, asker)
   }
 
   async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
@@ -234,13 +233,19 @@ class NativeCore implements Core {
     return new Stream((envelope, client) => node.stream(json, envelope, client), this.cache ? findReady : undefined, asker)
   }
 
-  readonly traceWith: TraceWith = (async (op: HookedOne | HookedBlock, args: object, hooks: ScriptHooks, options: HookOptions = {}) => {
+  // Made when it is asked for: an object of this class is made for every request that may take long.
+  get traceWith(): TraceWith {
+    return ((op: HookedOne | HookedBlock, args: object, hooks: ScriptHooks, options?: HookOptions) =>
+      this.hooked(op, args, hooks, options)) as TraceWith
+  }
+
+  private async hooked(op: HookedOne | HookedBlock, args: object, hooks: ScriptHooks, options: HookOptions = {}) {
     checkHooks(hooks)
     options.signal?.throwIfAborted()
     const link = this.node.traceHooked(JSON.stringify({ op, args: { ...args, config: hookConfig(options) } }))
     const stream = new Stream(() => link.stream() as native.NativeStream)
     return traceOver(link, stream, hooks, options.signal)
-  }) as TraceWith
+  }
 
   async events(after: number, wait: boolean): Promise<Uint8Array> {
     return unwrap(await this.node.events(after, wait))
@@ -267,7 +272,7 @@ class NativeCore implements Core {
 /** Opens the node of a home; rejects with `CoreError` (`home_in_use`, `home_empty`, …). A fork asks its origin through `ask`. */
 export async function openNode(config: NodeConfig, ask?: AskOrigin): Promise<Core> {
   const opened = await native.openNode(JSON.stringify(config), ask === undefined ? undefined : originDoor(ask))
-  if (opened instanceof native.NativeNode) return new NativeCore(opened, config)
+  if (opened instanceof native.NativeNode) return new NativeCore(opened, config.mode === 'dev', config.bake.enabled)
   unwrap(opened)
   throw new Error('the core gave neither a node nor an error')
 }

@@ -1,6 +1,6 @@
 // From the text of a request to the bytes of its answer. Knows no transport.
 import { giveBack } from '../core/chunks.ts'
-import type { ResultStream, TraceOrigin } from '../core/port.ts'
+import type { CoreAsker, ResultStream, TraceOrigin } from '../core/port.ts'
 import { Batch, type BatchLimits, type Entry, isBad, isOpened, type Opened, type Outcome, type Runner, spliced } from './batch.ts'
 import { type BadCall, type Call, errorAnswer, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
 import { chainDisabled, invalidRequest, methodNotFound, type RpcError, tooManyRequests, toRpcError, unauthorized } from './errors.ts'
@@ -152,6 +152,27 @@ function packedAnswer(bytes: number, opened: Uint8Array | Opened, sample: Sample
   )
 }
 
+/** A client as whoever asks the core, with the measurement of its request. */
+class Asker implements CoreAsker {
+  readonly address: string
+  private readonly client: Client
+  private readonly sample: Sample
+
+  constructor(address: string, client: Client, sample: Sample) {
+    this.address = address
+    this.client = client
+    this.sample = sample
+  }
+
+  onGone(callback: () => void): void {
+    this.client.onGone(callback)
+  }
+
+  historical(): void {
+    this.sample.historical()
+  }
+}
+
 /** Makes the dispatcher of a node. Failures that are this program's fault are told to `report`; every request is told to the meter. */
 export function makeDispatch(
   given: Context,
@@ -177,8 +198,7 @@ export function makeDispatch(
     const { address } = client
     if (subscriber === undefined && (method.cost === 'read' || address === undefined)) return context
     if (method.cost === 'read' || address === undefined || core.askedBy === undefined) return { ...context, subscriber }
-    const asker = { address, onGone: (gone: () => void) => client.onGone(gone), historical: () => sample.historical() }
-    return { ...context, subscriber, core: core.askedBy(asker) }
+    return { ...context, subscriber, core: core.askedBy(new Asker(address, client, sample)) }
   }
 
   /** A result as an answer. */
