@@ -26,6 +26,7 @@ const MODULES = [
   'result',
   'hooks',
   'events',
+  'seal',
   'index',
 ] as const
 
@@ -39,7 +40,7 @@ const scriptOf = (file: string): string =>
   fs.readFileSync(file, 'utf8').replaceAll(IMPORT, '').replaceAll(EXPORT_LIST, '').replaceAll(EXPORT, '').replaceAll(SOURCE_MAP, '')
 
 /** Modules that only an isolate has, and the one that stands in their place in a process of its own hooks. */
-const OF_ISOLATES: readonly string[] = ['keccak', 'globals', 'index']
+const OF_ISOLATES: readonly string[] = ['keccak', 'globals', 'seal', 'index']
 const OF_HOOKS = 'own'
 
 /** The modules behind each other. */

@@ -9,6 +9,9 @@ const MIB = 1024 * 1024
 /** The engine needs this many MiB to start at all. */
 const LEAST_MEMORY_MIB = 16
 
+/** The call of the inside that seals its realm. */
+const SEAL = 3
+
 /** A context that no script has seen. */
 export interface Fresh {
   readonly context: Context
@@ -20,6 +23,7 @@ export class Cell {
   readonly isolate: Isolate
   private readonly furniture: Script
   private ready: Fresh | undefined
+  private seal: Fresh | 'none' | undefined
 
   /** `furniture` is the text of the script that makes a context ready. */
   constructor(ivm: IsolatedVm, furniture: string, memoryBytes: number) {
@@ -36,6 +40,29 @@ export class Cell {
     } catch {
       this.dispose()
     }
+  }
+
+  /**
+   * A context in which nothing can be changed, for one transaction after the other of this isolate; undefined where there is none. It is made
+   * when it is asked for first.
+   */
+  sealed(): Fresh | undefined {
+    if (this.seal === undefined) {
+      try {
+        const made = this.make()
+        made.inside.applySync(undefined, [SEAL])
+        this.seal = made
+      } catch {
+        this.seal = 'none'
+      }
+    }
+    return this.seal === 'none' ? undefined : this.seal
+  }
+
+  /** The sealed context does not do for the script of this isolate. */
+  unseal(): void {
+    if (this.seal !== undefined && this.seal !== 'none') this.drop(this.seal)
+    this.seal = 'none'
   }
 
   /** A context that nobody has used. */

@@ -4,9 +4,11 @@
 //
 // It trusts nothing that a script does: whatever goes wrong ends the request or, at worst, this process, which the parent replaces.
 import { insideScript } from '../bundle.ts'
+import { FIELD } from '../inside/fields.ts'
+import { isPlain } from '../plain.ts'
 import { SCRIPTS } from '../scripts/index.ts'
 import { type Message, receive, send } from './channel.ts'
-import { Cell, type Inside } from './isolate.ts'
+import { Cell, type Fresh, type Inside } from './isolate.ts'
 import { loadIsolatedVm } from './isolated-vm.ts'
 import { ACKNOWLEDGE, CHUNK_FLAGS_AT, FROM_PARENT, TO_PARENT } from './messages.ts'
 
@@ -52,13 +54,45 @@ function isLast(message: Message): boolean {
 /** Whether the parent waits until the chunk that the script was given last is done with. */
 let awaited = false
 
+/** What a transaction in a sealed context has been given so far, for the case that it must run again in a fresh one. */
+class Tape {
+  readonly messages: Message[] = []
+  private bytes = 0
+
+  /** Keeps a copy; false where that would be too much. What comes behind the steps is kept always: then it is too late to ask again. */
+  keep({ kind, payload }: Message): boolean {
+    this.bytes += payload.byteLength
+    if (this.bytes > TAPE_BYTES && kind === FROM_PARENT.steps) return false
+    this.messages.push({ kind, payload: payload.slice(0) })
+    return true
+  }
+}
+
+/** Bytes that a tape may hold. */
+const TAPE_BYTES = 32 * 1024 * 1024
+
+/** What is recorded of the transaction that runs. */
+let tape: Tape | undefined
+/** Whether the tape was too short: the transaction is executed once more. */
+let isCut = false
+/** What a transaction that runs again is given first. */
+let again: Message[] = []
+
 /** The next message of this transaction; undefined where there is none any more. */
 function next(): Message | undefined {
   if (over) return undefined
+  const known = again.shift()
+  if (known !== undefined) return known
   if (awaited) send(TO_PARENT.done, undefined)
   const message = early.shift() ?? receive()
-  awaited = message.kind === FROM_PARENT.steps && (new DataView(message.payload).getUint32(CHUNK_FLAGS_AT, true) & ACKNOWLEDGE) !== 0
-  return isLast(message) ? undefined : message
+  if (message.kind === FROM_PARENT.steps) {
+    const header = new DataView(message.payload)
+    steps += header.getUint32(0, true)
+    awaited = (header.getUint32(CHUNK_FLAGS_AT, true) & ACKNOWLEDGE) !== 0
+  } else awaited = false
+  if (isLast(message)) return undefined
+  isCut = tape?.keep(message) === false
+  return isCut ? undefined : message
 }
 
 const pull = new ivm.Callback(() => {
@@ -93,13 +127,17 @@ function ended(outcome: string): boolean {
   return true
 }
 
-function run(inside: Inside, begin: Begin): void {
+const sourceOf = (begin: Begin): string | undefined => begin.source ?? SCRIPTS.get(begin.name ?? '')
+
+/** Runs the transaction. `ended` is told of each outcome, and whether the run is over with it. */
+function run(inside: Inside, begin: Begin, ended: (outcome: string) => boolean): void {
   const call = (...args: unknown[]): string => String(inside.applySync(undefined, args))
-  const source = begin.source ?? SCRIPTS.get(begin.name ?? '')
+  const source = sourceOf(begin)
   if (source === undefined) return void ended(`Fno script is named ${begin.name}`)
   const loaded = call(0, pull, read, source, begin.config, begin.fields)
   if (ended(loaded)) return
   const wanted = Number(loaded)
+  isLight = (wanted & FIELD.journal) === 0
   if (begin.fields === null) send(TO_PARENT.loaded, u32(wanted))
   const precompiles = begin.rules.precompiles.map((address) => address.replace(/^0x/, '').toLowerCase())
   if (ended(call(1, wanted, precompiles.join(',')))) return
@@ -138,22 +176,76 @@ function cellFor(begin: Begin): Cell {
   return cell
 }
 
+/** Transactions of a request that have a fresh context each; to seal one costs as much as about ten fresh ones. */
+const FRESH_FIRST = 8
+
+/** The request whose script may run in a sealed context once it has run on some transactions, and on how many it has. */
+let plain: number | undefined
+let transactions = 0
+/** Steps of the request so far, and most for each transaction that a sealed context is worth: each takes longer in there. */
+let steps = 0
+const STEPS_WORTH = 20_000
+/** Whether the script that ran last looks at nothing of the state, as far as is known. */
+let isLight = false
+
+/** The sealed context for a transaction, where it may have one: what it changes in the state is not looked at, nor is it the first. */
+function sealedFor(begin: Begin): Fresh | undefined {
+  const isFirst = begin.request !== request
+  const where = cellFor(begin)
+  if (isFirst) {
+    plain = isPlain(sourceOf(begin) ?? '') ? begin.request : undefined
+    transactions = steps = 0
+  }
+  const isWorth = transactions >= FRESH_FIRST && steps < transactions * STEPS_WORTH
+  transactions++
+  const isKnownLight = begin.fields !== null && (begin.fields & FIELD.journal) === 0
+  return isWorth && isKnownLight && plain === begin.request ? where.sealed() : undefined
+}
+
+/**
+ * Runs a transaction in a sealed context. False where it must run again in a fresh one: any error may be one that a fresh context would not
+ * have, or would word in another way.
+ */
+function runSealed({ inside }: Fresh, begin: Begin): boolean {
+  tape = new Tape()
+  isCut = false
+  let isDone = true
+  run(inside, begin, (outcome) => {
+    if (outcome.startsWith('F')) isDone = false
+    // With the state too, it is none that may run here.
+    else if (isCut) return ended(`N${FIELD.journal}`)
+    else return ended(outcome)
+    return true
+  })
+  if (isDone) return true
+  again = tape.messages
+  cell.unseal()
+  return false
+}
+
 function transact(message: Message): void {
   over = awaited = false
+  again = []
+  tape = undefined
   try {
     const begin = JSON.parse(text(message.payload)) as Begin
-    const fresh = cellFor(begin).take()
-    try {
-      run(fresh.inside, begin)
-    } finally {
-      cell.drop(fresh)
+    const sealed = sealedFor(begin)
+    const isDone = sealed !== undefined && runSealed(sealed, begin)
+    tape = undefined
+    if (!isDone) {
+      const fresh = cell.take()
+      try {
+        run(fresh.inside, begin, ended)
+      } finally {
+        cell.drop(fresh)
+      }
     }
   } catch (error) {
     ended(`F${failure(error)}`)
   }
   over = true
   // The answer is on its way: what the next transaction needs is made while nobody waits.
-  cell.prepare()
+  if (plain !== request || !isLight || transactions < FRESH_FIRST) cell.prepare()
   spare ??= new Cell(ivm, furniture, memoryBytes)
   spare.prepare()
 }

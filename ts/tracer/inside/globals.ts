@@ -81,6 +81,9 @@ const FUNCTIONS = {
   },
 } as const
 
+/** Names of what is put into the global scope. */
+export const GLOBAL_NAMES: readonly string[] = [...Object.keys(FUNCTIONS), 'bigInt']
+
 /** Names that go-ethereum's engine does not have, or that reach beyond the script. */
 const ABSENT = ['console', 'WebAssembly', 'SharedArrayBuffer', 'Atomics', 'Intl', 'WeakRef', 'FinalizationRegistry']
 

@@ -17,10 +17,10 @@ export interface Hooks {
 /** A script that lacks a function; the message is go-ethereum's. */
 export class Unfit extends Error {}
 
-/** Evaluates the text of a script and takes its functions. */
-export function load(source: string): Hooks {
+/** Evaluates the text of a script, as strict code where `isStrict`, and takes its functions. */
+export function load(source: string, isStrict: boolean): Hooks {
   // The second line gives positions a name. The text stands where go-ethereum has it, so lines and columns agree.
-  return hooksOf(toObject(evaluate(`(${source})\n//# sourceURL=<eval>`)))
+  return hooksOf(toObject(evaluate(`${isStrict ? '"use strict";' : ''}(${source})\n//# sourceURL=<eval>`)))
 }
 
 /** The functions of a script; `orElse` stands in for a missing `fault`. */

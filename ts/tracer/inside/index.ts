@@ -2,11 +2,12 @@
 import { offerLibrary } from './big.ts'
 import { dbOver } from './db.ts'
 import { events } from './events.ts'
-import { furnish, setPrecompiles } from './globals.ts'
+import { furnish, GLOBAL_NAMES, setPrecompiles } from './globals.ts'
 import { fieldsFor, type Hooks, load, Unfit } from './hooks.ts'
-import { finalise, isEnded, OUTCOME, outcomeOf } from './interrupt.ts'
-import { setRecorded } from './log.ts'
+import { finalise, forgetEnd, isEnded, OUTCOME, outcomeOf } from './interrupt.ts'
+import { forgetSteps, setRecorded } from './log.ts'
 import { contextOf, encoded, NoJson } from './result.ts'
+import { seal } from './seal.ts'
 import { type ReadState, State } from './state.ts'
 
 /** The next chunk, the JSON of `ctx` at the end, undefined where nothing more is wanted. */
@@ -18,6 +19,8 @@ let db: object
 let hooks: Hooks
 let recordedNow = 0
 let context = ''
+/** Whether the realm is sealed: it is used again. */
+let isSealed = false
 /** The function of the script that runs, for messages; undefined while it is loaded. */
 let hook: string | undefined
 
@@ -33,6 +36,12 @@ const attempt = (work: () => string): string => {
 
 /** Loads a script and tells the fields that it needs, as decimal text, or how it failed. `known`: fields that were found before. */
 function begin(nextChunk: Pull, read: ReadState, source: string, config: string, known: number | null): string {
+  forgetEnd()
+  forgetSteps()
+  setPrecompiles([])
+  hook = undefined
+  recordedNow = 0
+  setRecorded(0)
   pull = nextChunk
   state = new State(read)
   db = dbOver(
@@ -41,7 +50,7 @@ function begin(nextChunk: Pull, read: ReadState, source: string, config: string,
   )
   return attempt(() => {
     offerLibrary(source)
-    hooks = load(source)
+    hooks = load(source, isSealed)
     hooks.setup?.(config)
     return `${known ?? fieldsFor(source, hooks)}`
   })
@@ -90,8 +99,16 @@ function finish(outputLimit: number): string {
 
 furnish(globalThis)
 
-/** What the child calls: 0 begins, 1 runs, 2 finishes. */
+/** Makes the realm fit for one transaction after the other. Throws where that cannot be. */
+function sealRealm(): string {
+  seal(globalThis, GLOBAL_NAMES)
+  isSealed = true
+  return ''
+}
+
+/** What the child calls: 0 begins, 1 runs, 2 finishes, 3 seals. */
 export const inside = (call: number, ...args: never[]): string => {
   if (call === 0) return (begin as (...args: never[]) => string)(...args)
+  if (call === 3) return sealRealm()
   return call === 1 ? (run as (...args: never[]) => string)(...args) : (finish as (...args: never[]) => string)(...args)
 }
