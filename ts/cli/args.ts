@@ -70,7 +70,7 @@ function readFlag(arg: string, queue: string[], shape: CommandShape, { flags, li
   const own = Object.hasOwn(shape.flags, name) ? shape.flags[name] : undefined
   const into = own !== undefined ? flags : isSettingKey(name) ? settings : undefined
   if (into === undefined || !arg.startsWith('--')) throw new UsageError(unknownFlag(name, Object.keys(shape.flags)).message)
-  if (into.has(name)) throw new UsageError(`--${name} is given twice`)
+  if (into.has(name) && aliasOf(name, shape, flags) === undefined) throw new UsageError(`--${name} is given twice`)
   const set = (value: string): void => {
     const keys = own?.settings ?? []
     const twice = keys.find((key) => settings.has(key))
@@ -90,10 +90,14 @@ function readFlag(arg: string, queue: string[], shape: CommandShape, { flags, li
   else set(value)
 }
 
+/** The flag by whose name a setting was given. */
+const aliasOf = (key: string, shape: CommandShape, given: ReadonlyMap<string, string>): string | undefined =>
+  Object.entries(shape.flags).find(([flag, { settings }]) => given.has(flag) && settings?.some((named) => named === key))?.[0]
+
 /** Sets a setting by its own name; no flag may have set it. */
 function addSetting(key: string, value: string, shape: CommandShape, { flags, settings }: Into): void {
-  const alias = Object.entries(shape.flags).find(([flag, { settings: keys }]) => flags.has(flag) && keys?.some((named) => named === key))
-  if (alias !== undefined) throw new UsageError(`--${alias[0]} and --${key} are the same setting: give one of them`)
+  const alias = aliasOf(key, shape, flags)
+  if (alias !== undefined) throw new UsageError(`--${alias} and --${key} are the same setting: give one of them`)
   settings.set(key, value)
 }
 

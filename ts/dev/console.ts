@@ -78,25 +78,28 @@ export class Console {
   }
 
   /** The core as requests are to use it, so that the console learns what it cannot see in blocks. */
-  watched(): Core {
-    const request = this.request.bind(this)
-    return new Proxy(this.core, {
+  watched(core = this.core): Core {
+    const own: Pick<Core, 'request' | 'askedBy'> = {
+      request: (op, args) => this.request(core, op, args),
+      askedBy: (asker) => this.watched(core.askedBy?.(asker) ?? core),
+    }
+    return new Proxy(core, {
       get(target, name) {
-        if (name === 'request') return request
+        if (Object.hasOwn(own, name)) return own[name as keyof typeof own]
         const value: unknown = Reflect.get(target, name, target)
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
   }
 
-  private async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
+  private async request<Op extends keyof Operations>(core: Core, op: Op, args: Operations[Op]): Promise<Uint8Array> {
     if (op === 'setLoggingEnabled') {
       this.enabled = (args as Operations['setLoggingEnabled']).enabled
       return Buffer.from('null')
     }
     if (!this.mayLog)
       this.mayLog = BRINGS_STATE.has(op) || (BRINGS_CODE.has(op) && JSON.stringify(args).toLowerCase().includes(CONSOLE_DIGITS))
-    const answer = this.core.request(op, args)
+    const answer = core.request(op, args)
     if ((op === 'call' || op === 'estimateGas') && this.mayLog) this.lookAtCall(op, args as Operations['call'])
     return await answer
   }

@@ -37,10 +37,11 @@ type Way = { readonly origin: BlockRef } | 'core first' | 'core'
 /** A core whose chain goes on from a block of another one. */
 export function forkedCore(core: Core, origin: Origin): Core {
   const reads = new ForkedReads(core, origin)
-  const own: Pick<Core, 'request' | 'read' | 'stream'> = {
+  const own: Pick<Core, 'request' | 'read' | 'stream' | 'askedBy'> = {
     request: (op, args) => reads.request(op, args),
     read: (op, args) => reads.read(op, args),
     stream: (op, args) => reads.stream(op, args),
+    askedBy: (asker) => forkedCore(core.askedBy?.(asker) ?? core, origin),
   }
   return new Proxy(core, {
     get(target, name) {
