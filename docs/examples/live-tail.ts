@@ -25,7 +25,7 @@ async function tell(number: bigint): Promise<void> {
   for (const { txHash, result } of traces) console.log(`  ${txHash} ${result.type} ${result.to ?? ''} ${calls(result)} calls ${result.error ?? ''}`.trimEnd())
   if (--left > 0) return
   stop()
-  const socket = await client.transport.getSocket()
+  const socket = await client.transport.getRpcClient()
   socket.close()
 }
 

@@ -22,6 +22,7 @@ const AT_ONCE = 16
 /** Blocks of the chain of logs: the generator gives somewhat more than one log a block. */
 const LOG_BLOCKS = Number(process.env.HEARTH_TEST_LOG_BLOCKS ?? 1_000_000)
 const LOG_SEED = 7
+const GENERATOR = path.join(TARGET, 'release/examples/generate_logs')
 const LOG_SEGMENT_BYTES = 64 * 1024 * 1024
 
 /** Heights of one eth_getLogs. */
@@ -83,10 +84,9 @@ async function inTurn(home, ours, theirs, settings = {}) {
 }
 
 async function viemRows(home) {
-  const blocks = await (async () => {
-    await using node = await openNode({ home })
-    return { height: Number(node.height), account: (await node.receipts({ from: node.height }).toArray())[0].from }
-  })()
+  const node = await openNode({ home })
+  const blocks = { height: Number(node.height), account: (await node.receipts({ from: node.height }).toArray())[0].from }
+  await node.close()
   const code = { [LOOP_AT]: { code: '0x435f5260205ff3' } }
   const stateOverride = [{ address: LOOP_AT, code: code[LOOP_AT].code }]
   const works = {
@@ -125,9 +125,8 @@ async function traceRow(home) {
 }
 
 function generateLogs(home) {
-  const generator = path.join(TARGET, 'release/examples/generate_logs')
-  const r = spawnSync(generator, [home, LOG_BLOCKS, LOG_SEED, LOG_SEGMENT_BYTES].map(String), { stdio: ['ignore', 'ignore', 'inherit'] })
-  if (r.status !== 0) throw new Error(`${generator} ended with ${r.status ?? r.signal}`)
+  const r = spawnSync(GENERATOR, [home, LOG_BLOCKS, LOG_SEED, LOG_SEGMENT_BYTES].map(String), { stdio: ['ignore', 'ignore', 'inherit'] })
+  if (r.status !== 0) throw new Error(`${GENERATOR} ended with ${r.status ?? r.signal}`)
 }
 
 async function logRow(home) {
@@ -226,8 +225,8 @@ async function memoryRow(home) {
 
 /** Prints the table. */
 export async function scriptBench() {
-  if ((await cargo(['build', '--release', '-p', 'hearth-chain', '--example', 'generate_logs'])) !== 0)
-    throw new Error('the generator was not built')
+  const built = fs.existsSync(GENERATOR) || (await cargo(['build', '--release', '-p', 'hearth-chain', '--example', 'generate_logs'])) === 0
+  if (!built) throw new Error('the generator was not built')
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-bench-script-'))
   try {
     const chain = path.join(dir, 'chain')
