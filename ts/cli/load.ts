@@ -26,7 +26,7 @@ export interface Program {
 const changed = (file: string): number => fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
 function fromFile(cachedData: Buffer | undefined): Program {
-  const source = `(function (exports, require, module, __filename, __dirname) {${fs.readFileSync(PROGRAM, 'utf8')}\n})`
+  const source = `(function (exports, require, module, __filename, __dirname) {${fs.readFileSync(PROGRAM, 'latin1')}\n})`
   const script = new vm.Script(source, {
     filename: PROGRAM,
     ...(cachedData === undefined ? {} : { cachedData }),

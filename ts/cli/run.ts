@@ -2,7 +2,7 @@
 import { SettingError } from '../config/index.ts'
 import { CoreError } from '../core/error.ts'
 import { ForkError } from '../fork/index.ts'
-import { ListenError } from '../server/index.ts'
+import { ListenError } from '../server/listener.ts'
 import { parseArgs, UsageError, unknownCommand } from './args.ts'
 import type { Command, CommandFamily, Terminal } from './command.ts'
 import { backup } from './commands/backup.ts'
@@ -83,7 +83,12 @@ function fail(e: unknown, terminal: Terminal): number {
     terminal.err(`error: ${e.message}\n`)
     return USAGE
   }
-  if (e instanceof CoreError || e instanceof ListenError || e instanceof ForkError || (e instanceof Error && 'code' in e && 'syscall' in e)) {
+  if (
+    e instanceof CoreError ||
+    e instanceof ListenError ||
+    e instanceof ForkError ||
+    (e instanceof Error && 'code' in e && 'syscall' in e)
+  ) {
     terminal.err(`error: ${e.message}\n`)
     return FAILED
   }

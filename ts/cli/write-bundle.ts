@@ -13,7 +13,7 @@ import type { Terminal } from './command.ts'
 import { CACHE, loadProgram, PROGRAM } from './load.ts'
 
 /** Loaded where somebody signs, which few do: it would be half of the file. */
-const EXTERNAL = [/^node:/, 'viem']
+const EXTERNAL = [/^node:(?!http2$)/, 'viem']
 
 /** How long the child may take, in milliseconds. */
 const WARM_MS_MAX = 60_000
@@ -38,6 +38,9 @@ const places: Plugin = {
   },
 }
 
+/** The same program in ASCII: V8 reads that as it lies. Beyond it are characters of texts and of comments alone. */
+const ascii = (code: string): string => code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
 async function writeProgram(): Promise<void> {
   const bundle = await rolldown({
     input: path.join(import.meta.dirname, 'run.js'),
@@ -48,8 +51,10 @@ async function writeProgram(): Promise<void> {
       if (level === 'warn') console.error(log.message)
     },
   })
-  await bundle.write({ file: PROGRAM, format: 'cjs', codeSplitting: false, comments: { legal: true, annotation: false, jsdoc: false } })
+  const comments = { legal: true, annotation: false, jsdoc: false }
+  const { output } = await bundle.generate({ file: PROGRAM, format: 'cjs', codeSplitting: false, comments })
   await bundle.close()
+  fs.writeFileSync(PROGRAM, ascii(output[0].code))
 }
 
 /** Asks the node that says where it is ready a question; resolves once it has answered one. */
@@ -63,7 +68,7 @@ function asked(): { readonly terminal: Terminal; readonly answered: Promise<void
     const url = /ready.*?(http:\/\/[^\s,]+)/.exec(text)?.[1]
     if (url === undefined) return
     const request = fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-    request.then((response) => response.text()).then(done, done)
+    request.then((response) => response.text()).finally(() => done())
   }
   return { terminal: { out: ask, write: async () => undefined, err: (text) => process.stderr.write(text), interactive: false }, answered }
 }

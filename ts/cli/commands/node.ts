@@ -6,14 +6,13 @@ import { openNode } from '../../core/native.ts'
 import type { AskOrigin } from '../../core/origin.ts'
 import type { Core } from '../../core/port.ts'
 import { type Log, openLog } from '../../log/index.ts'
-import { type Dispatch, makeDispatch } from '../../rpc/dispatch.ts'
+import type { Dispatch } from '../../rpc/dispatch.ts'
 import type { RequestMeter, Watch } from '../../rpc/meter.ts'
-import { StartingDispatch } from '../../rpc/starting.ts'
-import { type Check, diskHasRoom, headIsYoung, Readiness, type Server, startServer } from '../../server/index.ts'
+import type { Server } from '../../server/index.ts'
+import { type Check, diskHasRoom, headIsYoung, Readiness } from '../../server/readiness.ts'
 import type { Parsed } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { homeOf, settingsOf } from '../home.ts'
-import { startMetrics } from '../metrics.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../node-config.ts'
 import { type RunningNode, removeRunning, writeRunning } from '../running.ts'
 import { onStop } from '../signals.ts'
@@ -93,7 +92,13 @@ function watchSlow(settings: Settings, log: Log): Watch {
 }
 
 /** What serves the listener of debug methods, where there is one, and what serves the others. */
-function dispatches(core: Core, settings: Settings, log: Log, meter: RequestMeter): { readonly all: Dispatch; readonly debug: Dispatch } {
+function dispatches(
+  { makeDispatch }: Serving,
+  core: Core,
+  settings: Settings,
+  log: Log,
+  meter: RequestMeter,
+): { readonly all: Dispatch; readonly debug: Dispatch } {
   const watch = watchSlow(settings, log)
   const context = rpcContext(core, settings)
   const make = (namespaces: readonly string[]): Dispatch =>
@@ -124,7 +129,27 @@ export interface Prepared {
   readonly wrap?: ((core: Core) => Core) | undefined
 }
 
-/** Serves a home until a signal asks to stop; resolves to the exit code. The listeners are open before the stores are. */
+/** What serves requests: loaded while the core opens its stores, on threads of its own. */
+type Serving = Awaited<ReturnType<typeof loadServing>>
+
+async function loadServing() {
+  const [server, dispatch, starting, metrics] = await Promise.all([
+    import('../../server/index.ts'),
+    import('../../rpc/dispatch.ts'),
+    import('../../rpc/starting.ts'),
+    import('../metrics.ts'),
+  ])
+  return { ...server, ...dispatch, ...starting, ...metrics }
+}
+
+async function openCore(config: NodeConfig, log: Log, extras: Extras): Promise<Core> {
+  const { config: made, ask, wrap }: Prepared = (await extras.prepare?.(config)) ?? { config }
+  if (made.scripts && 'unavailable' in made.scripts) log.room('node').warn(made.scripts.unavailable)
+  const core = await openNode(made, ask)
+  return wrap?.(core) ?? core
+}
+
+/** Serves a home until a signal asks to stop; resolves to the exit code. The listeners of `start` are open before the stores are. */
 export async function serve(
   mode: Mode,
   parsed: Parsed,
@@ -144,21 +169,29 @@ export async function serve(
       resolve()
     }),
   )
-  const [starting, startingDebug] = [new StartingDispatch(), new StartingDispatch()]
+  const config = nodeConfig(home, mode, settings)
+  // The stores of a development chain are small: they are there before the listeners are, and in vain where those fail.
+  const early = mode === 'dev' ? openCore(config, log, extras) : undefined
+  early?.catch(() => undefined)
+  const serving = await loadServing()
+  const [starting, startingDebug] = [new serving.StartingDispatch(), new serving.StartingDispatch()]
   let open: Core | undefined
-  const metrics = await startMetrics(() => open, settings, readiness, report)
+  const closeEarly = async (): Promise<void> => (await early?.catch(() => undefined))?.close()
+  const metrics = await serving
+    .startMetrics(() => open, settings, readiness, report)
+    .catch(async (e: unknown) => {
+      await closeEarly()
+      throw e
+    })
   try {
     const hooks = { report, onConnect: metrics.onConnect, readiness, debug: startingDebug.dispatch }
-    const server = await startServer(settings, starting.dispatch, hooks)
+    const server = await serving.startServer(settings, starting.dispatch, hooks)
     try {
-      const { config, ask, wrap } = (await extras.prepare?.(nodeConfig(home, mode, settings))) ?? { config: nodeConfig(home, mode, settings) }
-      if (config.scripts && 'unavailable' in config.scripts) log.room('node').warn(config.scripts.unavailable)
-      const opened = await openNode(config, ask)
-      const core = wrap?.(opened) ?? opened
+      const core = await (early ?? openCore(config, log, extras))
       const noMoreOfCore = joinLogs(core, log)
       try {
         open = core
-        const { all, debug } = dispatches(core, settings, log, metrics.meter)
+        const { all, debug } = dispatches(serving, core, settings, log, metrics.meter)
         starting.become(all)
         startingDebug.become(debug)
         readiness.opened(readyChecks(core, home, settings))
@@ -182,6 +215,7 @@ export async function serve(
       await server.stop()
     }
   } finally {
+    await closeEarly()
     await metrics.stop()
   }
   return 0
