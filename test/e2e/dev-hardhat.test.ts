@@ -66,3 +66,26 @@ describe.each(full ? (['hearth', 'anvil'] as const) : (['hearth'] as const))('ha
     }
   }, 300_000)
 })
+
+describe('hardhat 3 on hearth', async () => {
+  const installed = await clients('node22')
+  if ('missing' in installed) {
+    it.skip(`skipped: hardhat 3: ${installed.missing}`, () => undefined)
+    return
+  }
+  it('compiles, deploys, reverts, and uses every helper', async () => {
+    const node = await startNamed('hearth')
+    const made = project('hardhat3', installed)
+    try {
+      fs.cpSync(path.join(import.meta.dirname, 'clients/hardhat2/contracts'), path.join(made.dir, 'contracts'), { recursive: true })
+      const hardhat = path.join(made.dir, 'node_modules/hardhat/dist/src/cli.js')
+      const args = [hardhat, 'run', 'scripts/check.js', '--network', 'localhost']
+      const { code, out, err } = await made.run(process.execPath, args, { NODE_URL: node.url, HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true' })
+      if (code !== 0) throw new Error(`hardhat ended with ${code}:\n${out}\n${err}`)
+      expect(JSON.parse(out.trim().split('\n').at(-1) as string).passed).toHaveLength(8)
+    } finally {
+      made.remove()
+      await node.stop()
+    }
+  }, 300_000)
+})

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
-import { ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { ROOT, type RunningNode, rpc, startNode } from './harness.ts'
 
 /** A development node that runs. */
 export interface DevNode {
@@ -39,14 +39,7 @@ export function missing(name: DevNode['name']): string | undefined {
 
 /** Starts `hearth dev` with these arguments; what it keeps goes away with it. */
 export async function startDev(args: readonly string[] = []): Promise<DevNode & RunningNode> {
-  const home = tempHome()
-  const node = await startNode(['dev', ...args, '--home', home])
-  const stop = async (signal?: NodeJS.Signals): Promise<number | string | null> => {
-    const how = await node.stop(signal)
-    fs.rmSync(home, { recursive: true, force: true })
-    return how
-  }
-  return { ...node, stop, name: 'hearth' }
+  return { ...(await startNode(['dev', ...args])), name: 'hearth' }
 }
 
 /** A port of this machine that nobody has. */
