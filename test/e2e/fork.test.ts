@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { assemble } from '../../ts/dev/demo/assembler.ts'
 import { ABI, DEPLOY } from './contract.ts'
 import { type DevNode, missing, startAnvil, startDev } from './dev-node.ts'
 import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
@@ -351,28 +352,33 @@ describe('a fork of a chain with one contract', () => {
       await proxy.close()
     })
 
-    it('stays within its bytes', async () => {
+    it('stays within its bytes, and what went is read again', async () => {
       const home = tempHome()
-      const fork = await startFork(origin.url, '--home', home, '--dev.fork_cache_bytes=1 MiB')
-      const accounts = Array.from({ length: 9000 }, (_, i) => `0x${(i + 0x1000).toString(16).padStart(40, '0')}`)
-      for (let i = 0; i < accounts.length; i += 500) {
-        const body = accounts
-          .slice(i, i + 500)
-          .map((account, id) => ({ jsonrpc: '2.0', id, method: 'eth_getBalance', params: [account, 'latest'] }))
-        const answer = await fetch(fork.url, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-        })
-        for (const { result: balance } of (await answer.json()) as { result: Hex }[]) expect(balance).toBe('0x0')
+      const bytes = 24_000
+      const codes = Array.from({ length: 64 }, (_, i) => Buffer.alloc(bytes, i + 1))
+      const deployed: Hex[] = []
+      for (const runtime of codes) {
+        const data = Buffer.from(assemble('!runtime DUP1 &runtime 0 CODECOPY 0 RETURN', { parts: { runtime } })).toString('hex')
+        deployed.push((await send(origin.url, { data: `0x${data}`, gas: '0x900000' })).contractAddress)
       }
+      const proxy = new Between(origin.url)
+      await proxy.listen()
+      const fork = await startFork(proxy.url, '--home', home, '--dev.fork_cache_bytes=1 MiB')
+      const code = (i: number): Promise<unknown> => result(fork.url, 'eth_getCode', [deployed[i], 'latest'])
+      for (const [i, runtime] of codes.entries()) expect(await code(i)).toBe(`0x${runtime.toString('hex')}`)
       const kept = fs
         .readdirSync(path.join(home, 'data/fork/31337'), { recursive: true, withFileTypes: true })
         .filter((file) => file.isFile())
-      const bytes = kept.reduce((sum, file) => sum + fs.statSync(path.join(file.parentPath, file.name)).size, 0)
-      expect(bytes).toBeGreaterThan(64 * 1024)
-      expect(bytes).toBeLessThan(1024 * 1024 + 4096)
+      const size = kept.reduce((sum, file) => sum + fs.statSync(path.join(file.parentPath, file.name)).size, 0)
+      expect(size).toBeGreaterThan(512 * 1024)
+      expect(size).toBeLessThan(1024 * 1024 + 2 * bytes)
+      const asked = proxy.count('eth_getCode')
+      expect(await code(codes.length - 1)).toBe(`0x${codes.at(-1)?.toString('hex')}`)
+      expect(proxy.count('eth_getCode')).toBe(asked)
+      expect(await code(0)).toBe(`0x${codes[0]?.toString('hex')}`)
+      expect(proxy.count('eth_getCode')).toBeGreaterThan(asked)
       expect(await fork.stop()).toBe(0)
+      await proxy.close()
       fs.rmSync(home, { recursive: true, force: true })
     })
 

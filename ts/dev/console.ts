@@ -1,4 +1,5 @@
 // The console of a development chain: each transaction as it is mined, why it failed, and what its contracts logged.
+import { coreWith } from '../core/over.ts'
 import type { Core, JsonObject, Operations, ResultStream } from '../core/port.ts'
 import { eventCount, eventsAfter } from '../rpc/follow/events.ts'
 import { CONSOLE_DIGITS } from './console-log.ts'
@@ -79,16 +80,9 @@ export class Console {
 
   /** The core as requests are to use it, so that the console learns what it cannot see in blocks. */
   watched(core = this.core): Core {
-    const own: Pick<Core, 'request' | 'askedBy'> = {
+    return coreWith(core, {
       request: (op, args) => this.request(core, op, args),
       askedBy: (asker) => this.watched(core.askedBy?.(asker) ?? core),
-    }
-    return new Proxy(core, {
-      get(target, name) {
-        if (Object.hasOwn(own, name)) return own[name as keyof typeof own]
-        const value: unknown = Reflect.get(target, name, target)
-        return typeof value === 'function' ? value.bind(target) : value
-      },
     })
   }
 

@@ -1,5 +1,6 @@
 // The core of a fork: what lies below its first block is read from the origin, everything else is the core's.
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
+import { coreWith } from '../core/over.ts'
 import type { BlockRef, Core, Operations, ResultStream, StreamOperations } from '../core/port.ts'
 import { OriginError } from './batches.ts'
 import { originLogs } from './logs.ts'
@@ -37,18 +38,11 @@ type Way = { readonly origin: BlockRef } | 'core first' | 'core'
 /** A core whose chain goes on from a block of another one. */
 export function forkedCore(core: Core, origin: Origin): Core {
   const reads = new ForkedReads(core, origin)
-  const own: Pick<Core, 'request' | 'read' | 'stream' | 'askedBy'> = {
+  return coreWith(core, {
     request: (op, args) => reads.request(op, args),
     read: (op, args) => reads.read(op, args),
     stream: (op, args) => reads.stream(op, args),
     askedBy: (asker) => forkedCore(core.askedBy?.(asker) ?? core, origin),
-  }
-  return new Proxy(core, {
-    get(target, name) {
-      if (Object.hasOwn(own, name)) return own[name as keyof typeof own]
-      const value: unknown = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
   })
 }
 
