@@ -7,7 +7,6 @@ import { WebSocket } from 'ws'
 import { allBaked, BAKING, CONTRACT, metricsOf, Sender, startDev, trace } from './bake-node.ts'
 import { type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 
-const FAST = '--state-commit.flatkv.fsync=none'
 const HISTORY = '--evm.trace_source=history'
 const BLOCKS = 8
 /** Blocks 6, 7 and 8 are not historical then. */
@@ -21,7 +20,7 @@ const blockHashes: string[] = []
 const raw: string[] = []
 
 beforeAll(async () => {
-  const node = await startDev(home, FAST)
+  const node = await startDev(home, ...BAKING)
   const sender = new Sender(node)
   hashes = [...(await sender.scene()), ...(await sender.transfers(BLOCKS - 4))]
   for (let n = 1; n <= BLOCKS; n++) {
@@ -29,11 +28,10 @@ beforeAll(async () => {
     blockHashes.push((result as { hash: string }).hash)
     raw.push((await rpc(node.url, 'debug_getRawBlock', [hex(n)])).result as string)
   }
+  await allBaked(node, BLOCKS)
   expect(await node.stop()).toBe(0)
-  // What debug_traceBadBlock finds: a list of blocks in RLP.
-  const blocks = Buffer.concat(raw.map((block) => Buffer.from(block.slice(2), 'hex')))
-  const length = Buffer.from(blocks.length.toString(16).padStart(blocks.length > 0xffff ? 6 : 4, '0'), 'hex')
-  fs.writeFileSync(path.join(home, 'data/bad_blocks.rlp'), Buffer.concat([Buffer.from([0xf7 + length.length]), length, blocks]))
+  // What debug_traceBadBlock finds: blocks in RLP, one after the other.
+  fs.writeFileSync(path.join(home, 'data/bad_blocks.rlp'), Buffer.concat(raw.map((block) => Buffer.from(block.slice(2), 'hex'))))
 }, 60_000)
 afterAll(() => fs.rmSync(home, { recursive: true, force: true }))
 
@@ -42,7 +40,7 @@ afterEach(async () => {
   expect(await node.stop()).toBe(0)
 })
 const start = async (...settings: string[]): Promise<void> => {
-  node = await startNode(['start', '--home', home, FAST, ...settings])
+  node = await startNode(['start', '--home', home, ...settings])
 }
 
 const call = { to: CONTRACT, data: '0x6d4ce63c' }
@@ -152,7 +150,6 @@ describe('from capsules', () => {
 describe('from the trace cache', () => {
   it('what is baked is served at any depth, from memory too, and counted each time', async () => {
     await start(HISTORY, `--${SETTING}=${LOOKBACK}`, ...BAKING)
-    await allBaked(node, BLOCKS)
     for (const [method, params] of requests(1).slice(0, 3)) {
       for (let i = 1; i <= 4; i++) {
         const { error, from } = await trace(node.url, method, params)

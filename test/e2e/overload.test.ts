@@ -10,12 +10,12 @@ import { WebSocket } from 'ws'
 import { allBaked, BAKING, metricsOf, Sender, startDev, trace, until } from './bake-node.ts'
 import { ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 
-const FAST = '--state-commit.flatkv.fsync=none'
 const home = tempHome()
 let hashes: string[]
 beforeAll(async () => {
-  const made = await startDev(home, FAST)
+  const made = await startDev(home, ...BAKING)
   hashes = await new Sender(made).scene()
+  await allBaked(made, hashes.length)
   expect(await made.stop()).toBe(0)
 }, 60_000)
 afterAll(() => fs.rmSync(home, { recursive: true, force: true }))
@@ -25,7 +25,7 @@ afterEach(async () => {
   expect(await node.stop()).toBe(0)
 })
 const start = async (...settings: string[]): Promise<void> => {
-  node = await startNode(['start', '--home', home, FAST, ...settings])
+  node = await startNode(['start', '--home', home, ...settings])
 }
 
 /** JUMPDEST PUSH1 1 POP PUSH1 0 JUMP, until the gas is used up or the time is. */
@@ -133,7 +133,6 @@ describe('memory', () => {
 
   it('over its budget refuses long work alone, once the caches have given up theirs', async () => {
     await start('--memory.budget_bytes=64 MiB', ...BAKING, '--log.level=info')
-    await allBaked(node, hashes.length)
     await until('a refusal', async () => (await ask('eth_call', [{ to: ADDRESS }, 'latest'])).error !== undefined)
     const { error } = await ask('eth_call', [{ to: ADDRESS }, 'latest'])
     expect(error?.code).toBe(-32005)
@@ -164,11 +163,20 @@ describe('memory', () => {
     const usual = memoryOf()
     expect(await gauge('node_memory_cache_percent')).toBe(100)
     expect(await node.stop()).toBe(0)
-    await start(`--memory.budget_bytes=${Math.round(usual / 0.93)}`)
-    for (let i = 0; i < 3; i++) expect((await ask('eth_call', [{ to: ADDRESS }, 'latest'])).error).toBeUndefined()
-    await until('smaller caches', async () => ((await gauge('node_memory_cache_percent')) ?? 100) < 100)
-    expect((await ask('eth_call', [{ to: ADDRESS }, 'latest'])).error).toBeUndefined()
-    expect(await gauge('node_memory_refusals_total')).toBe(0)
+    // Two runs do not take the same to the byte: one of these budgets is a little more than what this one takes.
+    for (const part of [0.9, 0.86, 0.94, 0.82]) {
+      await start(`--memory.budget_bytes=${Math.round(usual / part)}`)
+      const answers = []
+      for (let i = 0; i < 15; i++) {
+        answers.push((await ask('eth_call', [{ to: ADDRESS }, 'latest'])).error?.code)
+        await sleep(100)
+      }
+      const [percent, refusals] = [await gauge('node_memory_cache_percent'), await gauge('node_memory_refusals_total')]
+      expect(answers.filter((code) => code !== undefined).length, 'each refusal is counted').toBe(refusals)
+      if (percent !== undefined && percent < 100 && refusals === 0) return
+      expect(await node.stop()).toBe(0)
+    }
+    throw new Error('caches were never smaller without a refusal')
   })
 })
 
