@@ -9,8 +9,8 @@ import { keccak256 } from 'viem'
 import { ROOT } from '../../native/setup/env.mjs'
 import { freePort, started } from './process.mjs'
 
-/** The program itself, out of the platform's package: the wrapper on the PATH is another process, whose memory says nothing. */
-const ANVIL = path.join(
+/** anvil itself, out of the platform's package: the wrapper on the PATH is another process, whose memory says nothing. */
+export const ANVIL = path.join(
   ROOT,
   'node_modules/@foundry-rs',
   `anvil-${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`,
