@@ -66,62 +66,61 @@ function row(name, unit, ours, theirs, wanted) {
   return [name, unit, spread(ours), spread(theirs), ratio.toFixed(2), wanted === undefined ? '-' : verdict(ratio, wanted)]
 }
 
-/** Rates of both sides in turn, each round on a node of its own. */
-async function inTurn(home, ours, theirs, settings = {}) {
-  const rates = { ours: [], theirs: [] }
+/** Rates of all works on a home, the sides in turn, each round on a node of its own. */
+async function inTurn(home, works, settings = {}) {
+  const rates = works.map(() => ({ ours: [], theirs: [] }))
   for (let i = 0; i < PAIRS; i++) {
     const node = await openNode({ home, settings })
-    rates.ours.push(await ours(node))
+    for (const [at, { ours }] of works.entries()) rates[at].ours.push(await ours(node))
     await node.close()
     const server = await serveHearth(
       home,
       Object.entries(settings).map(([key, value]) => `--${key}=${value}`),
     )
-    rates.theirs.push(await theirs(server))
+    for (const [at, { theirs }] of works.entries()) rates[at].theirs.push(await theirs(server))
     await server.stop()
+    console.error(`script: round ${i + 1} of ${PAIRS} on ${path.basename(home)} is done`)
   }
-  return [rates.ours, rates.theirs]
+  return works.map(({ name, unit, wanted }, at) => row(name, unit, rates[at].ours, rates[at].theirs, wanted))
 }
 
-async function viemRows(home) {
+/** What viem asks for, over either transport. */
+async function viemWorks(home) {
   const node = await openNode({ home })
-  const blocks = { height: Number(node.height), account: (await node.receipts({ from: node.height }).toArray())[0].from }
+  const [height, [{ from: address }]] = [Number(node.height), await node.receipts({ from: node.height }).toArray()]
   await node.close()
-  const code = { [LOOP_AT]: { code: '0x435f5260205ff3' } }
-  const stateOverride = [{ address: LOOP_AT, code: code[LOOP_AT].code }]
+  const stateOverride = [{ address: LOOP_AT, code: '0x435f5260205ff3' }]
   const works = {
-    'viem getBalance': (client) => () => client.getBalance({ address: blocks.account }),
+    'viem getBalance': (client) => () => client.getBalance({ address }),
     'viem call': (client) => () => client.call({ to: LOOP_AT, stateOverride }),
-    'viem getBlock': (client) => (i) => client.getBlock({ blockNumber: BigInt(i % blocks.height) }),
+    'viem getBlock': (client) => (i) => client.getBlock({ blockNumber: BigInt(i % height) }),
   }
-  const rows = []
-  for (const [name, work] of Object.entries(works)) {
-    const [ours, theirs] = await inTurn(
-      home,
-      (node) => rate(work(createPublicClient({ transport: hearth(node) }))),
-      ({ url }) => rate(work(createPublicClient({ transport: http(url) }))),
-    )
-    rows.push(row(name, 'requests/s', ours, theirs, 5))
-  }
-  return rows
+  return Object.entries(works).map(([name, work]) => ({
+    name,
+    unit: 'requests/s',
+    wanted: 5,
+    ours: (opened) => rate(work(createPublicClient({ transport: hearth(opened) }))),
+    theirs: ({ url }) => rate(work(createPublicClient({ transport: http(url) }))),
+  }))
 }
 
-/** Blocks under callTracer, one after the other; blocks a second. */
-async function traceRow(home) {
+/** Blocks under callTracer, one after the other. */
+function traceWork() {
   const blocks = Array.from({ length: CHAIN.blocks }, (_, i) => i + 1)
-  const overRpc = async ({ url }) => {
-    const client = createPublicClient({ transport: http(url) })
+  const perSecond = async (trace) => {
     const began = performance.now()
-    for (const n of blocks) await client.request({ method: 'debug_traceBlockByNumber', params: [hex(n), { tracer: 'callTracer' }] })
+    for (const n of blocks) await trace(n)
     return blocks.length / seconds(began)
   }
-  const inProcess = async (node) => {
-    const began = performance.now()
-    for (const n of blocks) await node.trace({ block: n }, 'callTracer')
-    return blocks.length / seconds(began)
+  return {
+    name: `callTracer over ${CHAIN.blocks} blocks`,
+    unit: 'blocks/s',
+    ours: (node) => perSecond((n) => node.trace({ block: n }, 'callTracer')),
+    theirs: ({ url }) => {
+      const client = createPublicClient({ transport: http(url) })
+      return perSecond((n) => client.request({ method: 'debug_traceBlockByNumber', params: [hex(n), { tracer: 'callTracer' }] }))
+    },
   }
-  const [ours, theirs] = await inTurn(home, inProcess, overRpc)
-  return row(`callTracer over ${CHAIN.blocks} blocks`, 'blocks/s', ours, theirs)
 }
 
 function generateLogs(home) {
@@ -157,9 +156,10 @@ async function logRow(home) {
     counts.add(count)
     return count / seconds(began)
   }
-  const [ours, theirs] = await inTurn(home, inProcess, overRpc, settings)
+  const work = { name: 'logs, one after the other', unit: 'logs/s', ours: inProcess, theirs: overRpc }
+  const [[, ...cells]] = await inTurn(home, [work], settings)
   if (counts.size !== 1) throw new Error(`both sides found other numbers of logs: ${[...counts].join(', ')}`)
-  return row(`${[...counts][0]} logs, one after the other`, 'logs/s', ours, theirs)
+  return [`${[...counts][0]} logs, one after the other`, ...cells]
 }
 
 /** A step callback in this process beside the same function in a sandbox; millions of steps a second. */
@@ -231,8 +231,8 @@ export async function scriptBench() {
   try {
     const chain = path.join(dir, 'chain')
     importChain(chain, await generatedChain(CHAIN))
-    const rows = await viemRows(chain)
-    rows.push(await traceRow(chain), await callbackRow())
+    const rows = await inTurn(chain, [...(await viemWorks(chain)), traceWork()])
+    rows.push(await callbackRow())
     const logs = path.join(dir, 'logs')
     generateLogs(logs)
     rows.push(await logRow(logs), await memoryRow(logs))
