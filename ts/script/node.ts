@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { askNode } from '../cli/bake-desk.ts'
+import { temporaryHome } from '../cli/dev/home.ts'
 import { settingsFile } from '../cli/home.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../cli/node-config.ts'
 import { resolveSettings, type SettingKey, type Settings } from '../config/index.ts'
@@ -352,11 +353,12 @@ export interface DevNode extends HearthNode {
   readonly accounts: readonly DevAccount[]
 }
 
-/** Makes a development chain that is gone when it is closed. It lies in memory where the system has a folder for that, and is never synced to a disk. */
+/**
+ * Makes a development chain that is gone when it is closed, or its process is. It lies in memory where the system has a folder for that, and is
+ * never synced to a disk.
+ */
 export async function createDevNode({ settings: given = {} }: DevNodeOptions = {}): Promise<DevNode> {
-  const base = fs.existsSync(MEMORY_FOLDER) ? MEMORY_FOLDER : os.tmpdir()
-  const home = fs.mkdtempSync(path.join(base, 'hearth-dev-'))
-  const cleanUp = (): void => fs.rmSync(home, { recursive: true, force: true })
+  const { home, remove: cleanUp } = temporaryHome(fs.existsSync(MEMORY_FOLDER) ? MEMORY_FOLDER : os.tmpdir())
   try {
     const settings = settingsOf(home, { 'state-commit.flatkv.fsync': 'none', 'state-commit.flatkv.min_free_bytes': '0', ...given }, true)
     const core = await told(openCore(configOf({ home, mode: 'dev' }, settings)))
