@@ -10,20 +10,20 @@ import { memoryMiB } from './process.mjs'
 import { result } from './rpc.mjs'
 import { median, spread, table } from './stats.mjs'
 
-const STARTS = 15
+const STARTS = 11
 const START_MS = 125
 
 const TRANSFERS = 10_000
 /** Transactions of one batch. */
 const BATCH = 100
-const TRANSFER_ROUNDS = 3
+const TRANSFER_ROUNDS = 2
 
 const SLOTS = 100_000
-/** Slots that one transaction fills, within 30 million gas. */
-const SLOTS_A_CALL = 1250
+/** Slots that one transaction fills, within the most gas that a transaction may have (EIP-7825). */
+const SLOTS_A_CALL = 700
 const SNAPSHOTS = 21
 
-const EMPTY_BLOCKS = 20_000
+const EMPTY_BLOCKS = 10_000
 const EMPTY_BLOCK_KIB = 4
 
 /** Blocks of a home before its memory is looked at, and then again. */
@@ -124,7 +124,7 @@ async function transferRows(sides) {
 /** Fills slots of the filler from `first` on. */
 async function fill(url, from, first, count) {
   const data = `0x${word(first)}${word(count)}`
-  const hash = await result(url, 'eth_sendTransaction', [{ from, to: FILLER_AT, data, gas: hex(29_900_000) }])
+  const hash = await result(url, 'eth_sendTransaction', [{ from, to: FILLER_AT, data, gas: hex(2 ** 24) }])
   for (;;) {
     const receipt = await result(url, 'eth_getTransactionReceipt', [hash])
     if (receipt?.status === '0x1') return
@@ -138,7 +138,7 @@ const timed = async (work) => {
   return performance.now() - began
 }
 
-/** Milliseconds of snapshots and of reverts over 1250 slots that changed, on a state with many slots. */
+/** Milliseconds of snapshots and of reverts over some hundred slots that changed, on a state with many slots. */
 async function snapshotTimes({ url }) {
   const [from] = await result(url, 'eth_accounts', [])
   await result(url, 'anvil_setCode', [FILLER_AT, FILLER])
@@ -218,7 +218,7 @@ const ROWS = {
   transfers: transferRows,
   snapshots: snapshotRows,
   memory: async (sides) => [
-    row('memory of an empty block (KiB)', await pairs(sides, 3, (side) => withNode(side, blockKiB)), {
+    row('memory of an empty block (KiB)', await pairs(sides, 2, (side) => withNode(side, blockKiB)), {
       digits: 2,
       wanted: EMPTY_BLOCK_KIB,
     }),
