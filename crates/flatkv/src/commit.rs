@@ -143,8 +143,8 @@ impl Core {
         writer.unflushed.add(wal_bytes, batch_bytes);
         self.snapshots.count(wal_bytes);
         match self.fsync {
-            Fsync::Block => self.sync(writer),
-            Fsync::Interval(_) | Fsync::None => {
+            Fsync::Block if !self.deferred.load(SeqCst) => self.sync(writer),
+            Fsync::Block | Fsync::Interval(_) | Fsync::None => {
                 self.dirty.store(true, SeqCst);
                 self.sync_before(writer, batch_bytes)
             }

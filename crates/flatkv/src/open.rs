@@ -133,6 +133,7 @@ pub(crate) fn open(
         kept,
         metrics: metrics.clone(),
         dirty: AtomicBool::new(false),
+        deferred: AtomicBool::new(false),
         _lock: Some(lock),
         snapshots,
         origin: options.origin,

@@ -115,6 +115,7 @@ pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKv
         kept: Kept::new(0),
         metrics: FlatkvMetrics::new(&options.metrics),
         dirty: AtomicBool::new(false),
+        deferred: AtomicBool::new(false),
         _lock: None,
         snapshots: Snapshots::none(options.clone()),
         origin: options.origin.clone(),

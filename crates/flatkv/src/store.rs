@@ -1,7 +1,7 @@
 //! The store: opening, the head, what others read from it.
 
 use crate::{
-    Commit, CommitmentKind, FlatKvError, Head, JoinedTables, Options, ParentView, RowWrite, StateView,
+    Commit, CommitmentKind, FlatKvError, Fsync, Head, JoinedTables, Options, ParentView, RowWrite, StateView,
     TrieSession,
     codes::CodeCache,
     commitment::Lattice,
@@ -66,6 +66,8 @@ pub(crate) struct Core {
     pub(crate) metrics: FlatkvMetrics,
     /// Whether anything was appended that no sync reached yet.
     pub(crate) dirty: AtomicBool,
+    /// Whether commits are synced together when their maker is done, and not each by itself.
+    pub(crate) deferred: AtomicBool,
     /// Held while the store is open.
     pub(crate) _lock: Option<Lock>,
     pub(crate) snapshots: Snapshots,
@@ -273,6 +275,25 @@ impl FlatKv {
         }
         rows.finish()?;
         Ok(found)
+    }
+
+    /// Syncs the commits that `work` makes when it is done, under [`Fsync::Block`]: who makes many blocks for one answer
+    /// acknowledges them together.
+    ///
+    /// # Errors
+    /// Those of `work`; of the sync.
+    pub fn sync_together<T, E: From<FlatKvError>>(
+        &self,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.core.deferred.store(true, Ordering::SeqCst);
+        let done = work();
+        self.core.deferred.store(false, Ordering::SeqCst);
+        if self.core.fsync == Fsync::Block {
+            let mut writer = self.core.writer.lock();
+            self.core.sync(&mut writer)?;
+        }
+        done
     }
 
     /// Brings tables, WAL and RocksDB to the disk.

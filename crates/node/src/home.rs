@@ -9,7 +9,7 @@ use hearth_bake::TraceDb;
 use hearth_chain::{
     Chain, ChainError, ChainOptions, ChainWatcher,
     dev::{DevChain, DevSigner, ForkBlock, IntervalMiner, dev_genesis},
-    pool::{PoolWatcher, TransactionPool},
+    pool::{PoolKeeper, PoolWatcher, TransactionPool},
 };
 use hearth_flatkv::{FlatKvError, Fsync};
 use hearth_metrics::Registry;
@@ -37,6 +37,8 @@ pub(crate) struct OpenHome {
     tips: TipOracle,
     pending: Pending,
     events: Arc<Events>,
+    /// Keeps the pool up with the head, where nobody here makes the blocks.
+    _pool_keeper: Option<Arc<dyn ChainWatcher>>,
     capsules: Capsules,
     /// Where baking is enabled.
     trace_db: Option<Arc<TraceDb>>,
@@ -88,6 +90,8 @@ impl OpenHome {
         let events = Arc::new(Events::default());
         chain.watch(&(events.clone() as Arc<dyn ChainWatcher>));
         pool.watch(&(events.clone() as Arc<dyn PoolWatcher>));
+        let pool_keeper = (!is_dev).then(|| PoolKeeper::new(&chain, &pool));
+        pool_keeper.iter().for_each(|keeper| chain.watch(keeper));
         Ok(Self {
             config,
             chain,
@@ -99,6 +103,7 @@ impl OpenHome {
             tips: TipOracle::default(),
             pending: Pending::default(),
             events,
+            _pool_keeper: pool_keeper,
             capsules,
             trace_db,
             baked,

@@ -26,6 +26,9 @@ use std::sync::{
 /// Most accounts and slots that are edited between two blocks.
 pub const EDITS_MAX: usize = 4 << 20;
 
+/// Blocks that are taken back in one batch.
+const UNWOUND_AT_ONCE: u64 = 4_096;
+
 /// First byte of the rows of the canonical index that keep edits; the height of the block that took them follows.
 const ROW: u8 = b'e';
 
@@ -75,6 +78,17 @@ impl Chain {
         let view = self.kv.at(height)?;
         let edits = self.edits_under(&pending, height)?;
         Ok(StateAt::new(view, edits))
+    }
+
+    /// As [`Self::state_at`], without waiting for anyone; `None` also where somebody edits at the moment.
+    pub fn state_at_once(&self, height: Height) -> Option<StateAt> {
+        if !self.edited.any.load(SeqCst) {
+            return Some(StateAt::new(self.kv.at(height).ok()?, None));
+        }
+        let pending = self.edited.pending.try_read()?;
+        let view = self.kv.at(height).ok()?;
+        let edits = self.edits_under(&pending, height).ok()?;
+        Some(StateAt::new(view, edits))
     }
 
     /// What was edited after the canonical block at a height, before the next one.
@@ -138,14 +152,19 @@ impl Chain {
     /// [`ChainError::TooManyEdits`]; the store's.
     pub fn edit(&self, edits: &[(Address, AccountEdit)]) -> Result<(), ChainError> {
         let _nothing_is_committed_meanwhile = self.working.lock();
-        let pending = &mut *self.edited.pending.write();
         let head = self.head();
+        let below = self.kv.at(head.height)?;
+        let below = below.for_execution().unwrap_or_else(|| Box::new(below.clone()));
+        // What is read from far away comes before the lock that readers wait for; it is near from then on.
+        for (address, edit) in edits {
+            below.account(address)?;
+            edit.slots.iter().try_for_each(|(slot, _)| below.storage(address, slot).map(drop))?;
+        }
+        let pending = &mut *self.edited.pending.write();
         let slots: usize = edits.iter().map(|(_, edit)| 1 + edit.slots.len()).sum();
         if pending.edits.len() + slots > EDITS_MAX {
             return Err(ChainError::TooManyEdits { limit: EDITS_MAX });
         }
-        let below = self.kv.at(head.height)?;
-        let below = below.for_execution().unwrap_or_else(|| Box::new(below.clone()));
         let (mut done, mut all) = (Edits::default(), pending.edits.clone());
         let many = edits.len() > 1;
         if !many {
@@ -191,6 +210,12 @@ impl Chain {
         self.note_head(working);
         {
             let pending = &mut *self.edited.pending.write();
+            // In steps, for a step is one batch in memory. Who dies between two has gone back a part of the way.
+            let reached = self.kv.oldest().is_some_and(|oldest| oldest <= to);
+            while reached && self.head().height > to.saturating_add(UNWOUND_AT_ONCE) {
+                self.kv.unwind(self.head().height - UNWOUND_AT_ONCE)?;
+                pending.edits = Arc::default();
+            }
             self.kv.unwind(to)?;
             pending.file.replace(&self.paths.edits(), &self.head().hash, &edits)?;
             pending.edits = edits;

@@ -13,6 +13,7 @@ mod validate;
 pub use entry::{PoolEntry, strip_sidecar};
 pub use error::PoolError;
 pub use order::{BestFirst, Order};
+pub use returned::PoolKeeper;
 pub(crate) use returned::put_back;
 pub use validate::{MAX_BLOB_TX_BYTES, intrinsic_gas};
 

@@ -5,6 +5,7 @@
 mod blockchain;
 mod cases;
 mod damage;
+mod dev;
 mod files;
 mod formats;
 mod homes;

@@ -48,7 +48,7 @@ fn head(home: &OpenHome) -> Option<Arc<StoredBlock>> {
 fn head_state(home: &OpenHome, block: Option<BlockRef>) -> Option<StateAt> {
     match block.unwrap_or_default() {
         BlockRef::Number(BlockNumber::Latest | BlockNumber::Safe | BlockNumber::Finalized) => {
-            home.chain().state_at(head(home)?.number()).ok()
+            home.chain().state_at_once(head(home)?.number())
         }
         _ => None,
     }

@@ -82,7 +82,8 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
             heavy_nice: 0,
         },
         memory_budget_bytes: 0,
-        dev: DevConfig { gas_limit: 30_000_000, ..DevConfig::default() },
+        // One genesis for all homes.
+        dev: DevConfig { gas_limit: 30_000_000, timestamp: Some(1_700_000_000), ..DevConfig::default() },
         fork: None,
         scripts: None,
     }

@@ -53,7 +53,10 @@ struct Touched {
 
 /// Sets an entry: of the slots that reading it touches, the one whose value is what is read.
 pub(super) fn set(site: &Site<'_>, token: Address, entry: Entry, value: U256) -> Answer {
-    let request = CallRequest { to: Some(token), input: Some(entry.call()), ..CallRequest::default() };
+    // Nobody pays for it.
+    let gas_price = Some(U256::ZERO);
+    let request =
+        CallRequest { to: Some(token), input: Some(entry.call()), gas_price, ..CallRequest::default() };
     let bad = |error: &dyn std::fmt::Display| NodeError::Internal { message: error.to_string() };
     let list = access_list::create(site.home, &request, None, None, site.stop)?;
     let Listed { access_list } = serde_json::from_slice(&list).map_err(|error| bad(&error))?;
