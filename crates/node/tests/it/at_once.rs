@@ -1,0 +1,58 @@
+//! Short reads that are answered on the caller's thread: the same bytes as by the ordinary way, or nothing.
+
+use crate::dev_chain::{open, send, sign, transfer};
+use hearth_node::{Node, Request, dev_accounts};
+use serde_json::{Value, json};
+
+/// The answer at once, and by the ordinary way.
+fn both(node: &Node, op: &str, args: Value) -> (Option<String>, String) {
+    let text =
+        if args.is_null() { json!({ "op": op }) } else { json!({ "op": op, "args": args }) }.to_string();
+    let request = || Request::from_json(text.as_bytes()).expect("a request");
+    let shown = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    let ordinary = node.handle(request()).map_or_else(|error| error.to_string(), shown);
+    (node.at_once(&request()).map(shown), ordinary)
+}
+
+#[test]
+fn what_memory_knows_of_the_head_is_answered_at_once() {
+    let (_home, node) = open();
+    let who = dev_accounts()[0].address;
+    let nobody = "0x00000000000000000000000000000000000000aa";
+    for nonce in 0..3 {
+        send(&node, sign(transfer(nonce), 0)).expect("is taken");
+        // Beside commits the answers stay those of the head.
+        let table = [
+            ("blockNumber", Value::Null, true),
+            ("chainId", Value::Null, true),
+            ("netVersion", Value::Null, true),
+            ("syncing", Value::Null, true),
+            ("getBalance", json!({ "address": who }), true),
+            ("getBalance", json!({ "address": who, "block": "latest" }), true),
+            ("getBalance", json!({ "address": who, "block": "safe" }), true),
+            ("getTransactionCount", json!({ "address": who, "block": "finalized" }), true),
+            ("getCode", json!({ "address": who, "block": "latest" }), true),
+            // History, the pending block, hashes, what is not there: by the ordinary way.
+            ("getBalance", json!({ "address": who, "block": "0x0" }), false),
+            ("getBalance", json!({ "address": who, "block": "earliest" }), false),
+            ("getBalance", json!({ "address": who, "block": "pending" }), false),
+            ("getTransactionCount", json!({ "address": who, "block": "pending" }), false),
+            (
+                "getBalance",
+                json!({ "address": who, "block": { "blockHash": format!("0x{}", "11".repeat(32)) } }),
+                false,
+            ),
+            ("getBalance", json!({ "address": nobody, "block": "latest" }), false),
+            ("getStorageAt", json!({ "address": who, "slot": "0x0", "block": "latest" }), false),
+            ("gasPrice", Value::Null, false),
+        ];
+        for (op, args, now) in table {
+            let (at_once, ordinary) = both(&node, op, args.clone());
+            assert_eq!(at_once, now.then_some(ordinary), "{op} {args} after {nonce}");
+        }
+    }
+    let text = json!({ "op": "chainId" }).to_string();
+    node.close().expect("closes");
+    let request = Request::from_json(text.as_bytes()).expect("a request");
+    assert_eq!(node.at_once(&request), None, "a closed node says so by the ordinary way");
+}
