@@ -124,6 +124,7 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
       traces: permits(settings['evm.max_concurrent_trace_calls']),
       simulations: permits(settings['evm.max_concurrent_simulation_calls']),
       waitMs: settings['workers.heavy_wait'],
+      heavyNice: settings['workers.heavy_nice'],
     },
     memoryBudgetBytes: memoryBudget(settings['memory.budget_bytes']),
     dev: devConfig(settings),

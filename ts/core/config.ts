@@ -56,6 +56,8 @@ export interface NodeConfig {
     readonly simulations: number
     /** Longest wait for a heavy thread, in milliseconds. */
     readonly waitMs: number
+    /** Nice value of the heavy threads. */
+    readonly heavyNice: number
   }
   /** Memory that the process may take before caches shrink and long work is refused; 0 is no limit. */
   readonly memoryBudgetBytes: number

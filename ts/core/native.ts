@@ -163,6 +163,11 @@ class Stream implements ResultStream {
     return this.ready ? 'baked' : ((this.stream?.origin() ?? undefined) as TraceOrigin | undefined)
   }
 
+  waitedMs(): number | undefined {
+    const waited = this.stream?.waited() ?? -1
+    return waited < 0 ? undefined : waited
+  }
+
   askedBy(client: string): void {
     this.client = client
   }

@@ -172,6 +172,8 @@ export interface ResultStream {
   isOver(): boolean
   /** Tells the core that nobody wants the rest. Allowed at any time, also after the end. */
   cancel(): void
+  /** Milliseconds for which the work waited for its thread, once bytes or an error have come; undefined where it needed none. */
+  waitedMs?(): number | undefined
   /** What the result is made from, where that is of interest. To be asked once `next` has answered. */
   origin?(): TraceOrigin | undefined
   /** Says, before the first `next`, whose request it is: work that waits takes turns by it. */

@@ -50,6 +50,8 @@ export interface Client {
   denied?: boolean
   /** Told what the answer to a single request is made from, where the core says. */
   origin?: TraceOrigin | undefined
+  /** Told how long the work of a single request waited for its thread, in milliseconds, where the core says. */
+  waitedMs?: number | undefined
   /** Calls back when nobody waits any more; at once where that is so already. May also call back after the answer was sent. */
   onGone(callback: () => void): void
 }
@@ -229,6 +231,7 @@ export function makeDispatch(
     if (client.gzipOver !== undefined) result.pack?.({ head: resultHead(id), tail: RESULT_TAIL, overBytes: client.gzipOver })
     const opened = await begin(result, id).finally(() => {
       client.origin = result.origin?.()
+      client.waitedMs = result.waitedMs?.()
     })
     if ('whole' in opened) {
       sample.made(opened.whole.length)

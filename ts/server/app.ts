@@ -101,6 +101,7 @@ export function send(
     response.setHeader('www-authenticate', CHALLENGE)
   }
   response.setHeader('content-type', 'application/json')
+  if (client.waitedMs !== undefined) response.setHeader('server-timing', `wait;dur=${client.waitedMs.toFixed(1)}`)
   if (client.origin !== undefined) response.setHeader('x-hearth-trace', client.origin)
   const whole = typeof answer === 'string' ? bytesOf(answer) : answer
   if (whole instanceof Uint8Array) return sendBytes(response, whole, accepted, compressionOf(client, options), options.writeMs)

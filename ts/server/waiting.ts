@@ -17,6 +17,7 @@ export class WaitingClient implements Client {
   /** Milliseconds until a request that was not let in may come again. */
   retryAfterMs: number | undefined
   origin: TraceOrigin | undefined
+  waitedMs: number | undefined
   /** What this client may not ask for; undefined: nothing. */
   barred: Barred | undefined
   /** Whether a single request was refused for want of a token or JWT. */

@@ -1,5 +1,5 @@
 // What operators have: who may ask, logs, memory, how long work waits.
-import { type Kind, list, offAt, oneWord, or, text } from '../kinds.ts'
+import { integer, type Kind, list, offAt, oneWord, or, text } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
 import { GIB, HOUR, host, MIB, port, SECOND, setting } from './shared.ts'
 
@@ -75,6 +75,11 @@ export const OPERATIONS = {
     default: 30 * SECOND,
     unit: 'ms',
     doc: 'Longest wait of a call, search or trace for its thread; one that waits longer is refused as busy.',
+  }),
+  'workers.heavy_nice': setting({
+    kind: integer(0, 19),
+    default: 5,
+    doc: 'Nice value of the threads for calls, searches and traces: the system runs short reads before them. 0 is equal, 19 is what is left.',
   }),
   'memory.budget_bytes': setting({
     kind: or('auto', offAt(0, bytes(64 * MIB, 1024 * GIB))),
