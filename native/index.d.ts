@@ -180,6 +180,11 @@ export declare class NativeStream {
    * error wait.
    */
   isHistorical(): boolean
+  /**
+   * Milliseconds for which the work waited for its thread; negative where it needed none. Known once bytes or an error
+   * wait.
+   */
+  waited(): number
   /** Bytes of the whole stream, where it is one gzip member with its envelope; else -1. Known once bytes wait. */
   packedBytes(): number
   /** Reads what waits, as much as the buffer holds; the number of bytes. */
