@@ -27,7 +27,11 @@ async function send(
   transaction: object,
 ): Promise<{ transactionHash: Hex; contractAddress: Hex; status: Hex; blockNumber: Hex }> {
   const hash = await result(url, 'eth_sendTransaction', [{ from: SENDER, gas: '0x100000', ...transaction }])
-  return (await result(url, 'eth_getTransactionReceipt', [hash])) as Awaited<ReturnType<typeof send>>
+  // anvil may give the hash before the block is there.
+  for (const until = Date.now() + 10_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
+    const receipt = await result(url, 'eth_getTransactionReceipt', [hash])
+    if (receipt !== null || Date.now() > until) return receipt as Awaited<ReturnType<typeof send>>
+  }
 }
 
 const set = (value: bigint): Hex => encodeFunctionData({ abi: ABI, functionName: 'set', args: [value] })
@@ -380,6 +384,28 @@ describe('a fork of a chain with one contract', () => {
       expect(await fork.stop()).toBe(0)
       await proxy.close()
       fs.rmSync(home, { recursive: true, force: true })
+    })
+
+    it('has nothing of a contract that was destroyed here, and all of it before that', async () => {
+      // CALLER SELFDESTRUCT; two slots are written when it is made.
+      const runtime = Uint8Array.of(0x33, 0xff)
+      const made = assemble('42 0 SSTORE 43 1 SSTORE !runtime DUP1 &runtime 0 CODECOPY 0 RETURN', { parts: { runtime } })
+      const doomed = (await send(origin.url, { data: `0x${Buffer.from(made).toString('hex')}` })).contractAddress
+      // Before Cancun a contract goes whenever it says so (EIP-6780).
+      const fork = await startFork(origin.url, '--hardfork', 'shanghai')
+      const below = await result(fork.url, 'eth_blockNumber')
+      expect(BigInt((await result(fork.url, 'eth_getStorageAt', [doomed, '0x0', 'latest'])) as Hex)).toBe(42n)
+      expect((await send(fork.url, { to: doomed })).status).toBe('0x1')
+      for (let blocks = 0; blocks < 2; blocks++) {
+        expect(await result(fork.url, 'eth_getCode', [doomed, 'latest'])).toBe('0x')
+        for (const slot of ['0x0', '0x1'])
+          expect(BigInt((await result(fork.url, 'eth_getStorageAt', [doomed, slot, 'latest'])) as Hex)).toBe(0n)
+        // An account there again has none of the storage either.
+        await result(fork.url, 'anvil_setNonce', [doomed, '0x5'])
+        await result(fork.url, 'evm_mine')
+      }
+      expect(BigInt((await result(fork.url, 'eth_getStorageAt', [doomed, '0x1', below])) as Hex)).toBe(43n)
+      expect(await fork.stop()).toBe(0)
     })
 
     it('takes a block of the past, and refuses origins that are none', async () => {
