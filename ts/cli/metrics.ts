@@ -16,7 +16,12 @@ export interface NodeMetrics {
   stop(): Promise<void>
 }
 
-const OFF: NodeMetrics = { meter: { ...NO_METER, now: () => performance.now() }, onConnect: () => undefined, url: undefined, stop: async () => undefined }
+const OFF: NodeMetrics = {
+  meter: { ...NO_METER, now: () => performance.now() },
+  onConnect: () => undefined,
+  url: undefined,
+  stop: async () => undefined,
+}
 
 /**
  * Starts to record and opens the scrape listener; the page is there once `core` gives the core. Rejects with `ListenError` where the port

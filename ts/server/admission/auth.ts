@@ -61,7 +61,9 @@ export function tokenCheck(text: string, file: string): (token: string) => boole
   const short = tokens.find((token) => token.length < TOKEN_CHARACTERS_MIN || /\s/.test(token))
   if (tokens.length === 0 || tokens.length > TOKENS_MAX || short !== undefined) {
     const lines = `one token a line, 1 to ${TOKENS_MAX} of them`
-    throw new AuthFileError(`evm.auth_token_file: ${file} must hold ${lines}, each of at least ${TOKEN_CHARACTERS_MIN} characters, no spaces`)
+    throw new AuthFileError(
+      `evm.auth_token_file: ${file} must hold ${lines}, each of at least ${TOKEN_CHARACTERS_MIN} characters, no spaces`,
+    )
   }
   const fingerprints = new Fingerprints()
   const known = tokens.map((token) => fingerprints.of(token))
