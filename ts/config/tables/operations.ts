@@ -1,7 +1,7 @@
 // What operators have: who may ask, logs, memory, how long work waits.
 import { integer, type Kind, list, offAt, oneWord, or, text } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
-import { GIB, HOUR, host, MIB, port, SECOND, setting } from './shared.ts'
+import { GIB, HOUR, host, port, SECOND, setting } from './shared.ts'
 
 /** Listeners of JSON-RPC by the names that evm.auth_listeners has for them. */
 export const LISTENER_NAMES = ['http', 'ws', 'debug'] as const
@@ -82,7 +82,7 @@ export const OPERATIONS = {
     doc: 'Nice value of the threads for calls, searches and traces: the system runs short reads before them. 0 is equal, 19 is what is left.',
   }),
   'memory.budget_bytes': setting({
-    kind: or('auto', offAt(0, bytes(64 * MIB, 1024 * GIB))),
+    kind: or('auto', offAt(0, bytes(0, 1024 * GIB))),
     default: 'auto' as number | 'auto',
     unit: 'bytes',
     doc: 'Memory that the process may take, everything together: from 85 % of it on caches shrink, and where that is not enough, long requests are refused. auto is 90 % of what the machine, or the control group of the process, has; off watches nothing.',
