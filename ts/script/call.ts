@@ -5,7 +5,7 @@ import { BadValue, type Codec } from '../rpc/codec/codec.ts'
 import { simulation } from '../rpc/codec/simulate.ts'
 import { ArgumentError, told } from './errors.ts'
 import { Packed } from './packed.ts'
-import { type Patience, within } from './patience.ts'
+import { endable, type Patience, within } from './patience.ts'
 import { blockRef } from './reading/chain.ts'
 import type { AnyData, AnyQuantity, BlockPlace, Data, Form, Hex } from './values.ts'
 import { wire } from './values.ts'
@@ -138,7 +138,8 @@ export async function call<F extends Form>(core: Core, request: CallRequest, opt
     stateOverrides: stateOverrides === undefined ? undefined : checked(stateCodec, stateOverrides, 'stateOverrides'),
     blockOverrides: blockOverridesOf(options),
   }
-  const answer = await within(options, () => told(core.request('call', args)))
+  const { asked, end } = endable(core)
+  const answer = await within(options, () => told(asked.request('call', args)), end)
   const returned = JSON.parse(Buffer.from(answer).toString()) as Hex
   if (options.form !== 'bytes') return returned as Data<F>
   const bytes = Buffer.from(returned.slice(2), 'hex')
@@ -173,13 +174,14 @@ const simulatedCall = ({ status, returnData, gasUsed, logs, error }: RawCall): S
 
 /** Simulates blocks of calls (eth_simulateV1). */
 export async function simulate(core: Core, bundle: Bundle, options: SimulateOptions): Promise<readonly SimulatedResult[]> {
-  const asked = {
+  const wanted = {
     blockStateCalls: bundle.blocks,
     traceTransfers: bundle.traceTransfers,
     validation: bundle.validation,
   }
-  const args = { options: checked(simulation, asked, 'the bundle'), block: blockRef(options.block ?? 'latest') }
-  const answer = await within(options, () => told(core.request('simulateV1', args)))
+  const args = { options: checked(simulation, wanted, 'the bundle'), block: blockRef(options.block ?? 'latest') }
+  const { asked, end } = endable(core)
+  const answer = await within(options, () => told(asked.request('simulateV1', args)), end)
   const blocks = JSON.parse(Buffer.from(answer).toString()) as readonly RawBlock[]
   return blocks.map((block) => ({
     number: BigInt(block.number),

@@ -1,4 +1,5 @@
 // How long a script waits: until it is done, a signal says otherwise, or a time is over.
+import type { Core } from '../core/port.ts'
 import { TimeoutError } from './errors.ts'
 
 /** How long to wait. */
@@ -15,6 +16,19 @@ const TIMEOUT_MS_MAX = 2 ** 31 - 1
 /** Throws what ended the work, where something did. */
 export function checkSignal({ signal }: Patience): void {
   if (signal?.aborted === true) throw signal.reason
+}
+
+/** A core for one piece of long work, and what ends that: nothing where the core cannot. */
+export function endable(core: Core): { readonly asked: Core; readonly end: () => void } {
+  let gone = (): void => undefined
+  const asker = {
+    address: '',
+    onGone: (callback: () => void) => {
+      gone = callback
+    },
+    historical: () => undefined,
+  }
+  return { asked: core.askedBy?.(asker) ?? core, end: () => gone() }
 }
 
 /**

@@ -8,7 +8,7 @@ import { type Block, readBlock } from './blocks.ts'
 import { type Log, type Receipt, readBlockLogs, readBlockReceipts } from './logs.ts'
 import { type Batch, type Rows, readAhead } from './rows.ts'
 
-/** Blocks of the canonical chain, both ends included. */
+/** Blocks of the canonical chain, both ends included; `timeout` is for each batch, not for all of them. */
 export interface ChainRange extends Patience {
   /** Default: the first block that there is. */
   readonly from?: BlockPlace | undefined
