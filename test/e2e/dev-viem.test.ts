@@ -1,5 +1,5 @@
 // viem's test client against `hearth dev`, in both of its modes: every action, by value. The same cases run on anvil, which proves them.
-import { testActions } from 'viem'
+import { createClient, http, testActions } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DevNode, missing, startNamed } from './dev-node.ts'
 import { ACTIONS, given, MODES } from './viem-test-actions.ts'
@@ -16,7 +16,7 @@ const ANVIL_DIFFERS: Readonly<Record<string, string>> = {
 
 it('has a case for every action of the installed viem', () => {
   const covered = Object.keys(ACTIONS).flatMap((name) => name.split(/, | and /))
-  const actions = Object.keys(testActions({ mode: 'anvil' })({} as never))
+  const actions = Object.keys(testActions({ mode: 'anvil' })(createClient({ transport: http('http://127.0.0.1:9') })))
   expect(actions.filter((action) => !covered.includes(action))).toEqual([])
   expect(covered.filter((action) => !actions.includes(action))).toEqual([])
 })

@@ -136,6 +136,8 @@ export const ACTIONS: Readonly<Record<string, Case>> = {
   },
 
   async increaseTime({ client }) {
+    // The clock is what is moved. Blocks that came faster than seconds stand before it, until it is set to one of them.
+    await client.setNextBlockTimestamp({ timestamp: (await next(client)).timestamp + 1n })
     const before = (await next(client)).timestamp
     await client.increaseTime({ seconds: 10_000 })
     const passed = (await next(client)).timestamp - before

@@ -15,9 +15,10 @@ export const devBlocks: readonly Method[] = [
   ),
   ...named(
     'anvil_mine',
-    'Makes so many blocks (1), each so many seconds after the one before it, the first one included.',
+    'Makes so many blocks (1), each so many seconds after the one before it, the first one included; by the clock where that is 0.',
     [optional('count', number64), optional('interval', number64)],
-    ({ core }, count, interval) => core.request('mine', { count, interval, first: true }),
+    // viem sends 0 where it is given nothing.
+    ({ core }, count, interval) => core.request('mine', { count, interval: Number(interval) === 0 ? undefined : interval, first: true }),
   ),
   ...named(
     'hardhat_mine',
