@@ -17,7 +17,7 @@ describe('hearth', () => {
       expect([own.status, own.stdout]).toEqual([0, expect.stringContaining('--evm.http_port=8545')])
       expect(own.stdout).toContain('--home DIR')
     }
-    expect(hearth(['--version']).stdout).toMatch(/^Hearth\/v\d/)
+    expect(hearth(['--version']).stdout).toMatch(/^hearth\/v\d/)
     expect(hearth([]).status).toBe(2)
   })
 
@@ -121,8 +121,9 @@ describe('hearth', () => {
 
   it('serves the namespaces that are asked for, and none else', async () => {
     const node = await startNode(['dev', '--home', path.join(dir, 'ns'), '--evm.namespaces=eth,rpc'])
-    // A development chain always has the methods of its own accounts.
-    expect((await rpc(node.url, 'rpc_modules')).result).toEqual({ eth: '1.0', personal: '1.0', rpc: '1.0' })
+    // A development chain always has the methods of its own.
+    const own = { anvil: '1.0', evm: '1.0', hardhat: '1.0', personal: '1.0' }
+    expect((await rpc(node.url, 'rpc_modules')).result).toEqual({ eth: '1.0', rpc: '1.0', ...own })
     expect((await rpc(node.url, 'eth_chainId')).result).toBe('0x7a69')
     expect((await rpc(node.url, 'net_version')).error).toEqual({
       code: -32601,
