@@ -19,8 +19,8 @@ const PAIRS = 3
 const REQUESTS = 3000
 const AT_ONCE = 16
 
-/** Blocks of the chain of logs: the generator gives somewhat more than one log a block. */
-const LOG_BLOCKS = Number(process.env.HEARTH_TEST_LOG_BLOCKS ?? 1_000_000)
+/** Blocks of the chain of logs: the generator gives about two logs a block. */
+const LOG_BLOCKS = Number(process.env.HEARTH_TEST_LOG_BLOCKS ?? 500_000)
 const LOG_SEED = 7
 const GENERATOR = path.join(TARGET, 'release/examples/generate_logs')
 const LOG_SEGMENT_BYTES = 64 * 1024 * 1024
