@@ -137,7 +137,7 @@ function run(inside: Inside, begin: Begin, ended: (outcome: string) => boolean):
   const loaded = call(0, pull, read, source, begin.config, begin.fields)
   if (ended(loaded)) return
   const wanted = Number(loaded)
-  isLight = (wanted & FIELD.journal) === 0
+  isLight = (wanted & HEAVY) === 0
   if (begin.fields === null) send(TO_PARENT.loaded, u32(wanted))
   const precompiles = begin.rules.precompiles.map((address) => address.replace(/^0x/, '').toLowerCase())
   if (ended(call(1, wanted, precompiles.join(',')))) return
@@ -185,7 +185,9 @@ let transactions = 0
 /** Steps of the request so far, and most for each transaction that a sealed context is worth: each takes longer in there. */
 let steps = 0
 const STEPS_WORTH = 20_000
-/** Whether the script that ran last looks at nothing of the state, as far as is known. */
+/** What keeps a script out: state, and words, whose big numbers take several times as long where all is frozen. */
+const HEAVY = FIELD.journal | FIELD.stack | FIELD.memory | FIELD.contract | FIELD.input
+/** Whether the script that ran last looks at none of that, as far as is known. */
 let isLight = false
 
 /** The sealed context for a transaction, where it may have one: what it changes in the state is not looked at, nor is it the first. */
@@ -193,12 +195,13 @@ function sealedFor(begin: Begin): Fresh | undefined {
   const isFirst = begin.request !== request
   const where = cellFor(begin)
   if (isFirst) {
-    plain = isPlain(sourceOf(begin) ?? '') ? begin.request : undefined
+    const source = sourceOf(begin) ?? ''
+    plain = isPlain(source) && !source.includes('bigInt') ? begin.request : undefined
     transactions = steps = 0
   }
   const isWorth = transactions >= FRESH_FIRST && steps < transactions * STEPS_WORTH
   transactions++
-  const isKnownLight = begin.fields !== null && (begin.fields & FIELD.journal) === 0
+  const isKnownLight = begin.fields !== null && (begin.fields & HEAVY) === 0
   return isWorth && isKnownLight && plain === begin.request ? where.sealed() : undefined
 }
 
