@@ -214,6 +214,8 @@ describe('a rolling restart under load', () => {
       }
     }
     const running = [load(), load(), load(), load(), watch()]
+    // What serves probes is loaded with the first of them.
+    while (ready.length === 0) await sleep(10)
     await sleep(300)
     const code = await node.stop()
     over = true
