@@ -89,18 +89,20 @@ impl<G> Queue<G> {
     /// Takes out the request to refuse where there are too many: of the client that has most in the queue and its script
     /// that has most the newest one. Whoever asks for little is not kept out by whoever asks for much.
     pub fn remove_excess(&mut self) -> Option<Waiting<G>> {
-        let newest = self.waiting.last()?.holder.clone();
-        let of_client =
-            |client: &str| self.waiting.iter().filter(|w| w.holder.client.as_ref() == client).count();
-        let of_script = |holder: &Holder| {
-            let same = |w: &&Waiting<G>| w.holder.client == holder.client && w.holder.script == holder.script;
-            self.waiting.iter().filter(same).count()
-        };
+        let newest = &self.waiting.last()?.holder;
+        let mut clients: HashMap<&str, usize> = HashMap::new();
+        let mut scripts: HashMap<(&str, u64), usize> = HashMap::new();
+        for Waiting { holder, .. } in &self.waiting {
+            *clients.entry(&holder.client).or_default() += 1;
+            *scripts.entry((&holder.client, holder.script)).or_default() += 1;
+        }
         // Of those that have the same the newest request is it, since it was not promised a place.
         let rank = |waiting: &&Waiting<G>| {
             let Holder { client, script } = &waiting.holder;
             let (own_client, own) = (*client == newest.client, *script == newest.script);
-            ((of_client(client), own_client), (of_script(&waiting.holder), own), waiting.id)
+            let of_client = clients.get(client.as_ref()).copied();
+            let of_script = scripts.get(&(client.as_ref(), *script)).copied();
+            ((of_client, own_client), (of_script, own), waiting.id)
         };
         let id = self.waiting.iter().max_by_key(rank)?.id;
         self.remove(id)
