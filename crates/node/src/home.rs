@@ -90,7 +90,7 @@ impl OpenHome {
         let events = Arc::new(Events::default());
         chain.watch(&(events.clone() as Arc<dyn ChainWatcher>));
         pool.watch(&(events.clone() as Arc<dyn PoolWatcher>));
-        let pool_keeper = (!is_dev).then(|| PoolKeeper::new(&chain, &pool));
+        let pool_keeper = (!is_dev).then(|| PoolKeeper::of(&chain, &pool));
         pool_keeper.iter().for_each(|keeper| chain.watch(keeper));
         Ok(Self {
             config,

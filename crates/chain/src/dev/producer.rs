@@ -278,7 +278,7 @@ impl DevChain {
         header: Header,
         state: &StateAt,
         source: &mut dyn TransactionSource,
-    ) -> Result<Result<(B256, Block), (B256, TxError)>, ChainError> {
+    ) -> Result<Built, ChainError> {
         let reads = hearth_primitives::StateReader::for_execution(state);
         let state_reads = reads.as_deref().unwrap_or(state);
         let draft = match self.chain.draft(header, &[], state_reads, source)? {
@@ -309,6 +309,9 @@ impl DevChain {
         Ok((Some(trie.into_update()?), root))
     }
 }
+
+/// A block with its hash, or a transaction that cannot be in it.
+type Built = Result<(B256, Block), (B256, TxError)>;
 
 /// What lies over a state.
 pub(super) fn edits_of(state: &StateAt) -> Arc<Edits> {

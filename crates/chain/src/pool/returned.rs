@@ -32,7 +32,7 @@ pub struct PoolKeeper {
 
 impl PoolKeeper {
     /// For this chain and this pool; to be given to [`Chain::watch`].
-    pub fn new(chain: &Arc<Chain>, pool: &Arc<TransactionPool>) -> Arc<dyn ChainWatcher> {
+    pub fn of(chain: &Arc<Chain>, pool: &Arc<TransactionPool>) -> Arc<dyn ChainWatcher> {
         Arc::new(Self { chain: Arc::downgrade(chain), pool: pool.clone() })
     }
 

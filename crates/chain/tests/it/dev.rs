@@ -320,7 +320,7 @@ fn transactions_of_a_branch_that_loses_wait_again() {
     };
     let (lost, won) = (branch(homes[0].path(), 0, 2), branch(homes[1].path(), 1, 3));
     let (chain, pool, _) = open(homes[2].path());
-    let keeper = PoolKeeper::new(&chain, &pool);
+    let keeper = PoolKeeper::of(&chain, &pool);
     chain.watch(&keeper);
     for block in &lost {
         chain.insert_block(block.clone()).unwrap();
