@@ -729,7 +729,7 @@ if (!nativeBinding) {
     const error = new Error(
       `Cannot find native binding. ` +
         `npm has a bug related to optional dependencies (https://github.com/npm/cli/issues/4828). ` +
-        'Please try `npm i` again after removing both package-lock.json and node_modules directory.',
+        'Hearth has no binary for this machine: type npm run build in a checkout of it, which says what is missing.',
     )
     // assign instead of the `new Error(message, { cause })` options form,
     // which Node < 16.9 silently ignores
