@@ -29,7 +29,10 @@ pub(crate) struct PendingBlock {
 
 /// The last pending block, until the head or the pool changes.
 #[derive(Default)]
-pub(crate) struct Pending(Mutex<Option<(B256, (u64, u64), Arc<PendingBlock>)>>);
+pub(crate) struct Pending(Mutex<Option<Made>>);
+
+/// A pending block, with the head and the counts of changes that it was made on.
+type Made = (B256, (u64, u64), Arc<PendingBlock>);
 
 impl OpenHome {
     /// The pending block; `None` where the state is a part of a chain's alone, on which no block can be made.

@@ -43,7 +43,7 @@ pub(super) fn batch(home: &OpenHome, range: &Range) -> Result<Vec<u8>, NodeError
                 packed.u64(used).u128(blob_price.unwrap_or_default());
             });
             packed.raw(receipt.bloom().as_slice());
-            packed.list(receipt.logs(), |packed, log| write_log(packed, log));
+            packed.list(receipt.logs(), write_log);
             gas_before = gas;
         }
         Ok(())

@@ -195,7 +195,7 @@ pub enum DevRequest {
     /// Sends a transaction in the name of its sender without a signature; its hash.
     SendUnsignedTransaction {
         /// What is known of it.
-        transaction: CallRequest,
+        transaction: Box<CallRequest>,
     },
     /// Whether transactions are told on the console, which is not this room's to do.
     SetLoggingEnabled {

@@ -160,7 +160,7 @@ pub(super) fn answer(home: &OpenHome, request: DevRequest, stop: &Cancel) -> Ans
         DevRequest::SetErc20Allowance { owner, spender, token, amount } => {
             erc20::set(&site, token, erc20::Entry::Allowance(owner, spender), amount)
         }
-        DevRequest::SendUnsignedTransaction { transaction } => wallet::send_unsigned(home, transaction),
+        DevRequest::SendUnsignedTransaction { transaction } => wallet::send_unsigned(home, *transaction),
         DevRequest::SetLoggingEnabled { .. } => null(),
     }
 }
