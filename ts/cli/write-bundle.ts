@@ -41,6 +41,9 @@ const places: Plugin = {
 /** The same program in ASCII: V8 reads that as it lies. Beyond it are characters of texts and of comments alone. */
 const ascii = (code: string): string => code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
+/** What is loaded from outside the file later is required: code out of V8's cache cannot import. */
+const required = (code: string): string => code.replaceAll(/\bimport\(("[\w@/.-]+")\)/g, 'Promise.resolve(require($1))')
+
 async function writeProgram(): Promise<void> {
   const bundle = await rolldown({
     input: path.join(import.meta.dirname, 'run.js'),
@@ -54,7 +57,7 @@ async function writeProgram(): Promise<void> {
   const comments = { legal: true, annotation: false, jsdoc: false }
   const { output } = await bundle.generate({ file: PROGRAM, format: 'cjs', codeSplitting: false, comments })
   await bundle.close()
-  fs.writeFileSync(PROGRAM, ascii(output[0].code))
+  fs.writeFileSync(PROGRAM, ascii(required(output[0].code)))
 }
 
 /** Asks the node that says where it is ready a question; resolves once it has answered one. */
