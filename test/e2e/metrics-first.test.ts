@@ -139,9 +139,9 @@ describe('the first scrape', () => {
     expect(failed).toEqual([])
   })
 
-  it('has nothing else but the internals of RocksDB, and what tells of capsules, baking and scripts', () => {
+  it('has nothing else but the internals of RocksDB, and what tells of memory, capsules, baking and scripts', () => {
     const known = new Set([...RPC, ...FLATKV, ...LITT].map(([name]) => name))
-    const isMore = (name: string): boolean => /^(rocksdb|bake|js_tracer|trace_cache|trace_capsule)_/.test(name)
+    const isMore = (name: string): boolean => /^(rocksdb|bake|js_tracer|node_memory|trace_cache|trace_capsule)_/.test(name)
     expect([...page.keys()].filter((name) => !known.has(name) && !isMore(name))).toEqual([])
   })
 })

@@ -6,7 +6,7 @@ import { mnemonicToAccount } from 'viem/accounts'
 import { hardhat } from 'viem/chains'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Scrape, samplesOf } from '../unit/scrape.ts'
-import { type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { quiet, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { movedOn, scrapeOf } from './movement.ts'
 
 /** Without a clock of syncs nothing is flushed by itself. */
@@ -32,6 +32,7 @@ const start = (size: number): Promise<RunningNode> =>
 
 beforeAll(async () => {
   node = await start(LARGE)
+  await quiet(node)
 })
 afterAll(async () => {
   expect(await node.stop()).toBe(0)
@@ -136,6 +137,7 @@ it('a pass that collects is counted for its table, and takes keys and bytes from
   expect(await node.stop()).toBe(0)
   const retention = ['--evm.trace_capsule_window_blocks=8', '--littable.segment_keys=16', '--littable.gc_period=100ms']
   node = await startNode(['dev', '--home', home, QUIET, ...retention])
+  await quiet(node)
   const passes = 'litt_garbage_collection_latency_seconds_count'
   const keys = async (name: string) => samplesOf(await scrape()).get(`litt_table_key_count{table="${name}"}`) as number
   const before = await keys('capsules')

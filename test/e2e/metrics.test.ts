@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { moved, parseScrape, type Scrape, samplesOf } from '../unit/scrape.ts'
 import { DEPLOY } from './contract.ts'
-import { type RunningNode, startNode, tempHome } from './harness.ts'
+import { quiet, type RunningNode, startNode, tempHome } from './harness.ts'
 
 const OPENMETRICS = 'application/openmetrics-text; version=1.0.0'
 const LATENCY = 'evmrpc_request_latency_seconds'
@@ -21,6 +21,7 @@ let node: RunningNode
 
 beforeAll(async () => {
   node = await startNode(['dev', '--home', home, '--state-commit.flatkv.fsync=interval:200'])
+  await quiet(node)
 })
 afterAll(async () => {
   expect(await node.stop()).toBe(0)

@@ -93,13 +93,16 @@ export function samplesOf(scrape: Scrape): Map<string, number> {
   return new Map([...scrape.values()].flatMap((family) => [...family.samples]))
 }
 
+/** Moves by itself: pages of memory are nobody's work. */
+const RESIDENT = 'node_memory_used_bytes'
+
 /** What differs between two pages: later minus earlier, samples that stayed left out. */
 export function moved(before: Scrape, after: Scrape): Record<string, number> {
   const old = samplesOf(before)
   const changes: Record<string, number> = {}
   for (const [sample, value] of samplesOf(after)) {
     const change = value - (old.get(sample) ?? 0)
-    if (change !== 0 && !Number.isNaN(change)) changes[sample] = change
+    if (change !== 0 && !Number.isNaN(change) && sample !== RESIDENT) changes[sample] = change
   }
   return changes
 }
