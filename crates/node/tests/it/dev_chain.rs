@@ -1,6 +1,6 @@
 //! The development chain end to end: every transaction type, receipts, pool, a second home that verifies its blocks.
 
-use crate::support::{ask, config, trace};
+use crate::support::{GENESIS_TIME, ask, config, trace};
 use alloy_consensus::{
     SignableTransaction, TxEip1559, TxEip2930, TxEip4844, TxEip4844Variant, TxEip4844WithSidecar, TxEip7702,
     TxLegacy,
@@ -11,7 +11,10 @@ use alloy_eips::{
     eip7702::Authorization,
 };
 use alloy_primitives::{Address, B256, Bytes, Signature, TxKind, U256, hex};
-use hearth_chain::{Chain, ChainOptions, dev::dev_genesis_json};
+use hearth_chain::{
+    Chain, ChainOptions,
+    dev::{GenesisOptions, dev_genesis},
+};
 use hearth_node::{Mode, Node, dev_accounts};
 use hearth_primitives::PooledTransaction;
 use k256::ecdsa::SigningKey;
@@ -185,8 +188,9 @@ fn another_home_verifies_every_block() {
     let (_home, node) = open();
     one_of_each(&node);
     let other = tempfile::tempdir().expect("a folder");
-    let chain = Chain::create(other.path(), &dev_genesis_json(30_000_000), &ChainOptions::default())
-        .expect("a new home");
+    let options = GenesisOptions { timestamp: GENESIS_TIME, ..GenesisOptions::default() };
+    let genesis = dev_genesis(&options).expect("a valid phrase");
+    let chain = Chain::create(other.path(), &genesis, &ChainOptions::default()).expect("a new home");
     for n in 1..=5 {
         let hash = node.chain().expect("open").ledger().canonical_hash(n).expect("reads").expect("there");
         let block = node.chain().expect("open").ledger().block(&hash).expect("reads").expect("there");

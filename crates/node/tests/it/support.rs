@@ -14,6 +14,9 @@ use std::{
     sync::atomic::AtomicBool,
 };
 
+/// Time of block 0 of development chains, in seconds: homes that are made one after the other share their genesis.
+pub const GENESIS_TIME: u64 = 1_700_000_000;
+
 /// A folder of the recorded cases; `None`, said aloud, where they are not there.
 pub fn fixtures(folder: &str) -> Option<PathBuf> {
     let root = match std::env::var_os("HEARTH_FIXTURES") {
@@ -83,7 +86,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
         },
         memory_budget_bytes: 0,
         // One genesis for all homes.
-        dev: DevConfig { gas_limit: 30_000_000, timestamp: Some(1_700_000_000), ..DevConfig::default() },
+        dev: DevConfig { gas_limit: 30_000_000, timestamp: Some(GENESIS_TIME), ..DevConfig::default() },
         fork: None,
         scripts: None,
     }
