@@ -1,5 +1,7 @@
 // Memory of chunks: what was sent is used again, since a new buffer for every chunk keeps the garbage collector busy.
 
+import type { ResultStream } from './port.ts'
+
 /** Most bytes that a chunk holds. */
 export const CHUNK_BYTES_MAX = 256 * 1024
 
@@ -43,4 +45,15 @@ export function giveBack(chunk: Uint8Array): void {
   if (!lent.delete(chunk.buffer)) return
   const spares = chunk.buffer.byteLength === CHUNK_BYTES_MAX ? CHUNKS : WHOLES
   if (spares.buffers.length < spares.most) spares.buffers.push(Buffer.from(chunk.buffer))
+}
+
+/** Bytes as text; nothing is copied before. */
+export const textOf = (bytes: Uint8Array, encoding: BufferEncoding = 'utf8'): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(encoding)
+
+/** All of a stream as text. */
+export async function streamText(stream: ResultStream): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for (let chunk = await stream.next(); chunk !== null; chunk = await stream.next()) chunks.push(chunk)
+  return chunks.length === 1 ? textOf(chunks[0] as Uint8Array) : Buffer.concat(chunks).toString()
 }

@@ -1,6 +1,8 @@
 // Traces whose script is functions of this process: what they take and give, over the core's link and its stream of results.
+
 import { HookFailure, type HookLink, runHooks } from '../tracer/hooked.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
+import { streamText } from './chunks.ts'
 import { CoreError } from './error.ts'
 import type { Hex, ResultStream, StreamOperations } from './port.ts'
 
@@ -76,13 +78,6 @@ export function hookConfig({ timeoutMs, config }: HookOptions): object {
   return { tracer: PLACEHOLDER, timeout, ...(config === undefined ? {} : { tracerConfig: config }) }
 }
 
-/** Everything that a stream gives, as text. */
-async function textOf(stream: ResultStream): Promise<string> {
-  const parts: Buffer[] = []
-  for (let part = await stream.next(); part !== null; part = await stream.next()) parts.push(Buffer.from(part))
-  return Buffer.concat(parts).toString('utf8')
-}
-
 type Traced = number | readonly { readonly txHash: Hex; readonly result?: number; readonly error?: string }[]
 
 /** Puts what the hooks returned where the core has put its place. */
@@ -104,7 +99,7 @@ export async function traceOver<T>(
 ): Promise<T | readonly HookedResult<T>[]> {
   const cancel = () => stream.cancel()
   signal?.addEventListener('abort', cancel, { once: true })
-  const text = textOf(stream)
+  const text = streamText(stream)
   // Where a hook throws nobody asks for it.
   text.catch(() => undefined)
   try {

@@ -1,4 +1,5 @@
 // Calls methods within this process: the same table, codecs and errors as over a socket, without text around them.
+import { streamText, textOf } from '../core/chunks.ts'
 import type { ResultStream } from '../core/port.ts'
 import { methodNotFound, toRpcError } from './errors.ts'
 import { Following } from './follow/index.ts'
@@ -16,15 +17,6 @@ export interface CallOptions {
 
 /** Calls a method; resolves to the JSON value of its result, rejects with `RpcError`. */
 export type Caller = (method: string, params: unknown, options?: CallOptions) => Promise<unknown>
-
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
-
-/** All of a stream as text. */
-export async function streamText(stream: ResultStream): Promise<string> {
-  const chunks: Uint8Array[] = []
-  for (let chunk = await stream.next(); chunk !== null; chunk = await stream.next()) chunks.push(chunk)
-  return chunks.length === 1 ? textOf(chunks[0] as Uint8Array) : Buffer.concat(chunks).toString()
-}
 
 async function jsonOf(result: Result, { onStream }: CallOptions): Promise<unknown> {
   if (typeof result === 'string') return JSON.parse(result)

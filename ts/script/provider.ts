@@ -1,8 +1,9 @@
 // The node as an EIP-1193 provider: every JSON-RPC method that it serves, without a socket, and subscriptions as events.
 import { randomBytes } from 'node:crypto'
 import type { BakeReport } from '../core/bake.ts'
+import { streamText } from '../core/chunks.ts'
 import type { ResultStream } from '../core/port.ts'
-import { type Caller, streamText } from '../rpc/caller.ts'
+import type { Caller } from '../rpc/caller.ts'
 import { RpcError } from '../rpc/errors.ts'
 import { type Feed, type Source, type Subscriber, tooManySubscriptions } from '../rpc/subscription.ts'
 import { closed } from './errors.ts'

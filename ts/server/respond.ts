@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
-import { giveBack } from '../core/chunks.ts'
+import { giveBack, textOf } from '../core/chunks.ts'
 import type { ResultStream } from '../core/port.ts'
 import type { Packed } from '../rpc/dispatch.ts'
 import { negotiate } from './accept.ts'
@@ -26,7 +26,14 @@ function varies(response: ServerResponse): void {
 }
 
 /** Bytes up to which an answer is sent as one string: Node joins that to the headers, which costs less than writing two buffers. */
-const JOINED_BYTES_MAX = 8 * 1024
+export const JOINED_BYTES_MAX = 8 * 1024
+
+/** A small answer's bytes as text, in which any byte is a character of Latin-1; their memory goes back. */
+export function joined(bytes: Uint8Array): string {
+  const text = textOf(bytes, 'latin1')
+  giveBack(bytes)
+  return text
+}
 
 /**
  * Ends a response with its last bytes, whose memory goes back once they have left. A client that takes nothing for `writeMs` milliseconds
@@ -34,9 +41,7 @@ const JOINED_BYTES_MAX = 8 * 1024
  */
 function endWith(response: ServerResponse, bytes: Uint8Array, writeMs: number): void {
   if (bytes.length <= JOINED_BYTES_MAX) {
-    // Any byte is a character of Latin-1.
-    response.end(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1'), 'latin1')
-    giveBack(bytes)
+    response.end(joined(bytes), 'latin1')
   } else if (response.socket === null) response.end(bytes, () => giveBack(bytes))
   else {
     response.end(bytes)

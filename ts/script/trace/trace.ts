@@ -1,7 +1,8 @@
 // Traces: of transactions, blocks and calls, under built-in tracers, scripts, and functions of this process.
+
+import { streamText } from '../../core/chunks.ts'
 import type { HookedResult, HookOptions } from '../../core/hooks.ts'
 import type { Core, JsonObject, ResultStream } from '../../core/port.ts'
-import { streamText } from '../../rpc/caller.ts'
 import { stateOverrides as stateOverridesCodec, transaction } from '../../rpc/codec/call.ts'
 import { type TraceRules, traceConfig, underRules } from '../../rpc/codec/trace.ts'
 import type { ScriptHooks } from '../../tracer/script.ts'

@@ -6,6 +6,7 @@ import { giveBack } from '../../core/chunks.ts'
 import type { Answer } from '../../rpc/dispatch.ts'
 import { negotiate } from '../accept.ts'
 import { type AppOptions, compressionOf, isGone, send } from '../app.ts'
+import { JOINED_BYTES_MAX, joined } from '../respond.ts'
 import { WaitingClient } from '../waiting.ts'
 import type { Head, Heads } from './head.ts'
 
@@ -23,9 +24,6 @@ export interface LaneRules {
   left(lane: Lane): void
 }
 
-/** Answers up to this size are sent as one string with their head: nothing is copied but into the system. In bytes. */
-const JOINED_BYTES_MAX = 8 * 1024
-
 /** Larger answers are left to the ordinary way, which looks after clients that take them slowly. In bytes. */
 const PLAIN_BYTES_MAX = 128 * 1024
 
@@ -33,14 +31,6 @@ const PLAIN_BYTES_MAX = 128 * 1024
 const SILENT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
 
 const SECOND_MS = 1000
-
-/** Any byte is a character of Latin-1. */
-function textOf(answer: Uint8Array | string): string {
-  if (typeof answer === 'string') return answer
-  const text = Buffer.from(answer.buffer, answer.byteOffset, answer.length).toString('latin1')
-  giveBack(answer)
-  return text
-}
 
 /** The end of a head, from its date on: made once a second. */
 class Tail {
@@ -167,7 +157,7 @@ export class Lane {
     const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${from}vary: accept-encoding\r\ncontent-length: ${answer.length}`
     const start = head + tail.at(Date.now(), rules.idleMs)
     if (typeof answer === 'string' || answer.length <= JOINED_BYTES_MAX) {
-      if (!socket.write(start + textOf(answer), 'latin1')) this.waitForRoom()
+      if (!socket.write(start + (typeof answer === 'string' ? answer : joined(answer)), 'latin1')) this.waitForRoom()
       return
     }
     socket.cork()
