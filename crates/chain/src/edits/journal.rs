@@ -89,31 +89,13 @@ fn split(bytes: &[u8]) -> Option<(Edits, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edits::AccountEdit;
-    use alloy_primitives::{Address, Bytes, U256};
-    use hearth_primitives::{Account, StateError, StateReader};
-
-    struct Empty;
-
-    impl StateReader for Empty {
-        fn account(&self, _: &Address) -> Result<Option<Account>, StateError> {
-            Ok(None)
-        }
-        fn storage(&self, _: &Address, _: &U256) -> Result<U256, StateError> {
-            Ok(U256::ZERO)
-        }
-        fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
-            Err(StateError::MissingCode(*hash))
-        }
-        fn storage_of(&self, _: &Address) -> Result<Vec<(U256, U256)>, StateError> {
-            Ok(Vec::new())
-        }
-    }
+    use crate::{edits::AccountEdit, pool::tests::Accounts};
+    use alloy_primitives::{Address, U256};
 
     fn balance(of: u8, wei: u64) -> Edits {
         let mut edits = Edits::default();
         let edit = AccountEdit { balance: Some(U256::from(wei)), ..AccountEdit::default() };
-        edits.apply(Address::repeat_byte(of), &edit, &Empty).unwrap()
+        edits.apply(Address::repeat_byte(of), &edit, &Accounts::default()).unwrap()
     }
 
     #[test]

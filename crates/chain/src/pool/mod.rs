@@ -321,4 +321,4 @@ fn expenditure(queue: &Queue) -> U256 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -14,7 +14,7 @@ const GWEI: u128 = 1_000_000_000;
 
 /// Accounts by address; no code, no storage.
 #[derive(Default)]
-struct Accounts(Mutex<HashMap<Address, Account>>);
+pub(crate) struct Accounts(Mutex<HashMap<Address, Account>>);
 
 impl StateReader for Accounts {
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
