@@ -114,6 +114,8 @@ export interface CoreLogEntry {
   /** Which part of the node says it. */
   readonly room: 'stores' | 'chain' | 'bake' | 'memory' | 'log'
   readonly message: string
+  /** Values by name. */
+  readonly fields?: Readonly<Record<string, string | number>>
 }
 
 /** Who asks. */
@@ -236,6 +238,14 @@ export type ReadArguments =
       readonly of: { readonly db: string; readonly from: Hex | undefined; readonly to: Hex | undefined; readonly reverse: boolean }
     }
 
+/** What a chain is to be a fork of. */
+export interface Forking {
+  /** Node to fork; the one that is forked already where absent. */
+  readonly url: string | undefined
+  /** Block that the fork begins after, as hex; the newest one where absent, or that of the fork where the node is the same. */
+  readonly block: Hex | undefined
+}
+
 /** A node that is open. */
 export interface Core {
   /** Whether this is a development chain, whose accounts' keys are here. */
@@ -250,6 +260,8 @@ export interface Core {
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream
   /** Traces with functions of this process. */
   readonly traceWith?: TraceWith
+  /** Begins the chain anew, as a fork of what is given where something is; absent where the chain cannot become another one. */
+  resetTo?(forking: Forking | undefined): Promise<void>
   /**
    * What happened to chain and pool after the first `after` events since the node was opened, as JSON: `{next, missed, events}` with
    * events `["added", number, hash]`, `["removed", number, hash]` and `["transaction", hash]`; `missed` are forgotten. Where nothing did

@@ -12,6 +12,7 @@ use crate::{
     rows::{BlockChanges, account_history, at_height, legacy_history, meta, slot_history},
     store::Core,
 };
+use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::{Height, StateError};
 use parking_lot::Mutex;
 use std::{
@@ -21,13 +22,15 @@ use std::{
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::{Builder, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Rows of history looked up, and at most about as many deleted, in one step: commits wait for a step's write.
 const STEP_ROWS: usize = 1024;
 /// Pause after a step, so that pruning a long chain leaves time for everything else.
 const STEP_PAUSE: Duration = Duration::from_millis(1);
+/// Least time between two lines of the log: at the head of a chain, each block lets one go.
+const TELL_EVERY: Duration = Duration::from_secs(60);
 
 /// How far pruning is, and what wakes it.
 #[derive(Default)]
@@ -86,8 +89,40 @@ impl Drop for Pruner {
     }
 }
 
+/// What was pruned since the log was told last.
+struct Untold {
+    from: Height,
+    rows: u64,
+    took: Duration,
+    /// When the log was told last, or the thread began.
+    last: Instant,
+    /// Whether nothing was told yet.
+    first: bool,
+}
+
+impl Untold {
+    fn since(from: Height, first: bool) -> Self {
+        Self { from, rows: 0, took: Duration::ZERO, last: Instant::now(), first }
+    }
+
+    /// Tells the log, where anything went and the last time is long enough ago, or all is done for the first time.
+    fn tell(&mut self, core: &Core, more: bool) {
+        let pruned = core.pruning.pruned.load(SeqCst);
+        let due = self.last.elapsed() >= TELL_EVERY || (self.first && !more);
+        if pruned == self.from || !due {
+            return;
+        }
+        let told = LogEntry::new(Level::Info, "stores", "old history was pruned").number("height", pruned);
+        let told = told.count("blocks", pruned - self.from).count("rows", self.rows);
+        core.metrics.log.add(told.seconds(self.took));
+        *self = Self::since(pruned, false);
+    }
+}
+
 fn run(core: &Weak<Core>, woken: &Receiver<()>) {
     let mut block = None;
+    let pruned = core.upgrade().map_or(0, |core| core.pruning.pruned.load(SeqCst));
+    let mut untold = Untold::since(pruned, true);
     while woken.recv().is_ok() {
         loop {
             let Some(core) = core.upgrade() else { return };
@@ -95,17 +130,39 @@ fn run(core: &Weak<Core>, woken: &Receiver<()>) {
             if core.pruning.wake.lock().is_none() {
                 return;
             }
-            match core.prune_step(&mut block) {
-                Ok(true) => {}
-                Ok(false) => break,
+            let began = Instant::now();
+            let step = core.prune_step(&mut block);
+            untold.took += began.elapsed();
+            match step {
+                Ok(Pruned { rows, more }) => {
+                    untold.rows += rows;
+                    untold.tell(&core, more);
+                    if !more {
+                        break;
+                    }
+                }
                 // The store failed or is closed: the next opening goes on. A block whose changes do not read is left
                 // to `hearth db verify`; nothing is deleted without them.
-                Err(_) => return,
+                Err(error) => {
+                    if core.pruning.wake.lock().is_some() {
+                        let told = LogEntry::new(Level::Warn, "stores", "pruning of history stopped");
+                        core.metrics.log.add(told.text("why", error));
+                    }
+                    return;
+                }
             }
             drop(core);
             std::thread::sleep(STEP_PAUSE);
         }
     }
+}
+
+/// What a step did.
+pub(crate) struct Pruned {
+    /// Rows of history that went.
+    rows: u64,
+    /// Whether there are more.
+    more: bool,
 }
 
 /// A block whose predecessors' rows are being deleted.
@@ -136,11 +193,12 @@ impl PrunedBlock {
 }
 
 impl Core {
-    /// Deletes some of the rows that no height from the oldest on can read; returns whether there are more.
-    pub(crate) fn prune_step(&self, block: &mut Option<PrunedBlock>) -> Result<bool, FlatKvError> {
+    /// Deletes some of the rows that no height from the oldest on can read.
+    pub(crate) fn prune_step(&self, block: &mut Option<PrunedBlock>) -> Result<Pruned, FlatKvError> {
         let (pruned, oldest) = (self.pruning.pruned.load(SeqCst), self.oldest.load(SeqCst));
+        let mut gone = 0;
         if pruned >= oldest {
-            return Ok(false);
+            return Ok(Pruned { rows: gone, more: false });
         }
         let height = pruned + 1;
         let block = match block {
@@ -152,12 +210,14 @@ impl Core {
             let mut rows = self.db.history(&prefix, &at_height(prefix.clone(), pruned))?;
             while let Some((key, _)) = rows.row() {
                 batch.delete(Family::History, key);
+                gone += 1;
                 rows.next();
             }
             rows.finish()?;
             if deleted {
                 // Without any row there is none at this height either.
                 batch.delete(Family::History, &at_height(prefix, height));
+                gone += 1;
             }
         }
         let done = block.rows.len() == 0;
@@ -176,6 +236,6 @@ impl Core {
             self.pruning.pruned.store(height, SeqCst);
         }
         self.after_write(&mut writer);
-        Ok(self.pruning.pruned.load(SeqCst) < oldest)
+        Ok(Pruned { rows: gone, more: self.pruning.pruned.load(SeqCst) < oldest })
     }
 }

@@ -17,10 +17,12 @@ use crate::{
     wal::record::RecordHead,
 };
 use alloy_primitives::{Address, U256};
+use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
 use std::{
     collections::BTreeMap,
     sync::{Arc, atomic::Ordering::SeqCst},
+    time::Instant,
 };
 
 impl Core {
@@ -36,6 +38,7 @@ impl Core {
         if to == from.height {
             return Ok(());
         }
+        let began = Instant::now();
         let undone = undo(&self.db, self.kind, &from, to, writer.lattice.as_ref())?;
         let Undone { batch, head, lattice } = undone;
 
@@ -60,6 +63,10 @@ impl Core {
             writer.lattice = lattice;
         }
         self.after_write(&mut writer);
+        let told = LogEntry::new(Level::Info, "stores", "blocks were taken back").number("height", to);
+        let told = told.count("blocks", from.height - to).seconds(began.elapsed());
+        // A chain that is tried out may go back many times a second.
+        self.metrics.log.merge(told);
         Ok(())
     }
 }

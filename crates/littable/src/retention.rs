@@ -7,6 +7,7 @@ use crate::lane::Lane;
 use crate::planted::{Planted, has};
 use crate::segment::Segment;
 use crate::table::Table;
+use hearth_metrics::{Level, LogEntry};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -68,6 +69,11 @@ impl Table {
         if passed {
             self.recount();
             self.ctx.metrics.garbage_collection.record_duration(start.elapsed());
+            let told =
+                LogEntry::new(Level::Info, "stores", "old segments are gone").text("table", &self.ctx.name);
+            let told =
+                told.count("segments", removed.into()).number("keptFrom", floor).seconds(start.elapsed());
+            self.ctx.metrics.log.add(told);
         }
         Ok(removed)
     }

@@ -1,7 +1,7 @@
 //! Instruments of the state store.
 
 use crate::{
-    Counter, Flag, Gauge, Histogram, Instrument, Label, Registry, Unit,
+    Counter, Flag, Gauge, Histogram, Instrument, Label, Log, Registry, Unit,
     instrument::{BOOLEAN, LATENCY, LONG, SUCCESS, rows},
 };
 use std::ops::Index;
@@ -105,6 +105,8 @@ impl<T> Index<DataDb> for PerDb<T> {
 /// Handles of a state store. Those of two stores in one registry are the same.
 #[derive(Clone, Debug)]
 pub struct FlatkvMetrics {
+    /// What operators should read.
+    pub log: Log,
     /// Opening, by whether it was read-only and by success.
     pub open: Flag<Flag<Histogram>>,
     /// Applying a changeset.
@@ -152,6 +154,7 @@ impl FlatkvMetrics {
         let per_db = |row| PerDb::make(|db| Flag::make(|value| registry.histogram(row, &[db.name(), value])));
         let pairs = |row| PerDb::make(|db| registry.counter(row, &[db.name()]));
         Self {
+            log: registry.log().clone(),
             open: Flag::make(|read_only| Flag::make(|value| registry.histogram(&OPEN, &[read_only, value]))),
             apply_changesets: success(&APPLY),
             commit: success(&COMMIT),

@@ -1,9 +1,10 @@
-//! Instruments of the native core: one table of what is measured, and the atomics that hot paths bump.
+//! Instruments of the native core: one table of what is measured, the atomics that hot paths bump, and a log.
 //!
 //! - A row of [`instruments`] declares a name, kind, unit, help, labels and buckets, once. The rows of a store stand
 //!   beside its handles: [`FlatkvMetrics`], [`LittMetrics`], [`RocksdbMetrics`], [`BakeMetrics`], [`CapsuleMetrics`].
 //! - A [`Registry`] holds the series of one home. There is no global one: two nodes of a process do not mix.
 //! - A recording is a few relaxed atomic additions: no lock, no allocation, no look-up of labels.
+//! - Its [`Log`] takes what stores have to tell operators, with values; the node hands it on.
 //! - [`Registry::catalog_json`] and [`Registry::snapshot_json`] are what a scrape takes away.
 //!
 //! Must not be in here: clocks other than those of timers, disks, HTTP, anything of ours.
@@ -16,6 +17,7 @@ mod cells;
 mod flatkv;
 mod instrument;
 mod litt;
+mod log;
 mod memory;
 mod registry;
 mod rocksdb;
@@ -29,6 +31,7 @@ pub use cells::{Counter, Flag, Gauge, Histogram, Timer};
 pub use flatkv::{DataDb, FlatkvMetrics, PerDb};
 pub use instrument::{Instrument, Kind, Label, Unit, Values};
 pub use litt::{CacheMetrics, ChunkCache, LittMetrics, MAX_TABLES, OTHER_TABLES, TableMetrics};
+pub use log::{Level, Log, LogEntry, LogValue};
 pub use memory::MemoryMetrics;
 pub use registry::{MAX_COLLECTORS, Registry};
 pub use rocksdb::{FamilyMetrics, LEVELS, RocksdbMetrics};

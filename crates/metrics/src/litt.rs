@@ -1,7 +1,7 @@
 //! Instruments of segment stores.
 
 use crate::{
-    Counter, Gauge, Histogram, Instrument, Label, Registry, Unit,
+    Counter, Gauge, Histogram, Instrument, Label, Log, Registry, Unit,
     instrument::{LATENCY, rows},
 };
 use parking_lot::Mutex;
@@ -101,6 +101,8 @@ pub struct TableMetrics {
     pub keymap_flush: Histogram,
     /// A pass of collection.
     pub garbage_collection: Histogram,
+    /// What operators should read.
+    pub log: Log,
 }
 
 impl TableMetrics {
@@ -126,6 +128,7 @@ impl TableMetrics {
             segment_flush: histogram(&SEGMENT_FLUSH),
             keymap_flush: histogram(&KEYMAP_FLUSH),
             garbage_collection: histogram(&COLLECTION),
+            log: registry.log().clone(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The series of one home.
 
-use crate::{Counter, Gauge, Histogram, Instrument, Kind, Values, instruments};
+use crate::{Counter, Gauge, Histogram, Instrument, Kind, Log, Values, instruments};
 use parking_lot::{Mutex, RwLock};
 use std::{fmt, sync::Arc};
 
@@ -77,6 +77,7 @@ type Collector = Box<dyn Fn() -> bool + Send + Sync>;
 struct Inner {
     families: RwLock<Vec<Family>>,
     collectors: Mutex<Vec<Collector>>,
+    log: Log,
 }
 
 /// The series of one home, cheap to clone and shared by all its stores. Every instrument with finite labels has its
@@ -95,7 +96,12 @@ impl Registry {
             family
         };
         let families = RwLock::new(instruments().map(family).collect());
-        Self(Arc::new(Inner { families, collectors: Mutex::default() }))
+        Self(Arc::new(Inner { families, collectors: Mutex::default(), log: Log::default() }))
+    }
+
+    /// What the stores of the home have to tell operators.
+    pub fn log(&self) -> &Log {
+        &self.0.log
     }
 
     /// Calls this before every snapshot, to set gauges that cost too much to be kept up to date. It returns false once

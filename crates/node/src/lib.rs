@@ -15,7 +15,6 @@ mod home;
 pub mod jobs;
 mod js_tracers;
 pub mod json;
-mod log;
 mod memory;
 mod node;
 mod ops;
@@ -47,7 +46,6 @@ pub use hearth_chain::{
 pub use home::HomeStatus;
 pub(crate) use home::OpenHome;
 pub use js_tracers::{Asker, HookLink};
-pub use log::{Level, LogEntry};
 pub use node::{Node, metrics_catalog};
 pub use ops::PayloadAttributes;
 pub use reading::Reading;

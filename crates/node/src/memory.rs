@@ -1,11 +1,8 @@
 //! The memory that the process takes, looked at a few times a second: caches shrink before it reaches its budget, and long
 //! requests are refused where it does all the same.
 
-use crate::{
-    NodeError, OpenHome,
-    log::{Level, Log},
-};
-use hearth_metrics::{MemoryMetrics, Registry};
+use crate::{NodeError, OpenHome};
+use hearth_metrics::{Level, Log, LogEntry, MemoryMetrics, Registry};
 use parking_lot::{Condvar, Mutex};
 use std::{
     fs,
@@ -85,13 +82,8 @@ impl Memory {
     ///
     /// # Errors
     /// [`NodeError::Internal`] where the thread cannot be started.
-    pub fn watch(
-        home: &Arc<OpenHome>,
-        budget: u64,
-        metrics: &Registry,
-        log: &Arc<Log>,
-    ) -> Result<Self, NodeError> {
-        let metrics = MemoryMetrics::new(metrics);
+    pub fn watch(home: &Arc<OpenHome>, budget: u64, registry: &Registry) -> Result<Self, NodeError> {
+        let metrics = MemoryMetrics::new(registry);
         metrics.budget.set_unsigned(budget);
         metrics.cache_percent.set_unsigned(100);
         let shared = Arc::new(Shared {
@@ -105,7 +97,7 @@ impl Memory {
         let thread = if budget == 0 {
             None
         } else {
-            let (of_thread, home, log) = (shared.clone(), Arc::downgrade(home), log.clone());
+            let (of_thread, home, log) = (shared.clone(), Arc::downgrade(home), registry.log().clone());
             let builder = std::thread::Builder::new().name("hearth-memory".to_owned());
             let started = builder.spawn(move || run(&of_thread, &home, &log));
             let failed = |e| NodeError::Internal { message: format!("cannot start a thread: {e}") };
@@ -163,18 +155,15 @@ fn run(shared: &Shared, home: &Weak<OpenHome>, log: &Log) {
 
 /// Says what changed.
 fn tell(log: &Log, before: Pressure, now: Pressure, used: u64, budget: u64) {
-    let of = format!("the process takes {used} of {budget} bytes");
-    match (before.refuses, now.refuses) {
-        (false, true) => log.add(Level::Error, "memory", format!("{of}: long requests are refused")),
-        (true, false) => log.add(Level::Info, "memory", format!("{of}: long requests are served again")),
-        _ if now.share < before.share => {
-            log.add(Level::Warn, "memory", format!("{of}: caches shrink to {}/{WHOLE}", now.share));
-        }
-        _ if now.share > before.share => {
-            log.add(Level::Info, "memory", format!("{of}: caches may grow to {}/{WHOLE}", now.share));
-        }
-        _ => {}
-    }
+    let (level, what) = match (before.refuses, now.refuses) {
+        (false, true) => (Level::Error, "memory is short: long requests are refused"),
+        (true, false) => (Level::Info, "memory is enough: long requests are served again"),
+        _ if now.share < before.share => (Level::Warn, "memory gets short: caches shrink"),
+        _ if now.share > before.share => (Level::Info, "memory gets free: caches may grow"),
+        _ => return,
+    };
+    let told = LogEntry::new(level, "memory", what).number("usedBytes", used).number("budgetBytes", budget);
+    log.add(told.number("cachePercent", u64::from(now.share * 100 / WHOLE)));
 }
 
 /// Resident memory of this process, in bytes; `None` where the system does not say.

@@ -8,7 +8,6 @@ use crate::{
     baked::CachedAnswer,
     home::{HomeStatus, OpenHome, init_home},
     js_tracers::{Asker, HookLink, JsTracers, ScriptNeed, Threads, hook_link},
-    log::{Level, Log, LogEntry},
     memory::Memory,
     ops,
     stream::{self, Canceller},
@@ -16,7 +15,7 @@ use crate::{
 };
 use calls::Calls;
 use hearth_chain::{Chain, pool::TransactionPool};
-use hearth_metrics::Registry;
+use hearth_metrics::{Level, LogEntry, Registry};
 use hearth_tracers::Cancel;
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -54,8 +53,6 @@ pub struct Node {
     calls: Calls,
     /// What the process takes, and whether that is too much.
     memory: Arc<Memory>,
-    /// What operators should read.
-    log: Arc<Log>,
 }
 
 /// The table of native instruments as JSON, see [`Registry::catalog_json`].
@@ -73,18 +70,14 @@ impl Node {
         config.check()?;
         let (stopping, metrics) = (Arc::new(AtomicBool::new(false)), Registry::new());
         let home = Arc::new(OpenHome::open(config.clone(), stopping.clone(), metrics.clone())?);
-        let log = Arc::new(Log::default());
         let opened = home.status();
-        log.add(
-            Level::Info,
-            "stores",
-            format!(
-                "open at block {} ({}), state from block {} on",
-                opened.head, opened.head_hash, opened.oldest_state
-            ),
+        let told = format!(
+            "open at block {} ({}), state from block {} on",
+            opened.head, opened.head_hash, opened.oldest_state
         );
-        let bakery = config.bake.enabled.then(|| Bakery::start(&home, &metrics, &log)).transpose()?;
-        let memory = Arc::new(Memory::watch(&home, config.memory_budget_bytes, &metrics, &log)?);
+        metrics.log().add(LogEntry::new(Level::Info, "stores", told));
+        let bakery = config.bake.enabled.then(|| Bakery::start(&home, &metrics)).transpose()?;
+        let memory = Arc::new(Memory::watch(&home, config.memory_budget_bytes, &metrics)?);
         let limits = Limits {
             traces: config.workers.traces,
             simulations: config.workers.simulations,
@@ -104,7 +97,6 @@ impl Node {
             bakery: Mutex::new(bakery),
             calls: Calls::default(),
             memory,
-            log,
         };
         Ok(Arc::new(node))
     }
@@ -117,7 +109,7 @@ impl Node {
 
     /// Takes what operators should read in the log since the last call.
     pub fn take_log(&self) -> Vec<LogEntry> {
-        self.log.take()
+        self.metrics.log().take()
     }
 
     /// Writes a genesis (a geth-format file's text) into a home that holds nothing yet.

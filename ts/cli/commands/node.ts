@@ -34,7 +34,7 @@ const CORE_LOG_EVERY_MS = 1000
 /** Writes what the core has to say to the log, until the function that this gives is called. */
 function joinLogs(core: Core, log: Log): () => void {
   const tell = (): void => {
-    for (const { level, room, message } of core.takeLog()) log.room(room)[level](message)
+    for (const { level, room, message, fields } of core.takeLog()) log.room(room)[level](message, fields)
   }
   const timer = setInterval(tell, CORE_LOG_EVERY_MS)
   return () => {

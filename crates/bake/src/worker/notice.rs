@@ -1,5 +1,6 @@
 //! What an operator should read in the node's log.
 
+use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::Height;
 use std::{fmt, time::Duration};
 
@@ -45,6 +46,28 @@ pub enum Notice {
     },
 }
 
+impl Notice {
+    /// As the node's log has it: the sentence, and its values.
+    pub fn entry(&self) -> LogEntry {
+        let level = match self {
+            Self::Resumed => Level::Info,
+            Self::GivenUp { .. } | Self::DiskFull { .. } => Level::Error,
+            Self::Dropped { .. } | Self::Failed { .. } | Self::Progress { .. } => Level::Warn,
+        };
+        let told = LogEntry::new(level, "bake", self.to_string());
+        let again = |told: LogEntry, after: Duration| told.number("againAfterSeconds", after.as_secs());
+        match self {
+            Self::Dropped { height, total } => told.number("height", *height).number("dropped", *total),
+            Self::Failed { height, again_after: Some(after), .. } => {
+                again(told.number("height", *height), *after)
+            }
+            Self::Failed { height, .. } | Self::GivenUp { height, .. } => told.number("height", *height),
+            Self::DiskFull { again_after, .. } => again(told, *again_after),
+            Self::Resumed | Self::Progress { .. } => told,
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -67,5 +90,39 @@ impl fmt::Display for Notice {
             Self::Resumed => f.write_str("bake: goes on, the disk has room again"),
             Self::Progress { reason } => write!(f, "bake: progress is not kept: {reason}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_have_their_level_and_values_in_the_log() {
+        let (reason, minute) = ("why".to_owned(), Duration::from_secs(60));
+        let entries = [
+            Notice::Dropped { height: 7, total: 3 },
+            Notice::Failed { height: 8, reason: reason.clone(), again_after: Some(minute) },
+            Notice::GivenUp { height: 9, reason: reason.clone() },
+            Notice::DiskFull { reason, again_after: minute },
+            Notice::Resumed,
+        ];
+        let entries: Vec<LogEntry> = entries.iter().map(Notice::entry).collect();
+        let told = |level, message: &str| LogEntry::new(level, "bake", message.to_owned());
+        let dropped = "bake: the queue is full, block 7 is baked later (3 dropped since the start)";
+        let given_up = "bake: block 9: why; not tried again before the next start";
+        let full = "bake: stopped, the disk is full: why; tried again in 60 s";
+        assert_eq!(
+            entries,
+            [
+                told(Level::Warn, dropped).number("height", 7).number("dropped", 3),
+                told(Level::Warn, "bake: block 8: why; tried again in 60 s")
+                    .number("height", 8)
+                    .number("againAfterSeconds", 60),
+                told(Level::Error, given_up).number("height", 9),
+                told(Level::Error, full).number("againAfterSeconds", 60),
+                told(Level::Info, "bake: goes on, the disk has room again"),
+            ]
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The thread that takes the snapshots that are due by interval.
 
 use crate::{FlatKvError, store::Core};
+use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::StateError;
 use std::{
     sync::{Arc, Weak, mpsc::channel},
@@ -27,9 +28,11 @@ impl Keeper {
                 // Several that became due meanwhile are one.
                 while woken.try_recv().is_ok() {}
                 let Some(core) = Weak::upgrade(&weak) else { return };
-                // A failure is counted by the metrics; the next one that is due tries again. Commits do not depend on
-                // it.
-                let _ = core.snapshot_flushed();
+                // The next one that is due tries again. Commits do not depend on it.
+                if let Err(error) = core.snapshot_flushed() {
+                    let told = LogEntry::new(Level::Warn, "stores", "no snapshot could be taken");
+                    core.metrics.log.add(told.text("why", error));
+                }
             }
         };
         let thread = Builder::new().name("flatkv-snapshot".into()).spawn(run);

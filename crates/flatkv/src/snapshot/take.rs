@@ -8,6 +8,7 @@ use crate::{
     snapshot::SNAPSHOTS_DIR,
     store::{Core, Writer},
 };
+use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::Height;
 use std::{
     path::{Path, PathBuf},
@@ -69,10 +70,11 @@ impl Core {
 
     fn make_snapshot(&self) -> Result<Snapshot, FlatKvError> {
         let (disk, dir) = (&**self.snapshots.disk(), self.snapshots_dir());
-        let making = folder::begin(disk, &dir)?;
+        let (making, began) = (folder::begin(disk, &dir)?, Instant::now());
         self.db.checkpoint(&making.join(DATABASE))?;
         // The description is taken from what is in the copy, which proves that it opens.
         let snapshot = describe(&making, &self.snapshots.options)?;
+        self.tell_of(Level::Debug, "a snapshot was taken, and is made durable", &snapshot, began);
         let mut kept = self.snapshots.kept.lock();
         if let Some(there) = kept.iter().find(|there| there.wal_sequence == snapshot.wal_sequence) {
             return Ok(there.clone());
@@ -81,7 +83,13 @@ impl Core {
         kept.push(snapshot.clone());
         drop(kept);
         self.tell_snapshot();
+        self.tell_of(Level::Info, "a snapshot is there", &snapshot, began);
         Ok(snapshot)
+    }
+
+    fn tell_of(&self, level: Level, message: &'static str, snapshot: &Snapshot, began: Instant) {
+        let told = LogEntry::new(level, "stores", message).number("height", snapshot.height);
+        self.metrics.log.add(told.number("walRecord", snapshot.wal_sequence).seconds(began.elapsed()));
     }
 
     /// Deletes all but the newest snapshots. One that cannot be deleted stays in the list.
@@ -92,10 +100,12 @@ impl Core {
             if kept.len() <= keep {
                 return Ok(());
             }
+            let began = Instant::now();
             let removed = folder::remove(&**self.snapshots.disk(), &kept[0]);
             self.metrics.snapshot_prune_attempts.of(removed.is_ok()).add(1);
             removed?;
-            kept.remove(0);
+            let gone = kept.remove(0);
+            self.tell_of(Level::Info, "an old snapshot is gone", &gone, began);
         }
     }
 

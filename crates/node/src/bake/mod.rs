@@ -8,21 +8,19 @@ mod source;
 
 pub use job::BakeJob;
 
-use crate::{
-    NodeError, OpenHome,
-    log::{Level, Log},
-};
+use crate::{NodeError, OpenHome};
 use alloy_primitives::B256;
 use desk::Desk;
 use hearth_bake::{BakeError, BakeOptions, BakeWorker, TraceDb, TraceDbOptions};
 use hearth_chain::ChainWatcher;
-use hearth_metrics::{BakeMetrics, Registry};
+use hearth_metrics::{BakeMetrics, Level, Log, LogEntry, Registry};
 use hearth_primitives::{Height, TraceCapsule};
 use recent::{MAX_RECENT_BYTES, RecentCapsules};
 use source::HomeSource;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Instant,
 };
 
 /// Folder of the trace cache in a home.
@@ -86,6 +84,7 @@ pub(crate) struct Bakery {
     /// The chain keeps it weakly.
     _hook: Arc<dyn ChainWatcher>,
     desk: Desk,
+    log: Log,
 }
 
 impl Bakery {
@@ -93,7 +92,8 @@ impl Bakery {
     ///
     /// # Errors
     /// [`NodeError::Store`] where the home has no trace cache open, or a thread or a file cannot be made.
-    pub fn start(home: &Arc<OpenHome>, metrics: &Registry, log: &Arc<Log>) -> Result<Self, NodeError> {
+    pub fn start(home: &Arc<OpenHome>, metrics: &Registry) -> Result<Self, NodeError> {
+        let log = metrics.log().clone();
         let bake = &home.config().bake;
         let blocks = if bake.use_snapshot { bake.snapshot_window } else { 0 };
         let recent = Arc::new(RecentCapsules::new(blocks, MAX_RECENT_BYTES));
@@ -102,18 +102,23 @@ impl Bakery {
         let told = log.clone();
         let metrics = BakeMetrics::new(metrics);
         let worker = BakeWorker::start(source, options, metrics, move |notice| {
-            told.add(Level::Warn, "bake", notice.to_string());
+            told.add(notice.entry());
         });
         let worker = Arc::new(worker.map_err(store_error)?);
+        let began =
+            LogEntry::new(Level::Info, "bake", "baking begins").number("height", home.chain().head().height);
+        log.add(began.number("threads", bake.workers as u64).text("tracers", bake.tracers.join(",")));
         let hook: Arc<dyn ChainWatcher> = Arc::new(Hook { worker: worker.clone(), recent });
         home.chain().watch(&hook);
         let desk = Desk::open(&folder(&home.config().home), home.clone(), worker.clone())?;
-        Ok(Self { worker, _hook: hook, desk })
+        Ok(Self { worker, _hook: hook, desk, log })
     }
 
     /// Ends running bakes within a second and makes durable what was baked.
     pub fn stop(&self) {
+        let began = Instant::now();
         self.desk.close();
         self.worker.stop();
+        self.log.add(LogEntry::new(Level::Info, "bake", "baking stopped").seconds(began.elapsed()));
     }
 }
