@@ -77,6 +77,7 @@ impl Chain {
         }
         chain.recover()?;
         chain.open_edits()?;
+        chain.resume_chain_id()?;
         Ok(chain)
     }
 
@@ -239,6 +240,17 @@ impl Chain {
         Ok(self.ledger.block(&self.head().hash)?)
     }
 
+    /// The blocks to come have the id of the head, which may have been moved before the home was closed.
+    fn resume_chain_id(&self) -> Result<(), ChainError> {
+        // The block at the base of a fork is another chain's.
+        if self.head().height > self.file.base
+            && let Some(head) = self.head_block()?
+        {
+            self.spec.move_chain_id(self.spec.chain_id_of(&head.block.header));
+        }
+        Ok(())
+    }
+
     /// Syncs and flushes the stores.
     ///
     /// # Errors
@@ -264,8 +276,8 @@ fn rules(paths: &HomePaths, file: &ChainFile) -> Result<ChainSpec, ChainError> {
         RulesFrom::Mainnet => ChainSpec::mainnet(),
         RulesFrom::Genesis | RulesFrom::Fork => read_genesis(paths)?.0,
     };
-    if spec.chain_id() != file.chain_id {
-        let (there, given) = (file.chain_id.to_string(), spec.chain_id().to_string());
+    if spec.first_chain_id() != file.chain_id {
+        let (there, given) = (file.chain_id.to_string(), spec.first_chain_id().to_string());
         return Err(ChainError::OtherChain { home: paths.home.clone(), what: "chain id", there, given });
     }
     Ok(spec)

@@ -11,6 +11,8 @@ use revm::{
 /// What execution needs to know of a block's header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockEnvironment {
+    /// Chain id that `CHAINID` gives and that transactions must name.
+    pub chain_id: u64,
     /// Number of the block.
     pub number: u64,
     /// Time in seconds.
@@ -47,6 +49,7 @@ impl BlockEnvironment {
         let params = spec.blob_params(header.timestamp).filter(|_| fork >= Fork::Cancun);
         let excess = header.excess_blob_gas.filter(|_| params.is_some());
         Self {
+            chain_id: spec.chain_id_of(header),
             number: header.number,
             timestamp: header.timestamp,
             beneficiary: header.beneficiary,
@@ -81,8 +84,8 @@ impl BlockEnvironment {
         }
     }
 
-    pub(crate) fn cfg_env(&self, spec: &ChainSpec) -> CfgEnv {
-        let mut cfg = CfgEnv::new_with_spec(self.fork.spec_id()).with_chain_id(spec.chain_id());
+    pub(crate) fn cfg_env(&self) -> CfgEnv {
+        let mut cfg = CfgEnv::new_with_spec(self.fork.spec_id()).with_chain_id(self.chain_id);
         // Chain id, gas caps and the sender's code were checked before the interpreter is asked.
         cfg.tx_chain_id_check = false;
         cfg.tx_gas_limit_cap = Some(u64::MAX);

@@ -65,7 +65,7 @@ impl<'a> BlockExecutor<'a> {
 
     /// An executor for the block with this environment on a state that something was executed on already.
     pub(crate) fn on_state(spec: &'a ChainSpec, env: BlockEnvironment, state: BlockState<'a>) -> Self {
-        let evm = block_evm(spec, &env, state);
+        let evm = block_evm(&env, state);
         let (receipts, senders, writes) = Default::default();
         Self {
             spec,

@@ -5,7 +5,7 @@ use crate::{
     env::BlockEnvironment,
     overlay::{BlockState, ReadError},
     precompiles::Precompiles,
-    spec::{ChainSpec, Fork},
+    spec::Fork,
     watch::Watch,
 };
 use alloy_primitives::{Address, B256, KECCAK256_EMPTY};
@@ -43,11 +43,11 @@ pub(crate) type BlockEvm<'a> = Evm<EvmContext<'a>, (), Instructions<'a>, Precomp
 const COLLIDING_CODE_HASH: B256 = B256::repeat_byte(0xff);
 
 /// Builds the interpreter of one block.
-pub(crate) fn block_evm<'a>(spec: &ChainSpec, env: &BlockEnvironment, state: BlockState<'a>) -> BlockEvm<'a> {
+pub(crate) fn block_evm<'a>(env: &BlockEnvironment, state: BlockState<'a>) -> BlockEvm<'a> {
     crate::kzg::install();
     crate::hash_cache::install();
     let rules = env.fork.spec_id();
-    let mut cfg = env.cfg_env(spec);
+    let mut cfg = env.cfg_env();
     let mut instructions = Instructions::new_mainnet_with_spec(rules);
     if env.fork == Fork::Constantinople {
         cfg.set_gas_params(constantinople::gas_params());

@@ -26,22 +26,21 @@ const PARALLEL_FROM: usize = 8;
 /// [`TxError`] in go-ethereum's words.
 pub fn recover_sender(
     spec: &ChainSpec,
-    number: u64,
-    fork: Fork,
+    env: &BlockEnvironment,
     tx: &Transaction,
 ) -> Result<Address, TxError> {
-    if !type_supported(tx, fork) {
+    if !type_supported(tx, env.fork) {
         return Err(TxError::TypeNotSupported);
     }
     match tx.chain_id() {
-        Some(_) if tx.is_legacy() && !spec.is_eip155(number) => return Err(TxError::Signature),
-        Some(id) if id != spec.chain_id() => {
-            return Err(TxError::ChainId { have: id, want: spec.chain_id() });
+        Some(_) if tx.is_legacy() && !spec.is_eip155(env.number) => return Err(TxError::Signature),
+        Some(id) if id != env.chain_id => {
+            return Err(TxError::ChainId { have: id, want: env.chain_id });
         }
         _ => {}
     }
     let signature = tx.signature();
-    if fork >= Fork::Homestead && signature.s() > HALF_ORDER {
+    if env.fork >= Fork::Homestead && signature.s() > HALF_ORDER {
         return Err(TxError::Signature);
     }
     let mut bytes = [0u8; 64];
@@ -70,7 +69,7 @@ pub fn recover_senders(
     txs: &[Transaction],
 ) -> Result<Vec<Address>, BlockError> {
     let recover = |(index, tx): (usize, &Transaction)| {
-        recover_sender(spec, env.number, env.fork, tx).map_err(|source| BlockError::InvalidTransaction {
+        recover_sender(spec, env, tx).map_err(|source| BlockError::InvalidTransaction {
             index,
             hash: *tx.tx_hash(),
             source: Box::new(source),

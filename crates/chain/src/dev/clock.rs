@@ -79,14 +79,18 @@ impl Clock {
         }
     }
 
-    /// Moves the clock forward; how far it goes before the machine's then.
+    /// Moves the clock forward, from the time of `head` where that lies ahead of it; how far it goes before the machine's
+    /// then. So the next block lies that much after the head, or after now, also where blocks came faster than seconds.
     ///
     /// # Errors
     /// [`TimeError::Range`].
-    pub fn increase(&mut self, seconds: u64) -> Result<i64, TimeError> {
-        let max = TIME_MAX.saturating_sub(self.now());
-        let more = i64::try_from(seconds).ok().filter(|_| seconds <= max);
-        self.offset += more.ok_or(TimeError::Range { time: seconds, max })?;
+    pub fn increase(&mut self, seconds: u64, head: u64) -> Result<i64, TimeError> {
+        let from = self.now().max(head);
+        let max = TIME_MAX.saturating_sub(from);
+        if seconds > max {
+            return Err(TimeError::Range { time: seconds, max });
+        }
+        self.set(from.saturating_add(seconds));
         Ok(self.offset)
     }
 
@@ -177,7 +181,13 @@ mod tests {
         assert!(clock.remove_interval());
         assert!(!clock.remove_interval());
         let before = clock.offset();
-        assert_eq!(clock.increase(3600).unwrap(), before + 3600);
+        let moved = clock.increase(3600, 0).unwrap();
+        assert!((before + 3600..before + 3605).contains(&moved));
+        let head = clock.now() + 500;
+        clock.increase(5, head).unwrap();
+        assert_eq!(clock.peek(head), clock.now().max(head + 5), "from the head, which is ahead");
+        let moved = clock.offset();
+        assert!((moved..moved + 5).contains(&clock.increase(0, 0).unwrap()));
     }
 
     #[test]
@@ -186,8 +196,8 @@ mod tests {
         assert_eq!(clock.set_next(9, 10), Err(TimeError::Past { time: 9 }));
         assert_eq!(clock.set_next(10, 10), Err(TimeError::Same { time: 10 }));
         assert!(matches!(clock.set_next(u64::MAX, 10), Err(TimeError::Range { .. })));
-        assert!(matches!(clock.increase(u64::MAX), Err(TimeError::Range { .. })));
-        assert!(matches!(clock.increase(TIME_MAX), Err(TimeError::Range { .. })));
+        assert!(matches!(clock.increase(u64::MAX, 10), Err(TimeError::Range { .. })));
+        assert!(matches!(clock.increase(TIME_MAX, 10), Err(TimeError::Range { .. })));
         assert_eq!(clock.reset(9, 10), Err(TimeError::Past { time: 9 }));
         assert_eq!(clock, Clock::default());
         assert_eq!(

@@ -7,10 +7,14 @@ use super::{
     snapshots::{Snapshot, Snapshots},
 };
 use crate::{AccountEdit, ChainError, TransactionSource};
+use alloy_consensus::Transaction as _;
 use alloy_primitives::{Address, B256};
 use hearth_evm::TxError;
 use hearth_primitives::{Header, Height, Transaction};
 use std::{collections::VecDeque, sync::Arc};
+
+/// Highest chain id: that of a signature follows from it and takes 64 bits (EIP-2294).
+const CHAIN_ID_MAX: u64 = u64::MAX / 2 - 36;
 
 /// Something that is asked of a development chain and cannot be.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +31,22 @@ pub enum ControlError {
         height: Height,
         /// How many were asked for.
         depth: u64,
+    },
+    /// A chain id that the chain cannot have.
+    #[error("the chain id cannot be {id}: {why}")]
+    ChainId {
+        /// The id.
+        id: u64,
+        /// What speaks against it.
+        why: &'static str,
+    },
+    /// A transaction of another chain.
+    #[error("invalid chain id for signer: have {have} want {want}")]
+    WrongChain {
+        /// The id that it names.
+        have: u64,
+        /// The chain's.
+        want: u64,
     },
     /// A transaction for a block that the new branch does not have.
     #[error(
@@ -162,7 +182,34 @@ impl DevChain {
         self.changed();
         let head = self.parent()?;
         self.pool.restore(&snapshot.pool, &head, &self.chain.state_at(head.number)?)?;
+        self.drop_of_other_chains();
         Ok(true)
+    }
+
+    /// Gives the blocks to come another chain id. Transactions that wait and name another one are dropped.
+    ///
+    /// # Errors
+    /// [`ControlError::ChainId`]; nothing is changed then.
+    pub fn set_chain_id(&self, id: u64) -> Result<(), ControlError> {
+        let _no_block_comes_between = self.building.lock();
+        if !(1..=CHAIN_ID_MAX).contains(&id) {
+            return Err(ControlError::ChainId {
+                id,
+                why: "it must be from 1 to 9223372036854775771 (EIP-2294)",
+            });
+        }
+        if !self.chain.spec().move_chain_id(id) {
+            let why = "the rules of this home, which an older version made, keep its first one";
+            return Err(ControlError::ChainId { id, why });
+        }
+        self.drop_of_other_chains();
+        self.changed();
+        Ok(())
+    }
+
+    fn drop_of_other_chains(&self) {
+        let here = self.chain.spec().chain_id();
+        self.pool.remove_where(|entry| entry.transaction.chain_id().is_some_and(|id| id != here));
     }
 
     /// Number, height and hash of each snapshot.
@@ -202,6 +249,11 @@ impl DevChain {
         let _no_block_comes_between = self.building.lock();
         if let Some(beyond) = transactions.iter().find(|given| given.block >= depth) {
             return Err(ControlError::BeyondBranch { block: beyond.block, last: depth.saturating_sub(1) });
+        }
+        let want = self.chain.spec().chain_id();
+        let named = transactions.iter().filter_map(|given| given.transaction.chain_id());
+        if let Some(have) = named.into_iter().find(|have| *have != want) {
+            return Err(ControlError::WrongChain { have, want });
         }
         let removed = self.take_back("Reorg", depth)?;
         let mut parent = self.parent()?;

@@ -79,7 +79,8 @@ pub fn dev_genesis(options: &GenesisOptions) -> Result<String, AccountsError> {
 
 fn config(options: &GenesisOptions) -> Value {
     let fields = options.hardfork.config_fields().map(|field| (field.to_owned(), Value::from(0)));
-    let chain_id = [("chainId".to_owned(), options.chain_id.into())];
+    let chain_id =
+        [("chainId".to_owned(), options.chain_id.into()), ("chainIdInExtraData".to_owned(), true.into())];
     Value::Object(chain_id.into_iter().chain(fields).collect())
 }
 

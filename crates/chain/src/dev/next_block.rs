@@ -36,7 +36,9 @@ impl NextBlock {
             beneficiary: self.coinbase,
             gas_limit: self.gas_limit.unwrap_or(parent.gas_limit),
             prev_randao: self.prev_randao.unwrap_or_else(|| keccak256(&draw)),
-            extra_data: extra.map(|digest| digest.to_vec().into()).unwrap_or_default(),
+            extra_data: chain
+                .spec()
+                .mark_chain_id(extra.map(|digest| digest.to_vec().into()).unwrap_or_default()),
             ..BlockAttributes::default()
         };
         let mut header = chain.header_after(parent, &attributes);

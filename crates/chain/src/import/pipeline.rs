@@ -131,7 +131,7 @@ fn prepare(chain: &Chain, raw: RawBlock) -> Result<Step, ChainError> {
     if !chain.ledger().has_block(&prepared.hash) {
         let (spec, header) = (chain.spec(), &prepared.block.header);
         let env = BlockEnvironment::from_header(spec, header);
-        let recover = |tx| recover_sender(spec, env.number, env.fork, tx).ok();
+        let recover = |tx| recover_sender(spec, &env, tx).ok();
         prepared.senders = prepared.block.body.transactions.iter().map(recover).collect();
     }
     Ok(Step { prepared, file, index, offset, bytes_done })

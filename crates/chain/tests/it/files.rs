@@ -80,8 +80,8 @@ fn look_around(chain: &Chain, bytes: &[u8]) {
             let (there, at) = ledger.transaction(tx.tx_hash()).unwrap().unwrap();
             assert_eq!((there.hash, at, there.tx_hashes[i]), (hash, i, *tx.tx_hash()));
             assert_eq!(chain.spec().chain_id(), 3_503_995_874_084_926);
-            let fork = chain.spec().fork_of(&block.header);
-            let sender = hearth_evm::recover_sender(chain.spec(), number, fork, tx).unwrap();
+            let env = hearth_evm::BlockEnvironment::from_header(chain.spec(), &block.header);
+            let sender = hearth_evm::recover_sender(chain.spec(), &env, tx).unwrap();
             assert_eq!(receipts.senders[i], sender);
         }
     }

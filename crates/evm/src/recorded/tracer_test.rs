@@ -50,8 +50,8 @@ impl TracerTest {
         let input = need(root.bytes("input"), &root, "input", "the bytes of a signed transaction")?;
         let transaction =
             Transaction::decode_2718(&mut &input[..]).map_err(|error| bad_input(&input, &error))?;
-        let sender = recover_sender(&spec, environment.number, environment.fork, &transaction)
-            .map_err(|error| bad_input(&input, &error))?;
+        let sender =
+            recover_sender(&spec, &environment, &transaction).map_err(|error| bad_input(&input, &error))?;
         let alloc = parse_alloc(&need_object(&genesis, "alloc")?)?;
         Ok(Self { spec, environment, transaction, sender, alloc })
     }
@@ -74,6 +74,7 @@ fn environment(spec: &ChainSpec, genesis: &Fields, context: &Fields) -> Result<B
     let random =
         || Ok::<_, SpecError>(genesis.b256("mixHash")?.or(genesis.b256("mixhash")?).unwrap_or_default());
     Ok(BlockEnvironment {
+        chain_id: spec.chain_id(),
         number,
         timestamp,
         beneficiary: need(context.address("miner"), context, "miner", "an address")?,

@@ -45,7 +45,7 @@ pub fn create_access_list(
     limits: &CallLimits<'_>,
 ) -> Result<CreatedAccessList, CallError> {
     let simulation = Simulation::new(site, state_overrides, None)?;
-    let (base_fee, chain_id) = (simulation.environment().base_fee, site.spec.chain_id());
+    let (base_fee, chain_id) = (simulation.environment().base_fee, simulation.environment().chain_id);
     let mut message = request.message(base_fee, chain_id, limits.gas_cap)?;
     let authorizations = message.authorizations.as_ref().map_or(0, Vec::len) as u64;
     if authorizations > message.gas / AUTHORIZATION_GAS {

@@ -134,16 +134,13 @@ impl<'a> Simulation<'a> {
         state_overrides: Option<&'a StateOverrides>,
         block_overrides: Option<&BlockOverrides>,
     ) -> Result<Self, CallError> {
-        let mut env = BlockEnvironment::from_header(site.spec, site.header);
-        if let Some(overrides) = block_overrides {
-            overrides.apply(site.spec, &mut env)?;
-        }
+        let env = BlockEnvironment::of_calls(site.spec, site.header, block_overrides)?;
         Ok(Self { site, env, state_overrides })
     }
 
     /// The chain's id.
     pub(super) fn chain_id(&self) -> u64 {
-        self.site.spec.chain_id()
+        self.env.chain_id
     }
 
     /// The environment that messages see.
@@ -156,7 +153,7 @@ impl<'a> Simulation<'a> {
         let env = self.env.for_message(message);
         let mut state = BlockState::new(self.site.state, self.site.hashes, env.fork >= Fork::Prague);
         state.hide_hashes_from(self.site.header.number);
-        let mut evm = block_evm(self.site.spec, &env, state);
+        let mut evm = block_evm(&env, state);
         evm.ctx.cfg.disable_nonce_check = true;
         evm.ctx.cfg.disable_base_fee = true;
         if let Some(overrides) = self.state_overrides {
@@ -208,7 +205,7 @@ impl<'a> Simulation<'a> {
         let (mut evm, env) = self.machine(message)?;
         let wrap = |source| CallError::Invalid { source, gas: message.gas };
         check_message(message, &env, Fees::Waived, &mut evm.ctx.journaled_state.database)?.map_err(wrap)?;
-        evm.ctx.tx = message.tx_env(self.site.spec.chain_id(), env.base_fee.is_some());
+        evm.ctx.tx = message.tx_env(env.chain_id, env.base_fee.is_some());
         Ok(evm)
     }
 
@@ -264,7 +261,7 @@ impl<'a> Simulation<'a> {
             return Ok(None);
         }
         let (mut evm, env) = self.machine(message)?;
-        evm.ctx.tx = message.tx_env(self.site.spec.chain_id(), env.base_fee.is_some());
+        evm.ctx.tx = message.tx_env(env.chain_id, env.base_fee.is_some());
         let mut last = LastStep::default();
         let _ = Machine { evm: &mut evm, inspector: &mut last, watch: Watch::default() }.inspect();
         Ok(last.details)
@@ -406,6 +403,6 @@ pub fn call(
     limits: &CallLimits<'_>,
 ) -> Result<CallOutcome, CallError> {
     let simulation = Simulation::new(site, state_overrides, block_overrides)?;
-    let message = request.message(simulation.env.base_fee, site.spec.chain_id(), limits.gas_cap)?;
+    let message = request.message(simulation.env.base_fee, simulation.env.chain_id, limits.gas_cap)?;
     simulation.run(&message, limits.watch(), limits.timeout)
 }

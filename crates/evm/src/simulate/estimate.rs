@@ -41,7 +41,7 @@ pub fn estimate_gas(
     let simulation = Simulation::new(site, state_overrides, block_overrides)?;
     // Without a limit of its own the message starts at the block's, not at the node's cap.
     let request = CallRequest { gas: Some(request.gas.unwrap_or(U64::ZERO)), ..request.clone() };
-    let message = request.message(site.header.base_fee_per_gas, site.spec.chain_id(), limits.gas_cap)?;
+    let message = request.message(site.header.base_fee_per_gas, simulation.chain_id(), limits.gas_cap)?;
     let highest = highest_gas(&simulation, site.header.gas_limit, &message, limits.gas_cap)?;
     Search { simulation: &simulation, message, watch: limits.watch(), timeout: limits.timeout }.run(highest)
 }

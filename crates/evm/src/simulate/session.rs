@@ -53,7 +53,7 @@ impl<'a> CallSession<'a> {
         state: &'a dyn StateReader,
         hashes: &'a dyn BlockHashes,
     ) -> Result<Self, CallError> {
-        let env = environment(spec, header, block_overrides)?;
+        let env = BlockEnvironment::of_calls(spec, header, block_overrides)?;
         let state = BlockState::new(state, hashes, env.fork >= Fork::Prague);
         Ok(Self::on(spec, env, header.number, state))
     }
@@ -68,14 +68,15 @@ impl<'a> CallSession<'a> {
         block_overrides: Option<&BlockOverrides>,
         state: BlockState<'a>,
     ) -> Result<Self, CallError> {
-        Ok(Self::on(spec, environment(spec, header, block_overrides)?, header.number, state))
+        let env = BlockEnvironment::of_calls(spec, header, block_overrides)?;
+        Ok(Self::on(spec, env, header.number, state))
     }
 
     fn on(spec: &'a ChainSpec, env: BlockEnvironment, base: Height, mut state: BlockState<'a>) -> Self {
         // The block right after knows its parent's hash; any other number is somebody's choice, and as in
         // go-ethereum the hashes end below the block that gave the environment.
         state.hide_hashes_from(if env.number == base + 1 { base + 1 } else { base });
-        let mut evm = block_evm(spec, &env, state);
+        let mut evm = block_evm(&env, state);
         evm.ctx.cfg.disable_nonce_check = true;
         evm.ctx.cfg.disable_base_fee = true;
         Self { spec, env, base, evm }
@@ -146,7 +147,7 @@ impl<'a> CallSession<'a> {
         check_message(message, &env, Fees::Waived, &mut self.evm.ctx.journaled_state.database)?
             .map_err(wrap)?;
         self.evm.ctx.block = env.block_env();
-        self.evm.ctx.tx = message.tx_env(self.spec.chain_id(), env.base_fee.is_some());
+        self.evm.ctx.tx = message.tx_env(env.chain_id, env.base_fee.is_some());
         let machine = &mut Machine { evm: &mut self.evm, inspector, watch: Watch::default() };
         match machine.inspect() {
             Ok(result) => self.keep(result),
@@ -190,16 +191,18 @@ impl BlockEnvironment {
         }
         env
     }
-}
 
-fn environment(
-    spec: &ChainSpec,
-    header: &Header,
-    overrides: Option<&BlockOverrides>,
-) -> Result<BlockEnvironment, CallError> {
-    let mut env = BlockEnvironment::from_header(spec, header);
-    if let Some(overrides) = overrides {
-        overrides.apply(spec, &mut env)?;
+    /// The environment of the block with this header as calls see it that are made there now: under the chain id that holds
+    /// now, and with these overrides.
+    pub(crate) fn of_calls(
+        spec: &ChainSpec,
+        header: &Header,
+        overrides: Option<&BlockOverrides>,
+    ) -> Result<Self, CallError> {
+        let mut env = Self { chain_id: spec.chain_id(), ..Self::from_header(spec, header) };
+        if let Some(overrides) = overrides {
+            overrides.apply(spec, &mut env)?;
+        }
+        Ok(env)
     }
-    Ok(env)
 }

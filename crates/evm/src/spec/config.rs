@@ -1,6 +1,6 @@
 //! Reading a geth-format genesis file: the `config` object.
 
-use super::{BlobParams, BlobScheduleEntry, BlockForks, ChainSpec, DaoFork, TimeForks};
+use super::{BlobParams, BlobScheduleEntry, BlockForks, ChainSpec, DaoFork, TimeForks, moved::MovedId};
 use crate::{
     error::SpecError,
     genesis::Genesis,
@@ -78,6 +78,7 @@ impl ChainSpec {
             terminal_total_difficulty,
             blobs: blob_schedule(config, &times)?,
             deposit_contract: config.address("depositContractAddress")?.unwrap_or(Address::ZERO),
+            moved: MovedId::new(config.bool("chainIdInExtraData")?.unwrap_or(false)),
         })
     }
 }

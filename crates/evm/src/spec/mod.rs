@@ -6,6 +6,7 @@
 mod blob;
 mod builtin;
 mod config;
+mod moved;
 mod networks;
 mod timeline;
 
@@ -122,6 +123,7 @@ pub struct ChainSpec {
     /// Blob parameters in ascending order of their activation.
     pub(crate) blobs: Vec<BlobScheduleEntry>,
     pub(crate) deposit_contract: Address,
+    pub(crate) moved: moved::MovedId,
 }
 
 /// Forks by block number; `None` where not scheduled.
@@ -164,11 +166,6 @@ fn active(at: Option<u64>, value: u64) -> bool {
 }
 
 impl ChainSpec {
-    /// The chain's id (EIP-155).
-    pub fn chain_id(&self) -> u64 {
-        self.chain_id
-    }
-
     /// Rules for a block before or after the merge. A time fork counts only after the merge.
     pub fn fork_with_merge(&self, number: u64, timestamp: u64, post_merge: bool) -> Fork {
         let b = &self.blocks;

@@ -91,8 +91,7 @@ fn run(case: &Case, state: &MemoryState, fork: &str, post: &Post) -> Result<(), 
     let done = Transaction::decode_2718(&mut post.txbytes.as_ref())
         .map_err(|error| error.to_string())
         .and_then(|tx| {
-            let sender =
-                recover_sender(&spec, env.number, env.fork, &tx).map_err(|error| error.to_string())?;
+            let sender = recover_sender(&spec, &env, &tx).map_err(|error| error.to_string())?;
             executor.transact(&tx, sender).map_err(|error| error.to_string())
         });
     match (&done, &post.expect_exception) {

@@ -117,7 +117,7 @@ impl BakeSource for HomeSource {
 
     fn canonical(&self, number: Height) -> Option<BlockKey> {
         let hash = self.home.chain().ledger().canonical_hash(number).ok()??;
-        Some(BlockKey { chain_id: self.home.chain().spec().chain_id(), number, hash })
+        Some(BlockKey { chain_id: self.home.chain().spec().first_chain_id(), number, hash })
     }
 
     fn has(&self, key: &BlockKey, tracer: BakedTracer) -> bool {

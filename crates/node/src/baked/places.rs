@@ -76,6 +76,6 @@ fn look_up(chain: &Chain, target: &Target) -> Result<Option<Place>, LedgerError>
 }
 
 fn whole(chain: &Chain, number: u64, hash: B256) -> Place {
-    let key = BlockKey { chain_id: chain.spec().chain_id(), number, hash };
+    let key = BlockKey { chain_id: chain.spec().first_chain_id(), number, hash };
     Place { key, part: Part::Block }
 }

@@ -49,7 +49,7 @@ fn write(writer: &mut JsonWriter, home: &OpenHome, block: &Block, hash: &B256) {
     let tx_hashes: Vec<B256> = transactions.iter().map(|tx| *tx.tx_hash()).collect();
     let ommer_hashes: Vec<B256> = block.body.ommers.iter().map(|ommer| ommer.hash_slow()).collect();
     // A signature may be what was wrong with the block: its sender is zero then, as in go-ethereum.
-    let sender = |tx| recover_sender(spec, environment.number, environment.fork, tx).unwrap_or_default();
+    let sender = |tx| recover_sender(spec, &environment, tx).unwrap_or_default();
     let senders: Vec<Address> = transactions.iter().map(sender).collect();
     let parts =
         BlockParts { block, hash, size: block.length(), tx_hashes: &tx_hashes, ommer_hashes: &ommer_hashes };

@@ -86,6 +86,8 @@ fn attributes(home: &OpenHome, asked: &Asked, parent: &Header) -> Result<BlockAt
         let message = format!("extra data too long: {} bytes, at most {MAX_EXTRA_DATA}", extra_data.len());
         return Err(NodeError::invalid_params(message));
     }
+    let extra_data =
+        if extra_data.is_empty() { home.chain().spec().mark_chain_id(extra_data) } else { extra_data };
     let given = &asked.attributes;
     let timestamp = given.timestamp.to::<u64>();
     if timestamp <= parent.timestamp {
@@ -111,14 +113,14 @@ fn read(
     sidecars: &mut Sidecars,
 ) -> Result<Vec<(Transaction, Address)>, NodeError> {
     let spec = home.chain().spec();
-    let fork = BlockEnvironment::from_header(spec, header).fork;
+    let environment = BlockEnvironment::from_header(spec, header);
     let read = list.iter().map(|bytes| {
         let pooled = decode(bytes)?;
         if let Some(sidecar) = sidecar_of(&pooled) {
             sidecars.insert(*pooled.tx_hash(), sidecar.clone());
         }
         let transaction = strip_sidecar(pooled);
-        let sender = recover_sender(spec, header.number, fork, &transaction)
+        let sender = recover_sender(spec, &environment, &transaction)
             .map_err(|error| NodeError::ExecutionFailed { message: error.to_string() })?;
         Ok((transaction, sender))
     });

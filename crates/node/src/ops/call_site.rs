@@ -167,7 +167,7 @@ impl<'a> CallReplay<'a> {
     /// # Errors
     /// The call's fields contradict each other.
     pub fn set(&mut self, request: &CallRequest, gas_cap: u64) -> Result<(), NodeError> {
-        let chain_id = self.session.spec().chain_id();
+        let chain_id = self.session.environment().chain_id;
         let base_fee = self.session.environment().base_fee;
         self.message = request.message(base_fee, chain_id, gas_cap).map_err(call_error)?;
         Ok(())

@@ -60,6 +60,11 @@ pub enum DevRequest {
         /// The fee.
         fee: U256,
     },
+    /// Chain id of the blocks from the next one on, and of the transactions in them.
+    SetChainId {
+        /// The id.
+        id: U64,
+    },
     /// Lowest price of gas, in wei; refused where there are base fees.
     SetMinGasPrice {
         /// The price.

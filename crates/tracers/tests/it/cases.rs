@@ -138,6 +138,7 @@ impl TraceTest {
         // The reference gives these blocks no excess blob gas, which makes the blob base fee one wei.
         let blobs = fork >= Fork::Cancun;
         let environment = BlockEnvironment {
+            chain_id: spec.chain_id(),
             number,
             timestamp,
             beneficiary: context["miner"].as_str().unwrap().parse().unwrap(),
@@ -160,8 +161,7 @@ impl TraceTest {
     /// A replay that stands before the transaction.
     pub fn replay(&self) -> BlockReplay<'_> {
         let sender =
-            recover_sender(&self.spec, self.environment.number, self.environment.fork, &self.transaction)
-                .unwrap();
+            recover_sender(&self.spec, &self.environment, &self.transaction).unwrap();
         let executor = BlockExecutor::new(&self.spec, self.environment.clone(), &self.state, &self.state);
         BlockReplay::over(executor, std::slice::from_ref(&self.transaction), Cow::Owned(vec![sender]))
     }

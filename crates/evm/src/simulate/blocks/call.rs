@@ -60,7 +60,7 @@ impl<'w> Calls<'w> {
         let message = self.message(executor, request)?;
         self.check(executor, &message)?;
         let (chain_id, has_base_fee) =
-            (executor.spec().chain_id(), executor.environment().base_fee.is_some());
+            (executor.environment().chain_id, executor.environment().base_fee.is_some());
         let tx = Unsigned::new(request, &message, chain_id, has_base_fee);
         let mut env = executor.environment().block_env();
         if let Some(blob) = env.blob_excess_gas_and_price.as_mut()
@@ -106,7 +106,7 @@ impl<'w> Calls<'w> {
         let environment = executor.environment();
         // Where nothing is left, the call is refused below with the gas that it asked for.
         let gas = self.gas_left.filter(|left| *left > 0).map_or(gas, |left| gas.min(left));
-        let mut message = request.message(environment.base_fee, executor.spec().chain_id(), 0)?;
+        let mut message = request.message(environment.base_fee, environment.chain_id, 0)?;
         (message.gas, message.nonce) = (gas, nonce);
         Ok(message)
     }

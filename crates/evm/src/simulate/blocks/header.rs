@@ -7,7 +7,7 @@ use crate::{
     spec::{ChainSpec, Fork},
 };
 use alloy_consensus::Header;
-use alloy_primitives::{B256, U256};
+use alloy_primitives::{B256, Bytes, U256};
 
 /// What is known of a header when its parent is: go-ethereum's defaults under the overrides. Without validation the base
 /// fee is zero unless it is given, since no price is asked of calls.
@@ -30,6 +30,7 @@ pub(super) fn preliminary(
         difficulty: overrides.difficulty.unwrap_or(if merged { U256::ZERO } else { parent.difficulty }),
         gas_limit: overrides.gas_limit.map_or(parent.gas_limit, |limit| limit.to()),
         mix_hash: overrides.prev_randao.unwrap_or_default(),
+        extra_data: spec.mark_chain_id(Bytes::new()),
         ..Header::default()
     };
     let fork = spec.fork_of(&header);

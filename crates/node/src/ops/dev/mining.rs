@@ -35,9 +35,9 @@ pub(super) fn mine(
     if let Some(interval) = interval {
         // The last block's time must be one that a block can have.
         let whole = interval.saturating_mul(count);
-        site.controlled(site.dev.set_clock(|clock, _| {
+        site.controlled(site.dev.set_clock(|clock, head| {
             let mut ahead = *clock;
-            ahead.increase(whole).map(drop)
+            ahead.increase(whole, head).map(drop)
         }))?;
     }
     let steps = Steps { interval, first: asked.first };

@@ -37,7 +37,7 @@ pub(super) fn answer(home: &OpenHome, request: DevRequest, stop: &Cancel) -> Ans
         DevRequest::Mine(mine) => mining::mine(&site, &mine).and_then(|_| null()),
         DevRequest::MineDetailed(mine) => mining::mine_detailed(&site, &mine),
         DevRequest::IncreaseTime { seconds } => {
-            let moved = dev.set_clock(|clock, _| clock.increase(seconds.to()));
+            let moved = dev.set_clock(|clock, head| clock.increase(seconds.to(), head));
             let moved = site.controlled(moved)?;
             short(|w| w.raw(&moved.to_string()))
         }
@@ -88,6 +88,7 @@ pub(super) fn answer(home: &OpenHome, request: DevRequest, stop: &Cancel) -> Ans
             dev.set_next(|next| next.base_fee = Some(fee));
             null()
         }
+        DevRequest::SetChainId { id } => site.controlled(dev.set_chain_id(id.to())).and_then(|()| null()),
         DevRequest::SetMinGasPrice { price } => mining::set_min_gas_price(&site, price),
         DevRequest::SetBlockGasLimit { limit } => {
             dev.set_next(|next| next.gas_limit = Some(limit.to()));
