@@ -132,6 +132,12 @@ describe('from history', () => {
     socket.send(JSON.stringify(element(3, 'debug_subscribe', ['traceChain', hex(2), hex(BLOCKS), tracer])))
     while (messages.length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
     expect(messages[1]?.params?.result).toMatchObject({ block: hex(3), error: { code: -32000, message: refusal(3).message } })
+    expect(await counted('websocket')).toEqual(
+      new Map([
+        ['debug_traceBlockByNumber', 1],
+        ['debug_subscribe', 1],
+      ]),
+    )
     socket.terminate()
   })
 })

@@ -17,7 +17,7 @@ const text = async (metrics: Metrics, accept?: string): Promise<string> => new T
 const page = async (metrics: Metrics): Promise<Scrape> => parseScrape(await text(metrics), 'prometheus')
 
 const CONNECTIONS = ['http', 'websocket']
-const TRACES = METHODS.map((m) => m.name).filter((name) => name.startsWith('debug_trace'))
+const TRACES = METHODS.map((m) => m.name).filter((name) => name.startsWith('debug_trace') || name === 'debug_subscribe')
 
 /** The RPC instruments of the specification: type, and the series of the first scrape. */
 const SPECIFIED: Readonly<Record<string, readonly [type: string, series: readonly string[]]>> = {
@@ -39,7 +39,7 @@ const SPECIFIED: Readonly<Record<string, readonly [type: string, series: readonl
 describe('the first scrape', () => {
   it('has every instrument of the RPC layer at zero, finite labels filled in', async () => {
     const scrape = await page(make())
-    expect(TRACES.length).toBe(9)
+    expect(TRACES.length).toBe(10)
     for (const [name, [type, series]] of Object.entries(SPECIFIED)) {
       expect(scrape.get(name)?.type, name).toBe(type)
       expect(Object.fromEntries(scrape.get(name)?.samples ?? [])).toEqual(Object.fromEntries(series.map((labels) => [name + labels, 0])))

@@ -43,8 +43,10 @@ const endpoint: Label = { key: 'endpoint' }
 /** Methods that another node may have to answer. */
 const REDIRECTED = ['eth_sendRawTransaction', 'eth_getTransactionCount']
 
-/** The tracing methods, in the order of the method table. */
-export const TRACE_METHODS: readonly string[] = METHODS.map((m) => m.name).filter((name) => name.startsWith('debug_trace'))
+/** The methods that trace, in the order of the method table: a subscription traces too. */
+export const TRACE_METHODS: readonly string[] = METHODS.map((m) => m.name).filter(
+  (name) => name.startsWith('debug_trace') || name === 'debug_subscribe',
+)
 
 /** The table. */
 export const INSTRUMENTS = {
