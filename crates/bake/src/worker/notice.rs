@@ -50,9 +50,9 @@ impl Notice {
     /// As the node's log has it: the sentence, and its values.
     pub fn entry(&self) -> LogEntry {
         let level = match self {
-            Self::Resumed => Level::Info,
             Self::GivenUp { .. } | Self::DiskFull { .. } => Level::Error,
-            Self::Dropped { .. } | Self::Failed { .. } | Self::Progress { .. } => Level::Warn,
+            // Who reads that baking stopped reads also that it goes on.
+            Self::Resumed | Self::Dropped { .. } | Self::Failed { .. } | Self::Progress { .. } => Level::Warn,
         };
         let told = LogEntry::new(level, "bake", self.to_string());
         let again = |told: LogEntry, after: Duration| told.number("againAfterSeconds", after.as_secs());
@@ -121,7 +121,7 @@ mod tests {
                     .number("againAfterSeconds", 60),
                 told(Level::Error, given_up).number("height", 9),
                 told(Level::Error, full).number("againAfterSeconds", 60),
-                told(Level::Info, "bake: goes on, the disk has room again"),
+                told(Level::Warn, "bake: goes on, the disk has room again"),
             ]
         );
     }
