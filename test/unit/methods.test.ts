@@ -24,12 +24,12 @@ const PROMISED = {
   evm: `mine mine_detailed setAutomine setIntervalMining increaseTime setNextBlockTimestamp setTime snapshot revert setBlockGasLimit
     setAccountNonce`,
   anvil: `mine mine_detailed rollback reorg setAutomine getAutomine setIntervalMining getIntervalMining increaseTime setNextBlockTimestamp
-    setTime setBlockTimestampInterval removeBlockTimestampInterval snapshot revert setNextBlockBaseFeePerGas setMinGasPrice
+    setTime setBlockTimestampInterval removeBlockTimestampInterval snapshot revert setNextBlockBaseFeePerGas setMinGasPrice setChainId
     setBlockGasLimit setCoinbase setBalance addBalance setCode setNonce setStorageAt dealERC20 setERC20Balance setERC20Allowance impersonateAccount
     stopImpersonatingAccount autoImpersonateAccount dropTransaction dropAllTransactions removePoolTransactions nodeInfo metadata reset
     dumpState loadState setLoggingEnabled setRpcUrl`,
   hardhat: `mine getAutomine setBlockTimestampInterval removeBlockTimestampInterval setNextBlockBaseFeePerGas setMinGasPrice setCoinbase
-    setPrevRandao setBalance addBalance setCode setNonce setStorageAt dealERC20 impersonateAccount stopImpersonatingAccount
+    setChainId setPrevRandao setBalance addBalance setCode setNonce setStorageAt dealERC20 impersonateAccount stopImpersonatingAccount
     autoImpersonateAccount dropTransaction dropAllTransactions metadata reset dumpState loadState setLoggingEnabled setRpcUrl`,
   debug: `getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash traceBlock traceCall
     traceCallMany traceStateAccess traceTransactionProfile traceBadBlock getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile

@@ -45,6 +45,7 @@ export interface DevOperations {
   /** Whether there was such a snapshot. */
   revert: { id: Hex }
   setNextBlockBaseFee: { fee: Hex }
+  setChainId: { id: Hex }
   setMinGasPrice: { price: Hex }
   setBlockGasLimit: { limit: Hex }
   setCoinbase: { address: Hex }

@@ -194,6 +194,23 @@ export interface ResultStream {
   packedBytes?(): number | undefined
 }
 
+/** A trace that is named, and whose configuration is the name of a tracer and nothing else. */
+export interface NamedTrace {
+  readonly of: 'transaction' | 'blockByNumber' | 'blockByHash'
+  /** A hash, a height in hex, or `latest`, as `of` says. */
+  readonly named: string
+  readonly tracer: string
+}
+
+/** An answer that is ready, with what was to stand around it. Text is of short ones: each of its characters is a byte (Latin-1). */
+export interface ReadyTrace {
+  readonly body: Uint8Array | string
+  /** Whether it is one gzip member. */
+  readonly packed: boolean
+  /** Whether its block is further below the head than traces may look back. */
+  readonly historical: boolean
+}
+
 /** Files to trace without a home. Paths are absolute. */
 export interface ReplayJob {
   /** Tracer tests and recorded blocks, plain or gzipped. */
@@ -258,6 +275,13 @@ export interface Core {
   askedBy?(asker: CoreAsker): Core
   /** Starts work whose result may be large. */
   stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream
+  /**
+   * The answer to a trace that is baked, where it is ready: in the memory of this process or of the system, of a moderate size, and no
+   * error. Over `gzipOver` bytes it is in gzip, where it lies there so. Absent where nothing is baked.
+   */
+  readonly readyTrace?:
+    | ((wanted: NamedTrace, head: string, tail: string, gzipOver: number | undefined) => ReadyTrace | undefined)
+    | undefined
   /** Traces with functions of this process. */
   readonly traceWith?: TraceWith
   /** Begins the chain anew, as a fork of what is given where something is; absent where the chain cannot become another one. */

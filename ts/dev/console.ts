@@ -59,13 +59,22 @@ const CALL_TRACER: JsonObject = { tracer: 'callTracer' }
 const BRINGS_CODE: ReadonlySet<string> = new Set(['sendRawTransaction', 'sendTransaction', 'setCode', 'sendUnsignedTransaction'])
 
 /** Operations after which nobody knows what code there is. */
-const BRINGS_STATE: ReadonlySet<string> = new Set(['loadState', 'reset'])
+const BRINGS_STATE: ReadonlySet<string> = new Set(['loadState'])
+
+/** From which event on the console is on, or off. */
+interface Switched {
+  readonly from: number
+  readonly enabled: boolean
+}
 
 /** Follows a chain and prints it. */
 export class Console {
   private readonly core: Core
   private readonly printer: Printer
+  /** Whether it is on for what is asked now. */
   private enabled = true
+  /** The same for events, which are read later than they happen: oldest first, the last one holds on. */
+  private switched: Switched[] = []
   /** Whether some code may call console.log. Where none can, transactions that succeed need no look. */
   private mayLog: boolean
   private stopped = false
@@ -88,7 +97,9 @@ export class Console {
 
   private async request<Op extends keyof Operations>(core: Core, op: Op, args: Operations[Op]): Promise<Uint8Array> {
     if (op === 'setLoggingEnabled') {
-      this.enabled = (args as Operations['setLoggingEnabled']).enabled
+      const { enabled } = args as Operations['setLoggingEnabled']
+      this.switched.push({ from: await eventCount(core), enabled })
+      this.enabled = enabled
       return Buffer.from('null')
     }
     if (!this.mayLog)
@@ -121,11 +132,26 @@ export class Console {
         const { next, missed, events } = await eventsAfter(this.core, cursor, true)
         cursor = next
         if (missed > 0 && this.enabled) this.printer.missed(missed)
-        for (const event of events) if (event[0] === 'added' && this.enabled) await this.block(Number(event[1]), event[2])
+        const first = next - events.length
+        for (const [i, event] of events.entries())
+          if (event[0] === 'added' && this.isOnAt(first + i)) await this.block(Number(event[1]), event[2])
       }
     } catch (e) {
       if (!this.stopped) this.printer.ended(e)
     }
+  }
+
+  /** Whether it is on for the event of this number; they are asked for in order. */
+  private isOnAt(event: number): boolean {
+    const later = this.switched.findIndex(({ from }) => from > event)
+    const passed = this.switched.slice(0, later < 0 ? undefined : later)
+    this.switched = [...passed.slice(-1), ...(later < 0 ? [] : this.switched.slice(later))]
+    return passed.at(-1)?.enabled ?? true
+  }
+
+  /** The chain may have contracts from now on that the console knows nothing of. */
+  mayLogNow(): void {
+    this.mayLog = true
   }
 
   stop(): void {

@@ -32,6 +32,12 @@ function refused(e: unknown): unknown {
   return e instanceof CoreError ? e : new CoreError('origin', `the origin of the fork: ${(e as Error).message}`)
 }
 
+/** What cannot be told of a fork's own blocks, and why. */
+const ONLY_OF_ORIGIN: { readonly [Op in keyof Operations]?: string } = {
+  getProof: 'nothing can be proved of the own blocks of a fork, which knows only those parts of the state that were read',
+  storageRangeAt: 'the storage of the own blocks of a fork cannot be listed, since it knows only the slots that were read',
+}
+
 /** Where an operation goes: to the origin about this block; to the core first; or to the core alone. */
 type Way = { readonly origin: BlockRef } | 'core first' | 'core'
 
@@ -99,21 +105,33 @@ class ForkedReads {
         isMissing,
       })
     }
-    if (op === 'storageRangeAt')
-      throw new CoreError('unsupported', 'the storage of a fork cannot be listed: nobody here knows all slots of its origin')
     const passed = READS[op] as PassedOn<Operations[Op]> | undefined
     if (passed === undefined) return await this.core.request(op, args)
     const way = await this.wayOf(passed, args)
     const there = (block: BlockRef): Promise<Uint8Array> => this.ask(passed.method, passed.params(args, block))
     if (typeof way === 'object') return await there(way.origin)
-    if (way === 'core') return await this.core.request(op, args)
+    if (way === 'core') return await this.here(op, args)
     try {
-      const here = await this.core.request(op, args)
+      const here = await this.here(op, args)
       if (!isNull(here)) return here
     } catch (e) {
       if (!isMissing(e)) throw e
     }
     return await there(passed.block(args) ?? 'latest')
+  }
+
+  /** The core's answer; what it cannot know of a fork's own blocks is said in words that tell what can be asked for. */
+  private async here<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
+    const reason = ONLY_OF_ORIGIN[op]
+    if (reason === undefined) return await this.core.request(op, args)
+    const { block } = args as { readonly block: BlockRef }
+    const ref = typeof block === 'object' && 'blockNumber' in block ? block.blockNumber : block
+    // A block that is nowhere is said to be unknown, and one that is the origin's is found there.
+    if (typeof ref === 'object') await this.core.request('getBlockReceipts', { block: ref })
+    else if (isNull(await this.core.request('getBlockByNumber', { block: ref, full: false })))
+      throw new CoreError('block_not_found', `block #${Number(ref)} not found`)
+    const until = `up to block ${this.first}, where the fork begins, the origin answers`
+    throw new CoreError('unsupported', `${reason}: ${until}`)
   }
 
   read<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {

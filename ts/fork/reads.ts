@@ -58,11 +58,13 @@ export const READS: { readonly [Op in keyof Operations]?: PassedOn<Operations[Op
     (a) => a.block,
     (a, b) => [a.address, b],
   ),
+  // Of the state that the block's header commits to: that of the block that the fork begins after is the origin's.
   getProof: at(
     'eth_getProof',
-    'state',
+    'content',
     (a) => a.block,
-    (a, b) => [a.address, a.slots.map(({ slot }) => slot), b],
+    // An answer names a slot as it was asked for.
+    (a, b) => [a.address, a.slots.map(({ slot, whole }) => (whole ? slot : `0x${BigInt(slot).toString(16)}`)), b],
   ),
   call: at(
     'eth_call',
@@ -131,6 +133,12 @@ export const READS: { readonly [Op in keyof Operations]?: PassedOn<Operations[Op
     'hash',
     (a) => ({ blockHash: a.hash }),
     (a) => [a.hash, a.index],
+  ),
+  storageRangeAt: at(
+    'debug_storageRangeAt',
+    'content',
+    (a) => a.block,
+    (a, b) => [b, Number(a.txIndex), a.address, a.keyStart, Number(a.maxResult)],
   ),
   getRawBlock: at(
     'debug_getRawBlock',

@@ -5,15 +5,16 @@ import { devAccounts } from '../../core/native.ts'
 import type { Core } from '../../core/port.ts'
 import { Console } from '../../dev/console.ts'
 import { jsonPrinter, type Printer, textPrinter } from '../../dev/printer.ts'
-import { forkedCore, type Origin } from '../../fork/index.ts'
+import type { Origin } from '../../fork/index.ts'
 import type { Server } from '../../server/index.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command, Terminal } from '../command.ts'
 import { banner, readyEvent } from '../dev/banner.ts'
+import { Chains } from '../dev/chains.ts'
 import { playDemo } from '../dev/demo.ts'
 import { DEV_FLAGS } from '../dev/flags.ts'
 import { forkConfig, originOf } from '../dev/fork.ts'
-import { temporaryHome } from '../dev/home.ts'
+import { temporaryHome, temporarySettings } from '../dev/home.ts'
 import { dumpState, loadState, type StateFiles, stateFiles } from '../dev/state-files.ts'
 import { settingsOf } from '../home.ts'
 import { withoutTaken } from '../taken.ts'
@@ -77,7 +78,11 @@ class DevRun {
 
   private prepared(config: Prepared['config']): Prepared {
     const { origin, settings } = this
-    const wrap = (core: Core): Core => this.watched(origin === undefined ? core : forkedCore(core, origin))
+    const keptHome = this.parsed.flags.has('home') ? this.home : undefined
+    const wrap = (core: Core): Core => {
+      const chains = new Chains({ config, settings, origin, keptHome }, core, () => this.console?.mayLogNow())
+      return this.watched(chains.core)
+    }
     return origin === undefined ? { config, wrap } : { config: forkConfig(config, settings, origin), ask: origin.ask, wrap }
   }
 
@@ -122,9 +127,7 @@ export const dev: Command = {
       checkFlags(parsed.flags, resolved.settings)
       const { say } = voiceOf(resolved.settings, terminal)
       const settings = await withoutTaken(resolved, say)
-      // What goes with the process need not reach the disk.
-      const isOwn = temporary === undefined || resolved.origins['state-commit.flatkv.fsync'] !== 'default'
-      const kept: Settings = isOwn ? settings : { ...settings, 'state-commit.flatkv.fsync': 'none' }
+      const kept = temporary === undefined ? settings : temporarySettings(resolved, settings)
       return await new DevRun(parsed, terminal, home, kept).run()
     } finally {
       temporary?.remove()

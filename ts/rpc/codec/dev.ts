@@ -1,4 +1,5 @@
 // What the methods of development chains take: numbers in every form that anvil takes them in, and their own objects.
+import type { Forking } from '../../core/port.ts'
 import { transaction } from './call.ts'
 import { BadValue, type Codec, kindOf, object, part } from './codec.ts'
 import { data } from './hex.ts'
@@ -87,14 +88,15 @@ export const reorgPairs: Codec<ReorgPair[]> = (value) => {
   return value.map((pair, i) => part(`[${i}]`, reorgPair, pair))
 }
 
-/** What a reset takes: `{forking: {jsonRpcUrl, blockNumber}}`; the URL, where one is given. */
-export const resetOptions: Codec<string | undefined> = (value) => {
+/** What a reset takes: `{forking: {jsonRpcUrl, blockNumber}}`, or nothing. */
+export const resetOptions: Codec<Forking | undefined> = (value) => {
   const { forking } = object(value)
   if (forking === undefined || forking === null) return undefined
   const { jsonRpcUrl, blockNumber } = part('forking', object, forking)
-  given((entry) => part('forking.blockNumber', number64, entry), blockNumber)
-  if (jsonRpcUrl === undefined || jsonRpcUrl === null) return undefined
-  return part('forking.jsonRpcUrl', url, jsonRpcUrl)
+  return {
+    url: given((entry) => part('forking.jsonRpcUrl', url, entry), jsonRpcUrl),
+    block: given((entry) => part('forking.blockNumber', number64, entry), blockNumber),
+  }
 }
 
 /** Longest URL, in UTF-16 units. */

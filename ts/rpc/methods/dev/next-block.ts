@@ -29,6 +29,12 @@ export const devNextBlock: readonly Method[] = [
     [required('address', address)],
     ({ core }, address) => core.request('setCoinbase', { address }),
   ),
+  ...named(
+    'anvil_setChainId hardhat_setChainId',
+    'Sets the chain id of the blocks to come, of calls and of transactions; waiting ones of another id are dropped. Blocks that are there keep theirs, in their traces too. It outlives snapshots and resets, as with anvil.',
+    [required('id', number64)],
+    ({ core }, id) => core.request('setChainId', { id }),
+  ),
   ...named('hardhat_setPrevRandao', 'Sets the randomness of the next block.', [required('value', hash)], ({ core }, value) =>
     core.request('setPrevRandao', { value }),
   ),

@@ -21,10 +21,14 @@ export const devNode: readonly Method[] = [
   ),
   ...named(
     'anvil_reset hardhat_reset',
-    'Goes back to the first block and to the settings of the start; snapshots and waiting transactions are gone. What is forked is said at the start alone.',
+    'Goes back to the first block and to the settings of the start; snapshots and waiting transactions are gone. With {forking: {jsonRpcUrl, blockNumber}} the chain is a fork of that node from then on; without, it is again what it was at the start. Where it fails, the chain stays as it was.',
     [optional('options', resetOptions)],
-    ({ core }, origin) => {
-      if (origin !== undefined) throw invalidParams('forking.jsonRpcUrl: what is forked is said at the start: hearth dev --fork-url URL')
+    async ({ core }, forking) => {
+      if (core.resetTo !== undefined) {
+        await core.resetTo(forking)
+        return json(null)
+      }
+      if (forking?.url !== undefined) throw invalidParams('forking.jsonRpcUrl: only the chain of hearth dev becomes a fork while it runs')
       return answering(core, 'reset', undefined, null)
     },
   ),

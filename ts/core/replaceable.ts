@@ -1,0 +1,132 @@
+// A core whose place another one can take while requests go on: everyone who has it asks the new one from then on.
+import { CoreError } from './error.ts'
+import type { TraceWith } from './hooks.ts'
+import type { Core, CoreAsker, CoreLogEntry, HomeStatus, Operations, ResultStream, StreamOperations } from './port.ts'
+
+/** What the core tells of its events. */
+interface Page {
+  readonly next: number
+  readonly missed: number
+  readonly events: readonly unknown[]
+}
+
+const pageOf = (bytes: Uint8Array): Page => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()) as Page
+
+const encoder = new TextEncoder()
+
+/** Which core it is now, and how many events those before it had. */
+class Place {
+  core: Core
+  eventsBefore = 0
+
+  constructor(core: Core) {
+    this.core = core
+  }
+}
+
+/** What a reset of the chain does. */
+type ResetTo = NonNullable<Core['resetTo']>
+
+/** Makes a core that can be replaced, which `resetTo` may do. */
+export function replaceable(core: Core, resetTo: ResetTo): { readonly core: Core; readonly replace: (next: Core) => Promise<Core> } {
+  const place = new Place(core)
+  return { core: new ReplaceableCore(place, resetTo), replace: (next) => replace(place, next) }
+}
+
+/** The core that was there until now. Its events that nobody has read are not told any more. */
+async function replace(place: Place, next: Core): Promise<Core> {
+  const last = place.core
+  const { next: events } = pageOf(await last.events(Number.MAX_SAFE_INTEGER, false))
+  place.eventsBefore += events
+  place.core = next
+  return last
+}
+
+class ReplaceableCore implements Core {
+  readonly resetTo: ResetTo
+  private readonly place: Place
+  private readonly asker: CoreAsker | undefined
+
+  constructor(place: Place, resetTo: ResetTo, asker?: CoreAsker) {
+    this.place = place
+    this.resetTo = resetTo
+    this.asker = asker
+  }
+
+  private get now(): Core {
+    const { core } = this.place
+    return this.asker === undefined ? core : (core.askedBy?.(this.asker) ?? core)
+  }
+
+  get dev(): boolean {
+    return this.place.core.dev
+  }
+
+  get traceWith(): TraceWith {
+    return this.now.traceWith as TraceWith
+  }
+
+  askedBy(asker: CoreAsker): Core {
+    return new ReplaceableCore(this.place, this.resetTo, asker)
+  }
+
+  /** A failure of a core that was closed under a request says so; whoever asks again asks the new one. */
+  private explain(e: unknown, asked: Core): unknown {
+    const isGone = e instanceof CoreError && e.kind === 'closed' && this.place.core !== asked
+    return isGone ? new CoreError('execution_failed', 'the chain was replaced by another one while this was under way: ask again') : e
+  }
+
+  async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
+    const asked = this.place.core
+    try {
+      return await this.now.request(op, args)
+    } catch (e) {
+      throw this.explain(e, asked)
+    }
+  }
+
+  read<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> | string {
+    const asked = this.place.core
+    const answer = this.now.read(op, args)
+    return typeof answer === 'string'
+      ? answer
+      : answer.catch((e: unknown) => {
+          throw this.explain(e, asked)
+        })
+  }
+
+  stream<Op extends keyof StreamOperations>(op: Op, args: StreamOperations[Op]): ResultStream {
+    return this.now.stream(op, args)
+  }
+
+  async events(after: number, wait: boolean): Promise<Uint8Array> {
+    const { core: asked, eventsBefore } = this.place
+    let page: Uint8Array
+    try {
+      page = await asked.events(Math.max(0, after - eventsBefore), wait)
+    } catch (e) {
+      if (this.place.core === asked) throw e
+      // Who waited at the last core begins with the new one.
+      return encoder.encode(JSON.stringify({ next: this.place.eventsBefore, missed: 0, events: [] }))
+    }
+    if (eventsBefore === 0) return page
+    const { next, missed, events } = pageOf(page)
+    return encoder.encode(JSON.stringify({ next: next + eventsBefore, missed, events }))
+  }
+
+  metricsSnapshot(): string {
+    return this.place.core.metricsSnapshot()
+  }
+
+  status(): HomeStatus | undefined {
+    return this.place.core.status?.()
+  }
+
+  takeLog(): readonly CoreLogEntry[] {
+    return this.place.core.takeLog()
+  }
+
+  close(): Promise<void> {
+    return this.place.core.close()
+  }
+}
