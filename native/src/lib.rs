@@ -22,5 +22,7 @@ pub use node::{
 pub use origin::NativeOrigin;
 
 /// Node dlopens this library after its start, when no more static TLS may be had: `local_dynamic_tls` needs none.
+/// `no_thp`: the system joins pages that were given back to huge ones again, so that a node under load would take some 80 MiB more, and
+/// more and more; traces and imports take the same time without.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

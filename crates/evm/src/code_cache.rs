@@ -44,6 +44,14 @@ impl Shard {
     }
 }
 
+/// Lets all analysed code go, because memory is short; what is used is analysed again.
+pub fn forget_code() {
+    for shard in &*CACHE {
+        let gone = std::mem::take(&mut *shard.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(gone);
+    }
+}
+
 /// Code by its hash, analysed. `delegations`: EIP-7702 is in force.
 pub(crate) fn get(state: &dyn StateReader, hash: &B256, delegations: bool) -> Result<Bytecode, StateError> {
     let shard = &CACHE[usize::from(hash[0]) % SHARDS];
@@ -94,6 +102,18 @@ mod tests {
         };
         assert!(bytes(&shard.young) + bytes(&shard.old) <= CODE_CACHE_BYTES / SHARDS);
         assert!(shard.get(&keccak256(code(1))).is_none(), "what is not asked for goes");
+    }
+
+    #[test]
+    fn code_that_is_forgotten_is_not_kept_and_can_be_had_again() {
+        let (code, hash) = (Bytes::from_static(&[0x60, 0x01]), keccak256([0x60, 0x01]));
+        let shard = || CACHE[usize::from(hash[0]) % SHARDS].lock().unwrap();
+        shard().insert(hash, analyse(code.clone(), true));
+        assert!(shard().get(&hash).is_some());
+        forget_code();
+        assert!(shard().get(&hash).is_none());
+        shard().insert(hash, analyse(code.clone(), true));
+        assert_eq!(shard().get(&hash).unwrap().original_byte_slice(), &code[..]);
     }
 
     #[test]

@@ -37,7 +37,7 @@ mod write_set;
 
 pub use changes::merge as merge_changes;
 pub use check::{check_output, check_without_receipts_root};
-pub use code_cache::CODE_CACHE_BYTES;
+pub use code_cache::{CODE_CACHE_BYTES, forget_code};
 pub use env::BlockEnvironment;
 pub use error::{BlockError, Field, SpecError};
 pub use executor::{BlockExecutor, execute_block};

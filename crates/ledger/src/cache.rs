@@ -12,6 +12,20 @@ struct Inner<T> {
     order: BTreeMap<u64, B256>,
     clock: u64,
     bytes: usize,
+    /// Most of them, now.
+    max_bytes: usize,
+}
+
+impl<T> Inner<T> {
+    /// Lets the least recently used go until the bounds hold.
+    fn trim(&mut self, max_count: usize) {
+        while self.entries.len() > max_count || self.bytes > self.max_bytes {
+            let Some((_, oldest)) = self.order.pop_first() else { break };
+            if let Some((_, _, bytes)) = self.entries.remove(&oldest) {
+                self.bytes -= bytes;
+            }
+        }
+    }
 }
 
 /// Values by hash. An entry that alone exceeds the bytes is not kept.
@@ -19,13 +33,21 @@ struct Inner<T> {
 pub(crate) struct Cache<T> {
     inner: Mutex<Inner<T>>,
     max_count: usize,
-    max_bytes: usize,
+    /// Most bytes, as it was made.
+    whole_bytes: usize,
 }
 
 impl<T> Cache<T> {
     pub fn new(max_count: usize, max_bytes: usize) -> Self {
-        let inner = Inner { entries: HashMap::new(), order: BTreeMap::new(), clock: 0, bytes: 0 };
-        Self { inner: Mutex::new(inner), max_count, max_bytes }
+        let inner = Inner { entries: HashMap::new(), order: BTreeMap::new(), clock: 0, bytes: 0, max_bytes };
+        Self { inner: Mutex::new(inner), max_count, whole_bytes: max_bytes }
+    }
+
+    /// Bounds it to `part` of `whole` of its bytes, from now on.
+    pub fn share(&self, part: usize, whole: usize) {
+        let inner = &mut *self.inner.lock();
+        inner.max_bytes = self.whole_bytes / whole * part;
+        inner.trim(self.max_count);
     }
 
     pub fn get(&self, key: &B256) -> Option<Arc<T>> {
@@ -40,10 +62,10 @@ impl<T> Cache<T> {
 
     /// Keeps a value that stands for so many bytes.
     pub fn put(&self, key: B256, value: Arc<T>, bytes: usize) {
-        if bytes > self.max_bytes || self.max_count == 0 {
+        let inner = &mut *self.inner.lock();
+        if bytes > inner.max_bytes || self.max_count == 0 {
             return;
         }
-        let inner = &mut *self.inner.lock();
         inner.clock += 1;
         if let Some((_, stamp, old)) = inner.entries.insert(key, (value, inner.clock, bytes)) {
             inner.order.remove(&stamp);
@@ -51,12 +73,7 @@ impl<T> Cache<T> {
         }
         inner.order.insert(inner.clock, key);
         inner.bytes += bytes;
-        while inner.entries.len() > self.max_count || inner.bytes > self.max_bytes {
-            let Some((_, oldest)) = inner.order.pop_first() else { break };
-            if let Some((_, _, bytes)) = inner.entries.remove(&oldest) {
-                inner.bytes -= bytes;
-            }
-        }
+        inner.trim(self.max_count);
     }
 
     #[cfg(test)]
@@ -101,5 +118,21 @@ mod tests {
         cache.put(key(9), Arc::new(99), 40);
         assert_eq!(cache.get(&key(9)).as_deref(), Some(&99));
         assert_eq!(cache.size(), (3, 100));
+    }
+
+    #[test]
+    fn a_smaller_share_lets_the_oldest_go_at_once() {
+        let cache = Cache::new(100, 160);
+        let fill = || (0..16).for_each(|n| cache.put(key(n), Arc::new(n), 10));
+        fill();
+        assert_eq!(cache.size(), (16, 160));
+        cache.share(2, 16);
+        assert_eq!(cache.size(), (2, 20));
+        assert_eq!(cache.get(&key(15)).as_deref(), Some(&15));
+        fill();
+        assert_eq!(cache.size(), (2, 20));
+        cache.share(16, 16);
+        fill();
+        assert_eq!(cache.size(), (16, 160));
     }
 }

@@ -127,6 +127,14 @@ impl Ledger {
         Self { tables, kv, blocks, receipts, senders, merger }
     }
 
+    /// Bounds what is kept in memory, decoded and as it lies in the tables, to `part` of `whole` of its bounds, from now on.
+    pub fn share_caches(&self, part: usize, whole: usize) {
+        self.blocks.share(part, whole);
+        self.receipts.share(part, whole);
+        self.senders.share(part, whole);
+        self.tables.share_caches(part, whole);
+    }
+
     #[cfg(test)]
     pub(crate) fn merger(&self) -> &Merger {
         &self.merger

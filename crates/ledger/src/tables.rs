@@ -25,7 +25,7 @@ pub struct LedgerTables {
     /// Newest blocks whose capsules are kept; 0: all.
     pub(crate) capsule_window: u64,
     /// Its threads seal and merge for the tables.
-    _store: Littable,
+    store: Littable,
 }
 
 impl LedgerTables {
@@ -67,7 +67,12 @@ impl LedgerTables {
         };
         let (blocks, receipts, capsules) = (table(BLOCKS)?, table(RECEIPTS)?, table(CAPSULES)?);
         let (keeps_capsules, capsule_window) = (options.capsules, options.capsule_window_blocks);
-        Ok(Self { blocks, receipts, capsules, keeps_capsules, capsule_window, _store: store })
+        Ok(Self { blocks, receipts, capsules, keeps_capsules, capsule_window, store })
+    }
+
+    /// Bounds what is kept in memory to `part` of `whole` of what the settings allow.
+    pub(crate) fn share_caches(&self, part: usize, whole: usize) {
+        self.store.share_caches(part, whole);
     }
 
     /// Hands what was appended to the operating system: from then on it survives the death of the process.

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Independent parts, so that readers rarely meet at a lock.
@@ -22,7 +23,10 @@ pub(crate) type FrameKey = (u64, u64);
 /// A bounded cache of frames.
 pub(crate) struct Cache {
     parts: Vec<Mutex<Part>>,
-    part_bytes: usize,
+    /// Most bytes of a part, as the cache was made.
+    whole_bytes: usize,
+    /// The same, as it is now.
+    part_bytes: AtomicUsize,
     clock: Arc<dyn Clock>,
     metrics: CacheMetrics,
 }
@@ -59,7 +63,24 @@ impl Cache {
     /// A cache of at most this many bytes; `None` for 0.
     pub fn new(bytes: usize, clock: Arc<dyn Clock>, metrics: CacheMetrics) -> Option<Self> {
         let parts = (0..PARTS).map(|_| Mutex::default()).collect();
-        (bytes > 0).then_some(Self { parts, part_bytes: bytes / PARTS, clock, metrics })
+        let whole_bytes = bytes / PARTS;
+        (bytes > 0).then_some(Self { parts, whole_bytes, part_bytes: whole_bytes.into(), clock, metrics })
+    }
+
+    /// Bounds the cache to `part` of `whole` of what it was made with, from now on.
+    pub fn share(&self, part: usize, whole: usize) {
+        let bytes = self.whole_bytes / whole * part;
+        self.part_bytes.store(bytes, Relaxed);
+        for part in &self.parts {
+            let mut gone = Vec::new();
+            {
+                let mut part = part.lock();
+                while part.bytes > bytes {
+                    gone.extend(part.evict());
+                }
+            }
+            self.note_gone(&gone);
+        }
     }
 
     fn part(&self, key: FrameKey) -> &Mutex<Part> {
@@ -77,8 +98,8 @@ impl Cache {
     /// Puts a frame in, unless it is larger than a part or there already.
     pub fn put(&self, key: FrameKey, bytes: Arc<Vec<u8>>) {
         let entry = Entry { key, bytes, used: false, since: self.clock.monotonic() };
-        let weight = entry.weight();
-        if weight > self.part_bytes {
+        let (weight, bound) = (entry.weight(), self.part_bytes.load(Relaxed));
+        if weight > bound {
             return;
         }
         let mut part = self.part(key).lock();
@@ -86,7 +107,7 @@ impl Cache {
             return;
         }
         let mut gone = Vec::new();
-        while part.bytes + weight > self.part_bytes {
+        while part.bytes + weight > bound {
             gone.extend(part.evict());
         }
         let place = part.free.pop().unwrap_or_else(|| {
@@ -195,6 +216,23 @@ mod tests {
         assert!(m.eviction.sum() >= (1000 - kept) as f64, "each was at least a second old");
         drop(cache);
         assert_eq!((m.key_count.value(), m.weight_bytes.value()), (0, 0));
+    }
+
+    #[test]
+    fn a_smaller_share_lets_frames_go_at_once_and_a_larger_one_lets_them_come_again() {
+        let (cache, metrics, _) = cache(PARTS * (1000 + ENTRY_BYTES) * 16);
+        let fill = || (0..5000).for_each(|n| cache.put((1, n), Arc::new(vec![0; 1000])));
+        let bytes = || metrics.chunk_read.weight_bytes.value() as usize;
+        let whole = PARTS * (1000 + ENTRY_BYTES) * 16;
+        fill();
+        assert!(bytes() > whole / 10 * 9 && bytes() <= whole, "{}", bytes());
+        cache.share(1, 16);
+        assert!(bytes() <= whole / 16, "{}", bytes());
+        fill();
+        assert!(bytes() <= whole / 16 && bytes() > 0, "{}", bytes());
+        cache.share(16, 16);
+        fill();
+        assert!(bytes() > whole / 10 * 9 && bytes() <= whole, "{}", bytes());
     }
 
     #[test]

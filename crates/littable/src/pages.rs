@@ -126,6 +126,8 @@ pub(crate) fn entry_len(word: u16) -> usize {
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: usize,
+    /// Most bytes of pages, whatever room filters and fences leave.
+    pages_limit: AtomicUsize,
     used: AtomicUsize,
     pages: AtomicUsize,
     /// The pages that are kept, in the order in which they are looked at when room is needed.
@@ -203,7 +205,26 @@ impl Drop for Pages {
 impl Budget {
     pub fn new(limit: usize) -> Self {
         let zero = AtomicUsize::default;
-        Self { limit, used: zero(), pages: zero(), ring: Mutex::default() }
+        Self { limit, pages_limit: limit.into(), used: zero(), pages: zero(), ring: Mutex::default() }
+    }
+
+    /// Bounds the pages to `part` of `whole` of the limit, from now on. Filters, fences and keys stay: look-ups need them.
+    pub fn share(&self, part: usize, whole: usize) {
+        self.pages_limit.store(self.limit / whole * part, Relaxed);
+        while self.pages.load(Relaxed) * PAGE_WEIGHT > self.pages_limit.load(Relaxed) {
+            if !self.let_one_go() {
+                return;
+            }
+        }
+    }
+
+    /// Drops a page, used or not; false where none is left.
+    fn let_one_go(&self) -> bool {
+        let Some((pages, number)) = self.ring.lock().pop_front() else { return false };
+        if let Some(pages) = pages.upgrade() {
+            pages.pass(number, true);
+        }
+        true
     }
 
     /// Bytes in use, pages included.
@@ -214,12 +235,7 @@ impl Budget {
     /// Takes memory; pages make room for it.
     pub fn add(&self, bytes: usize) {
         self.used.fetch_add(bytes, Relaxed);
-        while bytes > 0 && self.memory() > self.limit {
-            let Some((pages, number)) = self.ring.lock().pop_front() else { return };
-            if let Some(pages) = pages.upgrade() {
-                pages.pass(number, true);
-            }
-        }
+        while bytes > 0 && self.memory() > self.limit && self.let_one_go() {}
     }
 
     pub fn give_back(&self, bytes: usize) {
@@ -236,12 +252,18 @@ impl Budget {
         self.ring.lock().retain(|(other, _)| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(pages)));
     }
 
+    /// Whether a further page fits.
+    fn has_room(&self) -> bool {
+        let pages = (self.pages.load(Relaxed) + 1) * PAGE_WEIGHT;
+        self.used.load(Relaxed) + pages <= self.limit && pages <= self.pages_limit.load(Relaxed)
+    }
+
     /// Drops pages that were not used lately until one more fits; false where none is left to drop.
     fn make_room(&self) -> bool {
         let mut ring = self.ring.lock();
         // Every page may have been used; then it is found unused the second time.
         let mut looks = 2 * ring.len();
-        while self.memory() + PAGE_WEIGHT > self.limit {
+        while !self.has_room() {
             let Some((pages, number)) = ring.pop_front().filter(|_| looks > 0) else { return false };
             looks -= 1;
             // Those of an index that is gone went with it.
@@ -289,6 +311,23 @@ mod tests {
         let none = Pages::new(1, Arc::new(Budget::new(0)));
         none.keep(0, page());
         assert!(none.look(0, Page::len).is_none() && none.budget.memory() == 0);
+    }
+
+    #[test]
+    fn a_smaller_share_lets_pages_go_at_once() {
+        let budget = Arc::new(Budget::new(160 * PAGE_WEIGHT));
+        let pages = Pages::new(1000, budget.clone());
+        let fill = || (0..1000).for_each(|number| pages.keep(number, page()));
+        fill();
+        assert_eq!(budget.memory(), 160 * PAGE_WEIGHT);
+        budget.share(1, 16);
+        assert_eq!(budget.memory(), 10 * PAGE_WEIGHT);
+        fill();
+        assert_eq!(budget.memory(), 10 * PAGE_WEIGHT);
+        assert!(budget.fits(150 * PAGE_WEIGHT, 0), "what look-ups need has its room all the same");
+        budget.share(16, 16);
+        fill();
+        assert_eq!(budget.memory(), 160 * PAGE_WEIGHT);
     }
 
     #[test]

@@ -311,6 +311,18 @@ impl Littable {
         flushed.into_iter().collect()
     }
 
+    /// Bounds what may go from memory at any time (frames that are kept, pages of key indexes) to `part` of `whole` of what the
+    /// settings allow, from now on.
+    pub fn share_caches(&self, part: usize, whole: usize) {
+        self.inner.budget.share(part, whole);
+        let tables: Vec<_> = self.inner.tables.lock().values().filter_map(Weak::upgrade).collect();
+        for table in tables {
+            for cache in [&table.ctx.read_cache, &table.ctx.write_cache].into_iter().flatten() {
+                cache.share(part, whole);
+            }
+        }
+    }
+
     /// Memory that the key indexes of all open tables take, with pages of them that are kept after a read, in bytes. At
     /// most [`StoreOptions::index_memory_bytes`], but for what cannot be done without: the first keys of pages, and the
     /// keys of segments that are not sealed.

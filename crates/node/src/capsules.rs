@@ -1,6 +1,9 @@
 //! Decoded trace capsules in memory, and the processors that traces share.
 
-use crate::shared_traces::SharedTraces;
+use crate::{
+    bake::{MAX_RECENT_BYTES, RecentCapsules},
+    shared_traces::SharedTraces,
+};
 use alloy_primitives::B256;
 use hearth_ledger::{Ledger, LedgerError};
 use hearth_metrics::{CapsuleMetrics, Registry};
@@ -9,7 +12,7 @@ use parking_lot::{Condvar, Mutex};
 use std::{
     collections::HashSet,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicIsize, Ordering},
     },
     thread::available_parallelism,
@@ -30,6 +33,8 @@ pub(crate) struct Capsules {
     /// Block traces that run.
     pub shared: SharedTraces,
     pub metrics: CapsuleMetrics,
+    /// Those of the newest blocks that baking keeps.
+    recent: Mutex<Weak<RecentCapsules>>,
 }
 
 struct State {
@@ -85,13 +90,22 @@ impl Capsules {
             processors: Processors::default(),
             shared: SharedTraces::default(),
             metrics: CapsuleMetrics::new(metrics),
+            recent: Mutex::default(),
         }
     }
 
-    /// Keeps at most so many bytes from now on.
-    pub fn set_bound(&self, bytes: usize) {
+    /// Those that baking keeps beside these.
+    pub fn note_recent(&self, recent: &Arc<RecentCapsules>) {
+        *self.recent.lock() = Arc::downgrade(recent);
+    }
+
+    /// Keeps at most `part` of `whole` of the bounds from now on.
+    pub fn share(&self, part: usize, whole: usize) {
+        if let Some(recent) = self.recent.lock().upgrade() {
+            recent.set_max_bytes(MAX_RECENT_BYTES / whole * part);
+        }
         let mut state = self.state.lock();
-        state.bound = bytes;
+        state.bound = KEPT_CAPSULE_BYTES / whole * part;
         state.trim();
     }
 

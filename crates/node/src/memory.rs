@@ -177,12 +177,16 @@ fn resident() -> Option<u64> {
 impl OpenHome {
     /// Bounds the caches to a part of what the settings allow, in sixteenths.
     fn share_caches(&self, sixteenths: u32) {
-        let part = |bytes: usize| bytes / WHOLE as usize * sixteenths as usize;
-        self.capsules().set_bound(part(crate::capsules::KEPT_CAPSULE_BYTES));
+        let (part, whole) = (sixteenths as usize, WHOLE as usize);
+        self.capsules().share(part, whole);
         if let Some(db) = self.trace_db() {
-            db.set_hot_bytes(part(self.config().bake.hot_bytes));
+            db.share_caches(self.config().bake.hot_bytes / whole * part, part, whole);
         }
-        self.chain().kv().share_caches(sixteenths as usize, WHOLE as usize);
+        self.chain().ledger().share_caches(part, whole);
+        self.chain().kv().share_caches(part, whole);
+        if sixteenths < WHOLE {
+            hearth_evm::forget_code();
+        }
     }
 }
 

@@ -67,7 +67,7 @@ pub struct TraceDb {
     metrics: TraceCacheMetrics,
     set_aside: Option<PathBuf>,
     /// Its threads seal and merge for the table.
-    _store: Littable,
+    store: Littable,
 }
 
 /// Which row.
@@ -168,7 +168,7 @@ impl TraceDb {
             on_damage: OnceLock::new(),
             metrics: TraceCacheMetrics::new(registry),
             set_aside,
-            _store: store,
+            store,
         })
     }
 
@@ -324,9 +324,10 @@ impl TraceDb {
         self.hot.bytes()
     }
 
-    /// Keeps at most so many bytes inflated from now on.
-    pub fn set_hot_bytes(&self, bytes: usize) {
-        self.hot.set_bytes(bytes);
+    /// Keeps at most so many bytes inflated, and `part` of `whole` of the pages of key indexes, from now on.
+    pub fn share_caches(&self, hot_bytes: usize, part: usize, whole: usize) {
+        self.hot.set_bytes(hot_bytes);
+        self.store.share_caches(part, whole);
         self.metrics.hot_bytes.set_unsigned(self.hot.bytes() as u64);
     }
 

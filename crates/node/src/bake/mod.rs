@@ -7,6 +7,7 @@ mod recent;
 mod source;
 
 pub use job::BakeJob;
+pub(crate) use recent::{MAX_RECENT_BYTES, RecentCapsules};
 
 use crate::{NodeError, OpenHome};
 use alloy_primitives::B256;
@@ -15,7 +16,6 @@ use hearth_bake::{BakeError, BakeOptions, BakeWorker, TraceDb, TraceDbOptions};
 use hearth_chain::ChainWatcher;
 use hearth_metrics::{BakeMetrics, Level, Log, LogEntry, Registry};
 use hearth_primitives::{Height, TraceCapsule};
-use recent::{MAX_RECENT_BYTES, RecentCapsules};
 use source::HomeSource;
 use std::{
     path::{Path, PathBuf},
@@ -97,6 +97,7 @@ impl Bakery {
         let bake = &home.config().bake;
         let blocks = if bake.use_snapshot { bake.snapshot_window } else { 0 };
         let recent = Arc::new(RecentCapsules::new(blocks, MAX_RECENT_BYTES));
+        home.capsules().note_recent(&recent);
         let source = Arc::new(HomeSource::new(home.clone())?.with_recent(recent.clone()));
         let options = worker_options(home.config(), false)?;
         let told = log.clone();

@@ -6,41 +6,56 @@ use parking_lot::Mutex;
 use std::{collections::VecDeque, sync::Arc};
 
 /// Most bytes of capsules that are kept.
-pub(super) const MAX_RECENT_BYTES: usize = 256 << 20;
+pub(crate) const MAX_RECENT_BYTES: usize = 256 << 20;
 
 #[derive(Default)]
 struct State {
     /// The newest last, each with its size in bytes.
     kept: VecDeque<(B256, Arc<TraceCapsule>, usize)>,
     bytes: usize,
+    /// Most of them, now.
+    max_bytes: usize,
+}
+
+impl State {
+    /// Lets the oldest go until the bounds hold.
+    fn trim(&mut self, blocks: usize) {
+        while self.kept.len() > blocks || self.bytes > self.max_bytes {
+            let Some((_, _, bytes)) = self.kept.pop_front() else { break };
+            self.bytes -= bytes;
+        }
+    }
 }
 
 /// The newest capsules: at most so many, and at most so many bytes of them.
 pub(crate) struct RecentCapsules {
     blocks: usize,
-    max_bytes: usize,
     state: Mutex<State>,
 }
 
 impl RecentCapsules {
     /// Keeps the capsules of this many blocks; of none where that is 0.
     pub fn new(blocks: usize, max_bytes: usize) -> Self {
-        Self { blocks, max_bytes, state: Mutex::default() }
+        Self { blocks, state: Mutex::new(State { max_bytes, ..State::default() }) }
+    }
+
+    /// Keeps at most so many bytes from now on.
+    pub fn set_max_bytes(&self, bytes: usize) {
+        let mut state = self.state.lock();
+        state.max_bytes = bytes;
+        state.trim(self.blocks);
     }
 
     /// Keeps one more, in place of the oldest ones where there is no room.
     pub fn add(&self, hash: B256, capsule: &Arc<TraceCapsule>) {
         let bytes = capsule.size_bytes();
-        if self.blocks == 0 || bytes > self.max_bytes {
+        let mut state = self.state.lock();
+        if self.blocks == 0 || bytes > state.max_bytes {
             return;
         }
-        let mut state = self.state.lock();
         state.kept.push_back((hash, capsule.clone(), bytes));
         state.bytes += bytes;
-        while state.kept.len() > self.blocks || state.bytes > self.max_bytes {
-            let Some((_, _, bytes)) = state.kept.pop_front() else { break };
-            state.bytes -= bytes;
-        }
+        state.trim(self.blocks);
     }
 
     /// The capsule of a block, where it is kept.
@@ -72,5 +87,16 @@ mod tests {
             add(&none);
             assert!(kept(&none).is_empty());
         }
+    }
+
+    #[test]
+    fn a_smaller_bound_lets_the_oldest_go_at_once() {
+        let capsule = Arc::new(TraceCapsule::default());
+        let recent = RecentCapsules::new(8, 8 * capsule.size_bytes());
+        (0..8).for_each(|n| recent.add(B256::repeat_byte(n), &capsule));
+        recent.set_max_bytes(2 * capsule.size_bytes());
+        assert_eq!(kept(&recent), [6, 7]);
+        recent.add(B256::repeat_byte(8), &capsule);
+        assert_eq!(kept(&recent), [7, 8]);
     }
 }
