@@ -16,6 +16,7 @@ import { homeOf, settingsOf } from '../home.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../node-config.ts'
 import { type RunningNode, removeRunning, writeRunning } from '../running.ts'
 import { onStop } from '../signals.ts'
+import { boundYoungHeap, heapLimitBytes } from '../v8-heap.ts'
 import { clientVersion } from '../version.ts'
 
 /** Where a node is reached, with what is spoken there. */
@@ -89,6 +90,14 @@ function watchSlow(settings: Settings, log: Log): Watch {
     slow: ({ method, connection, client, ms, bytes, success }) =>
       rpc.warn('slow request', { method: method?.slice(0, SHOWN_METHOD_MAX), connection, client, ms: Math.round(ms), bytes, success }),
   }
+}
+
+/** Says where V8 alone may take all the memory that the whole node has. */
+function checkHeap(budgetBytes: number, log: Log): void {
+  const heapBytes = heapLimitBytes()
+  if (budgetBytes === 0 || heapBytes <= budgetBytes) return
+  const help = 'start with NODE_OPTIONS=--max-old-space-size=MIB, a quarter of memory.budget_bytes or less'
+  log.room('node').warn("V8's heap may grow beyond the memory of the node", { heapBytes, budgetBytes, help })
 }
 
 /** What serves the listener of debug methods, where there is one, and what serves the others. */
@@ -170,6 +179,8 @@ export async function serve(
     }),
   )
   const config = nodeConfig(home, mode, settings)
+  checkHeap(config.memoryBudgetBytes, log)
+  const letHeapGrow = boundYoungHeap()
   // The stores of a development chain are small: they are there before the listeners are, and in vain where those fail.
   const early = mode === 'dev' ? openCore(config, log, extras) : undefined
   early?.catch(() => undefined)
@@ -217,6 +228,7 @@ export async function serve(
   } finally {
     await closeEarly()
     await metrics.stop()
+    letHeapGrow()
   }
   return 0
 }
