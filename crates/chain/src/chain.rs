@@ -4,7 +4,7 @@ use crate::ChainError;
 use crate::edits::EditedState;
 use crate::format;
 use crate::home::{
-    ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole,
+    ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_lasting,
 };
 use crate::insert::Working;
 use crate::operate::{described, state_options};
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// How to open a home.
 #[derive(Clone, Debug)]
 pub struct ChainOptions {
-    /// When WAL and tables are synced.
+    /// When WAL and tables are synced; [`Fsync::Never`] for a home that goes with its process.
     pub fsync: Fsync,
     /// How the state store is kept.
     pub state: StateOptions,
@@ -128,7 +128,7 @@ impl Chain {
                 return Err(ChainError::OtherChain { home: paths.home, what: "genesis hash", there, given });
             }
             if !paths.genesis().exists() {
-                write_whole(&paths.genesis(), genesis.as_bytes())?;
+                write_lasting(&paths.genesis(), genesis.as_bytes(), options.fsync)?;
             }
             match Self::open(home, options) {
                 // The process died while the home was made; it is made again below.
@@ -148,8 +148,8 @@ impl Chain {
         let chain_id = spec.chain_id();
         let (format, rules, commitment) = (DESCRIPTION_FORMAT, RulesFrom::Genesis, Commitment::Mpt);
         let file = ChainFile { format, rules, chain_id, commitment, base: 0, base_hash };
-        write_whole(&paths.genesis(), genesis.as_bytes())?;
-        file.write(&paths)?;
+        write_lasting(&paths.genesis(), genesis.as_bytes(), options.fsync)?;
+        file.write(&paths, options.fsync)?;
         let chain = Self::assemble(paths, spec, file, options)?;
         chain.init_genesis(&genesis_block, &block, base_hash)?;
         Ok(chain)
@@ -165,9 +165,11 @@ impl Chain {
             return Err(ChainError::ForkWithoutOrigin { home: paths.home });
         }
         format::check(&paths)?;
-        let tables = Ledger::open(&paths.ledger(), &options.ledger, &options.metrics)?;
+        let transient = options.fsync == Fsync::Never;
+        let kept = LedgerOptions { transient, ..options.ledger.clone() };
+        let tables = Ledger::open(&paths.ledger(), &kept, &options.metrics)?;
         let kv = FlatKv::open(state_options(&paths, &file, options), tables.clone())?;
-        format::note(&paths)?;
+        format::note(&paths, options.fsync)?;
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
         let (working, watched, edited) = Default::default();
         Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working, watched, edited })

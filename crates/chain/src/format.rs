@@ -8,8 +8,9 @@
 //!
 //! Opening a home of an older format makes it one of the newest: the stores read what is there, and write what is new.
 
-use crate::home::{HomePaths, write_whole};
+use crate::home::{HomePaths, write_lasting};
 use crate::{ChainError, HOME_FORMAT};
+use hearth_flatkv::Fsync;
 use std::path::Path;
 
 /// Oldest format that this version opens.
@@ -54,9 +55,9 @@ pub(crate) fn check(paths: &HomePaths) -> Result<(), ChainError> {
 }
 
 /// Notes that the home is of this version's format, once its stores are.
-pub(crate) fn note(paths: &HomePaths) -> Result<(), ChainError> {
+pub(crate) fn note(paths: &HomePaths, fsync: Fsync) -> Result<(), ChainError> {
     if paths.format().exists() && home_format(&paths.home)? == Some(HOME_FORMAT) {
         return Ok(());
     }
-    write_whole(&paths.format(), format!("{HOME_FORMAT}\n").as_bytes())
+    write_lasting(&paths.format(), format!("{HOME_FORMAT}\n").as_bytes(), fsync)
 }

@@ -3,7 +3,7 @@
 use crate::ChainError;
 use alloy_primitives::B256;
 use hearth_evm::{ChainSpec, Genesis};
-use hearth_flatkv::CommitmentKind;
+use hearth_flatkv::{CommitmentKind, Fsync};
 use hearth_primitives::Height;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -147,9 +147,9 @@ impl ChainFile {
         serde_json::from_str(&text).map_err(bad).map(Some)
     }
 
-    pub fn write(&self, paths: &HomePaths) -> Result<(), ChainError> {
+    pub fn write(&self, paths: &HomePaths, fsync: Fsync) -> Result<(), ChainError> {
         let text = serde_json::to_string_pretty(self).expect("plain data always serialises");
-        write_whole(&paths.chain(), text.as_bytes())
+        write_lasting(&paths.chain(), text.as_bytes(), fsync)
     }
 }
 
@@ -160,16 +160,22 @@ pub(crate) fn parse_genesis(path: &Path, text: &str) -> Result<(ChainSpec, Genes
 
 /// Writes a file so that it is there whole or not at all, and durable.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), ChainError> {
+    write_lasting(path, bytes, Fsync::Block)
+}
+
+/// As [`write_whole`], but not durable in a home that is never synced.
+pub(crate) fn write_lasting(path: &Path, bytes: &[u8], fsync: Fsync) -> Result<(), ChainError> {
+    let lasts = fsync != Fsync::Never;
     let dir = path.parent().expect("the files of a home lie in folders");
     std::fs::create_dir_all(dir).map_err(ChainError::io(dir))?;
     let part = path.with_extension("part");
     let written = std::fs::File::create(&part).and_then(|mut file| {
         file.write_all(bytes)?;
-        file.sync_all()
+        if lasts { file.sync_all() } else { Ok(()) }
     });
     written.map_err(ChainError::io(&part))?;
     std::fs::rename(&part, path).map_err(ChainError::io(path))?;
-    sync_dir(dir)
+    if lasts { sync_dir(dir) } else { Ok(()) }
 }
 
 /// Removes a file if it is there.

@@ -1,6 +1,7 @@
 //! File I/O behind one trait, so that tests can put a disk under a store that fails as disks and power do.
 //!
-//! [`Disk`] is a file system, [`DiskFile`] an open file; [`RealDisk`] is the machine's. With the feature `sim` there is
+//! [`Disk`] is a file system, [`DiskFile`] an open file; [`RealDisk`] is the machine's,
+//! [`TransientDisk`] the same without syncs. With the feature `sim` there is
 //! `sim::SimDisk`, which loses, keeps or tears what was not synced, and fails at a chosen call. [`Clock`] stands beside them
 //! for what depends on time.
 //!
@@ -15,12 +16,14 @@ mod real;
 #[cfg(feature = "sim")]
 pub mod sim;
 
+mod transient;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use fs_kind::FsKind;
 pub use lock::{Holder, Lock, LockError};
 pub use real::RealDisk;
 
 use std::{
+pub use transient::TransientDisk;
     ffi::OsString,
     fmt::Debug,
     io::{self, IoSlice},

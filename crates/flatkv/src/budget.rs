@@ -13,6 +13,8 @@ const ENGINE_PART: usize = 4;
 const FLUSH_PART: usize = 16;
 /// Bytes of batches after which a flush starts in any case.
 const MAX_FLUSH_BATCH_BYTES: u64 = 64 << 20;
+/// The same for a store that nobody syncs: a flush waits for nothing there, and memory is what counts.
+const EARLY_FLUSH_BATCH_BYTES: u64 = 4 << 20;
 
 /// What each holder of memory may take, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,11 @@ impl Shares {
         let engine = ENGINE_BYTES.min(budget / ENGINE_PART);
         Self { cache: budget - codes - trie - engine, codes, trie, flush_batch }
     }
+
+    /// The same, with small memtables.
+    pub(crate) fn flushing_early(self) -> Self {
+        Self { flush_batch: self.flush_batch.min(EARLY_FLUSH_BATCH_BYTES), ..self }
+    }
 }
 
 #[cfg(test)]
@@ -50,5 +57,6 @@ mod tests {
             assert!(flush_batch * 4 <= cache as u64, "{budget}: {flush_batch}");
         }
         assert_eq!(Shares::of(1 << 30).flush_batch, MAX_FLUSH_BATCH_BYTES);
+        assert_eq!(Shares::of(1 << 30).flushing_early().flush_batch, EARLY_FLUSH_BATCH_BYTES);
     }
 }

@@ -123,7 +123,7 @@ impl Core {
         if done.lattice.is_some() {
             writer.lattice = done.lattice;
         }
-        if first {
+        if first && self.fsync != Fsync::Never {
             return self.flush_all(writer);
         }
         self.after_write(writer);
@@ -144,6 +144,7 @@ impl Core {
         self.snapshots.count(wal_bytes);
         match self.fsync {
             Fsync::Block if !self.deferred.load(SeqCst) => self.sync(writer),
+            Fsync::Never => Ok(()),
             Fsync::Block | Fsync::Interval(_) | Fsync::None => {
                 self.dirty.store(true, SeqCst);
                 self.sync_before(writer, batch_bytes)

@@ -1,7 +1,7 @@
 //! RocksDB: column families, their options, and the few calls that the store needs.
 
 use crate::{
-    Options,
+    Fsync, Options,
     batch::Batch,
     budget::Shares,
     error::{corrupt, rocks},
@@ -27,6 +27,9 @@ const BLOOM_BITS: f64 = 10.0;
 /// Size at which RocksDB itself flushes a memtable, in bytes. We flush long before (see `flush.rs`), except in one huge
 /// commit.
 const WRITE_BUFFER_BYTES: usize = 256 << 20;
+/// The same of a store that nobody syncs, where RocksDB may flush as it likes: a memtable's Bloom filter is a part of this, and
+/// takes time to make.
+const TRANSIENT_WRITE_BUFFER_BYTES: usize = 32 << 20;
 /// Memtables of a family, the one being written included, before writes wait.
 const WRITE_BUFFERS: i32 = 4;
 /// Part of a memtable's size that its Bloom filter takes.
@@ -103,7 +106,7 @@ impl Family {
         }
     }
 
-    fn options(self, cache: &Cache) -> Result<rocksdb::Options, StateError> {
+    fn options(self, cache: &Cache, write_buffer: usize) -> Result<rocksdb::Options, StateError> {
         let mut table = BlockBasedOptions::default();
         table.set_block_cache(cache);
         table.set_block_size(BLOCK_BYTES);
@@ -115,7 +118,7 @@ impl Family {
         let hint = format!("memtable_insert_with_hint_prefix_extractor=fixed:{}", self.hint_bytes());
         let mut options = rocksdb::Options::default().get_options_from_string(hint).map_err(rocks)?;
         options.set_compression_type(DBCompressionType::Lz4);
-        options.set_write_buffer_size(WRITE_BUFFER_BYTES);
+        options.set_write_buffer_size(write_buffer);
         options.set_max_write_buffer_number(WRITE_BUFFERS);
         options.set_level_zero_file_num_compaction_trigger(MERGED_FILES);
         match self {
@@ -195,10 +198,20 @@ impl Db {
         rocks_options.set_max_background_jobs(BACKGROUND_JOBS);
         rocks_options.set_keep_log_file_num(LOG_FILES);
         rocks_options.set_log_level(LogLevel::Warn);
-        rocks_options.set_bytes_per_sync(1 << 20);
-        let families = Family::ALL
-            .iter()
-            .map(|family| Ok(ColumnFamilyDescriptor::new(family.name(), family.options(&cache)?)));
+        if options.fsync == Fsync::Never {
+            // Threads that would open the table files of an old store: there is none.
+            rocks_options.set_max_file_opening_threads(1);
+        } else {
+            rocks_options.set_bytes_per_sync(1 << 20);
+        }
+        let write_buffer = match options.fsync {
+            Fsync::Never => TRANSIENT_WRITE_BUFFER_BYTES,
+            _ => WRITE_BUFFER_BYTES,
+        };
+        let descriptor = |family: &Family| {
+            Ok(ColumnFamilyDescriptor::new(family.name(), family.options(&cache, write_buffer)?))
+        };
+        let families = Family::ALL.iter().map(descriptor);
         let families = families.collect::<Result<Vec<_>, StateError>>()?;
         let opened = match read_only {
             false => DB::open_cf_descriptors(&rocks_options, path, families),

@@ -1,7 +1,7 @@
 //! Opening: the last sound WAL record whose table positions verify becomes the head, and everything follows it.
 
 use crate::{
-    CommitmentKind, FlatKvError, Head, JoinedTables, Options, TrieSession, TrieUpdate,
+    CommitmentKind, FlatKvError, Fsync, Head, JoinedTables, Options, TrieSession, TrieUpdate,
     batch::Batch,
     budget::Shares,
     codes::CodeCache,
@@ -83,8 +83,11 @@ pub(crate) fn open(
     intent::finish_files(&options)?;
     let db = Arc::new(open_database(&options)?);
     // RocksDB makes its folder and leaves the folder's own name to us: without it a power cut takes all of the database.
-    sync_names(&options.dir)?;
-    check_format(&db, options.commitment)?;
+    let lasts = options.fsync != Fsync::Never;
+    if lasts {
+        sync_names(&options.dir)?;
+    }
+    check_format(&db, options.commitment, lasts)?;
 
     // Written in the same flush as the rows of these records, after the WAL was synced.
     let flushed = db.number(meta::SYNCED)?.unwrap_or(0);
@@ -98,7 +101,10 @@ pub(crate) fn open(
     tables.cut(&positions)?;
     tables.sync()?;
 
-    let shares = Shares::of(options.memory_budget_bytes);
+    let shares = match lasts {
+        true => Shares::of(options.memory_budget_bytes),
+        false => Shares::of(options.memory_budget_bytes).flushing_early(),
+    };
     let mut replay = Replay::new(db.clone(), options.commitment, shares, metrics)?;
     metrics.catchup.measure(|| replay.follow(&scan, None))?;
     let Replay { head, oldest, lattice, kept, unflushed, .. } = replay;
@@ -160,8 +166,8 @@ fn snapshots(options: &Options, scan: &Scan) -> Result<Snapshots, FlatKvError> {
     Ok(Snapshots::new(options.clone(), kept, wal_bytes))
 }
 
-/// Writes format and commitment into a new home; compares them in an old one.
-fn check_format(db: &Db, kind: CommitmentKind) -> Result<(), FlatKvError> {
+/// Writes format and commitment into a new home, on the disk at once where it lasts; compares them in an old one.
+fn check_format(db: &Db, kind: CommitmentKind, lasts: bool) -> Result<(), FlatKvError> {
     let Some(format) = db.get(Family::Metadata, meta::FORMAT)? else {
         if db.get(Family::Metadata, meta::HEAD)?.is_some() {
             return Err(corrupt("format").into());
@@ -170,7 +176,7 @@ fn check_format(db: &Db, kind: CommitmentKind) -> Result<(), FlatKvError> {
         batch.put(Family::Metadata, meta::FORMAT, &FORMAT.to_be_bytes());
         batch.put(Family::Metadata, meta::COMMITMENT, kind.to_string().as_bytes());
         batch.write()?;
-        return Ok(db.flush(true)?);
+        return if lasts { Ok(db.flush(true)?) } else { Ok(()) };
     };
     let found = u32::from_be_bytes(format.as_ref().try_into().map_err(|_| corrupt("format"))?);
     if found > FORMAT {

@@ -2,7 +2,7 @@
 
 use crate::trie::TrieUpdate;
 use alloy_primitives::B256;
-use hearth_disk::{Disk, RealDisk};
+use hearth_disk::{Disk, RealDisk, TransientDisk};
 use hearth_metrics::Registry;
 use hearth_primitives::{Changeset, Height, Origin, StateError};
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
@@ -76,7 +76,7 @@ impl Options {
             snapshot_keep: DEFAULT_SNAPSHOT_KEEP,
             wal_max_bytes: 0,
             history_blocks: 0,
-            disk: Arc::new(RealDisk),
+            disk: if fsync == Fsync::Never { Arc::new(TransientDisk) } else { Arc::new(RealDisk) },
             metrics: Registry::new(),
             kvdb_metrics: true,
             origin: None,
@@ -112,7 +112,7 @@ impl fmt::Display for CommitmentKind {
     }
 }
 
-/// When WAL and joined tables reach the disk. In every mode a commit survives the death of the process.
+/// When WAL and joined tables reach the disk. In every mode but [`Fsync::Never`] a commit survives the death of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fsync {
     /// Before each commit is acknowledged.
@@ -121,6 +121,8 @@ pub enum Fsync {
     Interval(Duration),
     /// Only before RocksDB is flushed.
     None,
+    /// Not at all, for a store that nobody needs once its process is gone: the death of the process may lose all of it.
+    Never,
 }
 
 /// The block whose state is the latest.

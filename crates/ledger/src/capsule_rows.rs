@@ -41,7 +41,7 @@ impl Ledger {
             Err(LedgerError::Table(LittError::Pruned { .. })) => Ok(()),
             other => other,
         }?;
-        Ok(table.drain()?)
+        self.tables().drain()
     }
 
     /// The capsule of a block of any branch; `None` where there is none, or none any more.

@@ -31,6 +31,8 @@ pub struct LedgerOptions {
     pub capsules: bool,
     /// Newest blocks whose trace capsules are kept; 0: all.
     pub capsule_window_blocks: u64,
+    /// Whether nobody needs the tables once the process is gone: nothing is synced then, nor handed to the system block by block.
+    pub transient: bool,
 }
 
 impl Default for LedgerOptions {
@@ -50,6 +52,7 @@ impl Default for LedgerOptions {
             write_cache_bytes: table.write_cache_bytes,
             capsules: true,
             capsule_window_blocks: 0,
+            transient: false,
         }
     }
 }

@@ -24,6 +24,8 @@ pub struct LedgerTables {
     pub(crate) keeps_capsules: bool,
     /// Newest blocks whose capsules are kept; 0: all.
     pub(crate) capsule_window: u64,
+    /// Whether the tables go with the process.
+    transient: bool,
     /// Its threads seal and merge for the tables.
     store: Littable,
 }
@@ -53,7 +55,7 @@ impl LedgerTables {
             gc_period: options.gc_period,
             iterator_lease: options.iterator_lease,
             metrics,
-            ..StoreOptions::new(dir)
+            ..if options.transient { StoreOptions::transient(dir) } else { StoreOptions::new(dir) }
         })?;
         let table = |name| {
             store.table(TableOptions {
@@ -75,8 +77,12 @@ impl LedgerTables {
         self.store.share_caches(part, whole);
     }
 
-    /// Hands what was appended to the operating system: from then on it survives the death of the process.
+    /// Hands what was appended to the operating system: from then on it survives the death of the process. Where nobody
+    /// needs that, full buffers go by themselves.
     pub(crate) fn drain(&self) -> Result<(), LedgerError> {
+        if self.transient {
+            return Ok(());
+        }
         Ok(self.all().iter().try_for_each(|table| table.drain())?)
     }
 

@@ -1,6 +1,6 @@
 //! Settings of a store and of its tables.
 
-use hearth_disk::{Clock, Disk, RealDisk, SystemClock};
+use hearth_disk::{Clock, Disk, RealDisk, SystemClock, TransientDisk};
 use hearth_metrics::{LittMetrics, Registry};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,6 +60,11 @@ impl StoreOptions {
             clock: Arc::new(SystemClock::default()),
             metrics: LittMetrics::new(&Registry::new()),
         }
+    }
+
+    /// The same for a store that nobody needs once its process is gone: nothing is synced.
+    pub fn transient(root: impl Into<PathBuf>) -> Self {
+        Self { disk: Arc::new(TransientDisk), ..Self::new(root) }
     }
 }
 

@@ -28,7 +28,7 @@ pub enum Mode {
     Dev,
 }
 
-/// When the logs are forced to the disk: `block`, `interval:<milliseconds>` or `none`.
+/// When the logs are forced to the disk: `block`, `interval:<milliseconds>`, `none` or `never`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum FsyncPolicy {
@@ -38,6 +38,8 @@ pub enum FsyncPolicy {
     Interval(Duration),
     /// Left to the operating system.
     None,
+    /// Not at all: the home goes with its process, and nothing in it need outlive that.
+    Never,
 }
 
 impl FromStr for FsyncPolicy {
@@ -47,11 +49,12 @@ impl FromStr for FsyncPolicy {
         match text {
             "block" => Ok(Self::Block),
             "none" => Ok(Self::None),
+            "never" => Ok(Self::Never),
             other => match other.strip_prefix("interval:").map(str::parse::<u64>) {
                 Some(Ok(milliseconds)) if milliseconds > 0 => {
                     Ok(Self::Interval(Duration::from_millis(milliseconds)))
                 }
-                _ => Err(format!("{other:?} is not \"block\", \"interval:<ms>\" or \"none\"")),
+                _ => Err(format!("{other:?} is not \"block\", \"interval:<ms>\", \"none\" or \"never\"")),
             },
         }
     }
@@ -71,6 +74,7 @@ impl From<FsyncPolicy> for String {
             FsyncPolicy::Block => "block".into(),
             FsyncPolicy::Interval(every) => format!("interval:{}", every.as_millis()),
             FsyncPolicy::None => "none".into(),
+            FsyncPolicy::Never => "never".into(),
         }
     }
 }
@@ -342,9 +346,10 @@ mod tests {
     }
 
     #[test]
-    fn fsync_reads_its_three_forms_and_nothing_else() {
+    fn fsync_reads_its_four_forms_and_nothing_else() {
         assert_eq!("block".parse(), Ok(FsyncPolicy::Block));
         assert_eq!("none".parse(), Ok(FsyncPolicy::None));
+        assert_eq!("never".parse(), Ok(FsyncPolicy::Never));
         assert_eq!("interval:250".parse(), Ok(FsyncPolicy::Interval(Duration::from_millis(250))));
         for bad in ["interval:", "interval:0", "interval:x", "always", ""] {
             assert!(bad.parse::<FsyncPolicy>().is_err(), "{bad}");

@@ -290,6 +290,7 @@ fn fsync(policy: FsyncPolicy) -> Fsync {
         FsyncPolicy::Block => Fsync::Block,
         FsyncPolicy::Interval(every) => Fsync::Interval(every),
         FsyncPolicy::None => Fsync::None,
+        FsyncPolicy::Never => Fsync::Never,
     }
 }
 

@@ -273,6 +273,7 @@ impl Job {
             FsyncPolicy::Block => Fsync::Block,
             FsyncPolicy::Interval(every) => Fsync::Interval(every),
             FsyncPolicy::None => Fsync::None,
+            FsyncPolicy::Never => Fsync::Never,
         };
         ChainOptions {
             fsync,

@@ -2,6 +2,7 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import type { Resolved, Settings } from '../../config/index.ts'
 
 /** What their names begin with; the process that has one follows. */
 const PREFIX = 'hearth-dev-'
@@ -61,4 +62,17 @@ export function temporaryHome(dir = os.tmpdir()): TemporaryHome {
       remove()
     },
   }
+}
+
+/** What such a home has in place of the defaults: nothing is synced, for nobody reads it after its process, and there are no snapshots. */
+const TRANSIENT = {
+  'state-commit.flatkv.fsync': 'never',
+  'state-commit.flatkv.snapshot_interval_blocks': 0,
+  'state-commit.flatkv.wal_max_bytes': 0,
+} as const
+
+/** The settings of such a home; what somebody set himself stays. */
+export function temporarySettings({ origins }: Resolved, settings: Settings): Settings {
+  const own = Object.entries(TRANSIENT).filter(([key]) => origins[key as keyof typeof TRANSIENT] === 'default')
+  return { ...settings, ...Object.fromEntries(own) }
 }

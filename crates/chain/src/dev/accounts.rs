@@ -3,6 +3,7 @@
 use alloy_primitives::{Address, B256};
 use coins_bip32::prelude::Parent as _;
 use coins_bip39::{English, Mnemonic};
+use parking_lot::Mutex;
 
 /// The mnemonic. Never send anything of value to its accounts: their keys are public.
 pub const DEV_MNEMONIC: &str = "test test test test test test test test test test test junk";
@@ -52,6 +53,13 @@ pub fn dev_accounts() -> Vec<DevAccount> {
     dev_accounts_of(DEV_MNEMONIC, DEV_ACCOUNTS).expect("the phrase is a valid mnemonic")
 }
 
+/// A phrase, and its first accounts.
+type Derived = (String, Vec<DevAccount>);
+
+/// The accounts that were derived last: genesis, signer and whoever prints them ask for the same ones one after the other, and
+/// a phrase costs milliseconds.
+static LAST: Mutex<Option<Derived>> = Mutex::new(None);
+
 /// Derives the first accounts of a phrase.
 ///
 /// # Errors
@@ -60,6 +68,19 @@ pub fn dev_accounts_of(phrase: &str, count: usize) -> Result<Vec<DevAccount>, Ac
     if count > DEV_ACCOUNTS_MAX {
         return Err(AccountsError::TooMany { count });
     }
+    let mut last = LAST.lock();
+    if let Some((of, accounts)) = &*last
+        && of == phrase
+        && let Some(accounts) = accounts.get(..count)
+    {
+        return Ok(accounts.to_vec());
+    }
+    let accounts = derive(phrase, count)?;
+    *last = Some((phrase.to_owned(), accounts.clone()));
+    Ok(accounts)
+}
+
+fn derive(phrase: &str, count: usize) -> Result<Vec<DevAccount>, AccountsError> {
     let wrong = |error: coins_bip39::MnemonicError| AccountsError::Mnemonic { why: error.to_string() };
     let words = phrase.split_whitespace().collect::<Vec<_>>().join(" ");
     let mnemonic = Mnemonic::<English>::new_from_phrase(&words).map_err(wrong)?;

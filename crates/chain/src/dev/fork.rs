@@ -1,7 +1,7 @@
 //! A development chain that goes on from a block of another chain: its state is read from there, as far as it is read.
 
 use crate::home::{
-    ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole,
+    ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_lasting,
 };
 use crate::{Chain, ChainError, ChainOptions};
 use alloy_primitives::{B256, KECCAK256_EMPTY};
@@ -56,8 +56,8 @@ impl Chain {
         }
         // What is asked of the origin comes first: where it does not answer, there is no home.
         let changes = first_changes(&*origin, &rules)?;
-        write_whole(&paths.genesis(), genesis.as_bytes())?;
-        file.write(&paths)?;
+        write_lasting(&paths.genesis(), genesis.as_bytes(), options.fsync)?;
+        file.write(&paths, options.fsync)?;
         let chain = Self::assemble(paths, spec, file, options)?;
         chain.init_fork(fork, &changes)?;
         Ok(chain)

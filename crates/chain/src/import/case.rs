@@ -94,7 +94,7 @@ impl Chain {
         if let Some(text) = genesis {
             write_whole(&paths.genesis(), text.as_bytes())?;
         }
-        file.write(&paths)?;
+        file.write(&paths, options.fsync)?;
         let chain = Self::assemble(paths, spec, file, options)?;
         let known = chain.store_case(&recorded, &checked)?;
         let report = CaseReport {

@@ -110,9 +110,9 @@ pub fn import_state(
     };
     let (kv, imported) = FlatKv::import(&kv, tables.clone(), source, anchor, watch)?;
     kv.close()?;
-    format::note(&paths)?;
+    format::note(&paths, options.fsync)?;
     // Without this file there is no home: it comes last.
-    given.file.write(&paths)?;
+    given.file.write(&paths, options.fsync)?;
     Ok(imported)
 }
 

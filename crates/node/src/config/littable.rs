@@ -49,6 +49,7 @@ impl LittableConfig {
             write_cache_bytes: self.write_cache_bytes,
             capsules: true,
             capsule_window_blocks: self.capsule_window_blocks,
+            transient: false,
         }
     }
 }
