@@ -138,6 +138,14 @@ export declare class NativeNode {
    */
   cached(json: string, into: Buffer, at: number, tailBytes: number, gzipOver: number): number
   /**
+   * Writes the answer to a baked trace, with what stands around its result, where that is ready: in the memory of this process or of
+   * the system. `of` is 0 for a transaction by its hash, 1 for a block by its height or `latest`, 2 for one by its hash. Gives
+   * the answer's bytes; 2^24 is added where they are one gzip member, 2^25 where the block is further below the head than
+   * traces may look back; -1 where it is not ready. Where there is too little room, nothing is written. Answers of more than
+   * `gzip_over` bytes are written in gzip, where they lie there so; a negative number wants none.
+   */
+  ready(of: number, named: string, tracer: string, head: string, tail: string, into: Buffer, gzipOver: number): number
+  /**
    * Starts work whose result may be large, for a client that is known by its address. With an envelope, a result that lies
    * there in gzip comes as one member with it.
    */

@@ -5,8 +5,8 @@ use crate::{
     answer::{Answer, guarded, on_thread, promise},
 };
 use hearth_node::{
-    Asker, ByteStream, Envelope, Node, NodeConfig, NodeError, NodeLease, Replay, Request, TraceOrigin,
-    TraceRequest,
+    Asker, BakedAsk, ByteStream, Envelope, Node, NodeConfig, NodeError, NodeLease, Replay, Request, TraceOf,
+    TraceOrigin, TraceRequest,
 };
 use napi::bindgen_prelude::{BufferSlice, Either, Object};
 use napi::{Env, Result};
@@ -16,6 +16,12 @@ use std::sync::Arc;
 
 /// What is added to the number of bytes of an answer about a historical block: no answer in memory is so long.
 const HISTORICAL: i64 = 1 << 40;
+
+/// What is added to the number of bytes of an answer that is ready where it is one gzip member.
+const READY_PACKED: i32 = 1 << 24;
+
+/// What is added to it where its block is a historical one.
+const READY_HISTORICAL: i32 = 1 << 25;
 
 /// An open node.
 #[napi]
@@ -194,6 +200,39 @@ impl NativeNode {
             answer.copy_to(room);
         }
         bytes as i64 + if answer.is_historical() { HISTORICAL } else { 0 }
+    }
+
+    /// Writes the answer to a baked trace, with what stands around its result, where that is ready: in the memory of this process or of
+    /// the system. `of` is 0 for a transaction by its hash, 1 for a block by its height or `latest`, 2 for one by its hash. Gives
+    /// the answer's bytes; 2^24 is added where they are one gzip member, 2^25 where the block is further below the head than
+    /// traces may look back; -1 where it is not ready. Where there is too little room, nothing is written. Answers of more than
+    /// `gzip_over` bytes are written in gzip, where they lie there so; a negative number wants none.
+    #[napi(catch_unwind)]
+    #[allow(clippy::too_many_arguments, reason = "an object would cost more than the whole answer")]
+    pub fn ready(
+        &self,
+        of: u32,
+        named: String,
+        tracer: String,
+        head: String,
+        tail: String,
+        mut into: BufferSlice<'_>,
+        gzip_over: f64,
+    ) -> i32 {
+        let of = match of {
+            0 => TraceOf::Transaction,
+            1 => TraceOf::BlockByNumber,
+            2 => TraceOf::BlockByHash,
+            _ => return -1,
+        };
+        let over_bytes = if gzip_over >= 0.0 { gzip_over as u64 } else { u64::MAX };
+        let envelope = Envelope { head: head.into_bytes(), tail: tail.into_bytes(), over_bytes };
+        let ready = BakedAsk::named(of, &named, &tracer)
+            .and_then(|ask| self.node.ready(&ask, &envelope, &mut into))
+            .filter(|ready| ready.bytes < READY_PACKED as usize);
+        let Some(ready) = ready else { return -1 };
+        let packed = if ready.packed { READY_PACKED } else { 0 };
+        ready.bytes as i32 + packed + if ready.historical { READY_HISTORICAL } else { 0 }
     }
 
     /// Starts work whose result may be large, for a client that is known by its address. With an envelope, a result that lies

@@ -15,8 +15,10 @@ import type {
   CoreAsker,
   CoreLogEntry,
   HomeStatus,
+  NamedTrace,
   Operations,
   PackEnvelope,
+  ReadyTrace,
   ReplayJob,
   ResultStream,
   StreamOperations,
@@ -28,6 +30,13 @@ const OK = 0
 
 /** What is added to the size of a cached answer whose block is further below the head than traces may look back. */
 const HISTORICAL = 2 ** 40
+
+/** What is added to the size of an answer that is ready where it is one gzip member, and where its block is a historical one. */
+const READY_PACKED = 2 ** 24
+const READY_HISTORICAL = 2 ** 25
+
+/** What the core calls the ways to name a trace. */
+const TRACE_OF = { transaction: 0, blockByNumber: 1, blockByHash: 2 } as const
 
 /** Numbers of long requests, by which they are ended. */
 let tickets = 0
@@ -56,6 +65,28 @@ const TEXT_BYTES_MAX = 8 * 1024
 /** Memory that results are written to until one of them keeps it. */
 let spare: Buffer | undefined
 
+/**
+ * What `write` writes to a buffer, as text where it is short; undefined where that is nothing. It gives the bytes that it takes, or `OVER`;
+ * where they do not fit, it is asked again with more room.
+ */
+function written(write: (into: Buffer) => number): Uint8Array | string | undefined {
+  spare ??= lendWhole(CHUNK_BYTES_MAX)
+  let into = spare
+  let bytes = write(into)
+  if (bytes === OVER || bytes > WHOLE_BYTES_MAX) return undefined
+  if (bytes > into.length) {
+    into = lendWhole(bytes)
+    bytes = write(into)
+    if (bytes === OVER || bytes > into.length) {
+      giveBack(into)
+      return undefined
+    }
+  }
+  if (bytes <= TEXT_BYTES_MAX) return into.toString('latin1', 0, bytes)
+  if (into === spare) spare = undefined
+  return into.subarray(0, bytes)
+}
+
 /** The work begins with the first `next`. */
 class Stream implements ResultStream {
   private readonly findReady: FindReady | undefined
@@ -81,25 +112,17 @@ class Stream implements ResultStream {
   atOnce(head: string, tail: string, gzipOver = -1): Uint8Array | string | undefined {
     // An id may hold any character: three bytes a UTF-16 unit are always enough.
     if (this.findReady === undefined || head.length * 3 > CHUNK_BYTES_MAX) return undefined
-    let into = spare ?? lendWhole(CHUNK_BYTES_MAX)
-    spare = into
-    let at = into.write(head, 0, 'utf8')
-    let bytes = this.findReady(into, at, tail.length, gzipOver)
-    if (bytes === OVER || at + bytes + tail.length > WHOLE_BYTES_MAX) return undefined
-    if (at + bytes + tail.length > into.length) {
-      into = lendWhole(at + bytes + tail.length)
-      at = into.write(head, 0, 'utf8')
-      bytes = this.findReady(into, at, tail.length, gzipOver)
-      if (bytes === OVER || at + bytes + tail.length > into.length) {
-        giveBack(into)
-        return undefined
-      }
-    }
-    this.ready = true
-    const end = at + bytes + into.write(tail, at + bytes, 'latin1')
-    if (end <= TEXT_BYTES_MAX) return into.toString('latin1', 0, end)
-    if (into === spare) spare = undefined
-    return into.subarray(0, end)
+    const { findReady } = this
+    const answer = written((into) => {
+      const at = into.write(head, 0, 'utf8')
+      const bytes = findReady(into, at, tail.length, gzipOver)
+      if (bytes === OVER) return OVER
+      const end = at + bytes + tail.length
+      if (end <= into.length) into.write(tail, at + bytes, 'latin1')
+      return end
+    })
+    this.ready = answer !== undefined
+    return answer
   }
 
   /** The stream once something of it waits, and how many bytes; undefined at its end. */
@@ -184,6 +207,7 @@ class Stream implements ResultStream {
 
 class NativeCore implements Core {
   readonly dev: boolean
+  readonly readyTrace: Core['readyTrace']
   private readonly node: native.NativeNode
   /** Whether there is a trace cache to ask. */
   private readonly cache: boolean
@@ -195,6 +219,22 @@ class NativeCore implements Core {
     this.dev = dev
     this.cache = cache
     this.asker = asker
+    // Objects that ask in a client's name are made for a request each.
+    const isFirst = asker === undefined
+    this.readyTrace = cache && isFirst ? (wanted, head, tail, gzipOver) => this.findTrace(wanted, head, tail, gzipOver) : undefined
+  }
+
+  private findTrace({ of, named, tracer }: NamedTrace, head: string, tail: string, gzipOver = -1): ReadyTrace | undefined {
+    let flags = 0
+    const body = written((into) => {
+      const said = this.node.ready(TRACE_OF[of], named, tracer, head, tail, into, gzipOver)
+      if (said === OVER) return OVER
+      const bytes = said % READY_PACKED
+      flags = said - bytes
+      return bytes
+    })
+    if (body === undefined) return undefined
+    return { body, packed: (flags & READY_PACKED) !== 0, historical: (flags & READY_HISTORICAL) !== 0 }
   }
 
   askedBy(asker: CoreAsker): Core {

@@ -127,8 +127,9 @@ export async function sendPacked(
 ): Promise<void> {
   varies(response)
   response.setHeader('content-encoding', 'gzip').setHeader('content-length', bytes)
-  if (!(body instanceof Uint8Array)) return pump(response, body, response, leaving(response), stallMs)
-  endWith(response, body, writeMs)
+  if (typeof body === 'string') response.end(body, 'latin1')
+  else if (!(body instanceof Uint8Array)) return pump(response, body, response, leaving(response), stallMs)
+  else endWith(response, body, writeMs)
 }
 
 /** Aborts when the client goes. */

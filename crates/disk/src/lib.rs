@@ -12,18 +12,20 @@
 mod clock;
 mod fs_kind;
 mod lock;
+mod no_wait;
 mod real;
 #[cfg(feature = "sim")]
 pub mod sim;
-
 mod transient;
+
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use fs_kind::FsKind;
 pub use lock::{Holder, Lock, LockError};
+pub use no_wait::without_waiting;
 pub use real::RealDisk;
+pub use transient::TransientDisk;
 
 use std::{
-pub use transient::TransientDisk;
     ffi::OsString,
     fmt::Debug,
     io::{self, IoSlice},

@@ -2,6 +2,7 @@
 
 use crate::{
     DirEntry, Disk, DiskFile, EntryKind, FsKind, Lock, LockError, Metadata, OpenMode, Parts, fs_kind, lock,
+    no_wait::may_wait,
 };
 use std::{
     fs::{self, File, OpenOptions},
@@ -113,7 +114,10 @@ struct RealFile(File);
 
 impl DiskFile for RealFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.0.read_at(buf, offset)
+        match may_wait() {
+            true => self.0.read_at(buf, offset),
+            false => read_now(&self.0, &[head_of(buf)], offset),
+        }
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize> {
@@ -197,22 +201,14 @@ fn read_all(file: &File, mut vectors: &mut [libc::iovec], mut offset: u64) -> io
             continue;
         }
         let count = vectors.len().min(MAX_VECTORS);
-        // SAFETY: the vectors point into buffers that the caller holds exclusively until this returns, and do not
-        // overlap; the system writes no more than their lengths.
-        let read = unsafe {
-            let (fd, offset) = (file.as_raw_fd(), offset as libc::off_t);
-            match vectors {
-                [one] => libc::pread(fd, one.iov_base, one.iov_len, offset),
-                _ => libc::preadv(fd, vectors.as_ptr(), count as libc::c_int, offset),
-            }
+        let read = match may_wait() {
+            true => read_vectors(file, &vectors[..count], offset),
+            false => read_now(file, &vectors[..count], offset),
         };
-        let mut read = match usize::try_from(read) {
+        let mut read = match read {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(read) => read,
-            Err(_) => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => continue,
-                error => return Err(error),
-            },
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
         };
         offset += read as u64;
         while read > 0 {
@@ -229,9 +225,38 @@ fn read_all(file: &File, mut vectors: &mut [libc::iovec], mut offset: u64) -> io
     Ok(())
 }
 
+/// One read to where the vectors point, as many bytes as the system gives.
+fn read_vectors(file: &File, vectors: &[libc::iovec], offset: u64) -> io::Result<usize> {
+    let (fd, offset) = (file.as_raw_fd(), offset as libc::off_t);
+    // SAFETY: the vectors point into buffers that the caller holds exclusively until this returns, and do not overlap; the
+    // system writes no more than their lengths.
+    let read = unsafe {
+        match vectors {
+            [one] => libc::pread(fd, one.iov_base, one.iov_len, offset),
+            _ => libc::preadv(fd, vectors.as_ptr(), vectors.len() as libc::c_int, offset),
+        }
+    };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
+/// As [`read_vectors`], out of the system's memory alone: `WouldBlock` where the device would have to be asked, or where the file
+/// system cannot tell.
+fn read_now(file: &File, vectors: &[libc::iovec], offset: u64) -> io::Result<usize> {
+    let (fd, count) = (file.as_raw_fd(), vectors.len() as libc::c_int);
+    // SAFETY: as in `read_vectors`.
+    let read = unsafe { libc::preadv2(fd, vectors.as_ptr(), count, offset as libc::off_t, libc::RWF_NOWAIT) };
+    usize::try_from(read).map_err(|_| match io::Error::last_os_error() {
+        error if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => {
+            io::ErrorKind::WouldBlock.into()
+        }
+        error => error,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::without_waiting;
 
     #[test]
     fn files_and_folders_on_the_real_disk() {
@@ -305,5 +330,48 @@ mod tests {
         RealDisk.remove_dir(&dir.join("three")).unwrap();
         assert_eq!(RealDisk.list(&dir).unwrap(), []);
         assert!(RealDisk.free_bytes(&dir).unwrap() > 0);
+    }
+    #[test]
+    fn reads_without_waiting_have_the_bytes_or_refuse() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("one");
+        let file = RealDisk.create(&path).unwrap();
+        let bytes: Vec<u8> = (0..200_000_u32).map(|n| n as u8).collect();
+        file.write_all_at(&bytes, 0).unwrap();
+        file.sync_data().unwrap();
+        let read = |from: usize, len: usize| {
+            let mut out = Vec::new();
+            let mut exact = vec![0; len];
+            let first = file.read_onto(&mut out, len, from as u64).map(|()| out);
+            let second = file.read_exact_at(&mut exact, from as u64).map(|()| exact);
+            (first, second)
+        };
+        // What was just written is in memory, unless this file system cannot say so.
+        for (from, len) in [(0, 200_000), (70_001, 5), (199_999, 1), (3, 0)] {
+            let (first, second) = without_waiting(|| read(from, len));
+            for had in [first, second] {
+                match had {
+                    Ok(had) => assert_eq!(had, bytes[from..from + len]),
+                    Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+                }
+            }
+        }
+        // Out of memory with it: then it is refused, or was kept all the same.
+        // SAFETY: advice about an open descriptor.
+        unsafe {
+            libc::posix_fadvise(File::open(&path).unwrap().as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED)
+        };
+        if let Err(error) = without_waiting(|| read(0, 200_000)).0 {
+            assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        }
+        // Behind it, and after work that panicked, reads wait as ever.
+        assert!(std::panic::catch_unwind(|| without_waiting(|| panic!("planted"))).is_err());
+        assert!(may_wait());
+        assert_eq!(read(0, 200_000).0.unwrap(), bytes);
+        let beyond = without_waiting(|| file.read_onto(&mut Vec::new(), 1, 200_000)).unwrap_err();
+        assert!(
+            matches!(beyond.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::WouldBlock),
+            "{beyond}"
+        );
     }
 }

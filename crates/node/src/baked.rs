@@ -7,9 +7,12 @@ mod eligible;
 mod places;
 
 use crate::{NodeError, TraceRequest, config::BakeConfig, stream::Feed};
-use eligible::{Target, eligible};
-use hearth_bake::{AnswerBytes, BakeError, BakedBlock, BakedTracer, Found, Part, TraceDb};
+use eligible::eligible;
+pub use eligible::{BakedAsk, TraceOf};
+use hearth_bake::{AnswerBytes, BakeError, BakedBlock, Found, Part, TraceDb};
 use hearth_chain::Chain;
+use hearth_disk::without_waiting;
+use hearth_littable::LittError;
 use hearth_metrics::CacheResult;
 use hearth_primitives::Height;
 use places::{Place, Places};
@@ -17,6 +20,12 @@ use std::sync::Arc;
 
 /// Answers of at most so many bytes are read as a whole before the first byte is sent.
 const READ_WHOLE_BYTES: u64 = 1 << 20;
+
+/// Raw bytes of an answer that are inflated on the caller's thread, which takes about a tenth of a millisecond.
+const INFLATE_AT_ONCE_BYTES: u64 = 64 << 10;
+
+/// Bytes of an answer in gzip that are read on the caller's thread.
+const PACKED_AT_ONCE_BYTES: u64 = 256 << 10;
 
 /// What stands around an answer that is to be one gzip member with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,17 +73,20 @@ impl CachedAnswer {
     /// Writes as much of it as there is room for.
     pub fn copy_to(&self, mut into: &mut [u8]) {
         for piece in &self.pieces {
-            let (now, later) = into.split_at_mut(piece.len().min(into.len()));
-            now.copy_from_slice(&piece[..now.len()]);
-            into = later;
+            into = put(into, piece);
         }
     }
 }
 
-/// A request that may be answered from the cache.
-pub(crate) struct Ask {
-    target: Target,
-    tracer: BakedTracer,
+/// An answer that is ready: how long it is with what stands around it, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// Its bytes. Where there was not so much room, none of them was written.
+    pub bytes: usize,
+    /// Whether they are one gzip member.
+    pub packed: bool,
+    /// Whether its block is further below the head than traces may look back.
+    pub historical: bool,
 }
 
 /// The trace cache of an open home.
@@ -96,18 +108,18 @@ impl Baked {
     }
 
     /// What of the cache could answer a request.
-    pub(crate) fn ask(&self, request: &TraceRequest) -> Option<Ask> {
+    pub(crate) fn ask(&self, request: &TraceRequest) -> Option<BakedAsk> {
         let first = match self.chain.base() {
             0 => 0,
             base => base + 1,
         };
         let (target, tracer) = eligible(request, self.options, first)?;
-        Some(Ask { target, tracer })
+        Some(BakedAsk { target, tracer })
     }
 
     /// The answer, where all of it is in memory; nothing is read from the disk. `None` also where it is wanted in gzip, of
     /// which the disk has the bytes.
-    pub(crate) fn hot(&self, ask: &Ask, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
+    pub(crate) fn hot(&self, ask: &BakedAsk, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
         let place = self.places.known(&self.chain, &ask.target)?;
         if !self.is_kept(place.key.number) {
             return None;
@@ -121,10 +133,44 @@ impl Baked {
         Some(CachedAnswer { pieces, height: place.key.number, historical: false })
     }
 
+    /// Writes the answer with what stands around it, where its bytes are in the memory of this process or of the system and
+    /// little is to be done with them: nothing waits. `None` where that is not so, and for a transaction's error.
+    pub(crate) fn write_ready(
+        &self,
+        ask: &BakedAsk,
+        envelope: &Envelope,
+        into: &mut [u8],
+    ) -> Option<(Height, Ready)> {
+        let place = self.places.known(&self.chain, &ask.target)?;
+        if !self.is_kept(place.key.number) {
+            return None;
+        }
+        let written = without_waiting(|| {
+            let Some(block) = self.db.block(&place.key, ask.tracer)? else { return Ok(None) };
+            match is_packed(&block, place.part, Some(envelope)) {
+                true => write_packed(&block, place.part, envelope, into),
+                false => write_plain(&block, place.part, envelope, into),
+            }
+        });
+        match written {
+            Ok(Some((ready, result))) => {
+                if ready.bytes <= into.len() {
+                    self.db.count(result);
+                }
+                Some((place.key.number, ready))
+            }
+            Err(BakeError::Damaged { .. } | BakeError::Store(LittError::Corrupt { .. })) => {
+                self.db.count(CacheResult::Damaged);
+                None
+            }
+            Ok(None) | Err(_) => None,
+        }
+    }
+
     /// The answer from the disk, or from memory where that has it, with the block's height. `None`: to be traced live.
     pub(crate) fn stored(
         &self,
-        ask: &Ask,
+        ask: &BakedAsk,
         envelope: Option<&Envelope>,
     ) -> Option<(Height, Result<Feed, NodeError>)> {
         let place = self.places.find(&self.chain, &ask.target)?;
@@ -158,6 +204,46 @@ impl Baked {
 fn is_packed(block: &BakedBlock, part: Part, envelope: Option<&Envelope>) -> bool {
     let wanted = |envelope: &Envelope| block.bytes(part).is_some_and(|bytes| envelope.wants(bytes));
     envelope.is_some_and(wanted) && block.packs(part)
+}
+
+type Written = Result<Option<(Ready, CacheResult)>, BakeError>;
+
+/// A part as one gzip member.
+fn write_packed(block: &BakedBlock, part: Part, envelope: &Envelope, into: &mut [u8]) -> Written {
+    let Some(mut answer) = block.gzip(part, &envelope.head, &envelope.tail)? else { return Ok(None) };
+    if answer.len() > PACKED_AT_ONCE_BYTES {
+        return Ok(None);
+    }
+    let ready = Ready { bytes: answer.len() as usize, packed: true, historical: false };
+    if let Some(room) = into.get_mut(..ready.bytes) {
+        let mut room = room;
+        while let Some(bytes) = answer.read()? {
+            room = put(room, &bytes);
+        }
+    }
+    Ok(Some((ready, CacheResult::Stored)))
+}
+
+/// A part as it is, between the envelope's head and tail.
+fn write_plain(block: &BakedBlock, part: Part, envelope: &Envelope, into: &mut [u8]) -> Written {
+    let Some(bytes) = block.bytes(part).filter(|bytes| *bytes <= READ_WHOLE_BYTES) else { return Ok(None) };
+    let around = envelope.head.len() + envelope.tail.len();
+    let ready = Ready { bytes: bytes as usize + around, packed: false, historical: false };
+    let Some(room) = into.get_mut(..ready.bytes) else { return Ok(Some((ready, CacheResult::Stored))) };
+    let Some((pieces, inflated)) = block.soon(part, INFLATE_AT_ONCE_BYTES)? else { return Ok(None) };
+    let mut room = put(room, &envelope.head);
+    for piece in &pieces {
+        room = put(room, piece);
+    }
+    put(room, &envelope.tail);
+    Ok(Some((ready, if inflated == 0 { CacheResult::Hot } else { CacheResult::Stored })))
+}
+
+/// Writes bytes to the front of a room that has enough; what is left of it.
+fn put<'a>(room: &'a mut [u8], bytes: &[u8]) -> &'a mut [u8] {
+    let (now, later) = room.split_at_mut(bytes.len().min(room.len()));
+    now.copy_from_slice(&bytes[..now.len()]);
+    later
 }
 
 /// A part of a baked block as a stream reads it; a transaction's error is the answer's.

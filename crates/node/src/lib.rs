@@ -31,7 +31,7 @@ mod trace;
 mod trace_source;
 mod workers;
 
-pub use baked::{CachedAnswer, Envelope};
+pub use baked::{BakedAsk, CachedAnswer, Envelope, Ready, TraceOf};
 pub use config::{
     Asking, BakeConfig, DevConfig, FlatkvConfig, ForkConfig, FsyncPolicy, LittableConfig, MiningOrder, Mode,
     NodeConfig, OriginBlock, RpcLimits, ScriptChildren, ScriptsConfig, ScriptsUnavailable, TraceSource,

@@ -5,7 +5,7 @@ mod calls;
 use crate::{
     ByteSender, ByteStream, Envelope, NodeConfig, NodeError, Request, TraceOrigin, TraceRequest,
     bake::Bakery,
-    baked::CachedAnswer,
+    baked::{BakedAsk, CachedAnswer, Ready},
     home::{HomeStatus, OpenHome, init_home},
     js_tracers::{Asker, HookLink, JsTracers, ScriptNeed, Threads, hook_link},
     memory::Memory,
@@ -147,6 +147,14 @@ impl Node {
         let mut answer = baked.hot(&baked.ask(request)?, envelope)?;
         answer.historical = home.is_historical(answer.height);
         Some(answer)
+    }
+
+    /// Writes the answer to a trace, with what stands around it, where it is baked and its bytes are in the memory of this process
+    /// or of the system: nothing waits. Where there is too little room, nothing is written. `None` where it is not ready.
+    pub fn ready(&self, ask: &BakedAsk, envelope: &Envelope, into: &mut [u8]) -> Option<Ready> {
+        let home = self.home().ok()?;
+        let (height, ready) = home.baked()?.write_ready(ask, envelope, into)?;
+        Some(Ready { historical: home.is_historical(height), ..ready })
     }
 
     /// As [`Self::stream`]. What is baked comes from the trace cache, and with an envelope as one gzip member together with

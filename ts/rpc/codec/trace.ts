@@ -39,6 +39,16 @@ function checkTracer(tracer: string, rules: TraceRules): void {
   if (!isScript && rules.allowed !== 'all' && !rules.allowed.includes(tracer)) throw tracerNotAllowed(tracer, rules.allowed)
 }
 
+/** Whether a tracer may be used, by its name. */
+export function mayTrace(tracer: string, rules: TraceRules): boolean {
+  try {
+    checkTracer(tracer, rules)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** The tracers within a muxTracer are the keys of its configuration. */
 function checkMux(config: unknown, rules: TraceRules, depth: number): void {
   if (config === null || typeof config !== 'object' || depth > MUX_DEPTH_MAX) return

@@ -3,7 +3,7 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { giveBack } from '../../core/chunks.ts'
-import type { Answer } from '../../rpc/dispatch.ts'
+import { type Answer, Packed } from '../../rpc/dispatch.ts'
 import { negotiate } from '../accept.ts'
 import { type AppOptions, compressionOf, isGone, send } from '../app.ts'
 import { JOINED_BYTES_MAX, joined } from '../respond.ts'
@@ -24,8 +24,11 @@ export interface LaneRules {
   left(lane: Lane): void
 }
 
-/** Larger answers are left to the ordinary way, which looks after clients that take them slowly. In bytes. */
-const PLAIN_BYTES_MAX = 128 * 1024
+/** Larger answers are left to the ordinary way, which sends them in parts. In bytes. */
+const PLAIN_BYTES_MAX = 1024 * 1024
+
+/** What says that an answer is in gzip. */
+const IN_GZIP = 'content-encoding: gzip\r\n'
 
 /** As node:http answers a client that says nothing. */
 const SILENT = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
@@ -49,6 +52,11 @@ class Tail {
 
 const tail = new Tail()
 
+const isWhole = (body: Packed['body']): body is Uint8Array | string => typeof body === 'string' || body instanceof Uint8Array
+
+/** Whether nothing is to be said beside the answer to a client. */
+const isAlone = ({ retryAfterMs, waitedMs }: WaitingClient): boolean => retryAfterMs === undefined && waitedMs === undefined
+
 /** A connection. */
 export class Lane {
   private readonly socket: Socket
@@ -58,6 +66,8 @@ export class Lane {
   /** What came while an answer is under way. */
   private readonly waiting: Buffer[] = []
   private answering = false
+  /** Whether an answer is with the socket that the client has not taken yet. */
+  private sending = false
   private readonly onData = (chunk: Buffer): void => this.take(chunk)
   private readonly onTimeout = (): void => this.timeOut()
   private readonly onError = (): void => {
@@ -87,7 +97,8 @@ export class Lane {
   }
 
   private timeOut(): void {
-    if (this.answering) return
+    // The socket's clock starts anew whenever the system has taken some of what waits.
+    if (this.answering && !this.sending) return
     if (!this.used) this.socket.write(SILENT, 'latin1')
     this.socket.destroy()
   }
@@ -136,7 +147,10 @@ export class Lane {
       const answer = options.dispatch(chunk.toString('utf8', head.bodyAt), client)
       if ((typeof answer === 'string' || answer instanceof Uint8Array) && this.isPlain(answer, head, client)) {
         admission.httpBytes.release(bytes)
-        this.write(answer, client)
+        this.write(answer, client, '')
+      } else if (answer instanceof Packed && isWhole(answer.body) && isAlone(client)) {
+        admission.httpBytes.release(bytes)
+        this.write(answer.body, client, IN_GZIP)
       } else this.answerSlowly(answer, head, client, bytes)
     } catch (e) {
       admission.httpBytes.release(bytes)
@@ -147,14 +161,15 @@ export class Lane {
 
   /** Whether an answer goes out as it is, with nothing said beside it. */
   private isPlain(answer: Uint8Array | string, { accepted }: Head, client: WaitingClient): boolean {
-    if (client.retryAfterMs !== undefined || answer.length > PLAIN_BYTES_MAX) return false
+    if (!isAlone(client) || answer.length > PLAIN_BYTES_MAX) return false
     return negotiate(accepted, answer.length > compressionOf(client, this.rules.options).thresholdBytes) === 'identity'
   }
 
-  private write(answer: Uint8Array | string, { origin }: WaitingClient): void {
+  /** Sends an answer; `encoding` is the line that says how it is encoded. */
+  private write(answer: Uint8Array | string, { origin }: WaitingClient, encoding: string): void {
     const { socket, rules } = this
     const from = origin === undefined ? '' : `x-hearth-trace: ${origin}\r\n`
-    const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${from}vary: accept-encoding\r\ncontent-length: ${answer.length}`
+    const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${from}vary: accept-encoding\r\n${encoding}content-length: ${answer.length}`
     const start = head + tail.at(Date.now(), rules.idleMs)
     if (typeof answer === 'string' || answer.length <= JOINED_BYTES_MAX) {
       if (!socket.write(start + (typeof answer === 'string' ? answer : joined(answer)), 'latin1')) this.waitForRoom()
@@ -172,16 +187,13 @@ export class Lane {
     const { socket, rules } = this
     if (socket.writableLength === 0) return
     this.answering = true
-    const cut = setTimeout(() => socket.destroy(), rules.options.writeMs)
-    const over = (): void => {
-      clearTimeout(cut)
-      socket.off('drain', done).off('close', over)
-    }
-    const done = (): void => {
-      over()
+    this.sending = true
+    socket.setTimeout(rules.options.writeMs)
+    socket.once('drain', () => {
+      this.sending = false
+      socket.setTimeout(rules.idleMs)
       this.answered()
-    }
-    socket.once('drain', done).once('close', over)
+    })
   }
 
   /** The answer is out: what came meanwhile is next. */

@@ -105,15 +105,40 @@ impl BakedBlock {
 
     /// A part, where all of it is in memory already; nothing is read from the disk. `None` for an error.
     pub fn hot(&self, part: Part) -> Option<Vec<AnswerBytes>> {
-        let (mut range, failed) = self.range(part).ok()?;
-        let directory = self.directory().ok()?;
-        let pieces = if failed { return None } else { directory.touched(&range) };
-        pieces
-            .map(|index| {
-                let bytes = self.db.hot_piece(&self.row, index as u32)?;
-                Some(cut(&mut range, directory.raw(index), bytes))
-            })
-            .collect()
+        self.soon(part, 0).ok()?.map(|(pieces, _)| pieces)
+    }
+
+    /// A part, where no more than so many bytes of it are still to be inflated, and how many were. `None` where it is more,
+    /// and for an error.
+    ///
+    /// # Errors
+    /// As [`Self::part`].
+    pub fn soon(&self, part: Part, inflate_bytes: u64) -> Result<Option<(Vec<AnswerBytes>, u64)>, BakeError> {
+        self.tell(self.find_soon(part, inflate_bytes))
+    }
+
+    fn find_soon(&self, part: Part, most: u64) -> Result<Option<(Vec<AnswerBytes>, u64)>, BakeError> {
+        let (mut range, failed) = self.range(part)?;
+        if failed {
+            return Ok(None);
+        }
+        let directory = self.directory()?;
+        let touched = directory.touched(&range);
+        let (mut pieces, mut inflated) = (Vec::with_capacity(touched.len()), 0);
+        for index in touched {
+            let bytes = match self.db.hot_piece(&self.row, index as u32) {
+                Some(bytes) => bytes,
+                None => {
+                    inflated += directory.piece(index).raw;
+                    if inflated > most {
+                        return Ok(None);
+                    }
+                    self.cold_piece(index)?
+                }
+            };
+            pieces.push(cut(&mut range, directory.raw(index), bytes));
+        }
+        Ok(Some((pieces, inflated)))
     }
 
     /// Whether [`Self::gzip`] has something for a part.
@@ -175,9 +200,14 @@ impl BakedBlock {
 
     /// A piece that is inflated, from memory or the disk.
     fn piece(&self, index: usize) -> Result<HotBytes, BakeError> {
-        if let Some(bytes) = self.db.hot_piece(&self.row, index as u32) {
-            return Ok(bytes);
+        match self.db.hot_piece(&self.row, index as u32) {
+            Some(bytes) => Ok(bytes),
+            None => self.cold_piece(index),
         }
+    }
+
+    /// A piece that is not in memory.
+    fn cold_piece(&self, index: usize) -> Result<HotBytes, BakeError> {
         let directory = self.directory()?;
         let stored = self.db.read(&self.row, directory.stored(index))?;
         let bytes = inflate(&directory.piece(index), &stored)?;

@@ -21,6 +21,42 @@ pub(super) enum Target {
     Hash(B256),
 }
 
+/// Which method names what is to be traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceOf {
+    /// A transaction, by its hash.
+    Transaction,
+    /// A block, by its height or `latest`.
+    BlockByNumber,
+    /// A block, by its hash.
+    BlockByHash,
+}
+
+/// A request that may be answered from the cache.
+pub struct BakedAsk {
+    pub(super) target: Target,
+    pub(super) tracer: BakedTracer,
+}
+
+impl BakedAsk {
+    /// A request whose configuration is the name of a tracer and nothing else. `named` is what the method names it by: `0x` and 64
+    /// digits, `0x` and the digits of a height, or `latest`. `None` for all else.
+    pub fn named(of: TraceOf, named: &str, tracer: &str) -> Option<Self> {
+        let tracer = BakedTracer::plain(tracer)?;
+        let digits = named.strip_prefix("0x");
+        let hash = || digits.filter(|digits| digits.len() == 64)?.parse::<B256>().ok();
+        let number =
+            || digits.filter(|d| (1..=16).contains(&d.len()) && d.bytes().all(|b| b.is_ascii_hexdigit()));
+        let target = match of {
+            TraceOf::Transaction => Target::Transaction(hash()?),
+            TraceOf::BlockByHash => Target::Hash(hash()?),
+            TraceOf::BlockByNumber if named == "latest" => Target::Head,
+            TraceOf::BlockByNumber => Target::Number(u64::from_str_radix(number()?, 16).ok()?),
+        };
+        Some(Self { target, tracer })
+    }
+}
+
 /// What each baked tracer runs.
 static PLANS: LazyLock<Vec<(BakedTracer, TracerPlan)>> = LazyLock::new(|| {
     let plan = |tracer: BakedTracer| Some((tracer, plan_of(tracer.config_json())?.tracer));
@@ -153,6 +189,27 @@ mod tests {
         }
         let two = serde_json::from_str(r#"{"tracer":"callTracer","TRACER":"prestateTracer"}"#).unwrap();
         assert_eq!(tracer(two, false), None);
+    }
+
+    #[test]
+    fn what_is_named_is_what_the_method_says() {
+        let hash = format!("0x{}", "aB".repeat(32));
+        let named = |of, text: &str| BakedAsk::named(of, text, "callTracer").map(|ask| ask.target);
+        let (bytes, of) = (B256::repeat_byte(0xab), TraceOf::BlockByNumber);
+        assert_eq!(named(TraceOf::Transaction, &hash), Some(Target::Transaction(bytes)));
+        assert_eq!(named(TraceOf::BlockByHash, &hash), Some(Target::Hash(bytes)));
+        assert_eq!(named(of, "0x1B"), Some(Target::Number(27)));
+        assert_eq!(named(of, "0xffffffffffffffff"), Some(Target::Number(u64::MAX)));
+        assert_eq!(named(of, "latest"), Some(Target::Head));
+        for text in [&hash, "earliest", "0x", "0x+1", "1b", "", "0x00000000000000001"] {
+            assert_eq!(named(of, text), None, "{text}");
+        }
+        for text in ["0x1", "latest", &hash[2..], &hash[..65], &hash.replace('a', "g")] {
+            assert_eq!(named(TraceOf::Transaction, text), None, "{text}");
+        }
+        for (name, tracer) in [("prestateTracer", Some(BakedTracer::Prestate)), ("4byteTracer", None)] {
+            assert_eq!(BakedAsk::named(of, "0x1", name).map(|ask| ask.tracer), tracer);
+        }
     }
 
     #[test]
