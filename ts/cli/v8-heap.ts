@@ -5,7 +5,7 @@ import v8 from 'node:v8'
 export const YOUNG_BYTES = 8 * 1024 * 1024
 
 /** Time between two looks at the young generation, in milliseconds. */
-export const LOOK_MS = 500
+export const LOOK_MS = 200
 
 /** By how much V8 multiplies the halves when they are too small, as it comes and as it keeps them. */
 const [GROWS, STAYS] = [2, 1]
@@ -13,8 +13,8 @@ const [GROWS, STAYS] = [2, 1]
 const youngBytes = (): number => v8.getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0
 
 /**
- * Keeps the young generation from growing further once it has `YOUNG_BYTES`. It cannot be bounded from the start but by an option of
- * Node's own, and a program cannot give itself one. Gives what ends it.
+ * Keeps the young generation from growing further once it has `YOUNG_BYTES`; between two looks it may double once more. It cannot be
+ * bounded from the start but by an option of Node's own, and a program cannot give itself one. Gives what ends it.
  */
 export function boundYoungHeap(): () => void {
   let growth = GROWS
