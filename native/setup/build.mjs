@@ -100,7 +100,7 @@ async function nativeCore(kind) {
 }
 
 function typescript() {
-  const stamp = new Stamp('dist/.ts-stamp', ['dist/cli/main.js'])
+  const stamp = new Stamp('dist/.ts-stamp', ['dist/cli/main.js', 'dist/cli/hearth.cjs'])
   const sources = digest(TS_SOURCES)
   if (stamp.matches(sources)) return
   const began = Date.now()

@@ -13,7 +13,7 @@ const START_MS = 60_000
 const LOG_MAX = 4000
 
 /** Our command. */
-export const HEARTH = path.join(ROOT, 'dist/cli/main.js')
+export const HEARTH = path.join(ROOT, 'dist/cli/hearth.cjs')
 
 /** A port of this machine that nobody has. */
 export const freePort = () =>

@@ -42,3 +42,10 @@ it.skipIf(stale)('it is the same program: help and settings are those of the mod
   for (const [file, modules] of text) expect(file).toEqual(modules)
   expect(hearth(['--version']).stdout).toMatch(/^\S+\/v\d+\.\d+\.\d+/)
 })
+
+it.skipIf(stale)('the command as it is installed, without ES modules, is the same too', () => {
+  const installed = spawnSync(path.join(CLI, 'hearth.cjs'), ['--version'], { encoding: 'utf8' })
+  expect([installed.status, installed.stdout, installed.stderr]).toEqual([0, hearth(['--version']).stdout, ''])
+  const wrong = spawnSync(path.join(CLI, 'hearth.cjs'), ['nothing'], { encoding: 'utf8' })
+  expect([wrong.status, wrong.stderr]).toEqual([2, hearth(['nothing']).stderr])
+})

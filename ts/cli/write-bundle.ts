@@ -1,9 +1,9 @@
 // The program in one file, with V8's code cache beside it: `hearth` starts in a third of the time that its modules take one by one.
 //
-//   node dist/cli/write-bundle.js          writes both
+//   node dist/cli/write-bundle.js          writes both, and hearth.cjs, which loads them
 //   node dist/cli/write-bundle.js warm     the child that fills the cache
 //
-// The child serves a development chain for a moment, so that the functions that a start calls are in the cache, compiled.
+// hearth.cjs is main.js for Node's older loader, which is ready sooner than that of ES modules. The child serves a development chain for a moment, so that the functions that a start calls are in the cache, compiled.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -14,6 +14,9 @@ import { CACHE, loadProgram, PROGRAM } from './load.ts'
 
 /** Loaded where somebody signs, which few do: it would be half of the file. */
 const EXTERNAL = [/^node:(?!http2$)/, 'viem']
+
+/** The entry of the program, as `hearth` is installed. */
+const ENTRY = path.join(import.meta.dirname, 'hearth.cjs')
 
 /** How long the child may take, in milliseconds. */
 const WARM_MS_MAX = 60_000
@@ -44,20 +47,35 @@ const ascii = (code: string): string => code.replaceAll(/[^\0-\x7f]/g, (unit) =>
 /** What is loaded from outside the file later is required: code out of V8's cache cannot import. */
 const required = (code: string): string => code.replaceAll(/\bimport\(("[\w@/.-]+")\)/g, 'Promise.resolve(require($1))')
 
-async function writeProgram(): Promise<void> {
+/** What of Node's own is loaded with the file, as rolldown writes it. */
+const BUILTIN = /^let (\w+) = require\("(node:[\w/]+)"\);\n(?:\1 = __toESM\(\1, 1\);\n)?/gm
+
+/** Modules of Node's own are loaded where something of them is first used: most starts need few of them, and each takes milliseconds. */
+function lazyBuiltins(code: string): string {
+  const names: string[] = []
+  const loaded = code.replaceAll(BUILTIN, (_, name: string, from: string) => {
+    names.push(name)
+    return `let ${name};\nconst ${name}$ = () => (${name} ??= __toESM(require("${from}"), 1));\n`
+  })
+  return names.reduce((left, name) => left.replaceAll(new RegExp(`\\b${name}\\.`, 'g'), `(${name}$()).`), loaded)
+}
+
+/** Puts a module of dist and what it imports into one file; `external` is loaded from outside. */
+async function writeFile(input: string, file: string, external: readonly (string | RegExp)[]): Promise<void> {
   const bundle = await rolldown({
-    input: path.join(import.meta.dirname, 'run.js'),
+    input: path.join(import.meta.dirname, input),
     platform: 'node',
-    external: EXTERNAL,
+    external: [...external],
     plugins: [noHttp2, places],
     onLog: (level, log) => {
       if (level === 'warn') console.error(log.message)
     },
   })
   const comments = { legal: true, annotation: false, jsdoc: false }
-  const { output } = await bundle.generate({ file: PROGRAM, format: 'cjs', codeSplitting: false, comments })
+  const { output } = await bundle.generate({ file, format: 'cjs', codeSplitting: false, comments })
   await bundle.close()
-  fs.writeFileSync(PROGRAM, ascii(required(output[0].code)))
+  const code = lazyBuiltins(output[0].code)
+  fs.writeFileSync(file, ascii(file === PROGRAM ? required(code) : code), { mode: 0o755 })
 }
 
 /** Asks the node that says where it is ready a question; resolves once it has answered one. */
@@ -96,7 +114,8 @@ async function warm(): Promise<void> {
 if (process.argv[2] === 'warm') {
   await warm()
 } else {
-  await writeProgram()
+  await writeFile('run.js', PROGRAM, EXTERNAL)
+  await writeFile('main.js', ENTRY, [/^node:/, /run\.js$/])
   const command = [import.meta.filename, 'warm']
   const warmed = spawnSync(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'], timeout: WARM_MS_MAX })
   // The program starts without a cache too, later.
