@@ -69,7 +69,8 @@ impl LedgerTables {
         };
         let (blocks, receipts, capsules) = (table(BLOCKS)?, table(RECEIPTS)?, table(CAPSULES)?);
         let (keeps_capsules, capsule_window) = (options.capsules, options.capsule_window_blocks);
-        Ok(Self { blocks, receipts, capsules, keeps_capsules, capsule_window, store })
+        let transient = options.transient;
+        Ok(Self { blocks, receipts, capsules, keeps_capsules, capsule_window, transient, store })
     }
 
     /// Bounds what is kept in memory to `part` of `whole` of what the settings allow.
