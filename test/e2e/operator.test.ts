@@ -98,6 +98,35 @@ describe('hearth status', () => {
     expect(statusOf(home)).toEqual([1, { home, pid: null }])
   })
 
+  it.each(['token', 'jwt'])('finds a way in where the listeners ask for a %s, and nobody else does', async (kind) => {
+    const home = freshHome()
+    const secret = path.join(home, 'secret')
+    fs.writeFileSync(secret, kind === 'jwt' ? '11'.repeat(32) : TOKEN, { mode: 0o600 })
+    const settings = [`--evm.auth_${kind}_file=${secret}`, '--metrics.enabled=false']
+    const node = await startNode(['dev', '--home', home, ...settings])
+    const file = path.join(home, 'data', 'node.token')
+    const ask = (token: string): Promise<number> =>
+      fetch(node.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] }),
+      }).then(({ status }) => status)
+    expect(fs.statSync(file).mode & 0o777).toBe(0o600)
+    const ofRun = fs.readFileSync(file, 'utf8').trim()
+    expect(ofRun).toMatch(/^[0-9a-f]{64}$/)
+    expect([await ask(ofRun), await ask('f'.repeat(64))]).toEqual([200, 401])
+    expect(statusOf(home)).toMatchObject([0, { pid: node.pid, ready: true, height: 0, metricsUrl: null }])
+    expect(JSON.stringify(statusOf(home))).not.toContain(ofRun)
+    // Where the token may not be read, all else is known.
+    fs.rmSync(file)
+    expect(statusOf(home)).toMatchObject([0, { ready: true, height: null }])
+    expect(await node.stop()).toBe(0)
+    const next = await startNode(['dev', '--home', home, ...settings])
+    expect(fs.readFileSync(file, 'utf8').trim()).not.toBe(ofRun)
+    expect(await next.stop()).toBe(0)
+    expect(fs.existsSync(file)).toBe(false)
+  })
+
   it('is not deceived by the file of a node that was killed', async () => {
     const home = freshHome()
     const node = await startNode(['dev', '--home', home])
@@ -170,11 +199,15 @@ describe('the log', () => {
 
 const RESET = 'lost: ECONNRESET'
 
+/** A token of the tests. */
+const TOKEN = 'a token of tests'.replaceAll(' ', '-')
+
 /** One request on a connection of its own: its answer, or `refused` where nobody took the connection. */
-function one(url: string): Promise<string> {
+function one(url: string, more: Readonly<Record<string, string>> = {}): Promise<string> {
   return new Promise((resolve) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
-    const request = http.request(url, { method: 'POST', headers: { 'content-type': 'application/json' }, agent: false }, (response) => {
+    const headers = { 'content-type': 'application/json', ...more }
+    const request = http.request(url, { method: 'POST', headers, agent: false }, (response) => {
       let text = ''
       response.on('data', (data) => {
         text += data
@@ -188,15 +221,18 @@ function one(url: string): Promise<string> {
 }
 
 describe('a rolling restart under load', () => {
-  async function stopUnderLoad(node: RunningNode): Promise<{ answers: Map<string, number>; ready: number[]; code: unknown }> {
+  async function stopUnderLoad(
+    node: RunningNode,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<{ answers: Map<string, number>; ready: number[]; code: unknown }> {
     const answers = new Map<string, number>()
     const ready: number[] = []
     let over = false
     const load = async (): Promise<void> => {
       while (!over) {
-        const answer = await one(node.url)
+        const answer = await one(node.url, headers)
         // The system cuts off connections that it had taken and the node had not when the listener closed: their requests reached nobody.
-        const untaken = answer === RESET && (await one(node.url)) === 'refused'
+        const untaken = answer === RESET && (await one(node.url, headers)) === 'refused'
         const counted = untaken ? 'refused' : answer
         answers.set(counted, (answers.get(counted) ?? 0) + 1)
         if (counted === 'refused') return
@@ -223,22 +259,27 @@ describe('a rolling restart under load', () => {
     return { answers, ready, code }
   }
 
-  it('answers every request that was accepted, and says 503 before the listener closes', async () => {
-    const home = freshHome()
-    const made = await startNode(['dev', '--home', home])
-    expect(await made.stop()).toBe(0)
-    const node = await startNode(['start', '--home', home])
-    const { answers, ready, code } = await stopUnderLoad(node)
-    const right = JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x0' })
-    expect([...answers.keys()].filter((answer) => answer !== 'refused')).toEqual([right])
-    expect(answers.get(right)).toBeGreaterThan(20)
-    expect(code).toBe(0)
-    expect(ready[0]).toBe(200)
-    expect(ready.filter((status) => status !== 0).at(-1)).toBe(503)
-    const again = await startNode(['start', '--home', home])
-    expect(await rpc(again.url, 'eth_blockNumber')).toMatchObject({ result: '0x0' })
-    expect(await again.stop()).toBe(0)
-  })
+  it.each([false, true])(
+    'answers every request that was accepted, and says 503 before the listener closes; with tokens: %s',
+    async (asks) => {
+      const home = freshHome()
+      const made = await startNode(['dev', '--home', home])
+      expect(await made.stop()).toBe(0)
+      const tokens = path.join(home, 'tokens')
+      fs.writeFileSync(tokens, `${TOKEN}\n`, { mode: 0o600 })
+      const node = await startNode(['start', '--home', home, ...(asks ? [`--evm.auth_token_file=${tokens}`] : [])])
+      const { answers, ready, code } = await stopUnderLoad(node, asks ? { authorization: `Bearer ${TOKEN}` } : undefined)
+      const right = JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x0' })
+      expect([...answers.keys()].filter((answer) => answer !== 'refused')).toEqual([right])
+      expect(answers.get(right)).toBeGreaterThan(20)
+      expect(code).toBe(0)
+      expect(ready[0]).toBe(200)
+      expect(ready.filter((status) => status !== 0).at(-1)).toBe(503)
+      const again = await startNode(['start', '--home', home])
+      expect(await rpc(again.url, 'eth_blockNumber')).toMatchObject({ result: '0x0' })
+      expect(await again.stop()).toBe(0)
+    },
+  )
 
   it('a second signal ends the node at once', async () => {
     const home = freshHome()

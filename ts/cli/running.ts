@@ -1,4 +1,5 @@
-// The file by which a running node is found: data/node.json of the home, there while the node runs.
+// The file by which a running node is found: data/node.json of the home, there while the node runs. Where its listeners ask for tokens,
+// data/node.token beside it has one for this run, which its owner alone may read.
 import fs from 'node:fs'
 import path from 'node:path'
 
@@ -18,17 +19,40 @@ export interface RunningNode {
 
 const fileOf = (home: string): string => path.join(home, 'data', 'node.json')
 
-/** Says that this process runs the node of a home. The file is whole or not there. */
-export function writeRunning(home: string, node: RunningNode): void {
-  const file = fileOf(home)
-  const draft = `${file}.${node.pid}`
-  fs.writeFileSync(draft, `${JSON.stringify(node, null, 2)}\n`)
+const tokenFileOf = (home: string): string => path.join(home, 'data', 'node.token')
+
+/** Modes of files for everyone to read, and for their owner alone. */
+const [FOR_ALL, FOR_OWNER] = [0o644, 0o600]
+
+/** Writes a file that is whole or not there. */
+function write(file: string, pid: number, text: string, mode: number): void {
+  const draft = `${file}.${pid}`
+  // One that is there keeps its mode.
+  fs.rmSync(draft, { force: true })
+  fs.writeFileSync(draft, text, { mode, flag: 'wx' })
   fs.renameSync(draft, file)
 }
 
-/** The node of a home stops; a file of another process stays. */
+/** Says that this process runs the node of a home; `token` is the one that its listeners let in. */
+export function writeRunning(home: string, node: RunningNode, token?: string): void {
+  fs.rmSync(tokenFileOf(home), { force: true })
+  if (token !== undefined) write(tokenFileOf(home), node.pid, `${token}\n`, FOR_OWNER)
+  write(fileOf(home), node.pid, `${JSON.stringify(node, null, 2)}\n`, FOR_ALL)
+}
+
+/** The node of a home stops; files of another process stay. */
 export function removeRunning(home: string, pid: number): void {
-  if (read(home)?.pid === pid) fs.rmSync(fileOf(home), { force: true })
+  if (read(home)?.pid !== pid) return
+  for (const file of [fileOf(home), tokenFileOf(home)]) fs.rmSync(file, { force: true })
+}
+
+/** The token of the node that runs on a home; undefined where it has none, or this user may not read it. */
+export function runTokenOf(home: string): string | undefined {
+  try {
+    return fs.readFileSync(tokenFileOf(home), 'utf8').trim()
+  } catch {
+    return undefined
+  }
 }
 
 /** The node that runs on a home; undefined where none does. A node that was killed leaves a file of a process that is gone. */

@@ -12,7 +12,7 @@ import { listen, shownHost, stopListener } from './listener.ts'
 import type { Readiness } from './readiness.ts'
 import { createWebSocketEndpoint, type WebSocketEndpoint, type WebSocketOptions } from './websocket.ts'
 
-export { AuthFileError } from './admission/auth.ts'
+export { AuthFileError, asksForTokens, newRunToken } from './admission/auth.ts'
 export { ListenError } from './listener.ts'
 export { type MetricsServer, NotOpen, startMetricsServer } from './metrics.ts'
 export { type Check, diskHasRoom, headIsYoung, Readiness } from './readiness.ts'
@@ -49,6 +49,8 @@ export interface ServerHooks {
   readonly readiness?: Readiness
   /** What serves the listener of debug methods, where the settings have one. */
   readonly debug?: Dispatch
+  /** A token that is let in for as long as the listeners are open, beside those of the settings. */
+  readonly runToken?: string | undefined
 }
 
 /** What is common to the listeners of a node. */
@@ -64,7 +66,7 @@ class Listeners {
     this.settings = settings
     this.hooks = hooks
     this.admission = new Admission(settings)
-    this.authentication = authentication(settings)
+    this.authentication = authentication(settings, { runToken: hooks.runToken })
   }
 
   private httpOptions(name: string, dispatch: Dispatch): AppOptions {

@@ -195,7 +195,8 @@ export async function serve(
       throw e
     })
   try {
-    const hooks = { report, onConnect: metrics.onConnect, readiness, debug: startingDebug.dispatch }
+    const runToken = serving.asksForTokens(settings) ? serving.newRunToken() : undefined
+    const hooks = { report, onConnect: metrics.onConnect, readiness, debug: startingDebug.dispatch, runToken }
     const server = await serving.startServer(settings, starting.dispatch, hooks)
     try {
       const core = await (early ?? openCore(config, log, extras))
@@ -206,7 +207,7 @@ export async function serve(
         starting.become(all)
         startingDebug.become(debug)
         readiness.opened(readyChecks(core, home, settings))
-        writeRunning(home, runningNode(server, metrics.url))
+        writeRunning(home, runningNode(server, metrics.url), runToken)
         const { httpUrl, wsUrl, debugUrl } = server
         log.room('node').info('serving', { version: clientVersion(), home, httpUrl, wsUrl, debugUrl, metricsUrl: metrics.url })
         if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Command } from '../command.ts'
 import { HOME_FLAG, homeOf } from '../home.ts'
-import { findRunning, type RunningNode } from '../running.ts'
+import { findRunning, type RunningNode, runTokenOf } from '../running.ts'
 import { bytesText, pairs } from './db/text.ts'
 
 /** Longest time for each answer of the node, in milliseconds. */
@@ -36,19 +36,30 @@ async function ask(url: string, init: RequestInit = {}): Promise<string | undefi
   }
 }
 
-async function heightOf(node: RunningNode): Promise<number | null> {
+/** An answer as JSON; undefined where it is none: a node with too much to do refuses in plain text. */
+async function askJson(url: string, init?: RequestInit): Promise<unknown> {
+  const text = await ask(url, init)
+  try {
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The height, asked for with the token of the node's run where it has one. */
+async function heightOf(node: RunningNode, token: string | undefined): Promise<number | null> {
   if (node.httpUrl === null) return null
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
-  const text = await ask(node.httpUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-  const height = text === undefined ? undefined : (JSON.parse(text) as { result?: string }).result
-  return height === undefined ? null : Number(height)
+  const headers = { 'content-type': 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
+  const answer = (await askJson(node.httpUrl, { method: 'POST', headers, body })) as { result?: string } | undefined
+  return answer?.result === undefined ? null : Number(answer.result)
 }
 
 async function readyOf(node: RunningNode): Promise<{ ready: boolean | null; reasons: readonly string[] }> {
   const base = node.httpUrl ?? node.metricsUrl?.replace(/\/metrics$/, '')
-  const text = base === undefined ? undefined : await ask(`${base}/ready`)
-  if (text === undefined) return { ready: null, reasons: ['the node does not answer'] }
-  const { status, reasons } = JSON.parse(text) as { status: string; reasons: string[] }
+  const answer = base === undefined ? undefined : await askJson(`${base}/ready`)
+  if (answer === undefined) return { ready: null, reasons: ['the node does not answer'] }
+  const { status, reasons } = answer as { status: string; reasons: string[] }
   return { ready: status === 'ready', reasons }
 }
 
@@ -92,7 +103,7 @@ function sizeOf(folder: string): number {
 
 async function statusOf(home: string, node: RunningNode): Promise<Status> {
   const [height, { ready, reasons }, page] = await Promise.all([
-    heightOf(node),
+    heightOf(node, runTokenOf(home)),
     readyOf(node),
     node.metricsUrl === null ? undefined : ask(node.metricsUrl),
   ])
@@ -105,7 +116,7 @@ async function statusOf(home: string, node: RunningNode): Promise<Status> {
     ...node,
     ready,
     reasons,
-    // A node that asks for tokens says it in its metrics.
+    // Its metrics say it too, where this user may not read the token or there is no HTTP.
     height: height ?? values?.get('flatkv_current_version') ?? null,
     bakeLagBlocks: values?.get('bake_lag_blocks') ?? null,
     bakeQueueDepth: values?.get('bake_queue_depth') ?? null,

@@ -118,19 +118,38 @@ function bearer(header: string | undefined): string | undefined {
   return /^bearer +(\S+)$/i.exec(header.trim())?.[1]
 }
 
+/** Whether the settings ask anyone for a token or JWT. */
+export const asksForTokens = (settings: Settings): boolean =>
+  settings['evm.auth_token_file'] !== 'none' || settings['evm.auth_jwt_file'] !== 'none'
+
+/** A token for as long as this process runs. */
+export const newRunToken = (): string => randomBytes(SECRET_BYTES).toString('hex')
+
+/** Whether a token is the one of this run; undefined where the run has none. */
+function runTokenCheck(token: string | undefined): ((token: string) => boolean) | undefined {
+  if (token === undefined) return undefined
+  const fingerprints = new Fingerprints()
+  const known = fingerprints.of(token)
+  return (given) => timingSafeEqual(fingerprints.of(given), known)
+}
+
 /**
  * What the settings ask of each listener; undefined for those that are open. Reads the files of the settings: throws `AuthFileError` where
- * one cannot be used.
+ * one cannot be used. `runToken` lets in whoever may read the home, beside what the settings name.
  */
-export function authentication(settings: Settings, now: () => number = Date.now): (listener: string) => Authentication | undefined {
+export function authentication(
+  settings: Settings,
+  { now = Date.now, runToken }: { readonly now?: () => number; readonly runToken?: string | undefined } = {},
+): (listener: string) => Authentication | undefined {
   const [tokens, jwt] = [settings['evm.auth_token_file'], settings['evm.auth_jwt_file']]
-  if (tokens === 'none' && jwt === 'none') return () => undefined
+  if (!asksForTokens(settings)) return () => undefined
+  const isOfRun = runTokenCheck(runToken)
   const isToken = tokens === 'none' ? undefined : tokenCheck(read(tokens, 'evm.auth_token_file'), tokens)
   const secret = jwt === 'none' ? undefined : jwtSecret(read(jwt, 'evm.auth_jwt_file'), jwt)
   const refusal = (header: string | undefined): string | undefined => {
     const token = bearer(header)
     if (token === undefined) return 'missing token: send the header Authorization: Bearer TOKEN'
-    if (isToken?.(token) === true) return undefined
+    if (isToken?.(token) === true || isOfRun?.(token) === true) return undefined
     return secret === undefined ? 'invalid token' : jwtRefusal(token, secret, now())
   }
   const named = settings['evm.auth_namespaces']
