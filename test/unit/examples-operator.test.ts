@@ -1,0 +1,99 @@
+// The systemd unit and the container file of docs/examples: systemd reads the one; both name commands, settings, ports and times that are.
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { COMMANDS } from '../../ts/cli/run.ts'
+import { resolveSettings } from '../../ts/config/index.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const EXAMPLES = path.join(ROOT, 'docs/examples')
+const MAIN = (JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { bin: { hearth: string } }).bin.hearth.replace(
+  /^\.\//,
+  '',
+)
+const { settings: DEFAULTS } = resolveSettings({})
+const names = COMMANDS.map(({ name }) => name)
+
+/** Node takes these options. */
+const nodeTakes = (options: string): boolean =>
+  spawnSync(process.execPath, ['-e', ''], { env: { ...process.env, NODE_OPTIONS: options } }).status === 0
+
+/** Why a variable of the environment would be refused; undefined where it is a setting's and its value reads. */
+const refusal = (name: string, value: string): string | undefined => {
+  try {
+    return resolveSettings({ environment: { [name]: value } }).warnings[0]
+  } catch (e) {
+    return (e as Error).message
+  }
+}
+
+describe('hearth.service', () => {
+  const file = path.join(EXAMPLES, 'hearth.service')
+  const values = (key: string): string[] =>
+    fs
+      .readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []))
+
+  it.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)('is read by systemd without a word', () => {
+    const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })
+    expect([status, stdout, stderr]).toEqual([0, '', ''])
+    const broken = path.join(fs.mkdtempSync('/tmp/hearth-unit-'), 'hearth.service')
+    fs.writeFileSync(broken, fs.readFileSync(file, 'utf8').replace('KillMode=control-group', 'KillMode=gently'))
+    expect(spawnSync('systemd-analyze', ['verify', '--man=no', broken], { encoding: 'utf8' }).stderr).toContain('gently')
+    fs.rmSync(path.dirname(broken), { recursive: true })
+  })
+
+  it('starts what the package has, and waits longer than a stop takes', () => {
+    const [command = ''] = values('ExecStart')
+    expect(command).toContain(` ${MAIN} start --home `)
+    expect(values('KillSignal')).toEqual(['SIGTERM'])
+    const stopMs = DEFAULTS['evm.shutdown_delay'] + DEFAULTS['evm.shutdown_timeout']
+    expect(Number(values('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(2 * stopMs)
+    expect(Number(values('LimitNOFILE')[0])).toBeGreaterThan(3 * DEFAULTS['evm.max_open_connections'])
+    const [home] = /--home (\S+)/.exec(command)?.slice(1) ?? []
+    expect(values('ReadWritePaths')).toEqual([home])
+    const [environment = ''] = values('Environment')
+    expect([environment.startsWith('NODE_OPTIONS='), nodeTakes(environment.slice('NODE_OPTIONS='.length))]).toEqual([true, true])
+  })
+})
+
+describe('the container file', () => {
+  const lines = fs
+    .readFileSync(path.join(EXAMPLES, 'Containerfile'), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split(/ +/))
+  const of = (instruction: string): string[][] => lines.filter(([word]) => word === instruction).map(([, ...words]) => words)
+
+  it('has instructions that there are, and copies from its stages, or images, what there is', () => {
+    const known = ['FROM', 'COPY', 'RUN', 'WORKDIR', 'USER', 'VOLUME', 'ENV', 'EXPOSE', 'HEALTHCHECK', 'STOPSIGNAL', 'ENTRYPOINT', 'CMD']
+    expect(lines.map(([word = '']) => word).filter((word) => !known.includes(word))).toEqual([])
+    const stages = of('FROM').flatMap(([, as, stage]) => (as === 'AS' && stage !== undefined ? [stage] : []))
+    expect(stages).toEqual(['build'])
+    const made = new Set(['dist', 'node_modules'])
+    for (const words of of('COPY')) {
+      const from = words.find((word) => word.startsWith('--from='))?.slice('--from='.length)
+      if (from === undefined || from.includes('/')) continue
+      expect(stages).toContain(from)
+      const [source = ''] = words.filter((word) => !word.startsWith('--'))
+      const wanted = path.relative('/opt/hearth', source)
+      expect(made.has(wanted) || fs.existsSync(path.join(ROOT, wanted)), source).toBe(true)
+    }
+  })
+
+  it('sets what are settings, opens their ports, and runs a command', () => {
+    const variables = of('ENV').flatMap((words) => words.map((word) => word.split(/=(.*)/s).slice(0, 2) as [string, string]))
+    const ours = variables.filter(([name]) => name.startsWith('HEARTH_'))
+    expect(ours.map(([name, value]) => [name, refusal(name, value)])).toEqual(ours.map(([name]) => [name, undefined]))
+    expect(refusal('HEARTH_EVM_HTTP_HOSTS', '0.0.0.0')).toBeDefined()
+    expect(nodeTakes(Object.fromEntries(variables).NODE_OPTIONS as string)).toBe(true)
+    expect(of('EXPOSE')).toEqual([[DEFAULTS['evm.http_port'], DEFAULTS['evm.ws_port'], DEFAULTS['metrics.port']].map(String)])
+    expect(JSON.parse(of('ENTRYPOINT')[0]?.join(' ') ?? '')).toEqual(['node', MAIN])
+    const [command] = JSON.parse(of('CMD')[0]?.join(' ') ?? '') as string[]
+    expect(names).toContain(command)
+    expect(of('STOPSIGNAL')).toEqual([['SIGTERM']])
+    expect(of('HEALTHCHECK')[0]?.join(' ')).toContain(`http://127.0.0.1:${DEFAULTS['metrics.port']}/ready`)
+  })
+})
