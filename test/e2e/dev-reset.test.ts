@@ -1,5 +1,7 @@
 // A reset that makes the chain of a running node a fork of another one, and back: against a second Hearth, and anvil's names and words.
 import fs from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -181,6 +183,38 @@ describe('a fork', () => {
     expect(await node.call('anvil_reset')).toBeNull()
     expect([await node.height(), await valueAt(node)]).toEqual([after41, 41n])
     expect(await node.call('anvil_nodeInfo')).toMatchObject({ forkConfig: { forkBlockNumber: after41 } })
+  })
+
+  it('is read from another node that has its block, once it is told so', async () => {
+    let asked = 0
+    const server = http.createServer(async (request, response) => {
+      asked++
+      const parts: Buffer[] = []
+      for await (const part of request) parts.push(part as Buffer)
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: Buffer.concat(parts).toString() }
+      const answer = await fetch(originNode.url, init)
+      response.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.from(await answer.arrayBuffer()))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const node = await dev('--fork-url', originNode.url)
+    expect(await node.call('anvil_setRpcUrl', url)).toBeNull()
+    const told = asked
+    expect(told).toBeGreaterThan(0)
+    expect(await node.balance('0x00000000000000000000000000000000000000d1')).toBe(0n)
+    expect(asked).toBeGreaterThan(told)
+    const other = await dev()
+    expect(await node.refused('anvil_setRpcUrl', other.url)).toMatchObject({
+      code: -32000,
+      message: expect.stringContaining(`cannot fork ${other.url}: it has no block ${last}`),
+    })
+    await other.call('anvil_mine', last)
+    expect((await node.refused('anvil_setRpcUrl', other.url)).message).toContain(`${other.url} has not block ${last} `)
+    const before = asked
+    expect(await node.balance('0x00000000000000000000000000000000000000d2')).toBe(0n)
+    expect(asked).toBeGreaterThan(before)
+    server.closeAllConnections()
+    server.close()
   })
 
   it('proves and lists what is the origin’s, and says of later blocks why not', async () => {

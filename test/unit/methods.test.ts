@@ -16,7 +16,9 @@ const PROMISED = {
     getUncleByBlockHashAndIndex getRawTransactionByHash getRawTransactionByBlockNumberAndIndex getRawTransactionByBlockHashAndIndex
     fillTransaction sendTransaction signTransaction sign signTypedData signTypedData_v3 signTypedData_v4 sendRawTransactionSync
     newFilter newBlockFilter newPendingTransactionFilter getFilterChanges getFilterLogs uninstallFilter subscribe unsubscribe
-    sendUnsignedTransaction`,
+    sendUnsignedTransaction getAccount getAccountInfo getTransactionBySenderAndNonce sendTransactionSync`,
+  tenderly: 'setBalance addBalance setErc20Balance',
+  trace: 'transaction block',
   net: 'version listening peerCount',
   web3: 'clientVersion sha3',
   testing: 'buildBlockV1',
@@ -27,10 +29,11 @@ const PROMISED = {
     setTime setBlockTimestampInterval removeBlockTimestampInterval snapshot revert setNextBlockBaseFeePerGas setMinGasPrice setChainId
     setBlockGasLimit setCoinbase setBalance addBalance setCode setNonce setStorageAt dealERC20 setERC20Balance setERC20Allowance impersonateAccount
     stopImpersonatingAccount autoImpersonateAccount dropTransaction dropAllTransactions removePoolTransactions nodeInfo metadata reset
-    dumpState loadState setLoggingEnabled setRpcUrl`,
+    dumpState loadState setLoggingEnabled setRpcUrl getGenesisTime`,
   hardhat: `mine getAutomine setBlockTimestampInterval removeBlockTimestampInterval setNextBlockBaseFeePerGas setMinGasPrice setCoinbase
     setChainId setPrevRandao setBalance addBalance setCode setNonce setStorageAt dealERC20 impersonateAccount stopImpersonatingAccount
-    autoImpersonateAccount dropTransaction dropAllTransactions metadata reset dumpState loadState setLoggingEnabled setRpcUrl`,
+    autoImpersonateAccount dropTransaction dropAllTransactions metadata reset dumpState loadState setLoggingEnabled setRpcUrl
+    intervalMine addCompilationResult getStackTraceFailuresCount`,
   debug: `getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash traceBlock traceCall
     traceCallMany traceStateAccess traceTransactionProfile traceBadBlock getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile
     subscribe unsubscribe dbGet dbAncient dbAncients chaindbProperty chaindbCompact setHead`,
@@ -68,15 +71,15 @@ describe('the table of methods', () => {
         ).toBe(true)
     }
     const writes = METHODS.filter((m) => m.cost === 'write').map((m) => m.name)
-    const ofDev = DEV_METHODS.filter((m) => !/_(get|nodeInfo|metadata|dumpState)/.test(m.name)).map((m) => m.name)
+    const ofDev = DEV_METHODS.filter((m) => !/_(get|nodeInfo|metadata|dumpState)|^trace_/.test(m.name)).map((m) => m.name)
     expect(writes).toEqual(['eth_sendRawTransaction', 'eth_sendTransaction', 'eth_sendRawTransactionSync', ...ofDev])
   })
 
   it('keeps the namespaces of the development chain to it, whatever is asked for', () => {
     const asked = ['eth', ...DEV_NAMESPACES]
     expect(servedNamespaces(asked, false)).toEqual(['eth'])
-    expect(servedNamespaces(['eth'], true)).toEqual(['eth', 'anvil', 'evm', 'hardhat', 'personal'])
-    expect(DEV_NAMESPACES).toEqual(['anvil', 'evm', 'hardhat', 'personal'])
+    expect(servedNamespaces(['eth'], true)).toEqual(['eth', 'anvil', 'evm', 'hardhat', 'personal', 'tenderly', 'trace'])
+    expect(DEV_NAMESPACES).toEqual(['anvil', 'evm', 'hardhat', 'personal', 'tenderly', 'trace'])
   })
 
   it('serves the namespaces asked for alone', () => {

@@ -17,15 +17,18 @@ function core(model: ModelChain, mined: () => boolean): Core {
   return { ...model.core(), request } as unknown as Core
 }
 
+/** Sends the transaction. */
+const sent = (core: Core) => (): Promise<Uint8Array> => core.request('sendRawTransaction', { transaction: '0x01' })
+
 const follow = (core: Core): Following => new Following(core, { filterIdleMs: 1e9, heads: 1, logs: 1 }, () => undefined)
 
 it('gives the receipt at once where the block is there, and with the block where it comes later', async () => {
   const model = new ModelChain(seeded(1))
   const here = core(model, () => true)
-  expect(Buffer.from(await sendAndWait(here, follow(here), '0x01', undefined)).toString()).toBe('{"status":"0x1"}')
+  expect(Buffer.from(await sendAndWait(here, follow(here), sent(here), undefined)).toString()).toBe('{"status":"0x1"}')
   let mined = false
   const later = core(model, () => mined)
-  const waiting = sendAndWait(later, follow(later), '0x01', '0x2710')
+  const waiting = sendAndWait(later, follow(later), sent(later), '0x2710')
   await new Promise((resolve) => setTimeout(resolve, 20))
   // A block without it, then the block with it.
   model.add()
@@ -40,7 +43,7 @@ it('gives the receipt at once where the block is there, and with the block where
 it('says after the time asked for that the transaction waits, with its hash', async () => {
   const model = new ModelChain(seeded(1))
   const never = core(model, () => false)
-  const refused = await sendAndWait(never, follow(never), '0x01', '0x32').catch((e: unknown) => e)
+  const refused = await sendAndWait(never, follow(never), sent(never), '0x32').catch((e: unknown) => e)
   expect(refused).toMatchObject({
     code: 4,
     data: HASH,
@@ -54,5 +57,5 @@ it('passes on why a transaction is not taken', async () => {
     throw new Error('nonce too low')
   }
   const core = { ...model.core(), request } as unknown as Core
-  await expect(sendAndWait(core, follow(core), '0x01', undefined)).rejects.toThrow('nonce too low')
+  await expect(sendAndWait(core, follow(core), sent(core), undefined)).rejects.toThrow('nonce too low')
 })

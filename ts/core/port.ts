@@ -286,6 +286,8 @@ export interface Core {
   readonly traceWith?: TraceWith
   /** Begins the chain anew, as a fork of what is given where something is; absent where the chain cannot become another one. */
   resetTo?(forking: Forking | undefined): Promise<void>
+  /** Reads the origin of a fork from another node from now on; does nothing on a chain that is no fork. */
+  moveOrigin?(url: string): Promise<void>
   /**
    * What happened to chain and pool after the first `after` events since the node was opened, as JSON: `{next, missed, events}` with
    * events `["added", number, hash]`, `["removed", number, hash]` and `["transaction", hash]`; `missed` are forgotten. Where nothing did

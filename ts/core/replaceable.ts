@@ -1,7 +1,7 @@
 // A core whose place another one can take while requests go on: everyone who has it asks the new one from then on.
 import { CoreError } from './error.ts'
 import type { TraceWith } from './hooks.ts'
-import type { Core, CoreAsker, CoreLogEntry, HomeStatus, Operations, ResultStream, StreamOperations } from './port.ts'
+import type { Core, CoreAsker, CoreLogEntry, Forking, HomeStatus, Operations, ResultStream, StreamOperations } from './port.ts'
 
 /** What the core tells of its events. */
 interface Page {
@@ -24,13 +24,13 @@ class Place {
   }
 }
 
-/** What a reset of the chain does. */
-type ResetTo = NonNullable<Core['resetTo']>
+/** What is done to the chain as a whole. */
+export type Whole = Required<Pick<Core, 'resetTo' | 'moveOrigin'>>
 
 /** Makes a core that can be replaced, which `resetTo` may do. */
-export function replaceable(core: Core, resetTo: ResetTo): { readonly core: Core; readonly replace: (next: Core) => Promise<Core> } {
+export function replaceable(core: Core, whole: Whole): { readonly core: Core; readonly replace: (next: Core) => Promise<Core> } {
   const place = new Place(core)
-  return { core: new ReplaceableCore(place, resetTo), replace: (next) => replace(place, next) }
+  return { core: new ReplaceableCore(place, whole), replace: (next) => replace(place, next) }
 }
 
 /** The core that was there until now. Its events that nobody has read are not told any more. */
@@ -43,13 +43,13 @@ async function replace(place: Place, next: Core): Promise<Core> {
 }
 
 class ReplaceableCore implements Core {
-  readonly resetTo: ResetTo
+  private readonly whole: Whole
   private readonly place: Place
   private readonly asker: CoreAsker | undefined
 
-  constructor(place: Place, resetTo: ResetTo, asker?: CoreAsker) {
+  constructor(place: Place, whole: Whole, asker?: CoreAsker) {
     this.place = place
-    this.resetTo = resetTo
+    this.whole = whole
     this.asker = asker
   }
 
@@ -67,7 +67,15 @@ class ReplaceableCore implements Core {
   }
 
   askedBy(asker: CoreAsker): Core {
-    return new ReplaceableCore(this.place, this.resetTo, asker)
+    return new ReplaceableCore(this.place, this.whole, asker)
+  }
+
+  resetTo(forking: Forking | undefined): Promise<void> {
+    return this.whole.resetTo(forking)
+  }
+
+  moveOrigin(url: string): Promise<void> {
+    return this.whole.moveOrigin(url)
   }
 
   /** A failure of a core that was closed under a request says so; whoever asks again asks the new one. */

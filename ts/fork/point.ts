@@ -14,6 +14,7 @@ export interface OriginBlock {
 
 /** The origin of a fork. */
 export interface Origin {
+  /** Where it is reached now. */
   readonly url: string
   readonly chainId: number
   /** The block that the fork begins after. */
@@ -22,6 +23,8 @@ export interface Origin {
   readonly ask: AskOrigin
   /** Asks one request of any kind; rejects with `OriginError` where the origin refuses it. */
   readonly call: (method: string, params: readonly unknown[]) => Promise<unknown>
+  /** Asks another node from now on, once that has the same block; rejects with `ForkError` where it has not. */
+  readonly moveTo: (url: string) => Promise<void>
 }
 
 /** An origin that cannot be forked from; the message says why. */
@@ -46,7 +49,12 @@ export async function findOrigin(url: string, number: number | undefined, timeou
   const chainId = Number(id)
   if (!Number.isSafeInteger(chainId)) throw new ForkError(`cannot fork ${shownUrl(url)}: its chain id is ${JSON.stringify(id)}`)
   if (!isBlock(block)) throw new ForkError(`cannot fork ${shownUrl(url)}: it has no block ${number ?? 'yet'}`)
-  const batches = new Batches(url, {
+  return new FoundOrigin(url, chainId, block, timeoutMs)
+}
+
+/** Requests to a node that must have this block. */
+const batchesTo = (url: string, block: OriginBlock): Batches =>
+  new Batches(url, {
     method: 'eth_getBlockByNumber',
     params: [block.number, false],
     check: (now) => {
@@ -55,12 +63,37 @@ export async function findOrigin(url: string, number: number | undefined, timeou
       }
     },
   })
-  return {
-    url,
-    chainId,
-    block,
-    ask: (requests, withinMs) => Promise.all(requests.map(([method, params]) => batches.ask(method, params, withinMs))),
-    call: (method, params) => batches.ask(method, params, timeoutMs),
+
+class FoundOrigin implements Origin {
+  url: string
+  readonly chainId: number
+  readonly block: OriginBlock
+  private batches: Batches
+  private readonly timeoutMs: number
+
+  constructor(url: string, chainId: number, block: OriginBlock, timeoutMs: number) {
+    this.url = url
+    this.chainId = chainId
+    this.block = block
+    this.timeoutMs = timeoutMs
+    this.batches = batchesTo(url, block)
+  }
+
+  readonly ask: AskOrigin = (requests, withinMs) =>
+    Promise.all(requests.map(([method, params]) => this.batches.ask(method, params, withinMs)))
+
+  call(method: string, params: readonly unknown[]): Promise<unknown> {
+    return this.batches.ask(method, params, this.timeoutMs)
+  }
+
+  async moveTo(url: string): Promise<void> {
+    const there = await findOrigin(url, Number(this.block.number), this.timeoutMs)
+    if (there.chainId !== this.chainId || there.block.hash !== this.block.hash) {
+      const wanted = `block ${Number(this.block.number)} (${this.block.hash}) of chain ${this.chainId}`
+      throw new ForkError(`${shownUrl(url)} has not ${wanted}, after which this fork began`)
+    }
+    this.batches = batchesTo(url, this.block)
+    this.url = url
   }
 }
 

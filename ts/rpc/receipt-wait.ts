@@ -1,4 +1,4 @@
-// eth_sendRawTransactionSync: sending, and waiting for the block (EIP-7966).
+// Sending, and waiting for the block (EIP-7966).
 import type { Core, Hex } from '../core/port.ts'
 import { syncTimeout } from './errors.ts'
 import type { Following } from './follow/index.ts'
@@ -17,14 +17,19 @@ async function receipt(core: Core, hash: Hex): Promise<Uint8Array | undefined> {
   return bytes.length === 4 && parse(bytes) === null ? undefined : bytes
 }
 
-/** Sends a transaction; its receipt once it is in a block. */
-export async function sendAndWait(core: Core, { follower }: Following, transaction: Hex, timeout: Hex | undefined): Promise<Uint8Array> {
+/** Sends a transaction, whose hash `send` gives; its receipt once it is in a block. */
+export async function sendAndWait(
+  core: Core,
+  { follower }: Following,
+  send: () => Promise<Uint8Array>,
+  timeout: Hex | undefined,
+): Promise<Uint8Array> {
   const ms = timeout === undefined || Number(timeout) === 0 ? WAIT_MS : Math.min(Number(timeout), WAIT_MS_MAX)
   const until = Date.now() + ms
   let wake: () => void = () => undefined
   const stop = await follower.listen({ kind: 'blocks' }, { push: () => wake(), lost: () => wake() })
   try {
-    const hash = parse(await core.request('sendRawTransaction', { transaction })) as Hex
+    const hash = parse(await send()) as Hex
     for (;;) {
       const left = until - Date.now()
       const changed = new Promise<void>((resolve) => {

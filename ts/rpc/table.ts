@@ -212,7 +212,7 @@ const names = new Set(METHODS.map((m) => m.name))
 export const isMethod = (name: string): boolean => names.has(name)
 
 /** Namespaces of the development chain: served there whatever is asked for, and nowhere else. */
-export const DEV_NAMESPACES: readonly string[] = ['anvil', 'evm', 'hardhat', 'personal']
+export const DEV_NAMESPACES: readonly string[] = ['anvil', 'evm', 'hardhat', 'personal', 'tenderly', 'trace']
 
 /** The namespaces of which a node serves methods, of those that it is to serve. */
 export function servedNamespaces(namespaces: readonly string[], dev: boolean): readonly string[] {

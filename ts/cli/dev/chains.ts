@@ -34,6 +34,10 @@ interface OpenChain {
   readonly folder: string | undefined
 }
 
+const asCoreError = (e: unknown): never => {
+  throw new CoreError('origin', (e as Error).message)
+}
+
 /** The chains of a run. */
 export class Chains {
   /** The chain of the moment. */
@@ -43,14 +47,17 @@ export class Chains {
   private readonly onReplaced: OnReplaced
   private now: OpenChain
   private made = 0
-  /** Resets are one after the other. */
+  /** What is done to chains is done one after the other. */
   private turn: Promise<unknown> = Promise.resolve()
 
   /** `core`: that of the first chain. */
   constructor(beginning: Beginning, core: Core, onReplaced: OnReplaced) {
     const { origin } = beginning
     const first = origin === undefined ? core : forkedCore(core, origin)
-    const { core: face, replace } = replaceable(first, (forking) => this.resetTo(forking))
+    const { core: face, replace } = replaceable(first, {
+      resetTo: (forking) => this.inTurn(() => this.reset(forking)),
+      moveOrigin: (url) => this.inTurn(async () => await this.now.origin?.moveTo(url).catch(asCoreError)),
+    })
     this.beginning = beginning
     this.replace = replace
     this.onReplaced = onReplaced
@@ -58,8 +65,8 @@ export class Chains {
     this.core = face
   }
 
-  private resetTo(forking: Forking | undefined): Promise<void> {
-    const mine = this.turn.then(() => this.reset(forking))
+  private inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = this.turn.then(work)
     this.turn = mine.catch(() => undefined)
     return mine
   }
@@ -84,9 +91,7 @@ export class Chains {
     const number = block === undefined ? undefined : Number(block)
     if (number !== undefined && !Number.isSafeInteger(number))
       throw new CoreError('invalid_params', `forking.blockNumber: no chain has a block ${block}`)
-    const found = await findOrigin(url, number, this.beginning.settings['dev.fork_timeout']).catch((e: unknown) => {
-      throw new CoreError('origin', (e as Error).message)
-    })
+    const found = await findOrigin(url, number, this.beginning.settings['dev.fork_timeout']).catch(asCoreError)
     const isSame = found.url === origin?.url && found.chainId === origin.chainId && found.block.hash === origin.block.hash
     return isSame ? origin : found
   }

@@ -53,8 +53,11 @@ export const devNode: readonly Method[] = [
   ),
   ...named(
     'anvil_setRpcUrl hardhat_setRpcUrl',
-    'Does nothing on a chain that is no fork, as anvil; what is forked is said at the start.',
+    'Reads the origin of a fork from another node from now on, which must have the same block; does nothing on a chain that is no fork.',
     [required('url', url)],
-    () => json(null),
+    async ({ core }, url) => {
+      await core.moveOrigin?.(url)
+      return json(null)
+    },
   ),
 ]

@@ -6,13 +6,13 @@ import { named } from './named.ts'
 
 export const devState: readonly Method[] = [
   ...named(
-    'anvil_setBalance hardhat_setBalance',
+    'anvil_setBalance hardhat_setBalance tenderly_setBalance',
     "Sets an account's balance, in wei.",
     [required('address', address), required('balance', number256)],
     ({ core }, address, balance) => core.request('setBalance', { address, balance }),
   ),
   ...named(
-    'anvil_addBalance hardhat_addBalance',
+    'anvil_addBalance hardhat_addBalance tenderly_addBalance',
     "Adds to an account's balance, in wei.",
     [required('address', address), required('balance', number256)],
     ({ core }, address, balance) => core.request('addBalance', { address, balance }),
@@ -36,7 +36,7 @@ export const devState: readonly Method[] = [
     ({ core }, address, slot, value) => core.request('setStorageAt', { address, slot, value }),
   ),
   ...named(
-    'anvil_dealERC20 anvil_setERC20Balance hardhat_dealERC20',
+    'anvil_dealERC20 anvil_setERC20Balance hardhat_dealERC20 tenderly_setErc20Balance',
     "Sets an account's balance of a token: in the storage slot that its balanceOf reads, which is found by trying.",
     [required('address', address), required('token', address), required('balance', number256)],
     ({ core }, address, token, balance) => core.request('dealErc20', { address, token, balance }),

@@ -8,5 +8,6 @@ export const sendRawTransactionSync = method({
   doc: 'Takes a signed transaction and waits for its receipt, `timeout` milliseconds at most (20 s where absent, 60 s at most); an error of code 4 with the hash where it was not mined in time (EIP-7966).',
   cost: 'write',
   params: [required('transaction', data), optional('timeout', hexOrDecimal)],
-  handle: ({ core, follow }, transaction, timeout) => sendAndWait(core, follow, transaction, timeout),
+  handle: ({ core, follow }, transaction, timeout) =>
+    sendAndWait(core, follow, () => core.request('sendRawTransaction', { transaction }), timeout),
 })

@@ -1,0 +1,124 @@
+// What development nodes look up beside the methods of every node: accounts whole, a sender's transaction, and what Hardhat asks its node.
+import type { BlockRef, Core, Hex } from '../../../core/port.ts'
+import { address, anything, blockRef, hexOrDecimal, number64, transaction } from '../../codec/index.ts'
+import { json, type Method, optional, type Result, required } from '../../method.ts'
+import { sendAndWait } from '../../receipt-wait.ts'
+import { answering, named } from './named.ts'
+
+const ZERO_HASH = `0x${'0'.repeat(64)}`
+
+const parse = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()) as T
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
+
+/** Nonce, balance and hashes of an account as its trie has them; null where there is no account. */
+async function account(core: Core, address: Hex, block: BlockRef): Promise<Result> {
+  const proof = parse<Record<'nonce' | 'balance' | 'storageHash' | 'codeHash', Hex>>(
+    await core.request('getProof', { address, slots: [], block }),
+  )
+  const { nonce, balance, storageHash, codeHash } = proof
+  return json(codeHash === ZERO_HASH ? null : { nonce, balance, storageRoot: storageHash, codeHash })
+}
+
+/** The same block for several reads: the head may move between them. */
+async function fixed(core: Core, block: BlockRef): Promise<BlockRef> {
+  if (typeof block !== 'string' || block.startsWith('0x') || block === 'pending') return block
+  return parse<{ number: Hex }>(await core.request('getBlockId', { block })).number
+}
+
+async function accountInfo(core: Core, address: Hex, given: BlockRef): Promise<Result> {
+  const block = await fixed(core, given)
+  const [balance, nonce, code] = await Promise.all([
+    core.request('getBalance', { address, block }),
+    core.request('getTransactionCount', { address, block }),
+    core.request('getCode', { address, block }),
+  ])
+  return `{"balance":${textOf(balance)},"nonce":${textOf(nonce)},"code":${textOf(code)}}`
+}
+
+const hex = (n: bigint): Hex => `0x${n.toString(16)}`
+
+interface Transaction {
+  readonly from: Hex
+  readonly nonce: Hex
+}
+
+/** The transaction of a sender with a nonce, mined or waiting, or null. The block is found by the sender's nonces after others. */
+async function bySenderAndNonce(core: Core, sender: Hex, nonce: bigint): Promise<Result> {
+  const address = sender.toLowerCase()
+  const isWanted = (tx: Transaction): boolean => tx.from.toLowerCase() === address && BigInt(tx.nonce) === nonce
+  const used = async (block: string): Promise<boolean> =>
+    BigInt(parse<Hex>(await core.request('getTransactionCount', { address, block }))) > nonce
+  let high = BigInt(parse<Hex>(await core.request('blockNumber', undefined)))
+  if (!(await used(hex(high)))) {
+    type Waiting = Record<'pending' | 'queued', Record<string, Transaction>>
+    const { pending, queued } = parse<Waiting>(await core.request('txpoolContentFrom', { address }))
+    return json([...Object.values(pending), ...Object.values(queued)].find(isWanted) ?? null)
+  }
+  let low = 0n
+  if (await used('0x0')) return json(null)
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n
+    if (await used(hex(middle))) high = middle
+    else low = middle
+  }
+  const { transactions } = parse<{ transactions: readonly Transaction[] }>(
+    await core.request('getBlockByNumber', { block: hex(high), full: true }),
+  )
+  return json(transactions.find(isWanted) ?? null)
+}
+
+export const devLookups: readonly Method[] = [
+  ...named(
+    'eth_getAccount',
+    'Nonce, balance, storage root and code hash of an account after a block, or null where there is none.',
+    [required('address', address), required('block', blockRef)],
+    ({ core }, address, block) => account(core, address, block),
+    'heavy',
+  ),
+  ...named(
+    'eth_getAccountInfo',
+    'Balance, nonce and code of an account after a block.',
+    [required('address', address), required('block', blockRef)],
+    ({ core }, address, block) => accountInfo(core, address, block),
+    'heavy',
+  ),
+  ...named(
+    'eth_getTransactionBySenderAndNonce',
+    'The transaction of a sender with a nonce, mined or waiting, or null.',
+    [required('address', address), required('nonce', number64)],
+    ({ core }, address, nonce) => bySenderAndNonce(core, address, BigInt(nonce)),
+    'heavy',
+  ),
+  ...named(
+    'eth_sendTransactionSync',
+    'As eth_sendTransaction, and waits for the receipt as eth_sendRawTransactionSync.',
+    [required('transaction', transaction), optional('timeout', hexOrDecimal)],
+    ({ core, follow }, transaction, timeout) => sendAndWait(core, follow, () => core.request('sendTransaction', { transaction }), timeout),
+  ),
+  ...named(
+    'anvil_getGenesisTime',
+    'The time of block 0, in seconds, as a number.',
+    [],
+    async ({ core }) => {
+      const block = parse<{ timestamp: Hex }>(await core.request('getBlockByNumber', { block: 'earliest', full: false }))
+      return json(Number(block.timestamp))
+    },
+    'read',
+  ),
+  ...named('hardhat_intervalMine', 'Makes a block of what waits, as one that comes by the clock; true.', [], ({ core }) =>
+    answering(core, 'mine', {}, true),
+  ),
+  ...named(
+    'hardhat_addCompilationResult',
+    "Takes nothing from what Hardhat's compiler gives, since traces here have no lines of a source: false.",
+    [optional('solcVersion', anything), optional('input', anything), optional('output', anything)],
+    () => json(false),
+  ),
+  ...named(
+    'hardhat_getStackTraceFailuresCount',
+    'How often lines of a source could not be found for a trace: 0, since none are looked for.',
+    [],
+    () => json(0),
+    'read',
+  ),
+]
