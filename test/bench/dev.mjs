@@ -14,9 +14,11 @@ const STARTS = 11
 const START_MS = 125
 
 const TRANSFERS = 10_000
+/** On as many fresh nodes one after the other, in turn with the other side. */
+const TRANSFER_ROUNDS = 4
+const TRANSFERS_A_ROUND = TRANSFERS / TRANSFER_ROUNDS
 /** Transactions of one batch. */
 const BATCH = 100
-const TRANSFER_ROUNDS = 2
 
 const SLOTS = 100_000
 /** Slots that one transaction fills, within the most gas that a transaction may have (EIP-7825). */
@@ -24,6 +26,7 @@ const SLOTS_A_CALL = 700
 const SNAPSHOTS = 21
 
 const EMPTY_BLOCKS = 10_000
+const EMPTY_BLOCK_ROUNDS = 3
 const EMPTY_BLOCK_KIB = 4
 
 /** Blocks of a home before its memory is looked at, and then again. */
@@ -76,7 +79,7 @@ async function withNode(side, use, more) {
 async function signed() {
   const account = mnemonicToAccount(PHRASE)
   const all = []
-  for (let nonce = 0; nonce < TRANSFERS; nonce++) {
+  for (let nonce = 0; nonce < TRANSFERS_A_ROUND; nonce++) {
     const tx = {
       type: 'eip1559',
       chainId: 31_337,
@@ -101,9 +104,9 @@ async function transfers({ url }, messages) {
     if (answer.includes('"error":{')) throw new Error(answer.slice(0, 300))
   }
   connection.close()
-  while (BigInt(await result(url, 'eth_getBalance', [TO, 'latest'])) < BigInt(TRANSFERS))
+  while (BigInt(await result(url, 'eth_getBalance', [TO, 'latest'])) < BigInt(TRANSFERS_A_ROUND))
     await new Promise((resolve) => setTimeout(resolve, 5))
-  return (TRANSFERS / (performance.now() - began)) * 1000
+  return (TRANSFERS_A_ROUND / (performance.now() - began)) * 1000
 }
 
 async function transferRows(sides) {
@@ -114,10 +117,11 @@ async function transferRows(sides) {
     const body = all.slice(at, at + BATCH).map((tx, id) => ({ jsonrpc: '2.0', id, method: 'eth_sendRawTransaction', params: [tx] }))
     batches.push((url) => wire(url, JSON.stringify(body)))
   }
+  const rounds = `on ${TRANSFER_ROUNDS} nodes`
   const measure = (messages) => pairs(sides, TRANSFER_ROUNDS, (side) => withNode(side, (node) => transfers(node, messages)))
   return [
-    row(`${TRANSFERS} transfers one by one, a block each (transfers/s)`, await measure(one), { digits: 0, more: true }),
-    row(`${TRANSFERS} transfers in batches of ${BATCH} (transfers/s)`, await measure(batches), { digits: 0, more: true }),
+    row(`${TRANSFERS} transfers ${rounds}, one by one, a block each (transfers/s)`, await measure(one), { digits: 0, more: true }),
+    row(`${TRANSFERS} transfers ${rounds}, in batches of ${BATCH} (transfers/s)`, await measure(batches), { digits: 0, more: true }),
   ]
 }
 
@@ -179,13 +183,22 @@ async function mine(url, count) {
   for (let left = count; left > 0; left -= 1000) await result(url, 'anvil_mine', [hex(Math.min(left, 1000))])
 }
 
-/** KiB that an empty block takes of a process without a home. */
-async function blockKiB({ url, pid }) {
+/** KiB that an empty block takes of a process without a home, and milliseconds that it takes to make. */
+async function emptyBlocks({ url, pid }) {
   // What is allocated once for all is there after the first blocks.
   await mine(url, EMPTY_BLOCKS / 10)
   const before = memoryMiB(pid, 'VmRSS')
-  await mine(url, EMPTY_BLOCKS)
-  return ((memoryMiB(pid, 'VmRSS') - before) * 1024) / EMPTY_BLOCKS
+  const ms = await timed(() => mine(url, EMPTY_BLOCKS))
+  return { kib: ((memoryMiB(pid, 'VmRSS') - before) * 1024) / EMPTY_BLOCKS, ms: ms / EMPTY_BLOCKS }
+}
+
+async function emptyBlockRows(sides) {
+  const measured = await pairs(sides, EMPTY_BLOCK_ROUNDS, (side) => withNode(side, emptyBlocks))
+  const of = (name) => Object.fromEntries(sides.map((side) => [side, measured[side].map((round) => round[name])]))
+  return [
+    row(`memory of an empty block, over ${EMPTY_BLOCKS} (KiB)`, of('kib'), { digits: 2, wanted: EMPTY_BLOCK_KIB }),
+    row('time of an empty block, a thousand in one request (ms)', of('ms'), { digits: 3 }),
+  ]
 }
 
 /** Resident memory with a home after ten times as many blocks, by what it was before. */
@@ -217,12 +230,7 @@ const ROWS = {
   start: async (sides) => [row('start to first answer (ms)', await pairs(sides, STARTS, startMs), { digits: 0, wanted: START_MS })],
   transfers: transferRows,
   snapshots: snapshotRows,
-  memory: async (sides) => [
-    row('memory of an empty block (KiB)', await pairs(sides, 2, (side) => withNode(side, blockKiB)), {
-      digits: 2,
-      wanted: EMPTY_BLOCK_KIB,
-    }),
-  ],
+  memory: emptyBlockRows,
   home: async (sides) => [await homeRow(sides)],
 }
 

@@ -8,7 +8,7 @@ use hearth_evm::{
     validate_body, validate_header, validate_merge,
 };
 use hearth_flatkv::{Commit, CommitmentKind, FlatKvError, Head, JoinedTables, TrieUpdate};
-use hearth_ledger::{LedgerError, StoredBlock};
+use hearth_ledger::{LedgerError, StoredBlock, StoredReceipts};
 use hearth_primitives::{Block, BlockOutput, Header, Height, RootTracker, StateError, TraceCapsule};
 use std::sync::Arc;
 
@@ -93,7 +93,10 @@ impl Chain {
         self.note_head(working);
         let hash = block.header.hash_slow();
         let parent = self.parent_of(&block.header, hash)?;
-        self.commit(block, hash, parent.total_difficulty + block.header.difficulty, output, trie)?;
+        let total_difficulty = parent.total_difficulty + block.header.difficulty;
+        self.commit(block, hash, total_difficulty, output, trie)?;
+        let receipts = StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
+        self.ledger.keep_decoded(block, hash, total_difficulty, receipts);
         self.announce(working);
         Ok(hash)
     }

@@ -28,6 +28,11 @@ const CACHED_SENDERS: usize = 512;
 /// Most bytes of senders that are kept.
 const CACHED_SENDER_BYTES: usize = 16 << 20;
 
+/// About what a receipt takes in its row with its sender, in bytes, without its logs.
+const RECEIPT_BYTES: usize = 32;
+/// About what a log takes there, in bytes, without its data.
+const LOG_BYTES: usize = 128;
+
 /// Blocks between two looks for a page of logs to merge.
 const NUDGE_EVERY: u64 = 32;
 
@@ -310,6 +315,25 @@ impl Ledger {
         let block = Arc::new(decode_block(*hash, &row)?);
         self.blocks.put(*hash, block.clone(), row.len());
         Ok(Some(block))
+    }
+
+    /// Keeps a block that was appended just now as it is read later, with its receipts: who makes blocks one by one is asked
+    /// for each of them at once.
+    pub fn keep_decoded(&self, block: &Block, hash: B256, total_difficulty: U256, receipts: StoredReceipts) {
+        let size = block.length();
+        let stored = StoredBlock {
+            hash,
+            block: block.clone(),
+            total_difficulty,
+            size,
+            tx_hashes: block.body.transactions.iter().map(|tx| *tx.tx_hash()).collect(),
+            ommer_hashes: block.body.ommers.iter().map(Header::hash_slow).collect(),
+        };
+        self.blocks.put(hash, Arc::new(stored), TOTAL_DIFFICULTY_BYTES + size);
+        let logs = receipts.receipts.iter().flat_map(|receipt| receipt.logs());
+        let bytes = logs.map(|log| log.data.data.len() + LOG_BYTES).sum::<usize>();
+        let bytes = bytes + receipts.receipts.len() * RECEIPT_BYTES;
+        self.receipts.put(hash, Arc::new(receipts), bytes);
     }
 
     /// A block of any branch, where it is kept decoded: nothing is read from the disk. `None` tells nothing.

@@ -59,7 +59,8 @@ impl LedgerTables {
         })?;
         let table = |name| {
             store.table(TableOptions {
-                compression: COMPRESSION,
+                // What goes with the process need not be small.
+                compression: if options.transient { Compression::None } else { COMPRESSION },
                 segment_bytes: options.segment_bytes,
                 segment_keys: options.segment_keys,
                 read_cache_bytes: options.read_cache_bytes,

@@ -127,7 +127,8 @@ fn half_made_homes_are_made_again() {
 #[test]
 fn every_fsync_mode_keeps_what_it_has() {
     let Some((rpc, file)) = rpc_chain() else { return };
-    for fsync in [Fsync::Block, Fsync::Interval(std::time::Duration::from_millis(5)), Fsync::None] {
+    let interval = Fsync::Interval(std::time::Duration::from_millis(5));
+    for fsync in [Fsync::Block, interval, Fsync::None, Fsync::Never] {
         let home = TempDir::new().unwrap();
         let options = ChainOptions { fsync, ..options() };
         let chain = Chain::create(home.path(), &rpc, &options).unwrap();
