@@ -67,7 +67,12 @@ pub struct Limits {
 impl Limits {
     /// Whether the call has taken all of its time.
     pub(crate) fn call_is_over(&self) -> bool {
-        self.started.elapsed() >= self.call_timeout.max(self.timeout)
+        self.call_is_over_at(Instant::now())
+    }
+
+    /// Whether it has at a time.
+    pub(crate) fn call_is_over_at(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.started) >= self.call_timeout.max(self.timeout)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Stops a transaction that takes too long, records too much, or that nobody wants any more.
 //!
 //! Looking at the clock costs more than an instruction, so instructions are weighed: a look comes after every
-//! [`WEIGHT_BETWEEN_LOOKS`], and instructions that may take long by themselves weigh as much.
+//! [`WEIGHT_BETWEEN_LOOKS`], which is some ten microseconds of plain instructions. Those that may take long by themselves weigh more, and
+//! those whose time is that of the bytes they read are weighed by these.
 
 use crate::error::TraceError;
 use crate::limits::Limits;
@@ -20,15 +21,18 @@ use std::time::{Duration, Instant};
 /// Weight of the instructions between two looks at clock, size and cancel flag.
 const WEIGHT_BETWEEN_LOOKS: u32 = 4096;
 
-/// Weights: a plain instruction is 1; one that may read a disk, copy much, or hash much weighs more.
+/// Stands for a weight that depends on the number of bytes; see [`weight_by_size`].
+const BY_SIZE: u32 = u32::MAX;
+
+/// Weights: a plain instruction is 1; one that may read a disk, copy much, or run a precompiled contract weighs more.
 const WEIGHTS: [u32; 256] = {
     let mut table = [1; 256];
     let mut i = 0;
     while i < 256 {
         table[i] = match i as u8 {
-            op::KECCAK256 | op::CREATE | op::CREATE2 => WEIGHT_BETWEEN_LOOKS,
-            op::CALL | op::CALLCODE | op::DELEGATECALL | op::STATICCALL => WEIGHT_BETWEEN_LOOKS,
-            op::LOG0..=op::LOG4 => WEIGHT_BETWEEN_LOOKS,
+            op::KECCAK256 | op::LOG0..=op::LOG4 => BY_SIZE,
+            op::CREATE | op::CREATE2 => WEIGHT_BETWEEN_LOOKS,
+            op::CALL | op::CALLCODE | op::DELEGATECALL | op::STATICCALL => WEIGHT_BETWEEN_LOOKS / 4,
             op::CALLDATACOPY | op::CODECOPY | op::EXTCODECOPY | op::RETURNDATACOPY | op::MCOPY => 512,
             op::SLOAD | op::SSTORE | op::BALANCE | op::EXTCODESIZE | op::EXTCODEHASH | op::SELFDESTRUCT => {
                 128
@@ -40,6 +44,33 @@ const WEIGHTS: [u32; 256] = {
     }
     table
 };
+
+/// Weight of hashing or logging nothing.
+const SIZED_WEIGHT: u64 = 64;
+
+/// Bytes that are hashed in the time of a plain instruction.
+const BYTES_A_WEIGHT: u64 = 2;
+
+/// Weight of an instruction that takes the number of its bytes as the second word of the stack.
+fn weight_by_size(interpreter: &Interpreter<EthInterpreter>) -> u32 {
+    // What is beyond any memory runs out of gas.
+    let bytes = interpreter.stack.peek(1).map_or(0, |bytes| bytes.saturating_to::<u64>());
+    u32::try_from(SIZED_WEIGHT + bytes / BYTES_A_WEIGHT).unwrap_or(BY_SIZE)
+}
+
+/// What is left of a weight after the next instruction; 0 where it is time for a look.
+#[inline]
+fn left_after(interpreter: &Interpreter<EthInterpreter>, left: u32) -> u32 {
+    let weight = WEIGHTS[usize::from(interpreter.bytecode.opcode())];
+    if weight < left { left - weight } else { left_after_long(interpreter, weight, left) }
+}
+
+#[cold]
+#[inline(never)]
+fn left_after_long(interpreter: &Interpreter<EthInterpreter>, weight: u32, left: u32) -> u32 {
+    let weight = if weight == BY_SIZE { weight_by_size(interpreter) } else { weight };
+    left.saturating_sub(weight)
+}
 
 /// A tracer with the watch over it: the inspector that the executor gets.
 pub struct Watched<'t, T: ?Sized> {
@@ -81,10 +112,11 @@ impl<'t, T: Observed + ?Sized> Watched<'t, T> {
         if limits.cancel.is_cancelled() || self.tracer.is_closed() {
             return Some(TraceError::Cancelled);
         }
-        if limits.call_is_over() {
+        let now = Instant::now();
+        if limits.call_is_over_at(now) {
             return Some(TraceError::CallTimeout);
         }
-        if self.running() >= limits.timeout {
+        if self.running_at(now) >= limits.timeout {
             return Some(TraceError::ExecutionTimeout);
         }
         if let Some(failure) = self.tracer.failure() {
@@ -97,8 +129,8 @@ impl<'t, T: Observed + ?Sized> Watched<'t, T> {
         (self.tracer.size_bytes() > limit_bytes).then_some(TraceError::TooLarge { limit_bytes })
     }
 
-    fn running(&self) -> Duration {
-        self.started.elapsed().saturating_sub(self.tracer.waited())
+    fn running_at(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.started).saturating_sub(self.tracer.waited())
     }
 }
 
@@ -125,8 +157,7 @@ impl<'s> StopWatch<'s> {
 impl<'a> Inspector<EvmContext<'a>> for StopWatch<'_> {
     #[inline]
     fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
-        let weight = WEIGHTS[usize::from(interpreter.bytecode.opcode())];
-        self.weight_left = self.weight_left.saturating_sub(weight);
+        self.weight_left = left_after(interpreter, self.weight_left);
         if self.weight_left == 0 {
             self.weight_left = WEIGHT_BETWEEN_LOOKS;
             self.stopped |= (self.should_stop)();
@@ -150,8 +181,7 @@ impl<'a, T: Observed + ?Sized> Inspector<EvmContext<'a>> for Watched<'_, T> {
 
     #[inline]
     fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
-        self.weight_left =
-            self.weight_left.saturating_sub(WEIGHTS[usize::from(interpreter.bytecode.opcode())]);
+        self.weight_left = left_after(interpreter, self.weight_left);
         if self.weight_left == 0 {
             self.look(interpreter, context);
             if self.abort.is_some() {
@@ -199,5 +229,46 @@ impl<'a, T: Observed + ?Sized> Inspector<EvmContext<'a>> for Watched<'_, T> {
 
     fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
         self.tracer.selfdestruct(contract, target, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use revm::bytecode::Bytecode;
+
+    /// An interpreter before an instruction that finds these words on its stack, the last one on top.
+    fn before(opcode: u8, words: &[u64]) -> Interpreter<EthInterpreter> {
+        let mut interpreter = Interpreter::<EthInterpreter>::default();
+        interpreter.bytecode =
+            revm::interpreter::interpreter::ExtBytecode::new(Bytecode::new_raw(vec![opcode].into()));
+        for word in words {
+            assert!(interpreter.stack.push(U256::from(*word)));
+        }
+        interpreter
+    }
+
+    #[test]
+    fn instructions_weigh_what_they_may_take() {
+        let full = WEIGHT_BETWEEN_LOOKS;
+        // Opcode; stack; what is left of the whole weight.
+        let table: [(u8, &[u64], u32); 10] = [
+            (op::ADD, &[1, 2], full - 1),
+            (op::SLOAD, &[1], full - 128),
+            (op::STATICCALL, &[], full - full / 4),
+            (op::CREATE, &[], 0),
+            // A slot of a mapping.
+            (op::KECCAK256, &[64, 0], full - 96),
+            (op::KECCAK256, &[8_000, 0], full - 4_064),
+            (op::KECCAK256, &[8_064, 0], 0),
+            (op::KECCAK256, &[u64::MAX, 0], 0),
+            (op::LOG3, &[7, 8, 9, 32, 0], full - 80),
+            // Without its words it ends by itself.
+            (op::KECCAK256, &[0], full - 64),
+        ];
+        for (opcode, words, left) in table {
+            assert_eq!(left_after(&before(opcode, words), full), left, "{opcode:#x} {words:?}");
+        }
+        assert_eq!(left_after(&before(op::ADD, &[]), 1), 0);
     }
 }
