@@ -1,0 +1,92 @@
+// What the stores and the bake worker tell operators in the log of the node: what happened, with values.
+import fs from 'node:fs'
+import { afterEach, describe, expect, it } from 'vitest'
+import { allBaked, BAKING, Sender, startDev, until } from './bake-node.ts'
+import { type RunningNode, rpc, tempHome } from './harness.ts'
+
+const homes: string[] = []
+let node: RunningNode
+afterEach(() => {
+  for (const home of homes.splice(0)) fs.rmSync(home, { recursive: true, force: true })
+})
+
+async function start(...settings: string[]): Promise<void> {
+  const home = tempHome()
+  homes.push(home)
+  node = await startDev(home, '--log.format=json', '--log.level=info', ...settings)
+}
+
+type Line = Readonly<Record<string, string | number>>
+
+/** Lines of a part of the node with these words. */
+const lines = (room: string, msg: string): Line[] =>
+  node
+    .log()
+    .split('\n')
+    .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []))
+    .filter((line) => line.room === room && line.msg === msg)
+
+/** The first of them, once it is there. */
+async function line(room: string, msg: string): Promise<Line> {
+  await until(`the line "${msg}"`, async () => lines(room, msg).length > 0)
+  return lines(room, msg)[0] as Line
+}
+
+const seconds = expect.toSatisfy((s: unknown) => typeof s === 'number' && s >= 0 && s < 60)
+
+describe('the stores', () => {
+  it('tell of blocks that were taken back, in one line a second at most', async () => {
+    await start()
+    for (let turn = 0; turn < 20; turn++) {
+      const snapshot = (await rpc(node.url, 'evm_snapshot')).result
+      await rpc(node.url, 'hardhat_mine', ['0x2'])
+      expect((await rpc(node.url, 'evm_revert', [snapshot])).result).toBe(true)
+    }
+    const words = 'blocks were taken back'
+    expect(await line('stores', words)).toMatchObject({ level: 'info', height: 0, seconds })
+    const blocks = (): number => lines('stores', words).reduce((sum, { blocks }) => sum + Number(blocks), 0)
+    await until('all of them', async () => blocks() === 40)
+    expect(lines('stores', words).length).toBeLessThan(20)
+    expect(await node.stop()).toBe(0)
+  })
+
+  it('tell of history that was pruned', async () => {
+    await start('--state-commit.flatkv.state_history_blocks=4')
+    await new Sender(node).transfers(12)
+    const told = await line('stores', 'old history was pruned')
+    expect(told).toMatchObject({ level: 'info', seconds })
+    // The first block may go alone; further ones are told a minute later.
+    expect(Number(told.height)).toBeGreaterThan(0)
+    expect([Number(told.blocks) > 0, Number(told.rows) > 0]).toEqual([true, true])
+    expect(await node.stop()).toBe(0)
+  })
+
+  it('tell of snapshots that were taken, that are there, and that went', async () => {
+    await start('--state-commit.flatkv.snapshot_interval_blocks=4', '--state-commit.flatkv.snapshot_keep=1', '--log.levels=stores=debug')
+    const sender = new Sender(node)
+    await sender.transfers(4)
+    expect(await line('stores', 'a snapshot was taken, and is made durable')).toMatchObject({ level: 'debug', height: 4, seconds })
+    const made = await line('stores', 'a snapshot is there')
+    expect(made).toMatchObject({ level: 'info', height: 4, seconds })
+    expect(made.walRecord).toBeGreaterThan(0)
+    expect(lines('stores', 'an old snapshot is gone')).toEqual([])
+    await sender.transfers(4)
+    expect(await line('stores', 'an old snapshot is gone')).toMatchObject({ level: 'info', height: 4, walRecord: made.walRecord, seconds })
+    expect(lines('stores', 'a snapshot is there').map(({ height }) => height)).toEqual([4, 8])
+    expect(await node.stop()).toBe(0)
+  })
+})
+
+describe('the bake worker', () => {
+  it('tells when it begins and stops, each time the node starts', async () => {
+    await start(...BAKING)
+    await new Sender(node).transfers(2)
+    await allBaked(node, 2)
+    expect(await line('bake', 'baking begins')).toMatchObject({ level: 'info', height: 0, threads: 1, tracers: 'callTracer' })
+    expect(await node.stop()).toBe(0)
+    expect(await line('bake', 'baking stopped')).toMatchObject({ level: 'info', seconds })
+    node = await startDev(homes[0] as string, '--log.format=json', '--log.level=info', ...BAKING)
+    expect(await line('bake', 'baking begins')).toMatchObject({ height: 2 })
+    expect(await node.stop()).toBe(0)
+  })
+})
