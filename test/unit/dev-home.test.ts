@@ -1,0 +1,42 @@
+// Homes of development chains that go with their process: where they lie, what removes them, what settings they have.
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { temporaryHome, temporarySettings } from '../../ts/cli/dev/home.ts'
+import { resolveSettings } from '../../ts/config/index.ts'
+
+let dir: string
+
+beforeEach(() => {
+  dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-homes-'))
+})
+
+afterEach(() => fs.rmSync(dir, { recursive: true }))
+
+it('a home is gone when it is removed, and one whose process was killed with the next one', () => {
+  const { pid } = spawnSync(process.execPath, ['-e', ''])
+  const [left, other] = [path.join(dir, `hearth-dev-${pid}-1-abc`), path.join(dir, 'hearth-dev-x')]
+  for (const name of [left, other]) fs.mkdirSync(path.join(name, 'data'), { recursive: true })
+  const first = temporaryHome(dir)
+  expect(fs.existsSync(left)).toBe(false)
+  expect(fs.existsSync(other)).toBe(true)
+  const second = temporaryHome(dir)
+  expect(fs.existsSync(first.home)).toBe(true)
+  first.remove()
+  second.remove()
+  expect(fs.readdirSync(dir)).toEqual(['hearth-dev-x'])
+})
+
+it('nothing in it is synced and there are no snapshots, unless somebody says otherwise', () => {
+  const of = (flags: Record<string, string>) => {
+    const resolved = resolveSettings({ flags: new Map(Object.entries(flags)) })
+    const settings = temporarySettings(resolved, resolved.settings)
+    return ['fsync', 'snapshot_interval_blocks', 'wal_max_bytes'].map(
+      (name) => settings[`state-commit.flatkv.${name}` as 'state-commit.flatkv.fsync'],
+    )
+  }
+  expect(of({})).toEqual(['never', 0, 0])
+  expect(of({ 'state-commit.flatkv.fsync': 'block', 'state-commit.flatkv.snapshot_interval_blocks': '5' })).toEqual(['block', 5, 0])
+})
