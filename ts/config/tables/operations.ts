@@ -85,7 +85,7 @@ export const OPERATIONS = {
     kind: or('auto', offAt(0, bytes(0, 1024 * GIB))),
     default: 'auto' as number | 'auto',
     unit: 'bytes',
-    doc: 'Memory that the process may take, everything together: from 85 % of it on caches shrink, and where that is not enough, long requests are refused. auto is 90 % of what the machine, or the control group of the process, has; off watches nothing.',
+    doc: "Memory that the process may take, everything together: from 85 % of it on caches shrink, and where that is not enough, long requests are refused. auto is 90 % of what the machine, or the control group of the process, has; off watches nothing. V8's heap, a few ten MiB of it, is bounded by NODE_OPTIONS=--max-old-space-size alone.",
   }),
   'log.level': setting<LogLevel>({
     kind: oneWord(...LOG_LEVELS),
