@@ -13,7 +13,16 @@ const INTERNAL = -32603
 
 const failures: unknown[] = []
 // Every operation answers: what is refused is refused before the core.
-const replies: Record<string, string> = { sendRawTransaction: '"0x1"', getTransactionReceipt: '{}' }
+const replies: Record<string, string> = {
+  sendRawTransaction: '"0x1"',
+  getTransactionReceipt: '{}',
+  getProof: '{}',
+  getBlockId: '{"number":"0x1"}',
+  getBlockByNumber: '{"timestamp":"0x1","transactions":[]}',
+  getTransactionCount: '"0x1"',
+  blockNumber: '"0x1"',
+  txpoolContentFrom: '{"pending":{},"queued":{}}',
+}
 const core = fakeCore(new Proxy({}, { get: (_, op: string) => replies[op] ?? 'null' }), () => fakeStream(['null']))
 const namespaces = [...new Set(METHODS.map((m) => namespaceOf(m.name)))]
 const context = { core: { ...core, dev: true }, namespaces, clientVersion: 'test', ...PLAIN_RULES }

@@ -102,10 +102,11 @@ export const resetOptions: Codec<Forking | undefined> = (value) => {
 /** Longest URL, in UTF-16 units. */
 const URL_MAX = 2048
 
-/** The URL of a node. */
+/** The URL of a node, which speaks HTTP. */
 export const url: Codec<string> = (value) => {
   if (typeof value !== 'string') throw new BadValue(`cannot use ${kindOf(value)} as a URL`)
   if (value.length > URL_MAX) throw new BadValue(`longer than ${URL_MAX} characters`)
-  if (!URL.canParse(value)) throw new BadValue(`${JSON.stringify(value.slice(0, 80))} is no URL`)
+  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
+    throw new BadValue(`${JSON.stringify(value.slice(0, 80))} is no URL of HTTP`)
   return value
 }
