@@ -1,6 +1,6 @@
 // From the text of a request to the bytes of its answer. Knows no transport.
 import { giveBack } from '../core/chunks.ts'
-import type { CoreAsker, ResultStream, TraceOrigin } from '../core/port.ts'
+import type { CoreAsker, ReadyTrace, ResultStream, TraceOrigin } from '../core/port.ts'
 import { Batch, type BatchLimits, type Entry, isBad, isOpened, type Opened, type Outcome, type Runner, spliced } from './batch.ts'
 import { type BadCall, type Call, errorAnswer, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
 import { chainDisabled, invalidRequest, methodNotFound, type RpcError, tooManyRequests, toRpcError, unauthorized } from './errors.ts'
@@ -340,9 +340,19 @@ export function makeDispatch(
     return trace && client.barred?.namespaces.has(namespaceOf(trace.method)) !== true ? trace : undefined
   }
 
+  /** Where that fails, the ordinary way says why. */
+  function find(trace: PlainTrace, client: Client): ReadyTrace | undefined {
+    try {
+      return findReady?.(trace, client.gzipOver)
+    } catch (e) {
+      report(e)
+      return undefined
+    }
+  }
+
   /** The answer to a trace, where it is ready. */
   function ready(trace: PlainTrace, client: Client, arrived: number): Answer {
-    const found = findReady?.(trace, client.gzipOver)
+    const found = find(trace, client)
     if (found === undefined) return undefined
     const { body, packed, historical } = found
     const sample = new Sample(meter, trace.method, client, arrived, watch)
