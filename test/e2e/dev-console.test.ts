@@ -115,6 +115,22 @@ describe('the console', () => {
     expect(node.log()).not.toContain(quiet as string)
     expect(node.log()).toContain(hash)
   })
+
+  it('judges a transaction by when it was mined, however fast it is switched', async () => {
+    const send = async (): Promise<string> =>
+      (await result('eth_sendTransaction', [{ from: accounts[0], to: accounts[1], value: '0x1' }])) as string
+    const [loud, silent]: [string[], string[]] = [[], []]
+    for (let round = 0; round < 10; round++) {
+      loud.push(await send(), await send())
+      await result('hardhat_setLoggingEnabled', [false])
+      silent.push(await send(), await send())
+      await result('hardhat_setLoggingEnabled', [true])
+    }
+    const { text } = await shown({ to: accounts[1], value: '0x1' })
+    expect(text).not.toBe('')
+    expect(loud.filter((hash) => !node.log().includes(hash))).toEqual([])
+    expect(silent.filter((hash) => node.log().includes(hash))).toEqual([])
+  })
 })
 
 describe('a send', () => {
