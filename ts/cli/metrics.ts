@@ -39,7 +39,12 @@ export async function startMetrics(
     if (open === undefined) throw new NotOpen('node is starting')
     return open
   }
-  const native = { catalog: metricsCatalog(), snapshot: () => opened().metricsSnapshot() }
+  const native = {
+    get catalog() {
+      return metricsCatalog()
+    },
+    snapshot: () => opened().metricsSnapshot(),
+  }
   const metrics = createMetrics(native, { legacy: settings['metrics.legacy'] })
   const place = { host: settings['metrics.host'], port: settings['metrics.port'], setting: 'metrics.port' }
   const scrape: typeof metrics.scrape = async (accept) => {

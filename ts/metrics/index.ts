@@ -8,13 +8,13 @@ import { NativeMetrics, parseCatalog } from './native.ts'
 import { Requests } from './requests.ts'
 import { createScraper, type Scraper } from './scraper.ts'
 import { Cells, distributions, type Interval, numbers } from './series.ts'
-import { INSTRUMENTS, TRACE_METHODS } from './table.ts'
+import { INSTRUMENTS, type Instrument, TRACE_METHODS } from './table.ts'
 
 export type { Page, Scraper } from './scraper.ts'
 
 /** Where native metrics come from. */
 export interface NativeSource {
-  /** The core's table of instruments, as JSON. */
+  /** The core's table of instruments, as JSON; read with the first page, for it takes time that a start does not have. */
   readonly catalog: string
   /** The values of this moment, as JSON. */
   readonly snapshot: () => string
@@ -37,8 +37,6 @@ export interface Metrics extends RequestMeter, Scraper {
 /** The instruments of this process. */
 export function createMetrics(native: NativeSource, { legacy, endpoints = ENDPOINTS }: MetricsOptions): Metrics {
   const now = (): number => performance.now()
-  const catalog = parseCatalog(native.catalog)
-  const core = new NativeMetrics(catalog, native.snapshot)
   const requests = new Requests(legacy, now(), endpoints)
   const connects = new Cells(INSTRUMENTS.websocketConnects)
   // Nothing redirects yet: this one stays at zero until something does.
@@ -59,10 +57,23 @@ export function createMetrics(native: NativeSource, { legacy, endpoints = ENDPOI
     numbers(INSTRUMENTS.legacyRequests, interval, requests.legacyCounts()),
     numbers(INSTRUMENTS.legacyConnects, interval, connects.points()),
   ]
-  const scraper = createScraper([...Object.values(INSTRUMENTS), ...catalog], (interval) => [
-    { scope: { name: 'evmrpc' }, metrics: own(interval) },
-    { scope: { name: 'core' }, metrics: core.collect(interval) },
-  ])
+  let known: readonly Instrument[] | undefined
+  const catalog = (): readonly Instrument[] => {
+    known ??= parseCatalog(native.catalog)
+    return known
+  }
+  let core: NativeMetrics | undefined
+  const collect = (interval: Interval): MetricData[] => {
+    core ??= new NativeMetrics(catalog(), native.snapshot)
+    return core.collect(interval)
+  }
+  const scraper = createScraper(
+    () => [...Object.values(INSTRUMENTS), ...catalog()],
+    (interval) => [
+      { scope: { name: 'evmrpc' }, metrics: own(interval) },
+      { scope: { name: 'core' }, metrics: collect(interval) },
+    ],
+  )
   return {
     now,
     request: (endpoint, connection, outcome, from, to) => requests.record(endpoint, connection, outcome, from, to),
@@ -80,8 +91,11 @@ export function createNativeMetrics(native: NativeSource, prefix: string): Scrap
   const catalog = parseCatalog(native.catalog)
   const core = new NativeMetrics(catalog, native.snapshot)
   const wanted = catalog.filter(({ name }) => name.startsWith(prefix))
-  return createScraper(wanted, (interval) => {
-    const metrics = core.collect(interval).filter(({ descriptor }) => descriptor.name.startsWith(prefix))
-    return [{ scope: { name: 'core' }, metrics }]
-  })
+  return createScraper(
+    () => wanted,
+    (interval) => {
+      const metrics = core.collect(interval).filter(({ descriptor }) => descriptor.name.startsWith(prefix))
+      return [{ scope: { name: 'core' }, metrics }]
+    },
+  )
 }

@@ -22,23 +22,25 @@ export interface Scraper {
 /** Milliseconds since the epoch as seconds and nanoseconds. */
 const hrTime = (ms: number): [number, number] => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)]
 
-/** Pages of instruments; `collect` gives their values of a moment. */
-export function createScraper(instruments: readonly Instrument[], collect: (interval: Interval) => ScopeMetrics[]): Scraper {
+/** Pages of instruments, which are asked for with the first page; `collect` gives their values of a moment. */
+export function createScraper(instruments: () => readonly Instrument[], collect: (interval: Interval) => ScopeMetrics[]): Scraper {
   const began = hrTime(Date.now())
   let provider: Promise<Provider> | undefined
   const open = async (): Promise<Provider> => {
     const { createProvider } = await import('./provider.ts')
     return createProvider(() => collect({ startTime: began, endTime: hrTime(Date.now()) }))
   }
-  const pages: Record<Format, Exposition> = {
-    prometheus: new Exposition('prometheus', instruments),
-    openmetrics: new Exposition('openmetrics', instruments),
-  }
+  let pages: Record<Format, Exposition> | undefined
+  const makePages = (all: readonly Instrument[]): Record<Format, Exposition> => ({
+    prometheus: new Exposition('prometheus', all),
+    openmetrics: new Exposition('openmetrics', all),
+  })
   return {
     async scrape(accept) {
       const format = negotiateFormat(accept)
       provider ??= open()
       const resourceMetrics = await (await provider).collect()
+      pages ??= makePages(instruments())
       return { contentType: CONTENT_TYPES[format], body: pages[format].page(resourceMetrics) }
     },
     async shutdown() {
