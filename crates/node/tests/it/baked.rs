@@ -11,7 +11,7 @@ use hearth_chain::{Chain, ChainOptions, StateOptions};
 use hearth_flatkv::Fsync;
 use hearth_metrics::Registry;
 use hearth_node::{
-    BakeConfig, Envelope, Mode, Node, NodeError, TraceOrigin, TraceRequest,
+    BakeConfig, BakedAsk, Envelope, Mode, Node, NodeError, TraceOf, TraceOrigin, TraceRequest,
     jobs::{Job, JobControl},
 };
 use hearth_tracers::{ElementSink, Sink};
@@ -187,6 +187,93 @@ fn hits_come_from_memory_the_second_time_and_misses_are_live() {
     assert_eq!(requests(&node, "miss"), 1);
     let unknown = traced(&node, "traceTransaction", &asked(&B256::repeat_byte(7).to_string()), None);
     assert!(matches!(unknown, Err(NodeError::TransactionNotFound)));
+}
+
+/// What is ready for a request, in a buffer of so many bytes: how many it takes, whether in gzip, and what was written.
+fn ready(node: &Node, ask: &BakedAsk, over_bytes: u64, room: usize) -> Option<(usize, bool, Vec<u8>)> {
+    let envelope = Envelope { head: HEAD.into(), tail: b"}".to_vec(), over_bytes };
+    let mut into = vec![0; room];
+    let ready = node.ready(ask, &envelope, &mut into)?;
+    into.truncate(ready.bytes);
+    Some((ready.bytes, ready.packed, into))
+}
+
+#[test]
+fn what_is_ready_is_what_would_come() {
+    let (home, sent) = dev_home(3);
+    bake(home.path(), |_| {});
+    let ask = |of, named: &str, tracer| BakedAsk::named(of, named, tracer).expect("a good name");
+    for hot_bytes in [0, 64 << 20] {
+        let node = open(home.path(), |bake| bake.hot_bytes = hot_bytes);
+        let hash = node.chain().expect("open").ledger().canonical_hash(2).expect("reads").expect("there");
+        for tracer in TRACERS {
+            let config = json!({ "tracer": tracer });
+            for (of, op, args, named) in [
+                (
+                    TraceOf::BlockByNumber,
+                    "traceBlockByNumber",
+                    json!({ "block": "0x2", "config": config }),
+                    "0x2",
+                ),
+                (
+                    TraceOf::BlockByHash,
+                    "traceBlockByHash",
+                    json!({ "hash": hash, "config": config }),
+                    &*hash.to_string(),
+                ),
+                (
+                    TraceOf::Transaction,
+                    "traceTransaction",
+                    json!({ "hash": sent[1], "config": config }),
+                    &*sent[1],
+                ),
+            ] {
+                let wanted = ask(of, named, tracer);
+                // Where it lies is looked up by the first request of the other way.
+                let (want, ..) = traced(&node, op, &args, None).expect("baked");
+                let want = [HEAD.as_bytes(), &want, b"}"].concat();
+                let plain = ready(&node, &wanted, u64::MAX, 1 << 20).expect("it is ready");
+                assert_eq!(plain, (want.len(), false, want.clone()), "{op} {tracer}");
+                assert_eq!(ready(&node, &wanted, want.len() as u64, 1 << 20), Some(plain));
+                let (bytes, packed, short) =
+                    ready(&node, &wanted, u64::MAX, want.len() - 1).expect("it is ready");
+                assert_eq!((bytes, packed), (want.len(), false));
+                assert!(
+                    short.iter().all(|byte| *byte == 0),
+                    "nothing is written where there is too little room"
+                );
+                // A small result of one transaction has no piece of its own.
+                let (bytes, packed, member) =
+                    ready(&node, &wanted, want.len() as u64 - 1, 1 << 20).expect("it is ready");
+                assert_eq!((bytes, packed), (member.len(), of != TraceOf::Transaction), "{op} {tracer}");
+                if packed {
+                    let mut raw = Vec::new();
+                    GzDecoder::new(&member[..]).read_to_end(&mut raw).expect("one gzip member");
+                    assert!(raw == want, "{op} {tracer}");
+                    let too_small = ready(&node, &wanted, 0, bytes - 1);
+                    assert_eq!(too_small, Some((bytes, true, vec![0; bytes - 1])));
+                }
+            }
+        }
+        let before = ["hot", "stored", "miss", "damaged"].map(|result| requests(&node, result));
+        assert!((before[0] > 0) == (hot_bytes > 0) && before[1] > 0, "{before:?}");
+        assert_eq!(before[2..], [0, 0]);
+        // Nobody knows where it lies, or what it is.
+        for named in ["0x3", "0x99"] {
+            assert_eq!(
+                ready(&node, &ask(TraceOf::BlockByNumber, named, "callTracer"), u64::MAX, 1 << 20),
+                None
+            );
+        }
+        assert!(
+            ready(&node, &ask(TraceOf::BlockByNumber, "latest", "callTracer"), u64::MAX, 1 << 20).is_some()
+        );
+        node.close().expect("closes");
+        assert_eq!(
+            ready(&node, &ask(TraceOf::BlockByNumber, "latest", "callTracer"), u64::MAX, 1 << 20),
+            None
+        );
+    }
 }
 
 #[test]
