@@ -1,7 +1,7 @@
 //! Taking the head back.
 
 use crate::{
-    CommitmentKind, FlatKvError, Head, RowWrite, TrieSession,
+    CommitmentKind, FlatKvError, Head, RowWrite, TrieSession, TrieUpdate,
     batch::Batch,
     codec::RowChange,
     commit::{put_lattice, put_trie, set_account, set_legacy, set_slot},
@@ -14,6 +14,7 @@ use crate::{
         meta, read_account, read_changes, read_slot, slot_history,
     },
     store::Core,
+    trie::Kept,
     wal::record::RecordHead,
 };
 use alloy_primitives::{Address, U256};
@@ -39,8 +40,8 @@ impl Core {
             return Ok(());
         }
         let began = Instant::now();
-        let undone = undo(&self.db, self.kind, &from, to, writer.lattice.as_ref())?;
-        let Undone { batch, head, lattice } = undone;
+        let undone = undo(&self.db, self.kind, &from, to, writer.lattice.as_ref(), &self.kept)?;
+        let Undone { batch, head, lattice, mut trie } = undone;
 
         let (parent, positions) = (Default::default(), self.tables.positions());
         let record = RecordHead { unwind: true, head, parent, positions, oldest };
@@ -59,6 +60,9 @@ impl Core {
         *self.head.write() = Some(head);
         drop(views);
         self.tell_version();
+        if let Some(update) = &mut trie {
+            self.kept.keep(update);
+        }
         if lattice.is_some() {
             writer.lattice = lattice;
         }
@@ -95,6 +99,8 @@ pub(crate) struct Undone<'a> {
     pub(crate) batch: Batch<'a>,
     pub(crate) head: Head,
     pub(crate) lattice: Option<Lattice>,
+    /// What the trie has left in memory, to be kept once the batch is written.
+    pub(crate) trie: Option<TrieUpdate>,
 }
 
 /// Values that rows had at the target, by row.
@@ -106,18 +112,19 @@ struct Before {
     legacy: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
-/// Works out how the store looked at height `to`, which must be below `from` and retained.
+/// Works out how the store looked at height `to`, which must be below `from` and retained. The trie goes on from what `kept` has of it.
 pub(crate) fn undo<'a>(
     db: &'a Arc<Db>,
     kind: CommitmentKind,
     from: &Head,
     to: Height,
     lattice: Option<&Lattice>,
+    kept: &Kept,
 ) -> Result<Undone<'a>, FlatKvError> {
     let mut batch = db.batch()?;
     let mut before = Before::default();
     let mut lattice = lattice.cloned();
-    let mut trie = (kind == CommitmentKind::Mpt).then(|| TrieSession::new(db.clone(), from.commitment));
+    let mut trie = (kind == CommitmentKind::Mpt).then(|| kept.session(db, from.commitment));
     // Newest first: what an older block found overrides what a newer one found.
     for height in (to + 1..=from.height).rev() {
         let block = block_changes(db, height)?;
@@ -149,7 +156,7 @@ pub(crate) fn undo<'a>(
     put_trie(&mut batch, update.as_ref());
     put_lattice(&mut batch, lattice.as_ref(), None, &mut BatchRows::default());
     batch.put(Family::Metadata, meta::HEAD, &head_value(&head));
-    Ok(Undone { batch, head, lattice })
+    Ok(Undone { batch, head, lattice, trie: update })
 }
 
 /// What the changes family holds for a height.
