@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { encodeFunctionData } from 'viem'
+import { createTestClient, encodeFunctionData, http as transport } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { ABI, DEPLOY } from './contract.ts'
@@ -91,6 +91,17 @@ describe('a chain of its own', () => {
     expect(await node.call('eth_getCode', contract, 'latest')).toBe('0x')
     expect((await node.block()).stateRoot).toBe(genesis.stateRoot)
     expect((await node.call<{ status: string }>('eth_getTransactionReceipt', await node.send(ALICE, BOB))).status).toBe('0x1')
+  })
+
+  it.each(['anvil', 'hardhat'] as const)('becomes one for viem’s test client of mode %s', async (mode) => {
+    const node = await dev()
+    const client = createTestClient({ mode, transport: transport(node.url) })
+    await client.reset({ jsonRpcUrl: originNode.url, blockNumber: BigInt(after41) })
+    expect([await node.height(), await valueAt(node)]).toEqual([after41, 41n])
+    // viem sends an empty object where it is given nothing: the fork goes back to its block.
+    await client.mine({ blocks: 2 })
+    await client.reset()
+    expect([await node.height(), await valueAt(node)]).toEqual([after41, 41n])
   })
 
   it('stays as it was where the reset fails, and says why', async () => {

@@ -228,7 +228,6 @@ describe('a node as a whole', () => {
     expect(metadata).toEqual(await dev.call('anvil_metadata'))
     expect(metadata.instanceId).toMatch(/^0x[0-9a-f]{64}$/)
     for (const method of ['anvil_setLoggingEnabled', 'hardhat_setLoggingEnabled']) expect(await dev.call(method, true)).toBeNull()
-    expect(await dev.refused('anvil_reset', { forking: { jsonRpcUrl: 'http://127.0.0.1:1' } })).toMatchObject({ code: -32602 })
     expect(await dev.call('anvil_reset', { forking: { blockNumber: null } })).toBeNull()
     expect(await dev.height()).toBe(0)
   })
@@ -266,7 +265,9 @@ describe('a node as a whole', () => {
       expect(await theirs.call('anvil_loadState', dump)).toBe(true)
       expect([await theirs.slot(X), await theirs.balance(BOB)]).toEqual([9n, balances[1]])
       await theirs.call('anvil_setStorageAt', X, '0x1', word(77))
-      await theirs.send(ALICE, BOB, { value: '0x7' })
+      const sent = await theirs.send(ALICE, BOB, { value: '0x7' })
+      // anvil gives the hash before the block is there.
+      while ((await theirs.call('eth_getTransactionReceipt', sent)) === null) await new Promise((resolve) => setTimeout(resolve, 10))
       const foreign = await theirs.call<string>('anvil_dumpState')
       await dev.call('anvil_reset')
       expect(await dev.call('anvil_loadState', foreign)).toBe(true)
