@@ -90,10 +90,15 @@ describe('hearth status', () => {
       metricsUrl: node.metrics,
     })
     expect(report.memoryBytes).toBeGreaterThan(10 << 20)
+    const caches = ['blocks', 'capsules', 'key_indexes', 'new_capsules', 'receipts', 'senders', 'traces']
+    expect(Object.keys(report.cacheBytes as object).sort()).toEqual(caches)
+    await rpc(node.url, 'eth_getBlockByNumber', ['0x0', false])
+    expect((statusOf(home)[1].cacheBytes as Record<string, number>).blocks).toBeGreaterThan(100)
     expect((report.stores as Record<string, number>).state).toBeGreaterThan(0)
     const text = hearth(['status', '--home', home])
     expect([text.status, text.stdout]).toEqual([0, expect.stringMatching(/^ready {2,}yes$/m)])
     expect(text.stdout).toMatch(/^height {2,}0$/m)
+    expect(text.stdout).toMatch(/^caches {2,}blocks \d/m)
     expect(await node.stop()).toBe(0)
     expect(statusOf(home)).toEqual([1, { home, pid: null }])
   })

@@ -93,8 +93,8 @@ export function samplesOf(scrape: Scrape): Map<string, number> {
   return new Map([...scrape.values()].flatMap((family) => [...family.samples]))
 }
 
-/** Moves by itself: pages of memory are nobody's work. */
-const RESIDENT = 'node_memory_used_bytes'
+/** Moves by itself: pages of memory are nobody's work, nor is what caches keep of it. */
+const RESIDENT = /^node_memory_(used|kept)_bytes/
 
 /** What differs between two pages: later minus earlier, samples that stayed left out. */
 export function moved(before: Scrape, after: Scrape): Record<string, number> {
@@ -102,7 +102,7 @@ export function moved(before: Scrape, after: Scrape): Record<string, number> {
   const changes: Record<string, number> = {}
   for (const [sample, value] of samplesOf(after)) {
     const change = value - (old.get(sample) ?? 0)
-    if (change !== 0 && !Number.isNaN(change) && sample !== RESIDENT) changes[sample] = change
+    if (change !== 0 && !Number.isNaN(change) && !RESIDENT.test(sample)) changes[sample] = change
   }
   return changes
 }

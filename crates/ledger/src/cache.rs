@@ -43,6 +43,11 @@ impl<T> Cache<T> {
         Self { inner: Mutex::new(inner), max_count, whole_bytes: max_bytes }
     }
 
+    /// Bytes that its values stand for.
+    pub fn bytes(&self) -> usize {
+        self.inner.lock().bytes
+    }
+
     /// Bounds it to `part` of `whole` of its bytes, from now on.
     pub fn share(&self, part: usize, whole: usize) {
         let inner = &mut *self.inner.lock();

@@ -132,6 +132,11 @@ impl Ledger {
         Self { tables, kv, blocks, receipts, senders, merger }
     }
 
+    /// Bytes of blocks, receipts and senders that are kept decoded, and of key indexes.
+    pub fn kept_bytes(&self) -> [usize; 4] {
+        [self.blocks.bytes(), self.receipts.bytes(), self.senders.bytes(), self.tables.index_bytes()]
+    }
+
     /// Bounds what is kept in memory, decoded and as it lies in the tables, to `part` of `whole` of its bounds, from now on.
     pub fn share_caches(&self, part: usize, whole: usize) {
         self.blocks.share(part, whole);

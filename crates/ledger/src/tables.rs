@@ -74,6 +74,11 @@ impl LedgerTables {
         Ok(Self { blocks, receipts, capsules, keeps_capsules, capsule_window, transient, store })
     }
 
+    /// Memory of the key indexes, in bytes.
+    pub(crate) fn index_bytes(&self) -> usize {
+        self.store.index_memory_bytes() as usize
+    }
+
     /// Bounds what is kept in memory to `part` of `whole` of what the settings allow.
     pub(crate) fn share_caches(&self, part: usize, whole: usize) {
         self.store.share_caches(part, whole);

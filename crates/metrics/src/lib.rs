@@ -32,7 +32,7 @@ pub use flatkv::{DataDb, FlatkvMetrics, PerDb};
 pub use instrument::{Instrument, Kind, Label, Unit, Values};
 pub use litt::{CacheMetrics, ChunkCache, LittMetrics, MAX_TABLES, OTHER_TABLES, TableMetrics};
 pub use log::{Level, Log, LogEntry, LogValue};
-pub use memory::MemoryMetrics;
+pub use memory::{Kept, KeptMemory, MemoryMetrics};
 pub use registry::{MAX_COLLECTORS, Registry};
 pub use rocksdb::{FamilyMetrics, LEVELS, RocksdbMetrics};
 pub use script::{ScriptKill, ScriptMetrics, ScriptOutcome};

@@ -99,6 +99,12 @@ impl Capsules {
         *self.recent.lock() = Arc::downgrade(recent);
     }
 
+    /// Bytes of capsules that were read and are kept, and of those that baking keeps.
+    pub fn bytes(&self) -> (usize, usize) {
+        let recent = self.recent.lock().upgrade().map_or(0, |recent| recent.bytes());
+        (self.state.lock().bytes, recent)
+    }
+
     /// Keeps at most `part` of `whole` of the bounds from now on.
     pub fn share(&self, part: usize, whole: usize) {
         if let Some(recent) = self.recent.lock().upgrade() {

@@ -2,7 +2,7 @@
 //! requests are refused where it does all the same.
 
 use crate::{NodeError, OpenHome};
-use hearth_metrics::{Level, Log, LogEntry, MemoryMetrics, Registry};
+use hearth_metrics::{Kept, Level, Log, LogEntry, MemoryMetrics, Registry};
 use parking_lot::{Condvar, Mutex};
 use std::{
     fs,
@@ -86,6 +86,12 @@ impl Memory {
         let metrics = MemoryMetrics::new(registry);
         metrics.budget.set_unsigned(budget);
         metrics.cache_percent.set_unsigned(100);
+        let (kept, of_scrape) = (metrics.kept.clone(), Arc::downgrade(home));
+        registry.collect_with(move || {
+            let home = of_scrape.upgrade();
+            home.iter().for_each(|home| kept.set(&home.kept()));
+            home.is_some()
+        });
         let shared = Arc::new(Shared {
             budget,
             used: AtomicU64::new(0),
@@ -175,6 +181,14 @@ fn resident() -> Option<u64> {
 }
 
 impl OpenHome {
+    /// What the caches keep now.
+    fn kept(&self) -> Kept {
+        let [blocks, receipts, senders, of_ledger] = self.chain().ledger().kept_bytes();
+        let (capsules, new_capsules) = self.capsules().bytes();
+        let (traces, of_traces) = self.trace_db().map_or((0, 0), |db| (db.hot_bytes(), db.index_bytes()));
+        Kept { blocks, receipts, senders, capsules, new_capsules, traces, key_indexes: of_ledger + of_traces }
+    }
+
     /// Bounds the caches to a part of what the settings allow, in sixteenths.
     fn share_caches(&self, sixteenths: u32) {
         let (part, whole) = (sixteenths as usize, WHOLE as usize);

@@ -23,6 +23,8 @@ interface Status extends RunningNode {
   /** Share of the requests that may be answered from the trace cache and were, 0 to 1; null where there were none. */
   readonly traceCacheHitRate: number | null
   readonly memoryBytes: number | null
+  /** Bytes of it that caches keep, by cache; null where the node says nothing of it. */
+  readonly cacheBytes: Readonly<Record<string, number>> | null
   /** Bytes of files by store. */
   readonly stores: Readonly<Record<string, number>>
 }
@@ -63,18 +65,26 @@ async function readyOf(node: RunningNode): Promise<{ ready: boolean | null; reas
   return { ready: status === 'ready', reasons }
 }
 
-/** Sums of the samples of a page, by name and, behind it, the label `result`. */
+/** Sums of the samples of a page, by name and, behind it, the label `result` or `cache`. */
 function samples(page: string): ReadonlyMap<string, number> {
   const sums = new Map<string, number>()
   for (const line of page.split('\n')) {
     const found = /^([a-z_]+)(\{[^}]*\})? (\S+)/.exec(line)
     if (found === null) continue
     const [, name = '', labels = '', value = ''] = found
-    const result = /result="([^"]*)"/.exec(labels)?.[1]
+    const result = /(?:result|cache)="([^"]*)"/.exec(labels)?.[1]
     const key = result === undefined ? name : `${name} ${result}`
     sums.set(key, (sums.get(key) ?? 0) + Number(value))
   }
   return sums
+}
+
+/** What stands before a cache's name in its sample. */
+const KEPT = 'node_memory_kept_bytes '
+
+function cachesOf(values: ReadonlyMap<string, number> | undefined): Status['cacheBytes'] {
+  const kept = [...(values ?? [])].filter(([name]) => name.startsWith(KEPT))
+  return kept.length === 0 ? null : Object.fromEntries(kept.map(([name, bytes]) => [name.slice(KEPT.length), bytes]))
 }
 
 /** Resident memory of a process; null where the system does not say. */
@@ -122,6 +132,7 @@ async function statusOf(home: string, node: RunningNode): Promise<Status> {
     bakeQueueDepth: values?.get('bake_queue_depth') ?? null,
     traceCacheHitRate: asked === 0 ? null : hits / asked,
     memoryBytes: memoryOf(node.pid),
+    cacheBytes: cachesOf(values),
     stores: Object.fromEntries(STORES.map((store) => [store, sizeOf(path.join(home, 'data', store))])),
   }
 }
@@ -136,6 +147,13 @@ function span(ms: number): string {
   return s < DAY_S ? clock : `${Math.floor(s / DAY_S)} d ${clock}`
 }
 
+const cachesText = (caches: Status['cacheBytes']): string =>
+  caches === null
+    ? 'unknown'
+    : Object.entries(caches)
+        .flatMap(([cache, bytes]) => (bytes > 0 ? [`${cache} ${bytesText(bytes)}`] : []))
+        .join(', ') || 'empty'
+
 function text(status: Status): string {
   const unknown = 'unknown'
   const rate = status.traceCacheHitRate
@@ -147,6 +165,7 @@ function text(status: Status): string {
     ['bake lag', status.bakeLagBlocks === null ? unknown : `${status.bakeLagBlocks} blocks, ${status.bakeQueueDepth} waiting`],
     ['trace cache hits', rate === null ? 'no requests' : `${(rate * 100).toFixed(1)} %`],
     ['memory', status.memoryBytes === null ? unknown : bytesText(status.memoryBytes)],
+    ['caches', cachesText(status.cacheBytes)],
     ...STORES.map((store) => [store, bytesText(status.stores[store] ?? 0)] as const),
     ['JSON-RPC', [status.httpUrl, status.wsUrl, status.debugUrl].filter((url) => url != null).join(' ') || 'off'],
     ['metrics', status.metricsUrl ?? 'off'],

@@ -324,6 +324,11 @@ impl TraceDb {
         self.hot.bytes()
     }
 
+    /// Memory of the key indexes, in bytes.
+    pub fn index_bytes(&self) -> usize {
+        self.store.index_memory_bytes() as usize
+    }
+
     /// Keeps at most so many bytes inflated, and `part` of `whole` of the pages of key indexes, from now on.
     pub fn share_caches(&self, hot_bytes: usize, part: usize, whole: usize) {
         self.hot.set_bytes(hot_bytes);

@@ -39,6 +39,11 @@ impl RecentCapsules {
         Self { blocks, state: Mutex::new(State { max_bytes, ..State::default() }) }
     }
 
+    /// Bytes of the capsules that are kept.
+    pub fn bytes(&self) -> usize {
+        self.state.lock().bytes
+    }
+
     /// Keeps at most so many bytes from now on.
     pub fn set_max_bytes(&self, bytes: usize) {
         let mut state = self.state.lock();
