@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import zlib from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { resolveSettings } from '../../ts/config/index.ts'
-import type { Core } from '../../ts/core/port.ts'
+import type { Core, NamedTrace, ReadyTrace } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { type Server, startServer } from '../../ts/server/index.ts'
 import { fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
@@ -26,7 +26,18 @@ function core(chainId = '"0x1"'): Core {
     },
     () => fakeStream(['[1,', '2,', '3]']),
   )
-  return { ...fake, read: (op, args) => (op === 'chainId' ? chainId : fake.request(op, args)) }
+  return { ...fake, read: (op, args) => (op === 'chainId' ? chainId : fake.request(op, args)), readyTrace }
+}
+
+/** Ready is what is asked for by number: block 1 has a short answer, block 2 a long one, in gzip where that is wanted. */
+function readyTrace({ of, named }: NamedTrace, head: string, tail: string, gzipOver: number | undefined): ReadyTrace | undefined {
+  if (of !== 'blockByNumber' || named === '0x3') return undefined
+  const text = `${head}${JSON.stringify('ready'.repeat(named === '0x1' ? 4000 : 40_000))}${tail}`
+  const packed = gzipOver !== undefined && text.length > gzipOver
+  // Answers in gzip that are short are text, as the core gives them.
+  const member = zlib.gzipSync(text, { level: named === '0x1' ? 6 : 0 })
+  if (packed) return { body: named === '0x1' ? member.toString('latin1') : member, packed, historical: false }
+  return { body: named === '0x1' ? text : Buffer.from(text), packed, historical: false }
 }
 
 async function serve(flags: Record<string, string> = {}, node: Core = core()): Promise<{ port: number; stop: () => Promise<void> }> {
@@ -96,6 +107,7 @@ function exchange(port: number, pieces: readonly string[]): Promise<Buffer> {
 }
 
 const ASK = (method: string, params: unknown[] = [], id: unknown = 1): string => JSON.stringify({ jsonrpc: '2.0', id, method, params })
+const TRACE = (block: string): string => ASK('debug_traceBlockByNumber', [block, { tracer: 'callTracer' }])
 const CODE = ASK('eth_getCode', [`0x${'00'.repeat(20)}`])
 const HEAD = ['POST / HTTP/1.1', 'Host: localhost', 'Content-Type: application/json']
 
@@ -124,6 +136,11 @@ const REQUESTS: Readonly<Record<string, string>> = {
   'a small answer where nothing else is taken': plain(ASK('eth_chainId'), 'accept-encoding: gzip, identity;q=0'),
   'a stream': plain(ASK('debug_traceBlockByNumber', ['0x1'])),
   'a stream in gzip': plain(ASK('debug_traceBlockByNumber', ['0x1']), 'accept-encoding: gzip'),
+  'a short trace that is ready': plain(TRACE('0x1')),
+  'a short trace that is ready, in gzip': plain(TRACE('0x1'), 'accept-encoding: gzip'),
+  'a long trace that is ready': plain(TRACE('0x2')),
+  'a long trace that is ready, in gzip': plain(TRACE('0x2'), 'accept-encoding: gzip'),
+  'a trace that is not ready': plain(TRACE('0x3')),
   'headers of all kinds': plain(
     ASK('eth_chainId'),
     'User-Agent: test/1.0 (x; y)',
@@ -171,6 +188,21 @@ describe('a request in one piece', () => {
     const { port } = await serve()
     const got = (await exchange(port, [plain(ASK('eth_chainId'), 'Expect: 100-continue')])).toString()
     expect(got).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\n/)
+  })
+
+  it('for a trace that is ready has its bytes, whichever way they go out', async () => {
+    const { port } = await serve()
+    for (const [block, encoding, bytes] of [
+      ['0x1', 'identity', 20_000],
+      ['0x1', 'gzip', 20_000],
+      ['0x2', 'identity', 200_000],
+      ['0x2', 'gzip', 200_000],
+    ] as const) {
+      const got = readable(await exchange(port, [plain(TRACE(block), `accept-encoding: ${encoding}`)]))
+      expect(got).toMatch(/\nx-hearth-trace: baked\n/)
+      expect(got.includes('content-encoding: gzip')).toBe(encoding === 'gzip')
+      expect(JSON.parse(got.slice(got.indexOf('\n\n'))).result).toBe('ready'.repeat(bytes / 5))
+    }
   })
 
   it('counts for the limits of its client', async () => {
