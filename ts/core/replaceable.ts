@@ -66,6 +66,12 @@ class ReplaceableCore implements Core {
     return this.now.traceWith as TraceWith
   }
 
+  /** Whoever has it keeps it: it asks the core of the moment. */
+  get readyTrace(): Core['readyTrace'] {
+    if (this.place.core.readyTrace === undefined) return undefined
+    return (wanted, head, tail, gzipOver) => this.place.core.readyTrace?.(wanted, head, tail, gzipOver)
+  }
+
   askedBy(asker: CoreAsker): Core {
     return new ReplaceableCore(this.place, this.whole, asker)
   }
