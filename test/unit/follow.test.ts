@@ -6,7 +6,7 @@ import { RpcError } from '../../ts/rpc/errors.ts'
 import { Filters } from '../../ts/rpc/follow/filters.ts'
 import { Follower } from '../../ts/rpc/follow/follower.ts'
 import { Following, type Interest } from '../../ts/rpc/follow/index.ts'
-import { WAITING_BYTES_MAX, WAITING_MAX } from '../../ts/rpc/follow/limits.ts'
+import { FILTERS_MAX, WAITING_BYTES_MAX, WAITING_MAX } from '../../ts/rpc/follow/limits.ts'
 import { Outbox } from '../../ts/server/outbox.ts'
 import { ModelChain, seeded } from './follow-model.ts'
 
@@ -188,6 +188,16 @@ describe('filters', () => {
     model.floor = 100
     for (let i = 0; i < 101; i++) model.add()
     expect((await refusal(filters.changes(other))).message).toBe('filter overflowed')
+  })
+
+  it('are so many and no more; those that nobody asks for make room', async () => {
+    let now = 0
+    const filters = new Filters(following(new ModelChain(seeded(1))).follower, 1000, () => now)
+    for (let i = 0; i < FILTERS_MAX; i++) await filters.open({ kind: 'blocks' })
+    const told = { code: -32005, message: `too many filters: at most ${FILTERS_MAX}` }
+    expect(await refusal(filters.open(LOGS))).toMatchObject(told)
+    now = 1001
+    expect(parse(await filters.changes(await filters.open(LOGS)))).toEqual([])
   })
 
   it('end when nobody asks for long, and when they are ended', async () => {

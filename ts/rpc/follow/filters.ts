@@ -50,7 +50,8 @@ export class Filters {
 
   /** Makes a filter; its id. */
   async open(interest: Interest): Promise<string> {
-    this.sweep()
+    // A look at all of them for each that is opened, or asked, would take longer the more there are.
+    if (this.filters.size >= FILTERS_MAX) this.sweep()
     if (this.filters.size >= FILTERS_MAX) throw limitExceeded(`too many filters: at most ${FILTERS_MAX}`)
     const filter: Filter = { interest, waiting: [], bytes: 0, overflowed: false, askedAt: this.now(), stop: () => undefined }
     const id = newId()
@@ -99,11 +100,13 @@ export class Filters {
   }
 
   private found(id: string): Filter {
-    this.sweep()
     const filter = this.filters.get(id)
-    if (filter === undefined) throw serverError('filter not found')
-    filter.askedAt = this.now()
-    return filter
+    if (filter !== undefined && this.isIdle(filter)) this.close(id)
+    else if (filter !== undefined) {
+      filter.askedAt = this.now()
+      return filter
+    }
+    throw serverError('filter not found')
   }
 
   private listener(filter: Filter): Listener {
@@ -136,7 +139,10 @@ export class Filters {
 
   /** Ends the filters that nobody has asked for too long. */
   private sweep(): void {
-    const oldest = this.now() - this.idleMs
-    for (const [id, { askedAt }] of [...this.filters]) if (askedAt < oldest) this.close(id)
+    for (const [id, filter] of this.filters) if (this.isIdle(filter)) this.close(id)
+  }
+
+  private isIdle({ askedAt }: Filter): boolean {
+    return askedAt < this.now() - this.idleMs
   }
 }
