@@ -1,8 +1,10 @@
-// `npm run test:soak`: a node under the load of the overload bench, hostile scripts included, for ten minutes (HEARTH_SOAK_MINUTES, 1 at
-// least). Memory in the last tenth must be at most 1.1 times that of the third; files, threads and processes must not become more.
+// `npm run test:soak [-- --write]`: a node under the load of the overload bench, hostile scripts included, for ten minutes
+// (HEARTH_SOAK_MINUTES, 1 at least); `--write` puts its table into docs/benchmarks.md. Memory in the last tenth must be at most 1.1 times
+// that of the third; files, threads and processes must not become more.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { openOverload, percentile } from './bench/overload/node.mjs'
+import { writePage } from './bench/page.mjs'
 import { memoryMiB } from './bench/process.mjs'
 import { median, table } from './bench/stats.mjs'
 
@@ -87,5 +89,6 @@ if (failed > 0) problems.push(`${failed} cheap calls were refused or failed`)
 const errors = Object.entries(told.errors).map(([error, count]) => `${count} ${error}`)
 console.log(`${told.asked} traces in ${MINUTES} minutes; errors: ${errors.join('; ') || 'none'}`)
 for (const problem of problems) console.log(`soak: ${problem}`)
+if (problems.length === 0 && process.argv.includes('--write')) writePage()
 console.log(problems.length === 0 ? 'soak: passed' : 'soak: failed')
 process.exit(problems.length === 0 ? 0 : 1)

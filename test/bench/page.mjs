@@ -23,6 +23,7 @@ const WHAT = {
   rpc: 'Requests over HTTP on one generated chain that both sides imported, from one client process over eight connections, five rounds of each side in turn; the answers were compared first where the last column says so. The last row is of a development chain of each, one after the other.',
   script:
     'A node opened in the process of a script, beside a node of its own that serves the same home over HTTP to the same process, in turn, each round on a fresh one; requests sixteen at once. The callback is one function, in this process and in a sandbox of the same node.',
+  soak: `Ten minutes (\`npm run test:soak -- --write\`) of the load of the overload bench, hostile scripts included, in tenths: resident memory of the node, its median; open files, threads and child processes, the most; eth_blockNumber beside it.`,
   trace:
     'Requests over HTTP on one generated chain that both sides imported, warm; the answers were compared first where the last column says so. Milliseconds: less is better.',
 }
