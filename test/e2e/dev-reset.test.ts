@@ -193,7 +193,9 @@ describe('a fork', () => {
     expect(await valueAt(node)).toBe(42n)
     expect(await node.call('anvil_reset')).toBeNull()
     expect([await node.height(), await valueAt(node)]).toEqual([after41, 41n])
-    expect(await node.call('anvil_nodeInfo')).toMatchObject({ forkConfig: { forkBlockNumber: after41 } })
+    expect(await node.call('anvil_nodeInfo')).toMatchObject({
+      forkConfig: { forkBlockNumber: after41, forkUrl: originNode.url },
+    })
   })
 
   it('is read from another node that has its block, once it is told so', async () => {

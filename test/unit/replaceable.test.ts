@@ -35,7 +35,7 @@ function named(name: string, events: string[]): Core {
   } as unknown as Core
 }
 
-const whole = { resetTo: async () => undefined, moveOrigin: async () => undefined }
+const whole = { resetTo: async () => undefined, moveOrigin: async () => undefined, originUrl: () => undefined }
 const asker = { address: 'somebody', onGone: () => undefined, historical: () => undefined }
 const text = async (answer: Promise<Uint8Array> | string): Promise<string> => Buffer.from(await answer).toString()
 

@@ -288,6 +288,8 @@ export interface Core {
   resetTo?(forking: Forking | undefined): Promise<void>
   /** Reads the origin of a fork from another node from now on; does nothing on a chain that is no fork. */
   moveOrigin?(url: string): Promise<void>
+  /** Where the origin of a fork is read, without what may be secret in its URL; undefined on a chain that is no fork. */
+  originUrl?(): string | undefined
   /**
    * What happened to chain and pool after the first `after` events since the node was opened, as JSON: `{next, missed, events}` with
    * events `["added", number, hash]`, `["removed", number, hash]` and `["transaction", hash]`; `missed` are forgotten. Where nothing did

@@ -25,7 +25,7 @@ class Place {
 }
 
 /** What is done to the chain as a whole. */
-export type Whole = Required<Pick<Core, 'resetTo' | 'moveOrigin'>>
+export type Whole = Required<Pick<Core, 'resetTo' | 'moveOrigin' | 'originUrl'>>
 
 /** Makes a core that can be replaced, which `resetTo` may do. */
 export function replaceable(core: Core, whole: Whole): { readonly core: Core; readonly replace: (next: Core) => Promise<Core> } {
@@ -82,6 +82,10 @@ class ReplaceableCore implements Core {
 
   moveOrigin(url: string): Promise<void> {
     return this.whole.moveOrigin(url)
+  }
+
+  originUrl(): string | undefined {
+    return this.whole.originUrl()
   }
 
   /** A failure of a core that was closed under a request says so; whoever asks again asks the new one. */

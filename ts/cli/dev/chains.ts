@@ -7,7 +7,7 @@ import { CoreError } from '../../core/error.ts'
 import { openNode } from '../../core/native.ts'
 import type { Core, Forking } from '../../core/port.ts'
 import { replaceable } from '../../core/replaceable.ts'
-import { findOrigin, forkedCore, type Origin } from '../../fork/index.ts'
+import { findOrigin, forkedCore, type Origin, shownUrl } from '../../fork/index.ts'
 import { forkConfig } from './fork.ts'
 
 /** What a run began with. */
@@ -56,6 +56,7 @@ export class Chains {
     const first = origin === undefined ? core : forkedCore(core, origin)
     const { core: face, replace } = replaceable(first, {
       resetTo: (forking) => this.inTurn(() => this.reset(forking)),
+      originUrl: () => this.now.origin && shownUrl(this.now.origin.url),
       moveOrigin: (url) => this.inTurn(async () => await this.now.origin?.moveTo(url).catch(asCoreError)),
     })
     this.beginning = beginning

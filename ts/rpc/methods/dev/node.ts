@@ -7,9 +7,15 @@ import { answering, named } from './named.ts'
 export const devNode: readonly Method[] = [
   ...named(
     'anvil_nodeInfo',
-    'The head, the settings of the next block and of the fork, in the shape that anvil has.',
+    'The head, the settings of the next block and of the fork, in the shape that anvil has; of the URL of the fork no more than its host.',
     [],
-    ({ core }) => core.request('nodeInfo', undefined),
+    async ({ core }) => {
+      const info = await core.request('nodeInfo', undefined)
+      const forkUrl = core.originUrl?.()
+      if (forkUrl === undefined) return info
+      const { forkConfig, ...rest } = JSON.parse(Buffer.from(info).toString()) as { readonly forkConfig: object }
+      return json({ ...rest, forkConfig: { ...forkConfig, forkUrl } })
+    },
     'heavy',
   ),
   ...named(
