@@ -69,18 +69,20 @@ function ratio(slow, fast, wanted) {
   return `${spread(ratios, 2)}${median(ratios) < wanted ? `  LOSING, ${wanted} wanted` : ''}`
 }
 
-/** The block on one processor and on all, within a process of its own: no server and no client is beside it. */
+/** The block on one processor, on all, and two traces of it at once on one each, within a process of its own: no server and no client is beside it. */
 async function processors(homes, height) {
-  const [one, all] = homes.map((home, i) => writeConfig(home, i === 0 ? { 'evm.enable_parallelized_block_trace': 'false' } : {}))
-  const { first, second } = reportOf(await nodeExample('block_traces'), [one, all, height, ROUNDS, CONFIG.tracer])
+  // The first one is also asked for two traces at once.
+  const apart = { 'evm.enable_parallelized_block_trace': 'false', 'evm.max_concurrent_trace_calls': '2' }
+  const [one, all] = homes.map((home, i) => writeConfig(home, i === 0 ? apart : {}))
+  const { first, second, two } = reportOf(await nodeExample('block_traces'), [one, all, height, ROUNDS, CONFIG.tracer])
   for (const file of [one, all]) fs.rmSync(file)
-  return [first, second]
+  return [first, second, two]
 }
 
 async function blockRows(label, chain) {
   const [one, all] = homes(chain)
   const theirs = temp()
-  const [alone, together] = await processors([one, all], chain.blocks)
+  const [alone, together, two] = await processors([one, all], chain.blocks)
   const sides = [
     await serveHearth(one, ['--evm.enable_parallelized_block_trace=false']),
     await serveHearth(all),
@@ -108,6 +110,18 @@ async function blockRows(label, chain) {
         equal,
       ],
       [`the same, ${count} processors, in process (ms)`, spread(together), spread(alone), 'one processor', ratio(alone, together, 1.7), ''],
+      [
+        'two such traces at once, each on one processor (ms)',
+        spread(two),
+        spread(alone),
+        'one of them alone',
+        // What the second processor of this machine is worth to work that shares nothing: no block trace can gain more.
+        `${spread(
+          alone.map((ms, i) => (2 * ms) / two[i]),
+          2,
+        )} times the work`,
+        '',
+      ],
     ]
     if (geths) rows.push([`the same (ms)`, spread(parallel), spread(geths), 'geth', ratio(geths, parallel, 4), equal])
     const places = [0, block.transactions.length >> 1, block.transactions.length - 1]
