@@ -160,6 +160,33 @@ describe('a chain whose id changes', () => {
     expect((await dev.refused('anvil_reorg', 1, [[raw, 0]])).message).toBe(`invalid chain id for signer: have ${FIRST} want ${SECOND}`)
   })
 
+  it('has an id of its own as a fork, also of a chain whose id had changed', async () => {
+    await dev.call('anvil_setChainId', FIRST)
+    await keep()
+    await dev.call('anvil_setChainId', SECOND)
+    const there = await keep()
+    const fork = await startDev(['--fork-url', node.url, '--chain-id', String(THIRD)])
+    try {
+      const calls = new Calls(fork.url)
+      const send = async (): Promise<string> => calls.send(ALICE, KEEPS, { gas: '0x186a0' })
+      expect([await calls.call('eth_chainId'), await told(calls)]).toEqual([hex(THIRD), THIRD])
+      const one = await send()
+      await calls.call('anvil_setChainId', FIRST)
+      const two = await send()
+      const slots: unknown[] = []
+      for (const hash of [there, one, two]) {
+        const diff = await calls.trace<{ post: Record<string, { storage: Record<string, string> }> }>(hash, 'prestateTracer', {
+          diffMode: true,
+        })
+        slots.push(diff.post[KEEPS]?.storage[word(0)])
+      }
+      expect(slots).toEqual([SECOND, THIRD, FIRST].map(word))
+      expect(await calls.call('eth_chainId')).toBe(hex(FIRST))
+    } finally {
+      expect(await fork.stop()).toBe(0)
+    }
+  })
+
   it('keeps it with its home, and its old blocks theirs', async () => {
     const home = tempHome()
     const one = await startNode(['dev', '--home', home])
