@@ -107,19 +107,19 @@ export class Chains {
     const folder = path.join(config.home, CHAINS_FOLDER, String(++this.made))
     fs.mkdirSync(folder, { recursive: true })
     const own = { ...config, home: folder }
-    let next: Core
+    let [next, old]: [Core | undefined, Core | undefined] = [undefined, undefined]
     try {
       const made = origin === undefined ? own : forkConfig(own, settings, origin)
-      const opened = await openNode(made, origin?.ask)
-      next = origin === undefined ? opened : forkedCore(opened, origin)
+      next = await openNode(made, origin?.ask)
+      old = await this.replace(origin === undefined ? next : forkedCore(next, origin))
     } catch (e) {
+      await next?.close().catch(() => undefined)
       fs.rmSync(folder, { recursive: true, force: true })
       throw e
     }
     const last = this.now
     this.now = { origin, folder }
     this.onReplaced()
-    const old = await this.replace(next)
     // What the last chain could not finish is nobody's any more.
     await old.close().catch(() => undefined)
     if (last.folder !== undefined) fs.rmSync(last.folder, { recursive: true, force: true })
