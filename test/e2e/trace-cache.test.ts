@@ -45,8 +45,15 @@ function ask(url: string, body: string, encoding: string): Promise<Answer> {
   })
 }
 
-const call = (method: string, first: unknown, config: object): string =>
-  JSON.stringify({ jsonrpc: '2.0', id: 'é"1', method, params: [first, config] })
+/** An id that is in no way plain, and one that is: requests with the second one may be answered without being parsed. */
+const IDS = ['é"1', 7] as const
+
+const call = (method: string, first: unknown, config: object, id: (typeof IDS)[number] = IDS[0]): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params: [first, config] })
+
+/** The text of an answer to the first id, as one to another. */
+const withId = (text: string, id: (typeof IDS)[number]): string =>
+  text.replace(`"id":${JSON.stringify(IDS[0])}`, `"id":${JSON.stringify(id)}`)
 
 describe.skipIf(!fixtures('mainnet-blocks'))('baked answers of a recorded block', () => {
   const home = tempHome()
@@ -79,12 +86,14 @@ describe.skipIf(!fixtures('mainnet-blocks'))('baked answers of a recorded block'
         ['debug_traceBlockByNumber', 'latest'],
         ['debug_traceBlockByHash', blockHash],
       ] as const) {
-        const baked = await ask(node.url, call(method, first, { tracer }), encoding)
         const gzip = encoding !== 'identity' && encoding !== 'gzip;q=0'
-        expect([baked.from, baked.encoding]).toEqual(['baked', gzip ? 'gzip' : undefined])
-        expect(baked.text === live.text).toBe(true)
-        // It lies there: its length is known before its first byte.
-        if (gzip) expect(baked.length).toBeDefined()
+        for (const id of IDS) {
+          const baked = await ask(node.url, call(method, first, { tracer }, id), encoding)
+          expect([baked.from, baked.encoding]).toEqual(['baked', gzip ? 'gzip' : undefined])
+          expect(baked.text === withId(live.text, id)).toBe(true)
+          // It lies there: its length is known before its first byte.
+          if (gzip) expect(baked.length).toBeDefined()
+        }
       }
     }
   })
@@ -93,9 +102,9 @@ describe.skipIf(!fixtures('mainnet-blocks'))('baked answers of a recorded block'
     let packed = 0
     for (const hash of hashes.filter((_, i) => i % EVERY === 0)) {
       const live = await ask(node.url, call('debug_traceTransaction', hash, { tracer, tracerConfig: null }), 'identity')
-      for (const encoding of ['identity', 'gzip']) {
-        const baked = await ask(node.url, call('debug_traceTransaction', hash, { tracer }), encoding)
-        expect([baked.from, baked.text === live.text]).toEqual(['baked', true])
+      for (const [encoding, id] of ['identity', 'gzip'].flatMap((encoding) => IDS.map((id) => [encoding, id] as const))) {
+        const baked = await ask(node.url, call('debug_traceTransaction', hash, { tracer }, id), encoding)
+        expect([baked.from, baked.text === withId(live.text, id)]).toEqual(['baked', true])
         if (live.text.length < PLAIN_BYTES_MAX) expect(baked.encoding).toBeUndefined()
         else if (encoding === 'gzip') {
           expect(baked.encoding).toBe('gzip')
@@ -107,12 +116,14 @@ describe.skipIf(!fixtures('mainnet-blocks'))('baked answers of a recorded block'
   })
 
   it('the same over WebSocket and in batches', async () => {
-    const asked = call('debug_traceBlockByNumber', 'latest', { tracer: 'callTracer' })
-    const { text } = await ask(node.url, asked, 'identity')
-    const pieces: Buffer[] = []
-    await message(node.ws, asked, (bytes) => pieces.push(Buffer.from(bytes)))
-    expect(Buffer.concat(pieces).toString() === text).toBe(true)
-    const batch = await ask(node.url, `[${asked},${asked}]`, 'gzip')
-    expect([batch.from, batch.text === `[${text},${text}]`]).toEqual([undefined, true])
+    for (const id of IDS) {
+      const asked = call('debug_traceBlockByNumber', 'latest', { tracer: 'callTracer' }, id)
+      const { text } = await ask(node.url, asked, 'identity')
+      const pieces: Buffer[] = []
+      await message(node.ws, asked, (bytes) => pieces.push(Buffer.from(bytes)))
+      expect(Buffer.concat(pieces).toString() === text).toBe(true)
+      const batch = await ask(node.url, `[${asked},${asked}]`, 'gzip')
+      expect([batch.from, batch.text === `[${text},${text}]`]).toEqual([undefined, true])
+    }
   })
 })
