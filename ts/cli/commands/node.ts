@@ -184,10 +184,13 @@ export async function serve(
   // The stores of a development chain are small: they are there before the listeners are, and in vain where those fail.
   const early = mode === 'dev' ? openCore(config, log, extras) : undefined
   early?.catch(() => undefined)
-  const serving = await loadServing()
+  const closeEarly = async (): Promise<void> => (await early?.catch(() => undefined))?.close()
+  const serving = await loadServing().catch(async (e: unknown) => {
+    await closeEarly()
+    throw e
+  })
   const [starting, startingDebug] = [new serving.StartingDispatch(), new serving.StartingDispatch()]
   let open: Core | undefined
-  const closeEarly = async (): Promise<void> => (await early?.catch(() => undefined))?.close()
   const metrics = await serving
     .startMetrics(() => open, settings, readiness, report)
     .catch(async (e: unknown) => {
