@@ -160,8 +160,7 @@ impl TraceTest {
 
     /// A replay that stands before the transaction.
     pub fn replay(&self) -> BlockReplay<'_> {
-        let sender =
-            recover_sender(&self.spec, &self.environment, &self.transaction).unwrap();
+        let sender = recover_sender(&self.spec, &self.environment, &self.transaction).unwrap();
         let executor = BlockExecutor::new(&self.spec, self.environment.clone(), &self.state, &self.state);
         BlockReplay::over(executor, std::slice::from_ref(&self.transaction), Cow::Owned(vec![sender]))
     }
