@@ -245,7 +245,8 @@ impl Chain {
     /// The blocks to come have the id of the head, which may have been moved before the home was closed.
     fn resume_chain_id(&self) -> Result<(), ChainError> {
         // The block at the base of a fork is another chain's.
-        if self.head().height > self.file.base
+        if self.spec.chain_id_moves()
+            && self.head().height > self.file.base
             && let Some(head) = self.head_block()?
         {
             self.spec.move_chain_id(self.spec.chain_id_of(&head.block.header));

@@ -58,6 +58,11 @@ impl ChainSpec {
         self.chain_id
     }
 
+    /// Whether the id of the blocks to come may be another one.
+    pub fn chain_id_moves(&self) -> bool {
+        self.moved.allowed
+    }
+
     /// The id under which the block with this header is executed.
     pub fn chain_id_of(&self, header: &Header) -> u64 {
         let marked = || header.extra_data.strip_prefix(&MARK)?.first_chunk::<8>();
