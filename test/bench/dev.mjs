@@ -20,6 +20,9 @@ const TRANSFERS_A_ROUND = TRANSFERS / TRANSFER_ROUNDS
 /** Transactions of one batch. */
 const BATCH = 100
 
+/** Without a new transaction for so long, a chain takes what still waits no more, in milliseconds. */
+const STALL_MS = 5000
+
 const SLOTS = 100_000
 /** Slots that one transaction fills, within the most gas that a transaction may have (EIP-7825). */
 const SLOTS_A_CALL = 700
@@ -95,8 +98,11 @@ async function signed() {
   return all
 }
 
-/** Transfers a second: sent in `messages`, each after the answer to the one before, until the chain has all of them. */
-async function transfers({ url }, messages) {
+/**
+ * Transfers a second: sent in `messages`, each after the answer to the one before, until the chain has all of them. A chain that stalls
+ * counts with those that it took, and `stalled` is told how many were left.
+ */
+async function transfers({ url }, messages, stalled) {
   const connection = await Connection.open(url)
   const began = performance.now()
   for (const message of messages) {
@@ -104,9 +110,18 @@ async function transfers({ url }, messages) {
     if (answer.includes('"error":{')) throw new Error(answer.slice(0, 300))
   }
   connection.close()
-  while (BigInt(await result(url, 'eth_getBalance', [TO, 'latest'])) < BigInt(TRANSFERS_A_ROUND))
+  let [taken, at] = [0, performance.now()]
+  for (;;) {
+    const now = Number(await result(url, 'eth_getBalance', [TO, 'latest']))
+    if (now > taken) [taken, at] = [now, performance.now()]
+    if (taken >= TRANSFERS_A_ROUND) break
+    if (performance.now() - at > STALL_MS) {
+      stalled(TRANSFERS_A_ROUND - taken)
+      break
+    }
     await new Promise((resolve) => setTimeout(resolve, 5))
-  return (TRANSFERS_A_ROUND / (performance.now() - began)) * 1000
+  }
+  return (taken / (at - began)) * 1000
 }
 
 async function transferRows(sides) {
@@ -118,11 +133,14 @@ async function transferRows(sides) {
     batches.push((url) => wire(url, JSON.stringify(body)))
   }
   const rounds = `on ${TRANSFER_ROUNDS} nodes`
-  const measure = (messages) => pairs(sides, TRANSFER_ROUNDS, (side) => withNode(side, (node) => transfers(node, messages)))
-  return [
-    row(`${TRANSFERS} transfers ${rounds}, one by one, a block each (transfers/s)`, await measure(one), { digits: 0, more: true }),
-    row(`${TRANSFERS} transfers ${rounds}, in batches of ${BATCH} (transfers/s)`, await measure(batches), { digits: 0, more: true }),
-  ]
+  const measured = async (name, messages) => {
+    const left = []
+    const of = (side) => withNode(side, (node) => transfers(node, messages, (count) => left.push(`${side} left ${count} for good`)))
+    const all = await pairs(sides, TRANSFER_ROUNDS, of)
+    const stalls = left.length === 0 ? '' : `; ${left.join(', ')}`
+    return row(`${TRANSFERS} transfers ${rounds}, ${name} (transfers/s${stalls})`, all, { digits: 0, more: true })
+  }
+  return [await measured('one by one, a block each', one), await measured(`in batches of ${BATCH}`, batches)]
 }
 
 /** Fills slots of the filler from `first` on. */
