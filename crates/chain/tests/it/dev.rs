@@ -217,7 +217,8 @@ fn edits_snapshots_rollbacks_and_reorganisations_follow_the_model() {
         let Both { chain, dev, worlds, .. } = both;
         let blocks = |chain: &Chain| {
             let hash = |height| chain.ledger().canonical_hash(height).unwrap().unwrap();
-            let block = |hash| (chain.ledger().block(&hash).unwrap(), chain.ledger().receipts(&hash).unwrap());
+            let block =
+                |hash| (chain.ledger().block(&hash).unwrap(), chain.ledger().receipts(&hash).unwrap());
             (0..=chain.head().height).map(|height| block(hash(height))).collect::<Vec<_>>()
         };
         let kept = blocks(&chain);
