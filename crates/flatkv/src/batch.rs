@@ -35,7 +35,8 @@ impl<'a> Batch<'a> {
     ///
     /// Somebody may see one half without the other, which is as good as neither or both to whoever reads up to the head:
     /// nobody looks for history above it, and a latest row above it has its value at the head in history already. All
-    /// other rows become visible together. No flush may begin in between: the writer must be locked, the batch far
+    /// other rows become visible together; where just one half gets there, for RocksDB failed in between, trie and index
+    /// are refused from then on. No flush may begin in between: the writer must be locked, the batch far
     /// smaller than a memtable, and RocksDB not about to come round from a failure.
     pub(crate) fn in_halves(self, bytes: usize) -> Self {
         let half = || WriteBatch::with_capacity_bytes(bytes / 2);
@@ -84,6 +85,9 @@ impl<'a> Batch<'a> {
             db.write(half)
         };
         let (latest, past) = rayon::join(|| put(batch), || put(past));
+        if latest.is_ok() != past.is_ok() {
+            db.was_halved();
+        }
         past.and(latest)
     }
 }

@@ -18,7 +18,10 @@ use rocksdb::{
 use std::{
     ffi::CStr,
     path::Path,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -167,6 +170,8 @@ pub(crate) struct Db {
     write: WriteOptions,
     /// For look-ups that must not wait for the disk.
     in_memory: ReadOptions,
+    /// Whether one half of a batch was written and the other one failed: see [`Db::readable`].
+    halved: AtomicBool,
 }
 
 impl Db {
@@ -224,7 +229,8 @@ impl Db {
         write.set_memtable_insert_hint_per_batch(true);
         let mut in_memory = ReadOptions::default();
         in_memory.set_read_tier(ReadTier::BlockCache);
-        Ok(Self { rocks, budgeted: Budgeted { cache, shares }, write, in_memory })
+        let halved = AtomicBool::new(false);
+        Ok(Self { rocks, budgeted: Budgeted { cache, shares }, write, in_memory, halved })
     }
 
     /// Bounds the block cache to a part of its share: `part` of `whole`. Gives the same part of the share of code by hash.
@@ -239,16 +245,31 @@ impl Db {
         self.rocks.cf_handle(family.name()).ok_or_else(|| corrupt("column family"))
     }
 
+    /// A family's handle for reading. Rows of state above the head do no harm, for whoever reads them looks at their
+    /// heights; the trie and the index are as of the last batch, and are refused once half of one was written.
+    fn readable(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {
+        if matches!(family, Family::Trie | Family::Index) && self.halved.load(Ordering::Acquire) {
+            let what = "a commit failed half way, so that index and trie are not those of the head; start the node again";
+            return Err(StateError::Store(what.to_owned()));
+        }
+        self.family(family)
+    }
+
+    /// From now on the trie and the index are not read any more.
+    pub(crate) fn was_halved(&self) {
+        self.halved.store(true, Ordering::Release);
+    }
+
     /// The value of a row.
     pub(crate) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
         count_call();
-        self.rocks.get_pinned_cf(&self.family(family)?, key).map_err(rocks)
+        self.rocks.get_pinned_cf(&self.readable(family)?, key).map_err(rocks)
     }
 
     /// The value of a row, where memtables and block cache have it: nothing is read from the disk. `None` tells nothing.
     pub(crate) fn get_in_memory(&self, family: Family, key: &[u8]) -> Option<DBPinnableSlice<'_>> {
         count_call();
-        self.rocks.get_pinned_cf_opt(&self.family(family).ok()?, key, &self.in_memory).ok().flatten()
+        self.rocks.get_pinned_cf_opt(&self.readable(family).ok()?, key, &self.in_memory).ok().flatten()
     }
 
     /// The values of many rows of a family in one batch of reads, in the order of the keys.
@@ -258,7 +279,7 @@ impl Db {
         keys: impl IntoIterator<Item = &'k (impl AsRef<[u8]> + ?Sized + 'k)>,
     ) -> Result<Vec<Option<DBPinnableSlice<'_>>>, StateError> {
         count_call();
-        let found = self.rocks.batched_multi_get_cf(&self.family(family)?, keys, false);
+        let found = self.rocks.batched_multi_get_cf(&self.readable(family)?, keys, false);
         found.into_iter().map(|row| row.map_err(rocks)).collect()
     }
 
@@ -278,7 +299,7 @@ impl Db {
         if let Some(to) = to {
             options.set_iterate_upper_bound(to);
         }
-        let mut rows = self.rocks.raw_iterator_cf_opt(&self.family(family)?, options);
+        let mut rows = self.rocks.raw_iterator_cf_opt(&self.readable(family)?, options);
         if reverse {
             rows.seek_to_last()
         } else {
@@ -315,7 +336,7 @@ impl Db {
     }
 
     fn seek(&self, family: Family, from: &[u8], options: ReadOptions) -> Result<Rows<'_>, StateError> {
-        let mut iterator = self.rocks.raw_iterator_cf_opt(&self.family(family)?, options);
+        let mut iterator = self.rocks.raw_iterator_cf_opt(&self.readable(family)?, options);
         count_call();
         iterator.seek(from);
         Ok(Rows(iterator))
@@ -410,7 +431,7 @@ pub(crate) struct Pinned<'a> {
 impl Pinned<'_> {
     /// The value of a row.
     pub(crate) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StateError> {
-        self.snapshot.get_pinned_cf(&self.db.family(family)?, key).map_err(rocks)
+        self.snapshot.get_pinned_cf(&self.db.readable(family)?, key).map_err(rocks)
     }
 }
 

@@ -270,6 +270,31 @@ fn a_failed_write_refuses_changes_until_the_store_is_opened_again() {
 }
 
 /// Number of rows of a family.
+#[test]
+fn half_a_batch_hides_index_and_trie_until_the_store_is_opened_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    [1, 2, 3].iter().for_each(|nonce| commit(&kv, *nonce));
+    // What is left of the next block where RocksDB took one half of it and then failed.
+    let mut half = kv.core.db.batch().unwrap();
+    half.put(Family::Index, b"nonce", &[4]);
+    half.write().unwrap();
+    kv.core.db.was_halved();
+    for error in [
+        kv.index_get(b"nonce").unwrap_err().to_string(),
+        kv.index_range(&[], &[0xff], 9).unwrap_err().to_string(),
+        kv.prove(2, &WHO, &[]).unwrap_err().to_string(),
+    ] {
+        assert!(error.contains("start the node again"), "{error}");
+    }
+    assert_eq!(nonces(&kv), [1, 2, 3]);
+    abandon(kv);
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    assert_eq!(nonces(&kv), [1, 2, 3]);
+    assert_eq!(kv.index_get(b"nonce").unwrap(), Some(vec![3]));
+    assert_eq!(kv.prove(2, &WHO, &[]).unwrap().account.unwrap().nonce, 3);
+}
+
 fn count(kv: &FlatKv, family: Family) -> usize {
     let mut rows = kv.core.db.prefix(family, b"").unwrap();
     let mut count = 0;

@@ -24,6 +24,12 @@ const WEIGHT_BETWEEN_LOOKS: u32 = 4096;
 /// Stands for a weight that depends on the number of bytes; see [`weight_by_size`].
 const BY_SIZE: u32 = u32::MAX;
 
+/// Stands for a weight that depends on who is called; see [`weight_of_call`].
+const BY_TARGET: u32 = u32::MAX - 1;
+
+/// Addresses below this one may be precompiled contracts, which take long without an instruction.
+const PRECOMPILED_BELOW: U256 = U256::from_limbs([0x400, 0, 0, 0]);
+
 /// Weights: a plain instruction is 1; one that may read a disk, copy much, or run a precompiled contract weighs more.
 const WEIGHTS: [u32; 256] = {
     let mut table = [1; 256];
@@ -32,7 +38,7 @@ const WEIGHTS: [u32; 256] = {
         table[i] = match i as u8 {
             op::KECCAK256 | op::LOG0..=op::LOG4 => BY_SIZE,
             op::CREATE | op::CREATE2 => WEIGHT_BETWEEN_LOOKS,
-            op::CALL | op::CALLCODE | op::DELEGATECALL | op::STATICCALL => WEIGHT_BETWEEN_LOOKS / 4,
+            op::CALL | op::CALLCODE | op::DELEGATECALL | op::STATICCALL => BY_TARGET,
             op::CALLDATACOPY | op::CODECOPY | op::EXTCODECOPY | op::RETURNDATACOPY | op::MCOPY => 512,
             op::SLOAD | op::SSTORE | op::BALANCE | op::EXTCODESIZE | op::EXTCODEHASH | op::SELFDESTRUCT => {
                 128
@@ -58,6 +64,14 @@ fn weight_by_size(interpreter: &Interpreter<EthInterpreter>) -> u32 {
     u32::try_from(SIZED_WEIGHT + bytes / BYTES_A_WEIGHT).unwrap_or(BY_SIZE)
 }
 
+/// Weight of a call, which has its target as the second word of the stack.
+fn weight_of_call(interpreter: &Interpreter<EthInterpreter>) -> u32 {
+    match interpreter.stack.peek(1) {
+        Ok(target) if target >= PRECOMPILED_BELOW => WEIGHT_BETWEEN_LOOKS / 4,
+        _ => WEIGHT_BETWEEN_LOOKS,
+    }
+}
+
 /// What is left of a weight after the next instruction; 0 where it is time for a look.
 #[inline]
 fn left_after(interpreter: &Interpreter<EthInterpreter>, left: u32) -> u32 {
@@ -68,7 +82,11 @@ fn left_after(interpreter: &Interpreter<EthInterpreter>, left: u32) -> u32 {
 #[cold]
 #[inline(never)]
 fn left_after_long(interpreter: &Interpreter<EthInterpreter>, weight: u32, left: u32) -> u32 {
-    let weight = if weight == BY_SIZE { weight_by_size(interpreter) } else { weight };
+    let weight = match weight {
+        BY_SIZE => weight_by_size(interpreter),
+        BY_TARGET => weight_of_call(interpreter),
+        _ => weight,
+    };
     left.saturating_sub(weight)
 }
 
@@ -252,10 +270,12 @@ mod tests {
     fn instructions_weigh_what_they_may_take() {
         let full = WEIGHT_BETWEEN_LOOKS;
         // Opcode; stack; what is left of the whole weight.
-        let table: [(u8, &[u64], u32); 10] = [
+        let table: [(u8, &[u64], u32); 11] = [
             (op::ADD, &[1, 2], full - 1),
             (op::SLOAD, &[1], full - 128),
-            (op::STATICCALL, &[], full - full / 4),
+            (op::STATICCALL, &[0x1000, 50_000], full - full / 4),
+            // A precompiled contract.
+            (op::STATICCALL, &[5, 50_000], 0),
             (op::CREATE, &[], 0),
             // A slot of a mapping.
             (op::KECCAK256, &[64, 0], full - 96),

@@ -279,6 +279,7 @@ fn the_disk_dies_at_the_chosen_change_in_every_handle() {
     assert!(!disk.is_dead());
     assert!(file.sync_data().is_err(), "the third change");
     assert!(disk.is_dead());
+    assert!(file.write_at(b"2", 1).is_err(), "nothing of it gets there");
     assert!(file.len().is_err() && disk.clone().list(path("/")).is_err());
     assert_eq!(disk.journal(), ["1 Write /a", "2 Sync /a"]);
     let after = disk.kill();
