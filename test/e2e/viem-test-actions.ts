@@ -125,7 +125,7 @@ export const ACTIONS: Readonly<Record<string, Case>> = {
     await client.setBalance({ address: fresh, value: parseEther('1') })
     await client.impersonateAccount({ address: fresh })
     const hash = await client.sendTransaction({ account: fresh, to: owner, value: 3n })
-    const { status, from } = await client.getTransactionReceipt({ hash })
+    const { status, from } = await client.waitForTransactionReceipt({ hash })
     expect([status, from]).toEqual(['success', fresh])
     expect(await client.getTransactionCount({ address: fresh })).toBe(1)
     await client.stopImpersonatingAccount({ address: fresh })
