@@ -72,7 +72,7 @@ it('an idle node moves none', async () => {
 
 let mined = ''
 
-it('what a block puts is kept, and the head is read back out of it', async () => {
+it('what a block puts is kept, and nothing of it is read back', async () => {
   const changes = await movedBy(async () => {
     mined = await mine()
   })
@@ -85,7 +85,6 @@ it('what a block puts is kept, and the head is read back out of it', async () =>
   const puts = TABLES.map((name) => table(name, { ...put, bytes_written_total: written(name), table_size_bytes: size(name) }))
   expect(changes).toEqual({
     ...Object.assign({}, ...puts),
-    ...table('blocks', { keys_read_total: 1, read_latency_seconds_count: 1, cache_hits_total: 1, bytes_read_total: written('blocks') }),
     ...added('chunk_write', TABLES.length, weight),
   })
 })

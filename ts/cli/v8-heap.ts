@@ -10,6 +10,11 @@ export const LOOK_MS = 200
 /** By how much V8 multiplies the halves when they are too small, as it comes and as it keeps them. */
 const [GROWS, STAYS] = [2, 1]
 
+const setGrowth = (by: number): void => v8.setFlagsFromString(`--semi-space-growth-factor=${by}`)
+
+/** Puts V8's flags back to what they are at start: V8 takes compiled code only under the flags that it was kept under. */
+export const resetFlags = (): void => setGrowth(GROWS)
+
 const youngBytes = (): number => v8.getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0
 
 /**
@@ -19,7 +24,7 @@ const youngBytes = (): number => v8.getHeapSpaceStatistics().find(({ space_name 
 export function boundYoungHeap(): () => void {
   let growth = GROWS
   const grow = (by: number): void => {
-    if (by !== growth) v8.setFlagsFromString(`--semi-space-growth-factor=${by}`)
+    if (by !== growth) setGrowth(by)
     growth = by
   }
   const timer = setInterval(() => grow(youngBytes() < YOUNG_BYTES ? GROWS : STAYS), LOOK_MS).unref()

@@ -11,6 +11,7 @@ import path from 'node:path'
 import { type Plugin, rolldown } from 'rolldown'
 import type { Terminal } from './command.ts'
 import { CACHE, loadProgram, PROGRAM } from './load.ts'
+import { resetFlags } from './v8-heap.ts'
 
 /** Loaded where somebody signs, which few do: it would be half of the file. */
 const EXTERNAL = [/^node:(?!http2$)/, 'viem']
@@ -103,6 +104,7 @@ async function warm(): Promise<void> {
     const ended = main(['dev', '--home', home, '--evm.http_port=0', '--evm.ws_port=0', '--metrics.port=0'], terminal)
     const code = await Promise.race([answered, ended])
     if (code !== undefined) throw new Error(`the node ended with ${code}`)
+    resetFlags()
     fs.writeFileSync(`${CACHE}.${process.pid}`, codeCache())
     fs.renameSync(`${CACHE}.${process.pid}`, CACHE)
   } finally {
