@@ -70,7 +70,8 @@ function read(home: string): RunningNode | undefined {
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Whether there is such a process. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

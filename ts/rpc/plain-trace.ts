@@ -68,16 +68,12 @@ export function plainTrace(text: string): PlainTrace | undefined {
 /** Looks for the answer to a plain request for a trace. */
 export type FindReady = (request: PlainTrace, gzipOver: number | undefined) => ReadyTrace | undefined
 
-/** Tracers whose answers can be baked. */
-const BAKED_TRACERS = ['callTracer', 'prestateTracer', 'flatCallTracer']
-
-/** Finds answers that are ready under a node's rules; undefined where there is nothing to be found. */
+/** Finds answers that are ready under a node's rules; undefined where there is nothing to be found. Which tracers are baked the core knows. */
 export function readyTraces(core: Core, table: ReadonlyMap<string, Method>, rules: TraceRules): FindReady | undefined {
   const { readyTrace } = core
   if (readyTrace === undefined) return undefined
-  const allowed = new Set(BAKED_TRACERS.filter((tracer) => mayTrace(tracer, rules)))
   return (request, gzipOver) =>
-    allowed.has(request.tracer) && table.has(request.method)
+    mayTrace(request.tracer, rules) && table.has(request.method)
       ? readyTrace(request, resultHead(request.id), RESULT_TAIL, gzipOver)
       : undefined
 }

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import type { Resolved, Settings } from '../../config/index.ts'
+import { isAlive } from '../running.ts'
 
 /** What their names begin with; the process that has one follows. */
 const PREFIX = 'hearth-dev-'
@@ -17,15 +18,6 @@ function beginOf(pid: number): number | undefined {
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19])
   } catch {
     return fs.existsSync('/proc/self/stat') ? undefined : isAlive(pid) ? 0 : undefined
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (e) {
-    return (e as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
