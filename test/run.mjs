@@ -1,7 +1,7 @@
 // The one test command behind `npm test`, `npm run test:quick` and `npm run test:full`.
 //
 // Sets up and builds what is missing, runs the Rust and the TypeScript tests, and ends with what was skipped
-// and why, then one line `N passed, N failed` over everything that ran.
+// and why, what failed, then one line `N passed, N failed` over everything that ran.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -14,7 +14,7 @@ if (!MODES.includes(mode)) {
   process.exit(2)
 }
 
-const total = { passed: 0, failed: 0, skipped: [], steps: [] }
+const total = { passed: 0, failed: 0, failures: [], skipped: [], steps: [] }
 
 /** Runs a command, shows its output, and gives exit status and the whole text back. */
 function run(command, args, env = {}) {
@@ -39,10 +39,18 @@ function count(name, { code, text }, { passed, failed }, began) {
     if (skip && !total.skipped.includes(`${name}: ${skip[1]}`)) total.skipped.push(`${name}: ${skip[1]}`)
   }
   const broken = code !== 0 && failed === 0 ? 1 : 0
+  if (broken) total.failures.push(`${name}: ended with ${code}, and no test of it failed`)
   total.passed += passed
   total.failed += failed + broken
   total.steps.push(`${name}: ${passed} passed, ${failed + broken} failed, ${Math.round((Date.now() - began) / 1000)} s`)
 }
+
+/** The names that cargo lists, indented, under "failures:" when a test program ends. */
+const rustFailures = (text) =>
+  [...text.matchAll(/^failures:\n((?: {4}\S+\n)+)/gm)].flatMap((m) => m[1].trim().split(/\s+/)).map((name) => `rust: ${name}`)
+
+/** Lines of a failed test's message that are shown again at the end. */
+const MESSAGE_LINES_MAX = 3
 
 const sum = (text, pattern) => [...text.matchAll(pattern)].reduce((n, m) => n + Number(m[1]), 0)
 
@@ -57,6 +65,7 @@ async function rust() {
   const failures = /^test result: \w+\. \d+ passed; (\d+) failed/gm
   const ignored = sum(r.text, /^test result: .* (\d+) ignored/gm)
   if (ignored) total.skipped.push(`rust: skipped: ${ignored} tests marked ignore`)
+  total.failures.push(...rustFailures(r.text))
   count('rust', r, { passed: sum(r.text, results), failed: sum(r.text, failures) }, began)
 }
 
@@ -80,11 +89,16 @@ async function vitest(name, dir, ...flags) {
     : { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, testResults: [] }
   for (const file of json.testResults)
     for (const t of file.assertionResults) {
+      if (t.status === 'failed') {
+        const why = (t.failureMessages[0] ?? '').split('\n').slice(0, MESSAGE_LINES_MAX).join(' | ')
+        total.failures.push(`${name}: ${path.relative(ROOT, file.name)}: ${t.fullName}: ${why}`)
+      }
       if (t.status === 'skipped' || t.status === 'pending') total.skipped.push(`${name}: skipped: ${t.fullName}`)
     }
   // A file that fails to load has no failed test in it, yet must not pass.
-  const unloaded = json.testResults.filter((f) => f.status === 'failed' && f.assertionResults.every((t) => t.status !== 'failed')).length
-  count(name, r, { passed: json.numPassedTests, failed: json.numFailedTests + unloaded }, began)
+  const unloaded = json.testResults.filter((f) => f.status === 'failed' && f.assertionResults.every((t) => t.status !== 'failed'))
+  for (const f of unloaded) total.failures.push(`${name}: ${path.relative(ROOT, f.name)}: ${(f.message ?? '').split('\n')[0]}`)
+  count(name, r, { passed: json.numPassedTests, failed: json.numFailedTests + unloaded.length }, began)
 }
 
 const began = Date.now()
@@ -105,5 +119,6 @@ if (mode !== 'quick') {
 console.log('')
 for (const step of total.steps) console.log(step)
 for (const skipped of total.skipped) console.log(skipped)
+for (const failure of total.failures) console.log(`FAILED: ${failure}`)
 console.log(`${total.passed} passed, ${total.failed} failed`)
 process.exit(total.failed ? 1 : 0)

@@ -4,7 +4,7 @@ import { type Hex, parseTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ALICE, BOB, Calls } from './dev-calls.ts'
-import { type DevNode, missing, startAnvil, startDev } from './dev-node.ts'
+import { type DevNode, missing, RETRIES, startAnvil, startDev } from './dev-node.ts'
 import { startNode, tempHome } from './harness.ts'
 
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
@@ -32,7 +32,7 @@ const told = async (node: Calls, block = 'latest'): Promise<number> =>
 for (const name of ['hearth', 'anvil'] as const) {
   const why = missing(name)
   if (why !== undefined) console.log(`skipped: the chain id of ${name}: ${why}`)
-  describe.skipIf(why !== undefined)(`anvil_setChainId of ${name}`, () => {
+  describe.skipIf(why !== undefined)(`anvil_setChainId of ${name}`, { retry: RETRIES[name] }, () => {
     let node: DevNode
     let dev: Calls
     beforeAll(async () => {

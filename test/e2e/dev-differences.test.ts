@@ -1,6 +1,6 @@
 // The same requests on `hearth dev`, anvil and geth. Where Hearth and anvil differ, the table says who geth sides with.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DevNode, missing, startNamed } from './dev-node.ts'
+import { type DevNode, missing, RETRIES, startNamed } from './dev-node.ts'
 import { answerOf, makePlace, type Place, REQUESTS } from './dev-requests.ts'
 
 /** With whom geth answers. */
@@ -68,7 +68,7 @@ describe('requests that development nodes answer differently', () => {
     await Promise.all(nodes.map((node) => node.stop()))
   })
 
-  it.each(Object.keys(REQUESTS))('%s', async (name) => {
+  it.each(Object.keys(REQUESTS))('%s', { retry: RETRIES.anvil }, async (name) => {
     const request = REQUESTS[name] as (typeof REQUESTS)[string]
     const ask = (node: string): Promise<string> => answerOf(places.get(node) as Place, request)
     const [hearth, anvil, geth] = [await ask('hearth'), await ask('anvil'), await ask('geth')]

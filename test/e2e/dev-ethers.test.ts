@@ -2,7 +2,7 @@
 import { Contract, ContractFactory, Interface, isCallException, JsonRpcProvider, JsonRpcSigner, parseEther } from 'ethers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEPLOY, REASON } from './contract.ts'
-import { type DevNode, missing, startNamed } from './dev-node.ts'
+import { type DevNode, missing, RETRIES, startNamed } from './dev-node.ts'
 
 const ABI = ['function set(uint256 value)', 'function get() view returns (uint256)', 'event Set(uint256 value)']
 const OTHER = '0x00000000000000000000000000000000000000ab'
@@ -24,6 +24,7 @@ describe.each(['hearth', 'anvil'] as const)('ethers on %s', (name) => {
     it.skip(`skipped: ethers on ${name}: ${why}`, () => undefined)
     return
   }
+  const test = (title: string, run: () => Promise<void>): void => it(title, { retry: RETRIES[name] }, run)
   let node: DevNode
   let provider: JsonRpcProvider
   let signer: JsonRpcSigner
@@ -52,7 +53,7 @@ describe.each(['hearth', 'anvil'] as const)('ethers on %s', (name) => {
     await node?.stop()
   })
 
-  it('JsonRpcSigner deploys, writes, sends and waits', async () => {
+  test('JsonRpcSigner deploys, writes, sends and waits', async () => {
     const deployed = await new ContractFactory(ABI, DEPLOY, signer).deploy()
     await deployed.waitForDeployment()
     contract = new Contract(await deployed.getAddress(), ABI, signer)
@@ -67,7 +68,7 @@ describe.each(['hearth', 'anvil'] as const)('ethers on %s', (name) => {
     expect((await provider.waitForTransaction(unchecked, 1, 10_000))?.status).toBe(1)
   })
 
-  it('a failure before sending is a CALL_EXCEPTION with its reason', async () => {
+  test('a failure before sending is a CALL_EXCEPTION with its reason', async () => {
     const failed = await contract
       .getFunction('set')
       .send(0n)
@@ -89,7 +90,7 @@ describe.each(['hearth', 'anvil'] as const)('ethers on %s', (name) => {
     await expect(provider.estimateGas({ to: MIRROR_AT, data: '0x' })).rejects.toMatchObject({ code: 'CALL_EXCEPTION' })
   })
 
-  it('reasons, panics and errors of the contract are decoded', async () => {
+  test('reasons, panics and errors of the contract are decoded', async () => {
     expect(await failure('Error', ['in words'])).toMatchObject({ code: 'CALL_EXCEPTION', reason: 'in words' })
     expect(await failure('Panic', [0x11n])).toMatchObject({ code: 'CALL_EXCEPTION', reason: 'Panic due to OVERFLOW(17)' })
     const custom = await failure('TooMuch', [101n, 100n])
@@ -97,19 +98,19 @@ describe.each(['hearth', 'anvil'] as const)('ethers on %s', (name) => {
     expect(custom).toMatchObject({ revert: { name: 'TooMuch', args: [101n, 100n] } })
   })
 
-  it('a transaction that reverts is mined where its gas is given; waiting for it fails with the receipt', async () => {
+  test('a transaction that reverts is mined where its gas is given; waiting for it fails with the receipt', async () => {
     const before = await provider.getBlockNumber()
     const sent = await contract.getFunction('set').send(0n, { gasLimit: 100_000n })
     await expect(sent.wait()).rejects.toMatchObject({ code: 'CALL_EXCEPTION', receipt: { status: 0, blockNumber: before + 1 } })
     expect(await contract.getFunction('get').staticCall()).toBe(42n)
   })
 
-  it('what a sender cannot pay is INSUFFICIENT_FUNDS, a used nonce NONCE_EXPIRED', async () => {
+  test('what a sender cannot pay is INSUFFICIENT_FUNDS, a used nonce NONCE_EXPIRED', async () => {
     await expect(signer.sendTransaction({ to: OTHER, value: parseEther('1000000') })).rejects.toMatchObject({ code: 'INSUFFICIENT_FUNDS' })
     await expect(signer.sendTransaction({ to: OTHER, nonce: 0, gasLimit: 21_000n })).rejects.toThrow(/nonce/i)
   })
 
-  it('evm_snapshot and evm_revert', async () => {
+  test('evm_snapshot and evm_revert', async () => {
     const [block, balance] = [await provider.getBlock('latest'), await provider.getBalance(OTHER)]
     const id = await provider.send('evm_snapshot', [])
     await (await contract.getFunction('set').send(50n)).wait()
@@ -123,7 +124,7 @@ describe.each(['hearth', 'anvil'] as const)('ethers on %s', (name) => {
     expect((await (await signer.sendTransaction({ to: OTHER, value: 1n })).wait())?.status).toBe(1)
   })
 
-  it('an account that is impersonated signs as any other', async () => {
+  test('an account that is impersonated signs as any other', async () => {
     const whale = '0x00000000000000000000000000000000000000ad'
     await provider.send('hardhat_setBalance', [whale, '0xde0b6b3a7640000'])
     await provider.send('hardhat_impersonateAccount', [whale])
@@ -134,7 +135,7 @@ describe.each(['hearth', 'anvil'] as const)('ethers on %s', (name) => {
     await expect(new JsonRpcSigner(provider, whale).sendTransaction({ to: OTHER, value: 5n, gasLimit: 21_000n })).rejects.toThrow()
   })
 
-  it('evm_mine with a time, evm_increaseTime', async () => {
+  test('evm_mine with a time, evm_increaseTime', async () => {
     const { timestamp } = (await provider.getBlock('latest')) as { timestamp: number }
     await provider.send('evm_mine', [timestamp + 1000])
     expect((await provider.getBlock('latest'))?.timestamp).toBe(timestamp + 1000)

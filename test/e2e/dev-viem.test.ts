@@ -1,7 +1,7 @@
 // viem's test client against `hearth dev`, in both of its modes: every action, by value. The same cases run on anvil, which proves them.
 import { createClient, http, testActions } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DevNode, missing, startNamed } from './dev-node.ts'
+import { type DevNode, missing, RETRIES, startNamed } from './dev-node.ts'
 import { ACTIONS, given, MODES } from './viem-test-actions.ts'
 
 /** Where anvil 1.7.1 does not do what the case says, and why. */
@@ -39,7 +39,7 @@ describe.each(['hearth', 'anvil'] as const)('viem’s test client on %s', (name)
   describe.each(MODES)('mode %s', (mode) => {
     for (const [action, run] of Object.entries(ACTIONS)) {
       const differs = name === 'anvil' ? (ANVIL_DIFFERS[`${mode}: ${action}`] ?? ANVIL_DIFFERS[action]) : undefined
-      it(action, async () => {
+      it(action, { retry: RETRIES[name] }, async () => {
         const failed = await run(await given(node, mode)).then(
           () => undefined,
           (e: Error) => e,

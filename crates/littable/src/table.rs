@@ -139,6 +139,14 @@ impl Table {
         })
     }
 
+    /// The first bytes under a key, at most so many. Only the frames that they lie in are read.
+    ///
+    /// # Errors
+    /// As [`Table::get`].
+    pub fn get_front(&self, key: &[u8], most: u32) -> Result<Option<Value>, LittError> {
+        self.read(key, |len| Ok(0..len.min(most)))
+    }
+
     /// The bytes under the key of a record with a number: below the floor the answer is [`LittError::Pruned`] at once.
     ///
     /// # Errors

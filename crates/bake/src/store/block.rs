@@ -22,6 +22,8 @@ pub struct BakedBlock {
     db: Arc<TraceDb>,
     row: RowId,
     directory: HotDirectory,
+    /// The beginning of the row's value, where that was read just now.
+    front: Option<Value>,
 }
 
 /// Which part of a block's answer.
@@ -42,8 +44,19 @@ pub enum Found {
 }
 
 impl BakedBlock {
-    pub(crate) fn new(db: Arc<TraceDb>, row: RowId, directory: HotDirectory) -> Self {
-        Self { db, row, directory }
+    pub(crate) fn new(db: Arc<TraceDb>, row: RowId, directory: HotDirectory, front: Option<Value>) -> Self {
+        Self { db, row, directory, front }
+    }
+
+    /// Stored bytes: where they lie in a value.
+    fn read(&self, range: Range<u32>) -> Result<(Value, Range<usize>), BakeError> {
+        match self.front.as_ref().filter(|front| range.end as usize <= front.len()) {
+            Some(front) => Ok((front.clone(), range.start as usize..range.end as usize)),
+            None => self.db.read(&self.row, range).map(|value| {
+                let all = 0..value.len();
+                (value, all)
+            }),
+        }
     }
 
     fn directory(&self) -> Result<&Directory, BakeError> {
@@ -209,8 +222,8 @@ impl BakedBlock {
     /// A piece that is not in memory.
     fn cold_piece(&self, index: usize) -> Result<HotBytes, BakeError> {
         let directory = self.directory()?;
-        let stored = self.db.read(&self.row, directory.stored(index))?;
-        let bytes = inflate(&directory.piece(index), &stored)?;
+        let (stored, range) = self.read(directory.stored(index))?;
+        let bytes = inflate(&directory.piece(index), &stored[range])?;
         Ok(self.db.keep_piece(&self.row, index as u32, bytes))
     }
 }
@@ -372,9 +385,7 @@ impl GzipAnswer {
                 Ok(Some(AnswerBytes::owned(self.envelope.before.clone())))
             }
             1 => {
-                let value =
-                    self.block.tell(self.block.db.read(&self.block.row, take_front(&mut self.stored)))?;
-                let range = 0..value.len();
+                let (value, range) = self.block.tell(self.block.read(take_front(&mut self.stored)))?;
                 Ok(Some(AnswerBytes { source: Source::Stored(value), range }))
             }
             2 => {

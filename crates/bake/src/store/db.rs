@@ -3,7 +3,7 @@
 use super::block::BakedBlock;
 use super::builder::BakedAnswer;
 use super::hot::{Hot, Weigh};
-use super::layout::{Directory, FORMAT, HEADER_BYTES, Header, damaged};
+use super::layout::{Directory, FORMAT, Header, damaged};
 use crate::{BakeError, BakedTracer, BlockKey};
 use alloy_primitives::B256;
 use hearth_littable::{Compression, Group, LittError, Littable, StoreOptions, Table, TableOptions, Value};
@@ -21,6 +21,10 @@ const TABLE: &str = "traces";
 
 /// Size at which a segment is sealed, in bytes: rows below the window go by whole segments.
 const SEGMENT_BYTES: u64 = 64 << 20;
+
+/// Bytes of a row that are read together with its header, in which many a row lies as a whole: a frame of the store, of which it never
+/// reads less.
+const FRONT_BYTES: u32 = 64 << 10;
 
 /// Most damaged rows that are remembered until they are baked again; further ones are found anew by each request.
 const DROPPED_MAX: usize = 65_536;
@@ -220,10 +224,10 @@ impl TraceDb {
             return Ok(Some(block));
         }
         match self.read_directory(&row) {
-            Ok(Some(directory)) => {
+            Ok(Some((directory, front))) => {
                 let value = Arc::new(HotValue::Directory(directory));
                 self.hot.put(HotKey { row, piece: None }, value.clone());
-                Ok(Some(BakedBlock::new(self.clone(), row, HotDirectory(value))))
+                Ok(Some(BakedBlock::new(self.clone(), row, HotDirectory(value), Some(front))))
             }
             Ok(None) | Err(BakeError::Store(LittError::Pruned { .. })) => Ok(None),
             Err(error) => Err(self.drop_damaged(row, key.number, error)),
@@ -234,14 +238,18 @@ impl TraceDb {
     pub fn hot_block(self: &Arc<Self>, key: &BlockKey, tracer: BakedTracer) -> Option<BakedBlock> {
         let row = row_of(key, tracer);
         let value = self.hot.get(&HotKey { row, piece: None })?;
-        Some(BakedBlock::new(self.clone(), row, HotDirectory(value)))
+        Some(BakedBlock::new(self.clone(), row, HotDirectory(value), None))
     }
 
-    fn read_directory(&self, row: &RowId) -> Result<Option<Directory>, BakeError> {
-        let Some(bytes) = self.table.get_range(&row.key(), 0..HEADER_BYTES as u32)? else { return Ok(None) };
-        let header = Header::decode(&bytes)?;
-        let bytes = self.read(row, header.body_end..header.end)?;
-        Directory::decode(header, &bytes).map(Some)
+    /// A row's directory, and the front of its value, which is all of it where that is short.
+    fn read_directory(&self, row: &RowId) -> Result<Option<(Directory, Value)>, BakeError> {
+        let Some(front) = self.table.get_front(&row.key(), FRONT_BYTES)? else { return Ok(None) };
+        let header = Header::decode(&front)?;
+        let directory = match front.get(header.body_end as usize..header.end as usize) {
+            Some(bytes) => Directory::decode(header, bytes)?,
+            None => Directory::decode(header, &self.read(row, header.body_end..header.end)?)?,
+        };
+        Ok(Some((directory, front)))
     }
 
     /// A part of a row's value.

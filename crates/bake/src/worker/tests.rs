@@ -135,7 +135,7 @@ impl BakeSource for Fake {
         match act {
             None => {}
             Some(Act::Fail(failure)) => return Err(failure),
-            Some(Act::Panic) => panic!("on purpose"),
+            Some(Act::Panic) => std::panic::resume_unwind(Box::new("on purpose")),
             Some(Act::Hang) => {
                 let mut world = self.world.lock();
                 while world.acts.contains_key(&key.number) && !stop.is_cancelled() {

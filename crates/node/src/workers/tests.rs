@@ -134,7 +134,8 @@ fn what_waits_too_long_is_refused_and_the_rest_runs() {
 #[test]
 fn a_panic_leaves_the_thread_alive_and_gives_its_permit_back() {
     let pool = limited(1, 8, Limits { traces: 1, ..Limits::default() });
-    pool.submitter().submit_for(order("a", Kind::Trace), |_| panic!("on purpose"));
+    pool.submitter()
+        .submit_for(order("a", Kind::Trace), |_| std::panic::resume_unwind(Box::new("on purpose")));
     let (told, seen) = mpsc::channel();
     say(&pool, order("a", Kind::Trace), "after", &told);
     assert_eq!(seen.recv().expect("told").expect("runs"), "after");
