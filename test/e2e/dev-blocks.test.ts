@@ -1,4 +1,5 @@
 // Blocks and time of a development node: mining in all its forms, snapshots, rollbacks, reorganisations, and traces around them.
+import fs from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ALICE, type Block, BOB, Calls } from './dev-calls.ts'
 import { type RunningNode, startNode, tempHome } from './harness.ts'
@@ -19,6 +20,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   expect(await node.stop()).toBe(0)
+  fs.rmSync(home, { recursive: true, force: true })
 })
 beforeEach(async () => {
   await dev.call('anvil_reset')

@@ -23,6 +23,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   expect(await node.stop()).toBe(0)
+  fs.rmSync(home, { recursive: true, force: true })
 })
 beforeEach(async () => {
   await dev.call('anvil_reset')
