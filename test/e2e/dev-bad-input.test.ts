@@ -39,7 +39,7 @@ async function everything(): Promise<unknown> {
   const info = await dev.call<object>('anvil_nodeInfo')
   return {
     head: await dev.block(),
-    next: { miner: next['miner'], gasLimit: next['gasLimit'], baseFee: next['baseFeePerGas'], transactions: next['transactions'] },
+    next: { miner: next.miner, gasLimit: next.gasLimit, baseFee: next.baseFeePerGas, transactions: next.transactions },
     info,
     chainId: await dev.call('eth_chainId'),
     accounts: await dev.call('eth_accounts'),

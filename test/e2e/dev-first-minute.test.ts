@@ -147,9 +147,9 @@ describe('flags', () => {
     expect(BigInt((await result(node.url, 'eth_getBalance', [accounts[2], 'latest'])) as Hex)).toBe(parseEther('12.5'))
     expect(await result(node.url, 'eth_chainId')).toBe('0x4d2')
     const block = (await result(node.url, 'eth_getBlockByNumber', ['0x0', false])) as Record<string, Hex>
-    expect([Number(block['gasLimit']), Number(block['baseFeePerGas']), Number(block['timestamp'])]).toEqual([12_345_678, 7, 1_000_000_000])
-    expect(block['requestsHash']).toBeUndefined()
-    expect(block['parentBeaconBlockRoot']).toBeDefined()
+    expect([Number(block.gasLimit), Number(block.baseFeePerGas), Number(block.timestamp)]).toEqual([12_345_678, 7, 1_000_000_000])
+    expect(block.requestsHash).toBeUndefined()
+    expect(block.parentBeaconBlockRoot).toBeDefined()
     expect(node.log()).toContain(`Mnemonic: ${phrase}`)
     expect(node.log()).toContain('chain id 1234')
   })

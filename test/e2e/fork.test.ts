@@ -117,11 +117,11 @@ for (const name of ['hearth', 'anvil'] as const) {
       expect(Number(await result(fork.url, 'eth_blockNumber'))).toBe(first)
       expect(await result(fork.url, 'eth_chainId')).toBe(await result(origin.url, 'eth_chainId'))
       const here = (await result(fork.url, 'eth_getBlockByNumber', ['latest', false])) as Record<string, Hex>
-      expect([here['hash'], here['timestamp'], here['baseFeePerGas'], here['transactions']]).toEqual([
-        head['hash'],
-        head['timestamp'],
-        head['baseFeePerGas'],
-        head['transactions'],
+      expect([here.hash, here.timestamp, here.baseFeePerGas, here.transactions]).toEqual([
+        head.hash,
+        head.timestamp,
+        head.baseFeePerGas,
+        head.transactions,
       ])
       expect(fork.log()).toContain(`A fork of ${proxy.url} after block ${first}.`)
     })
