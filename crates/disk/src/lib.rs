@@ -21,7 +21,7 @@ mod transient;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use fs_kind::FsKind;
 pub use lock::{Holder, Lock, LockError};
-pub use no_wait::without_waiting;
+pub use no_wait::{may_wait, without_waiting};
 pub use real::RealDisk;
 pub use transient::TransientDisk;
 

@@ -21,6 +21,6 @@ pub fn without_waiting<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// Whether a read of this thread may wait.
-pub(crate) fn may_wait() -> bool {
+pub fn may_wait() -> bool {
     !NO_WAIT.get()
 }

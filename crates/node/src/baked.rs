@@ -12,7 +12,6 @@ pub use eligible::{BakedAsk, TraceOf};
 use hearth_bake::{AnswerBytes, BakeError, BakedBlock, Found, Part, TraceDb};
 use hearth_chain::Chain;
 use hearth_disk::without_waiting;
-use hearth_littable::LittError;
 use hearth_metrics::CacheResult;
 use hearth_primitives::Height;
 use places::{Place, Places};
@@ -159,10 +158,7 @@ impl Baked {
                 }
                 Some((place.key.number, ready))
             }
-            Err(BakeError::Damaged { .. } | BakeError::Store(LittError::Corrupt { .. })) => {
-                self.db.count(CacheResult::Damaged);
-                None
-            }
+            // Who reads it next finds what is wrong with it, says so, and drops it.
             Ok(None) | Err(_) => None,
         }
     }

@@ -6,6 +6,7 @@ use super::hot::{Hot, Weigh};
 use super::layout::{Directory, FORMAT, Header, damaged};
 use crate::{BakeError, BakedTracer, BlockKey};
 use alloy_primitives::B256;
+use hearth_disk::may_wait;
 use hearth_littable::{Compression, Group, LittError, Littable, StoreOptions, Table, TableOptions, Value};
 use hearth_metrics::{CacheResult, LittMetrics, Registry, TraceCacheMetrics};
 use hearth_primitives::Height;
@@ -274,8 +275,12 @@ impl TraceDb {
         self.hot.entry_max() as u64
     }
 
-    /// Drops a row whose bytes turned out to be damaged; other errors leave it. The error is handed on.
+    /// Drops a row whose bytes turned out to be damaged; other errors leave it, and so does who must not wait: that is a look, after which
+    /// somebody reads. The error is handed on.
     pub(crate) fn drop_damaged(&self, row: RowId, number: Height, error: BakeError) -> BakeError {
+        if !may_wait() {
+            return error;
+        }
         if matches!(error, BakeError::Damaged { .. } | BakeError::Store(LittError::Corrupt { .. })) {
             self.hot.retain(|key| key.row != row);
             let mut dropped = self.dropped.lock();

@@ -276,15 +276,15 @@ fn what_is_ready_is_what_would_come() {
     }
 }
 
-#[test]
-fn a_damaged_row_is_served_live_and_counted() {
+/// A home of two baked blocks, of one of which the row is damaged: the transactions.
+fn damaged_home(height: u64) -> (tempfile::TempDir, Vec<String>) {
     let (home, sent) = dev_home(2);
     bake(home.path(), |bake| bake.tracers = vec!["callTracer".to_owned()]);
     let dir = home.path().join("data/trace_db/rows/traces");
     let files = std::fs::read_dir(&dir).expect("there").map(|file| file.expect("reads").path());
     let segment = files.max_by_key(|file| file.metadata().expect("there").len()).expect("there");
     let node = Node::open(config(home.path(), Mode::Start)).expect("opens");
-    let hash = node.chain().expect("open").ledger().canonical_hash(1).expect("reads").expect("there");
+    let hash = node.chain().expect("open").ledger().canonical_hash(height).expect("reads").expect("there");
     node.close().expect("closes");
     drop(node);
     let mut bytes = std::fs::read(&segment).expect("reads");
@@ -292,6 +292,12 @@ fn a_damaged_row_is_served_live_and_counted() {
     let at = bytes.windows(32).position(|window| window == hash.as_slice()).expect("the row is there");
     bytes[at + 32 + 100] ^= 1;
     std::fs::write(&segment, bytes).expect("writes");
+    (home, sent)
+}
+
+#[test]
+fn a_damaged_row_is_served_live_and_counted() {
+    let (home, sent) = damaged_home(1);
     let node = open(home.path(), |_| {});
     let live = json!({ "hash": sent[0], "config": { "tracer": "callTracer", "tracerConfig": null } });
     let (want, ..) = traced(&node, "traceTransaction", &live, None).expect("live");
@@ -300,6 +306,22 @@ fn a_damaged_row_is_served_live_and_counted() {
     assert_eq!(requests(&node, "damaged"), 1);
     let (_, from, _) = traced(&node, "traceTransaction", &asked(&sent[1]), None).expect("baked");
     assert_eq!(from, Some(TraceOrigin::Baked), "the other rows serve");
+}
+
+#[test]
+fn a_look_at_a_damaged_row_leaves_it_to_who_reads_it_which_is_counted_once() {
+    let (home, _) = damaged_home(2);
+    let node = open(home.path(), |_| {});
+    let counted = || ["hot", "stored", "miss", "damaged"].map(|result| requests(&node, result));
+    let latest = BakedAsk::named(TraceOf::BlockByNumber, "latest", "callTracer").expect("a good name");
+    for _ in 0..2 {
+        assert_eq!(ready(&node, &latest, u64::MAX, 1 << 20), None);
+        assert_eq!(counted(), [0, 0, 0, 0]);
+    }
+    let args = json!({ "block": "latest", "config": { "tracer": "callTracer" } });
+    let (_, from, _) = traced(&node, "traceBlockByNumber", &args, None).expect("live");
+    assert_ne!(from, Some(TraceOrigin::Baked));
+    assert_eq!(counted(), [0, 0, 0, 1]);
 }
 
 #[test]
