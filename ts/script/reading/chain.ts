@@ -73,10 +73,13 @@ async function heightOf(core: Core, place: BlockPlace): Promise<bigint> {
   return typeof ref === 'string' && ref.startsWith('0x') ? BigInt(ref) : (await blockId(core, place)).number
 }
 
-/** Resolves once the chain may have a block that it had not. */
-async function moreBlocks(core: Core): Promise<void> {
-  const seen = JSON.parse(text(await told(core.events(Number.MAX_SAFE_INTEGER, false)))) as { next: number }
-  await told(core.events(seen.next, true))
+/** The head's height, which may be below the one that is waited for once the chain has changed after all. */
+async function headAt(core: Core, wanted: bigint): Promise<bigint> {
+  // Where the events are is asked before the head: of a block that comes between the two the wait hears.
+  const { next } = JSON.parse(text(await told(core.events(Number.MAX_SAFE_INTEGER, false)))) as { next: number }
+  const head = await heightOf(core, 'latest')
+  if (head < wanted) await told(core.events(next, true))
+  return head
 }
 
 /** The bytes of a batch as items, the height at which the next one begins, and the hash of the block below that. */
@@ -109,11 +112,7 @@ function overRange<T, F extends Form>(
     return follow || begin <= end ? { from: begin, after: undefined, to: end } : undefined
   }
   const fetch = async (place: Place): Promise<Batch<T, Place>> => {
-    if (place.from > place.to) {
-      const head = await heightOf(core, 'latest')
-      if (head < place.from) await moreBlocks(core)
-      return { items: [], next: { ...place, to: head } }
-    }
+    if (place.from > place.to) return { items: [], next: { ...place, to: await headAt(core, place.from) } }
     const range = { from: Number(place.from), to: Number(place.to), ...(place.after === undefined ? {} : { after: place.after }) }
     const { items, next, last } = await unpacked(ask(range), (form ?? 'hex') as F, read)
     // A range may reach beyond the head: nothing more comes of it then.
