@@ -3,7 +3,7 @@
 //
 // Amounts come out of the environment where it has them: HEARTH_FAULT_RUNS (about four power cuts each), HEARTH_FAULT_FLIPS,
 // HEARTH_FAULT_KILLS, HEARTH_FAULT_FROM, the first seed, and for the state store HEARTH_FLATKV_KILLS, HEARTH_FLATKV_CUTS (24
-// power cuts each), HEARTH_FLATKV_ERRORS (8 failing calls each) and HEARTH_FLATKV_FLIPS.
+// power cuts each), HEARTH_FLATKV_NAMES, HEARTH_FLATKV_ERRORS (8 failing calls each) and HEARTH_FLATKV_FLIPS.
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 
@@ -14,6 +14,7 @@ const AMOUNTS = {
   HEARTH_FAULT_KILLS: '200',
   HEARTH_FLATKV_KILLS: '1000',
   HEARTH_FLATKV_CUTS: '200',
+  HEARTH_FLATKV_NAMES: '30',
   HEARTH_FLATKV_ERRORS: '60',
   HEARTH_FLATKV_FLIPS: '3000',
 }

@@ -1,4 +1,8 @@
-//! The torn tail of RocksDB's MANIFEST, the log of which files make up the database.
+//! What a power cut does to RocksDB's MANIFEST, the log of which files make up the database, and RocksDB does not mend.
+//!
+//! An opening begins a new MANIFEST, syncs it, and gives CURRENT its name; the folder is synced once, after both. Between the two a cut
+//! may keep what CURRENT says and lose the new file's name. The MANIFEST before it is there then, for it is deleted only after that sync,
+//! and whatever the new one says more was not acknowledged. So CURRENT goes back to it, and where it was to be the first of all, it goes.
 //!
 //! RocksDB syncs it after each change, takes a record that ends too early for one that was never finished, and refuses
 //! any other that does not fit its checksum. A power cut leaves another kind of unfinished record: the file has its full
@@ -6,11 +10,23 @@
 //! deleted, and WAL segments too, only once it was synced. So it is cut off here, and what it would have brought is in
 //! the WAL. A record of which every sector was written and that does not fit is damage, and stays an error.
 
-use crate::{FlatKvError, files::sync_parent};
+use crate::{
+    FlatKvError,
+    files::{exists, is_table_file, remove_file, sync_parent, write_whole},
+};
 use crc::{CRC_32_ISCSI, Crc};
 use hearth_disk::{Disk, OpenMode};
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
+/// The file that names the MANIFEST with which the database begins.
+pub(crate) const CURRENT: &str = "CURRENT";
+/// What the name of a MANIFEST begins with; its number follows.
+const PREFIX: &str = "MANIFEST-";
+/// The number of the MANIFEST that a new database begins with.
+const FIRST: u64 = 1;
 /// What a disk writes whole or not at all, at least, in bytes.
 const SECTOR: usize = 512;
 /// A record does not cross the border of blocks of so many bytes; a longer one is in pieces.
@@ -71,9 +87,41 @@ fn was_not_written(bytes: &[u8], at: usize) -> bool {
 
 /// The MANIFEST that the database begins with.
 fn current(disk: &dyn Disk, dir: &Path) -> Option<PathBuf> {
-    let name = String::from_utf8(disk.read(&dir.join("CURRENT")).ok()?).ok()?;
+    let name = String::from_utf8(disk.read(&dir.join(CURRENT)).ok()?).ok()?;
     let name = name.trim_end();
-    (name.starts_with("MANIFEST-") && !name.contains('/')).then(|| dir.join(name))
+    (name.starts_with(PREFIX) && !name.contains('/')).then(|| dir.join(name))
+}
+
+/// Gives CURRENT the name of the MANIFEST before the one that it names, where that one is not there, and removes it where that is the first
+/// of a database without rows; false where there was nothing of that.
+///
+/// # Errors
+/// [`FlatKvError::Io`].
+pub(crate) fn go_back_to_what_is_there(disk: &dyn Disk, dir: &Path) -> Result<bool, FlatKvError> {
+    let Some(named) = current(disk, dir) else { return Ok(false) };
+    if exists(disk, &named)? {
+        return Ok(false);
+    }
+    let Some(lost) = number(named.file_name()) else { return Ok(false) };
+    let names = disk.list(dir).map_err(FlatKvError::io(dir))?;
+    let before =
+        names.iter().filter_map(|entry| number(Some(&entry.name))).filter(|found| *found < lost).max();
+    let Some(before) = before else {
+        let is_new = lost == FIRST && !names.iter().any(|entry| is_table_file(Path::new(&entry.name)));
+        if is_new {
+            remove_file(disk, &dir.join(CURRENT))?;
+            disk.sync_dir(dir).map_err(FlatKvError::io(dir))?;
+        }
+        return Ok(is_new);
+    };
+    // As RocksDB writes it: six digits at least, and the end of the line.
+    write_whole(disk, &dir.join(CURRENT), format!("{PREFIX}{before:06}\n").as_bytes())?;
+    Ok(true)
+}
+
+/// The number in the name of a MANIFEST.
+fn number(name: Option<&OsStr>) -> Option<u64> {
+    name?.to_str()?.strip_prefix(PREFIX)?.parse().ok()
 }
 
 /// Cuts the torn tail off the MANIFEST of a database that RocksDB refuses to open; false where there is none.

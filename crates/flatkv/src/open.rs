@@ -55,7 +55,7 @@ pub(crate) const ROCKS_DIR: &str = "db";
 /// them to nothing.
 pub(crate) fn is_gone(options: &Options, tables: &dyn JoinedTables) -> Result<bool, FlatKvError> {
     let Options { disk, dir, wal_dir, .. } = options;
-    let database = exists(&**disk, &dir.join(ROCKS_DIR).join("CURRENT"))?;
+    let database = exists(&**disk, &dir.join(ROCKS_DIR).join(manifest::CURRENT))?;
     let begun = Intent::read(options)?.is_some();
     if database || begun || tables.positions().iter().all(|position| *position == 0) {
         return Ok(false);
@@ -149,6 +149,7 @@ pub(crate) fn open(
 /// Opens RocksDB; where it refuses, once more without the torn tail of its list of files.
 fn open_database(options: &Options) -> Result<Db, FlatKvError> {
     let dir = options.dir.join(ROCKS_DIR);
+    manifest::go_back_to_what_is_there(&*options.disk, &dir)?;
     match Db::open(&dir, options) {
         Err(_) if manifest::cut_torn_tail(&*options.disk, &dir)? => Ok(Db::open(&dir, options)?),
         opened => Ok(opened?),

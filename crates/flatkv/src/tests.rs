@@ -63,6 +63,32 @@ fn abandon(kv: Arc<FlatKv>) {
 }
 
 #[test]
+fn a_manifest_whose_name_was_lost_leaves_the_one_before_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    [1, 2, 3].iter().for_each(|nonce| commit(&kv, *nonce));
+    kv.core.db.flush(true).unwrap();
+    commit(&kv, 4);
+    abandon(kv);
+    // As a cut leaves it in the middle of the next opening.
+    let database = dir.path().join("state/db");
+    let (current, before) = (database.join("CURRENT"), fs::read_to_string(database.join("CURRENT")).unwrap());
+    fs::write(&current, "MANIFEST-000999\n").unwrap();
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    assert_eq!(nonces(&kv), [1, 2, 3, 4]);
+    commit(&kv, 5);
+    drop(kv);
+    let now = fs::read_to_string(&current).unwrap();
+    assert!(now != before && database.join(now.trim_end()).exists(), "{now}");
+
+    // One that is newer than what CURRENT names is no work of such a cut.
+    fs::write(&current, "MANIFEST-000001\n").unwrap();
+    assert!(open(dir.path(), CommitmentKind::Mpt).is_err());
+    fs::write(&current, now).unwrap();
+    assert_eq!(nonces(&open(dir.path(), CommitmentKind::Mpt).unwrap()), [1, 2, 3, 4, 5]);
+}
+
+#[test]
 fn rocksdb_ahead_of_the_wal_is_unwound() {
     for kind in [CommitmentKind::Mpt, CommitmentKind::LtHash] {
         let dir = tempfile::tempdir().unwrap();

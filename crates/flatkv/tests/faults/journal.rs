@@ -31,6 +31,11 @@ impl Record {
         (self.op == 11)
             .then(|| String::from_utf8_lossy(&self.first).trim().trim_start_matches('~').to_owned())
     }
+
+    /// Whether it gives a file another name.
+    pub fn renames(&self) -> bool {
+        self.op == 6
+    }
 }
 
 /// Reads a journal.

@@ -20,6 +20,14 @@ const RUNS: [u64; 3] = [4, 12, 300];
 const ROUNDS: u64 = 3;
 /// Cuts in one journal.
 const CUTS: u64 = 8;
+/// Homes whose new names are cut behind in the quick, the everyday and the full test.
+const NAME_RUNS: [u64; 3] = [1, 2, 30];
+/// Openings of one such home.
+const NAME_OPENINGS: u64 = 2;
+/// Steps after each opening.
+const NAME_STEPS: u64 = 3;
+/// Cuts behind each name.
+const CUTS_AT_A_NAME: u64 = 8;
 /// Steps of one child.
 const STEPS: u64 = 30;
 
@@ -174,6 +182,48 @@ fn power_cuts_lose_nothing_acknowledged() {
     row("power cut, unsynced records out of order, refused", all.out_of_order, 0, 0);
     assert!(all.findings.is_empty(), "{:#?}", all.findings);
     assert!(all.tried >= runs * CUTS, "{all:?}");
+}
+
+/// Between a name and the sync of its folder, at every opening of a home: few calls of many, and of those a cut there may keep the one
+/// name and lose another. RocksDB moves CURRENT there.
+#[test]
+fn cuts_behind_new_names_lose_nothing() {
+    let mut all = Tally::default();
+    for tally in run_all(seeds(amount("HEARTH_FLATKV_NAMES", NAME_RUNS)), cuts_behind_names) {
+        all.add(tally);
+    }
+    row("power cut behind a new name", all.tried, all.lost, all.wrong);
+    assert!(all.findings.is_empty(), "{:#?}", all.findings);
+    assert!(all.tried > 0, "{all:?}");
+}
+
+fn cuts_behind_names(seed: u64) -> Tally {
+    let (home, aside) = (temp_dir(), temp_dir());
+    let mut work = Work { home: home.path().join("home"), seed, done: 0, steps: NAME_STEPS, bug: None };
+    fs::create_dir(&work.home).unwrap();
+    let mut tally = Tally::default();
+    for _ in 0..NAME_OPENINGS {
+        let story = Story::after(seed, work.done);
+        let mut played = Played::new(&work.home).unwrap();
+        let end = run(&work, &Fault::new(Mode::Journal), aside.path());
+        assert_eq!(end.broke(), None);
+        let records = read(&journal(aside.path())).unwrap();
+        let (mut heard, mut named) = (Heard::new(&story), false);
+        for (at, record) in records.iter().enumerate() {
+            for cut in 0..if named { CUTS_AT_A_NAME } else { 0 } {
+                cut_here(&played, seed << 8 | cut, seed, &heard, &mut tally, || {
+                    format!("{:?}, call {at} of {}", story.setup, records.len())
+                });
+            }
+            named = record.renames();
+            match record.message() {
+                Some(message) => heard.hear(&message),
+                None => played.play(record).unwrap(),
+            }
+        }
+        work.done += NAME_STEPS;
+    }
+    tally
 }
 
 /// Without snapshots nothing but an opening sees to it that the name of the database stays, and the WAL alone does not
