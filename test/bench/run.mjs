@@ -1,5 +1,8 @@
 // `npm run bench -- NAME… [--write]`: measures in pairs within one run, ours and theirs, and prints losing rows too.
 // `--write` puts the tables into docs/benchmarks.md.
+import { capsulesBench } from './bake/capsules.mjs'
+import { commitTable } from './bake/commit.mjs'
+import { hitsTables } from './bake/hits.mjs'
 import { bakeBench } from './bake.mjs'
 import { littableBench, loopBench, stateBench } from './cargo.mjs'
 import { devBench } from './dev.mjs'
@@ -18,6 +21,10 @@ import { traceBench } from './trace.mjs'
 /** Benches by name. */
 const BENCHES = {
   bake: bakeBench,
+  // Parts of it.
+  'bake-capsules': capsulesBench,
+  'bake-commit': commitTable,
+  'bake-hits': () => hitsTables(),
   dev: devBench,
   // Each of them ends within 20 minutes; all four are the tables of the state store.
   flatkv: async () => {

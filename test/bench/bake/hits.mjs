@@ -144,12 +144,13 @@ async function size({ name, transactions, blocks }, dir, rows, stored) {
     await node.stop()
   }
   const files = bytesOf(path.join(home, 'data/trace_db'))
-  const part = members / gzip
+  const part = files / gzip
   stored.push([
     name,
     Math.round(raw / blocks),
     Math.round(members / blocks),
     Math.round(gzip / blocks),
+    Math.round(files / blocks),
     `${part.toFixed(3)}x`,
     part <= STORED_MOST ? `<= ${STORED_MOST}: holds` : `<= ${STORED_MOST}: LOST`,
     (files / chain.transactions).toFixed(1),
@@ -173,7 +174,17 @@ export async function hitsTables(sizes = SIZES) {
     fs.rmSync(dir, { recursive: true, force: true })
   }
   table('bake', ['answer', 'row', 'answers/s', 'beside', 'part', 'target'], rows, 'Hits of the trace cache')
-  const heading = ['answer', 'plain bytes', 'gzip answer', 'gzip -6', 'part', 'target', 'cache bytes a transaction', 'a million gas']
+  const heading = [
+    'answer',
+    'plain bytes',
+    'gzip answer',
+    'gzip -6',
+    'stored, with its index',
+    'part of gzip -6',
+    'target',
+    'a transaction',
+    'a million gas',
+  ]
   table('bake', heading, stored, 'Bytes of the trace cache, a block of callTracer')
 }
 
