@@ -5,6 +5,7 @@ use crate::{
     batch::Batch,
     budget::Shares,
     error::{corrupt, rocks},
+    manifest,
     rows::history_prefix,
 };
 use hearth_metrics::DataDb;
@@ -185,6 +186,7 @@ impl Db {
     }
 
     fn open_as(path: &Path, options: &Options, read_only: bool) -> Result<Self, StateError> {
+        manifest::refuse_endless(&*options.disk, path)?;
         let shares = Shares::of(options.memory_budget_bytes);
         let cache = Cache::new_lru_cache(shares.cache);
         // What is not flushed when the store ends without a flush of ours is in the WAL, and RocksDB must not get ahead of

@@ -16,8 +16,10 @@ use crate::{
 };
 use crc::{CRC_32_ISCSI, Crc};
 use hearth_disk::{Disk, OpenMode};
+use hearth_primitives::StateError;
 use std::{
     ffi::OsStr,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
 };
 
@@ -27,6 +29,8 @@ pub(crate) const CURRENT: &str = "CURRENT";
 const PREFIX: &str = "MANIFEST-";
 /// The number of the MANIFEST that a new database begins with.
 const FIRST: u64 = 1;
+/// The kinds of pieces that a MANIFEST has: unwritten zeros; whole, first, middle and last of a record.
+const KINDS: RangeInclusive<u8> = 0..=4;
 /// What a disk writes whole or not at all, at least, in bytes.
 const SECTOR: usize = 512;
 /// A record does not cross the border of blocks of so many bytes; a longer one is in pieces.
@@ -124,6 +128,45 @@ fn number(name: Option<&OsStr>) -> Option<u64> {
     name?.to_str()?.strip_prefix(PREFIX)?.parse().ok()
 }
 
+/// Refuses a MANIFEST that RocksDB would read for ever: one flipped bit makes a piece one of a log whose file was used before, which RocksDB
+/// passes over without going on.
+///
+/// # Errors
+/// [`StateError::Store`].
+pub(crate) fn refuse_endless(disk: &dyn Disk, dir: &Path) -> Result<(), StateError> {
+    let Some(path) = current(disk, dir) else { return Ok(()) };
+    match disk.metadata(&path) {
+        Ok(of) if of.len <= MAX_BYTES => {}
+        // RocksDB says itself what it makes of that.
+        _ => return Ok(()),
+    }
+    let Ok(bytes) = disk.read(&path) else { return Ok(()) };
+    match endless(&bytes) {
+        None => Ok(()),
+        Some(at) => Err(StateError::Store(format!(
+            "{} is damaged: at byte {at} it has a kind of piece that no MANIFEST has; run `hearth db repair`",
+            path.display()
+        ))),
+    }
+}
+
+/// Where the first piece begins that is of no kind of these files. Behind one that is not sound reading goes on with the next block.
+fn endless(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let next_block = (at / BLOCK_BYTES + 1) * BLOCK_BYTES;
+        if next_block - at < HEADER_BYTES {
+            at = next_block;
+            continue;
+        }
+        let kind = *bytes.get(at + HEADER_BYTES - 1)?;
+        if !KINDS.contains(&kind) {
+            return Some(at);
+        }
+        at = piece(bytes, at).map_or(next_block, |(end, _)| end);
+    }
+}
+
 /// Cuts the torn tail off the MANIFEST of a database that RocksDB refuses to open; false where there is none.
 ///
 /// # Errors
@@ -186,6 +229,39 @@ mod tests {
             assert_eq!((end, bad), (last, last), "sector {sector}");
             assert!(was_not_written(&torn, bad), "sector {sector}");
         }
+    }
+
+    #[test]
+    fn a_kind_that_is_none_is_found_in_any_block() {
+        let mut bytes = Vec::new();
+        let mut starts = Vec::new();
+        // Over the border of a block, and with a trailer of three bytes before it.
+        while bytes.len() < BLOCK_BYTES {
+            starts.push(bytes.len());
+            let left = BLOCK_BYTES - bytes.len();
+            record(&mut bytes, &vec![7; if left < 2000 { left - HEADER_BYTES - 3 } else { 1000 }]);
+            if BLOCK_BYTES - bytes.len() < HEADER_BYTES {
+                bytes.resize(BLOCK_BYTES, 0);
+            }
+        }
+        starts.push(bytes.len());
+        record(&mut bytes, &[9; 10]);
+        assert_eq!((endless(&bytes), sound(&bytes).0), (None, bytes.len()));
+        for start in &starts {
+            for bit in 0..8 {
+                let mut bad = bytes.clone();
+                bad[start + HEADER_BYTES - 1] ^= 1 << bit;
+                let known = KINDS.contains(&(1 ^ 1 << bit));
+                assert_eq!(endless(&bad), (!known).then_some(*start), "bit {bit} at {start}");
+            }
+        }
+        // Two of them: the one in the first block is passed over where only its sum does not fit.
+        let mut bad = bytes.clone();
+        bad[starts[1]] ^= 1;
+        let last = starts[starts.len() - 1];
+        bad[last + HEADER_BYTES - 1] = 5;
+        assert_eq!(endless(&bad), Some(last));
+        assert_eq!(endless(&bytes[..bytes.len() - 12]), None);
     }
 
     #[test]

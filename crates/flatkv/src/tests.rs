@@ -89,6 +89,27 @@ fn a_manifest_whose_name_was_lost_leaves_the_one_before_it() {
 }
 
 #[test]
+fn a_manifest_that_rocksdb_would_read_for_ever_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let kv = open(dir.path(), CommitmentKind::Mpt).unwrap();
+    commit(&kv, 1);
+    kv.close().unwrap();
+    drop(kv);
+    let database = dir.path().join("state/db");
+    let manifest = database.join(fs::read_to_string(database.join("CURRENT")).unwrap().trim_end());
+    let mut bytes = fs::read(&manifest).unwrap();
+    // The kind of the first record: from whole to whole in a file that is used again.
+    assert_eq!(bytes[6], 1);
+    bytes[6] = 5;
+    fs::write(&manifest, &bytes).unwrap();
+    let refused = open(dir.path(), CommitmentKind::Mpt).err().map(|error| error.to_string()).unwrap();
+    assert!(refused.contains("at byte 0 it has a kind of piece that no MANIFEST has"), "{refused}");
+    bytes[6] = 1;
+    fs::write(&manifest, &bytes).unwrap();
+    assert_eq!(nonces(&open(dir.path(), CommitmentKind::Mpt).unwrap()), [1]);
+}
+
+#[test]
 fn rocksdb_ahead_of_the_wal_is_unwound() {
     for kind in [CommitmentKind::Mpt, CommitmentKind::LtHash] {
         let dir = tempfile::tempdir().unwrap();
