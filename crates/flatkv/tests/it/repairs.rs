@@ -89,7 +89,7 @@ fn a_database_that_does_not_open_is_made_again_and_so_is_one_that_is_gone() {
         let db = home.options().dir.join("db");
         match gone {
             true => fs::remove_dir_all(&db).unwrap(),
-            false => fs::write(db.join("CURRENT"), "MANIFEST-999999\n").unwrap(),
+            false => fs::write(db.join("CURRENT"), "damaged\n").unwrap(),
         }
         assert!(home.open().is_err());
         let report = repair(&home, false).unwrap();
