@@ -99,10 +99,14 @@ async function nativeCore(kind) {
   say(`the core took ${seconds(began)} s`)
 }
 
+const changed = (name) => fs.statSync(path.join(ROOT, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
+
 function typescript() {
   const stamp = new Stamp('dist/.ts-stamp', ['dist/cli/main.js', 'dist/cli/hearth.cjs'])
   const sources = digest(TS_SOURCES)
-  if (stamp.matches(sources)) return
+  // A program that is older than the loader of the core counts as out of date when it starts, and is loaded module by module.
+  const isOlder = changed('dist/cli/program.cjs') < changed('native/index.js')
+  if (stamp.matches(sources) && !isOlder) return
   const began = Date.now()
   // What a removed source left behind must not be found by an import.
   for (const name of fs.existsSync(path.join(ROOT, 'dist')) ? fs.readdirSync(path.join(ROOT, 'dist')) : []) {
