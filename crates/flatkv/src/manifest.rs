@@ -97,30 +97,28 @@ fn current(disk: &dyn Disk, dir: &Path) -> Option<PathBuf> {
 }
 
 /// Gives CURRENT the name of the MANIFEST before the one that it names, where that one is not there, and removes it where that is the first
-/// of a database without rows; false where there was nothing of that.
+/// of a database without rows. What is neither is left to RocksDB, which refuses it.
 ///
 /// # Errors
 /// [`FlatKvError::Io`].
-pub(crate) fn go_back_to_what_is_there(disk: &dyn Disk, dir: &Path) -> Result<bool, FlatKvError> {
-    let Some(named) = current(disk, dir) else { return Ok(false) };
+pub(crate) fn go_back_to_what_is_there(disk: &dyn Disk, dir: &Path) -> Result<(), FlatKvError> {
+    let Some(named) = current(disk, dir) else { return Ok(()) };
     if exists(disk, &named)? {
-        return Ok(false);
+        return Ok(());
     }
-    let Some(lost) = number(named.file_name()) else { return Ok(false) };
+    let Some(lost) = number(named.file_name()) else { return Ok(()) };
+    let path = dir.join(CURRENT);
     let names = disk.list(dir).map_err(FlatKvError::io(dir))?;
-    let before =
-        names.iter().filter_map(|entry| number(Some(&entry.name))).filter(|found| *found < lost).max();
-    let Some(before) = before else {
-        let is_new = lost == FIRST && !names.iter().any(|entry| is_table_file(Path::new(&entry.name)));
-        if is_new {
-            remove_file(disk, &dir.join(CURRENT))?;
-            disk.sync_dir(dir).map_err(FlatKvError::io(dir))?;
-        }
-        return Ok(is_new);
-    };
-    // As RocksDB writes it: six digits at least, and the end of the line.
-    write_whole(disk, &dir.join(CURRENT), format!("{PREFIX}{before:06}\n").as_bytes())?;
-    Ok(true)
+    let numbers = names.iter().filter_map(|entry| number(Some(&entry.name)));
+    if let Some(before) = numbers.filter(|found| *found < lost).max() {
+        // As RocksDB writes it: six digits at least, and the end of the line.
+        return write_whole(disk, &path, format!("{PREFIX}{before:06}\n").as_bytes());
+    }
+    if lost == FIRST && !names.iter().any(|entry| is_table_file(Path::new(&entry.name))) {
+        remove_file(disk, &path)?;
+        sync_parent(disk, &path)?;
+    }
+    Ok(())
 }
 
 /// The number in the name of a MANIFEST.
