@@ -48,11 +48,13 @@ export const stopListener = (server: http.Server, withinMs: number): Promise<voi
         },
         Math.min(SETTLE_MS, withinMs),
       )
-      // The close of http.Server would end idle connections at once.
+      // `close` of http.Server would end idle connections at once, so net.Server's closes the port first.
       net.Server.prototype.close.call(server, () => {
         clearTimeout(timer)
         clearTimeout(settled)
         clearInterval(idle)
+        // Clears http.Server's timer that checks connections, which would keep the server in memory.
+        server.close()
         resolve()
       })
     })
