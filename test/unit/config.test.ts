@@ -324,7 +324,7 @@ describe('command lines', () => {
     expect(refusal('--evm.namespace=eth', 'f')).toBe(
       'unknown flag --evm.namespace; did you mean --evm.namespaces, which takes a list of namespaces?',
     )
-    expect(refusal('-x', 'f')).toMatch(/^unknown flag --x/)
+    expect(refusal('-x', 'f')).toMatch(/^unknown flag -x; did you mean /)
     expect(refusal('--home')).toBe('--home needs a value: --home DIR')
     expect(refusal('--home=a', '--home=b', 'f')).toBe('--home is given twice')
     expect(refusal('--with-genesis=1', 'f')).toBe('--with-genesis takes no value')

@@ -69,7 +69,9 @@ function readFlag(arg: string, queue: string[], shape: CommandShape, { flags, li
   const inline = equals < 0 ? undefined : arg.slice(equals + 1)
   const own = Object.hasOwn(shape.flags, name) ? shape.flags[name] : undefined
   const into = own !== undefined ? flags : isSettingKey(name) ? settings : undefined
-  if (into === undefined || !arg.startsWith('--')) throw new UsageError(unknownFlag(name, Object.keys(shape.flags)).message)
+  if (into === undefined || !arg.startsWith('--')) {
+    throw new UsageError(unknownFlag(name, Object.keys(shape.flags), equals < 0 ? arg : arg.slice(0, equals)).message)
+  }
   if (into.has(name) && aliasOf(name, shape, flags) === undefined) throw new UsageError(`--${name} is given twice`)
   const set = (value: string): void => {
     const keys = own?.settings ?? []

@@ -38,7 +38,7 @@ export const COMMANDS: readonly (Command | CommandFamily)[] = [
 const FAILED = 1
 const USAGE = 2
 
-const isHelp = (arg: string | undefined): boolean => arg === '--help' || arg === '-h' || arg === 'help'
+const isHelpFlag = (arg: string): boolean => arg === '--help' || arg === '-h'
 
 /** Runs a command line without the program's name; resolves to the exit code. */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -60,7 +60,7 @@ async function runOf(
   [name, ...args]: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
-  if (name === undefined || isHelp(name)) {
+  if (name === undefined || name === 'help' || isHelpFlag(name)) {
     terminal.out(listHelp(before, commands))
     return name === undefined ? USAGE : 0
   }
@@ -71,7 +71,7 @@ async function runOf(
   }
   const line = `${before} ${name}`
   if ('commands' in command) return await runOf(line, command.commands, args, terminal)
-  if (args.some(isHelp)) {
+  if (args.some(isHelpFlag)) {
     terminal.out(commandHelp(line, command))
     return 0
   }

@@ -25,12 +25,15 @@ export function unknownKey(key: string): string {
   return `unknown setting ${key}${hint(key, SETTING_KEYS, takesOfKey)}`
 }
 
-/** The error for a flag that nothing knows, with the nearest known one. `flags` are a command's own, without dashes. */
-export function unknownFlag(flag: string, flags: readonly string[] = []): SettingError {
+/**
+ * The error for an unknown flag, with the nearest known one. `flags` are a command's own, without dashes; `given` is the flag as it was
+ * typed.
+ */
+export function unknownFlag(flag: string, flags: readonly string[] = [], given = `--${flag}`): SettingError {
   const removed = REMOVED[flag]
   if (removed !== undefined) return new SettingError([{ where: `--${flag}`, message: removed }])
   const known = [...flags, ...SETTING_KEYS].map((name) => `--${name}`)
-  return new SettingError([{ where: 'unknown flag', message: `--${flag}${hint(`--${flag}`, known, (near) => takesOfKey(near.slice(2)))}` }])
+  return new SettingError([{ where: 'unknown flag', message: `${given}${hint(`--${flag}`, known, (near) => takesOfKey(near.slice(2)))}` }])
 }
 
 /** Variables that begin like ours: those of removed settings are problems, those that name nothing are worth a warning. */

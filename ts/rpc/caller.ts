@@ -1,11 +1,11 @@
 // Calls methods within this process: the same table, codecs and errors as over a socket, without text around them.
 import { streamText, textOf } from '../core/chunks.ts'
 import type { ResultStream } from '../core/port.ts'
-import { methodNotFound, toRpcError } from './errors.ts'
+import { toRpcError } from './errors.ts'
 import { Following } from './follow/index.ts'
 import type { Context, Method, Result, Surroundings } from './method.ts'
 import type { Subscriber } from './subscription.ts'
-import { methodTable, servedNamespaces } from './table.ts'
+import { methodTable, servedMethod, servedNamespaces } from './table.ts'
 
 /** What goes with one call. */
 export interface CallOptions {
@@ -32,8 +32,7 @@ export function makeCaller(given: Context, report: (e: unknown) => void): Caller
   const table: ReadonlyMap<string, Method> = methodTable(namespaces, given.denied)
   return async (name, params, options = {}) => {
     try {
-      const method = table.get(name)
-      if (method === undefined) throw methodNotFound(name)
+      const method = servedMethod(table, name)
       const { subscriber } = options
       return await jsonOf(await method.call(subscriber === undefined ? context : { ...context, subscriber }, params), options)
     } catch (e) {

@@ -3,13 +3,13 @@ import { giveBack } from '../core/chunks.ts'
 import type { CoreAsker, ReadyTrace, ResultStream, TraceOrigin } from '../core/port.ts'
 import { Batch, type BatchLimits, type Entry, isBad, isOpened, type Opened, type Outcome, type Runner, spliced } from './batch.ts'
 import { type BadCall, type Call, errorAnswer, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
-import { chainDisabled, invalidRequest, methodNotFound, type RpcError, tooManyRequests, toRpcError, unauthorized } from './errors.ts'
+import { invalidRequest, type RpcError, tooManyRequests, toRpcError, unauthorized } from './errors.ts'
 import { Following } from './follow/index.ts'
 import { type Connection, NO_METER, type RequestMeter, Sample, type Watch } from './meter.ts'
 import type { Context, Method, Result, Surroundings } from './method.ts'
 import { type PlainTrace, plainTrace, readyTraces } from './plain-trace.ts'
 import type { Subscriber } from './subscription.ts'
-import { isMethod, methodTable, namespaceOf, servedNamespaces } from './table.ts'
+import { methodTable, namespaceOf, servedMethod, servedNamespaces } from './table.ts'
 
 export type { BatchLimits } from './batch.ts'
 
@@ -192,9 +192,7 @@ export function makeDispatch(
 
   const lookUp = (name: string, { barred }: Client): Method => {
     if (barred?.namespaces.has(namespaceOf(name)) === true) throw unauthorized(barred.why)
-    const method = table.get(name)
-    if (method === undefined) throw namespaceOf(name) === 'chain' && isMethod(name) ? chainDisabled(name) : methodNotFound(name)
-    return method
+    return servedMethod(table, name)
   }
 
   /** What a handler works with. Long work is asked for in its client's name, so that clients take turns, and ends when that goes. */

@@ -1,4 +1,5 @@
 // Every method that this node has, listed by hand: nothing becomes an endpoint by accident.
+import { chainDisabled, methodNotFound } from './errors.ts'
 import type { Method } from './method.ts'
 import { chainTransactionReceipt } from './methods/chain/getTransactionReceipt.ts'
 import { chaindbCompactRefused } from './methods/debug/chaindbCompact.ts'
@@ -227,6 +228,13 @@ export function methodTable(namespaces: readonly string[], denied: readonly stri
   const dev = DEV_NAMESPACES.some((name) => served.has(name))
   const isServed = (m: Method): boolean => served.has(namespaceOf(m.name)) && (dev || !ofDev.has(m)) && !denied.includes(m.name)
   return new Map(METHODS.filter(isServed).map((m) => [m.name, m]))
+}
+
+/** The method of this name in a node's table; throws the error for one that the table does not have. */
+export function servedMethod(table: ReadonlyMap<string, Method>, name: string): Method {
+  const method = table.get(name)
+  if (method !== undefined) return method
+  throw namespaceOf(name) === 'chain' && isMethod(name) ? chainDisabled(name) : methodNotFound(name)
 }
 
 const ofDev: ReadonlySet<Method> = new Set(DEV_METHODS)
