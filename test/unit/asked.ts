@@ -12,6 +12,13 @@ const REPLIES = {
   simulateV1: '[]',
   getStorageValues: '{}',
   createAccessList: '{}',
+  call: '"0x"',
+  estimateGas: '"0x0"',
+  getBalance: '"0x0"',
+  getBlockId: '{"number":"0x0"}',
+  getCode: '"0x"',
+  getStorageAt: '"0x"',
+  getTransactionCount: '"0x0"',
 }
 
 const notAsked = (): never => {

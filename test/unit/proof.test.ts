@@ -25,5 +25,5 @@ it('eth_getProof refuses what is no key, and too many of them', async () => {
   expect(await refused([`${word('1')}0`])).toContain('storage key too long (want at most 32 bytes)')
   expect(await refused([1])).toContain('cannot use number as a storage key')
   expect(await refused(Array(10_001).fill('0x0'))).toContain('too many values: 10001, want at most 10000')
-  expect(await asked('eth_getProof', A, [])).toEqual([-32602, 'missing value for required argument 2'])
+  expect(await asked('eth_getProof', A)).toEqual([-32602, 'missing value for required argument 1'])
 })

@@ -71,15 +71,15 @@ export const devLookups: readonly Method[] = [
   ...named(
     'eth_getAccount',
     'Nonce, balance, storage root and code hash of an account after a block, or null where there is none.',
-    [required('address', address), required('block', blockRef)],
-    ({ core }, address, block) => account(core, address, block),
+    [required('address', address), optional('block', blockRef)],
+    ({ core }, address, block = 'latest') => account(core, address, block),
     'heavy',
   ),
   ...named(
     'eth_getAccountInfo',
     'Balance, nonce and code of an account after a block.',
-    [required('address', address), required('block', blockRef)],
-    ({ core }, address, block) => accountInfo(core, address, block),
+    [required('address', address), optional('block', blockRef)],
+    ({ core }, address, block = 'latest') => accountInfo(core, address, block),
     'heavy',
   ),
   ...named(

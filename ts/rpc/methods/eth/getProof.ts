@@ -1,7 +1,7 @@
 // eth_getProof: An account and some of its slots after a block, with the trie nodes that prove them (EIP-1186).
 import type { ProofSlot } from '../../../core/port.ts'
 import { address, arrayOf, blockRef, type Codec, storageKey } from '../../codec/index.ts'
-import { method, required } from '../../method.ts'
+import { method, optional, required } from '../../method.ts'
 
 /** Most slots of one request. */
 const SLOTS_MAX = 10_000
@@ -19,6 +19,6 @@ export const getProof = method({
   name: 'eth_getProof',
   doc: 'An account and some of its slots after a block, with the trie nodes that prove them (EIP-1186), at every height whose state is kept.',
   cost: 'heavy',
-  params: [required('address', address), required('storageKeys', arrayOf(slot, SLOTS_MAX)), required('block', blockRef)],
-  handle: ({ core }, address, slots, block) => core.request('getProof', { address, slots, block }),
+  params: [required('address', address), required('storageKeys', arrayOf(slot, SLOTS_MAX)), optional('block', blockRef)],
+  handle: ({ core }, address, slots, block = 'latest') => core.request('getProof', { address, slots, block }),
 })
