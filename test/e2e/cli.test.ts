@@ -60,8 +60,9 @@ describe('hearth', () => {
     expect(hearth(['config', 'diff', '--home', home]).stdout).toBe('')
     expect(hearth(['init', '--home', home]).status).toBe(0)
     expect(fs.readFileSync(file, 'utf8')).toBe(made)
-    fs.writeFileSync(file, made.replace('max_log_no_block = 10000', 'max_log_no_block = 7'))
-    const line = made.slice(0, made.indexOf('max_log_no_block = ')).split('\n').length
+    expect(made.split('\n').filter((line) => !/^(#.*|\[[a-z.-]+\]|)$/.test(line))).toEqual([])
+    fs.writeFileSync(file, made.replace('# max_log_no_block = 10000', 'max_log_no_block = 7'))
+    const line = made.slice(0, made.indexOf('# max_log_no_block = ')).split('\n').length
 
     const given = ['--home', home, '--evm.http_port', '1'] as const
     const environment = { HEARTH_EVM_WS_PORT: '2', HEARTH_EVM_WS_PROT: '3' }
@@ -102,24 +103,86 @@ describe('hearth', () => {
     ])
   })
 
+  it('a home made by import or dev has the same file, and keeps its own', async () => {
+    const dev = path.join(dir, 'made-by-dev')
+    const node = await startNode(['dev', '--home', dev])
+    expect(await node.stop()).toBe(0)
+    const made = fs.readFileSync(path.join(dev, 'config', 'node.toml'), 'utf8')
+    expect(hearth(['init', '--home', path.join(dir, 'made-by-init')]).status).toBe(0)
+    expect(made).toBe(fs.readFileSync(path.join(dir, 'made-by-init', 'config', 'node.toml'), 'utf8'))
+    const [chain, home] = [path.join(dir, 'empty.rlp'), path.join(dir, 'made-by-import')]
+    fs.writeFileSync(chain, '')
+    const genesis = path.join(dev, 'config', 'genesis.json')
+    const imported = () => hearth(['import', '--home', home, '--genesis', genesis, chain]).status
+    expect(imported()).toBe(0)
+    const file = path.join(home, 'config', 'node.toml')
+    expect(fs.readFileSync(file, 'utf8')).toBe(made)
+    fs.writeFileSync(file, '[evm]\nhttp_port = 1\n')
+    expect(imported()).toBe(0)
+    expect(fs.readFileSync(file, 'utf8')).toBe('[evm]\nhttp_port = 1\n')
+    // An import that cannot begin leaves no home.
+    expect(hearth(['import', '--home', path.join(dir, 'typo'), chain]).status).toBe(1)
+    expect(fs.existsSync(path.join(dir, 'typo'))).toBe(false)
+  })
+
+  it('a file of an earlier version holds, and is rewritten on demand', () => {
+    const home = path.join(dir, 'old')
+    const file = path.join(home, 'config', 'node.toml')
+    fs.mkdirSync(path.dirname(file), { recursive: true })
+    const old = '[evm]\n# ours\ngas_cap = 70000 # low\nhttp_port = 8545\n[littable]\nMetricsNamespace = "x"\n'
+    fs.writeFileSync(file, old, { mode: 0o600 })
+    const removed = `${file}:6:1: littable.MetricsNamespace was removed and is ignored: the names of the metrics always begin with litt_; delete it`
+    const renamed = `${file}:3:1: evm.gas_cap is evm.simulation_gas_limit now: its value is used; write the new name`
+    const check = () => hearth(['config', 'check', '--home', home])
+    expect(check()).toMatchObject({
+      status: 0,
+      stderr: `warning: ${removed}\nwarning: ${renamed}\n`,
+      stdout: expect.stringMatching(
+        /^the settings are valid: 0 from flags, 0 from the environment, 2 from the file, \d+ by default\nvalues in the file that equal the default: 1 /,
+      ),
+    })
+    expect(hearth(['config', 'upgrade', '--home', home])).toMatchObject({
+      status: 0,
+      stdout: [
+        `rewrote ${file}: 1 setting kept, 1 setting commented out because the value is the default`,
+        '  kept evm.simulation_gas_limit',
+        '  renamed evm.gas_cap to evm.simulation_gas_limit',
+        '  removed littable.MetricsNamespace: the names of the metrics always begin with litt_',
+        `the old file is ${file}.old-1\n`,
+      ].join('\n'),
+    })
+    expect(fs.readFileSync(`${file}.old-1`, 'utf8')).toBe(old)
+    expect(fs.statSync(file).mode & 0o777).toBe(0o600)
+    expect(fs.readFileSync(file, 'utf8')).toContain('\n# ours\nsimulation_gas_limit = 70000 # low\n')
+    expect(check()).toMatchObject({ stderr: '', stdout: expect.stringMatching(/, 1 from the file, \d+ by default\n$/) })
+    expect(hearth(['config', 'diff', '--home', home]).stdout).toMatch(/^evm.simulation_gas_limit = 70000 {2}# default 50000000; .*\n$/)
+    expect(hearth(['config', 'upgrade', '--home', home]).stdout).toBe(`${file} has the form of this version already\n`)
+    expect(hearth(['config', 'upgrade', '--home', path.join(dir, 'nothing')])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('does not exist: `hearth init` writes one'),
+    })
+  })
+
   it('config check refuses what does not hold, all of it at once', () => {
     const home = path.join(dir, 'bad')
     fs.mkdirSync(path.join(home, 'config'), { recursive: true })
     const file = path.join(home, 'config', 'node.toml')
-    fs.writeFileSync(file, '[evm]\nhttp_port = "x"\n[littable]\nMetricsRegistry = 1\n')
+    fs.writeFileSync(file, '[evm]\nhttp_port = "x"\n[littable]\nMetricsPrefix = 1\n')
     const bad = hearth(['config', 'check', '--home', home, '--evm.ws_port=-1'])
     expect([bad.status, bad.stdout, bad.stderr]).toEqual([
       2,
       '',
       [
         'error: 3 settings cannot be used:',
-        `  ${file}:4:1: littable.MetricsRegistry was removed: littable records into the meter provider of the process; delete it`,
+        `  ${file}:4:1: unknown setting littable.MetricsPrefix; did you mean littable.MetricsPort, which takes an integer from 0 to 65535?`,
         `  ${file}:2:1: evm.http_port takes an integer from 0 to 65535, not "x"`,
         '  --evm.ws_port takes an integer from 0 to 65535, not "-1"\n',
       ].join('\n'),
     ])
     expect(hearth(['start', '--home', home]).status).toBe(2)
-    expect(hearth(['config', 'chekc', '--home', home]).stderr).toBe('error: hearth config takes check, print, diff, not "chekc"\n')
+    expect(hearth(['config', 'chekc', '--home', home]).stderr).toBe(
+      'error: hearth config takes check, print, diff, list, upgrade, not "chekc"\n',
+    )
   })
 
   it('serves the namespaces that are asked for, and none else', async () => {

@@ -8,12 +8,14 @@ import {
   helpLines,
   nearest,
   REMOVED,
+  RENAMED,
   resolveSettings,
   SETTING_KEYS,
   STRUCT_LOGGER,
   settingOf,
   settingsPage,
   TRACER_NAMES,
+  upgradedFile,
 } from '../../ts/config/index.ts'
 import { bytes, formatBytes, formatDuration, parseDuration } from '../../ts/config/measures.ts'
 import { keyPlaces } from '../../ts/config/places.ts'
@@ -82,18 +84,6 @@ describe('refusals', () => {
     expect(refusal({ file: file('[evm]\nEnableMetrics = true') })).toMatch(/^node.toml:2:1: unknown setting evm.EnableMetrics/)
   })
 
-  it('removed keys from everywhere, with what to do', () => {
-    const text = 'was removed: the names of the metrics always begin with litt_; delete it'
-    expect(refusal({ file: file('[littable]\nMetricsNamespace = "x"') })).toBe(`node.toml:2:1: littable.MetricsNamespace ${text}`)
-    expect(refusal({ environment: { HEARTH_LITTABLE_METRICSNAMESPACE: 'x' } })).toBe(`HEARTH_LITTABLE_METRICSNAMESPACE ${text}`)
-    expect(refusal({ flags: new Map([['littable.MetricsNamespace', 'x']]) })).toBe(`--littable.MetricsNamespace ${text}`)
-    expect(refusal({ file: file('littable.MetricsRegistry = 1') })).toBe(
-      'node.toml:1:1: littable.MetricsRegistry was removed: littable records into the meter provider of the process; delete it',
-    )
-    expect(refusal({ file: file('[evm]\ngas_cap = 1') })).toBe('node.toml:2:1: evm.gas_cap was removed: it is evm.simulation_gas_limit now')
-    for (const key of Object.keys(REMOVED)) expect(SETTING_KEYS).not.toContain(key)
-  })
-
   it('unknown variables are a warning, those of the project are none', () => {
     const environment = { HEARTH_EVM_HTTP_PROT: '1', HEARTH_FIXTURES: '/x', HEARTH_TEST_THREADS: '2', PATH: '/bin' }
     const { settings, warnings } = resolveSettings({ environment })
@@ -160,6 +150,61 @@ describe('refusals', () => {
     expect(refusal({ environment: rates })).toBe(
       'evm.ip_rate_limit_burst is 10, less than evm.batch_request_limit: a full batch could never pass; take at least 1000',
     )
+  })
+})
+
+describe('keys of earlier versions', () => {
+  it('a removed key warns, from everywhere, and is ignored', () => {
+    const text = 'was removed and is ignored: the names of the metrics always begin with litt_; delete it'
+    const warnings = (sources: Parameters<typeof resolveSettings>[0]) => resolveSettings(sources).warnings
+    expect(warnings({ file: file('[littable]\nMetricsNamespace = "x"') })).toEqual([`node.toml:2:1: littable.MetricsNamespace ${text}`])
+    expect(warnings({ environment: { HEARTH_LITTABLE_METRICSNAMESPACE: 'x' } })).toEqual([`HEARTH_LITTABLE_METRICSNAMESPACE ${text}`])
+    expect(warnings({ flags: new Map([['littable.MetricsNamespace', 'x']]) })).toEqual([`--littable.MetricsNamespace ${text}`])
+    for (const key of [...Object.keys(REMOVED), ...Object.keys(RENAMED)]) expect(SETTING_KEYS).not.toContain(key)
+    const targets = Object.values(RENAMED).map(({ to }) => to)
+    expect(new Set(targets).size).toBe(targets.length)
+  })
+
+  it('the value of a renamed key is taken, with a warning', () => {
+    const key = 'evm.simulation_gas_limit'
+    const value = (sources: Parameters<typeof resolveSettings>[0]) => {
+      const { settings, origins, from, warnings } = resolveSettings(sources)
+      return [settings[key], origins[key], from[key], warnings]
+    }
+    expect(value({ file: file('[evm]\ngas_cap = 70000') })).toEqual([
+      70_000,
+      'file',
+      'node.toml:2:1',
+      ['node.toml:2:1: evm.gas_cap is evm.simulation_gas_limit now: its value is used; write the new name'],
+    ])
+    expect(value({ environment: { HEARTH_EVM_GAS_CAP: '70001' } })).toEqual([
+      70_001,
+      'environment',
+      'HEARTH_EVM_GAS_CAP',
+      ['HEARTH_EVM_GAS_CAP is HEARTH_EVM_SIMULATION_GAS_LIMIT now: its value is used; write the new name'],
+    ])
+    expect(value({ flags: parseArgs(['--evm.gas_cap=70002'], { flags: {} }).settings })).toEqual([
+      70_002,
+      'flag',
+      '--evm.gas_cap',
+      ['--evm.gas_cap is --evm.simulation_gas_limit now: its value is used; write the new name'],
+    ])
+    expect(value({ file: file('[evm]\ngas_cap = 70000\nsimulation_gas_limit = 80000') })).toEqual([
+      80_000,
+      'file',
+      'node.toml:3:1',
+      ['node.toml:2:1: evm.gas_cap is ignored: it is evm.simulation_gas_limit now, which is given too; remove the old one'],
+    ])
+  })
+
+  it('a renamed key with another unit is converted, and its value is checked', () => {
+    const ms = { file: file('[evm]\ntrace_timeout_ms = 7000'), environment: { HEARTH_EVM_TRACE_STALL_TIMEOUT_MS: '8000' } }
+    const { settings } = resolveSettings(ms)
+    expect([settings['evm.trace_timeout'], settings['evm.trace_stall_timeout']]).toEqual([7000, 8000])
+    expect(() => resolveSettings({ file: file('[evm]\ngas_cap = 1') })).toThrow(
+      'node.toml:2:1: evm.gas_cap takes an integer from 21000 to 9007199254740991, not 1',
+    )
+    expect(() => resolveSettings({ environment: { HEARTH_EVM_GAS_CAP: 'x' } })).toThrow('HEARTH_EVM_GAS_CAP takes an integer')
   })
 })
 
@@ -237,28 +282,54 @@ describe('rendering', () => {
   const LIMIT = 'evm.max_request_body_bytes'
   const MIB = 1024 * 1024
 
-  it('the file of a new home has every key but the hidden ones, and holds the defaults', () => {
+  it('the file of a new home names every key, all commented out', () => {
     const text = defaultFile()
     const { settings, origins, warnings } = resolveSettings({ file: file(text) })
     expect(settings).toEqual(resolveSettings({}).settings)
+    expect(SETTING_KEYS.filter((key) => origins[key] !== 'default')).toEqual([])
     expect(warnings).toEqual([])
-    expect(SETTING_KEYS.filter((key) => origins[key] !== 'file')).toEqual(
-      SETTING_KEYS.filter((key) => HIDDEN.includes(key) || settingOf(key).devDefault !== undefined),
-    )
     expect(text).not.toContain('kvdb')
     expect(text).not.toContain('EnableMetrics')
+    // Without the #, each line is the setting's default.
+    const live = resolveSettings({ file: file(text.replaceAll(/^# (\w+ = )/gm, '$1')) })
+    expect(live.settings).toEqual(settings)
+    const absent = SETTING_KEYS.filter((key) => live.origins[key] === 'default')
+    expect(absent).toEqual(SETTING_KEYS.filter((key) => HIDDEN.includes(key) || settingOf(key).inert === true))
+    for (const key of HIDDEN) expect(absent).toContain(key)
   })
 
-  it('a default that depends on the command stays so in that file', () => {
-    const text = defaultFile()
-    expect(text).toContain('\n# max_request_body_bytes = "5 MiB"\n')
-    expect(resolveSettings({ file: file(text), dev: true }).settings[LIMIT]).toBe(128 * MIB)
-    expect(resolveSettings({ file: file(text.replace('# max_request', 'max_request')), dev: true }).settings[LIMIT]).toBe(5 * MIB)
+  it('the file begins with what most people change', () => {
+    const lines = defaultFile().split('\n')
+    const first = lines.slice(lines.indexOf('# ---- What most people change ----'))
+    const keys = first.flatMap((line) => /^# (\w+) = /.exec(line)?.[1] ?? []).slice(0, 9)
+    expect(keys).toEqual([
+      'http_host',
+      'http_port',
+      'ws_port',
+      'namespaces',
+      'cors_origins',
+      'allowed_hosts',
+      'auth_token_file',
+      'auth_jwt_file',
+      'trace_bake_enabled',
+    ])
+    expect(lines.filter((line) => line.startsWith('['))).toEqual([
+      '[evm]',
+      '[log]',
+      '[metrics]',
+      '[memory]',
+      '[state-commit.flatkv]',
+      '[txpool]',
+      '[workers]',
+      '[littable]',
+      '[dev]',
+    ])
+    expect(lines.findIndex((line) => line.includes('http_port = '))).toBeLessThan(20)
   })
 
   it('every key of that file has its doc, range and default before it', () => {
     const lines = defaultFile().split('\n')
-    const at = lines.indexOf('trace_stall_timeout = "30s"')
+    const at = lines.indexOf('# trace_stall_timeout = "30s"')
     expect(lines.slice(at - 3, at)).toEqual([
       '',
       '# A client that takes nothing of a streamed answer for this long is cut off.',
@@ -267,10 +338,17 @@ describe('rendering', () => {
     for (const line of lines) expect(line.length).toBeLessThan(140)
   })
 
-  it('what was changed in it comes back', () => {
-    const text = defaultFile().replace('http_port = 8545', 'http_port = 1').replace('["callTracer"]\n', '["prestateTracer"]\n')
-    const { settings } = resolveSettings({ file: file(text) })
+  it('a line without its # sets the value', () => {
+    const text = defaultFile()
+      .replace('# http_port = 8545', 'http_port = 1')
+      .replace('# trace_bake_tracers = ["callTracer"]', 'trace_bake_tracers = ["prestateTracer"]')
+      .replace('# max_request_body_bytes', 'max_request_body_bytes')
+    const { settings, origins } = resolveSettings({ file: file(text) })
     expect([settings['evm.http_port'], settings['evm.trace_bake_tracers']]).toEqual([1, ['prestateTracer']])
+    expect(SETTING_KEYS.filter((key) => origins[key] === 'file').length).toBe(3)
+    // A default that depends on the command stays so until the line has a value.
+    expect(resolveSettings({ file: file(text), dev: true }).settings[LIMIT]).toBe(5 * MIB)
+    expect(resolveSettings({ file: file(defaultFile()), dev: true }).settings[LIMIT]).toBe(128 * MIB)
     for (const key of SETTING_KEYS) expect(settingOf(key).kind.check(settingOf(key).kind.plain(settings[key]))).toEqual(settings[key])
   })
 
@@ -285,6 +363,90 @@ describe('rendering', () => {
     for (const key of SETTING_KEYS) expect(help.some((line) => line.startsWith(`  --${key}=`))).toBe(true)
     expect(help).toContain('  --evm.trace_bake_tracers=callTracer')
     expect(help).toContain('  --evm.max_log_bytes=64 MiB')
+  })
+})
+
+describe('a rewritten settings file', () => {
+  /** As version 0.1 wrote files: live values, each below its description. */
+  const OLD = [
+    '# Settings of this node. Flags and HEARTH_… variables win over this file; `hearth config print --home DIR` shows',
+    '# what holds.',
+    '',
+    '# Written by the operators of node 7.',
+    '',
+    '[evm]',
+    '',
+    '# Port of JSON-RPC over HTTP, in other words than today.',
+    '# An integer from 0 to 65535. Default: 8545.',
+    'http_port = 9000 # the port behind nginx',
+    '',
+    '# Namespaces that are served.',
+    '# A list of namespaces. Default: ["eth", "net", "web3", "debug", "txpool",',
+    '# "rpc", "chain"].',
+    '# the "admin" namespace is not there',
+    'namespaces = [',
+    '  "eth", # wallets',
+    '  "debug",',
+    ']',
+    '',
+    '# Largest body. Default: "5 MiB".',
+    '# max_request_body_bytes = "5 MiB"',
+    '',
+    '# Most gas. Default: 50000000.',
+    'gas_cap = 70000000',
+    '',
+    'max_log_no_block = 10000',
+    '',
+    '[littable]',
+    'MetricsNamespace = "old"',
+    '',
+    '[state-commit.flatkv]',
+    'enable-kvdb-metrics = false',
+    '',
+    '# the end',
+  ].join('\n')
+
+  it('keeps what differs from the defaults and the comments', () => {
+    const upgraded = upgradedFile(file(OLD))
+    expect(upgraded).toMatchObject({
+      kept: ['evm.http_port', 'evm.namespaces', 'evm.simulation_gas_limit', 'state-commit.flatkv.enable-kvdb-metrics'],
+      commentedOut: ['evm.max_log_no_block'],
+      renamed: [{ from: 'evm.gas_cap', to: 'evm.simulation_gas_limit' }],
+      removed: ['littable.MetricsNamespace'],
+    })
+    const fresh = defaultFile().split('\n')
+    const added = upgraded.text.split('\n').filter((line) => !fresh.includes(line))
+    expect(added).toEqual([
+      '# Written by the operators of node 7.',
+      'http_port = 9000 # the port behind nginx',
+      '# the "admin" namespace is not there',
+      'namespaces = ["eth", "debug"]',
+      'simulation_gas_limit = 70000000',
+      '# Whether the page has the internal metrics of RocksDB, for every data DB of the state store; wins over',
+      '# EnableMetrics of a single DB.',
+      'enable-kvdb-metrics = false',
+      '# the end',
+    ])
+    const gone = fresh.filter((line) => !upgraded.text.split('\n').includes(line))
+    expect(gone).toEqual([
+      '# http_port = 8545',
+      '# namespaces = ["eth", "net", "web3", "debug", "txpool", "rpc", "chain"]',
+      '# simulation_gas_limit = 50000000',
+    ])
+    const before = resolveSettings({ file: file(OLD), dev: true }).settings
+    expect(resolveSettings({ file: file(upgraded.text), dev: true })).toMatchObject({ settings: before, warnings: [] })
+  })
+
+  it('is not changed by the next rewrite', () => {
+    const { text } = upgradedFile(file(OLD))
+    expect(upgradedFile(file(text)).text).toBe(text)
+    expect(upgradedFile(file(defaultFile()))).toEqual({ text: defaultFile(), kept: [], commentedOut: [], renamed: [], removed: [] })
+    const tried = defaultFile().replace('# http_port = 8545', '# http_port = 9\n# http_port = 8545')
+    expect(upgradedFile(file(tried)).text).toBe(tried)
+  })
+
+  it('is not made of a file that cannot be used', () => {
+    expect(() => upgradedFile(file('[evm]\nhttp_port = "x"'))).toThrow('node.toml:2:1: evm.http_port takes an integer')
   })
 })
 

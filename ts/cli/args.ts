@@ -1,5 +1,5 @@
 // Reads a command line: a command, its own flags, its files, and any setting as --SECTION.KEY=VALUE.
-import { isSettingKey, nearest, type SettingKey, unknownFlag } from '../config/index.ts'
+import { isFormerKey, isSettingKey, nearest, type SettingKey, unknownFlag } from '../config/index.ts'
 
 /** A command line that does not read; exit code 2. */
 export class UsageError extends Error {
@@ -68,7 +68,7 @@ function readFlag(arg: string, queue: string[], shape: CommandShape, { flags, li
   const name = (equals < 0 ? arg : arg.slice(0, equals)).replace(/^--?/, '')
   const inline = equals < 0 ? undefined : arg.slice(equals + 1)
   const own = Object.hasOwn(shape.flags, name) ? shape.flags[name] : undefined
-  const into = own !== undefined ? flags : isSettingKey(name) ? settings : undefined
+  const into = own !== undefined ? flags : isSettingKey(name) || isFormerKey(name) ? settings : undefined
   if (into === undefined || !arg.startsWith('--')) {
     throw new UsageError(unknownFlag(name, Object.keys(shape.flags), equals < 0 ? arg : arg.slice(0, equals)).message)
   }

@@ -16,6 +16,8 @@ export interface Command extends CommandShape {
   readonly name: string
   /** One line for the list of commands. */
   readonly doc: string
+  /** Lines for the command's own help, below `doc`. */
+  readonly more?: readonly string[]
   /** Resolves to the exit code. */
   readonly run: (parsed: Parsed, terminal: Terminal) => Promise<number>
 }

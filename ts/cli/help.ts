@@ -25,5 +25,6 @@ export function commandHelp(line: string, command: Command): string {
   ])
   const files = command.files === undefined ? '' : ` ${command.files.max > 1 ? `${command.files.name}…` : command.files.name}`
   const settings = ['settings (also as HEARTH_… variables and in config/node.toml of the home):', ...helpLines()]
-  return [`usage: ${line} [FLAGS]${files}`, '', command.doc, '', 'flags:', ...flags, '', ...settings, ''].join('\n')
+  const more = command.more === undefined ? [] : ['', ...command.more.map((text) => `  ${text}`)]
+  return [`usage: ${line} [FLAGS]${files}`, '', command.doc, ...more, '', 'flags:', ...flags, '', ...settings, ''].join('\n')
 }

@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { type Resolved, resolveSettings } from '../config/index.ts'
+import { defaultFile, type Resolved, resolveSettings } from '../config/index.ts'
 import type { Flag, Parsed } from './args.ts'
 import type { Terminal } from './command.ts'
 
@@ -14,6 +14,13 @@ export const homeOf = (parsed: Parsed): string => path.resolve(parsed.flags.get(
 
 /** Where a home keeps its settings. */
 export const settingsFile = (home: string): string => path.join(home, 'config', 'node.toml')
+
+/** Writes the settings file of a home that has a chain and no such file yet: every line commented out. */
+export function addSettingsFile(home: string): void {
+  const file = settingsFile(home)
+  const hasChain = fs.existsSync(path.join(home, 'config', 'chain.json'))
+  if (hasChain && !fs.existsSync(file)) fs.writeFileSync(file, defaultFile())
+}
 
 /** The settings of a command line on a home; warnings go to standard error. `dev` takes the defaults of `hearth dev`. */
 export function settingsOf(

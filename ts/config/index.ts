@@ -1,13 +1,14 @@
 // Every setting once, and how flags, environment and node.toml become values.
 export { type Problem, SettingError } from './error.ts'
+export { defaultFile } from './file.ts'
+export { isFormerKey, REMOVED, RENAMED } from './former.ts'
 export type { Origin } from './kinds.ts'
 export { nearest } from './nearest.ts'
-export { defaultFile, helpLines, settingsPage, toToml } from './render.ts'
+export { helpLines, settingsPage, toToml } from './render.ts'
 export { type Resolved, resolveSettings, type Sources } from './resolve.ts'
 export {
   environmentName,
   isSettingKey,
-  REMOVED,
   SETTING_KEYS,
   SETTINGS,
   type SettingKey,
@@ -18,3 +19,4 @@ export { DEFAULT_NAMESPACES } from './tables/listeners.ts'
 export { LISTENER_NAMES, LOG_ROOMS, type LogLevel, type LogRoom } from './tables/operations.ts'
 export { STRUCT_LOGGER, TRACER_NAMES } from './tables/traces.ts'
 export { unknownFlag } from './unknown.ts'
+export { type Upgraded, upgradedFile } from './upgrade.ts'

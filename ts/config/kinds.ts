@@ -34,7 +34,7 @@ export interface Setting<T> {
   readonly doc: string
   /** It is honoured, but a new home's node.toml does not name it. */
   readonly hidden?: true
-  /** Declared and checked; the node has nothing yet that it could change. */
+  /** Declared and checked; the node has nothing yet that it could change, so a new home's node.toml does not name it either. */
   readonly inert?: true
 }
 

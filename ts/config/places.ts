@@ -5,6 +5,8 @@
 export interface Place {
   readonly line: number
   readonly column: number
+  /** Last line of the value; that of the key for a section. */
+  readonly lastLine: number
 }
 
 /** Bare keys, quoted keys and the dots between them, from the text's current place. */
@@ -75,6 +77,8 @@ class Scanner {
     this.skip(/[ \t]*=[ \t]*/y)
     if (this.text[this.at] === '{') this.inlineTable(path)
     else this.value(/[^\n"'#[\]{},]+/y, '\n')
+    const place = this.keys.get(path)
+    if (place !== undefined) this.keys.set(path, { ...place, lastLine: this.place(this.at).line })
   }
 
   private inlineTable(prefix: string): void {
@@ -106,7 +110,7 @@ class Scanner {
   private place(offset: number): Place {
     const before = this.text.slice(0, offset)
     const line = before.split('\n').length
-    return { line, column: offset - before.lastIndexOf('\n') }
+    return { line, column: offset - before.lastIndexOf('\n'), lastLine: line }
   }
 }
 

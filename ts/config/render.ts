@@ -1,10 +1,13 @@
-// Renders the table of settings: for `--help`, for docs/settings.md, and for a new home's node.toml.
+// Renders the table of settings: for `--help` and for docs/settings.md.
 import type { Plain, Setting } from './kinds.ts'
 import { environmentName, SETTING_KEYS, type SettingKey, settingOf } from './settings.ts'
 
-const sectionOf = (key: SettingKey): string => key.slice(0, key.lastIndexOf('.'))
-const nameOf = (key: SettingKey): string => key.slice(key.lastIndexOf('.') + 1)
-const sections = (): string[] => [...new Set(SETTING_KEYS.map(sectionOf))]
+/** `evm` of `evm.http_port`. */
+export const sectionOf = (key: SettingKey): string => key.slice(0, key.lastIndexOf('.'))
+/** `http_port` of `evm.http_port`. */
+export const nameOf = (key: SettingKey): string => key.slice(key.lastIndexOf('.') + 1)
+/** Every section of the table, in its order. */
+export const sections = (): string[] => [...new Set(SETTING_KEYS.map(sectionOf))]
 
 /** A value as TOML. */
 function plainToml(value: Plain): string {
@@ -22,7 +25,7 @@ const toFlag = (setting: Setting<unknown>, value: unknown): string => {
 }
 
 /** What a setting means, in sentences. */
-function meaning(key: SettingKey): string {
+export function meaning(key: SettingKey): string {
   const { doc, devDefault, inert } = settingOf(key)
   const dev = devDefault === undefined ? '' : ` Under hearth dev the default is ${plainToml(settingOf(key).kind.plain(devDefault))}.`
   return `${doc}${dev}${inert === true ? ' No effect on this version of the node.' : ''}`
@@ -34,9 +37,8 @@ const spokenUnit = (key: SettingKey): string => {
   return unit === undefined || kind.takes.includes('such as') ? '' : unit
 }
 
-const takes = (key: SettingKey): string => `${settingOf(key).kind.takes}${spokenUnit(key) === '' ? '' : `, in ${spokenUnit(key)}`}`
-
-const capital = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1)
+/** What a setting takes, with its unit. */
+export const takes = (key: SettingKey): string => `${settingOf(key).kind.takes}${spokenUnit(key) === '' ? '' : `, in ${spokenUnit(key)}`}`
 
 /** Lines for `--help`: flag, default, sentence. */
 export function helpLines(): string[] {
@@ -64,37 +66,6 @@ export function settingsPage(): string {
       lines.push(
         `| \`${nameOf(key)}\` | ${kind.takes} | ${spokenUnit(key)} | \`${toToml(key, value)}\` | \`${environmentName(key)}\` | ${said} |`,
       )
-    }
-  }
-  return `${lines.join('\n')}\n`
-}
-
-/** Columns of a comment in node.toml. */
-const COMMENT_WIDTH = 110
-
-/** A text as comment lines, broken between words. */
-function comment(text: string): string[] {
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + word.length < COMMENT_WIDTH) lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(`# ${word}`)
-  }
-  return lines
-}
-
-/** A new home's node.toml: every setting but the hidden ones with its default; commented out where the default depends on the command. */
-export function defaultFile(): string {
-  const lines = comment(
-    'Settings of this node. Flags and HEARTH_… variables win over this file; `hearth config print --home DIR` shows what holds.',
-  )
-  for (const section of sections()) {
-    const keys = SETTING_KEYS.filter((key) => sectionOf(key) === section && settingOf(key).hidden !== true)
-    if (keys.length > 0) lines.push('', `[${section}]`)
-    for (const key of keys) {
-      const { default: value, devDefault } = settingOf(key)
-      lines.push('', ...comment(meaning(key)), ...comment(`${capital(takes(key))}. Default: ${toToml(key, value)}.`))
-      lines.push(`${devDefault === undefined ? '' : '# '}${nameOf(key)} = ${toToml(key, value)}`)
     }
   }
   return `${lines.join('\n')}\n`

@@ -1,10 +1,11 @@
 // Puts the settings together: flag, then environment, then node.toml, then default.
 import { parse as parseToml, TomlError } from 'smol-toml'
 import { type Problem, SettingError } from './error.ts'
-import { type Origin, Refused, type Setting } from './kinds.ts'
+import { givenAs, isFormerKey, type Spelling, warnOfRemoved } from './former.ts'
+import { type Kind, type Origin, Refused, type Setting } from './kinds.ts'
 import { keyPlaces } from './places.ts'
 import { environmentName, isSettingKey, SETTING_KEYS, type SettingKey, type Settings, settingOf } from './settings.ts'
-import { checkEnvironment, unknownFlag, unknownKey } from './unknown.ts'
+import { unknownFlag, unknownKey, unknownVariables } from './unknown.ts'
 
 /** Where settings are read from. */
 export interface Sources {
@@ -64,7 +65,7 @@ function readFile(file: NonNullable<Sources['file']>, problems: Problem[]): File
   for (const [key, value] of values) {
     const isTable = value !== null && typeof value === 'object' && !Array.isArray(value) && !(value instanceof Date)
     const isSection = isTable && SETTING_KEYS.some((known) => known.startsWith(`${key}.`))
-    if (!isSettingKey(key) && !isSection) problems.push({ where: `${where(key)}:`, message: unknownKey(key) })
+    if (!isSettingKey(key) && !isFormerKey(key) && !isSection) problems.push({ where: `${where(key)}:`, message: unknownKey(key) })
   }
   return { values, where }
 }
@@ -76,33 +77,74 @@ interface Found {
   readonly from: string
 }
 
-function find(key: SettingKey, setting: Setting<unknown>, sources: Sources, file: FileValues | undefined, problems: Problem[]): Found {
+/** One source of values: how it names keys, and its value of one. */
+interface Source extends Spelling {
+  readonly origin: Origin
+  /** Where a value stands, as `hearth config print` shows it. */
+  readonly from: (key: string) => string
+  /** Reads a value, once `convert` has brought that of a former key into the form of today; throws `Refused`. */
+  readonly read: (key: string, kind: Kind<unknown>, convert: (value: unknown) => unknown) => unknown
+}
+
+/** The sources that are there, the one that wins first. */
+function sourcesOf({ flags, environment }: Sources, file: FileValues | undefined): Source[] {
+  const found: Source[] = []
+  const flagName = (key: string): string => `--${key}`
+  if (flags !== undefined)
+    found.push({
+      origin: 'flag',
+      has: (key) => flags.has(key),
+      where: flagName,
+      write: flagName,
+      from: flagName,
+      read: (key, kind, convert) => kind.parse(convert(flags.get(key)) as string),
+    })
+  if (environment !== undefined)
+    found.push({
+      origin: 'environment',
+      has: (key) => environment[environmentName(key)] !== undefined,
+      where: environmentName,
+      write: environmentName,
+      from: environmentName,
+      read: (key, kind, convert) => kind.parse(convert(environment[environmentName(key)]) as string),
+    })
+  if (file !== undefined)
+    found.push({
+      origin: 'file',
+      has: (key) => file.values.has(key),
+      where: (key) => `${file.where(key)}: ${key}`,
+      write: (key) => key,
+      from: file.where,
+      read: (key, kind, convert) => kind.check(convert(file.values.get(key))),
+    })
+  return found
+}
+
+function find(key: SettingKey, setting: Setting<unknown>, dev: boolean, sources: readonly Source[], told: Told): Found {
   const fallback: Found = {
-    value: sources.dev === true && setting.devDefault !== undefined ? setting.devDefault : setting.default,
+    value: dev && setting.devDefault !== undefined ? setting.devDefault : setting.default,
     origin: 'default',
     from: 'default',
   }
-  const attempt = (origin: Origin, from: string, where: string, read: () => unknown): Found => {
+  // Every source is read, so that a mistake in one that loses is reported too.
+  const found = sources.flatMap((source): Found[] => {
+    const given = givenAs(key, source, told.warnings)
+    if (given === undefined) return []
     try {
-      return { value: read(), origin, from }
+      return [{ value: source.read(given.key, setting.kind, given.convert), origin: source.origin, from: source.from(given.key) }]
     } catch (e) {
       if (!(e instanceof Refused)) throw e
-      problems.push({ where, message: e.message })
-      return fallback
+      told.problems.push({ where: source.where(given.key), message: e.message })
+      return [fallback]
     }
-  }
-  // Every source is read, so that a mistake in one that loses is told too.
-  const found: Found[] = []
-  const flag = sources.flags?.get(key)
-  if (flag !== undefined) found.push(attempt('flag', `--${key}`, `--${key}`, () => setting.kind.parse(flag)))
-  const name = environmentName(key)
-  const variable = sources.environment?.[name]
-  if (variable !== undefined) found.push(attempt('environment', name, name, () => setting.kind.parse(variable)))
-  if (file?.values.has(key)) {
-    const from = file.where(key)
-    found.push(attempt('file', from, `${from}: ${key}`, () => setting.kind.check(file.values.get(key))))
-  }
+  })
   return found[0] ?? fallback
+}
+
+/** What is said of the settings: what stops the program, and what does not. */
+interface Told {
+  readonly problems: Problem[]
+  readonly warnings: string[]
 }
 
 /** What only several settings together can get wrong. */
@@ -128,17 +170,19 @@ function checkTogether(settings: Settings, problems: Problem[]): void {
 /** Resolves every setting; throws `SettingError` with all that is wrong: the key, what it takes and what it got. */
 export function resolveSettings(sources: Sources): Resolved {
   const problems: Problem[] = []
-  for (const key of sources.flags?.keys() ?? []) if (!isSettingKey(key)) problems.push(...unknownFlag(key).problems)
-  const environment = checkEnvironment(sources.environment ?? {})
-  problems.push(...environment.problems)
+  for (const key of sources.flags?.keys() ?? []) {
+    if (!isSettingKey(key) && !isFormerKey(key)) problems.push(...unknownFlag(key).problems)
+  }
+  const warnings = unknownVariables(sources.environment ?? {})
   const file = sources.file ? readFile(sources.file, problems) : undefined
+  const all = sourcesOf(sources, file)
+  for (const source of all) warnOfRemoved(source, warnings)
   const settings: Record<string, unknown> = {}
   const origins: Record<string, Origin> = {}
   const from: Record<string, string> = {}
-  const warnings = [...environment.warnings]
   for (const key of SETTING_KEYS) {
     const setting = settingOf(key)
-    const found = find(key, setting, sources, file, problems)
+    const found = find(key, setting, sources.dev === true, all, { problems, warnings })
     ;[settings[key], origins[key], from[key]] = [found.value, found.origin, found.from]
     const isChanged = JSON.stringify(found.value) !== JSON.stringify(setting.default)
     if (setting.inert === true && isChanged) warnings.push(`${key} (${found.from}) has no effect on this version of the node`)

@@ -21,27 +21,41 @@ export type Settings = { readonly [K in SettingKey]: (typeof SETTINGS)[K] extend
 /** All keys, in the order of the table. */
 export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[]
 
+const keysOf = (table: object): SettingKey[] => Object.keys(table) as SettingKey[]
+
+/** Groups of keys within the long section [evm], with a title for readers. */
+export const EVM_GROUPS: readonly { readonly title: string; readonly keys: readonly SettingKey[] }[] = [
+  { title: 'Listeners, connections and rate limits', keys: keysOf(LISTENERS) },
+  { title: 'Calls, logs, filters and transactions', keys: keysOf(ANSWERS) },
+  { title: 'Traces and the trace cache', keys: keysOf(TRACES) },
+  { title: 'Authentication and operation', keys: keysOf(OPERATIONS).filter((key) => key.startsWith('evm.')) },
+]
+
+/** What most people change, by importance. All of it is in [evm]: a TOML file may begin each section only once. */
+export const COMMON_KEYS: readonly SettingKey[] = [
+  'evm.http_host',
+  'evm.http_port',
+  'evm.ws_port',
+  'evm.namespaces',
+  'evm.cors_origins',
+  'evm.allowed_hosts',
+  'evm.auth_token_file',
+  'evm.auth_jwt_file',
+  'evm.trace_bake_enabled',
+  'evm.trace_bake_tracers',
+  'evm.max_open_connections',
+  'evm.rate_limiting_enabled',
+  'evm.batch_request_limit',
+  'evm.simulation_gas_limit',
+  'evm.max_log_no_block',
+  'evm.max_blocks_for_log',
+]
+
 /** A row of the table, its type erased. */
 export const settingOf = (key: SettingKey): Setting<unknown> => SETTINGS[key] as Setting<unknown>
 
 /** Whether a text is a key of the table. */
 export const isSettingKey = (key: string): key is SettingKey => Object.hasOwn(SETTINGS, key)
-
-/** Keys that are no more, each with what to do instead. They are refused, so that nobody believes that they still hold. */
-export const REMOVED: Readonly<Record<string, string>> = {
-  'littable.MetricsNamespace': 'was removed: the names of the metrics always begin with litt_; delete it',
-  'littable.MetricsRegistry': 'was removed: littable records into the meter provider of the process; delete it',
-  'evm.max_connections': 'was removed: it is evm.max_open_connections now',
-  'evm.batch_response_max_bytes': 'was removed: it is evm.batch_response_max_size now',
-  'evm.max_logs': 'was removed: it is evm.max_log_no_block now',
-  'evm.logs_max_block_range': 'was removed: it is evm.max_blocks_for_log now, and 0 is no limit',
-  'storage.fsync': 'was removed: it is state-commit.flatkv.fsync now',
-  'storage.cache_mib': 'was removed: state-commit.flatkv.memory_budget_bytes is the memory of the state store now',
-  'evm.gas_cap': 'was removed: it is evm.simulation_gas_limit now',
-  'evm.trace_transaction_timeout_ms': 'was removed: it is evm.trace_transaction_timeout now, a duration such as 5s',
-  'evm.trace_timeout_ms': 'was removed: it is evm.trace_timeout now, a duration such as 5m',
-  'evm.trace_stall_timeout_ms': 'was removed: it is evm.trace_stall_timeout now, a duration such as 30s',
-}
 
 /** Name of the environment variable of a setting: `evm.http_port` is `HEARTH_EVM_HTTP_PORT`. */
 export const environmentName = (key: string): string => `HEARTH_${key.replace(/[^A-Za-z0-9]/g, '_').toUpperCase()}`

@@ -1,7 +1,8 @@
 // Names that are no settings: the nearest one that is, and what it takes.
-import { type Problem, SettingError } from './error.ts'
+import { SettingError } from './error.ts'
+import { FORMER_VARIABLES } from './former.ts'
 import { nearest } from './nearest.ts'
-import { environmentName, OWN_VARIABLES, REMOVED, SETTING_KEYS, settingOf } from './settings.ts'
+import { environmentName, OWN_VARIABLES, SETTING_KEYS, settingOf } from './settings.ts'
 
 /** `; did you mean …?` with the nearest known word, in the form that `as` gives it. */
 function hint(word: string, known: readonly string[], takes: (word: string) => string | undefined): string {
@@ -18,8 +19,6 @@ const takesOfKey = (key: string): string | undefined => {
 
 /** What is wrong with a key of the file that the table does not have. */
 export function unknownKey(key: string): string {
-  const removed = REMOVED[key]
-  if (removed !== undefined) return `${key} ${removed}`
   const beneath = SETTING_KEYS.find((known) => known.startsWith(`${key}.`))
   if (beneath !== undefined) return `${key} is a section, such as [${key}], and no setting`
   return `unknown setting ${key}${hint(key, SETTING_KEYS, takesOfKey)}`
@@ -30,26 +29,19 @@ export function unknownKey(key: string): string {
  * typed.
  */
 export function unknownFlag(flag: string, flags: readonly string[] = [], given = `--${flag}`): SettingError {
-  const removed = REMOVED[flag]
-  if (removed !== undefined) return new SettingError([{ where: `--${flag}`, message: removed }])
   const known = [...flags, ...SETTING_KEYS].map((name) => `--${name}`)
   return new SettingError([{ where: 'unknown flag', message: `${given}${hint(`--${flag}`, known, (near) => takesOfKey(near.slice(2)))}` }])
 }
 
-/** Variables that begin like ours: those of removed settings are problems, those that name nothing are worth a warning. */
-export function checkEnvironment(environment: Readonly<Record<string, string | undefined>>): { problems: Problem[]; warnings: string[] } {
-  const removed = new Map(Object.entries(REMOVED).map(([key, message]) => [environmentName(key), message]))
+/** Warnings for variables that begin like ours and name no setting. */
+export function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
   const names = new Map(SETTING_KEYS.map((key) => [environmentName(key), key]))
-  const problems: Problem[] = []
-  const warnings: string[] = []
-  for (const name of Object.keys(environment).filter((n) => n.startsWith('HEARTH_') && !names.has(n))) {
-    const message = removed.get(name)
-    if (message !== undefined) problems.push({ where: name, message })
-    else if (!OWN_VARIABLES.some((own) => name === own || name.startsWith(`${own}_`))) {
-      warnings.push(
+  const isKnown = (name: string): boolean =>
+    names.has(name) || FORMER_VARIABLES.has(name) || OWN_VARIABLES.some((own) => name === own || name.startsWith(`${own}_`))
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('HEARTH_') && !isKnown(name))
+    .map(
+      (name) =>
         `the environment variable ${name} is no setting and is ignored${hint(name, [...names.keys()], (near) => takesOfKey(names.get(near) ?? ''))}`,
-      )
-    }
-  }
-  return { problems, warnings }
+    )
 }

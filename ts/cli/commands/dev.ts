@@ -16,7 +16,7 @@ import { DEV_FLAGS } from '../dev/flags.ts'
 import { forkConfig, originOf } from '../dev/fork.ts'
 import { temporaryHome, temporarySettings } from '../dev/home.ts'
 import { dumpState, loadState, type StateFiles, stateFiles } from '../dev/state-files.ts'
-import { settingsOf } from '../home.ts'
+import { addSettingsFile, settingsOf } from '../home.ts'
 import { withoutTaken } from '../taken.ts'
 import { type Prepared, serve } from './node.ts'
 
@@ -96,6 +96,7 @@ class DevRun {
   }
 
   private async ready(server: Server, core: Core): Promise<string> {
+    if (this.parsed.flags.has('home')) addSettingsFile(this.home)
     if (this.files.load !== undefined) await loadState(core, this.files.load)
     const accounts = devAccounts(this.settings['dev.mnemonic'], this.settings['dev.accounts'])
     const chain = { server, core, accounts, settings: this.settings, origin: this.origin }

@@ -1,5 +1,6 @@
 // hearth db import: makes a new home from the stream that hearth db export wrote.
 import type { Command } from '../../command.ts'
+import { addSettingsFile, homeOf } from '../../home.ts'
 import { inputFile } from '../job.ts'
 import { DB_FLAGS, runTask } from './task.ts'
 
@@ -15,5 +16,5 @@ export const importState: Command = {
       'importState',
       { file: inputFile(parsed.files[0] as string, 'the stream') },
       ({ head, rows }) => `imported height ${head.height} (${head.hash}): ${rows.accounts} accounts, ${rows.slots} slots\n`,
-    ),
+    ).finally(() => addSettingsFile(homeOf(parsed))),
 }
