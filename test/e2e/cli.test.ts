@@ -39,7 +39,7 @@ describe('hearth', () => {
     [['export', '--from', '7', '--to', '3', 'x'], 'error: --from 7 is above --to 3\n'],
     [['export'], 'error: FILE is missing\n'],
     // `help` after the command is an argument like any other.
-    [['replay', 'help'], expect.stringMatching(/^error: the file .*help does not exist\n$/)],
+    [['import', 'help'], 'error: the block file help does not exist\n'],
     [['start', '-x'], expect.stringMatching(/^error: unknown flag -x; /)],
   ])('%j is refused', (args, message) => {
     const r = hearth([...args, '--home', path.join(dir, 'none')])
