@@ -424,6 +424,16 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
       [200, 429, 429],
     ])
   },
+  'evm.max_request_values': async () => {
+    const { httpUrl } = await serve({ 'evm.max_request_values': '1000' })
+    const many = (n: number) => JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: Array(n).fill(0) })
+    const refused = JSON.parse((await post(httpUrl, many(997))).body)
+    expect(refused.error).toEqual({
+      code: -32005,
+      message: 'request too large: more than 1000 array elements and object members (evm.max_request_values)',
+    })
+    expect(JSON.parse((await post(httpUrl, many(996))).body).error.message).toBe('too many arguments, want at most 0')
+  },
   'evm.max_concurrent_request_bytes': async () => {
     let release: () => void = () => undefined
     const held = new Promise<void>((resolve) => {

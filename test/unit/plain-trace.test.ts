@@ -37,7 +37,7 @@ describe('a plain request for a trace', () => {
             debug_traceTransaction: 'transaction',
           }[method]
           expect(plainTrace(text)).toEqual({ id: '7', method, of, named: first, tracer })
-          const [call] = parseMessage(text).calls
+          const [call] = parseMessage(text, { requests: 1 }).calls
           expect(call).toMatchObject({ id: '7', method, params: [first, { tracer }] })
         }
       }

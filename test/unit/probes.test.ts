@@ -37,7 +37,7 @@ describe('a node that opens', () => {
   it('answers every request with "node is starting", then what it is asked', async () => {
     const { settings } = settingsOf({})
     const readiness = new Readiness()
-    const starting = new StartingDispatch()
+    const starting = new StartingDispatch(batchLimits(settings))
     const server = await startServer(settings, starting.dispatch, { report: () => undefined, readiness })
     opened.push(server)
     const { httpUrl } = server

@@ -156,6 +156,7 @@ export const rpcContext = (core: Core, settings: Settings): Context => ({
 /** Limits of batches under these settings. */
 export const batchLimits = (settings: Settings): BatchLimits => ({
   requests: settings['evm.batch_request_limit'],
+  values: settings['evm.max_request_values'],
   responseBytes: settings['evm.batch_response_max_size'],
   concurrency: settings['evm.batch_concurrency'],
 })

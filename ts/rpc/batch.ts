@@ -5,11 +5,10 @@ import type { ResultStream } from '../core/port.ts'
 import { type BadCall, type Call, errorAnswer, lateError, RESULT_TAIL, resultHead } from './envelope.ts'
 import { RpcError, responseTooLarge, toRpcError } from './errors.ts'
 import type { Sample } from './meter.ts'
+import type { RequestLimits } from './scan.ts'
 
 /** Limits of batches. */
-export interface BatchLimits {
-  /** Most requests in one batch. */
-  readonly requests: number
+export interface BatchLimits extends RequestLimits {
   /** Bytes of results in the answer to one batch after which the remaining requests are refused. */
   readonly responseBytes: number
   /** Requests of one batch that run at the same time. */

@@ -3,11 +3,12 @@ import { giveBack } from '../core/chunks.ts'
 import type { CoreAsker, ReadyTrace, ResultStream, TraceOrigin } from '../core/port.ts'
 import { Batch, type BatchLimits, type Entry, isBad, isOpened, type Opened, type Outcome, type Runner, spliced } from './batch.ts'
 import { type BadCall, type Call, errorAnswer, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
-import { invalidRequest, type RpcError, tooManyRequests, toRpcError, unauthorized } from './errors.ts'
+import { type RpcError, tooManyRequests, toRpcError, unauthorized } from './errors.ts'
 import { Following } from './follow/index.ts'
 import { type Connection, NO_METER, type RequestMeter, Sample, type Watch } from './meter.ts'
 import type { Context, Method, Result, Surroundings } from './method.ts'
 import { type PlainTrace, plainTrace, readyTraces } from './plain-trace.ts'
+import { BatchTooLarge } from './scan.ts'
 import type { Subscriber } from './subscription.ts'
 import { methodTable, namespaceOf, servedMethod, servedNamespaces } from './table.ts'
 
@@ -156,6 +157,14 @@ function packedAnswer(bytes: number, opened: Uint8Array | Opened, sample: Sample
   )
 }
 
+/** Why no request of a message is run. */
+interface Refusal {
+  readonly error: RpcError
+  readonly methods: readonly (string | undefined)[]
+  readonly id: string | undefined
+  readonly batch: boolean
+}
+
 /** A client as whoever asks the core, with the measurement of its request. */
 class Asker implements CoreAsker {
   readonly address: string
@@ -298,12 +307,6 @@ export function makeDispatch(
     const failAll = (error: RpcError): void => {
       for (const { sample } of entries) sample.fail(error)
     }
-    if (entries.length > limits.requests) {
-      const id = entries.find(({ call }) => !isBad(call) && call.id !== undefined)?.call.id ?? 'null'
-      const error = invalidRequest('batch too large')
-      failAll(error)
-      return encoder.encode(`[${errorAnswer(id, error)}]`)
-    }
     const runner: Runner = {
       run: (next) => entry(next, client),
       writes: (call) => !isBad(call) && table.get(call.method)?.cost === 'write',
@@ -361,12 +364,29 @@ export function makeDispatch(
     return packed ? new Packed(body.length, body) : body
   }
 
+  /** Answers a message of which no request is run. */
+  function refuseAll(client: Client, began: number, { error, methods, id, batch }: Refusal): Answer {
+    for (const method of methods) new Sample(meter, method, client, began).fail(error)
+    const answer = errorAnswer(id ?? 'null', error)
+    return encoder.encode(batch ? `[${answer}]` : answer)
+  }
+
   /** The answer to a client who asks for more than it may. */
   function tooMany({ calls, batch }: Message, client: Client): Answer {
-    const error = tooManyRequests()
-    for (const call of calls) new Sample(meter, call.method, client, meter.now()).fail(error)
-    const id = calls.find((call) => call.id !== undefined)?.id ?? 'null'
-    return encoder.encode(batch ? `[${errorAnswer(id, error)}]` : errorAnswer(id, error))
+    const methods = calls.map((call) => call.method)
+    const id = calls.find((call) => call.id !== undefined)?.id
+    return refuseAll(client, meter.now(), { error: tooManyRequests(), methods, id, batch })
+  }
+
+  /** The answer to a message that cannot be read or is beyond a limit. */
+  function unread(e: unknown, client: Client, arrived: number): Answer {
+    if (e instanceof BatchTooLarge) {
+      // For the rate limit it counts as a batch of the largest size.
+      const error = client.admit?.(limits.requests) === false ? tooManyRequests() : e
+      return refuseAll(client, arrived, { error, methods: e.methods, id: e.id, batch: true })
+    }
+    client.admit?.(1)
+    return refuseAll(client, arrived, { error: toRpcError(e, report), methods: [undefined], id: undefined, batch: false })
   }
 
   return (text, client) => {
@@ -380,12 +400,9 @@ export function makeDispatch(
     }
     let message: Message
     try {
-      message = parseMessage(text)
+      message = parseMessage(text, limits)
     } catch (e) {
-      client.admit?.(1)
-      const error = toRpcError(e, report)
-      new Sample(meter, undefined, client, arrived).fail(error)
-      return encoder.encode(errorAnswer('null', error))
+      return unread(e, client, arrived)
     }
     if (!(isLetIn ?? client.admit?.(message.calls.length) !== false)) return tooMany(message, client)
     const parsed = meter.now()

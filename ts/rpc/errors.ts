@@ -59,7 +59,11 @@ export class RpcError extends Error {
   readonly errorClass: ErrorClass
 
   constructor(code: number, message: string, data?: string, errorClass: ErrorClass = 'jsonrpc_error') {
+    // Clients cause these errors, thousands in one batch. A stack would cost more than most answers and says nothing of the client.
+    const depth = Error.stackTraceLimit
+    Error.stackTraceLimit = 0
     super(message)
+    Error.stackTraceLimit = depth
     this.code = code
     this.data = data
     this.errorClass = errorClass
@@ -149,6 +153,7 @@ export const errorKinds = (): [CoreErrorKind, CoreErrorRow][] => Object.entries(
 
 export const parseError = (): RpcError => new RpcError(CODE.parse, 'parse error')
 export const invalidRequest = (message = 'invalid request'): RpcError => new RpcError(CODE.invalidRequest, message)
+export const batchTooLarge = (): RpcError => invalidRequest('batch too large')
 export const methodNotFound = (method: string): RpcError =>
   new RpcError(CODE.methodNotFound, `the method ${method} does not exist/is not available`)
 /** A method of go-ethereum that is left out on purpose. */
@@ -200,7 +205,7 @@ export const protocolErrors = (): [RpcError, string][] => [
   [nodeIsStarting(), 'The node opens its stores and replays their log; come again soon, or ask `/ready`.'],
   [
     limitExceeded('the limit, named with its value'),
-    'State overrides over `evm.max_state_override_accounts` or `evm.max_state_override_slots`.',
+    'State overrides over `evm.max_state_override_accounts` or `evm.max_state_override_slots`, or a request over `evm.max_request_values`.',
   ],
   [
     unauthorized('REASON'),

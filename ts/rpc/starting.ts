@@ -2,21 +2,18 @@
 import type { Answer, Client, Dispatch } from './dispatch.ts'
 import { errorAnswer, type Message, parseMessage } from './envelope.ts'
 import { nodeIsStarting, toRpcError } from './errors.ts'
+import { BatchTooLarge, type RequestLimits } from './scan.ts'
 
 const encoder = new TextEncoder()
 
 /** The error for every request of a message; none for notifications. */
-function refuse(text: string): Answer {
+function refuse(text: string, limits: RequestLimits): Answer {
   let message: Message
   try {
-    message = parseMessage(text)
+    message = parseMessage(text, limits)
   } catch (e) {
-    return encoder.encode(
-      errorAnswer(
-        'null',
-        toRpcError(e, () => undefined),
-      ),
-    )
+    const error = toRpcError(e, () => undefined)
+    return encoder.encode(error instanceof BatchTooLarge ? `[${errorAnswer(error.id ?? 'null', error)}]` : errorAnswer('null', error))
   }
   const answers = message.calls.flatMap((call) => {
     const error = 'error' in call ? call.error : nodeIsStarting()
@@ -29,11 +26,17 @@ function refuse(text: string): Answer {
 /** A dispatcher that refuses until it is given the node's own. */
 export class StartingDispatch {
   private open: Dispatch | undefined
+  private readonly limits: RequestLimits
+
+  constructor(limits: RequestLimits) {
+    this.limits = limits
+  }
 
   /** From here on requests go to the node. */
   become(dispatch: Dispatch): void {
     this.open = dispatch
   }
 
-  readonly dispatch: Dispatch = (text: string, client: Client) => (this.open === undefined ? refuse(text) : this.open(text, client))
+  readonly dispatch: Dispatch = (text: string, client: Client) =>
+    this.open === undefined ? refuse(text, this.limits) : this.open(text, client)
 }

@@ -33,6 +33,58 @@ export interface BodyLimits {
   readonly take: (bytes: number) => boolean
 }
 
+/** Chunks of fewer bytes are copied together: each would hold the memory of a whole read of its socket. */
+const COPIED_BYTES_MAX = 16 * 1024
+
+/** Bytes of the buffers that they are copied to. */
+const COPY_BYTES = 64 * 1024
+
+/** The chunks of a body. They take about as much memory as the body, however small they are. */
+export class Gathered {
+  /** Most bodies are one chunk. */
+  private first: Buffer | undefined
+  private readonly more: Buffer[] = []
+  /** What small chunks are copied to, and how much of it is filled. */
+  private copy: Buffer | undefined
+  private filled = 0
+  private bytes = 0
+
+  get isEmpty(): boolean {
+    return this.first === undefined
+  }
+
+  add(chunk: Buffer): void {
+    this.bytes += chunk.length
+    if (this.first === undefined) this.first = chunk
+    else if (chunk.length < COPIED_BYTES_MAX) this.addSmall(chunk)
+    else {
+      this.flush()
+      this.more.push(chunk)
+    }
+  }
+
+  /** All of it. The chunks are gone after that. */
+  text(): string {
+    const { first, more } = this
+    this.flush()
+    const all = first === undefined || more.length === 0 ? first : Buffer.concat([first, ...more.splice(0)], this.bytes)
+    this.first = undefined
+    return all === undefined ? '' : all.toString('utf8')
+  }
+
+  private addSmall(chunk: Buffer): void {
+    if (this.copy !== undefined && this.filled + chunk.length > this.copy.length) this.flush()
+    this.copy ??= Buffer.allocUnsafeSlow(COPY_BYTES)
+    this.filled += chunk.copy(this.copy, this.filled)
+  }
+
+  private flush(): void {
+    if (this.copy !== undefined) this.more.push(this.copy.subarray(0, this.filled))
+    this.copy = undefined
+    this.filled = 0
+  }
+}
+
 /** Why a body was not read. */
 export type BodyFailure = BodyTooLarge | BodyStalled | BodyRefused
 
@@ -47,8 +99,7 @@ export function readBody(request: IncomingMessage, limits: BodyLimits, done: (bo
     return () => undefined
   }
   const { idle } = limits
-  let first: Buffer | undefined
-  const more: Buffer[] = []
+  const body = new Gathered()
   let size = 0
   let over = false
   const waiter: Waiter = { lastMs: performance.now(), stalled: () => end(new BodyStalled('request timeout')) }
@@ -56,26 +107,20 @@ export function readBody(request: IncomingMessage, limits: BodyLimits, done: (bo
     over = true
     idle.end(waiter)
   }
-  const end = (body: string | BodyFailure): void => {
+  const end = (outcome: string | BodyFailure): void => {
     forget()
-    done(body)
+    done(outcome)
   }
   request.on('data', (chunk: Buffer) => {
     if (over) return
     size += chunk.length
     if (size > limits.bytes) return end(new BodyTooLarge(`request body too large (limit ${limits.bytes})`))
     if (!limits.take(chunk.length)) return end(new BodyRefused('server busy'))
-    // Most bodies are one chunk.
-    if (first === undefined) first = chunk
-    else {
-      more.push(chunk)
-      waiter.lastMs = performance.now()
-    }
+    if (!body.isEmpty) waiter.lastMs = performance.now()
+    body.add(chunk)
   })
   request.on('end', () => {
-    if (over) return
-    const all = first === undefined || more.length === 0 ? first : Buffer.concat([first, ...more], size)
-    end(all === undefined ? '' : all.toString('utf8'))
+    if (!over) end(body.text())
   })
   idle.begin(waiter)
   return forget

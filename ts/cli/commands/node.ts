@@ -189,7 +189,8 @@ export async function serve(
     await closeEarly()
     throw e
   })
-  const [starting, startingDebug] = [new serving.StartingDispatch(), new serving.StartingDispatch()]
+  const limits = batchLimits(settings)
+  const [starting, startingDebug] = [new serving.StartingDispatch(limits), new serving.StartingDispatch(limits)]
   let open: Core | undefined
   const metrics = await serving
     .startMetrics(() => open, settings, readiness, report)

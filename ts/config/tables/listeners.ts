@@ -103,6 +103,13 @@ export const LISTENERS = {
     unit: 'bytes',
     doc: 'Largest body of an HTTP request; a larger one is answered with 413.',
   }),
+  'evm.max_request_values': setting({
+    kind: integer(1000, 100_000_000),
+    default: 50_000,
+    devDefault: 1_000_000,
+    unit: 'values',
+    doc: 'Most array elements and object members in one request or batch, all levels together; more is refused before it is parsed. Parsing takes up to a microsecond for each, in which no other client is served.',
+  }),
   'evm.max_concurrent_request_bytes': setting({
     kind: offAt(0, bytes(0, 1024 * GIB)),
     default: 128 * MIB,
