@@ -20,7 +20,7 @@ const db = ['account', 'code', 'storage', 'legacy', 'metadata']
 const table = ['blocks', 'receipts', 'capsules']
 const cache = ['chunk_read', 'chunk_write']
 const traces = METHODS.map((m) => m.name).filter((name) => name.startsWith('debug_trace') || name === 'debug_subscribe')
-const redirected = ['eth_sendRawTransaction', 'eth_getTransactionCount']
+const redirected = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync', 'eth_getTransactionCount']
 
 /** A label without values: no series before the first request. */
 const NONE: Values = { endpoint: [] }

@@ -164,12 +164,13 @@ describe('the log', () => {
     const said = linesOf(node).map(({ level, room, msg }) => `${level} ${room} ${msg}`)
     expect(said).toEqual([
       'info node serving',
+      'info node this node makes no blocks: new ones come from `hearth import`',
       'info node stopping',
       'info node every answer under way has ended; closing the stores',
       'info node closed',
     ])
     expect(linesOf(node)[0]).toMatchObject({ home, httpUrl: node.url, wsUrl: node.ws, metricsUrl: node.metrics })
-    expect(linesOf(node)[1]).toMatchObject({ signal: 'SIGTERM' })
+    expect(linesOf(node)[2]).toMatchObject({ signal: 'SIGTERM' })
   })
 
   it('has requests that take long, and no others', async () => {

@@ -7,6 +7,7 @@ import { type Answer, Packed } from '../../ts/rpc/dispatch.ts'
 /** What methods work with where a test is about something else: nothing is denied, every tracer allowed. */
 export const PLAIN_RULES = {
   denied: [],
+  submission: 'pool',
   trace: { timeoutMs: 5000, allowed: 'all', withoutTracer: 'structLogger', scripts: true, scriptNames: [] },
   overrides: { accounts: 100, slots: 1000 },
   following: { filterIdleMs: 60_000, heads: 100, logs: 100 },

@@ -25,6 +25,7 @@ const meter: RequestMeter = {
     samples.push(`${ENDPOINTS[endpoint]} ${CONNECTIONS[connection]} ${how}`)
     times.push(ended - began)
   },
+  redirected: () => undefined,
   historicalTrace: (endpoint, connection) => void samples.push(`historical ${ENDPOINTS[endpoint]} ${CONNECTIONS[connection]}`),
 }
 

@@ -205,13 +205,15 @@ describe('cells', () => {
     expect(zero.map((p) => `${p.labels.endpoint} ${p.labels.connection} ${p.value}`)).toEqual([
       'eth_sendRawTransaction http 0',
       'eth_sendRawTransaction websocket 0',
+      'eth_sendRawTransactionSync http 0',
+      'eth_sendRawTransactionSync websocket 0',
       'eth_getTransactionCount http 0',
       'eth_getTransactionCount websocket 0',
     ])
     cells.count(2)
     cells.count(2)
-    expect(cells.points().map((p) => p.value)).toEqual([0, 0, 2, 0])
-    expect(() => cells.count(4)).toThrow(RangeError)
+    expect(cells.points().map((p) => p.value)).toEqual([0, 0, 2, 0, 0, 0])
+    expect(() => cells.count(6)).toThrow(RangeError)
     expect(() => cells.count(-1)).toThrow(RangeError)
   })
 })

@@ -25,7 +25,9 @@ const SPECIFIED: Readonly<Record<string, readonly [type: string, series: readonl
   evmrpc_websocket_connects_total: ['counter', ['']],
   evmrpc_redirected_requests_total: [
     'counter',
-    ['eth_sendRawTransaction', 'eth_getTransactionCount'].flatMap((e) => CONNECTIONS.map((c) => `{endpoint="${e}",connection="${c}"}`)),
+    ['eth_sendRawTransaction', 'eth_sendRawTransactionSync', 'eth_getTransactionCount'].flatMap((e) =>
+      CONNECTIONS.map((c) => `{endpoint="${e}",connection="${c}"}`),
+    ),
   ],
   evmrpc_historical_debug_trace_attempts_total: [
     'counter',

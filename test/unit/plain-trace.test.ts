@@ -110,6 +110,7 @@ describe('the dispatcher', () => {
     const meter = {
       now: () => 5,
       request: (...sample: number[]) => void samples.push(sample),
+      redirected: () => undefined,
       historicalTrace: (...who: number[]) => void samples.push(who),
     }
     const limits = { requests: 5, responseBytes: 1 << 20, concurrency: 4 }

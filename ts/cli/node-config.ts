@@ -3,8 +3,10 @@ import os from 'node:os'
 import { type Settings, STRUCT_LOGGER } from '../config/index.ts'
 import type { FlatkvConfig, LittableConfig, Mode, NodeConfig, ScriptsConfig } from '../core/config.ts'
 import type { Core } from '../core/port.ts'
+import { type ForwardOptions, forwardTo } from '../peers/forward.ts'
 import type { BatchLimits } from '../rpc/dispatch.ts'
 import type { Context } from '../rpc/method.ts'
+import { FORWARDED_HEADER, type Submission } from '../rpc/submission.ts'
 import { scriptCommand } from '../tracer/command.ts'
 import { SCRIPT_NAMES } from '../tracer/names.ts'
 import { devConfig } from './dev/config.ts'
@@ -132,9 +134,30 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
   }
 }
 
+/** The namespace whose testing_buildBlockV1 makes blocks from the pool. */
+const TESTING = 'testing'
+
+/**
+ * What becomes of transactions that clients send. The pool is of use where blocks are made from it:
+ * on a development chain, and where testing_buildBlockV1 is served.
+ */
+export function submissionOf(dev: boolean, settings: Settings, onFailure?: ForwardOptions['onFailure']): Submission {
+  if (dev) return 'pool'
+  const url = settings['evm.forward_url']
+  if (url === 'none') return settings['evm.namespaces'].includes(TESTING) ? 'pool' : 'refused'
+  return forwardTo({
+    url,
+    timeoutMs: settings['evm.forward_timeout'],
+    inFlightMax: settings['evm.forward_max_in_flight'],
+    headers: { [FORWARDED_HEADER]: '1' },
+    ...(onFailure === undefined ? {} : { onFailure }),
+  })
+}
+
 /** What the methods work with on this core, under these settings. */
-export const rpcContext = (core: Core, settings: Settings): Context => ({
+export const rpcContext = (core: Core, settings: Settings, onForwardFailure?: ForwardOptions['onFailure']): Context => ({
   core,
+  submission: submissionOf(core.dev, settings, onForwardFailure),
   namespaces: settings['evm.namespaces'],
   denied: settings['evm.deny_list'],
   clientVersion: settings['evm.client_version'] === 'auto' ? clientVersion(core.dev) : settings['evm.client_version'],

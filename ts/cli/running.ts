@@ -2,10 +2,15 @@
 // data/node.token beside it has one for this run, which its owner alone may read.
 import fs from 'node:fs'
 import path from 'node:path'
+import type { Mode } from '../core/config.ts'
 
 /** A node that runs, as it says of itself. */
 export interface RunningNode {
   readonly pid: number
+  /** Whether it makes blocks (`dev`) or serves those that are there. */
+  readonly mode: Mode
+  /** What becomes of the transactions that it is sent, in a few words. */
+  readonly transactions: string
   /** What web3_clientVersion answers. */
   readonly version: string
   /** Milliseconds since 1970. */

@@ -1,6 +1,6 @@
 // Requests to one URL, gathered into JSON-RPC batches and tried again until their time is over.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { post, Refused } from './post.ts'
+import { post, Refused, shownUrl } from '../peers/post.ts'
 
 /** Most requests in one batch. */
 const BATCH_REQUESTS_MAX = 100
@@ -153,7 +153,7 @@ export class Batches {
     const body = asked.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
     const whole = body.length === 1 ? body[0] : body
     const timeoutMs = Math.max(1, Math.max(...open.map((waiting) => waiting.deadline)) - performance.now())
-    const replies = this.repliesOf(await post(this.url, JSON.stringify(whole), timeoutMs), body.length)
+    const replies = this.repliesOf(await post(this.url, JSON.stringify(whole), { timeoutMs }), body.length)
     if (guard !== undefined) {
       const reply = replies.get(open.length)
       if (reply === undefined || reply.error !== undefined) throw new Error('it does not say which block it has')
@@ -197,13 +197,4 @@ function settle(waiting: Waiting, reply: Reply | undefined): void {
   const text = typeof message === 'string' ? message : 'an error without a message'
   if (typeof code === 'number' && PASSING_CODES.has(code)) waiting.last = text
   else waiting.fail(new OriginError(waiting.method, typeof code === 'number' ? code : 0, text, data))
-}
-
-/** A URL as messages show it: keys of hosted nodes stand in its path, its user and its query. */
-export function shownUrl(url: string): string {
-  try {
-    return new URL(url).origin
-  } catch {
-    return 'the origin'
-  }
 }

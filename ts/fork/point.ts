@@ -1,6 +1,7 @@
 // Where a fork begins: chain id and block of the origin.
 import type { AskOrigin } from '../core/origin.ts'
-import { Batches, shownUrl } from './batches.ts'
+import { shownUrl } from '../peers/post.ts'
+import { Batches } from './batches.ts'
 
 /** A block as JSON-RPC gives it, as far as it is looked at here. */
 export interface OriginBlock {

@@ -4,6 +4,7 @@
 // and in atomics in the core; one MetricProducer brings both to the SDK's reader when a page is asked for.
 import type { MetricData } from '@opentelemetry/sdk-metrics'
 import { CONNECTIONS, ENDPOINTS, type RequestMeter } from '../rpc/meter.ts'
+import { FORWARDED_METHODS } from '../rpc/submission.ts'
 import { NativeMetrics, parseCatalog } from './native.ts'
 import { Requests } from './requests.ts'
 import { createScraper, type Scraper } from './scraper.ts'
@@ -39,11 +40,13 @@ export function createMetrics(native: NativeSource, { legacy, endpoints = ENDPOI
   const now = (): number => performance.now()
   const requests = new Requests(legacy, now(), endpoints)
   const connects = new Cells(INSTRUMENTS.websocketConnects)
-  // Nothing redirects yet: this one stays at zero until something does.
   const redirected = new Cells(INSTRUMENTS.redirected)
   const historical = new Cells(INSTRUMENTS.historicalTraces)
-  /** Places of the tracing methods by their places among all endpoints. */
-  const traces = new Map(TRACE_METHODS.map((name, place) => [endpoints.indexOf(name), place]))
+  /** Places of some methods by their places among all endpoints. */
+  const placesOf = (names: readonly string[]): ReadonlyMap<number, number> =>
+    new Map(names.map((name, place) => [endpoints.indexOf(name), place]))
+  const traces = placesOf(TRACE_METHODS)
+  const forwarded = placesOf(FORWARDED_METHODS)
 
   const own = (interval: Interval): MetricData[] => [
     distributions(INSTRUMENTS.requests, interval, requests.latencies()),
@@ -77,6 +80,10 @@ export function createMetrics(native: NativeSource, { legacy, endpoints = ENDPOI
   return {
     now,
     request: (endpoint, connection, outcome, from, to) => requests.record(endpoint, connection, outcome, from, to),
+    redirected: (endpoint, connection) => {
+      const place = forwarded.get(endpoint)
+      if (place !== undefined) redirected.count(place * CONNECTIONS.length + connection)
+    },
     historicalTrace: (endpoint, connection) => {
       const place = traces.get(endpoint)
       if (place !== undefined) historical.count(place * CONNECTIONS.length + connection)

@@ -3,6 +3,7 @@
 import { ERROR_CLASSES } from '../rpc/errors.ts'
 import { CONNECTIONS } from '../rpc/meter.ts'
 import { CODE_CLASSES } from '../rpc/outcome.ts'
+import { FORWARDED_METHODS } from '../rpc/submission.ts'
 import { METHODS } from '../rpc/table.ts'
 
 /** Units as OpenTelemetry writes them (UCUM). */
@@ -40,9 +41,6 @@ const success: Label = { key: 'success', values: ['true', 'false'] }
 /** Open: method names and two words, but a series waits for its first request. */
 const endpoint: Label = { key: 'endpoint' }
 
-/** Methods that another node may have to answer. */
-const REDIRECTED = ['eth_sendRawTransaction', 'eth_getTransactionCount']
-
 /** The methods that trace, in the order of the method table: a subscription traces too. */
 export const TRACE_METHODS: readonly string[] = METHODS.map((m) => m.name).filter(
   (name) => name.startsWith('debug_trace') || name === 'debug_subscribe',
@@ -75,8 +73,8 @@ export const INSTRUMENTS = {
     name: 'evmrpc_redirected_requests_total',
     kind: 'counter',
     unit: '{count}',
-    help: 'Requests that were passed on to another validator; zero until this node does so',
-    labels: [{ key: 'endpoint', values: REDIRECTED }, connection],
+    help: 'Requests that were forwarded to the node of evm.forward_url, whatever it answered',
+    labels: [{ key: 'endpoint', values: FORWARDED_METHODS }, connection],
   }),
   historicalTraces: row({
     name: 'evmrpc_historical_debug_trace_attempts_total',

@@ -5,10 +5,11 @@ import { Batch, type BatchLimits, type Entry, isBad, isOpened, type Opened, type
 import { type BadCall, type Call, errorAnswer, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
 import { type RpcError, tooManyRequests, toRpcError, unauthorized } from './errors.ts'
 import { Following } from './follow/index.ts'
-import { type Connection, NO_METER, type RequestMeter, Sample, type Watch } from './meter.ts'
+import { CONNECTIONS, type Connection, endpointOf, NO_METER, type RequestMeter, Sample, type Watch } from './meter.ts'
 import type { Context, Method, Result, Surroundings } from './method.ts'
 import { type PlainTrace, plainTrace, readyTraces } from './plain-trace.ts'
 import { BatchTooLarge } from './scan.ts'
+import { FORWARDED_ALREADY } from './submission.ts'
 import type { Subscriber } from './subscription.ts'
 import { methodTable, namespaceOf, servedMethod, servedNamespaces } from './table.ts'
 
@@ -49,6 +50,8 @@ export interface Client {
   readonly subscriber?: Subscriber | undefined
   /** Namespaces that this client may not ask for, and why; undefined: none. */
   readonly barred?: { readonly namespaces: ReadonlySet<string>; readonly why: string } | undefined
+  /** Whether another node forwarded the request; it is not forwarded again. */
+  readonly forwarded?: boolean
   /** Told where a single request is refused for that. */
   denied?: boolean
   /** Told what the answer to a single request is made from, where the core says. */
@@ -186,6 +189,21 @@ class Asker implements CoreAsker {
   }
 }
 
+/** What handlers work with for a client: the same for all, but that forwarded requests are counted by connection. */
+function forwarding(context: Surroundings, meter: RequestMeter): (client: Client) => Surroundings {
+  const { submission } = context
+  if (typeof submission !== 'function') return () => context
+  const again: Surroundings = { ...context, submission: FORWARDED_ALREADY }
+  const counting = CONNECTIONS.map((_, connection): Surroundings => {
+    const counted: typeof submission = (method, params, waitMs) => {
+      meter.redirected(endpointOf(method), connection)
+      return submission(method, params, waitMs)
+    }
+    return { ...context, submission: counted }
+  })
+  return ({ connection, forwarded }) => (forwarded === true ? again : (counting[CONNECTIONS.indexOf(connection)] ?? context))
+}
+
 /** Makes the dispatcher of a node. Failures that are this program's fault are told to `report`; every request is told to the meter. */
 export function makeDispatch(
   given: Context,
@@ -198,6 +216,7 @@ export function makeDispatch(
   const namespaces = servedNamespaces(given.namespaces, core.dev)
   const context: Surroundings = { ...given, namespaces, follow: new Following(core, given.following, report) }
   const table = methodTable(namespaces, denied)
+  const contextOf = forwarding(context, meter)
 
   const lookUp = (name: string, { barred }: Client): Method => {
     if (barred?.namespaces.has(namespaceOf(name)) === true) throw unauthorized(barred.why)
@@ -207,6 +226,7 @@ export function makeDispatch(
   /** What a handler works with. Long work is asked for in its client's name, so that clients take turns, and ends when that goes. */
   const surroundingsOf = (method: Method, client: Client, sample: Sample, subscriber?: Subscriber): Surroundings => {
     const { address } = client
+    const context = contextOf(client)
     if (subscriber === undefined && (method.cost === 'read' || address === undefined)) return context
     if (method.cost === 'read' || address === undefined || core.askedBy === undefined) return { ...context, subscriber }
     return { ...context, subscriber, core: core.askedBy(new Asker(address, client, sample)) }

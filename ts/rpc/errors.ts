@@ -1,5 +1,6 @@
 // The one table of JSON-RPC errors: each kind of failure, its code, and what metrics say of it.
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
+import type { ForwardedError, ForwardFailure } from '../peers/forward.ts'
 
 /** Codes of the JSON-RPC 2.0 specification (section 5.1) and of go-ethereum. */
 export const CODE = {
@@ -54,11 +55,12 @@ export type ErrorClass = keyof typeof ERROR_CLASSES
 export class RpcError extends Error {
   override name = 'RpcError'
   readonly code: number
-  readonly data: string | undefined
+  /** A JSON value. */
+  readonly data: unknown
   /** What metrics count it as. */
   readonly errorClass: ErrorClass
 
-  constructor(code: number, message: string, data?: string, errorClass: ErrorClass = 'jsonrpc_error') {
+  constructor(code: number, message: string, data?: unknown, errorClass: ErrorClass = 'jsonrpc_error') {
     // Clients cause these errors, thousands in one batch. A stack would cost more than most answers and says nothing of the client.
     const depth = Error.stackTraceLimit
     Error.stackTraceLimit = 0
@@ -178,6 +180,24 @@ export const tracerNotAllowed = (tracer: string, allowed: readonly string[]): Rp
   new RpcError(CODE.server, `tracer ${tracer} is not allowed on this node; allowed: ${allowed.length === 0 ? 'none' : allowed.join(', ')}`)
 /** JavaScript where the operator does not allow it. */
 export const jsTracersOff = (): RpcError => new RpcError(CODE.server, 'JavaScript tracers are not allowed on this node')
+/** A transaction was sent to a node that makes no blocks and forwards to none. */
+export const makesNoBlocks = (): RpcError =>
+  new RpcError(CODE.server, 'this node makes no blocks and forwards transactions to no other node: set evm.forward_url')
+
+/** Why a request did not get an answer of the node that it was forwarded to; the URL is no client's business. */
+const FORWARD_FAILURES: Readonly<Record<ForwardFailure, readonly [code: number, message: string]>> = {
+  busy: [CODE.limitExceeded, 'node is busy: evm.forward_max_in_flight requests wait for the node of evm.forward_url'],
+  unreachable: [CODE.server, 'the node of evm.forward_url cannot be reached: the request was not sent'],
+  timeout: [CODE.server, 'the node of evm.forward_url did not answer within evm.forward_timeout: it may have taken the request'],
+  unusable: [CODE.server, 'the node of evm.forward_url gave no usable answer: it may have taken the request'],
+  loop: [CODE.server, 'another node forwarded this request: evm.forward_url of the nodes forms a loop'],
+}
+
+/** A request that was to be forwarded got no answer. */
+export const forwardFailed = (failure: ForwardFailure): RpcError => new RpcError(...FORWARD_FAILURES[failure])
+/** The error that the node answered with to which a request was forwarded. */
+export const forwardedError = ({ code, message, data }: ForwardedError): RpcError =>
+  new RpcError(code, message, data, code === CODE.reverted ? 'execution_reverted' : 'jsonrpc_error')
 /** The listeners are open before the stores are. */
 export const nodeIsStarting = (): RpcError => new RpcError(CODE.server, 'node is starting')
 /** A request that needs a token or JWT, and came without a good one. */
@@ -226,6 +246,12 @@ export const protocolErrors = (): [RpcError, string][] => [
     syncTimeout(20_000, '0xHASH'),
     'A transaction of eth_sendRawTransactionSync is in the pool and was not mined in time; `data` is its hash.',
   ],
+  [makesNoBlocks(), 'A transaction was sent to `hearth start` without `evm.forward_url`, which has no use for it.'],
+  [forwardFailed('busy'), 'As many requests as may be forwarded at the same time wait for an answer.'],
+  [forwardFailed('unreachable'), 'No connection to the node of `evm.forward_url` could be opened; the log says why.'],
+  [forwardFailed('timeout'), 'A forwarded request timed out. Sending the same transaction again does no harm.'],
+  [forwardFailed('unusable'), 'The connection ended early, or the answer was not one of JSON-RPC; the log says more.'],
+  [forwardFailed('loop'), 'The request came from a node whose `evm.forward_url` leads here, and this node forwards too.'],
   [responseTooLarge(), 'The answers to a batch outgrew `evm.batch_response_max_size`.'],
   [internalError(), 'A defect of this node; its log says more.'],
 ]

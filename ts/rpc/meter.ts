@@ -16,12 +16,19 @@ export interface RequestMeter {
   now(): number
   /** A request is over; both times are of `now`. */
   request(endpoint: number, connection: number, outcome: number, began: number, ended: number): void
+  /** A request goes to another node. */
+  redirected(endpoint: number, connection: number): void
   /** A trace was asked for of a block further below the head than traces may look back. */
   historicalTrace(endpoint: number, connection: number): void
 }
 
 /** Takes nothing. */
-export const NO_METER: RequestMeter = { now: () => 0, request: () => undefined, historicalTrace: () => undefined }
+export const NO_METER: RequestMeter = {
+  now: () => 0,
+  request: () => undefined,
+  redirected: () => undefined,
+  historicalTrace: () => undefined,
+}
 
 /** A request that took long. */
 export interface SlowRequest {

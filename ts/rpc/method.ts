@@ -3,6 +3,7 @@ import type { Core, ResultStream } from '../core/port.ts'
 import { BadValue, type Codec, type OverrideLimits, type TraceRules } from './codec/index.ts'
 import { invalidParams } from './errors.ts'
 import type { Following, FollowLimits } from './follow/index.ts'
+import type { Submission } from './submission.ts'
 import type { Subscriber } from './subscription.ts'
 
 /** How a method weighs: `read` is a short read, `heavy` executes or searches, `write` changes the node and keeps its place in a batch. */
@@ -39,6 +40,8 @@ export interface Context {
   readonly trace: TraceRules
   /** What state overrides may hold. */
   readonly overrides: OverrideLimits
+  /** What becomes of transactions that clients send. */
+  readonly submission: Submission
   /** What filters and subscriptions may take. */
   readonly following: FollowLimits
   /** Where this request may begin and end subscriptions; absent where its transport has none. */

@@ -17,6 +17,10 @@ async function receipt(core: Core, hash: Hex): Promise<Uint8Array | undefined> {
   return bytes.length === 4 && parse(bytes) === null ? undefined : bytes
 }
 
+/** How long is waited for a receipt where the client asks for `timeout`, in milliseconds. */
+export const waitMsOf = (timeout: Hex | undefined): number =>
+  timeout === undefined || Number(timeout) === 0 ? WAIT_MS : Math.min(Number(timeout), WAIT_MS_MAX)
+
 /** Sends a transaction, whose hash `send` gives; its receipt once it is in a block. */
 export async function sendAndWait(
   core: Core,
@@ -24,7 +28,7 @@ export async function sendAndWait(
   send: () => Promise<Uint8Array>,
   timeout: Hex | undefined,
 ): Promise<Uint8Array> {
-  const ms = timeout === undefined || Number(timeout) === 0 ? WAIT_MS : Math.min(Number(timeout), WAIT_MS_MAX)
+  const ms = waitMsOf(timeout)
   const until = Date.now() + ms
   let wake: () => void = () => undefined
   const stop = await follower.listen({ kind: 'blocks' }, { push: () => wake(), lost: () => wake() })

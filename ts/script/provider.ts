@@ -25,12 +25,10 @@ export interface ProviderMessage {
 export class ProviderRpcError extends Error {
   override name = 'ProviderRpcError'
   readonly code: number
-  readonly data: string | undefined
+  /** What the error carries beside its message, as JSON: the output of a revert as `0x` text. */
+  readonly data: unknown
 
-  constructor(
-    { code, message, data }: { readonly code: number; readonly message: string; readonly data?: string | undefined },
-    cause?: unknown,
-  ) {
+  constructor({ code, message, data }: { readonly code: number; readonly message: string; readonly data?: unknown }, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.data = data

@@ -2,6 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { CoreError } from '../core/error.ts'
 import { type Answer, bytesOf, type Dispatch, Packed } from '../rpc/dispatch.ts'
+import { FORWARDED_HEADER } from '../rpc/submission.ts'
 import { negotiate } from './accept.ts'
 import type { Authentication, Barred } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
@@ -142,6 +143,7 @@ function serveJson(options: AppOptions, request: IncomingMessage, response: Serv
   const admit = (requests: number): number => admission.admit(address, requests)
   const client = new WaitingClient('http', address, admit, negotiate(accepted, true) === 'gzip' ? compression.thresholdBytes : undefined)
   client.barred = barred
+  client.forwarded = FORWARDED_HEADER in request.headers
   let taken = 0
   const take = (bytes: number): boolean => {
     const room = admission.httpBytes.take(bytes)

@@ -22,6 +22,8 @@ export class WaitingClient implements Client {
   barred: Barred | undefined
   /** Whether a single request was refused for want of a token or JWT. */
   denied = false
+  /** Whether another node forwarded the request. */
+  forwarded = false
   /** Where the request may begin subscriptions. */
   subscriber: Subscriber | undefined
   private gone = false

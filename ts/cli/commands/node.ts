@@ -6,6 +6,7 @@ import { openNode } from '../../core/native.ts'
 import type { AskOrigin } from '../../core/origin.ts'
 import type { Core } from '../../core/port.ts'
 import { type Log, openLog } from '../../log/index.ts'
+import { shownUrl } from '../../peers/post.ts'
 import type { Dispatch } from '../../rpc/dispatch.ts'
 import type { RequestMeter, Watch } from '../../rpc/meter.ts'
 import type { Server } from '../../server/index.ts'
@@ -16,6 +17,7 @@ import { homeOf, settingsOf } from '../home.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../node-config.ts'
 import { type RunningNode, removeRunning, writeRunning } from '../running.ts'
 import { onStop } from '../signals.ts'
+import { NO_BLOCKS, transactionsText } from '../submission.ts'
 import { boundYoungHeap, heapLimitBytes } from '../v8-heap.ts'
 import { clientVersion } from '../version.ts'
 
@@ -60,8 +62,15 @@ function readyChecks(core: Core, home: string, settings: Settings): Check[] {
 }
 
 /** What this process says of itself in the home. */
-const runningNode = ({ httpUrl, wsUrl, debugUrl }: Server, metricsUrl: string | undefined): RunningNode => ({
+const runningNode = (
+  { httpUrl, wsUrl, debugUrl }: Server,
+  metricsUrl: string | undefined,
+  mode: Mode,
+  settings: Settings,
+): RunningNode => ({
   pid: process.pid,
+  mode,
+  transactions: transactionsText(mode, settings),
   version: clientVersion(),
   startedAt: Date.now(),
   httpUrl: httpUrl ?? null,
@@ -92,6 +101,13 @@ function watchSlow(settings: Settings, log: Log): Watch {
   }
 }
 
+/** Says that no blocks are made, and what becomes of transactions. */
+function sayNoBlocks(settings: Settings, log: Log, terminal: Terminal): void {
+  const transactions = transactionsText('start', settings)
+  log.room('node').info(NO_BLOCKS, { transactions })
+  terminal.out(`Note: ${NO_BLOCKS}. Transactions are ${transactions}.\n`)
+}
+
 /** Says where V8 alone may take all the memory that the whole node has. */
 function checkHeap(budgetBytes: number, log: Log): void {
   const heapBytes = heapLimitBytes()
@@ -109,7 +125,8 @@ function dispatches(
   meter: RequestMeter,
 ): { readonly all: Dispatch; readonly debug: Dispatch } {
   const watch = watchSlow(settings, log)
-  const context = rpcContext(core, settings)
+  const node = shownUrl(settings['evm.forward_url'])
+  const context = rpcContext(core, settings, (reason, failures) => log.room('rpc').warn('forwarding failed', { node, reason, failures }))
   const make = (namespaces: readonly string[]): Dispatch =>
     makeDispatch({ ...context, namespaces }, batchLimits(settings), log.report, meter, watch)
   const isDebugApart = settings['evm.debug_port'] !== 0
@@ -211,9 +228,10 @@ export async function serve(
         starting.become(all)
         startingDebug.become(debug)
         readiness.opened(readyChecks(core, home, settings))
-        writeRunning(home, runningNode(server, metrics.url), runToken)
+        writeRunning(home, runningNode(server, metrics.url, mode, settings), runToken)
         const { httpUrl, wsUrl, debugUrl } = server
         log.room('node').info('serving', { version: clientVersion(), home, httpUrl, wsUrl, debugUrl, metricsUrl: metrics.url })
+        if (mode === 'start') sayNoBlocks(settings, log, terminal)
         if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
         terminal.out(await ready(server, core))
         await stopped

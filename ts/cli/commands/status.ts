@@ -154,6 +154,12 @@ const cachesText = (caches: Status['cacheBytes']): string =>
         .flatMap(([cache, bytes]) => (bytes > 0 ? [`${cache} ${bytesText(bytes)}`] : []))
         .join(', ') || 'empty'
 
+/** Where blocks come from. */
+const BLOCKS: Readonly<Record<string, string>> = {
+  start: 'none are made; new ones come from `hearth import`',
+  dev: 'made by this node',
+}
+
 function text(status: Status): string {
   const unknown = 'unknown'
   const rate = status.traceCacheHitRate
@@ -162,6 +168,8 @@ function text(status: Status): string {
     ['process', `${status.pid}, ${status.version}, up ${span(Date.now() - status.startedAt)}`],
     ['ready', status.ready === true ? 'yes' : `no: ${status.reasons.join('; ')}`],
     ['height', status.height ?? unknown],
+    ['blocks', BLOCKS[status.mode] ?? unknown],
+    ['transactions', status.transactions ?? unknown],
     ['bake lag', status.bakeLagBlocks === null ? unknown : `${status.bakeLagBlocks} blocks, ${status.bakeQueueDepth} waiting`],
     ['trace cache hits', rate === null ? 'no requests' : `${(rate * 100).toFixed(1)} %`],
     ['memory', status.memoryBytes === null ? unknown : bytesText(status.memoryBytes)],

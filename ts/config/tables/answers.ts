@@ -1,7 +1,7 @@
 // [evm], second part: bounds of what the methods do.
 import { boolean, integer, offAt, or, text } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
-import { DAY, GIB, HOUR, KIB, MIB, MINUTE, SECOND, setting } from './shared.ts'
+import { DAY, GIB, HOUR, KIB, MIB, MINUTE, nodeUrl, SECOND, setting } from './shared.ts'
 
 /** Settings of calls, logs, filters and transactions. */
 export const ANSWERS = {
@@ -97,6 +97,23 @@ export const ANSWERS = {
     default: 1_000_000_000 as number | 'none',
     unit: 'gwei',
     doc: 'Highest fee (gas limit times price) of a transaction that eth_sendRawTransaction takes; none is no cap. The default is one ether.',
+  }),
+  'evm.forward_url': setting({
+    kind: nodeUrl,
+    default: 'none',
+    doc: 'Node to which hearth start forwards eth_sendRawTransaction, eth_sendRawTransactionSync and eth_getTransactionCount at pending, since it makes no blocks; user and password in the URL are sent as HTTP Basic authentication. none: transactions are refused. hearth dev makes blocks and forwards nothing.',
+  }),
+  'evm.forward_timeout': setting({
+    kind: duration(1, HOUR),
+    default: 10 * SECOND,
+    unit: 'ms',
+    doc: 'Longest wait for the answer to a forwarded request; eth_sendRawTransactionSync adds the time that it may wait for the receipt.',
+  }),
+  'evm.forward_max_in_flight': setting({
+    kind: integer(1, 100_000),
+    default: 64,
+    unit: 'requests',
+    doc: 'Forwarded requests that wait for an answer at the same time; one more is refused as busy.',
   }),
   'evm.allow_unprotected_txs': setting({
     kind: boolean,

@@ -1,6 +1,6 @@
 // What the tables of settings share.
 import { isIP } from 'node:net'
-import { integer, list, type Setting, text } from '../kinds.ts'
+import { integer, type Kind, list, Refused, type Setting, text } from '../kinds.ts'
 
 /** A row of a table. */
 export const setting = <T>(s: Setting<T>): Setting<T> => s
@@ -23,6 +23,17 @@ export const origins = list('a list of origins such as https://example.org, or *
 )
 /** Methods of JSON-RPC by name. */
 export const methods = list('a list of method names', (word) => /^[a-zA-Z0-9]+_[a-zA-Z0-9_]+$/.test(word))
+
+/** `none`, or the URL of a node; a refused value is not shown, since it may hold a password or a key. */
+export const nodeUrl: Kind<string> = ((): Kind<string> => {
+  const takes = 'none or a URL of JSON-RPC over HTTP such as https://node.example.org:8545'
+  const check = (value: unknown): string => {
+    if (value === 'none') return value
+    if (typeof value === 'string' && /^https?:\/\/\S+$/.test(value) && URL.canParse(value)) return value
+    throw new Refused(`takes ${takes}, not "…": what was given is not shown, since it may hold a secret`)
+  }
+  return { takes, check, parse: check, plain: (value) => value }
+})()
 
 /** Networks as address and prefix length; an address alone is a network of one. */
 export const networks = list('a list of networks such as 10.0.0.0/8', (word) => {

@@ -1,4 +1,5 @@
 // Heads of ordinary requests: the bytes before a body. Whatever is not plainly ordinary is left to node:http.
+import { FORWARDED_HEADER } from '../../rpc/submission.ts'
 import { negotiate } from '../accept.ts'
 import { type AppOptions, isJson } from '../app.ts'
 import { isAllowedHost } from '../hosts.ts'
@@ -28,7 +29,7 @@ const HEAD_END = '\r\n\r\n'
 /** A name and a value without anything that needs a second look (RFC 9110, section 5.6.2). */
 const LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)[ \t]*$/
 
-/** Headers that change how a message or its connection goes on, or that rules of web pages hang on. */
+/** Headers that change how a message or its connection goes on, or that the ordinary way alone looks at. */
 const NOT_ORDINARY: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'te',
@@ -40,6 +41,7 @@ const NOT_ORDINARY: ReadonlySet<string> = new Set([
   'http2-settings',
   'origin',
   'access-control-request-method',
+  FORWARDED_HEADER,
 ])
 
 /** The headers of a head, by name in lower case; undefined where it is not ordinary. */

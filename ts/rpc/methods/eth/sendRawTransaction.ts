@@ -1,11 +1,15 @@
 // eth_sendRawTransaction: Takes a signed transaction (EIP-2718); its hash.
 import { data } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
+import { submit } from '../../submission.ts'
 
 export const sendRawTransaction = method({
   name: 'eth_sendRawTransaction',
-  doc: 'Takes a signed transaction (EIP-2718); its hash.',
+  doc: 'Takes a signed transaction (EIP-2718); its hash. A node that makes no blocks forwards it to the node of `evm.forward_url`, or refuses it.',
   cost: 'write',
   params: [required('transaction', data)],
-  handle: ({ core }, transaction) => core.request('sendRawTransaction', { transaction }),
+  handle: ({ core, submission }, transaction) =>
+    submit(submission, { method: 'eth_sendRawTransaction', params: [transaction] }, () =>
+      core.request('sendRawTransaction', { transaction }),
+    ),
 })

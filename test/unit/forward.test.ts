@@ -1,0 +1,234 @@
+// Requests that go to another node: its answer comes back as it is, and every other outcome has its own failure within its bounds.
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
+import { resolveSettings, SettingError } from '../../ts/config/index.ts'
+import { type ForwardOptions, forwardTo } from '../../ts/peers/forward.ts'
+import { makeDispatch } from '../../ts/rpc/dispatch.ts'
+import { NO_METER } from '../../ts/rpc/meter.ts'
+import { METHODS } from '../../ts/rpc/table.ts'
+import { drain, fakeCore } from './fake-core.ts'
+
+const HASH = `0x${'ab'.repeat(32)}`
+const SECRET = 'hunter2'
+
+const servers: http.Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+type Serve = (body: string, response: http.ServerResponse, request: http.IncomingMessage) => void
+
+/** A server on a free port; its URL has credentials and a key. */
+async function serverOf(serve: Serve): Promise<string> {
+  const server = http.createServer((request, response) => {
+    let body = ''
+    request.on('data', (data) => {
+      body += data
+    })
+    request.on('end', () => serve(body, response, request))
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://user:${SECRET}@127.0.0.1:${(server.address() as AddressInfo).port}/key-${SECRET}`
+}
+
+const json = (response: http.ServerResponse, value: unknown, status = 200): void => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+}
+
+const answering =
+  (answer: object): Serve =>
+  (body, response) =>
+    json(response, { jsonrpc: '2.0', id: JSON.parse(body).id, ...answer })
+
+/** Forwards one request; what came of it, and what the operator was told. */
+async function one(url: string, more: Partial<ForwardOptions> = {}) {
+  const told: string[] = []
+  const forward = forwardTo({ url, timeoutMs: 5000, inFlightMax: 2, onFailure: (reason) => told.push(reason), ...more })
+  return [await forward('eth_sendRawTransaction', ['0x01']), told] as const
+}
+
+describe('a forwarded request', () => {
+  it('reaches the node with credentials as a header', async () => {
+    const seen: unknown[] = []
+    const url = await serverOf((body, response, { headers, url }) => {
+      seen.push(JSON.parse(body), headers.authorization, headers['x-mark'], url)
+      answering({ result: HASH })(body, response, undefined as never)
+    })
+    expect(await one(url, { headers: { 'x-mark': '1' } })).toEqual([{ result: HASH }, []])
+    const basic = `Basic ${Buffer.from(`user:${SECRET}`).toString('base64')}`
+    const request = { jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: ['0x01'] }
+    expect(seen).toEqual([request, basic, '1', `/key-${SECRET}`])
+  })
+
+  it('brings back an error with its code, message and data', async () => {
+    const error = { code: 3, message: 'execution reverted', data: { reason: ['0x01'] } }
+    expect(await one(await serverOf(answering({ error })))).toEqual([{ error }, []])
+  })
+
+  it('follows no redirect', async () => {
+    let reached = 0
+    const target = await serverOf((body, response, request) => {
+      reached++
+      answering({ result: HASH })(body, response, request)
+    })
+    const url = await serverOf((_, response) => response.writeHead(307, { location: target }).end())
+    expect(await one(url)).toEqual([{ failure: 'unusable' }, ['HTTP status 307']])
+    expect(reached).toBe(0)
+  })
+
+  it.each<[string, Serve]>([
+    ['text', (_, response) => response.end('hello')],
+    ['an answer with another id', (_, response) => json(response, { jsonrpc: '2.0', id: 99, result: HASH })],
+    ['an answer without a result', answering({})],
+    ['an error without a code', answering({ error: { message: 'no' } })],
+    ['status 503', (_, response) => response.writeHead(503).end()],
+    ['a connection that ends early', (_, response) => response.destroy()],
+    [
+      'more bytes than are read',
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(Buffer.alloc(17 * 1024 * 1024, ' '))
+      },
+    ],
+  ])('is unusable where the answer is %s', async (_, serve) => {
+    const [answer, told] = await one(await serverOf(serve))
+    expect([answer, told.length]).toEqual([{ failure: 'unusable' }, 1])
+    expect(told[0]).not.toContain(SECRET)
+  })
+
+  it('ends at its time limit', async () => {
+    const url = await serverOf(() => undefined)
+    expect(await one(url, { timeoutMs: 50 })).toEqual([{ failure: 'timeout' }, ['no answer within the time limit']])
+  })
+
+  it('says where nothing was sent', async () => {
+    const url = await serverOf(() => undefined)
+    await new Promise((resolve) => servers.pop()?.close(resolve))
+    const [answer, told] = await one(url)
+    expect([answer, told]).toEqual([{ failure: 'unreachable' }, [expect.stringContaining('ECONNREFUSED')]])
+    expect(told[0]).not.toContain(SECRET)
+  })
+
+  it('is refused where as many as may wait for an answer', async () => {
+    const waiting: (() => void)[] = []
+    const url = await serverOf((body, response, request) => {
+      waiting.push(() => answering({ result: HASH })(body, response, request))
+    })
+    const forward = forwardTo({ url, timeoutMs: 5000, inFlightMax: 2 })
+    const two = [forward('eth_sendRawTransaction', ['0x01']), forward('eth_sendRawTransaction', ['0x02'])]
+    expect(await forward('eth_sendRawTransaction', ['0x03'])).toEqual({ failure: 'busy' })
+    while (waiting.length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+    for (const answer of waiting.splice(0)) answer()
+    expect(await Promise.all(two)).toEqual([{ result: HASH }, { result: HASH }])
+    const next = forward('eth_sendRawTransaction', ['0x04'])
+    while (waiting.length < 1) await new Promise((resolve) => setTimeout(resolve, 5))
+    for (const answer of waiting.splice(0)) answer()
+    expect(await next).toEqual({ result: HASH })
+  })
+})
+
+/** A dispatcher of a node that makes no blocks, and the requests that it counted as forwarded. */
+function nodeWith(settings: Record<string, string>) {
+  const core = fakeCore({ sendRawTransaction: `"${HASH}"`, getTransactionCount: '"0x5"' })
+  const resolved = resolveSettings({ flags: new Map(Object.entries(settings)) }).settings
+  const counted: string[] = []
+  const meter = { ...NO_METER, redirected: (endpoint: number, c: number) => counted.push(`${METHODS[endpoint]?.name} ${c}`) }
+  const dispatch = makeDispatch(rpcContext(core, resolved), batchLimits(resolved), () => undefined, meter)
+  const ask = async (method: string, params: unknown[], forwarded = false): Promise<Record<string, unknown>> => {
+    const client = { connection: 'http' as const, forwarded, onGone: () => undefined }
+    const { result, error } = JSON.parse(await drain(await dispatch(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), client)))
+    return error ?? { result }
+  }
+  return { core, counted, ask }
+}
+
+describe('a node that makes no blocks', () => {
+  const refusal = {
+    code: -32000,
+    message: 'this node makes no blocks and forwards transactions to no other node: set evm.forward_url',
+  }
+
+  it('refuses transactions, and keeps none', async () => {
+    const { ask, core, counted } = nodeWith({})
+    expect(await ask('eth_sendRawTransaction', ['0x01'])).toEqual(refusal)
+    expect(await ask('eth_sendRawTransactionSync', ['0x01', 1])).toEqual(refusal)
+    expect([core.asked, counted]).toEqual([[], []])
+    expect(await ask('eth_getTransactionCount', [`0x${'00'.repeat(20)}`, 'pending'])).toEqual({ result: '0x5' })
+  })
+
+  it('keeps them for testing_buildBlockV1', async () => {
+    expect(await nodeWith({ 'evm.namespaces': 'eth,testing' }).ask('eth_sendRawTransaction', ['0x01'])).toEqual({ result: HASH })
+  })
+
+  it('forwards them, and counts each by connection', async () => {
+    const seen: unknown[] = []
+    const url = await serverOf((body, response, { headers }) => {
+      const { method, params, id } = JSON.parse(body)
+      seen.push([method, params, headers['x-hearth-forwarded']])
+      json(response, { jsonrpc: '2.0', id, result: HASH })
+    })
+    const { ask, core, counted } = nodeWith({ 'evm.forward_url': url, 'evm.namespaces': 'eth,testing' })
+    const account = `0x${'00'.repeat(20)}`
+    expect(await ask('eth_sendRawTransaction', ['0x01'])).toEqual({ result: HASH })
+    expect(await ask('eth_sendRawTransactionSync', ['0x02', '0x10'])).toEqual({ result: HASH })
+    expect(await ask('eth_getTransactionCount', [account, 'pending'])).toEqual({ result: HASH })
+    expect(await ask('eth_getTransactionCount', [account, 'latest'])).toEqual({ result: '0x5' })
+    expect(seen).toEqual([
+      ['eth_sendRawTransaction', ['0x01'], '1'],
+      ['eth_sendRawTransactionSync', ['0x02', '0x10'], '1'],
+      ['eth_getTransactionCount', [account, 'pending'], '1'],
+    ])
+    expect(counted).toEqual(['eth_sendRawTransaction 0', 'eth_sendRawTransactionSync 0', 'eth_getTransactionCount 0'])
+    expect(core.asked.map(([op]) => op)).toEqual(['getTransactionCount'])
+    // One that another node forwarded stays here.
+    const loop = { code: -32000, message: 'another node forwarded this request: evm.forward_url of the nodes forms a loop' }
+    expect(await ask('eth_sendRawTransaction', ['0x01'], true)).toEqual(loop)
+    expect([seen.length, counted.length]).toEqual([3, 3])
+  })
+
+  it.each<[string, object]>([
+    ['unreachable', { code: -32000, message: 'the node of evm.forward_url cannot be reached: the request was not sent' }],
+    [
+      'silent',
+      {
+        code: -32000,
+        message: 'the node of evm.forward_url did not answer within evm.forward_timeout: it may have taken the request',
+      },
+    ],
+  ])('says that the other node is %s', async (how, error) => {
+    const url = await serverOf(() => undefined)
+    if (how === 'unreachable') await new Promise((resolve) => servers.pop()?.close(resolve))
+    const { ask, counted } = nodeWith({ 'evm.forward_url': url, 'evm.forward_timeout': '50ms' })
+    expect(await ask('eth_sendRawTransaction', ['0x01'])).toEqual(error)
+    expect(counted).toEqual(['eth_sendRawTransaction 0'])
+  })
+})
+
+describe('evm.forward_max_in_flight', () => {
+  it('answers that as many wait as may', async () => {
+    const { ask } = nodeWith({
+      'evm.forward_url': await serverOf(() => undefined),
+      'evm.forward_max_in_flight': '1',
+      'evm.forward_timeout': '1s',
+    })
+    const first = ask('eth_sendRawTransaction', ['0x01'])
+    const message = 'node is busy: evm.forward_max_in_flight requests wait for the node of evm.forward_url'
+    expect(await ask('eth_sendRawTransaction', ['0x02'])).toEqual({ code: -32005, message })
+    expect(await first).toMatchObject({ code: -32000 })
+  })
+})
+
+describe('evm.forward_url', () => {
+  it.each(['htps://user:hunter2@host', 'http://', 'http://user:hunter2@ho st'])('is refused unseen: %s', (url) => {
+    const resolve = () => resolveSettings({ flags: new Map([['evm.forward_url', url]]) })
+    expect(resolve).toThrow(SettingError)
+    expect(resolve).toThrow('--evm.forward_url takes none or a URL of JSON-RPC over HTTP such as https://node.example.org:8545, not "…"')
+    expect(resolve).not.toThrow(SECRET)
+  })
+})

@@ -1,0 +1,16 @@
+// What a node says of the transactions that it is sent: at its start, in its log and to `hearth status`.
+import type { Settings } from '../config/index.ts'
+import type { Mode } from '../core/config.ts'
+import { shownUrl } from '../peers/post.ts'
+import { submissionOf } from './node-config.ts'
+
+/** What a node without a development chain does. */
+export const NO_BLOCKS = 'this node makes no blocks: new ones come from `hearth import`'
+
+/** What becomes of transactions, in a few words; never shows what may be secret in a URL. */
+export function transactionsText(mode: Mode, settings: Settings): string {
+  const submission = submissionOf(mode === 'dev', settings)
+  if (submission === 'refused') return 'refused (evm.forward_url names no node to forward them to)'
+  if (submission !== 'pool') return `forwarded to ${shownUrl(settings['evm.forward_url'])}`
+  return mode === 'dev' ? 'put into blocks' : 'kept in the pool for testing_buildBlockV1, and sent to no other node'
+}
