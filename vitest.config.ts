@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 /** Milliseconds a test may take: whole-node tests start processes on a machine that may be busy. */
-const TEST_TIMEOUT_MS = 120_000
+const TEST_TIMEOUT_MS = 300_000
 
 export default defineConfig({
   test: {

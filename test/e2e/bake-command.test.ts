@@ -2,8 +2,9 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ALL_TRACERS, BAKING, metric, Sender, startDev, TRACERS, trace, until } from './bake-node.ts'
+import { ALL_TRACERS, BAKING, metric, Sender, startDev, TRACERS, trace } from './bake-node.ts'
 import { hearth, rpc, startNode, tempHome } from './harness.ts'
+import { until } from './waiting.ts'
 
 const homes: string[] = []
 

@@ -3,8 +3,9 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ALL_TRACERS, allBaked, BAKING, CALLER, metric, metricsOf, Sender, startDev, TRACERS, trace, until } from './bake-node.ts'
+import { ALL_TRACERS, allBaked, BAKING, CALLER, metric, metricsOf, Sender, startDev, TRACERS, trace } from './bake-node.ts'
 import { hearth, type RunningNode, rpc, tempHome } from './harness.ts'
+import { until } from './waiting.ts'
 
 const homes: string[] = []
 

@@ -5,9 +5,7 @@ import { hardhat } from 'viem/chains'
 import { parseScrape, samplesOf } from '../unit/scrape.ts'
 import { DEPLOY } from './contract.ts'
 import { type RunningNode, rpc, startNode } from './harness.ts'
-
-/** How long baking what was committed may take, in milliseconds. */
-const BAKED_MS_MAX = 60_000
+import { until } from './waiting.ts'
 
 const account = mnemonicToAccount('test test test test test test test test test test test junk')
 
@@ -115,14 +113,6 @@ export async function metric(node: RunningNode, name: string): Promise<number> {
   const value = (await metricsOf(node)).get(name)
   if (value === undefined) throw new Error(`no sample ${name}`)
   return value
-}
-
-/** Waits until something holds. */
-export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + BAKED_MS_MAX; !(await holds()); ) {
-    if (Date.now() > end) throw new Error(`${what} never came`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }
 
 /** Waits until nothing is left to bake. */

@@ -2,8 +2,9 @@
 import fs from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { allBaked, BAKING, CALLER, metricsOf, Sender, startDev, until } from './bake-node.ts'
+import { allBaked, BAKING, CALLER, metricsOf, Sender, startDev } from './bake-node.ts'
 import { type RunningNode, rpc, tempHome } from './harness.ts'
+import { sleep, until } from './waiting.ts'
 
 const home = tempHome()
 let node: RunningNode
@@ -144,7 +145,7 @@ describe('debug_subscribe "traceChain"', () => {
     let asked = 0
     // What is in flight comes to rest: the node holds one trace back, and asks for no further one.
     for (let same = 0; same < 10; same++) {
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await sleep(100)
       const now = (await hits()) - before
       if (now !== asked) same = 0
       asked = now
@@ -160,8 +161,10 @@ describe('debug_subscribe "traceChain"', () => {
     const short = [`0x${(4 + many).toString(16)}`, `0x${(6 + many).toString(16)}`, config]
     const crowd = new Socket(node.ws)
     for (let id = 1; id <= 9; id++) await crowd.ask('debug_subscribe', ['traceChain', ...short], id)
-    await until('nine answers', async () => crowd.messages.filter(({ id }) => id !== undefined).length === 9)
-    const answers = crowd.messages.filter(({ id }) => id !== undefined)
+    // As each message arrives, so that none of the eight is over by then.
+    const answered = () => crowd.messages.filter(({ id }) => id !== undefined)
+    for (let count = 9; answered().length < 9; count++) await crowd.atLeast(count)
+    const answers = answered()
     expect(answers.filter(({ result }) => result !== undefined)).toHaveLength(8)
     expect(answers.find(({ id }) => id === 9)?.error).toEqual({
       code: -32005,
@@ -174,5 +177,5 @@ describe('debug_subscribe "traceChain"', () => {
     expect(crowd.messages.find(({ id }) => id === 10)?.result).toBe(true)
     expect(crowd.messages.find(({ id }) => id === 11)?.result).toMatch(/^0x[0-9a-f]{32}$/)
     crowd.close()
-  }, 120_000)
+  })
 })

@@ -3,8 +3,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { BackupReport, RepairReport, VerifyReport } from '../../ts/core/db.ts'
-import { Sender, startDev, TRACERS, trace, until } from './bake-node.ts'
+import { Sender, startDev, TRACERS, trace } from './bake-node.ts'
 import { hearth, rpc, startNode, tempHome } from './harness.ts'
+import { until } from './waiting.ts'
 
 const FAST = '--state-commit.flatkv.fsync=none'
 const CAPSULES = '--evm.trace_source=capsule'
@@ -63,7 +64,7 @@ beforeAll(async () => {
   )
   backup = (JSON.parse(done(['backup', '--home', home, '--to', at('backups'), '--json'])) as BackupReport).dir
   expect(await node.stop()).toBe(0)
-}, 90_000)
+})
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
 /** Every block of a home is traced from its capsule, as the first home traces it. */

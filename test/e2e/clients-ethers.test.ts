@@ -13,7 +13,8 @@ import {
 } from 'ethers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEPLOY, REASON } from './contract.ts'
-import { type RunningNode, startNode, tempHome } from './harness.ts'
+import { type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { until } from './waiting.ts'
 
 const ABI = ['function set(uint256 value)', 'function get() view returns (uint256)', 'event Set(uint256 value)']
 const PHRASE = 'test test test test test test test test test test test junk'
@@ -21,6 +22,8 @@ const OTHER = '0x00000000000000000000000000000000000000aa'
 const home = tempHome()
 let node: RunningNode
 let address: string
+/** Events of the contract so far. */
+let sets = 0
 
 const provider = (): JsonRpcProvider => new JsonRpcProvider(node.url, 31_337, { staticNetwork: true, polling: true, cacheTimeout: -1 })
 
@@ -58,6 +61,7 @@ describe('ethers against hearth dev', () => {
     address = await deployed.getAddress()
     const contract = new Contract(address, ABI, signer)
     await (await contract.getFunction('set').send(42n)).wait()
+    sets++
     expect(await contract.getFunction('get').staticCall()).toBe(42n)
     expect((await contract.queryFilter('Set', 0)).map((log) => ('args' in log ? log.args[0] : undefined))).toEqual([42n])
     await expect(contract.getFunction('set').staticCall(0n)).rejects.toThrow(REASON)
@@ -90,18 +94,29 @@ describe('ethers against hearth dev', () => {
     await ws.on('block', (number: number) => heard.blocks.push(number))
     await ws.on('pending', (hash: string) => heard.pending.push(hash))
     await new Contract(address, ABI, ws).on('Set', (value: bigint) => heard.logs.push(value))
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    const before = await ws.getBlockNumber()
     const signer = new NonceManager(HDNodeWallet.fromPhrase(PHRASE).connect(ws))
     const contract = new Contract(address, ABI, signer)
+    const set = async (value: bigint): Promise<string> => (await contract.getFunction('set').send(value)).hash
+    // Subscriptions begin on their own time: each has begun once it has heard of a first block, and is through once it has of the last.
+    let firsts = 1000n
+    await until('the subscriptions to begin', async () => {
+      await set(firsts++)
+      return heard.blocks.length > 0 && heard.logs.length > 0 && heard.pending.length > 0
+    })
+    const last = await set(firsts)
+    sets += Number(firsts - 1000n) + 1
+    const before = Number((await rpc(node.url, 'eth_blockNumber')).result)
+    await until('the last of the first', () => heard.logs.includes(firsts) && heard.blocks.includes(before) && heard.pending.includes(last))
+    for (const list of Object.values(heard)) list.length = 0
     const hashes: string[] = []
-    for (const value of [1n, 2n, 3n]) hashes.push((await contract.getFunction('set').send(value)).hash)
-    for (let i = 0; i < 100 && heard.logs.length < 3; i++) await new Promise((resolve) => setTimeout(resolve, 50))
+    for (const value of [1n, 2n, 3n]) hashes.push(await set(value))
+    sets += 3
+    await until('three of each', () => Object.values(heard).every((list) => list.length >= 3))
     expect(heard.blocks).toEqual([before + 1, before + 2, before + 3])
     expect(heard.logs).toEqual([1n, 2n, 3n])
     expect(heard.pending).toEqual(hashes)
     await ws.destroy()
-  }, 20_000)
+  })
 })
 
 describe('ethers against hearth start', () => {
@@ -115,7 +130,7 @@ describe('ethers against hearth start', () => {
   it('reads, and has no signer', async () => {
     const p = provider()
     expect(await new Contract(address, ABI, p).getFunction('get').staticCall()).toBe(3n)
-    expect((await p.getLogs({ address, fromBlock: 0 })).length).toBe(4)
+    expect((await p.getLogs({ address, fromBlock: 0 })).length).toBe(sets)
     expect(await p.listAccounts()).toEqual([])
     await expect(p.getSigner(0)).rejects.toThrow('no such account')
     await expect(p.send('eth_sendTransaction', [{ from: OTHER, to: OTHER }])).rejects.toThrow(/unknown account/)

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ABI, DEPLOY } from './contract.ts'
 import { type RunningNode, startNode, tempHome } from './harness.ts'
 import { httpClient, READS, type Site, wsClient } from './viem-actions.ts'
+import { until } from './waiting.ts'
 
 const home = tempHome()
 const owner = mnemonicToAccount('test test test test test test test test test test test junk').address
@@ -18,12 +19,6 @@ let site: Site
 const wallet = () => createWalletClient({ account: owner, chain: hardhat, transport: http(node.url) })
 
 afterAll(() => fs.rmSync(home, { recursive: true, force: true }))
-
-/** Waits until something holds. */
-async function until(holds: () => boolean): Promise<void> {
-  for (let i = 0; i < 200 && !holds(); i++) await new Promise((resolve) => setTimeout(resolve, 25))
-  expect(holds()).toBe(true)
-}
 
 describe('viem against hearth dev', () => {
   beforeAll(async () => {
@@ -84,54 +79,62 @@ describe('viem against hearth dev', () => {
     expect(await run(httpClient(node.url), site)).toEqual(want(site))
   })
 
-  it.each(['http', 'websocket'])(
-    'filters and watchers over %s',
-    async (transport) => {
-      const reader = transport === 'http' ? httpClient(node.url) : wsClient(node.ws)
-      const heads: (bigint | null)[] = []
-      const numbers: bigint[] = []
-      const values: (bigint | undefined)[] = []
-      const pending: Hex[] = []
-      const contract = { address: site.address, abi: ABI } as const
-      const stops = [
-        reader.watchBlocks({ onBlock: (block) => heads.push(block.number) }),
-        reader.watchBlockNumber({ onBlockNumber: (number) => numbers.push(number) }),
-        reader.watchContractEvent({ ...contract, eventName: 'Set', onLogs: (logs) => values.push(...logs.map((log) => log.args.value)) }),
-        reader.watchEvent({ address: site.address, onLogs: () => undefined }),
-        reader.watchPendingTransactions({ onTransactions: (hashes) => pending.push(...hashes) }),
-      ]
-      const filters = {
-        block: await reader.createBlockFilter(),
-        event: await reader.createContractEventFilter({ ...contract, eventName: 'Set' }),
-        all: await reader.createEventFilter({ address: site.address, fromBlock: 0n }),
-        pending: await reader.createPendingTransactionFilter(),
-      }
-      // Watchers begin on their own time.
-      await new Promise((resolve) => setTimeout(resolve, 500))
-      const before = await reader.getBlockNumber({ cacheTime: 0 })
-      const hashes: Hex[] = []
-      for (const value of [7n, 8n]) {
-        hashes.push(await wallet().writeContract({ ...contract, functionName: 'set', args: [value] }))
-      }
-      await until(() => values.length === 2 && heads.includes(before + 2n) && pending.length === 2)
-      expect(values).toEqual([7n, 8n])
-      expect(pending).toEqual(hashes)
-      await until(() => numbers.includes(before + 2n))
-      if (transport === 'websocket') expect(heads).toEqual([before + 1n, before + 2n])
-      expect((await reader.getFilterChanges({ filter: filters.block })).length).toBe(2)
-      expect((await reader.getFilterChanges({ filter: filters.event })).map((log) => log.args.value)).toEqual([7n, 8n])
-      expect(await reader.getFilterChanges({ filter: filters.event })).toEqual([])
-      expect((await reader.getFilterLogs({ filter: filters.all })).length).toBeGreaterThanOrEqual(3)
-      expect(await reader.getFilterChanges({ filter: filters.pending })).toEqual(hashes)
-      for (const filter of Object.values(filters)) expect(await reader.uninstallFilter({ filter })).toBe(true)
-      expect(await reader.uninstallFilter({ filter: filters.block })).toBe(false)
-      for (const stop of stops) stop()
-      await wallet().writeContract({ ...contract, functionName: 'set', args: [42n] })
-      if (transport === 'websocket')
-        (await (reader.transport as unknown as { getRpcClient(): Promise<{ close(): void }> }).getRpcClient()).close()
-    },
-    30_000,
-  )
+  it.each(['http', 'websocket'])('filters and watchers over %s', async (transport) => {
+    const reader = transport === 'http' ? httpClient(node.url) : wsClient(node.ws)
+    const heads: (bigint | null)[] = []
+    const numbers: bigint[] = []
+    const values: (bigint | undefined)[] = []
+    const pending: Hex[] = []
+    const contract = { address: site.address, abi: ABI } as const
+    const stops = [
+      reader.watchBlocks({ onBlock: (block) => heads.push(block.number) }),
+      reader.watchBlockNumber({ onBlockNumber: (number) => numbers.push(number) }),
+      reader.watchContractEvent({ ...contract, eventName: 'Set', onLogs: (logs) => values.push(...logs.map((log) => log.args.value)) }),
+      reader.watchEvent({ address: site.address, onLogs: () => undefined }),
+      reader.watchPendingTransactions({ onTransactions: (hashes) => pending.push(...hashes) }),
+    ]
+    const write = (value: bigint): Promise<Hex> => wallet().writeContract({ ...contract, functionName: 'set', args: [value] })
+    // Watchers begin on their own time: each has begun once it has seen a first block, and is through once it has seen the last.
+    let firsts = 1000n
+    await until('the watchers to begin', async () => {
+      await write(firsts++)
+      return heads.length > 0 && numbers.length > 0 && values.length > 0 && pending.length > 0
+    })
+    const last = await write(firsts)
+    const top = await reader.getBlockNumber({ cacheTime: 0 })
+    await until(
+      'the last of the first',
+      () => values.includes(firsts) && pending.includes(last) && [heads, numbers].every((seen) => seen.includes(top)),
+    )
+    for (const seen of [heads, numbers, values, pending]) seen.length = 0
+    const filters = {
+      block: await reader.createBlockFilter(),
+      event: await reader.createContractEventFilter({ ...contract, eventName: 'Set' }),
+      all: await reader.createEventFilter({ address: site.address, fromBlock: 0n }),
+      pending: await reader.createPendingTransactionFilter(),
+    }
+    const before = await reader.getBlockNumber({ cacheTime: 0 })
+    const hashes: Hex[] = []
+    for (const value of [7n, 8n]) {
+      hashes.push(await write(value))
+    }
+    await until('both blocks', () => values.length === 2 && heads.includes(before + 2n) && pending.length === 2)
+    expect(values).toEqual([7n, 8n])
+    expect(pending).toEqual(hashes)
+    await until('the number', () => numbers.includes(before + 2n))
+    if (transport === 'websocket') expect(heads).toEqual([before + 1n, before + 2n])
+    expect((await reader.getFilterChanges({ filter: filters.block })).length).toBe(2)
+    expect((await reader.getFilterChanges({ filter: filters.event })).map((log) => log.args.value)).toEqual([7n, 8n])
+    expect(await reader.getFilterChanges({ filter: filters.event })).toEqual([])
+    expect((await reader.getFilterLogs({ filter: filters.all })).length).toBeGreaterThanOrEqual(3)
+    expect(await reader.getFilterChanges({ filter: filters.pending })).toEqual(hashes)
+    for (const filter of Object.values(filters)) expect(await reader.uninstallFilter({ filter })).toBe(true)
+    expect(await reader.uninstallFilter({ filter: filters.block })).toBe(false)
+    for (const stop of stops) stop()
+    await write(42n)
+    if (transport === 'websocket')
+      (await (reader.transport as unknown as { getRpcClient(): Promise<{ close(): void }> }).getRpcClient()).close()
+  })
 })
 
 describe('viem against hearth start', () => {

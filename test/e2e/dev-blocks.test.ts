@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ALICE, type Block, BOB, Calls } from './dev-calls.ts'
 import { type RunningNode, startNode, tempHome } from './harness.ts'
+import { until } from './waiting.ts'
 
 const home = tempHome()
 const TO = '0x00000000000000000000000000000000000000aa'
@@ -89,7 +90,7 @@ describe('mining', () => {
     const before = await dev.height()
     const hash = await dev.send(ALICE, TO, { value: '0x1' })
     expect(await dev.call('eth_getTransactionReceipt', hash)).toBeNull()
-    await expect.poll(() => dev.height(), { timeout: 10_000 }).toBeGreaterThan(before + 1)
+    await until('two blocks', async () => (await dev.height()) > before + 1)
     expect(await dev.call('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
     await dev.call('evm_setIntervalMining', 0)
     expect(await dev.call('anvil_getIntervalMining')).toBeNull()

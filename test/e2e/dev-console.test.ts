@@ -3,6 +3,7 @@ import { encodeAbiParameters, encodeErrorResult, type Hex, keccak256, parseAbi, 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { assemble } from '../../ts/dev/demo/assembler.ts'
 import { type RunningNode, rpc, startNode } from './harness.ts'
+import { settled, until } from './waiting.ts'
 
 let node: RunningNode
 let accounts: Hex[]
@@ -52,12 +53,9 @@ async function shown(transaction: object): Promise<{ hash: Hex; text: string }> 
 }
 
 async function printed(mark: string): Promise<string> {
-  const until = Date.now() + 10_000
-  while (!node.log().includes(mark) && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(mark, () => node.log().includes(mark))
   // What belongs to one transaction is printed in one go, or nearly.
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  const text = node.log()
-  expect(text, mark).toContain(mark)
+  const text = await settled('what is printed', () => node.log(), 200)
   return text.slice(text.lastIndexOf('\n', text.indexOf(mark)) + 1)
 }
 

@@ -8,6 +8,7 @@ import { type Hex, parseEther } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { afterEach, describe, expect, it } from 'vitest'
 import { hearth, ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { until } from './waiting.ts'
 
 const running: RunningNode[] = []
 afterEach(async () => {
@@ -29,7 +30,7 @@ const result = async (url: string, method: string, params: readonly unknown[] = 
 const leftOvers = (): string[] => fs.readdirSync(os.tmpdir()).filter((name) => name.startsWith('hearth-dev-'))
 const ofProcess = (pid: number): string[] => leftOvers().filter((name) => name.startsWith(`hearth-dev-${pid}-`))
 
-/** A port that nobody has. */
+/** A port that was free a moment ago. */
 const freePort = (): Promise<number> =>
   new Promise((resolve) => {
     const server = net.createServer().listen(0, '127.0.0.1', () => {
@@ -63,13 +64,15 @@ describe('what it prints', () => {
   })
 
   it('prints nothing with --silent, and lines of JSON with --json', async () => {
-    const port = await freePort()
+    const home = tempHome()
     const silent = spawn(process.execPath, [
       path.join(ROOT, 'dist/cli/main.js'),
       'dev',
       '--silent',
+      '--home',
+      home,
       '--port',
-      String(port),
+      '0',
       '--evm.ws_port=0',
       '--metrics.port=0',
     ])
@@ -78,15 +81,20 @@ describe('what it prints', () => {
       printed += data.toString()
     })
     const ended = new Promise((resolve) => silent.once('exit', resolve))
-    const url = `http://127.0.0.1:${port}`
-    const until = Date.now() + 30_000
-    while ((await rpc(url, 'eth_blockNumber').catch(() => undefined))?.result === undefined && Date.now() < until)
-      await new Promise((r) => setTimeout(r, 50))
+    // It says nowhere else on which port it is.
+    const file = path.join(home, 'data/node.json')
+    let url = ''
+    await until('the node', async () => {
+      if (!fs.existsSync(file)) return false
+      url = (JSON.parse(fs.readFileSync(file, 'utf8')) as { httpUrl: string }).httpUrl
+      return (await rpc(url, 'eth_blockNumber').catch(() => undefined))?.result !== undefined
+    })
     const [from] = (await result(url, 'eth_accounts')) as Hex[]
     await result(url, 'eth_sendTransaction', [{ from, to: from }])
     silent.kill('SIGTERM')
     expect(await ended).toBe(0)
     expect(printed).toBe('')
+    fs.rmSync(home, { recursive: true, force: true })
 
     const json = spawn(process.execPath, [
       path.join(ROOT, 'dist/cli/main.js'),
@@ -116,8 +124,7 @@ describe('what it prints', () => {
     const hash = await result(event.httpUrl, 'eth_sendTransaction', [
       { from: event.accounts[0]?.address, to: event.accounts[1]?.address, value: '0x1' },
     ])
-    const shown = Date.now() + 10_000
-    while (!lines.includes(String(hash)) && Date.now() < shown) await new Promise((r) => setTimeout(r, 20))
+    await until('the transaction', () => lines.includes(String(hash)))
     json.kill('SIGTERM')
     expect(await over).toBe(0)
     const events = lines
@@ -162,8 +169,7 @@ describe('flags', () => {
     await result(manual.url, 'evm_mine')
     expect(await result(manual.url, 'eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1', blockNumber: '0x1' })
     const clocked = await dev('--block-time', '0.2')
-    await new Promise((resolve) => setTimeout(resolve, 1500))
-    expect(Number(await result(clocked.url, 'eth_blockNumber'))).toBeGreaterThanOrEqual(3)
+    await until('three blocks', async () => Number(await result(clocked.url, 'eth_blockNumber')) >= 3)
     expect(clocked.log()).toContain('a block every 0.2 s')
   })
 
@@ -251,8 +257,7 @@ describe('ports', () => {
       })
     }
     const ended = new Promise((resolve) => child.once('exit', resolve))
-    const until = Date.now() + 30_000
-    while (!printed.includes('is ready') && child.exitCode === null && Date.now() < until) await new Promise((r) => setTimeout(r, 50))
+    await until('the node', () => printed.includes('is ready') || child.exitCode !== null)
     expect(printed).toContain(`Port 8546 is taken: WebSocket is on port ${port} alone.\n`)
     expect(printed).toContain('Port 9101 is taken: there is no metrics page.\n')
     expect(await result(`http://127.0.0.1:${port}`, 'eth_chainId')).toBe('0x7a69')
@@ -291,8 +296,7 @@ describe('pages', () => {
 describe('the demo', () => {
   it('is a tour of transactions: calls, a revert with its reason, a nested one, CREATE2, out of gas', async () => {
     const node = await dev('--demo')
-    const until = Date.now() + 20_000
-    while (!/runs out of gas/.test(node.log()) && Date.now() < until) await new Promise((r) => setTimeout(r, 50))
+    await until('the last transaction', () => /runs out of gas/.test(node.log()))
     const steps = [...node.log().matchAll(/^ {2}(0x[0-9a-f]{64}) {2}(.*)$/gm)].map(([, hash, what]) => ({
       hash: hash as Hex,
       what: what as string,

@@ -5,6 +5,7 @@ import zlib from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ALICE, type Block, BOB, Calls } from './dev-calls.ts'
 import { type RunningNode, startNode, tempHome } from './harness.ts'
+import { until as holds } from './waiting.ts'
 
 const running: RunningNode[] = []
 afterEach(async () => {
@@ -21,15 +22,15 @@ const CAROL = '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc'
 const NOBODY = '0x00000000000000000000000000000000000000a1'
 const GWEI = 1_000_000_000
 const hex = (n: number): string => `0x${n.toString(16)}`
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Waits until something is there. */
 async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (const end = Date.now() + 15_000; ; await sleep(20)) {
-    const found = await look()
-    if (found !== undefined) return found
-    expect(Date.now(), 'in time').toBeLessThan(end)
-  }
+  let found: T | undefined
+  await holds('what is looked for', async () => {
+    found = await look()
+    return found !== undefined
+  })
+  return found as T
 }
 
 describe('--order', () => {

@@ -9,6 +9,7 @@ import { ABI, DEPLOY } from './contract.ts'
 import { ALICE, type Block, BOB, Calls } from './dev-calls.ts'
 import { type DevNode, startDev } from './dev-node.ts'
 import { type RunningNode, startNode, tempHome } from './harness.ts'
+import { until } from './waiting.ts'
 
 const GET = encodeFunctionData({ abi: ABI, functionName: 'get' })
 const set = (value: bigint): string => encodeFunctionData({ abi: ABI, functionName: 'set', args: [value] })
@@ -145,8 +146,7 @@ describe('a chain of its own', () => {
     await node.call('anvil_reset', { forking: { jsonRpcUrl: originNode.url, blockNumber: after41 } })
     await node.call('evm_mine')
     const { hash } = await node.block()
-    const until = Date.now() + 10_000
-    while (!heard.some((one) => one.params?.result?.hash === hash) && Date.now() < until) await new Promise((r) => setTimeout(r, 20))
+    await until('the new head', () => heard.some((one) => one.params?.result?.hash === hash))
     const heads = heard.flatMap((one) => (one.params?.result === undefined ? [] : [Number(one.params.result.number)]))
     expect(heads.at(-1)).toBe(after41 + 1)
     expect((await node.call<string[]>('eth_getFilterChanges', filter)).at(-1)).toBe(hash)

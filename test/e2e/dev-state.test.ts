@@ -280,7 +280,7 @@ describe('a node as a whole', () => {
     } finally {
       await anvil.stop()
     }
-  }, 60_000)
+  })
 })
 
 describe('a home with edits', () => {

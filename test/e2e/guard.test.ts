@@ -32,7 +32,7 @@ beforeAll(async () => {
   expect(await node.stop()).toBe(0)
   // What debug_traceBadBlock finds: blocks in RLP, one after the other.
   fs.writeFileSync(path.join(home, 'data/bad_blocks.rlp'), Buffer.concat(raw.map((block) => Buffer.from(block.slice(2), 'hex'))))
-}, 60_000)
+})
 afterAll(() => fs.rmSync(home, { recursive: true, force: true }))
 
 let node: RunningNode

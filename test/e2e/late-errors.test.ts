@@ -21,6 +21,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { goClient } from './go-client.ts'
 import { type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { message, post } from './raw.ts'
+import { doubled } from './waiting.ts'
 
 const MIB = 1024 * 1024
 const TARGET = `0x${'71'.repeat(20)}`
@@ -33,21 +34,32 @@ const LATE = { code: -32_000, message: 'execution timeout' }
 const HASHING = '0x5b63001000006000205060005600'
 
 /** Steps are written up to 3 MiB, in the first round; the loop runs on until the time is over. */
-const CONFIG = { timeout: '250ms', limit: 3 * MIB, enableMemory: true }
+const CONFIG = { limit: 3 * MIB, enableMemory: true }
 
 /** Gas for more rounds than any machine makes in that time. */
-const GAS = 1_000_000_000
+const GAS = 10 ** 14
 
-const CALL = {
+/** A trace that its time ends. */
+const callFor = (timeoutMs: number) => ({
   method: 'debug_traceCall',
-  params: [{ to: TARGET, gas: `0x${GAS.toString(16)}` }, 'latest', { stateOverrides: { [TARGET]: { code: HASHING } }, ...CONFIG }],
-}
+  params: [
+    { to: TARGET, gas: `0x${GAS.toString(16)}` },
+    'latest',
+    { stateOverrides: { [TARGET]: { code: HASHING } }, ...CONFIG, timeout: `${timeoutMs}ms` },
+  ],
+})
+
+/** One whose time is over after the first round. */
+let CALL: ReturnType<typeof callFor>
 
 const home = tempHome()
 let node: RunningNode
 
 beforeAll(async () => {
   node = await startNode(['dev', '--home', home, `--evm.simulation_gas_limit=${GAS}`])
+  const isLate = async (ms: number) => 'result' in JSON.parse(await text('http', { jsonrpc: '2.0', id: 1, ...callFor(ms) }))
+  // A machine that gets busier still has four times as long for the first round.
+  CALL = callFor(4 * (await doubled('time for the first round', { from: 60, most: 60_000 }, isLate)))
 })
 afterAll(async () => {
   expect(await node.stop()).toBe(0)
@@ -157,11 +169,8 @@ describe('a block with a transaction whose trace fails late', () => {
   /** Most gas that a transaction may have (EIP-7825), about. */
   const MOST_GAS = 16_000_000n
 
-  /** The hashing takes a multiple of this at that gas, the first megabytes a fraction. */
-  const BLOCK_CONFIG = { ...CONFIG, timeout: '40ms' }
-
-  /** How often a busy machine may stop it before the first megabyte. */
-  const ATTEMPTS = 20
+  /** How often the time may have been over before the first megabyte, or the hashing before the time. */
+  const ATTEMPTS = 50
 
   let hashing: Hex
   let block: Hex
@@ -194,11 +203,17 @@ describe('a block with a transaction whose trace fails late', () => {
   it.each(TRANSPORTS)('has the error beside what there is of the result, and the rest is whole (%s)', async (over) => {
     type Element = { txHash: string; result: { structLogs: unknown[]; gas: number; failed: boolean }; error?: unknown }
     let elements: Element[] = []
-    for (let i = 0; i < ATTEMPTS && elements[1]?.result === undefined; i++) {
-      const body = { jsonrpc: '2.0', id: 1, method: 'debug_traceBlock', params: [block, BLOCK_CONFIG] }
+    // The time lies between what the first megabytes take and what all of the hashing takes: it is searched for from both sides.
+    let timeoutMs = 40
+    for (let i = 0; i < ATTEMPTS; i++) {
+      const config = { ...CONFIG, timeout: `${Math.round(timeoutMs)}ms` }
+      const body = { jsonrpc: '2.0', id: 1, method: 'debug_traceBlock', params: [block, config] }
       const answer = JSON.parse(await text(over, body)) as { result: Element[] }
       expect(Object.keys(answer)).toEqual(['jsonrpc', 'id', 'result'])
       elements = answer.result
+      const late = elements[1] as Element
+      if (late.result !== undefined && late.error !== undefined) break
+      timeoutMs *= late.result === undefined ? 1.5 : 0.8
     }
     expect(elements.map((element) => element.txHash)).toEqual(hashes)
     const [first, late, last] = elements as [Element, Element, Element]

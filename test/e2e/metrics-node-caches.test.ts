@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Scrape, samplesOf } from '../unit/scrape.ts'
 import { quiet, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { movedOn, scrapeOf } from './movement.ts'
+import { sleep, until } from './waiting.ts'
 
 /** Without a clock of syncs nothing is flushed by itself. */
 const QUIET = '--state-commit.flatkv.fsync=none'
@@ -67,7 +68,7 @@ async function mine(): Promise<string> {
 }
 
 it('an idle node moves none', async () => {
-  expect(await movedBy(() => new Promise((resolve) => setTimeout(resolve, IDLE_MS)))).toEqual({})
+  expect(await movedBy(() => sleep(IDLE_MS))).toEqual({})
 })
 
 let mined = ''
@@ -146,8 +147,7 @@ it('a pass that collects is counted for its table, and takes keys and bytes from
   const changes = await movedBy(async () => {
     for (let n = 0; n < blocks; n++) await mine()
     // Segments of eight blocks: of all that is there, the window and less than two segments stay.
-    for (let waited = 0; waited < 10_000 && (await keys('capsules')) > 2 * (8 + 16); waited += 100)
-      await new Promise((resolve) => setTimeout(resolve, 100))
+    await until('collection', async () => (await keys('capsules')) <= 2 * (8 + 16), 100)
   })
   expect(changes[`${passes}{table="capsules"}`]).toBeGreaterThanOrEqual(1)
   expect(Object.keys(changes).filter((sample) => sample.startsWith(passes))).toEqual([`${passes}{table="capsules"}`])

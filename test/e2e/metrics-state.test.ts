@@ -7,12 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Scrape, samplesOf } from '../unit/scrape.ts'
 import { type RunningNode, startNode, tempHome } from './harness.ts'
 import { movedOn, scrapeOf } from './movement.ts'
+import { sleep, until } from './waiting.ts'
 
 /** Blocks between two snapshots. */
 const INTERVAL = 4
-
-/** How long a snapshot may take, in milliseconds. */
-const SNAPSHOT_MS_MAX = 20_000
 
 const DBS = ['account', 'code', 'storage', 'legacy', 'metadata']
 
@@ -51,13 +49,11 @@ async function mine(blocks: number): Promise<void> {
 
 /** Waits until the newest snapshot has a height, and its pass of pruning is over. */
 async function snapshotOf(height: number): Promise<void> {
-  for (const until = Date.now() + SNAPSHOT_MS_MAX; ; ) {
+  await until(`a snapshot of height ${height}`, async () => {
     const samples = samplesOf(await scrape())
     const passes = samples.get('flatkv_snapshot_prune_latency_count') ?? 0
-    if (samples.get('flatkv_current_snapshot_height') === height && passes >= height / INTERVAL) return
-    if (Date.now() > until) throw new Error(`no snapshot of height ${height}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
+    return samples.get('flatkv_current_snapshot_height') === height && passes >= height / INTERVAL
+  })
 }
 
 const flushes = Object.fromEntries(DBS.map((db) => [`flatkv_flush_latency_count{db="${db}",success="true"}`, 1]))
@@ -98,7 +94,7 @@ describe('after a kill', () => {
     expect(of('apply_changesets_latency_count{success="true"}')).toBe(3)
     expect([of('commit_latency_count{success="true"}'), of('current_version')]).toEqual([0, 2 * INTERVAL + 3])
     expect(of('current_snapshot_height')).toBe(2 * INTERVAL)
-    const idle = await movedBy(() => new Promise((resolve) => setTimeout(resolve, 500)))
+    const idle = await movedBy(() => sleep(500))
     expect(idle).toEqual({})
   })
 })

@@ -8,11 +8,12 @@ import { WebSocket } from 'ws'
 import { moved, parseScrape, type Scrape, samplesOf } from '../unit/scrape.ts'
 import { DEPLOY } from './contract.ts'
 import { quiet, type RunningNode, startNode, tempHome } from './harness.ts'
+import { sleep, until } from './waiting.ts'
 
 const OPENMETRICS = 'application/openmetrics-text; version=1.0.0'
 const LATENCY = 'evmrpc_request_latency_seconds'
 
-/** Longer than the interval of fsync, in milliseconds: what was written is synced by then. */
+/** Longer than the interval of fsync, in milliseconds: a node that is idle has synced what it wrote, unless the machine is busy. */
 const SYNCED_MS = 1500
 
 const home = tempHome()
@@ -43,6 +44,14 @@ async function scrape(): Promise<Scrape> {
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
   return parseScrape(await response.text(), 'prometheus')
 }
+
+/** Waits until everything that was written is synced: nothing on the page moves any more. */
+const synced = (): Promise<void> =>
+  until('the end of movements', async () => {
+    const before = await scrape()
+    await sleep(SYNCED_MS)
+    return Object.keys(moved(before, await scrape())).length === 0
+  })
 
 /** What a piece of work moves, times and quantiles left out: how long things take is not known beforehand. */
 async function movedBy(work: () => Promise<unknown>): Promise<Record<string, number>> {
@@ -85,10 +94,10 @@ const rpcOnly = (changes: Record<string, number>): Record<string, number> =>
 describe('a node that is idle', () => {
   it('moves nothing, however often it is scraped', async () => {
     // What opening wrote is synced a moment later.
-    await new Promise((resolve) => setTimeout(resolve, SYNCED_MS))
+    await synced()
     const before = await scrape()
     await fetch(metricsUrl(), { headers: { accept: OPENMETRICS } })
-    await new Promise((resolve) => setTimeout(resolve, SYNCED_MS))
+    await sleep(SYNCED_MS)
     expect(moved(before, await scrape())).toEqual({})
   })
 })
@@ -220,11 +229,16 @@ describe('blocks', () => {
   it('are flushed once the clock of fsync has struck, all tables alike', async () => {
     const names = ['flush_count_total', ...['flush', 'segment_flush', 'keymap_flush'].map((what) => `${what}_latency_seconds_count`)]
     const flushes = names.flatMap((name) => TABLES.map((table) => `litt_${name}{table="${table}"}`))
-    await new Promise((resolve) => setTimeout(resolve, SYNCED_MS))
     const raw = await sign({ to: account.address })
+    await synced()
+    const before = samplesOf(await scrape())
     const changes = await movedBy(async () => {
       await post(call('eth_sendRawTransaction', raw))
-      await new Promise((resolve) => setTimeout(resolve, SYNCED_MS))
+      await until('every flush', async () => {
+        const now = samplesOf(await scrape())
+        return flushes.every((sample) => (now.get(sample) ?? 0) > (before.get(sample) ?? 0))
+      })
+      await synced()
     })
     const flushed = Object.fromEntries(Object.entries(changes).filter(([sample]) => flushes.includes(sample)))
     expect(flushed).toEqual(Object.fromEntries(flushes.map((sample) => [sample, 1])))

@@ -7,6 +7,7 @@ import { encodeFunctionData, getContractAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ABI, DEPLOY, REASON } from './contract.ts'
 import { ROOT, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { until } from './waiting.ts'
 
 const EXAMPLES = path.join(ROOT, 'docs/examples')
 const OUT = path.join(ROOT, 'dist/examples')
@@ -118,9 +119,10 @@ describe('examples', () => {
         said += data
       })
       const ended = new Promise<number | null>((resolve) => tail?.once('exit', resolve))
-      await expect.poll(() => said, { timeout: 60_000 }).toContain('following')
-      // The subscription begins a moment later.
-      await new Promise((resolve) => setTimeout(resolve, 2000))
+      await until('the tail', () => said.includes('following'))
+      // The subscription begins a moment later: the node has counted it then.
+      const subscribed = /^evmrpc_request_latency_seconds_count\{endpoint="eth_subscribe",connection="websocket",success="true".* 1$/m
+      await until('its subscription', async () => subscribed.test(await (await fetch(running.metrics as string)).text()))
       const send = (value: bigint) =>
         rpc(running.url, 'eth_sendTransaction', [{ from: OWNER, to: CONTRACT, data: set(value), gas: '0x30000' }])
       const { result: first } = await send(8n)

@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { createDevNode, openNode } from 'hearth'
 import { afterAll, expect, it } from 'vitest'
 import { ROOT, tempHome } from './harness.ts'
+import { PATIENCE_MS } from './waiting.ts'
 
 const home = tempHome()
 afterAll(() => fs.rmSync(home, { recursive: true, force: true }))
@@ -53,7 +54,7 @@ it('a node that is forgotten is let go when its worker ends', async () => {
     await using node = await openNode({ home, mode: 'dev', settings: { 'workers.read_threads': '3' } })
     return node.height
   }
-  await expect.poll(() => open().catch(() => undefined), { timeout: 10_000 }).toBe(4n)
+  await expect.poll(() => open().catch(() => undefined), { timeout: PATIENCE_MS }).toBe(4n)
 })
 
 it('development chains of one process have nothing in common', async () => {

@@ -4,6 +4,7 @@ import { hardhat } from 'viem/chains'
 import { expect } from 'vitest'
 import { DEPLOY } from './contract.ts'
 import type { DevNode } from './dev-node.ts'
+import { PATIENCE_MS } from './waiting.ts'
 
 /** The names under which the actions ask: `anvil_*` and `hardhat_*`. */
 export const MODES = ['anvil', 'hardhat'] as const
@@ -234,7 +235,7 @@ export const ACTIONS: Readonly<Record<string, Case>> = {
     try {
       // viem asks in the unit that it takes each node to have: milliseconds in mode hardhat, of which there are a thousand seconds.
       expect(Number(await client.request({ method: 'anvil_getIntervalMining' } as never))).toBe(mode === 'hardhat' ? 1000 : 1)
-      if (mode === 'anvil') await expect.poll(() => client.getBlockNumber(), { timeout: 10_000 }).toBeGreaterThanOrEqual(before + 2n)
+      if (mode === 'anvil') await expect.poll(() => client.getBlockNumber(), { timeout: PATIENCE_MS }).toBeGreaterThanOrEqual(before + 2n)
     } finally {
       await client.setIntervalMining({ interval: 0 })
       await client.setAutomine(true)
@@ -247,7 +248,7 @@ export const ACTIONS: Readonly<Record<string, Case>> = {
     const quiet = await client.sendTransaction({ account: owner, to: fresh, value: 1n })
     await client.setLoggingEnabled(true)
     const loud = await client.sendTransaction({ account: owner, to: fresh, value: 1n })
-    await expect.poll(() => node.log(), { timeout: 5000 }).toContain(loud)
+    await expect.poll(() => node.log(), { timeout: PATIENCE_MS }).toContain(loud)
     expect(node.log()).not.toContain(quiet)
   },
 
