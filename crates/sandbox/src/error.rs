@@ -59,5 +59,11 @@ pub enum Ended {
     Protocol,
 }
 
+/// How long a pool that closes waits for leases whose children it has killed.
+pub(crate) const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a caller waits for the pool's answer beyond the end of its request.
+pub(crate) const ANSWER_GRACE: Duration = Duration::from_secs(10);
+
 /// How long the keeper sleeps at most while something waits or runs.
 pub(crate) const WATCH_PERIOD: Duration = Duration::from_millis(20);

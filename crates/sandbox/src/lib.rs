@@ -6,7 +6,7 @@
 //!   with this process, however that ends ([`Program`]).
 //! - A [`Pool`] has a fixed number of them. Who wants one waits in a bounded queue in which clients take turns, and within a
 //!   client its scripts. A [`Lease`] that is not given back clean is killed and replaced.
-//! - One thread, the keeper, starts and buries the children, looks at their memory and at what waits too long.
+//! - One thread, the keeper, starts and reaps the children, watches their memory and refuses requests that waited too long.
 //!
 //! Must not be in here: what the children run, tracing, JSON.
 
@@ -18,9 +18,16 @@ mod error;
 mod history;
 mod keeper;
 mod lease;
+#[cfg(test)]
+mod model;
 mod pool;
 mod queue;
+#[cfg(not(test))]
 mod spawn;
+mod sync;
+
+#[cfg(test)]
+use model::process as spawn;
 
 pub use channel::{HEADER_BYTES, Message};
 pub use child::Program;

@@ -1,16 +1,18 @@
 //! The pool: a bound of children, and who has them.
 
 use crate::child::{Child, Fate, Program};
+use crate::error::{ANSWER_GRACE, WATCH_PERIOD};
 use crate::history::History;
 use crate::keeper;
 use crate::lease::{Lease, Verdict};
 use crate::queue::{Holder, Queue, Supply, Waiting};
+use crate::sync::{Condvar, Mutex, mpsc, thread};
 use crate::{Ended, Refused};
 use hearth_metrics::{Registry, ScriptKill, ScriptMetrics, ScriptOutcome};
-use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 /// How a pool is.
@@ -49,7 +51,7 @@ pub(crate) type Grant = Box<dyn FnOnce(Result<Vec<Lease>, Refused>) + Send>;
 #[derive(Debug)]
 pub struct Pool {
     shared: Arc<Shared>,
-    keeper: Mutex<Option<JoinHandle<()>>>,
+    keeper: Mutex<Option<thread::JoinHandle<()>>>,
 }
 
 pub(crate) struct Shared {
@@ -75,7 +77,9 @@ pub(crate) struct Watched {
 #[derive(Default)]
 pub(crate) struct State {
     pub closed: bool,
-    /// Somebody has asked for a child: from then on the pool is full.
+    /// When a pool that is closed waits no longer for its leases.
+    pub close_by: Option<Instant>,
+    /// A child was requested: from then on the pool is full.
     pub used: bool,
     pub idle: Vec<Child>,
     /// Leased children, by their numbers.
@@ -85,24 +89,26 @@ pub(crate) struct State {
     pub starting: usize,
     /// When it started the last ones.
     pub starts: Vec<Instant>,
-    /// Killed ones that are to be buried.
+    /// Killed ones that are to be reaped.
     pub dead: Vec<Child>,
     pub queue: Queue<Grant>,
     pub history: History,
-    /// Why the last start failed.
-    pub start_failure: Option<String>,
     pub next_id: u64,
 }
 
-/// Grants and refusals that are told once the lock is free.
+/// Grants and refusals, which are sent once the lock is free: a receiver may call the pool again.
 #[must_use]
-pub(crate) struct Told(Vec<(Grant, Result<Vec<Lease>, Refused>)>);
+pub(crate) struct Notices(Vec<(Grant, Result<Vec<Lease>, Refused>)>);
 
-impl Told {
-    /// Tells them.
-    pub fn tell(self) {
+impl Notices {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Sends them. A receiver that panics ends neither this thread nor the other receivers' requests.
+    pub fn send(self) {
         for (grant, outcome) in self.0 {
-            grant(outcome);
+            let _ = catch_unwind(AssertUnwindSafe(|| grant(outcome)));
         }
     }
 }
@@ -116,7 +122,7 @@ impl Pool {
         let (state, wake) = Default::default();
         let shared = Arc::new(Shared { options, state, wake, metrics: ScriptMetrics::new(metrics) });
         let of_thread = shared.clone();
-        let keeper = std::thread::Builder::new()
+        let keeper = thread::Builder::new()
             .name("hearth-sandbox".to_owned())
             .spawn(move || keeper::keep(&of_thread))
             .map_err(|error| Refused::Start { reason: error.to_string() })?;
@@ -144,17 +150,17 @@ impl Pool {
         let (id, holder) = (state.next_id, Holder { client, script });
         state.used = true;
         state.queue.push(Waiting { id, holder, children, until, is_wanted, grant: Box::new(grant) });
-        let mut told = self.shared.dispatch(&mut state);
+        let mut notices = self.shared.dispatch(&mut state);
         if state.queue.len() > limit
             && let Some(excess) = state.queue.remove_excess()
         {
             self.shared.metrics.count(ScriptOutcome::Full);
-            told.0.push((excess.grant, Err(Refused::Full { queue: limit })));
+            notices.0.push((excess.grant, Err(Refused::Full { queue: limit })));
         }
         self.shared.metrics.queue_depth.set_unsigned(state.queue.len() as u64);
         drop(state);
         self.shared.wake.notify_all();
-        told.tell();
+        notices.send();
     }
 
     /// As [`Self::request`], on this thread.
@@ -162,12 +168,16 @@ impl Pool {
     /// # Errors
     /// Why there are none.
     pub fn lease(&self, ask: Ask) -> Result<Vec<Lease>, Refused> {
-        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        let at_most = ask.until.saturating_duration_since(Instant::now()).saturating_add(ANSWER_GRACE);
+        let (sender, receiver) = mpsc::sync_channel(1);
         self.request(ask, move |outcome| drop(sender.send(outcome)));
-        receiver.recv().unwrap_or(Err(Refused::Closed))
+        receiver.recv_timeout(at_most).unwrap_or_else(|error| match error {
+            RecvTimeoutError::Timeout => Err(Refused::Late),
+            RecvTimeoutError::Disconnected => Err(Refused::Closed),
+        })
     }
 
-    /// A child that is idle while nobody waits.
+    /// A child that is idle while no request waits.
     pub fn try_lease(&self, client: &Arc<str>, script: u64) -> Option<Lease> {
         let mut state = self.shared.state.lock();
         let holder = Holder { client: client.clone(), script };
@@ -177,19 +187,15 @@ impl Pool {
         self.shared.hand_out(&mut state, &holder)
     }
 
-    /// Kills every child and ends the thread. What waits is refused.
+    /// Kills every child and ends the thread. What waits is refused. Leases that are out see their children end, and are
+    /// waited for a few seconds.
     pub fn close(&self) {
-        let waiting = {
-            let mut state = self.shared.state.lock();
-            state.closed = true;
-            state.queue.take_all()
-        };
-        self.shared.wake.notify_all();
-        for waiting in waiting {
-            (waiting.grant)(Err(Refused::Closed));
-        }
+        self.shared.begin_close().send();
         let keeper = self.keeper.lock().take();
-        if let Some(keeper) = keeper {
+        // A receiver of a grant that closes the pool may run on the keeper's own thread, which ends by itself.
+        if let Some(keeper) = keeper
+            && keeper.thread().id() != thread::current().id()
+        {
             let _ = keeper.join();
         }
     }
@@ -219,19 +225,29 @@ impl State {
 }
 
 impl Shared {
+    /// Refuses requests from now on, and those that wait.
+    pub fn begin_close(&self) -> Notices {
+        let mut state = self.state.lock();
+        state.closed = true;
+        let waiting = state.queue.take_all();
+        drop(state);
+        self.wake.notify_all();
+        Notices(waiting.into_iter().map(|waiting| (waiting.grant, Err(Refused::Closed))).collect())
+    }
+
     /// Gives what is idle to those whose turn it is.
-    pub fn dispatch(self: &Arc<Self>, state: &mut State) -> Told {
-        let mut told = Vec::new();
+    pub fn dispatch(self: &Arc<Self>, state: &mut State) -> Notices {
+        let mut granted = Vec::new();
         loop {
             let State { idle, busy, history, queue, .. } = &mut *state;
             let (idle, workers, now) = (idle.len(), self.options.workers, Instant::now());
             let Some(next) = queue.next(&Supply { idle, workers, busy, history, now }) else { break };
             let leases = (0..next.children).filter_map(|_| self.hand_out(state, &next.holder)).collect();
             self.metrics.count(ScriptOutcome::Granted);
-            told.push((next.grant, Ok(leases)));
+            granted.push((next.grant, Ok(leases)));
         }
         self.metrics.queue_depth.set_unsigned(state.queue.len() as u64);
-        Told(told)
+        Notices(granted)
     }
 
     fn hand_out(self: &Arc<Self>, state: &mut State, holder: &Holder) -> Option<Lease> {
@@ -274,31 +290,35 @@ impl Shared {
             child.process.kill();
             state.dead.push(child);
         }
-        let told = self.dispatch(&mut state);
+        if state.closed {
+            // The keeper may be gone, if this lease came back late.
+            keeper::reap(&mut state);
+        }
+        let notices = self.dispatch(&mut state);
         drop(state);
         self.wake.notify_all();
-        told.tell();
+        notices.send();
     }
 
-    /// Refuses those that waited too long, or that nobody wants.
-    pub fn refuse_over(&self, state: &mut State) -> Told {
+    /// Refuses requests that waited too long or were given up.
+    pub fn refuse_over(&self, state: &mut State) -> Notices {
         let now = Instant::now();
         let over = state.queue.take_over(now);
-        let told = over.into_iter().map(|waiting| {
+        let refused = over.into_iter().map(|waiting| {
             let late = waiting.until <= now;
             self.metrics.count(if late { ScriptOutcome::Late } else { ScriptOutcome::Unwanted });
             (waiting.grant, Err(if late { Refused::Late } else { Refused::Unwanted }))
         });
-        Told(told.collect())
+        Notices(refused.collect())
     }
 
     /// Refuses everything that waits: no child can be started.
-    pub fn refuse_all(&self, state: &mut State, reason: &str) -> Told {
+    pub fn refuse_all(&self, state: &mut State, reason: &str) -> Notices {
         let refuse = |waiting: Waiting<Grant>| {
             self.metrics.count(ScriptOutcome::Failed);
             (waiting.grant, Err(Refused::Start { reason: reason.to_owned() }))
         };
-        Told(state.queue.take_all().into_iter().map(refuse).collect())
+        Notices(state.queue.take_all().into_iter().map(refuse).collect())
     }
 
     /// How long the keeper may sleep.
@@ -307,6 +327,6 @@ impl Shared {
         let busy = missing || !state.busy.is_empty() || !state.dead.is_empty() || state.queue.len() > 0;
         let deadline =
             state.queue.first_deadline().map(|until| until.saturating_duration_since(Instant::now()));
-        busy.then(|| deadline.unwrap_or(crate::error::WATCH_PERIOD).min(crate::error::WATCH_PERIOD))
+        busy.then(|| deadline.unwrap_or(WATCH_PERIOD).min(WATCH_PERIOD))
     }
 }

@@ -38,7 +38,7 @@ const NOT_BEGUN: c_int = 127;
 pub(crate) struct Process {
     id: libc::pid_t,
     /// It has ended, and its number may be another's.
-    buried: bool,
+    reaped: bool,
 }
 
 impl Process {
@@ -49,20 +49,26 @@ impl Process {
 
     /// Kills it, if it still runs.
     pub fn kill(&self) {
-        if !self.buried {
-            // SAFETY: numbers alone; the process is not buried, so the number is its own.
+        if !self.reaped {
+            // SAFETY: numbers alone; the process is not reaped, so the number is its own.
             unsafe { libc::kill(self.id, libc::SIGKILL) };
         }
     }
 
     /// Whether it has ended; nothing is left of it then.
     pub fn is_over(&mut self) -> bool {
-        if !self.buried {
+        if !self.reaped {
             // SAFETY: a number, and no place for the status.
-            self.buried = unsafe { libc::waitpid(self.id, ptr::null_mut(), libc::WNOHANG) } != 0;
+            self.reaped = unsafe { libc::waitpid(self.id, ptr::null_mut(), libc::WNOHANG) } != 0;
         }
-        self.buried
+        self.reaped
     }
+}
+
+/// Kills a child that was not reaped yet, by its number.
+pub(crate) fn kill(id: u32) {
+    // SAFETY: a number; the child is not reaped, so the number is its own.
+    unsafe { libc::kill(id as libc::pid_t, libc::SIGKILL) };
 }
 
 /// What the child needs, in memory that both processes see.
@@ -133,7 +139,7 @@ fn start(mut plan: Plan) -> Result<Process> {
     // SAFETY: the child has written it, or never will.
     let failure = unsafe { ptr::read_volatile(&raw const plan.failure) };
     if failure == 0 {
-        return Ok(Process { id, buried: false });
+        return Ok(Process { id, reaped: false });
     }
     // SAFETY: a number, and no place for the status: the child ends at once.
     unsafe { libc::waitpid(id, ptr::null_mut(), 0) };

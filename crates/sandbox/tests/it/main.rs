@@ -5,4 +5,5 @@
 mod child;
 mod confinement;
 mod pool;
+mod rounds;
 mod waiting;
