@@ -13,8 +13,13 @@ const MAIN = path.join(ROOT, 'dist/cli/main.js')
 const READY_MS_MAX = 60_000
 
 /** Runs `hearth` with these arguments to its end. */
-export function hearth(args: readonly string[], env: NodeJS.ProcessEnv = {}): SpawnSyncReturns<string> {
-  return spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', maxBuffer: 1 << 30, env: { ...process.env, ...env } })
+export function hearth(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  user: { readonly uid?: number; readonly gid?: number } = {},
+): SpawnSyncReturns<string> {
+  const options = { encoding: 'utf8', maxBuffer: 1 << 30, env: { ...process.env, ...env }, ...user } as const
+  return spawnSync(process.execPath, [MAIN, ...args], options)
 }
 
 /** Starts `hearth` with these arguments and does not wait. */

@@ -1,6 +1,7 @@
 // What an operator relies on: probes, `hearth status`, and a restart that loses no request.
 import fs from 'node:fs'
 import http from 'node:http'
+import os from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
@@ -139,6 +140,49 @@ describe('hearth status', () => {
     expect(fs.existsSync(path.join(home, 'data', 'node.json'))).toBe(true)
     const { status, stderr } = hearth(['status', '--home', home])
     expect([status, stderr]).toEqual([1, `no node runs on ${home}\n`])
+    // Another process has the number now: this one.
+    const file = path.join(home, 'data', 'node.json')
+    fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace(`"pid": ${node.pid}`, `"pid": ${process.pid}`))
+    expect(JSON.parse(fs.readFileSync(file, 'utf8')).pid).toBe(process.pid)
+    expect(statusOf(home)).toEqual([1, { home, pid: null }])
+  })
+
+  it('tells a node that serves nothing from none', async () => {
+    const home = freshHome()
+    const node = await startNode(['dev', '--home', home])
+    const file = path.join(home, 'data', 'node.json')
+    const said = fs.readFileSync(file)
+    fs.rmSync(file)
+    const reason = expect.stringContaining(`has ${home} and serves no requests: it is a node that is opening its stores`)
+    expect(statusOf(home)).toEqual([1, { home, pid: node.pid, ready: null, reasons: [reason] }])
+    fs.writeFileSync(file, said)
+    expect(statusOf(home)).toMatchObject([0, { pid: node.pid, ready: true }])
+    expect(await node.stop()).toBe(0)
+  })
+
+  it('fails where the node does not answer', async () => {
+    const home = freshHome()
+    const node = await startNode(['dev', '--home', home])
+    process.kill(node.pid, 'SIGSTOP')
+    try {
+      const [code, report] = statusOf(home)
+      expect([code, report]).toMatchObject([1, { pid: node.pid, ready: null, reasons: ['the node does not answer'], height: null }])
+    } finally {
+      process.kill(node.pid, 'SIGCONT')
+    }
+    expect(statusOf(home)).toMatchObject([0, { ready: true, height: 0 }])
+    expect(await node.stop()).toBe(0)
+  })
+
+  it('names the user where the home may not be read', async () => {
+    const home = freshHome()
+    const node = await startNode(['dev', '--home', home])
+    const isRoot = process.getuid?.() === 0
+    fs.chmodSync(home, isRoot ? 0o700 : 0)
+    const { status, stderr, stdout } = hearth(['status', '--home', home], {}, isRoot ? { uid: 65_534, gid: 65_534 } : {})
+    fs.chmodSync(home, 0o700)
+    expect([status, stderr, stdout]).toEqual([1, `error: permission denied: ${home} (run as ${os.userInfo().username})\n`, ''])
+    expect(await node.stop()).toBe(0)
   })
 })
 

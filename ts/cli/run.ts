@@ -17,6 +17,7 @@ import { replay } from './commands/replay.ts'
 import { start } from './commands/start.ts'
 import { status } from './commands/status.ts'
 import { commandHelp, listHelp } from './help.ts'
+import { HomeDeniedError } from './home-lock.ts'
 import { clientVersion } from './version.ts'
 
 /** Every command. */
@@ -87,6 +88,7 @@ function fail(e: unknown, terminal: Terminal): number {
     e instanceof CoreError ||
     e instanceof ListenError ||
     e instanceof ForkError ||
+    e instanceof HomeDeniedError ||
     (e instanceof Error && 'code' in e && 'syscall' in e)
   ) {
     terminal.err(`error: ${e.message}\n`)

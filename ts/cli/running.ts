@@ -60,10 +60,10 @@ export function runTokenOf(home: string): string | undefined {
   }
 }
 
-/** The node that runs on a home; undefined where none does. A node that was killed leaves a file of a process that is gone. */
-export function findRunning(home: string): RunningNode | undefined {
+/** The node that process `pid` serves a home with, as its file says; undefined where the file is missing, or of another process. */
+export function findRunning(home: string, pid: number): RunningNode | undefined {
   const node = read(home)
-  return node !== undefined && isAlive(node.pid) ? node : undefined
+  return node?.pid === pid ? node : undefined
 }
 
 function read(home: string): RunningNode | undefined {

@@ -1,8 +1,9 @@
 // hearth status: how the node of a home does. It asks the node itself, over the listeners that the node's file names.
 import fs from 'node:fs'
 import path from 'node:path'
-import type { Command } from '../command.ts'
+import type { Command, Terminal } from '../command.ts'
 import { HOME_FLAG, homeOf } from '../home.ts'
+import { type LockHolder, lockHolder } from '../home-lock.ts'
 import { findRunning, type RunningNode, runTokenOf } from '../running.ts'
 import { bytesText, pairs } from './db/text.ts'
 
@@ -180,23 +181,37 @@ function text(status: Status): string {
   ])
 }
 
-/** Exit code where no node runs. */
-const NOT_RUNNING = 1
+/** Exit code where no node runs, or the one that does gives no answer. */
+const NO_ANSWER = 1
+
+/** Says why there is no node to ask. */
+function sayAbsent(home: string, holder: LockHolder | undefined, json: boolean, terminal: Terminal): void {
+  if (holder === undefined) {
+    if (json) terminal.out(`${JSON.stringify({ home, pid: null })}\n`)
+    else terminal.err(`no node runs on ${home}\n`)
+    return
+  }
+  const { pid, host } = holder
+  const what = 'and serves no requests: it is a node that is opening its stores, or a command such as `hearth import`'
+  const reason = `process ${pid} on ${host} has ${home} ${what}`
+  if (json) terminal.out(`${JSON.stringify({ home, pid, ready: null, reasons: [reason] })}\n`)
+  else terminal.err(`${reason}\n`)
+}
 
 export const status: Command = {
   name: 'status',
-  doc: 'Say how the node that runs on a home does: height, readiness, bake lag, cache hits, sizes, memory. Exit code 1 where none runs.',
+  doc: 'Show the state of the node that runs on a home: height, readiness, bake lag, cache hits, sizes, memory. Exit code 1 where none runs, or it does not answer.',
   flags: { ...HOME_FLAG, json: { doc: 'Print the report as JSON.' } },
   async run(parsed, terminal) {
     const home = homeOf(parsed)
-    const node = findRunning(home)
+    const holder = lockHolder(home)
+    const node = holder && findRunning(home, holder.pid)
     if (node === undefined) {
-      if (parsed.flags.has('json')) terminal.out(`${JSON.stringify({ home, pid: null })}\n`)
-      else terminal.err(`no node runs on ${home}\n`)
-      return NOT_RUNNING
+      sayAbsent(home, holder, parsed.flags.has('json'), terminal)
+      return NO_ANSWER
     }
     const report = await statusOf(home, node)
     terminal.out(parsed.flags.has('json') ? `${JSON.stringify(report, null, 2)}\n` : text(report))
-    return 0
+    return report.ready === null ? NO_ANSWER : 0
   },
 }
