@@ -115,6 +115,35 @@ describe('hearth replay', () => {
     expect(refused(['/nowhere.json'])).toEqual([true, '', expect.stringContaining('/nowhere.json does not exist')])
   })
 
+  it('takes settings from flags and the environment', () => {
+    const script = '{step:function(){},fault:function(){},result:function(){return "x".repeat(5000)}}'
+    const replay = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
+      const { status, stdout, stderr } = hearth(['replay', file('good.json', TRANSFER), '--trace', JSON.stringify({ tracer: script }), ...args], env)
+      return { status, stdout: stdout.trimEnd(), stderr }
+    }
+    const whole = { status: 0, stdout: `"${'x'.repeat(5000)}"`, stderr: '' }
+    const off = { status: 1, stdout: '', stderr: expect.stringContaining('JavaScript tracers are not allowed') }
+    const tooLong = { status: 1, stdout: expect.stringContaining('4096'), stderr: expect.anything() }
+    expect(replay([])).toEqual(whole)
+    expect(replay(['--evm.trace_allow_js_tracers=false'])).toEqual(off)
+    expect(replay([], { HEARTH_EVM_TRACE_ALLOW_JS_TRACERS: 'false' })).toEqual(off)
+    expect(replay(['--evm.trace_js_output_bytes=4096'])).toEqual(tooLong)
+    expect(replay([], { HEARTH_EVM_TRACE_JS_OUTPUT_BYTES: '4096' })).toEqual(tooLong)
+    expect(replay(['--evm.trace_js_output_bytes=16384'], { HEARTH_EVM_TRACE_JS_OUTPUT_BYTES: '4096' })).toEqual(whole)
+  })
+
+  it('refuses invalid settings', () => {
+    const replay = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
+      const { status, stdout, stderr } = hearth(['replay', file('good.json', TRANSFER), ...args], env)
+      return { status, stdout, stderr }
+    }
+    const flag = '--evm.trace_js_workers'
+    const variable = 'HEARTH_EVM_TRACE_JS_WORKERS'
+    const refused = (where: string) => ({ status: 2, stdout: '', stderr: expect.stringMatching(new RegExp(`^error: ${where} takes auto or an integer from 1 to 256, not "many"`)) })
+    expect(replay([`${flag}=many`])).toEqual(refused(flag))
+    expect(replay([], { [variable]: 'many' })).toEqual(refused(variable))
+  })
+
   it('writes the error of a trace that fails on its line, and goes on', () => {
     const poor = file('poor.json', { ...TRANSFER, genesis: { ...TRANSFER.genesis, alloc: {} } })
     const traces = ['--trace', 'callTracer', '--trace', '{}', '--trace', 'noopTracer']

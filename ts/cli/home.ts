@@ -22,21 +22,21 @@ export function addSettingsFile(home: string): void {
   if (hasChain && !fs.existsSync(file)) fs.writeFileSync(file, defaultFile())
 }
 
-/** The settings of a command line on a home; warnings go to standard error. `dev` takes the defaults of `hearth dev`. */
+/** A file with its text; undefined where there is none. */
+const fileOf = (file: string): { readonly path: string; readonly text: string } | undefined =>
+  fs.existsSync(file) ? { path: file, text: fs.readFileSync(file, 'utf8') } : undefined
+
+/**
+ * The settings of a command line on a home, or on none; warnings go to standard error. `dev` takes the defaults of `hearth dev`.
+ */
 export function settingsOf(
   parsed: Parsed,
-  home: string,
+  home: string | undefined,
   terminal: Terminal,
   { dev = false, environment = process.env }: { readonly dev?: boolean; readonly environment?: NodeJS.ProcessEnv } = {},
 ): Resolved {
-  const file = settingsFile(home)
-  const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : undefined
-  const resolved = resolveSettings({
-    flags: parsed.settings,
-    environment,
-    file: text === undefined ? undefined : { path: file, text },
-    dev,
-  })
+  const file = home === undefined ? undefined : fileOf(settingsFile(home))
+  const resolved = resolveSettings({ flags: parsed.settings, environment, file, dev })
   for (const warning of resolved.warnings) terminal.err(`warning: ${warning}\n`)
   return resolved
 }

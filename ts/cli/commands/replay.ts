@@ -1,10 +1,10 @@
 // hearth replay: traces of files, without a home. Standard output holds the traces and nothing else.
 
-import { resolveSettings } from '../../config/index.ts'
 import { startReplay } from '../../core/native.ts'
 import type { JsonObject } from '../../core/port.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
+import { settingsOf } from '../home.ts'
 import { scriptsConfig } from '../node-config.ts'
 import { onStop } from '../signals.ts'
 import { inputFile, STOPPED_EXIT } from './job.ts'
@@ -54,7 +54,7 @@ export const replay: Command = {
   files: { name: 'FILE', min: 1, max: FILES_MAX },
   async run(parsed, terminal) {
     const files = parsed.files.map((file) => inputFile(file, 'the file'))
-    const scripts = scriptsConfig(resolveSettings({ flags: new Map() }).settings)
+    const scripts = scriptsConfig(settingsOf(parsed, undefined, terminal).settings)
     const stream = startReplay({ files, traces: traces(parsed), tx: position(parsed.flags.get('tx')), scripts })
     let stopped = false
     const forget = onStop(() => {
