@@ -2,6 +2,7 @@
 //
 //   node native/setup/build.mjs          all of it (what `npm start` and `npm run build` call first)
 //   node native/setup/build.mjs npm      npm packages alone
+//   node native/setup/build.mjs sandboxes   isolated-vm for every supported version of Node, for a package
 //
 // HEARTH_PROFILE=dev builds the core with cargo's dev profile: quicker to build, slower to run. Imports Node's own modules alone, since it
 // runs before anything is installed.
@@ -11,7 +12,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { cargoEnv } from './cargo.mjs'
 import { ROOT, SetupError, say, TARGET } from './env.mjs'
-import { isolatedVm } from './isolated-vm.mjs'
+import { isolatedVm, isolatedVms } from './isolated-vm.mjs'
 import { digest, Stamp } from './stamp.mjs'
 import { checkCompilers, checkNpm } from './tools.mjs'
 
@@ -119,7 +120,7 @@ function typescript() {
   say(`TypeScript took ${seconds(began)} s`)
 }
 
-const STEPS = ['npm', 'native', 'sandbox', 'ts']
+const STEPS = ['npm', 'native', 'sandbox', 'sandboxes', 'ts']
 
 try {
   const asked = process.argv.slice(2)
@@ -129,6 +130,7 @@ try {
   if (wanted('npm')) npmPackages()
   if (wanted('native')) await nativeCore(profile())
   if (wanted('sandbox')) await isolatedVm()
+  if (asked.includes('sandboxes')) await isolatedVms()
   if (wanted('ts')) typescript()
 } catch (e) {
   if (!(e instanceof SetupError)) throw e

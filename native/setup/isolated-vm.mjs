@@ -1,19 +1,25 @@
-// Builds isolated-vm, in which JavaScript tracers run, from the sources in its npm package. No binary is fetched.
+// Builds isolated-vm, in which JavaScript tracers run, from the sources in its npm package. No binary of it is fetched.
 //
-// It is built once a machine and Node version, into the cache, and copied beside the core's library. It is never a reason to fail: without
-// it the node starts, and refuses JavaScript tracers with the sentence of `missing`.
+// Each library fits one ABI of Node. `npm run build` builds the one for the Node that runs it; packing builds those of all supported
+// versions of Node, each with that Node's own headers. A library is built once a machine, into the cache, and copied beside the core's
+// library. Set-up never fails for want of it: the node starts without it and refuses JavaScript tracers.
 import fs from 'node:fs'
 import path from 'node:path'
 import { CACHE, output, ROOT, say } from './env.mjs'
 import { once } from './once.mjs'
+import { PINS, pinRefusal } from './pins.mjs'
 
-/** The version for each major version of Node; each is built for the V8 of its own. */
-const VERSIONS = { 20: '5.0.4', 22: '6.1.2', 24: '7.0.1' }
+/** By major version of Node: the version of isolated-vm that fits its V8, its ABI, and the release that packing builds it with. */
+export const ENGINES = {
+  20: { version: '5.0.4', abi: 115, node: '20.20.2' },
+  22: { version: '6.1.2', abi: 127, node: '22.23.3' },
+  24: { version: '7.0.1', abi: 137, node: '24.21.0' },
+}
 
-const major = Number(process.versions.node.split('.')[0])
+const libraryFor = (abi) => path.join(ROOT, 'native', `isolated-vm-${abi}.node`)
 
 /** The library for the Node that runs this; its name has the ABI, so that another Node finds none rather than a wrong one. */
-export const LIBRARY = path.join(ROOT, 'native', `isolated-vm-${process.versions.modules}.node`)
+export const LIBRARY = libraryFor(process.versions.modules)
 
 /** A reason why it cannot be built, with what to type. */
 class Missing extends Error {}
@@ -34,57 +40,129 @@ function headers() {
   )
 }
 
-function version() {
-  const known = VERSIONS[major]
-  if (known !== undefined) return known
-  throw new Missing(`there is no version of it for Node ${major}. Use Node ${Object.keys(VERSIONS).join(', ')}`)
+/** Runs a command in a folder; throws `Missing` where it fails. */
+function attempt(what, remedy, cwd, command, args, env = process.env) {
+  if (output(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] }) === undefined) throw new Missing(`${what}. ${remedy}`)
 }
 
-function build(wanted, nodedir, dir) {
-  const partial = `${dir}.partial-${process.pid}`
+/** Fetches a package from npm, checks its digest and unpacks it to `package` in a folder. */
+export function fetchPackage(name, version, dir, pins = PINS) {
+  const file = path.join(dir, `${name}-${version}.tgz`)
+  attempt(`the package ${name} ${version} could not be fetched`, 'Check npm’s registry', dir, 'npm', [
+    'pack',
+    `${name}@${version}`,
+    '--silent',
+  ])
+  const refusal = pinRefusal(file, pins)
+  if (refusal !== undefined) throw new Missing(`${refusal}. Check npm’s registry`)
+  attempt(`${file} could not be unpacked`, 'Type: sudo apt-get install -y tar', dir, 'tar', ['xzf', file])
+  fs.rmSync(file)
+}
+
+/** Works in a folder that is gone afterwards. */
+function inFolder(partial, work) {
   fs.rmSync(partial, { recursive: true, force: true })
   fs.mkdirSync(partial, { recursive: true })
-  const attempt = (what, remedy, command, args, options) => {
-    if (output(command, args, { cwd: partial, stdio: ['ignore', 'pipe', 'pipe'], ...options }) === undefined) {
-      fs.rmSync(partial, { recursive: true, force: true })
-      throw new Missing(`${what}. ${remedy}`)
-    }
+  try {
+    return work(partial)
+  } finally {
+    fs.rmSync(partial, { recursive: true, force: true })
   }
-  attempt('its package could not be fetched', 'Check npm’s registry', 'npm', ['pack', `isolated-vm@${wanted}`, '--silent'])
-  attempt('its package could not be unpacked', 'Type: sudo apt-get install -y tar', 'tar', ['xzf', `isolated-vm-${wanted}.tgz`])
-  // npm's own node-gyp, with the headers that are there, so that it has nothing to fetch.
-  attempt('it did not compile', 'Type: sudo apt-get install -y python3 build-essential', 'npm', ['run', 'rebuild'], {
-    cwd: path.join(partial, 'package'),
-    env: { ...process.env, npm_config_nodedir: nodedir, npm_config_build_from_source: 'true' },
-  })
-  // Without its debug information it is a tenth of the size; where there is no strip, it works all the same.
-  output('strip', ['--strip-debug', path.join(partial, 'package/build/Release/isolated_vm.node')])
-  fs.mkdirSync(dir, { recursive: true })
-  const library = path.join(dir, 'isolated_vm.node')
-  fs.copyFileSync(path.join(partial, 'package/build/Release/isolated_vm.node'), `${library}.${process.pid}`)
-  // A rename publishes it whole; the same by another process is equally good.
-  fs.renameSync(`${library}.${process.pid}`, library)
-  fs.rmSync(partial, { recursive: true, force: true })
 }
 
-/** Makes the library where it is missing; says in one line why it cannot, and what to type. It never fails. */
+/** Builds a version of isolated-vm with the Node at `program` and the headers below `nodedir`, into a folder. */
+function build(version, { program, nodedir }, dir) {
+  inFolder(`${dir}.partial-${process.pid}`, (partial) => {
+    fetchPackage('isolated-vm', version, partial)
+    // npm's own node-gyp, with the headers that are there, so that it has nothing to fetch. npm runs under the first node on the PATH.
+    attempt(
+      'it did not compile',
+      'Type: sudo apt-get install -y python3 build-essential',
+      path.join(partial, 'package'),
+      'npm',
+      ['run', 'rebuild'],
+      {
+        ...process.env,
+        PATH: `${path.dirname(program)}${path.delimiter}${process.env.PATH ?? ''}`,
+        npm_config_nodedir: nodedir,
+        npm_config_build_from_source: 'true',
+      },
+    )
+    const made = path.join(partial, 'package/build/Release/isolated_vm.node')
+    // Without its debug information it is a tenth of the size; where there is no strip, it works all the same.
+    output('strip', ['--strip-debug', made])
+    publish(made, path.join(dir, 'isolated_vm.node'))
+  })
+}
+
+/** Copies a file into place whole: a rename publishes it, and the same by another process is equally good. */
+function publish(from, to) {
+  fs.mkdirSync(path.dirname(to), { recursive: true })
+  fs.copyFileSync(from, `${to}.${process.pid}`)
+  fs.renameSync(`${to}.${process.pid}`, to)
+}
+
+/** Puts the library of one version of Node at `target`, built where the cache does not have it. `nodeOf` says which Node builds it. */
+async function provide({ version }, node, nodeOf, target) {
+  const dir = path.join(CACHE, `isolated-vm-${version}-node${node}-${process.platform}-${process.arch}`)
+  const library = path.join(dir, 'isolated_vm.node')
+  await once(library, 'isolated-vm', async () => {
+    const found = await nodeOf()
+    const began = Date.now()
+    say(`compiling isolated-vm for Node ${node}, in which JavaScript tracers run, once for this machine (1 to 3 minutes on 2 cores)`)
+    build(version, found, dir)
+    say(`isolated-vm took ${Math.round((Date.now() - began) / 1000)} s`)
+  })
+  publish(library, target)
+}
+
+const reasonOf = (e) => (e instanceof Missing ? e.message : String(e.message ?? e))
+
+/** Makes the library of the Node that runs this where it is missing; says in one line why it cannot, and what to type. It never fails. */
 export async function isolatedVm(target = LIBRARY) {
   if (fs.existsSync(target)) return
   try {
-    const wanted = version()
-    const nodedir = headers()
-    const dir = path.join(CACHE, `isolated-vm-${wanted}-node${process.versions.node}-${process.platform}-${process.arch}`)
-    const library = path.join(dir, 'isolated_vm.node')
-    await once(library, 'isolated-vm', async () => {
-      const began = Date.now()
-      say('compiling isolated-vm, in which JavaScript tracers run, once for this machine (about 45 s on 2 cores)')
-      build(wanted, nodedir, dir)
-      say(`isolated-vm took ${Math.round((Date.now() - began) / 1000)} s`)
-    })
-    fs.copyFileSync(library, `${target}.${process.pid}`)
-    fs.renameSync(`${target}.${process.pid}`, target)
+    const engine = ENGINES[process.versions.node.split('.')[0]]
+    if (engine === undefined)
+      throw new Missing(
+        `there is no version of it for Node ${process.versions.node.split('.')[0]}. Use Node ${Object.keys(ENGINES).join(', ')}`,
+      )
+    await provide(engine, process.versions.node, () => ({ program: process.execPath, nodedir: headers() }), target)
   } catch (e) {
-    const why = e instanceof Missing ? e.message : String(e.message ?? e)
-    say(`no JavaScript tracers: isolated-vm is not there, and ${why}, then run npm run build again. All else works.`)
+    say(`no JavaScript tracers: isolated-vm is not there, and ${reasonOf(e)}, then run npm run build again. All else works.`)
+  }
+}
+
+/** The folder of a release of Node out of npm, fetched into the cache where it is not there; throws where it cannot be had. */
+export async function nodeRelease(version) {
+  if (process.platform !== 'linux') throw new Missing('it is built for other versions of Node on Linux only')
+  const name = `node-linux-${process.arch}`
+  const dir = path.join(CACHE, `${name}-${version}`)
+  await once(path.join(dir, 'package.json'), `Node ${version}`, async () => {
+    say(`fetching Node ${version} into the cache`)
+    inFolder(`${dir}.partial-${process.pid}`, (partial) => {
+      fetchPackage(name, version, partial)
+      fs.rmSync(dir, { recursive: true, force: true })
+      fs.renameSync(path.join(partial, 'package'), dir)
+    })
+  })
+  return dir
+}
+
+/** Makes the libraries of all supported versions of Node, for a package; says in a line which it cannot make, and why. */
+export async function isolatedVms() {
+  await isolatedVm()
+  for (const engine of Object.values(ENGINES)) {
+    const target = libraryFor(engine.abi)
+    if (fs.existsSync(target)) continue
+    try {
+      const nodeOf = async () => {
+        const dir = await nodeRelease(engine.node)
+        return { program: path.join(dir, 'bin/node'), nodedir: dir }
+      }
+      await provide(engine, engine.node, nodeOf, target)
+    } catch (e) {
+      say(`no JavaScript tracers for Node ${engine.node} in the package: ${reasonOf(e)}.`)
+    }
   }
 }

@@ -2,6 +2,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { CACHE, output, SetupError, say } from './env.mjs'
+import { pinRefusal } from './pins.mjs'
 
 /** The wheel that carries libclang alone; 18.1.1 is the version tried with librocksdb-sys. */
 const WHEEL = 'libclang==18.1.1'
@@ -49,7 +50,8 @@ function unpackedFolder(dir) {
   return [path.join(dir, 'clang/native'), ...data].find(holdsLibclang)
 }
 
-function fetchWheel() {
+/** The folder of libclang out of the wheel, which is fetched where the cache does not have it. `pins` holds the digests to accept. */
+export function fetchWheel(pins) {
   const dir = path.join(CACHE, WHEEL.replace('==', '-'))
   const cached = unpackedFolder(dir)
   if (cached) return cached
@@ -60,6 +62,13 @@ function fetchWheel() {
   const fetched =
     python && output(python, ['-m', 'pip', 'download', '--quiet', '--no-deps', '--only-binary=:all:', '-d', partial, WHEEL]) !== undefined
   const wheel = fetched && fs.readdirSync(partial).find((n) => n.endsWith('.whl'))
+  const refusal = wheel ? pinRefusal(path.join(partial, wheel), pins) : undefined
+  if (refusal !== undefined) {
+    fs.rmSync(partial, { recursive: true, force: true })
+    throw new SetupError(
+      `${refusal}. Type: sudo apt-get install -y libclang-14-dev (or set LIBCLANG_PATH to the folder of libclang.so), then run the command again.`,
+    )
+  }
   const unpacked = wheel && output(python, ['-m', 'zipfile', '-e', path.join(partial, wheel), partial]) !== undefined
   if (!unpacked || !unpackedFolder(partial)) {
     fs.rmSync(partial, { recursive: true, force: true })

@@ -12,6 +12,27 @@ import { ROOT } from './env.mjs'
 const OUT = path.join(ROOT, 'dist/npm')
 const NAPI = path.join(ROOT, 'node_modules/@napi-rs/cli/dist/cli.js')
 
+/** What the package has besides its manifest; the manifest's own `files` leave out what of it is not published. */
+const ENTRIES = [
+  'dist',
+  'native/index.js',
+  'native/index.d.ts',
+  'ts/metrics/dashboards',
+  'docs',
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  'LICENSE',
+]
+
+/** The libraries of isolated-vm that go with the binary of a platform: those of this machine, with its own. */
+const librariesFor = (name) =>
+  name === `${process.platform}-${process.arch}-gnu`
+    ? fs.readdirSync(path.join(ROOT, 'native')).filter((file) => /^isolated-vm-\d+\.node$/.test(file))
+    : []
+
 function run(command, args, cwd = ROOT) {
   const { status, error } = spawnSync(command, args, { cwd, stdio: ['ignore', 2, 2] })
   if (status === 0) return
@@ -31,13 +52,16 @@ run(process.execPath, [NAPI, 'create-npm-dirs', '--npm-dir', OUT])
 const platforms = fs.readdirSync(OUT)
 const built = platforms.filter((name) => fs.existsSync(path.join(ROOT, 'native', `hearth.${name}.node`)))
 for (const name of built) {
-  const file = `hearth.${name}.node`
-  fs.copyFileSync(path.join(ROOT, 'native', file), path.join(OUT, name, file))
-  run('npm', ['pack', '--silent', '--pack-destination', OUT], path.join(OUT, name))
+  const dir = path.join(OUT, name)
+  const files = [`hearth.${name}.node`, ...librariesFor(name)]
+  for (const file of files) fs.copyFileSync(path.join(ROOT, 'native', file), path.join(dir, file))
+  const manifest = path.join(dir, 'package.json')
+  fs.writeFileSync(manifest, `${JSON.stringify({ ...JSON.parse(fs.readFileSync(manifest, 'utf8')), files }, null, 2)}\n`)
+  run('npm', ['pack', '--silent', '--pack-destination', OUT], dir)
 }
 // The package by itself has no binary: the one that fits comes as an optional part of it.
 const bare = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-pack-'))
-for (const entry of ['dist', 'native/index.js', 'native/index.d.ts', 'ts/metrics/dashboards', 'README.md', 'LICENSE']) {
+for (const entry of ENTRIES) {
   const skip = (from) => from !== OUT && !from.startsWith(`${OUT}${path.sep}`) && from !== path.join(ROOT, 'dist/examples')
   fs.cpSync(path.join(ROOT, entry), path.join(bare, entry), { recursive: true, filter: skip })
 }

@@ -1,8 +1,11 @@
 // How the processes of JavaScript tracers are started, and what the core is told of them.
-import { expect, test } from 'vitest'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
 import { scriptsConfig } from '../../ts/cli/node-config.ts'
 import { resolveSettings, type SettingKey } from '../../ts/config/index.ts'
-import { scriptCommand } from '../../ts/tracer/command.ts'
+import { isolatedVmFile, scriptCommand, whyNoLibrary } from '../../ts/tracer/command.ts'
 
 const settingsOf = (flags: Partial<Record<SettingKey, string>>) => resolveSettings({ flags: new Map(Object.entries(flags)) }).settings
 const COMMAND = { program: '/bin/node', args: ['main.js'] }
@@ -34,9 +37,49 @@ test('scripts that are not allowed have no command', () => {
   expect(scriptsConfig(settingsOf({ 'evm.trace_allow_js_tracers': 'false' }), COMMAND)).toBeNull()
 })
 
-test('without the library there is a sentence with what to type', () => {
-  expect(scriptCommand('/nowhere/isolated-vm.node')).toEqual({
-    unavailable: expect.stringMatching(/isolated-vm is not built for this Node\.js\. Type: npm run build/),
+describe('without the library', () => {
+  const roots: string[] = []
+  afterAll(() => {
+    for (const root of roots) fs.rmSync(root, { recursive: true, force: true })
+  })
+
+  /** A package with these files. */
+  function packageWith(files: readonly string[]): string {
+    const root = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-command-'))
+    roots.push(root)
+    for (const file of ['package.json', ...files]) {
+      fs.mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
+      fs.writeFileSync(path.join(root, file), '{}')
+    }
+    return root
+  }
+
+  const what = `JavaScript tracers are not available: isolated-vm for Node ${process.versions.node}`
+
+  test('a checkout is told to build', () => {
+    const root = packageWith(['native/setup/isolated-vm.mjs', 'native/isolated-vm-1.node'])
+    expect(whyNoLibrary(root)).toBe(
+      `${what} is not built. Run npm run build in the checkout, which names what is missing, then start the node again`,
+    )
+  })
+
+  test('an installed package names the versions of Node that it serves', () => {
+    const platform = `node_modules/hearth-${process.platform}-${process.arch}-gnu`
+    const own = packageWith(['native/isolated-vm-115.node', 'native/isolated-vm-137.node'])
+    const split = packageWith([`${platform}/package.json`, `${platform}/isolated-vm-127.node`])
+    const other = 'is not in this package, which has it for Node'
+    expect(whyNoLibrary(own)).toBe(`${what} ${other} 20, 24. Start the node with one of these versions`)
+    expect(whyNoLibrary(split)).toBe(`${what} ${other} 22. Start the node with one of these versions`)
+    expect(whyNoLibrary(packageWith([]))).toBe(`${what} is not in this package, which was packed without it`)
+  })
+
+  test('the library is found in both places, by the ABI', () => {
+    const platform = `node_modules/hearth-${process.platform}-${process.arch}-gnu`
+    const own = packageWith(['native/isolated-vm-115.node'])
+    const split = packageWith([`${platform}/package.json`, `${platform}/isolated-vm-127.node`])
+    expect(isolatedVmFile(own, '115')).toBe(path.join(own, 'native/isolated-vm-115.node'))
+    expect(isolatedVmFile(own, '127')).toBeUndefined()
+    expect(isolatedVmFile(split, '127')).toBe(path.join(fs.realpathSync(split), platform, 'isolated-vm-127.node'))
   })
 })
 

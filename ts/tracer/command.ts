@@ -1,5 +1,6 @@
 // How a child process of JavaScript tracers is started on this machine, or why it cannot be.
 import fs from 'node:fs'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 
 /** A program and its arguments. */
@@ -11,8 +12,45 @@ export interface ScriptCommand {
 /** Where the compiled package lies: this file is dist/tracer/command.js. */
 const ROOT = path.join(import.meta.dirname, '../..')
 
-/** The library of isolated-vm for the Node that runs this; set-up puts it there. */
-export const isolatedVmFile = (): string => path.join(ROOT, 'native', `isolated-vm-${process.versions.modules}.node`)
+/** The name of the library of isolated-vm for an ABI of Node. */
+const libraryName = (abi: string): string => `isolated-vm-${abi}.node`
+
+/** Major versions of Node by the ABI of their libraries. */
+const NODES: Readonly<Record<string, number>> = { 115: 20, 127: 22, 137: 24 }
+
+/** Folders that may hold the library: the package's own, and that of the package with the binary for this platform. */
+function libraryFolders(root: string): readonly string[] {
+  const own = path.join(root, 'native')
+  try {
+    const platform = createRequire(path.join(root, 'package.json')).resolve(`hearth-${process.platform}-${process.arch}-gnu/package.json`)
+    return [own, path.dirname(platform)]
+  } catch {
+    return [own]
+  }
+}
+
+/** The library of isolated-vm for the Node that runs this; undefined where there is none. */
+export const isolatedVmFile = (root = ROOT, abi = process.versions.modules): string | undefined =>
+  libraryFolders(root)
+    .map((dir) => path.join(dir, libraryName(abi)))
+    .find((file) => fs.existsSync(file))
+
+/** Major versions of Node whose libraries are there. */
+function nodesOf(root: string): readonly number[] {
+  const files = libraryFolders(root).flatMap((dir) => (fs.existsSync(dir) ? fs.readdirSync(dir) : []))
+  return Object.entries(NODES).flatMap(([abi, node]) => (files.includes(libraryName(abi)) ? [node] : []))
+}
+
+/** Why there is no library, and what helps: a build in a checkout, another version of Node for an installed package. */
+export function whyNoLibrary(root = ROOT): string {
+  const what = `JavaScript tracers are not available: isolated-vm for Node ${process.versions.node}`
+  if (fs.existsSync(path.join(root, 'native/setup/isolated-vm.mjs'))) {
+    return `${what} is not built. Run npm run build in the checkout, which names what is missing, then start the node again`
+  }
+  const nodes = nodesOf(root)
+  if (nodes.length === 0) return `${what} is not in this package, which was packed without it`
+  return `${what} is not in this package, which has it for Node ${nodes.join(', ')}. Start the node with one of these versions`
+}
 
 /**
  * Options of V8 and Node: isolated-vm needs Node's own start snapshot off; what scripts must not have is switched off in the engine too; less
@@ -20,14 +58,9 @@ export const isolatedVmFile = (): string => path.join(ROOT, 'native', `isolated-
  */
 const OPTIONS = ['--no-node-snapshot', '--no-expose-wasm', '--no-warnings', '--stack-size=900', '--max-semi-space-size=8']
 
-/** The command of a child, or one sentence that says what is missing and what to type. */
+/** The command of a child, or one sentence that says what is missing and what helps. */
 export function scriptCommand(library = isolatedVmFile()): ScriptCommand | { readonly unavailable: string } {
   if (process.platform !== 'linux') return { unavailable: 'JavaScript tracers need Linux: their processes are confined by its kernel' }
-  if (!fs.existsSync(library)) {
-    return {
-      unavailable:
-        'JavaScript tracers are not available on this node: isolated-vm is not built for this Node.js. Type: npm run build, and do what it says, then start the node again',
-    }
-  }
+  if (library === undefined) return { unavailable: whyNoLibrary() }
   return { program: process.execPath, args: [...OPTIONS, path.join(import.meta.dirname, 'child/main.js'), library] }
 }
