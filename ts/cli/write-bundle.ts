@@ -14,7 +14,7 @@ import { CACHE, loadProgram, PROGRAM } from './load.ts'
 import { resetFlags } from './v8-heap.ts'
 
 /** Loaded where somebody signs, which few do: it would be half of the file. */
-const EXTERNAL = [/^node:(?!http2$)/, 'viem']
+const EXTERNAL = [/^node:(?!http2$)/, /^ox\//]
 
 /** The entry of the program, as `hearth` is installed. */
 const ENTRY = path.join(import.meta.dirname, 'hearth.cjs')

@@ -1,17 +1,16 @@
 // Signatures of the development accounts: what is signed is made here, the keys are the core's.
-import type { TypedDataDefinition } from 'viem'
+import type { Definition } from 'ox/TypedData'
 import type { Core, Hex } from '../core/port.ts'
 import { invalidParams } from './errors.ts'
 
-/** viem is loaded where somebody signs, which a node that serves a real chain never does. */
-const hashing = (): Promise<typeof import('viem')> => import('viem')
+// ox is imported by the first signature only: a node that serves a real chain has no keys, and never loads it.
 
 /** A signature over a message (EIP-191). */
 export async function signMessage(core: Core, account: Hex, message: Hex): Promise<Uint8Array> {
   // Whoever has no accounts must not load anything for them.
   if (!core.dev) return core.request('signDigest', { account, digest: ZERO })
-  const { hashMessage } = await hashing()
-  return core.request('signDigest', { account, digest: hashMessage({ raw: message as `0x${string}` }) })
+  const { getSignPayload } = await import('ox/PersonalMessage')
+  return core.request('signDigest', { account, digest: getSignPayload(message as `0x${string}`) })
 }
 
 /** Something to sign where nobody will. */
@@ -34,10 +33,10 @@ export async function signTypedData(core: Core, account: Hex, data: unknown): Pr
     throw invalidParams('invalid argument 1: data: typed data is an object with types, domain, primaryType and message')
   }
   if (!core.dev) return core.request('signDigest', { account, digest: ZERO })
-  const { hashTypedData } = await hashing()
+  const { getSignPayload } = await import('ox/TypedData')
   let digest: Hex
   try {
-    digest = hashTypedData(typed as TypedDataDefinition)
+    digest = getSignPayload(typed as Definition)
   } catch (e) {
     throw invalidParams(`invalid argument 1: data: ${e instanceof Error ? (e.message.split('\n')[0] ?? '') : String(e)}`)
   }
