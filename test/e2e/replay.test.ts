@@ -118,7 +118,10 @@ describe('hearth replay', () => {
   it('takes settings from flags and the environment', () => {
     const script = '{step:function(){},fault:function(){},result:function(){return "x".repeat(5000)}}'
     const replay = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
-      const { status, stdout, stderr } = hearth(['replay', file('good.json', TRANSFER), '--trace', JSON.stringify({ tracer: script }), ...args], env)
+      const { status, stdout, stderr } = hearth(
+        ['replay', file('good.json', TRANSFER), '--trace', JSON.stringify({ tracer: script }), ...args],
+        env,
+      )
       return { status, stdout: stdout.trimEnd(), stderr }
     }
     const whole = { status: 0, stdout: `"${'x'.repeat(5000)}"`, stderr: '' }
@@ -139,7 +142,11 @@ describe('hearth replay', () => {
     }
     const flag = '--evm.trace_js_workers'
     const variable = 'HEARTH_EVM_TRACE_JS_WORKERS'
-    const refused = (where: string) => ({ status: 2, stdout: '', stderr: expect.stringMatching(new RegExp(`^error: ${where} takes auto or an integer from 1 to 256, not "many"`)) })
+    const refused = (where: string) => ({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringMatching(new RegExp(`^error: ${where} takes auto or an integer from 1 to 256, not "many"`)),
+    })
     expect(replay([`${flag}=many`])).toEqual(refused(flag))
     expect(replay([], { [variable]: 'many' })).toEqual(refused(variable))
   })
