@@ -163,6 +163,36 @@ describe('hearth', () => {
     })
   })
 
+  it('config check and start refuse files that cannot be used', () => {
+    const home = path.join(dir, 'files')
+    fs.mkdirSync(path.join(home, 'config'), { recursive: true })
+    const [token, jwt, toml] = [path.join(home, 'token'), path.join(home, 'jwt'), path.join(home, 'config', 'node.toml')]
+    fs.writeFileSync(token, 'short\n')
+    fs.writeFileSync(toml, `[evm]\nauth_jwt_file = "${jwt}"\n`)
+    const lines = [
+      'error: 3 settings cannot be used:',
+      `  --evm.auth_token_file: ${token} must hold one token a line, 1 to 1000 of them, each of at least 16 characters, no spaces`,
+      `  ${toml}:2:1: evm.auth_jwt_file: cannot read ${jwt}: no such file`,
+      `  --littable.extra_roots names ${token}, which is not a folder\n`,
+    ]
+    for (const command of [['config', 'check'], ['start']]) {
+      const { status, stdout, stderr } = hearth([
+        ...command,
+        '--home',
+        home,
+        `--evm.auth_token_file=${token}`,
+        `--littable.extra_roots=${token}`,
+      ])
+      expect([status, stdout, stderr]).toEqual([2, '', lines.join('\n')])
+    }
+    const nowhere = path.join(dir, 'nowhere')
+    expect(hearth(['config', 'check', '--home', nowhere])).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: `error: --home names ${nowhere}: there is no home; \`hearth init --home DIR\` makes one\n`,
+    })
+  })
+
   it('config check refuses what does not hold, all of it at once', () => {
     const home = path.join(dir, 'bad')
     fs.mkdirSync(path.join(home, 'config'), { recursive: true })

@@ -22,6 +22,8 @@ import { keyPlaces } from '../../ts/config/places.ts'
 
 const file = (text: string) => ({ path: 'node.toml', text })
 
+const NAMESPACE_LIST = 'a list of eth, net, web3, debug, txpool, rpc, chain, testing, anvil, evm, hardhat, personal, tenderly, trace'
+
 describe('precedence', () => {
   const key = 'evm.http_port'
   const all = { flags: new Map([[key, '1']]), environment: { HEARTH_EVM_HTTP_PORT: '2' }, file: file('[evm]\nhttp_port = 3') }
@@ -58,7 +60,7 @@ describe('refusals', () => {
     ['evm.http_port', '65536', '--evm.http_port takes an integer from 0 to 65535, not "65536"'],
     ['evm.http_port', '', '--evm.http_port takes an integer from 0 to 65535, not ""'],
     ['state-commit.flatkv.fsync', 'interval:0', '--state-commit.flatkv.fsync takes block, interval:<ms> or none, not "interval:0"'],
-    ['evm.namespaces', 'eth,Debug!', '--evm.namespaces takes a list of namespaces, not "Debug!"'],
+    ['evm.namespaces', 'eth,Debug!', `--evm.namespaces takes ${NAMESPACE_LIST}, not "Debug!"; did you mean debug?`],
     ['workers.read_threads', '0', '--workers.read_threads takes auto or an integer from 1 to 1024, not "0"'],
     ['evm.allow_unprotected_txs', 'yes', '--evm.allow_unprotected_txs takes true or false, not "yes"'],
     ['evm.trace_timeout', '5', '--evm.trace_timeout takes a duration such as 250ms, 5s or 1m30s, from 1ms to 24h, not "5"'],
@@ -121,6 +123,21 @@ describe('refusals', () => {
     expect(refusal({ file: file('[evm]\ntrace_timeout = 5') })).toMatch(/not 5: its unit is missing$/)
     expect(refusal({ file: file('[evm]\nhttp_port = \n') })).toMatch(/^node.toml:2:\d+: this is not TOML: /)
     expect(refusal({ file: file('[evm]\nhttp_port = 1\nhttp_port = 2') })).toMatch(/^node.toml:3:\d+: this is not TOML: /)
+  })
+
+  it('namespaces that do not exist, with the one that was meant', () => {
+    const takes = `takes ${NAMESPACE_LIST}`
+    const flags = (value: string) => ({ flags: new Map([['evm.namespaces', value]]) })
+    expect(refusal(flags('eht'))).toBe(`--evm.namespaces ${takes}, not "eht"; did you mean eth?`)
+    expect(refusal(flags('eth, Debug'))).toBe(`--evm.namespaces ${takes}, not "Debug"; did you mean debug?`)
+    expect(refusal(flags('eth,admin'))).toBe(`--evm.namespaces ${takes}, not "admin"`)
+    expect(refusal({ file: file('[evm]\nauth_namespaces = ["deubg"]') })).toBe(
+      `node.toml:2:1: evm.auth_namespaces ${takes}, *, not "deubg"; did you mean debug?`,
+    )
+    // Of the development chain: they exist, and a node that is started does not serve them.
+    const idle = 'evm.namespaces (--evm.namespaces) names anvil, which hearth dev alone serves'
+    expect(resolveSettings(flags('eth,anvil')).warnings).toEqual([idle])
+    expect(resolveSettings({ ...flags('eth,anvil'), dev: true }).warnings).toEqual([])
   })
 
   it('several at once, from all sources, also where another source wins', () => {
@@ -484,7 +501,7 @@ describe('command lines', () => {
   it('refuses what it does not know', () => {
     expect(refusal('--hom=x', 'f')).toBe('unknown flag --hom; did you mean --home?')
     expect(refusal('--evm.namespace=eth', 'f')).toBe(
-      'unknown flag --evm.namespace; did you mean --evm.namespaces, which takes a list of namespaces?',
+      `unknown flag --evm.namespace; did you mean --evm.namespaces, which takes ${NAMESPACE_LIST}?`,
     )
     expect(refusal('-x', 'f')).toMatch(/^unknown flag -x; did you mean /)
     expect(refusal('--home')).toBe('--home needs a value: --home DIR')

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { NAMESPACES } from '../../ts/config/index.ts'
 import { DEV_METHODS } from '../../ts/rpc/methods/dev/index.ts'
 import { DEV_NAMESPACES, METHODS, methodTable, namespaceOf, servedNamespaces } from '../../ts/rpc/table.ts'
 
@@ -79,6 +80,7 @@ describe('the table of methods', () => {
     const asked = ['eth', ...DEV_NAMESPACES]
     expect(servedNamespaces(asked, false)).toEqual(['eth'])
     expect(servedNamespaces(['eth'], true)).toEqual(['eth', 'anvil', 'evm', 'hardhat', 'personal', 'tenderly', 'trace'])
+    expect([...new Set(METHODS.map((m) => namespaceOf(m.name)))].sort()).toEqual([...NAMESPACES].sort())
     expect(DEV_NAMESPACES).toEqual(['anvil', 'evm', 'hardhat', 'personal', 'tenderly', 'trace'])
   })
 

@@ -2,6 +2,7 @@
 import { SettingError } from '../config/index.ts'
 import { CoreError } from '../core/error.ts'
 import { ForkError } from '../fork/index.ts'
+import { AuthFileError } from '../server/admission/auth.ts'
 import { ListenError } from '../server/listener.ts'
 import { parseArgs, UsageError, unknownCommand } from './args.ts'
 import type { Command, CommandFamily, Terminal } from './command.ts'
@@ -80,7 +81,7 @@ async function runOf(
 }
 
 function fail(e: unknown, terminal: Terminal): number {
-  if (e instanceof UsageError || e instanceof SettingError) {
+  if (e instanceof UsageError || e instanceof SettingError || e instanceof AuthFileError) {
     terminal.err(`error: ${e.message}\n`)
     return USAGE
   }

@@ -15,8 +15,8 @@ export {
   type Settings,
   settingOf,
 } from './settings.ts'
-export { DEFAULT_NAMESPACES } from './tables/listeners.ts'
 export { LISTENER_NAMES, LOG_ROOMS, type LogLevel, type LogRoom } from './tables/operations.ts'
+export { DEFAULT_NAMESPACES, DEV_NAMESPACES, NAMESPACES } from './tables/shared.ts'
 export { STRUCT_LOGGER, TRACER_NAMES } from './tables/traces.ts'
 export { unknownFlag } from './unknown.ts'
 export { type Upgraded, upgradedFile } from './upgrade.ts'

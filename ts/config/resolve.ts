@@ -5,6 +5,7 @@ import { givenAs, isFormerKey, type Spelling, warnOfRemoved } from './former.ts'
 import { type Kind, type Origin, Refused, type Setting } from './kinds.ts'
 import { keyPlaces } from './places.ts'
 import { environmentName, isSettingKey, SETTING_KEYS, type SettingKey, type Settings, settingOf } from './settings.ts'
+import { DEV_NAMESPACES } from './tables/shared.ts'
 import { unknownFlag, unknownKey, unknownVariables } from './unknown.ts'
 
 /** Where settings are read from. */
@@ -147,6 +148,12 @@ interface Told {
   readonly warnings: string[]
 }
 
+/** What is valid and does nothing on this kind of node. */
+function idleNamespaces(settings: Settings, dev: boolean, from: string): string[] {
+  const idle = settings['evm.namespaces'].filter((name) => !dev && DEV_NAMESPACES.some((ofDev) => ofDev === name))
+  return idle.length === 0 ? [] : [`evm.namespaces (${from}) names ${idle.join(', ')}, which hearth dev alone serves`]
+}
+
 /** What only several settings together can get wrong. */
 function checkTogether(settings: Settings, problems: Problem[]): void {
   if (!settings['evm.http_enabled'] && !settings['evm.ws_enabled']) {
@@ -189,5 +196,6 @@ export function resolveSettings(sources: Sources): Resolved {
   }
   if (problems.length === 0) checkTogether(settings as Settings, problems)
   if (problems.length > 0) throw new SettingError(problems)
+  warnings.push(...idleNamespaces(settings as Settings, sources.dev === true, from['evm.namespaces'] ?? 'default'))
   return { settings: settings as Settings, origins: origins as Resolved['origins'], from: from as Resolved['from'], warnings }
 }

@@ -1,4 +1,5 @@
 // Every method that this node has, listed by hand: nothing becomes an endpoint by accident.
+import { DEV_NAMESPACES as NAMESPACES_OF_DEV } from '../config/index.ts'
 import { chainDisabled, methodNotFound } from './errors.ts'
 import type { Method } from './method.ts'
 import { chainTransactionReceipt } from './methods/chain/getTransactionReceipt.ts'
@@ -213,7 +214,7 @@ const names = new Set(METHODS.map((m) => m.name))
 export const isMethod = (name: string): boolean => names.has(name)
 
 /** Namespaces of the development chain: served there whatever is asked for, and nowhere else. */
-export const DEV_NAMESPACES: readonly string[] = ['anvil', 'evm', 'hardhat', 'personal', 'tenderly', 'trace']
+export const DEV_NAMESPACES: readonly string[] = NAMESPACES_OF_DEV
 
 /** The namespaces of which a node serves methods, of those that it is to serve. */
 export function servedNamespaces(namespaces: readonly string[], dev: boolean): readonly string[] {

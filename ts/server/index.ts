@@ -12,7 +12,7 @@ import { listen, shownHost, stopListener } from './listener.ts'
 import type { Readiness } from './readiness.ts'
 import { createWebSocketEndpoint, type WebSocketEndpoint, type WebSocketOptions } from './websocket.ts'
 
-export { AuthFileError, asksForTokens, newRunToken } from './admission/auth.ts'
+export { AuthFileError, asksForTokens, authFileProblems, newRunToken } from './admission/auth.ts'
 export { ListenError } from './listener.ts'
 export { type MetricsServer, NotOpen, startMetricsServer } from './metrics.ts'
 export { type Check, diskHasRoom, headIsYoung, Readiness } from './readiness.ts'

@@ -12,6 +12,7 @@ import {
   upgradedFile,
 } from '../../config/index.ts'
 import { type Parsed, UsageError } from '../args.ts'
+import { checkFiles, checkHome } from '../check-files.ts'
 import type { Command, Terminal } from '../command.ts'
 import { HOME_FLAG, homeOf, settingsFile, settingsOf } from '../home.ts'
 
@@ -90,6 +91,16 @@ function upgrade(home: string): string {
   return upgradeText(file, old, upgraded)
 }
 
+/** What a word prints. */
+function viewed(word: string, parsed: Parsed, terminal: Terminal, dev: boolean): string {
+  const home = homeOf(parsed)
+  // `hearth dev` makes its home.
+  if (word === 'check' && !dev && parsed.flags.has('home')) checkHome(home)
+  const resolved = settingsOf(parsed, home, terminal, { dev })
+  if (word === 'check') checkFiles(resolved)
+  return VIEWS[word]?.(resolved, dev, parsed.flags.has('json')) ?? ''
+}
+
 const WORDS = [...Object.keys(VIEWS), 'list', 'upgrade']
 
 async function run(parsed: Parsed, terminal: Terminal): Promise<number> {
@@ -98,7 +109,7 @@ async function run(parsed: Parsed, terminal: Terminal): Promise<number> {
   const dev = parsed.flags.has('dev')
   if (word === 'list') terminal.out(`${helpLines().join('\n')}\n`)
   else if (word === 'upgrade') terminal.out(upgrade(homeOf(parsed)))
-  else terminal.out(VIEWS[word]?.(settingsOf(parsed, homeOf(parsed), terminal, { dev }), dev, parsed.flags.has('json')) ?? '')
+  else terminal.out(viewed(word, parsed, terminal, dev))
   return 0
 }
 
@@ -106,7 +117,7 @@ export const config: Command = {
   name: 'config',
   doc: 'Check, print or compare the settings, or rewrite the settings file.',
   more: [
-    'check    whether the settings are valid',
+    'check    whether the settings are valid and the files that they name can be used',
     'print    every setting, its value and where that comes from (without a word, too)',
     'diff     the settings that differ from the defaults',
     'list     every setting: flag, default, meaning',

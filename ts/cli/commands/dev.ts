@@ -8,6 +8,7 @@ import { jsonPrinter, type Printer, textPrinter } from '../../dev/printer.ts'
 import type { Origin } from '../../fork/index.ts'
 import type { Server } from '../../server/index.ts'
 import { type Parsed, UsageError } from '../args.ts'
+import { nodeSettings } from '../check-files.ts'
 import type { Command, Terminal } from '../command.ts'
 import { banner, readyEvent } from '../dev/banner.ts'
 import { Chains } from '../dev/chains.ts'
@@ -16,7 +17,7 @@ import { DEV_FLAGS } from '../dev/flags.ts'
 import { forkConfig, originOf } from '../dev/fork.ts'
 import { temporaryHome, temporarySettings } from '../dev/home.ts'
 import { dumpState, loadState, type StateFiles, stateFiles } from '../dev/state-files.ts'
-import { addSettingsFile, settingsOf } from '../home.ts'
+import { addSettingsFile } from '../home.ts'
 import { withoutTaken } from '../taken.ts'
 import { type Prepared, serve } from './node.ts'
 
@@ -124,7 +125,7 @@ export const dev: Command = {
     const temporary = given === undefined ? temporaryHome() : undefined
     try {
       const home = temporary?.home ?? path.resolve(given as string)
-      const resolved = settingsOf(parsed, home, terminal, { dev: true })
+      const resolved = nodeSettings(parsed, home, terminal, true)
       checkFlags(parsed.flags, resolved.settings)
       const { say } = voiceOf(resolved.settings, terminal)
       const settings = await withoutTaken(resolved, say)

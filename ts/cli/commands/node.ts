@@ -12,8 +12,9 @@ import type { RequestMeter, Watch } from '../../rpc/meter.ts'
 import type { Server } from '../../server/index.ts'
 import { type Check, diskHasRoom, headIsYoung, Readiness } from '../../server/readiness.ts'
 import type { Parsed } from '../args.ts'
+import { nodeSettings } from '../check-files.ts'
 import type { Terminal } from '../command.ts'
-import { homeOf, settingsOf } from '../home.ts'
+import { homeOf } from '../home.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../node-config.ts'
 import { type RunningNode, removeRunning, writeRunning } from '../running.ts'
 import { onStop } from '../signals.ts'
@@ -184,7 +185,7 @@ export async function serve(
   extras: Extras = {},
 ): Promise<number> {
   const home = extras.home ?? homeOf(parsed)
-  const settings = extras.settings ?? settingsOf(parsed, home, terminal, { dev: mode === 'dev' }).settings
+  const settings = extras.settings ?? nodeSettings(parsed, home, terminal, mode === 'dev').settings
   const log = nodeLog(mode, settings, terminal)
   const { report } = log
   const readiness = new Readiness()

@@ -1,10 +1,23 @@
 // [evm], first part: where the node listens, to whom, and for how long.
 import { boolean, integer, list, offAt } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
-import { DAY, GIB, HOUR, host, KIB, MIB, MINUTE, methods, networks, origins, port, SECOND, setting } from './shared.ts'
-
-/** The namespaces that the node knows; `evm.namespaces` chooses from them. */
-export const DEFAULT_NAMESPACES = ['eth', 'net', 'web3', 'debug', 'txpool', 'rpc', 'chain'] as const
+import {
+  DAY,
+  DEFAULT_NAMESPACES,
+  GIB,
+  HOUR,
+  host,
+  KIB,
+  MIB,
+  MINUTE,
+  methods,
+  namespaceList,
+  networks,
+  origins,
+  port,
+  SECOND,
+  setting,
+} from './shared.ts'
 
 /** Settings of the RPC listeners. */
 export const LISTENERS = {
@@ -23,9 +36,9 @@ export const LISTENERS = {
   'evm.ws_host': setting({ kind: host, default: '127.0.0.1', doc: 'Address that the listener for WebSocket alone binds.' }),
   'evm.ws_port': setting({ kind: port, default: 8546, doc: 'Port of JSON-RPC over WebSocket alone. 0 takes a free port.' }),
   'evm.namespaces': setting({
-    kind: list('a list of namespaces', (word) => /^[a-z0-9]+$/.test(word)),
+    kind: namespaceList(),
     default: DEFAULT_NAMESPACES as readonly string[],
-    doc: 'Namespaces that are served; a method of another one does not exist.',
+    doc: 'Namespaces that are served; a method of another one does not exist. hearth dev serves those of development chains (anvil, evm, hardhat, personal, tenderly, trace) without being told, hearth start never does.',
   }),
   'evm.deny_list': setting({
     kind: methods,

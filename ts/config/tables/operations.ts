@@ -1,7 +1,7 @@
 // What operators have: who may ask, logs, memory, how long work waits.
 import { integer, type Kind, list, offAt, oneWord, or, text } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
-import { GIB, HOUR, host, port, SECOND, setting } from './shared.ts'
+import { GIB, HOUR, host, namespaceList, port, SECOND, setting } from './shared.ts'
 
 /** Listeners of JSON-RPC by the names that evm.auth_listeners has for them. */
 export const LISTENER_NAMES = ['http', 'ws', 'debug'] as const
@@ -54,7 +54,7 @@ export const OPERATIONS = {
     doc: 'Listeners that ask for a token or JWT, where evm.auth_token_file or evm.auth_jwt_file is set: http is the port of HTTP with its WebSocket, ws the port of WebSocket alone, debug that of evm.debug_port.',
   }),
   'evm.auth_namespaces': setting({
-    kind: list('a list of namespaces, or *', (word) => /^(\*|[a-z0-9]+)$/.test(word)),
+    kind: namespaceList('*'),
     default: ['*'] as readonly string[],
     doc: 'Namespaces whose methods need a token or JWT on those listeners; * is all of them, and then nothing is read of a request without one. /health and /ready never need one.',
   }),

@@ -1,6 +1,7 @@
 // What the tables of settings share.
 import { isIP } from 'node:net'
 import { integer, type Kind, list, Refused, type Setting, text } from '../kinds.ts'
+import { distance } from '../nearest.ts'
 
 /** A row of a table. */
 export const setting = <T>(s: Setting<T>): Setting<T> => s
@@ -23,6 +24,40 @@ export const origins = list('a list of origins such as https://example.org, or *
 )
 /** Methods of JSON-RPC by name. */
 export const methods = list('a list of method names', (word) => /^[a-zA-Z0-9]+_[a-zA-Z0-9_]+$/.test(word))
+
+/** The namespaces that the node knows; `evm.namespaces` chooses from them. */
+export const DEFAULT_NAMESPACES = ['eth', 'net', 'web3', 'debug', 'txpool', 'rpc', 'chain'] as const
+
+/** Namespaces that only a development chain serves, whatever `evm.namespaces` says. */
+export const DEV_NAMESPACES = ['anvil', 'evm', 'hardhat', 'personal', 'tenderly', 'trace'] as const
+
+/** Every namespace. */
+export const NAMESPACES: readonly string[] = [...DEFAULT_NAMESPACES, 'testing', ...DEV_NAMESPACES]
+
+/** Most edits between a word and the namespace that it may stand for. */
+const NEAR_EDITS_MAX = 2
+
+/** A list of namespaces, or of `more` words. */
+export function namespaceList(...more: readonly string[]): Kind<readonly string[]> {
+  const known = [...NAMESPACES, ...more]
+  const takes = `a list of ${known.join(', ')}`
+  const words = list(takes, (word) => known.includes(word))
+  const checked = (value: unknown, check: () => readonly string[]): readonly string[] => {
+    try {
+      return check()
+    } catch (e) {
+      const given: readonly unknown[] = Array.isArray(value) ? value : String(value).split(',')
+      const unknown = given.map((word) => String(word).trim()).find((word) => word !== '' && !known.includes(word))
+      const near = unknown === undefined ? undefined : NAMESPACES.find((name) => distance(unknown.toLowerCase(), name) <= NEAR_EDITS_MAX)
+      throw near === undefined || !(e instanceof Refused) ? e : new Refused(`${e.message}; did you mean ${near}?`)
+    }
+  }
+  return {
+    ...words,
+    parse: (text) => checked(text, () => words.parse(text)),
+    check: (value) => checked(value, () => words.check(value)),
+  }
+}
 
 /** `none`, or the URL of a node; a refused value is not shown, since it may hold a password or a key. */
 export const nodeUrl: Kind<string> = ((): Kind<string> => {

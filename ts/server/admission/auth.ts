@@ -18,9 +18,21 @@ const MADE_WITHIN_S = 60
 /** Longest value of the header that is looked at, in characters. */
 const HEADER_CHARACTERS_MAX = 8192
 
+/** A setting that names a file of secrets. */
+type AuthFileSetting = 'evm.auth_token_file' | 'evm.auth_jwt_file'
+
 /** A file of the settings cannot be used: the message says which and why. */
 export class AuthFileError extends Error {
   override name = 'AuthFileError'
+  readonly setting: AuthFileSetting
+  /** The file and what is wrong with it. */
+  readonly problem: string
+
+  constructor(setting: AuthFileSetting, problem: string) {
+    super(`${setting}: ${problem}`)
+    this.setting = setting
+    this.problem = problem
+  }
 }
 
 /** What a listener asks for. */
@@ -38,11 +50,19 @@ export interface Barred {
   readonly why: string
 }
 
-function read(file: string, setting: string): string {
+/** System errors in words; any other one by its code. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+  ENOENT: 'no such file',
+}
+
+function read(file: string, setting: AuthFileSetting): string {
   try {
     return fs.readFileSync(file, 'utf8')
   } catch (e) {
-    throw new AuthFileError(`${setting}: cannot read ${file}: ${(e as Error).message}`)
+    const { code = '', message } = e as NodeJS.ErrnoException
+    throw new AuthFileError(setting, `cannot read ${file}: ${REASONS[code] ?? message}`)
   }
 }
 
@@ -62,7 +82,8 @@ export function tokenCheck(text: string, file: string): (token: string) => boole
   if (tokens.length === 0 || tokens.length > TOKENS_MAX || short !== undefined) {
     const lines = `one token a line, 1 to ${TOKENS_MAX} of them`
     throw new AuthFileError(
-      `evm.auth_token_file: ${file} must hold ${lines}, each of at least ${TOKEN_CHARACTERS_MIN} characters, no spaces`,
+      'evm.auth_token_file',
+      `${file} must hold ${lines}, each of at least ${TOKEN_CHARACTERS_MIN} characters, no spaces`,
     )
   }
   const fingerprints = new Fingerprints()
@@ -79,7 +100,7 @@ export function tokenCheck(text: string, file: string): (token: string) => boole
 export function jwtSecret(text: string, file: string): Buffer {
   const hex = text.trim().replace(/^0x/i, '')
   if (hex.length !== 2 * SECRET_BYTES || !/^[0-9a-f]*$/i.test(hex)) {
-    throw new AuthFileError(`evm.auth_jwt_file: ${file} must hold ${SECRET_BYTES} bytes in hex, such as \`openssl rand -hex 32\` writes`)
+    throw new AuthFileError('evm.auth_jwt_file', `${file} must hold ${SECRET_BYTES} bytes in hex, such as \`openssl rand -hex 32\` writes`)
   }
   return Buffer.from(hex, 'hex')
 }
@@ -121,6 +142,23 @@ function bearer(header: string | undefined): string | undefined {
 /** Whether the settings ask anyone for a token or JWT. */
 export const asksForTokens = (settings: Settings): boolean =>
   settings['evm.auth_token_file'] !== 'none' || settings['evm.auth_jwt_file'] !== 'none'
+
+/** What is wrong with the files that the settings name: every one that cannot be used. */
+export function authFileProblems(settings: Settings): AuthFileError[] {
+  const checks: (() => unknown)[] = []
+  const [tokens, jwt] = [settings['evm.auth_token_file'], settings['evm.auth_jwt_file']]
+  if (tokens !== 'none') checks.push(() => tokenCheck(read(tokens, 'evm.auth_token_file'), tokens))
+  if (jwt !== 'none') checks.push(() => jwtSecret(read(jwt, 'evm.auth_jwt_file'), jwt))
+  return checks.flatMap((check) => {
+    try {
+      check()
+      return []
+    } catch (e) {
+      if (e instanceof AuthFileError) return [e]
+      throw e
+    }
+  })
+}
 
 /** A token for as long as this process runs. */
 export const newRunToken = (): string => randomBytes(SECRET_BYTES).toString('hex')

@@ -1,0 +1,46 @@
+// What is wrong with a home and with the files that its settings name: what `hearth config check` and the start of a node look at.
+import fs from 'node:fs'
+import path from 'node:path'
+import { type Problem, type Resolved, SettingError, type SettingKey } from '../config/index.ts'
+import { authFileProblems } from '../server/admission/auth.ts'
+import type { Parsed } from './args.ts'
+import type { Terminal } from './command.ts'
+import { settingsOf } from './home.ts'
+
+/** Where a value came from, as problems name it. */
+const whereOf = (key: SettingKey, { origins, from }: Resolved): string => {
+  if (origins[key] === 'file') return `${from[key]}: ${key}`
+  return origins[key] === 'default' ? key : from[key]
+}
+
+/** Volumes of the tables: folders, or names that a folder can be made under. */
+function rootProblems(resolved: Resolved): Problem[] {
+  return resolved.settings['littable.extra_roots'].flatMap((root) => {
+    const stat = fs.statSync(root, { throwIfNoEntry: false })
+    if (stat === undefined || stat.isDirectory()) return []
+    return [{ where: whereOf('littable.extra_roots', resolved), message: `names ${root}, which is not a folder` }]
+  })
+}
+
+/** Throws `SettingError` with every file of the settings that cannot be used. */
+export function checkFiles(resolved: Resolved): void {
+  const ofAuth = authFileProblems(resolved.settings).map(({ setting, problem }) => ({
+    where: `${whereOf(setting, resolved)}:`,
+    message: problem,
+  }))
+  const problems = [...ofAuth, ...rootProblems(resolved)]
+  if (problems.length > 0) throw new SettingError(problems)
+}
+
+/** The settings that a node is started with; throws `SettingError` for what `hearth config check` refuses. */
+export function nodeSettings(parsed: Parsed, home: string, terminal: Terminal, dev: boolean): Resolved {
+  const resolved = settingsOf(parsed, home, terminal, { dev })
+  checkFiles(resolved)
+  return resolved
+}
+
+/** Throws `SettingError` where a folder is not the home of a node. */
+export function checkHome(home: string): void {
+  if (fs.existsSync(path.join(home, 'config'))) return
+  throw new SettingError([{ where: '--home', message: `names ${home}: there is no home; \`hearth init --home DIR\` makes one` }])
+}
