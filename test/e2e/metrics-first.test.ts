@@ -27,6 +27,7 @@ const NONE: Values = { endpoint: [] }
 
 const RPC: readonly Row[] = [
   ['evmrpc_request_latency_seconds', 'histogram', NONE, REQUEST],
+  ['evmrpc_panics_total', 'counter', {}],
   ['evmrpc_websocket_connects_total', 'counter', {}],
   ['evmrpc_redirected_requests_total', 'counter', { endpoint: redirected, connection }],
   ['evmrpc_historical_debug_trace_attempts_total', 'counter', { endpoint: traces, connection }],
@@ -139,9 +140,16 @@ describe('the first scrape', () => {
     expect(failed).toEqual([])
   })
 
+  it('says that it is a development chain', () => {
+    expect([...(page.get('node_mode')?.samples ?? [])]).toEqual([
+      ['node_mode{mode="start"}', 0],
+      ['node_mode{mode="dev"}', 1],
+    ])
+  })
+
   it('has nothing else but the internals of RocksDB, and what tells of memory, capsules, baking and scripts', () => {
     const known = new Set([...RPC, ...FLATKV, ...LITT].map(([name]) => name))
-    const isMore = (name: string): boolean => /^(rocksdb|bake|js_tracer|node_memory|trace_cache|trace_capsule)_/.test(name)
+    const isMore = (name: string): boolean => /^((rocksdb|bake|js_tracer|node_memory|trace_cache|trace_capsule)_|node_mode$)/.test(name)
     expect([...page.keys()].filter((name) => !known.has(name) && !isMore(name))).toEqual([])
   })
 })

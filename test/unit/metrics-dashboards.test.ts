@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest'
 import { parse as parseYaml } from 'yaml'
 import { metricsCatalog } from '../../ts/core/native.ts'
 import { parseCatalog } from '../../ts/metrics/native.ts'
+import { FIRST } from '../../ts/metrics/page.ts'
 import { INSTRUMENTS, type Instrument, sampleName } from '../../ts/metrics/table.ts'
 
 const DIR = path.resolve(import.meta.dirname, '../../ts/metrics/dashboards')
@@ -76,6 +77,7 @@ function check(expr: string): { wrong: string[]; used: Set<Instrument> } {
 
 interface Panel {
   readonly title: string
+  readonly description?: string
   readonly id: number
   readonly type: string
   readonly gridPos: { x: number; y: number; w: number; h: number }
@@ -93,7 +95,7 @@ interface Rule {
   readonly alert: string
   readonly expr: string
   readonly labels: { readonly severity: string }
-  readonly annotations: { readonly summary: string }
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string }
 }
 
 const dashboards = fs
@@ -101,7 +103,37 @@ const dashboards = fs
   .filter((file) => file.endsWith('.json'))
   .map((file) => ({ file, dashboard: JSON.parse(fs.readFileSync(path.join(DIR, file), 'utf8')) as Dashboard }))
 const ALERTS = path.join(DIR, 'alerts.yml')
+const ROOT = path.resolve(import.meta.dirname, '../..')
 const rules = (parseYaml(fs.readFileSync(ALERTS, 'utf8')) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules)
+
+/** When rules fire, for promtool. */
+const ALERT_TESTS = path.join(DIR, 'alerts_test.yml')
+
+interface RuleTest {
+  readonly name: string
+  readonly promql_expr_test?: readonly { readonly exp_samples: readonly { readonly labels: string }[] }[]
+}
+
+/** Runs promtool; skips the test where it is not installed. */
+function promtool(skip: (note: string) => never, ...args: readonly string[]) {
+  const ran = spawnSync('promtool', args, { encoding: 'utf8' })
+  if (ran.error !== undefined) {
+    console.log('skipped: promtool is not installed')
+    skip('skipped: promtool is not installed')
+  }
+  return ran
+}
+
+describe('the first metrics to look at', () => {
+  it('are ten, of the tables', () => {
+    expect(FIRST).toHaveLength(10)
+    const names = new Set(TABLE.map(({ name }) => name))
+    for (const [instrument, query] of FIRST.slice(1)) {
+      expect(names.has(instrument), instrument).toBe(true)
+      expect(query).toContain(instrument)
+    }
+  })
+})
 
 describe('the checker of these tests', () => {
   it.each([
@@ -149,6 +181,11 @@ describe('dashboards', () => {
     }
   })
 
+  it.each(dashboards)('$file says of each panel what it shows', ({ dashboard: { panels } }) => {
+    const without = panels.filter(({ title, description = '' }) => description.length < 20 || description === title)
+    expect(without.map(({ title }) => title)).toEqual([])
+  })
+
   it('have names and ids of their own', () => {
     expect(new Set(dashboards.map(({ dashboard }) => dashboard.uid)).size).toBe(dashboards.length)
     expect(new Set(dashboards.map(({ dashboard }) => dashboard.title)).size).toBe(dashboards.length)
@@ -162,11 +199,53 @@ describe('alerts', () => {
     expect(annotations.summary).not.toBe('')
   })
 
+  it.each(rules)('$alert says what to do and has its section in docs/alerts.md', ({ alert, labels, annotations }) => {
+    expect(annotations.description.length).toBeGreaterThan(40)
+    expect(annotations.runbook_url).toBe(`docs/alerts.md#${alert.toLowerCase()}`)
+    const sections = fs.readFileSync(path.join(ROOT, 'docs/alerts.md'), 'utf8').split(/^## /m)
+    const section = sections.find((text) => text.startsWith(`${alert}\n`)) ?? ''
+    const severity = labels.severity.charAt(0).toUpperCase() + labels.severity.slice(1)
+    expect(section).toMatch(new RegExp(`^${alert}\n\n${severity}\\. `))
+    expect(section).toMatch(/^1\. /m)
+  })
+
+  it('have no section in docs/alerts.md that is of no alert', () => {
+    const titles = [...fs.readFileSync(path.join(ROOT, 'docs/alerts.md'), 'utf8').matchAll(/^## (.*)$/gm)].map(([, title]) => title)
+    expect(titles).toEqual(rules.map(({ alert }) => alert))
+  })
+
+  it('have a test each of when they fire and when they do not', () => {
+    const { tests } = parseYaml(fs.readFileSync(ALERT_TESTS, 'utf8')) as { tests: RuleTest[] }
+    for (const { alert } of rules) {
+      const checks = tests.filter(({ name }) => name === alert).flatMap((each) => each.promql_expr_test ?? [])
+      const fires = (labels: string): boolean => labels.startsWith(`{alertname="${alert}", `)
+      expect(
+        checks.some(({ exp_samples }) => exp_samples.some(({ labels }) => fires(labels))),
+        `${alert} fires`,
+      ).toBe(true)
+      expect(
+        checks.some(({ exp_samples }) => exp_samples.length === 0),
+        `${alert} is silent`,
+      ).toBe(true)
+    }
+  })
+
   it('are rules that a Prometheus server takes', ({ skip }) => {
-    const promtool = spawnSync('promtool', ['check', 'rules', ALERTS], { encoding: 'utf8' })
-    if (promtool.error !== undefined) skip('skipped: promtool is not on the PATH')
-    expect(promtool.status, promtool.stderr).toBe(0)
-    expect(promtool.stdout).toContain(`SUCCESS: ${rules.length} rules found`)
+    const { status, stdout, stderr } = promtool(skip, 'check', 'rules', ALERTS)
+    expect(status, stderr).toBe(0)
+    expect(stdout).toContain(`SUCCESS: ${rules.length} rules found`)
+  })
+
+  it('fire where they should, and are silent where not', ({ skip }) => {
+    const { status, stdout, stderr } = promtool(skip, 'test', 'rules', ALERT_TESTS)
+    expect(status, stdout + stderr).toBe(0)
+    expect(stdout).toContain('SUCCESS')
+  })
+
+  it('are loaded by the example of a configuration', ({ skip }) => {
+    const { status, stdout, stderr } = promtool(skip, 'check', 'config', path.join(ROOT, 'docs/examples/prometheus.yml'))
+    expect(status, stdout + stderr).toBe(0)
+    expect(stdout).toContain(`SUCCESS: ${rules.length} rules found`)
   })
 
   it('and dashboards have queries that promtool takes', ({ skip }) => {
@@ -176,9 +255,11 @@ describe('alerts', () => {
     }))
     const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-')), 'queries.json')
     fs.writeFileSync(file, JSON.stringify({ groups }))
-    const promtool = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' })
-    fs.rmSync(path.dirname(file), { recursive: true })
-    if (promtool.error !== undefined) skip('skipped: promtool is not on the PATH')
-    expect(promtool.status, promtool.stderr).toBe(0)
+    try {
+      const { status, stderr } = promtool(skip, 'check', 'rules', file)
+      expect(status, stderr).toBe(0)
+    } finally {
+      fs.rmSync(path.dirname(file), { recursive: true })
+    }
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createMetrics, type Metrics } from '../../ts/metrics/index.ts'
 import { INSTRUMENTS } from '../../ts/metrics/table.ts'
 import { endpointOf } from '../../ts/rpc/meter.ts'
-import { CUT_OFF, SUCCESS } from '../../ts/rpc/outcome.ts'
+import { CUT_OFF, OUTCOMES, SUCCESS } from '../../ts/rpc/outcome.ts'
 import { METHODS } from '../../ts/rpc/table.ts'
 import { createMetricsApp } from '../../ts/server/metrics-app.ts'
 import { type FakeNative, fakeNative } from './fake-core.ts'
@@ -12,7 +12,7 @@ import { moved, parseScrape, type Scrape, samplesOf } from './scrape.ts'
 const OPENMETRICS = 'application/openmetrics-text; version=1.0.0'
 
 const make = (native: FakeNative = fakeNative(), legacy = true): Metrics =>
-  createMetrics({ catalog: native.catalog, snapshot: () => native.snapshot() }, { legacy })
+  createMetrics({ catalog: native.catalog, snapshot: () => native.snapshot() }, { legacy, mode: 'start' })
 const text = async (metrics: Metrics, accept?: string): Promise<string> => new TextDecoder().decode((await metrics.scrape(accept)).body)
 const page = async (metrics: Metrics): Promise<Scrape> => parseScrape(await text(metrics), 'prometheus')
 
@@ -70,6 +70,28 @@ describe('the first scrape', () => {
     const names = [...(await page(metrics)).keys()]
     expect(names.filter((name) => name.startsWith('chain_'))).toEqual([])
     expect(names).toContain('evmrpc_websocket_connects_total')
+  })
+})
+
+describe('what the alerts need', () => {
+  const PANIC = OUTCOMES.findIndex(({ errorClass }) => errorClass === 'panic')
+
+  it('counts panics of all endpoints from zero on', async () => {
+    const metrics = make()
+    const panics = async () => samplesOf(await page(metrics)).get('evmrpc_panics_total')
+    expect(await panics()).toBe(0)
+    metrics.request(0, 0, SUCCESS, 0, 1)
+    expect(await panics()).toBe(0)
+    metrics.request(0, 0, PANIC, 0, 1)
+    metrics.request(3, 1, PANIC, 0, 1)
+    expect(await panics()).toBe(2)
+  })
+
+  it.each(['start', 'dev'] as const)('says that the mode is %s', async (mode) => {
+    const native = fakeNative()
+    const metrics = createMetrics({ catalog: native.catalog, snapshot: () => native.snapshot() }, { legacy: false, mode })
+    const modes = [...((await page(metrics)).get('node_mode')?.samples ?? [])]
+    expect(modes).toEqual(['start', 'dev'].map((each) => [`node_mode{mode="${each}"}`, each === mode ? 1 : 0]))
   })
 })
 
@@ -151,7 +173,7 @@ describe('a later scrape', () => {
 
   it('fails where the core measures what it did not declare', async () => {
     const native = fakeNative()
-    const metrics = createMetrics({ catalog: '[]', snapshot: () => native.snapshot() }, { legacy: true })
+    const metrics = createMetrics({ catalog: '[]', snapshot: () => native.snapshot() }, { legacy: true, mode: 'start' })
     await expect(metrics.scrape(undefined)).rejects.toThrow('core_latency, which is not in its table')
   })
 })

@@ -1,6 +1,7 @@
 // The metrics of a node that runs: recorded and served where the settings say so, nothing of it where they do not.
 import type { Settings } from '../config/index.ts'
 import { metricsCatalog } from '../core/native.ts'
+import type { Mode } from '../core/config.ts'
 import type { Core } from '../core/port.ts'
 import { createMetrics } from '../metrics/index.ts'
 import { NO_METER, type RequestMeter } from '../rpc/meter.ts'
@@ -29,6 +30,7 @@ const OFF: NodeMetrics = {
  */
 export async function startMetrics(
   core: () => Core | undefined,
+  mode: Mode,
   settings: Settings,
   readiness: Readiness,
   report: (e: unknown) => void,
@@ -45,7 +47,7 @@ export async function startMetrics(
     },
     snapshot: () => opened().metricsSnapshot(),
   }
-  const metrics = createMetrics(native, { legacy: settings['metrics.legacy'] })
+  const metrics = createMetrics(native, { legacy: settings['metrics.legacy'], mode })
   const place = { host: settings['metrics.host'], port: settings['metrics.port'], setting: 'metrics.port' }
   const scrape: typeof metrics.scrape = async (accept) => {
     opened()

@@ -9,7 +9,7 @@ import { NativeMetrics, parseCatalog } from './native.ts'
 import { Requests } from './requests.ts'
 import { createScraper, type Scraper } from './scraper.ts'
 import { Cells, distributions, type Interval, numbers } from './series.ts'
-import { INSTRUMENTS, type Instrument, TRACE_METHODS } from './table.ts'
+import { combinations, INSTRUMENTS, type Instrument, type NodeMode, TRACE_METHODS } from './table.ts'
 
 export type { Page, Scraper } from './scraper.ts'
 
@@ -25,6 +25,8 @@ export interface NativeSource {
 export interface MetricsOptions {
   /** Whether the deprecated instruments are on the page. */
   readonly legacy: boolean
+  /** How the node was started. */
+  readonly mode: NodeMode
   /** Values of the label `endpoint`; those of the method table unless a bench has others. */
   readonly endpoints?: readonly string[]
 }
@@ -36,12 +38,13 @@ export interface Metrics extends RequestMeter, Scraper {
 }
 
 /** The instruments of this process. */
-export function createMetrics(native: NativeSource, { legacy, endpoints = ENDPOINTS }: MetricsOptions): Metrics {
+export function createMetrics(native: NativeSource, { legacy, mode, endpoints = ENDPOINTS }: MetricsOptions): Metrics {
   const now = (): number => performance.now()
   const requests = new Requests(legacy, now(), endpoints)
   const connects = new Cells(INSTRUMENTS.websocketConnects)
   const redirected = new Cells(INSTRUMENTS.redirected)
   const historical = new Cells(INSTRUMENTS.historicalTraces)
+  const modes = combinations(INSTRUMENTS.mode.labels).map((labels) => ({ labels, value: labels.mode === mode ? 1 : 0 }))
   /** Places of some methods by their places among all endpoints. */
   const placesOf = (names: readonly string[]): ReadonlyMap<number, number> =>
     new Map(names.map((name, place) => [endpoints.indexOf(name), place]))
@@ -50,6 +53,8 @@ export function createMetrics(native: NativeSource, { legacy, endpoints = ENDPOI
 
   const own = (interval: Interval): MetricData[] => [
     distributions(INSTRUMENTS.requests, interval, requests.latencies()),
+    numbers(INSTRUMENTS.panics, interval, requests.panics()),
+    numbers(INSTRUMENTS.mode, interval, modes),
     numbers(INSTRUMENTS.websocketConnects, interval, connects.points()),
     numbers(INSTRUMENTS.redirected, interval, redirected.points()),
     numbers(INSTRUMENTS.historicalTraces, interval, historical.points()),

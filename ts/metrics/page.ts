@@ -51,6 +51,40 @@ function kindText({ kind, buckets = [], quantiles = [] }: Instrument, sets: Read
   return kind === 'summary' ? `summary ${quantiles.join(', ')}` : kind
 }
 
+/** What an operator looks at first, in this order: the sample or what is made of it, and what it says. */
+export const FIRST: readonly (readonly [instrument: string, query: string, meaning: string])[] = [
+  ['', '`up{job="hearth"}`', 'Whether the node answers scrapes at all; Prometheus makes it.'],
+  ['evmrpc_panics_total', '`evmrpc_panics_total`', 'Defects that requests met. Must be 0.'],
+  [
+    'evmrpc_request_latency_seconds',
+    '`rate(evmrpc_request_latency_seconds_count[5m])` by `endpoint`',
+    'Load: requests a second. With `success="false"`, by `error_class` and `jsonrpc_code`: failures.',
+  ],
+  [
+    'evmrpc_request_latency_seconds',
+    '`histogram_quantile(0.99, …evmrpc_request_latency_seconds_bucket…)` by `endpoint`',
+    'How long requests take, waiting for a thread included. Leave out `debug_trace.*`, which takes long on purpose.',
+  ],
+  [
+    'flatkv_current_version',
+    '`flatkv_current_version`',
+    'Height. It stands on nodes whose `node_mode{mode="start"}` is 1, unless blocks are imported.',
+  ],
+  ['flatkv_commit_latency', '`flatkv_commit_latency_count{success="false"}`', 'Commits that failed: the disk, or damage. Must be 0.'],
+  ['rocksdb_background_errors', '`rocksdb_background_errors`', 'Flushes and compactions that failed. Must be 0.'],
+  [
+    'rocksdb_pending_compaction_bytes',
+    '`rocksdb_pending_compaction_bytes`',
+    'Whether the disk keeps up with what is written: it must not grow for hours.',
+  ],
+  [
+    'node_memory_used_bytes',
+    '`node_memory_used_bytes / node_memory_budget_bytes`',
+    'Memory: from 85 % on caches shrink, at 100 % long requests are refused.',
+  ],
+  ['bake_lag_blocks', '`bake_lag_blocks`', 'How far baked traces are behind the head, where baking is on.'],
+]
+
 /** The page docs/metrics.md out of the table here and the core's (JSON). */
 export function metricsPage(catalog: string): string {
   const all: readonly Instrument[] = [...Object.values(INSTRUMENTS), ...parseCatalog(catalog)]
@@ -62,7 +96,14 @@ export function metricsPage(catalog: string): string {
     '`metrics.port` (see [settings.md](settings.md)), in OpenMetrics 1.0.0 or Prometheus text 0.0.4, as the Accept header asks. Counters show as',
     'the name given here; a histogram shows as its name with `_bucket`, `_sum` and `_count`.',
     '',
-    'Dashboards for Grafana and alert rules for Prometheus are in [ts/metrics/dashboards](../ts/metrics/dashboards).',
+    'Dashboards for Grafana and alert rules for Prometheus are in [ts/metrics/dashboards](../ts/metrics/dashboards); [alerts.md](alerts.md) says',
+    'what to do about each alert, and [examples/prometheus.yml](examples/prometheus.yml) is a configuration to begin with.',
+    '',
+    '## The ten to look at first',
+    '',
+    '| what | what it says |',
+    '|---|---|',
+    ...FIRST.map(([, query, meaning]) => `| ${query} | ${meaning} |`),
   ]
   const rest = new Set(all)
   for (const [prefix, title, text] of GROUPS) {

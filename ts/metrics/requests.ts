@@ -9,6 +9,9 @@ const BOUNDS = Float64Array.from(INSTRUMENTS.requests.buckets)
 const BUCKETS = BOUNDS.length + 1
 const QUANTILES = INSTRUMENTS.legacyLatency.quantiles
 
+/** One object for as long as the series lives: the page keeps its text by it. */
+const NO_LABELS: Labels = {}
+
 /** Room for this many series at first; it doubles when it is used up. Their number is bounded by the three tables. */
 const FIRST_ROOM = 64
 
@@ -110,6 +113,15 @@ export class Requests {
         count: this.countOf(number),
       },
     }))
+  }
+
+  /** `evmrpc_panics_total`: requests of all endpoints whose outcome is a panic. */
+  panics(): Point<number>[] {
+    let count = 0
+    this.series.forEach(({ outcome }, number) => {
+      if (OUTCOMES[outcome]?.errorClass === 'panic') count += this.countOf(number)
+    })
+    return [{ labels: NO_LABELS, value: count }]
   }
 
   /** `chain_rpc_request_counter`. */

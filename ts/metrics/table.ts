@@ -46,6 +46,10 @@ export const TRACE_METHODS: readonly string[] = METHODS.map((m) => m.name).filte
   (name) => name.startsWith('debug_trace') || name === 'debug_subscribe',
 )
 
+/** How a node was started; the label `mode`. */
+export const NODE_MODES = ['start', 'dev'] as const
+export type NodeMode = (typeof NODE_MODES)[number]
+
 /** The table. */
 export const INSTRUMENTS = {
   requests: row({
@@ -61,6 +65,20 @@ export const INSTRUMENTS = {
       { key: 'jsonrpc_code', values: CODE_CLASSES },
     ],
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  }),
+  panics: row({
+    name: 'evmrpc_panics_total',
+    kind: 'counter',
+    unit: '{count}',
+    help: 'JSON-RPC requests that met a panic or an exception of the node; each one is a defect, and its stack is in the log',
+    labels: [],
+  }),
+  mode: row({
+    name: 'node_mode',
+    kind: 'gauge',
+    unit: '{count}',
+    help: '1 for the command that started the node, 0 for the other one: hearth dev makes blocks, hearth start makes none by itself',
+    labels: [{ key: 'mode', values: NODE_MODES }],
   }),
   websocketConnects: row({
     name: 'evmrpc_websocket_connects_total',

@@ -211,7 +211,7 @@ export async function serve(
   const [starting, startingDebug] = [new serving.StartingDispatch(limits), new serving.StartingDispatch(limits)]
   let open: Core | undefined
   const metrics = await serving
-    .startMetrics(() => open, settings, readiness, report)
+    .startMetrics(() => open, mode, settings, readiness, report)
     .catch(async (e: unknown) => {
       await closeEarly()
       throw e
