@@ -65,6 +65,28 @@ describe('probes', () => {
   })
 })
 
+describe('GET /', () => {
+  it('says what the port is, on start as on dev', async () => {
+    const home = freshHome()
+    for (const command of ['dev', 'start']) {
+      const node = await startNode([command, '--home', home])
+      try {
+        const response = await fetch(node.url)
+        expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8'])
+        expect((await response.text()).split('\n')).toEqual([
+          'Hearth, an EVM node: JSON-RPC by POST to this URL, or WebSocket at the same address.',
+          'GET /health: 200 while the process runs. GET /ready: 200 while it takes requests, else 503 with the reasons.',
+          `Metrics for Prometheus: /metrics on port ${new URL(node.metrics ?? '').port}.`,
+          expect.stringContaining('rpc_modules'),
+          '',
+        ])
+      } finally {
+        expect(await node.stop()).toBe(0)
+      }
+    }
+  })
+})
+
 describe('hearth status', () => {
   const statusOf = (home: string) => {
     const { status, stdout } = hearth(['status', '--home', home, '--json'])

@@ -34,6 +34,8 @@ export interface AppOptions {
   readonly writeMs: number
   /** A client that takes nothing of a streamed answer for this long is cut off, in milliseconds. */
   readonly stallMs: number
+  /** What GET / answers. */
+  readonly about: string
   /** What probes are told; undefined where the listener has none. */
   readonly readiness?: Readiness | undefined
   /** Told of failures that no client can be told of. */
@@ -185,8 +187,9 @@ function handle(options: AppOptions, request: IncomingMessage, response: ServerR
   } else if (request.method === 'POST') {
     serveRpc(options, request, response)
   } else if (request.method === 'GET' && !declaredLength(request) && !request.headers['transfer-encoding'] && request.url === '/') {
-    // Health checks of load balancers ask for this.
-    response.end()
+    // Health checks of load balancers ask for this too.
+    response.setHeader('content-type', 'text/plain; charset=utf-8')
+    response.end(options.about)
   } else {
     refuse(request, response, 405, 'method not allowed')
   }

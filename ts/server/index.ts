@@ -2,6 +2,7 @@
 import http from 'node:http'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
+import { aboutText } from './about.ts'
 import { type Authentication, authentication } from './admission/auth.ts'
 import { Admission } from './admission/index.ts'
 import { type AppOptions, createListener } from './app.ts'
@@ -47,6 +48,8 @@ export interface ServerHooks {
   readonly onConnect?: () => void
   /** What `/ready` tells; without it there are no probes. */
   readonly readiness?: Readiness
+  /** The scrape page; undefined where metrics are off. */
+  readonly metricsUrl?: string | undefined
   /** What serves the listener of debug methods, where the settings have one. */
   readonly debug?: Dispatch
   /** A token that is let in for as long as the listeners are open, beside those of the settings. */
@@ -82,6 +85,7 @@ class Listeners {
       bodyIdle: new IdleClock(settings['evm.body_read_idle_timeout']),
       writeMs: settings['evm.write_timeout'],
       stallMs: settings['evm.trace_stall_timeout'],
+      about: aboutText(settings, hooks.readiness !== undefined, hooks.metricsUrl),
       readiness: hooks.readiness,
       report: hooks.report,
     }

@@ -218,7 +218,7 @@ export async function serve(
     })
   try {
     const runToken = serving.asksForTokens(settings) ? serving.newRunToken() : undefined
-    const hooks = { report, onConnect: metrics.onConnect, readiness, debug: startingDebug.dispatch, runToken }
+    const hooks = { report, onConnect: metrics.onConnect, metricsUrl: metrics.url, readiness, debug: startingDebug.dispatch, runToken }
     const server = await serving.startServer(settings, starting.dispatch, hooks)
     try {
       const core = await (early ?? openCore(config, log, extras))
