@@ -2,23 +2,49 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { SETTING_KEYS } from '../../ts/config/index.ts'
 import { hearth, rpc, startNode, tempHome } from './harness.ts'
 
 const dir = tempHome()
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
 describe('hearth', () => {
-  it('lists its commands, and the flags and settings of each', () => {
+  it('lists its commands, and helps with each on one screen', () => {
     const help = hearth(['--help'])
     expect(help.status).toBe(0)
     for (const name of ['init', 'start', 'dev', 'import', 'export', 'config']) {
       expect(help.stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
       const own = hearth([name, '--help'])
-      expect([own.status, own.stdout]).toEqual([0, expect.stringContaining('--evm.http_port=8545')])
+      expect([own.status, own.stdout]).toEqual([
+        0,
+        expect.stringContaining(`every setting: hearth ${name} --help-all, or hearth config list\n`),
+      ])
       expect(own.stdout).toContain('--home DIR')
+      expect(hearth(['help', name])).toMatchObject({ status: 0, stdout: own.stdout })
     }
+    const start = hearth(['start', '--help']).stdout
+    expect(start).toMatch(/^ {2}--port PORT /m)
+    expect(start).toMatch(/^ {2}--evm.trace_bake_enabled=false {2}Whether /m)
+    expect(start).not.toContain('--evm.gzip_level')
+    const all = hearth(['start', '--help-all']).stdout
+    for (const key of SETTING_KEYS) expect(all).toContain(`\n  --${key}=`)
+    expect(hearth(['config', 'list']).stdout.split('\n  --').length).toBe(SETTING_KEYS.length)
+    expect(hearth(['help', 'db', 'verify']).stdout).toBe(hearth(['db', 'verify', '--help']).stdout)
     expect(hearth(['--version']).stdout).toMatch(/^hearth\/v\d/)
+    expect(hearth(['version']).stdout).toBe(hearth(['--version']).stdout)
     expect(hearth([]).status).toBe(2)
+  })
+
+  it('takes flags before the command', () => {
+    const home = path.join(dir, 'leading')
+    const print = (...args: string[]) => hearth([...args, '--json']).stdout
+    const value = (text: string, key: string) => JSON.parse(text)[key].value
+    const behind = print('config', 'diff', '--home', home, '--evm.http_port=7', '--evm.trace_bake_enabled')
+    expect([value(behind, 'evm.http_port'), value(behind, 'evm.trace_bake_enabled')]).toEqual([7, true])
+    expect(print('--home', home, '--evm.http_port', '7', '--evm.trace_bake_enabled', 'config', 'diff')).toBe(behind)
+    expect(print(`--home=${home}`, '--evm.trace_bake_enabled', 'true', '--http.port=7', 'config', 'diff')).toContain('"value": 7')
+    expect(hearth(['--home', home, 'db', 'info']).stderr).toContain(`${home} has no chain yet`)
+    expect(hearth(['--home', home])).toMatchObject({ status: 2, stderr: expect.stringMatching(/^error: a command is missing: init, /) })
   })
 
   it.each([
@@ -30,6 +56,13 @@ describe('hearth', () => {
       ['start', '--evm.htp_port=1'],
       'error: unknown flag --evm.htp_port; did you mean --evm.http_port, which takes an integer from 0 to 65535?\n',
     ],
+    [['rollback', '5'], 'error: there is no command "hearth rollback": `hearth db rollback`\n'],
+    [['attach'], expect.stringMatching(/^error: there is no command "hearth attach": hearth has no console: /)],
+    [['tracing'], expect.stringMatching(/^error: unknown command "tracing". Commands: init, start, /)],
+    [['db', 'inspect'], expect.stringMatching(/^error: there is no command "hearth db inspect": `hearth db info` /)],
+    [['start', '--syncmode=full'], expect.stringMatching(/^error: --syncmode is no flag of hearth: hearth has no peers /)],
+    [['start', '--port', '1', '--http.port', '2'], 'error: --port and --http.port are the same setting: give one of them\n'],
+    [['start', '--colour'], 'error: unknown flag --colour; --help lists the flags of the command, `hearth config list` every setting\n'],
     [['start', '--evm.http_port=x'], 'error: --evm.http_port takes an integer from 0 to 65535, not "x"\n'],
     [['import'], 'error: a block file or --case is missing\n'],
     [['import', '/nowhere.rlp'], 'error: the block file /nowhere.rlp does not exist\n'],
@@ -46,10 +79,23 @@ describe('hearth', () => {
     expect([r.status, r.stderr]).toEqual([2, message])
   })
 
-  it('start on an empty home says what to do', () => {
+  it('start on an empty home says what to do, with its own exit code', () => {
     const r = hearth(['start', '--home', path.join(dir, 'empty'), '--evm.http_port=0', '--evm.ws_port=0'])
-    expect(r.status).toBe(1)
+    expect(r.status).toBe(3)
     expect(r.stderr).toMatch(/^error: .*hearth (import|init|dev)/)
+  })
+
+  it('start beside another node has the same exit code', async () => {
+    const home = path.join(dir, 'taken')
+    const node = await startNode(['dev', '--home', home])
+    try {
+      const second = hearth(['start', '--home', home, '--port=0', '--evm.ws_port=0', '--metrics.port=0'])
+      expect([second.status, second.stderr]).toEqual([3, expect.stringContaining(`${home} is in use by process ${node.pid} `)])
+      // Other commands fail as ever: they may succeed later.
+      expect(hearth(['db', 'migrate', '--home', home]).status).toBe(1)
+    } finally {
+      expect(await node.stop()).toBe(0)
+    }
   })
 
   it('init makes a settings file that holds; config checks, prints and compares', () => {

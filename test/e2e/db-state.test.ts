@@ -177,7 +177,7 @@ describe('beside a node', () => {
     try {
       const info = done<StateInfo>(['db', 'info'], copy)
       expect([info.snapshot, info.head?.height]).toEqual([40, 40])
-      expect(hearth(['db', 'verify', '--home', copy]).stdout).toContain('a node has the home: this is its snapshot of height 40')
+      expect(hearth(['db', 'verify', '--home', copy]).stdout).toContain('a node runs on this data directory: this is its snapshot of height 40')
       expect(done<VerifyReport>(['db', 'verify'], copy)).toMatchObject({ found: 0, snapshot: 40, rows: { blocks: 41 } })
       expect(done<DumpReport>(['db', 'dump', '--db', 'storage', at('slots.txt')], copy)).toMatchObject({ snapshot: 40 })
       const exported = done<ExportStateReport>(['db', 'export', '--height', '35', at('height-35')], copy)

@@ -2,6 +2,10 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseArgs } from '../../ts/cli/args.ts'
+import { DEV_FLAGS } from '../../ts/cli/dev/flags.ts'
+import { commandHelp } from '../../ts/cli/help.ts'
+import { COMMANDS } from '../../ts/cli/run.ts'
+import { OTHER_FLAGS, SAME_FLAGS, SHORT_FLAGS } from '../../ts/cli/words.ts'
 import {
   defaultFile,
   environmentName,
@@ -81,7 +85,7 @@ describe('refusals', () => {
     )
     expect(refusal({ file: file('evm = 1') })).toBe('node.toml:1:1: evm is a section, such as [evm], and no setting')
     expect(refusal({ file: file('[[evm]]\nhttp_port = 1') })).toMatch(/^node.toml:1:3: evm is a section/)
-    expect(refusal({ file: file('[nothing]') })).toMatch(/^node.toml:1:2: unknown setting nothing; did you mean /)
+    expect(refusal({ file: file('[nothing]') })).toBe('node.toml:1:2: unknown setting nothing; `hearth config list` lists every setting')
     expect(refusal({ file: file('[evm]\n[littable]') })).toBe('accepted')
     expect(refusal({ file: file('[evm]\nEnableMetrics = true') })).toMatch(/^node.toml:2:1: unknown setting evm.EnableMetrics/)
   })
@@ -491,6 +495,51 @@ describe('command lines', () => {
     expect(parsed.files).toEqual(['a', '--b'])
   })
 
+  it('a setting that is true or false may stand alone', () => {
+    const settings = (...args: string[]) => Object.fromEntries(parseArgs(args, shape).settings)
+    expect(settings('--evm.trace_bake_enabled', 'f')).toEqual({ 'evm.trace_bake_enabled': 'true' })
+    expect(settings('f', '--evm.trace_bake_enabled')).toEqual({ 'evm.trace_bake_enabled': 'true' })
+    expect(settings('--evm.ws_enabled', 'false', 'f')).toEqual({ 'evm.ws_enabled': 'false' })
+    expect(settings('--evm.ws_enabled=false', '--http', 'f')).toEqual({ 'evm.ws_enabled': 'false', 'evm.http_enabled': 'true' })
+    expect(refusal('f', '--evm.http_port')).toBe('--evm.http_port needs a value')
+  })
+
+  it('understands what geth, reth and anvil call the same', () => {
+    const parsed = parseArgs(['--datadir', 'h', '--http.port=1', '--http.api', 'eth,net', '--ws.addr=::1', 'f'], shape)
+    expect([...parsed.flags]).toEqual([['home', 'h']])
+    expect(Object.fromEntries(parsed.settings)).toEqual({
+      'evm.http_port': '1',
+      'evm.namespaces': 'eth,net',
+      'evm.ws_host': '::1',
+    })
+    const ports = { flags: { port: { value: 'PORT', settings: ['evm.http_port'], doc: '' } } } as const
+    expect(parseArgs(['-p', '7'], ports).settings.get('evm.http_port')).toBe('7')
+    expect(refusal('-p', '7', 'f')).toMatch(/^unknown flag -p; /)
+    expect(refusal('--authrpc.jwtsecret=x', 'f')).toMatch(/^--authrpc.jwtsecret is no flag of hearth: hearth has no peers /)
+    // A setting of ours is never taken for a word of another program.
+    for (const word of [...Object.keys(SAME_FLAGS), ...Object.keys(OTHER_FLAGS)]) {
+      expect(SETTING_KEYS.filter((key) => key === word || (word.endsWith('*') && key.startsWith(word.slice(0, -1))))).toEqual([])
+    }
+    const devFlags = Object.keys(DEV_FLAGS)
+    for (const name of [...Object.values(SAME_FLAGS), ...Object.values(SHORT_FLAGS)]) {
+      expect(devFlags.includes(name) || SETTING_KEYS.some((key) => key === name), name).toBe(true)
+    }
+    for (const word of Object.keys({ ...SAME_FLAGS, ...OTHER_FLAGS })) expect(devFlags).not.toContain(word)
+  })
+
+  it('helps with every command on one screen', () => {
+    const all = COMMANDS.flatMap((c) =>
+      'commands' in c ? c.commands.map((sub) => [`hearth ${c.name} ${sub.name}`, sub] as const) : [[`hearth ${c.name}`, c] as const],
+    )
+    for (const [line, command] of all) {
+      const lines = commandHelp(line, command, false).split('\n')
+      expect(lines.length, line).toBeLessThanOrEqual(50)
+      for (const text of lines) expect(text.length, text).toBeLessThanOrEqual(100)
+      expect(lines.at(-2)).toBe(`every setting: ${line} --help-all, or hearth config list`)
+      expect(commandHelp(line, command, true)).toContain('\n  --evm.gzip_level=1\n')
+    }
+  })
+
   it('keeps every value of a flag that may be given several times', () => {
     const many = { flags: { trace: { value: 'CONFIG', many: true, doc: '' } }, files: shape.files } as const
     const parsed = parseArgs(['--trace', '{"a":1}', 'f', '--trace=b', '--trace', 'b'], many)
@@ -503,7 +552,7 @@ describe('command lines', () => {
     expect(refusal('--evm.namespace=eth', 'f')).toBe(
       `unknown flag --evm.namespace; did you mean --evm.namespaces, which takes ${NAMESPACE_LIST}?`,
     )
-    expect(refusal('-x', 'f')).toMatch(/^unknown flag -x; did you mean /)
+    expect(refusal('-x', 'f')).toMatch(/^unknown flag -x; --help lists the flags /)
     expect(refusal('--home')).toBe('--home needs a value: --home DIR')
     expect(refusal('--home=a', '--home=b', 'f')).toBe('--home is given twice')
     expect(refusal('--with-genesis=1', 'f')).toBe('--with-genesis takes no value')
@@ -514,5 +563,8 @@ describe('command lines', () => {
   it('finds the nearest word', () => {
     expect(nearest('improt', ['init', 'import', 'export'])).toBe('import')
     expect(nearest('x', [])).toBeUndefined()
+    expect(nearest('strat', ['start', 'status'])).toBe('start')
+    expect(nearest('--datadir', ['--dev.order', '--home'])).toBeUndefined()
+    expect([nearest('trace', ['bake', 'replay']), nearest('attach', ['start']), nearest('x', ['db'])]).toEqual(Array(3).fill(undefined))
   })
 })

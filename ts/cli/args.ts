@@ -1,5 +1,6 @@
 // Reads a command line: a command, its own flags, its files, and any setting as --SECTION.KEY=VALUE.
-import { isFormerKey, isSettingKey, nearest, type SettingKey, unknownFlag } from '../config/index.ts'
+import { isBoolean, isFormerKey, isSettingKey, nearest, type SettingKey, unknownFlag } from '../config/index.ts'
+import { answerToCommand, answerToFlag, SAME_FLAGS, SHORT_FLAGS } from './words.ts'
 
 /** A command line that does not read; exit code 2. */
 export class UsageError extends Error {
@@ -63,47 +64,84 @@ interface Into {
   readonly settings: Map<string, string>
 }
 
-function readFlag(arg: string, queue: string[], shape: CommandShape, { flags, lists, settings }: Into): void {
-  const equals = arg.indexOf('=')
-  const name = (equals < 0 ? arg : arg.slice(0, equals)).replace(/^--?/, '')
-  const inline = equals < 0 ? undefined : arg.slice(equals + 1)
-  const own = Object.hasOwn(shape.flags, name) ? shape.flags[name] : undefined
-  const into = own !== undefined ? flags : isSettingKey(name) || isFormerKey(name) ? settings : undefined
-  if (into === undefined || !arg.startsWith('--')) {
-    throw new UsageError(unknownFlag(name, Object.keys(shape.flags), equals < 0 ? arg : arg.slice(0, equals)).message)
-  }
-  if (into.has(name) && aliasOf(name, shape, flags) === undefined) throw new UsageError(`--${name} is given twice`)
-  const set = (value: string): void => {
-    const keys = own?.settings ?? []
-    const twice = keys.find((key) => settings.has(key))
-    if (twice !== undefined) throw new UsageError(`--${name} and --${twice} are the same setting: give one of them`)
-    for (const key of keys) settings.set(key, value)
-    into.set(name, value)
-  }
-  if (own !== undefined && own.value === undefined) {
-    if (inline !== undefined) throw new UsageError(`--${name} takes no value`)
-    set('true')
-    return
-  }
-  const value = inline ?? queue.shift()
-  if (value === undefined) throw new UsageError(`--${name} needs a value${own?.value === undefined ? '' : `: --${name} ${own.value}`}`)
-  if (own?.many === true) lists.set(name, [...(lists.get(name) ?? []), value])
-  else if (own === undefined) addSetting(name, value, shape, { flags, lists, settings })
-  else set(value)
+/** A flag as it is typed. */
+interface Typed {
+  /** With its dashes, for messages. */
+  readonly given: string
+  /** Our name of it. */
+  readonly name: string
+  /** The value behind =. */
+  readonly inline: string | undefined
 }
 
-/** The flag by whose name a setting was given. */
-const aliasOf = (key: string, shape: CommandShape, given: ReadonlyMap<string, string>): string | undefined =>
-  Object.entries(shape.flags).find(([flag, { settings }]) => given.has(flag) && settings?.some((named) => named === key))?.[0]
+const isKey = (name: string): boolean => isSettingKey(name) || isFormerKey(name)
+
+/** A flag in our words; throws `UsageError` where it is none of the command's and no setting. */
+function typedFlag(arg: string, { flags }: CommandShape): Typed {
+  const equals = arg.indexOf('=')
+  const given = equals < 0 ? arg : arg.slice(0, equals)
+  const inline = equals < 0 ? undefined : arg.slice(equals + 1)
+  const isLong = given.startsWith('--')
+  const word = given.replace(/^--?/, '')
+  const known = (name: string | undefined): name is string => name !== undefined && (Object.hasOwn(flags, name) || isKey(name))
+  const other = isLong ? SAME_FLAGS : SHORT_FLAGS
+  const name = isLong && known(word) ? word : Object.hasOwn(other, word) ? other[word] : undefined
+  if (known(name)) return { given, name, inline }
+  const answer = isLong ? answerToFlag(word) : undefined
+  if (answer !== undefined) throw new UsageError(`${given} is no flag of hearth: ${answer}`)
+  throw new UsageError(unknownFlag(word, Object.keys(flags), given).message)
+}
+
+function readFlag(arg: string, queue: string[], shape: CommandShape, into: Into): void {
+  const { given, name, inline } = typedFlag(arg, shape)
+  const own = Object.hasOwn(shape.flags, name) ? shape.flags[name] : undefined
+  if (own === undefined) {
+    addSetting(given, name, inline ?? settingValue(given, name, queue), shape, into)
+    return
+  }
+  if (own.many === true) {
+    into.lists.set(name, [...(into.lists.get(name) ?? []), inline ?? nextValue(given, own, queue)])
+    return
+  }
+  if (into.flags.has(name)) throw new UsageError(`--${name} is given twice`)
+  if (own.value === undefined && inline !== undefined) throw new UsageError(`${given} takes no value`)
+  addFlag(name, own, own.value === undefined ? 'true' : (inline ?? nextValue(given, own, queue)), into)
+}
+
+function nextValue(given: string, own: Flag | undefined, queue: string[]): string {
+  const value = queue.shift()
+  if (value === undefined) throw new UsageError(`${given} needs a value${own?.value === undefined ? '' : `: ${given} ${own.value}`}`)
+  return value
+}
+
+/** The value of a setting that has none behind its =: one that is true or false may stand alone, and is true then. */
+function settingValue(given: string, key: string, queue: string[]): string {
+  if (!isBoolean(key)) return nextValue(given, undefined, queue)
+  return queue[0] === 'true' || queue[0] === 'false' ? (queue.shift() as string) : 'true'
+}
+
+function addFlag(name: string, { settings: keys = [] }: Flag, value: string, { flags, settings }: Into): void {
+  const twice = keys.find((key) => settings.has(key))
+  if (twice !== undefined) throw new UsageError(`--${name} and --${twice} are the same setting: give one of them`)
+  for (const key of keys) settings.set(key, value)
+  flags.set(name, value)
+}
 
 /** Sets a setting by its own name; no flag may have set it. */
-function addSetting(key: string, value: string, shape: CommandShape, { flags, settings }: Into): void {
-  const alias = aliasOf(key, shape, flags)
-  if (alias !== undefined) throw new UsageError(`--${alias} and --${key} are the same setting: give one of them`)
+function addSetting(given: string, key: string, value: string, shape: CommandShape, { flags, settings }: Into): void {
+  const alias = Object.entries(shape.flags).find(
+    ([flag, { settings: keys }]) => flags.has(flag) && keys?.some((named) => named === key),
+  )?.[0]
+  if (alias !== undefined) throw new UsageError(`--${alias} and ${given} are the same setting: give one of them`)
+  if (settings.has(key)) throw new UsageError(`--${key} is given twice`)
   settings.set(key, value)
 }
 
-/** The error for a command that nothing knows. */
-export function unknownCommand(name: string, known: readonly string[]): UsageError {
-  return new UsageError(`unknown command ${JSON.stringify(name)}; did you mean ${nearest(name, known)}? Commands: ${known.join(', ')}`)
+/** The error for a command that nothing knows, behind the words `before`. */
+export function unknownCommand(before: string, name: string, known: readonly string[]): UsageError {
+  const answer = answerToCommand(before, name)
+  if (answer !== undefined) return new UsageError(`there is no command ${JSON.stringify(`${before} ${name}`)}: ${answer}`)
+  const near = nearest(name, known)
+  const hint = near === undefined ? '' : `; did you mean ${near}?`
+  return new UsageError(`unknown command ${JSON.stringify(name)}${hint}${hint === '' ? '.' : ''} Commands: ${known.join(', ')}`)
 }

@@ -1,4 +1,5 @@
 // What a command is.
+import type { SettingKey } from '../config/index.ts'
 import type { CommandShape, Parsed } from './args.ts'
 
 /** Where a command writes. Standard output is for what was asked for, standard error for progress and errors. */
@@ -18,6 +19,10 @@ export interface Command extends CommandShape {
   readonly doc: string
   /** Lines for the command's own help, below `doc`. */
   readonly more?: readonly string[]
+  /** The few settings that the command reads and people change; its help names them. */
+  readonly settings?: readonly SettingKey[]
+  /** Whether it serves a data directory: what keeps it from that for good has an exit code of its own. */
+  readonly serves?: true
   /** Resolves to the exit code. */
   readonly run: (parsed: Parsed, terminal: Terminal) => Promise<number>
 }

@@ -2,12 +2,25 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { defaultFile, type Resolved, resolveSettings } from '../config/index.ts'
+import { defaultFile, type Resolved, resolveSettings, type SettingKey } from '../config/index.ts'
 import type { Flag, Parsed } from './args.ts'
 import type { Terminal } from './command.ts'
 
 /** The flag that every command on a home has. */
-export const HOME_FLAG: Readonly<Record<string, Flag>> = { home: { value: 'DIR', doc: 'Home directory. Default: ~/.hearth.' } }
+export const HOME_FLAG: Readonly<Record<string, Flag>> = { home: { value: 'DIR', doc: 'Data directory. Default: ~/.hearth.' } }
+
+/** Where a node listens: short names of settings. */
+export const LISTEN_FLAGS: Readonly<Record<string, Flag>> = {
+  host: { value: 'HOST', settings: ['evm.http_host', 'evm.ws_host'], doc: 'Address to listen on.' },
+  port: { value: 'PORT', settings: ['evm.http_port'], doc: 'Port of JSON-RPC over HTTP and WebSocket.' },
+}
+
+/** Settings of the stores that commands without a node read. */
+export const STORE_SETTINGS: readonly SettingKey[] = [
+  'state-commit.flatkv.fsync',
+  'state-commit.flatkv.memory_budget_bytes',
+  'littable.extra_roots',
+]
 
 /** Absolute path of the home. */
 export const homeOf = (parsed: Parsed): string => path.resolve(parsed.flags.get('home') ?? path.join(os.homedir(), '.hearth'))

@@ -1,6 +1,6 @@
 // Finds the command, runs it, and turns failures into one clear paragraph and an exit code.
-import { SettingError } from '../config/index.ts'
-import { CoreError } from '../core/error.ts'
+import { isBoolean, isSettingKey, SettingError } from '../config/index.ts'
+import { CoreError, type CoreErrorKind } from '../core/error.ts'
 import { ForkError } from '../fork/index.ts'
 import { AuthFileError } from '../server/admission/auth.ts'
 import { ListenError } from '../server/listener.ts'
@@ -17,6 +17,7 @@ import { init } from './commands/init.ts'
 import { replay } from './commands/replay.ts'
 import { start } from './commands/start.ts'
 import { status } from './commands/status.ts'
+import { EXIT } from './exit.ts'
 import { commandHelp, listHelp } from './help.ts'
 import { HomeDeniedError } from './home-lock.ts'
 import { clientVersion } from './version.ts'
@@ -36,54 +37,70 @@ export const COMMANDS: readonly (Command | CommandFamily)[] = [
   config,
 ]
 
-/** Exit codes: the work failed; the command line does not read. */
-const FAILED = 1
-const USAGE = 2
-
 const isHelpFlag = (arg: string): boolean => arg === '--help' || arg === '-h'
+
+/** Also prints every setting. */
+const HELP_ALL = '--help-all'
+
+/** A command and what follows it on the line; text where the line only asks for help. */
+type Found = { readonly command: Command; readonly args: readonly string[] } | { readonly help: string; readonly code: number }
 
 /** Runs a command line without the program's name; resolves to the exit code. */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
+  let found: Found | undefined
   try {
-    if (argv[0] === '--version' || argv[0] === '-v') {
+    if (argv[0] === '--version' || argv[0] === '-v' || argv[0] === 'version') {
       terminal.out(`${clientVersion()}\n`)
-      return 0
+      return EXIT.done
     }
-    return await runOf('hearth', COMMANDS, argv, terminal)
+    found = find('hearth', COMMANDS, argv)
+    if ('help' in found) {
+      terminal.out(found.help)
+      return found.code
+    }
+    return await found.command.run(parseArgs(found.args, found.command), terminal)
   } catch (e) {
-    return fail(e, terminal)
+    return fail(e, terminal, found !== undefined && 'command' in found && found.command.serves === true)
   }
 }
 
-/** Runs the command that the first word names; `before` is what stands before it on the line. */
-async function runOf(
-  before: string,
-  commands: readonly (Command | CommandFamily)[],
-  [name, ...args]: readonly string[],
-  terminal: Terminal,
-): Promise<number> {
+/** How many words before the command belong to the flag at the beginning: itself, and its value where that is apart. */
+function flagLength([flag = '', next]: readonly string[]): number {
+  if (flag.includes('=') || next === undefined) return 1
+  const name = flag.replace(/^--/, '')
+  if (isBoolean(name)) return next === 'true' || next === 'false' ? 2 : 1
+  return name === 'home' || name === 'datadir' || isSettingKey(name) ? 2 : 1
+}
+
+/** Finds the command that the first word names; `before` is what stands before it on the line. Flags may stand before it. */
+function find(before: string, commands: readonly (Command | CommandFamily)[], line: readonly string[]): Found {
+  let at = 0
+  while (line[at]?.startsWith('-') && !isHelpFlag(line[at] as string)) at += flagLength(line.slice(at))
+  const [leading, [name, ...args]] = [line.slice(0, at), line.slice(at)]
+  if (name === 'help' && args.length > 0) return find(before, commands, [...args, '--help'])
   if (name === undefined || name === 'help' || isHelpFlag(name)) {
-    terminal.out(listHelp(before, commands))
-    return name === undefined ? USAGE : 0
+    if (name === undefined && leading.length > 0) throw new UsageError(`a command is missing: ${commands.map((c) => c.name).join(', ')}`)
+    return { help: listHelp(before, commands), code: name === undefined ? EXIT.usage : EXIT.done }
   }
   const command = commands.find((c) => c.name === name)
   if (command === undefined) {
     const names = commands.map((c) => c.name)
-    throw unknownCommand(name, names)
+    throw unknownCommand(before, name, names)
   }
-  const line = `${before} ${name}`
-  if ('commands' in command) return await runOf(line, command.commands, args, terminal)
-  if (args.some(isHelpFlag)) {
-    terminal.out(commandHelp(line, command))
-    return 0
-  }
-  return await command.run(parseArgs(args, command), terminal)
+  const here = `${before} ${name}`
+  if ('commands' in command) return find(here, command.commands, [...leading, ...args])
+  const all = args.includes(HELP_ALL)
+  if (all || args.some(isHelpFlag)) return { help: commandHelp(here, command, all), code: EXIT.done }
+  return { command, args: [...leading, ...args] }
 }
 
-function fail(e: unknown, terminal: Terminal): number {
+/** Kinds of failure that starting again does not mend. */
+const CANNOT_START: readonly CoreErrorKind[] = ['config', 'genesis', 'home_empty', 'home_in_use', 'home_incompatible', 'home_not_empty']
+
+function fail(e: unknown, terminal: Terminal, serves: boolean): number {
   if (e instanceof UsageError || e instanceof SettingError || e instanceof AuthFileError) {
     terminal.err(`error: ${e.message}\n`)
-    return USAGE
+    return EXIT.usage
   }
   if (
     e instanceof CoreError ||
@@ -93,9 +110,9 @@ function fail(e: unknown, terminal: Terminal): number {
     (e instanceof Error && 'code' in e && 'syscall' in e)
   ) {
     terminal.err(`error: ${e.message}\n`)
-    return FAILED
+    return serves && e instanceof CoreError && CANNOT_START.includes(e.kind) ? EXIT.cannotStart : EXIT.failed
   }
   // A defect of this program: the stack is what its author needs.
   terminal.err(`error: ${e instanceof Error ? (e.stack ?? e.message) : String(e)}\n`)
-  return FAILED
+  return EXIT.failed
 }

@@ -1,13 +1,11 @@
 // SIGINT and SIGTERM ask for a clean stop; a second one ends the process at once.
-
-/** Exit code of a process that a second signal ended. */
-const IMPATIENT_EXIT = 130
+import { EXIT } from './exit.ts'
 
 /** Calls back once on the first signal. The returned function puts the default behaviour back. */
 export function onStop(stop: (signal: NodeJS.Signals) => void): () => void {
   let asked = false
   const handler = (signal: NodeJS.Signals): void => {
-    if (asked) process.exit(IMPATIENT_EXIT)
+    if (asked) process.exit(EXIT.stopped)
     asked = true
     stop(signal)
   }

@@ -4,10 +4,11 @@ export { defaultFile } from './file.ts'
 export { isFormerKey, REMOVED, RENAMED } from './former.ts'
 export type { Origin } from './kinds.ts'
 export { nearest } from './nearest.ts'
-export { helpLines, settingsPage, toToml } from './render.ts'
+export { helpLines, settingsPage, shortHelp, toToml } from './render.ts'
 export { type Resolved, resolveSettings, type Sources } from './resolve.ts'
 export {
   environmentName,
+  isBoolean,
   isSettingKey,
   SETTING_KEYS,
   SETTINGS,

@@ -17,11 +17,14 @@ export function distance(a: string, b: string): number {
 /** Words longer than this are not compared: the table is quadratic, and no key is so long. */
 const WORD_LENGTH_MAX = 100
 
-/** The known word with the fewest edits; undefined where there are no known words. */
+/** Edits that a mistyped word may have: one in three of its letters, two at least where it is longer than that. */
+const editsMax = (word: string): number => Math.min(word.length - 1, Math.max(2, Math.floor(word.length / 3)))
+
+/** The known word with the fewest edits; undefined where none is near. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   const asked = word.slice(0, WORD_LENGTH_MAX).toLowerCase()
   let best: string | undefined
-  let least = Number.POSITIVE_INFINITY
+  let least = editsMax(asked) + 1
   for (const candidate of known) {
     const edits = distance(asked, candidate.toLowerCase())
     if (edits < least) {

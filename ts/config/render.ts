@@ -48,6 +48,13 @@ export function helpLines(): string[] {
   })
 }
 
+/** A setting as a flag with its default, and the first sentence of its description. */
+export function shortHelp(key: SettingKey): { readonly flag: string; readonly doc: string } {
+  const setting = settingOf(key)
+  const [first = ''] = setting.doc.split(/(?<=\.)\s+(?=[A-Z0-9*])/)
+  return { flag: `--${key}=${toFlag(setting, setting.default)}`, doc: first }
+}
+
 /** The page docs/settings.md. */
 export function settingsPage(): string {
   const lines = [

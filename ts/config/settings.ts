@@ -1,5 +1,5 @@
 // Every setting of the node, once. Flags, environment variables, node.toml, `--help` and docs/settings.md come from here.
-import type { Setting } from './kinds.ts'
+import { boolean, type Setting } from './kinds.ts'
 import { ANSWERS } from './tables/answers.ts'
 import { DEV } from './tables/dev.ts'
 import { LISTENERS } from './tables/listeners.ts'
@@ -43,6 +43,7 @@ export const COMMON_KEYS: readonly SettingKey[] = [
   'evm.auth_jwt_file',
   'evm.trace_bake_enabled',
   'evm.trace_bake_tracers',
+  'evm.forward_url',
   'evm.max_open_connections',
   'evm.rate_limiting_enabled',
   'evm.batch_request_limit',
@@ -56,6 +57,9 @@ export const settingOf = (key: SettingKey): Setting<unknown> => SETTINGS[key] as
 
 /** Whether a text is a key of the table. */
 export const isSettingKey = (key: string): key is SettingKey => Object.hasOwn(SETTINGS, key)
+
+/** Whether a key is that of a setting that is true or false. */
+export const isBoolean = (key: string): boolean => isSettingKey(key) && settingOf(key).kind === boolean
 
 /** Name of the environment variable of a setting: `evm.http_port` is `HEARTH_EVM_HTTP_PORT`. */
 export const environmentName = (key: string): string => `HEARTH_${key.replace(/[^A-Za-z0-9]/g, '_').toUpperCase()}`

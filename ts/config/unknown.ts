@@ -4,10 +4,12 @@ import { FORMER_VARIABLES } from './former.ts'
 import { nearest } from './nearest.ts'
 import { environmentName, OWN_VARIABLES, SETTING_KEYS, settingOf } from './settings.ts'
 
-/** `; did you mean …?` with the nearest known word, in the form that `as` gives it. */
-function hint(word: string, known: readonly string[], takes: (word: string) => string | undefined): string {
-  const near = nearest(word, known)
-  if (near === undefined) return ''
+/** `; did you mean …?` with the nearest known word and what it takes; `otherwise` where none is near. */
+function hint(word: string, known: readonly string[], takes: (word: string) => string | undefined, otherwise = ''): string {
+  // The last part alone: `http_port` for `evm.http_port`.
+  const tail = word.replace(/^--/, '')
+  const near = known.find((name) => name.endsWith(`.${tail}`)) ?? nearest(word, known)
+  if (near === undefined) return otherwise
   const wanted = takes(near)
   return `; did you mean ${near}${wanted === undefined ? '' : `, which takes ${wanted}`}?`
 }
@@ -21,8 +23,11 @@ const takesOfKey = (key: string): string | undefined => {
 export function unknownKey(key: string): string {
   const beneath = SETTING_KEYS.find((known) => known.startsWith(`${key}.`))
   if (beneath !== undefined) return `${key} is a section, such as [${key}], and no setting`
-  return `unknown setting ${key}${hint(key, SETTING_KEYS, takesOfKey)}`
+  return `unknown setting ${key}${hint(key, SETTING_KEYS, takesOfKey, '; `hearth config list` lists every setting')}`
 }
+
+/** Where the flags that there are can be read. */
+const LISTS = '; --help lists the flags of the command, `hearth config list` every setting'
 
 /**
  * The error for an unknown flag, with the nearest known one. `flags` are a command's own, without dashes; `given` is the flag as it was
@@ -30,7 +35,9 @@ export function unknownKey(key: string): string {
  */
 export function unknownFlag(flag: string, flags: readonly string[] = [], given = `--${flag}`): SettingError {
   const known = [...flags, ...SETTING_KEYS].map((name) => `--${name}`)
-  return new SettingError([{ where: 'unknown flag', message: `${given}${hint(`--${flag}`, known, (near) => takesOfKey(near.slice(2)))}` }])
+  return new SettingError([
+    { where: 'unknown flag', message: `${given}${hint(`--${flag}`, known, (near) => takesOfKey(near.slice(2)), LISTS)}` },
+  ])
 }
 
 /** Warnings for variables that begin like ours and name no setting. */

@@ -50,13 +50,14 @@ async function work(parsed: Parsed, range: BakeRange, terminal: Terminal): Promi
 
 export const bake: Command = {
   name: 'bake',
-  doc: 'Make the traces of blocks that are there already, under evm.trace_bake_tracers. Where a node has the home, it is asked to.',
+  doc: 'Compute and store the traces of existing blocks; beside a running node, that node does it.',
   flags: {
     ...HOME_FLAG,
     from: { value: 'HEIGHT', doc: 'First block. Default: the first one that there is.' },
     to: { value: 'HEIGHT', doc: 'Last block. Default: the head.' },
     json: { doc: 'Print the report as JSON.' },
   },
+  settings: ['evm.trace_bake_tracers', 'evm.trace_bake_canonical_configs', 'evm.trace_bake_workers', 'evm.trace_bake_timeout'],
   async run(parsed, terminal) {
     const done = await work(parsed, rangeOf(parsed), terminal)
     if (done === undefined) {

@@ -118,8 +118,9 @@ class DevRun {
 
 export const dev: Command = {
   name: 'dev',
-  doc: 'Run a development chain with funded accounts, of its own or a fork of another one.',
+  doc: 'Run a development chain with funded accounts: a new one, or a fork of another chain.',
   flags: DEV_FLAGS,
+  serves: true,
   async run(parsed, terminal) {
     const given = parsed.flags.get('home')
     const temporary = given === undefined ? temporaryHome() : undefined

@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
-import { HOME_FLAG, homeOf, settingsOf } from '../home.ts'
+import { HOME_FLAG, homeOf, STORE_SETTINGS, settingsOf } from '../home.ts'
 import { heightOf, runJob, STOPPED_EXIT, storage } from './job.ts'
 
 function height(text: string | undefined, flag: string): number | undefined {
@@ -19,6 +19,7 @@ export const exportCommand: Command = {
     'with-genesis': { doc: 'Begin with block 0.' },
   },
   files: { name: 'FILE', min: 1, max: 1 },
+  settings: STORE_SETTINGS,
   async run(parsed, terminal) {
     const home = homeOf(parsed)
     const { settings } = settingsOf(parsed, home, terminal)

@@ -2,7 +2,7 @@
 import type { Job, JobResult } from '../../core/jobs.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
-import { addSettingsFile, HOME_FLAG, homeOf, settingsOf } from '../home.ts'
+import { addSettingsFile, HOME_FLAG, homeOf, STORE_SETTINGS, settingsOf } from '../home.ts'
 import { rates } from '../progress.ts'
 import { inputFile, runJob, STOPPED_EXIT, storage } from './job.ts'
 
@@ -51,6 +51,7 @@ export const importCommand: Command = {
     case: { value: 'FILE', doc: 'A recorded block with its pre-state, JSON or JSON.gz, in place of block files.' },
   },
   files: { name: 'FILE', min: 0, max: 100_000 },
+  settings: STORE_SETTINGS,
   async run(parsed, terminal) {
     const home = homeOf(parsed)
     const { settings, origins } = settingsOf(parsed, home, terminal)

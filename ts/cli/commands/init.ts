@@ -3,13 +3,14 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { defaultFile } from '../../config/index.ts'
 import type { Command } from '../command.ts'
-import { HOME_FLAG, homeOf, settingsFile, settingsOf } from '../home.ts'
+import { HOME_FLAG, homeOf, STORE_SETTINGS, settingsFile, settingsOf } from '../home.ts'
 import { inputFile, runJob, STOPPED_EXIT, storage } from './job.ts'
 
 export const init: Command = {
   name: 'init',
-  doc: 'Make a home: its settings file, and with --genesis its first block.',
+  doc: 'Make a data directory: its settings file, and with --genesis the first block of a chain.',
   flags: { ...HOME_FLAG, genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format.' } },
+  settings: STORE_SETTINGS,
   async run(parsed, terminal) {
     const home = homeOf(parsed)
     const { settings } = settingsOf(parsed, home, terminal)

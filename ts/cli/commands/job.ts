@@ -7,6 +7,7 @@ import type { Job, JobBase, JobResult, RunningJob } from '../../core/jobs.ts'
 import { startJob } from '../../core/native.ts'
 import { UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
+import { EXIT } from '../exit.ts'
 import { flatkvConfig, littableConfig } from '../node-config.ts'
 import { type progressLine, watchJob } from '../progress.ts'
 import { onStop } from '../signals.ts'
@@ -20,7 +21,7 @@ export const storage = (home: string, settings: Settings): JobBase => ({
 })
 
 /** Exit code of work that a signal stopped. */
-export const STOPPED_EXIT = 130
+export const STOPPED_EXIT = EXIT.stopped
 
 /** What a job came to, and how long it took. */
 export interface Finished<Result> {

@@ -42,7 +42,7 @@ function position(text: string | undefined): number | undefined {
 
 export const replay: Command = {
   name: 'replay',
-  doc: 'Trace transactions of files without a home: tracer tests in the format of go-ethereum, or recorded blocks.',
+  doc: 'Trace transactions in files: tracer tests of go-ethereum, or recorded blocks. Needs no data directory.',
   flags: {
     trace: {
       value: 'CONFIG',

@@ -1,12 +1,29 @@
 // hearth start: serves a home that init or import made; makes no blocks.
 import type { Command } from '../command.ts'
-import { HOME_FLAG } from '../home.ts'
+import { HOME_FLAG, LISTEN_FLAGS } from '../home.ts'
 import { serve, urlsOf } from './node.ts'
 
 export const start: Command = {
   name: 'start',
-  doc: 'Serve a home over JSON-RPC. The node makes no blocks and joins no network: new blocks come from `hearth import`, and transactions are refused, or forwarded where evm.forward_url names a node.',
-  flags: HOME_FLAG,
+  doc: 'Serve the chain in a data directory over JSON-RPC. The node makes no blocks.',
+  more: [
+    'The node joins no network: new blocks come from `hearth import`, and transactions are refused, or',
+    'forwarded where evm.forward_url names a node.',
+  ],
+  flags: { ...HOME_FLAG, ...LISTEN_FLAGS },
+  settings: [
+    'evm.namespaces',
+    'evm.cors_origins',
+    'evm.allowed_hosts',
+    'evm.auth_token_file',
+    'evm.trace_bake_enabled',
+    'evm.forward_url',
+    'evm.max_open_connections',
+    'evm.rate_limiting_enabled',
+    'evm.simulation_gas_limit',
+    'evm.max_log_no_block',
+  ],
+  serves: true,
   run: (parsed, terminal) =>
     serve('start', parsed, terminal, async (server) => `hearth is ready: JSON-RPC on ${urlsOf(server).join(' and ')}\n`),
 }

@@ -200,7 +200,8 @@ function sayAbsent(home: string, holder: LockHolder | undefined, json: boolean, 
 
 export const status: Command = {
   name: 'status',
-  doc: 'Show the state of the node that runs on a home: height, readiness, bake lag, cache hits, sizes, memory. Exit code 1 where none runs, or it does not answer.',
+  doc: 'Describe the running node of a data directory: height, readiness, baking, caches, sizes, memory.',
+  more: ['Exit code 1 where no node runs, or it does not answer.'],
   flags: { ...HOME_FLAG, json: { doc: 'Print the report as JSON.' } },
   async run(parsed, terminal) {
     const home = homeOf(parsed)

@@ -6,7 +6,8 @@ import { besideNode } from './text.ts'
 
 export const dump: Command = {
   name: 'dump',
-  doc: 'Write the latest rows of a data DB as lines: key, height of the last change, value, in hexadecimal. Beside a running node: of its newest snapshot.',
+  doc: 'Write the newest rows of one database of the state to a file, in hexadecimal.',
+  more: ['A line has key, height of the last change and value. Beside a running node: of its newest snapshot.'],
   flags: { ...DB_FLAGS, db: { value: 'DB', doc: 'account, code, storage, legacy or metadata.' } },
   files: { name: 'FILE', min: 1, max: 1 },
   run: (parsed, terminal) =>

@@ -7,7 +7,8 @@ import { besideNode, bytesText } from './text.ts'
 
 export const exportState: Command = {
   name: 'export',
-  doc: 'Write the state of a height, with what a new home needs to go on from there, as a file. Beside a running node: from a snapshot.',
+  doc: 'Write the state at a height to a file, from which `hearth db import` makes a new data directory.',
+  more: ['Beside a running node the state comes from a snapshot.'],
   flags: { ...DB_FLAGS, height: { value: 'HEIGHT', doc: 'The height. Default: the head, or that of the newest snapshot.' } },
   files: { name: 'FILE', min: 1, max: 1 },
   run(parsed, terminal) {

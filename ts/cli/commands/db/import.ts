@@ -6,7 +6,7 @@ import { DB_FLAGS, runTask } from './task.ts'
 
 export const importState: Command = {
   name: 'import',
-  doc: 'Make a new home from a file of hearth db export. Everything is checked before any of it counts.',
+  doc: 'Make a new data directory from a file of `hearth db export`. The whole file is checked first.',
   flags: DB_FLAGS,
   files: { name: 'FILE', min: 1, max: 1 },
   run: (parsed, terminal) =>

@@ -1,4 +1,4 @@
-// hearth db: looks at the stores of a home and mends them. One command a file; this is their table.
+// hearth db: inspects and repairs the stores of a data directory. One command a file; this is their table.
 import type { CommandFamily } from '../../command.ts'
 import { dump } from './dump.ts'
 import { exportState } from './export.ts'
@@ -17,6 +17,6 @@ import { verify } from './verify.ts'
 
 export const db: CommandFamily = {
   name: 'db',
-  doc: 'Look at the stores of a home, or mend them: hearth db lists how.',
+  doc: 'Inspect, verify, repair and copy the stores of a data directory: a family of commands.',
   commands: [info, verify, repair, rollback, snapshot, exportState, importState, dump, migrate, ls, tableInfo, scrub, prune, rebase],
 }

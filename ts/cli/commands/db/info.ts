@@ -25,7 +25,7 @@ function text(info: StateInfo): string {
 
 export const info: Command = {
   name: 'info',
-  doc: 'Say what the stores of the home have: heights, snapshots, sizes. Beside a running node: of its newest snapshot.',
+  doc: 'Print the heights, snapshots and sizes of the stores. Beside a running node: of its newest snapshot.',
   flags: DB_FLAGS,
   run: (parsed, terminal) => runTask(parsed, terminal, 'info', {}, text),
 }

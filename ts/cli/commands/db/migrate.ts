@@ -4,10 +4,13 @@ import { DB_FLAGS, runTask } from './task.ts'
 
 export const migrate: Command = {
   name: 'migrate',
-  doc: 'Make a home of an older format one of this version, as opening it does. The node must be stopped.',
+  doc: 'Bring a data directory to the format of this version, as `start` does. The node must be stopped.',
+  more: ['There is no way back to the older format: take a backup before.'],
   flags: DB_FLAGS,
   run: (parsed, terminal) =>
     runTask(parsed, terminal, 'migrate', {}, ({ from, to, head }) =>
-      from === to ? `the home has format ${to} already; head ${head.height}\n` : `format ${from} became ${to}; head ${head.height}\n`,
+      from === to
+        ? `the data directory has format ${to} already; head ${head.height}\n`
+        : `migrated from format ${from} to ${to}; head ${head.height}\n`,
     ),
 }

@@ -6,7 +6,7 @@ import { bytesText } from './text.ts'
 
 export const prune: Command = {
   name: 'prune',
-  doc: 'Remove the records of a table below a height, by whole segments. The node must be stopped.',
+  doc: 'Remove whole segments of a table below a height. The node must be stopped.',
   flags: {
     ...TABLE_FLAGS,
     table: { value: 'T', doc: 'The table.' },

@@ -8,13 +8,13 @@ import { bytesText } from './text.ts'
 
 export const rebase: Command = {
   name: 'rebase',
-  doc: 'Move the tables out of folders that are to go, into those that stay or are new. The node must be stopped.',
+  doc: 'Move the tables of the ledger to other folders. The node must be stopped.',
   flags: {
     ...TABLE_FLAGS,
     to: {
       value: 'DIR',
       many: true,
-      doc: 'A folder that has the tables afterwards, once for each. Those of before that are not named are left.',
+      doc: 'A folder for the tables, once for each. Folders that are not named are emptied.',
     },
     table: { value: 'T', doc: 'Move this table alone. No folder is forgotten then.' },
   },

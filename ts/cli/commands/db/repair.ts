@@ -27,7 +27,8 @@ function text({ problems, findings, actions, lost, head, capsules }: RepairRepor
 
 export const repair: Command = {
   name: 'repair',
-  doc: 'Verify the state, set what is damaged aside and make it again, from a snapshot, the log or the ledger; make trace capsules again. The node must be stopped.',
+  doc: 'Rebuild damaged state from a snapshot, the log or the ledger. The node must be stopped.',
+  more: ['The state is verified first; a damaged store is moved aside, not deleted. Trace capsules are', 'rebuilt too.'],
   flags: { ...DB_FLAGS, yes: { doc: 'Give up blocks that nothing can bring back. Without it they are named and nothing changes.' } },
   run: (parsed, terminal) => runTask(parsed, terminal, 'repair', { acceptLoss: parsed.flags.has('yes') }, text, () => 0, rowsLine),
 }

@@ -1,7 +1,7 @@
 // hearth db scrub: reads every byte of the tables and checks every checksum. Works beside a running node.
 import type { ScrubReport } from '../../../core/db.ts'
 import type { Command } from '../../command.ts'
-import { rootsOf, runTask, TABLE_FLAGS } from './task.ts'
+import { rootsOf, runTask, TABLE_FLAGS, tableOf } from './task.ts'
 import { bytesText } from './text.ts'
 
 /** Exit code where something is damaged. */
@@ -16,14 +16,15 @@ function reportText({ table, segments, records, indexPages, bytes, damaged, dama
 
 export const scrub: Command = {
   name: 'scrub',
-  doc: 'Read every table and check every checksum, also beside a running node. Exit code 1 where something is damaged.',
+  doc: 'Check every checksum of the tables, also beside a running node. Exit code 1 where one is wrong.',
   flags: { ...TABLE_FLAGS, table: { value: 'T', doc: 'The table. Default: every table.' } },
+  files: { name: '[TABLE]', min: 0, max: 1 },
   run: (parsed, terminal) =>
     runTask(
       parsed,
       terminal,
       'scrub',
-      { roots: rootsOf(parsed), table: parsed.flags.get('table') },
+      { roots: rootsOf(parsed), table: tableOf(parsed) },
       (reports) => reports.map(reportText).join(''),
       (reports) => (reports.some(({ damaged }) => damaged > 0) ? DAMAGED : 0),
     ),

@@ -4,7 +4,7 @@ import { DB_FLAGS, runTask } from './task.ts'
 
 export const snapshot: Command = {
   name: 'snapshot',
-  doc: 'Take a snapshot of the head. The node must be stopped; a running one takes its own by interval.',
+  doc: 'Take a snapshot of the state at the head. The node must be stopped.',
   flags: DB_FLAGS,
   run: (parsed, terminal) =>
     runTask(parsed, terminal, 'snapshot', {}, ({ height, hash, dir }) => `snapshot of height ${height} (${hash}) in ${dir}\n`),

@@ -1,7 +1,7 @@
 // hearth db table-info: what there is of each table. Works beside a running node.
 import type { TableInfo } from '../../../core/db.ts'
 import type { Command } from '../../command.ts'
-import { rootsOf, runTask, TABLE_FLAGS } from './task.ts'
+import { rootsOf, runTask, TABLE_FLAGS, tableOf } from './task.ts'
 import { bytesText, pairs } from './text.ts'
 
 const heights = ({ lowest, highest }: TableInfo): string => (lowest === null ? 'none' : `${lowest} to ${highest}`)
@@ -22,10 +22,9 @@ const infoText = (info: TableInfo): string =>
 
 export const tableInfo: Command = {
   name: 'table-info',
-  doc: 'Print segments, keys, sizes and heights of a table, also beside a running node.',
+  doc: 'Print segments, keys, sizes and heights of the tables, also beside a running node.',
   flags: { ...TABLE_FLAGS, table: { value: 'T', doc: 'The table. Default: every table.' } },
+  files: { name: '[TABLE]', min: 0, max: 1 },
   run: (parsed, terminal) =>
-    runTask(parsed, terminal, 'tableInfo', { roots: rootsOf(parsed), table: parsed.flags.get('table') }, (infos) =>
-      infos.map(infoText).join('\n'),
-    ),
+    runTask(parsed, terminal, 'tableInfo', { roots: rootsOf(parsed), table: tableOf(parsed) }, (infos) => infos.map(infoText).join('\n')),
 }

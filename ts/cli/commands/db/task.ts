@@ -16,11 +16,18 @@ export const DB_FLAGS: Readonly<Record<string, Flag>> = { ...HOME_FLAG, json: { 
 /** Flags of the commands on tables. */
 export const TABLE_FLAGS: Readonly<Record<string, Flag>> = {
   ...DB_FLAGS,
-  root: { value: 'DIR', many: true, doc: 'A folder of a littable, once for each of its roots. Default: the ledger of the home.' },
+  root: { value: 'DIR', many: true, doc: 'A folder of a littable, once for each. Default: the ledger of the data directory.' },
 }
 
 /** The folders given with --root. */
 export const rootsOf = (parsed: Parsed): string[] => (parsed.lists.get('root') ?? []).map((dir) => path.resolve(dir))
+
+/** The table that is named, by --table or as a word. */
+export function tableOf(parsed: Parsed): string | undefined {
+  const [flag, word] = [parsed.flags.get('table'), parsed.files[0]]
+  if (flag !== undefined && word !== undefined) throw new UsageError(`--table ${flag} and ${word} both name a table: give one of them`)
+  return flag ?? word
+}
 
 /** A flag that must be given. */
 export function required(parsed: Parsed, flag: string): string {

@@ -29,7 +29,7 @@ export function pairs(rows: readonly (readonly [string, string | number])[]): st
 
 /** What stands first where a node has the home, so that its newest snapshot was read. */
 export const besideNode = (snapshot: number | null): string =>
-  snapshot === null ? '' : `a node has the home: this is its snapshot of height ${snapshot}\n`
+  snapshot === null ? '' : `a node runs on this data directory: this is its snapshot of height ${snapshot}\n`
 
 /** That there are more than those shown. */
 export const moreText = (all: number, shown: number): string[] => (all > shown ? [`… and ${all - shown} more`] : [])

@@ -18,7 +18,8 @@ function text({ head, commitment, snapshot, rows, found, findings }: VerifyRepor
 
 export const verify: Command = {
   name: 'verify',
-  doc: 'Compute the state root again from every row, and compare rows, history, code, trie and ledger. Beside a running node: its newest snapshot. Exit code 1 where something is wrong.',
+  doc: 'Recompute the state root from every row, and compare state, history, code, trie and ledger.',
+  more: ['Beside a running node its newest snapshot is verified. Exit code 1 where something is wrong.'],
   flags: DB_FLAGS,
   run: (parsed, terminal) => runTask(parsed, terminal, 'verify', {}, text, ({ found }) => (found > 0 ? DAMAGED : 0), rowsLine),
 }

@@ -1,0 +1,21 @@
+// The exit codes of the program, once: for the code, for docs/cli.md and for the unit file of systemd.
+
+/** Exit codes by name. */
+export const EXIT = { done: 0, failed: 1, usage: 2, cannotStart: 3, stopped: 130 } as const
+
+/** What each code means, for readers. */
+export const EXIT_TABLE: readonly { readonly code: number; readonly meaning: string }[] = [
+  { code: EXIT.done, meaning: 'The work is done; for `start` and `dev`: the node was asked to stop and closed its stores.' },
+  {
+    code: EXIT.failed,
+    meaning:
+      'The work failed, or a check found something: `status` without a node, `db verify` and `db scrub` with damage. A later try may succeed.',
+  },
+  { code: EXIT.usage, meaning: 'The command line or the settings cannot be used. Nothing was done.' },
+  {
+    code: EXIT.cannotStart,
+    meaning:
+      '`start` or `dev` cannot run on this data directory as it is: it has no chain yet, another process has it open, it is damaged or of a newer format. Starting again does not help.',
+  },
+  { code: EXIT.stopped, meaning: 'A signal stopped the work before its end.' },
+]
