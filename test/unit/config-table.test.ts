@@ -51,7 +51,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.batch_request_limit': count(1000),
   'evm.batch_response_max_size': [25_000_000, '1 KiB', '1024', 1024, 'true', '1 B'],
   'evm.batch_concurrency': count(8, '1025'),
-  'evm.ws_max_payload_bytes': [33_554_432, '1 GiB', '"1 GiB"', 1_073_741_824, 'true', '2 GiB'],
+  'evm.ws_max_payload_bytes': ['auto', '1 GiB', '"1 GiB"', 1_073_741_824, 'true', '2 GiB'],
   'evm.ws_max_in_flight': count(64),
   'evm.gzip_threshold_bytes': [16_384, '0', '0', 0, 'true', '-1'],
   'evm.gzip_level': count(1, '10'),

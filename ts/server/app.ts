@@ -13,7 +13,7 @@ import type { IdleClock } from './idle.ts'
 import { late } from './late.ts'
 import { BAKED_PLAIN_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from './limits.ts'
 import type { Readiness } from './readiness.ts'
-import { type Compression, sendBytes, sendPacked, sendStream } from './respond.ts'
+import { type Compression, endShort, sendBytes, sendPacked, sendStream } from './respond.ts'
 import { CHALLENGE, unauthorizedBody } from './unauthorized.ts'
 import { WaitingClient } from './waiting.ts'
 
@@ -44,13 +44,20 @@ export interface AppOptions {
 
 const CONTENT_TYPES = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest'])
 
+/** What a client is told that is refused. */
+interface Refusal {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
 /** A refusal in plain text, as go-ethereum's. */
-function refuse(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
-  refuseWith(request, response, status, 'text/plain; charset=utf-8', `${message}\n`)
+function refuse(options: AppOptions, request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  refuseWith(options, request, response, { status, type: 'text/plain; charset=utf-8', body: `${message}\n` })
 }
 
 /** A refusal. What the client still sends is read and thrown away, up to a bound, and the connection ends. */
-function refuseWith(request: IncomingMessage, response: ServerResponse, status: number, type: string, body: string): void {
+function refuseWith({ writeMs }: AppOptions, request: IncomingMessage, response: ServerResponse, { status, type, body }: Refusal): void {
   if (!request.complete) {
     response.setHeader('connection', 'close')
     let size = 0
@@ -63,13 +70,13 @@ function refuseWith(request: IncomingMessage, response: ServerResponse, status: 
   if (status === 405) response.setHeader('allow', 'POST, GET, OPTIONS')
   response.statusCode = status
   response.setHeader('content-type', type)
-  response.end(body)
+  endShort(response, writeMs, body)
 }
 
 /** A refusal for want of a token or JWT. */
-function refuseUnauthorized(request: IncomingMessage, response: ServerResponse, why: string): void {
+function refuseUnauthorized(options: AppOptions, request: IncomingMessage, response: ServerResponse, why: string): void {
   response.setHeader('www-authenticate', CHALLENGE)
-  refuseWith(request, response, 401, 'application/json', unauthorizedBody(why))
+  refuseWith(options, request, response, { status: 401, type: 'application/json', body: unauthorizedBody(why) })
 }
 
 /** How the answer to a client is compressed. */
@@ -79,9 +86,9 @@ export function compressionOf({ origin }: WaitingClient, { compression }: Pick<A
 }
 
 /** Refuses a request whose body was not read. */
-function refuseBody(request: IncomingMessage, response: ServerResponse, failure: BodyFailure): void {
+function refuseBody(options: AppOptions, request: IncomingMessage, response: ServerResponse, failure: BodyFailure): void {
   const status = failure instanceof BodyStalled ? 408 : failure instanceof BodyRefused ? 429 : 413
-  refuse(request, response, status, failure.message)
+  refuse(options, request, response, status, failure.message)
 }
 
 /** Whether work was cancelled because its client has gone, which is no failure. */
@@ -110,7 +117,7 @@ export function send(
   if (whole instanceof Uint8Array) return sendBytes(response, whole, accepted, compressionOf(client, options), options.writeMs)
   if (whole instanceof Packed) return sendPacked(response, whole, options)
   if (whole !== undefined) return sendStream(response, whole, accepted, options.compression, options.stallMs)
-  response.end()
+  endShort(response, options.writeMs)
   return undefined
 }
 
@@ -124,14 +131,14 @@ function serveRpc(options: AppOptions, request: IncomingMessage, response: Serve
   const { headers } = request
   const length = declaredLength(request)
   if (length !== undefined && length > options.maxBodyBytes) {
-    refuse(request, response, 413, `content length too large (${length}>${options.maxBodyBytes})`)
+    refuse(options, request, response, 413, `content length too large (${length}>${options.maxBodyBytes})`)
   } else if (!isJson(headers['content-type'])) {
-    refuse(request, response, 415, 'invalid content type, only application/json is supported')
+    refuse(options, request, response, 415, 'invalid content type, only application/json is supported')
   } else {
     const { authentication } = options
     const why = authentication?.refusal(headers.authorization)
     if (why === undefined) serveJson(options, request, response)
-    else if (authentication?.namespaces === undefined) refuseUnauthorized(request, response, why)
+    else if (authentication?.namespaces === undefined) refuseUnauthorized(options, request, response, why)
     else serveJson(options, request, response, { namespaces: authentication.namespaces, why })
   }
 }
@@ -167,7 +174,7 @@ function serveJson(options: AppOptions, request: IncomingMessage, response: Serv
     }
   }
   const forget = readBody(request, { bytes: options.maxBodyBytes, idle: options.bodyIdle, take }, (body) => {
-    if (typeof body !== 'string') refuseBody(request, response, body)
+    if (typeof body !== 'string') refuseBody(options, request, response, body)
     else answerTo(body)
   })
   response.on('close', () => {
@@ -180,18 +187,18 @@ function serveJson(options: AppOptions, request: IncomingMessage, response: Serv
 function handle(options: AppOptions, request: IncomingMessage, response: ServerResponse): void {
   if (options.readiness?.draining === true) response.setHeader('connection', 'close')
   if (!isAllowedHost(options.allowedHosts, request.headers.host)) {
-    refuse(request, response, 403, 'invalid host specified (evm.allowed_hosts)')
+    refuse(options, request, response, 403, 'invalid host specified (evm.allowed_hosts)')
   } else if (applyCors(options.corsOrigins, request, response)) {
     response.statusCode = 204
-    response.end()
+    endShort(response, options.writeMs)
   } else if (request.method === 'POST') {
     serveRpc(options, request, response)
   } else if (request.method === 'GET' && !declaredLength(request) && !request.headers['transfer-encoding'] && request.url === '/') {
     // Health checks of load balancers ask for this too.
     response.setHeader('content-type', 'text/plain; charset=utf-8')
-    response.end(options.about)
+    endShort(response, options.writeMs, options.about)
   } else {
-    refuse(request, response, 405, 'method not allowed')
+    refuse(options, request, response, 405, 'method not allowed')
   }
 }
 

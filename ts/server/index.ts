@@ -4,7 +4,7 @@ import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
 import { aboutText } from './about.ts'
 import { type Authentication, authentication } from './admission/auth.ts'
-import { Admission } from './admission/index.ts'
+import { Admission, webSocketPayload } from './admission/index.ts'
 import { type AppOptions, createListener } from './app.ts'
 import { IdleClock } from './idle.ts'
 import { openLanes } from './lane/index.ts'
@@ -100,8 +100,9 @@ class Listeners {
       allowedHosts: lowerCase(settings['evm.allowed_hosts']),
       origins: lowerCase(settings['evm.ws_origins']),
       stopMs: settings['evm.shutdown_timeout'],
-      maxPayloadBytes: settings['evm.ws_max_payload_bytes'],
+      maxPayloadBytes: webSocketPayload(settings),
       maxInFlight: settings['evm.ws_max_in_flight'],
+      arrival: new IdleClock(settings['evm.read_timeout']),
       pingMs: settings['evm.ws_ping_interval'],
       writeMs: settings['evm.write_timeout'],
       stallMs: settings['evm.trace_stall_timeout'],

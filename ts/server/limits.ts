@@ -24,8 +24,20 @@ export const SEND_AHEAD_BYTES = 256 * 1024
 /** Connections to the scrape page: more than one or two servers never scrape a node. */
 export const METRICS_CONNECTIONS_MAX = 32
 
-/** Size of the messages of a WebSocket connection that wait to be served before the connection is no longer read, in UTF-16 units. */
+/**
+ * Size of the messages of a WebSocket connection that wait to be served before the connection is no longer read, in UTF-16 units. Each
+ * message counts as `MESSAGE_COST` more, so that empty ones count too.
+ */
 export const WAITING_MESSAGES_MAX = 64 * 1024
+
+/** What a waiting message takes beside its text, in UTF-16 units. */
+export const MESSAGE_COST = 64
+
+/** Messages of one WebSocket connection that are served before other connections have a turn. */
+export const MESSAGES_AT_ONCE_MAX = 64
+
+/** How long a client that is sent away has for its goodbye, in milliseconds. */
+export const GOODBYE_MS = 1000
 
 /** A baked answer of at most so many bytes that does not lie there in gzip goes out plain. */
 export const BAKED_PLAIN_BYTES_MAX = 32 * 1024

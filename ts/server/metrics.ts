@@ -40,6 +40,8 @@ export async function startMetricsServer(
   }, report)
   const server = http.createServer(timeouts, routes)
   server.maxConnections = METRICS_CONNECTIONS_MAX
+  // A page is short work: a connection on which nothing moves has a client that does not read.
+  server.timeout = REQUEST_READ_MS_MAX
   const port = await listen(server, host, wanted, setting)
   return { url: `http://${shownHost(host)}:${port}/metrics`, stop: () => stopListener(server, STOP_MS_MAX) }
 }

@@ -36,9 +36,22 @@ export function joined(bytes: Uint8Array): string {
 }
 
 /**
- * Ends a response with its last bytes, whose memory goes back once they have left. A client that takes nothing for `writeMs` milliseconds
- * is cut off: the socket's clock starts anew whenever the system has taken some of what waits.
+ * Cuts off a client that takes nothing of what waits for it for `ms` milliseconds. The socket's clock starts anew whenever the system has
+ * taken some of it, and runs out in vain while nothing waits.
  */
+export function cutOffAfter(response: ServerResponse, ms: number): void {
+  response.setTimeout(ms, () => {
+    if (response.writableLength > 0) response.destroy()
+  })
+}
+
+/** Ends a response with a few words or nothing: a client that asks a thousand times without reading is cut off too. */
+export function endShort(response: ServerResponse, writeMs: number, body?: string): void {
+  response.end(body)
+  if (response.writableLength > 0) cutOffAfter(response, writeMs)
+}
+
+/** Ends a response with its last bytes, whose memory goes back once they have left, or its client is cut off. */
 function endWith(response: ServerResponse, bytes: Uint8Array, writeMs: number): void {
   if (bytes.length <= JOINED_BYTES_MAX) {
     response.end(joined(bytes), 'latin1')
@@ -49,7 +62,7 @@ function endWith(response: ServerResponse, bytes: Uint8Array, writeMs: number): 
     else response.once('finish', () => giveBack(bytes))
   }
   // Most answers are with the system by now, and need no clock.
-  if (response.writableLength > 0) response.setTimeout(writeMs, () => response.destroy())
+  if (response.writableLength > 0) cutOffAfter(response, writeMs)
 }
 
 /** Sends an answer that is whole. Compression runs on zlib's threads, not on this one; only then there is something to wait for. */
@@ -127,8 +140,10 @@ export async function sendPacked(
 ): Promise<void> {
   varies(response)
   response.setHeader('content-encoding', 'gzip').setHeader('content-length', bytes)
-  if (typeof body === 'string') response.end(body, 'latin1')
-  else if (!(body instanceof Uint8Array)) return pump(response, body, response, leaving(response), stallMs)
+  if (typeof body === 'string') {
+    response.end(body, 'latin1')
+    if (response.writableLength > 0) cutOffAfter(response, writeMs)
+  } else if (!(body instanceof Uint8Array)) return pump(response, body, response, leaving(response), stallMs)
   else endWith(response, body, writeMs)
 }
 
@@ -159,6 +174,8 @@ async function pump(
       }
     }
     sink.end()
+    // The last parts may still wait, in the packer too.
+    if (!response.writableFinished) cutOffAfter(response, stallMs)
   } catch (e) {
     response.destroy()
     throw e

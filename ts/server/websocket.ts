@@ -10,7 +10,9 @@ import type { Authentication, Barred } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
 import { isAllowedOrigin } from './cors.ts'
 import { isAllowedHost } from './hosts.ts'
-import { WAITING_MESSAGES_MAX } from './limits.ts'
+import type { IdleClock } from './idle.ts'
+import { Inbox, type InboxRules } from './inbox.ts'
+import { GOODBYE_MS } from './limits.ts'
 import { parts } from './parts.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { CHALLENGE, unauthorizedBody } from './unauthorized.ts'
@@ -18,6 +20,9 @@ import { WaitingClient } from './waiting.ts'
 
 /** Close code for a client that may come again (RFC 6455's registry). */
 const TRY_AGAIN_LATER = 1013
+
+/** Close code for a client that breaks a rule of this node. */
+const POLICY = 1008
 
 /** What the WebSocket side needs to know. */
 export interface WebSocketOptions {
@@ -33,6 +38,8 @@ export interface WebSocketOptions {
   readonly maxPayloadBytes: number
   /** Messages of a connection that are served at the same time. */
   readonly maxInFlight: number
+  /** Ends messages that take too long to arrive. */
+  readonly arrival: IdleClock
   /** How often a client is asked whether it is there, in milliseconds; 0 never. No answer until the next time ends the connection. */
   readonly pingMs: number
   /** Time for clients to say goodbye when the node stops, in milliseconds. */
@@ -54,20 +61,13 @@ export interface WebSocketEndpoint {
   readonly close: () => void
 }
 
-/**
- * One connection. At most `maxInFlight` messages are between arrival and the moment their answer has left; beyond that a few more are
- * taken in, then the socket is not read, so a client that sends faster than it reads is slowed down by TCP and costs bounded memory.
- */
+/** One connection. */
 class Connection {
   private readonly socket: WebSocket
   /** Whose the connection is. */
   private readonly address: string
   private readonly options: WebSocketOptions
-  private inFlight = 0
-  /** Messages that have come and are not served yet: up to a bound, and what one read of the socket or one message is more. */
-  private readonly waiting: string[] = []
-  /** Size of the messages that wait, in UTF-16 units. */
-  private waitingSize = 0
+  private readonly inbox: Inbox
   /** Fragments of one answer must not mix with another answer: sending is one after the other. */
   private sending: Promise<void> = Promise.resolve()
 
@@ -77,19 +77,26 @@ class Connection {
   /** What the client may not ask for. */
   private readonly barred: Barred | undefined
 
-  constructor(socket: WebSocket, address: string, options: WebSocketOptions, barred: Barred | undefined) {
+  constructor(socket: WebSocket, raw: Duplex, address: string, options: WebSocketOptions, barred: Barred | undefined) {
     this.socket = socket
     this.barred = barred
     this.address = address
     this.options = options
-    socket.on('message', (data) => this.onMessage(data.toString()))
     const broken = (e: unknown): void => {
       socket.terminate()
       options.report(e)
     }
+    const { admission, maxInFlight, arrival } = options
+    const rules: InboxRules = { budget: admission.webSocketBytes, roomMs: admission.webSocketWaitMs, maxInFlight, arrival }
+    this.inbox = new Inbox(socket, raw, rules, {
+      serve: (text) => this.answer(text).catch(broken),
+      noRoom: () => void this.turnAway().catch(broken),
+      tooSlow: () => this.end(POLICY, 'message not complete within evm.read_timeout'),
+    })
     const overflow = (missed: number): void => socket.close(TRY_AGAIN_LATER, `${missed} notifications missed`)
     this.subscriptions = new Subscriptions((notification) => this.inTurn(notification), broken, options.report, overflow)
     socket.on('close', () => {
+      this.inbox.close()
       this.subscriptions.close()
       for (const client of this.clients) client.leave()
     })
@@ -97,49 +104,17 @@ class Connection {
     socket.on('error', () => socket.terminate())
   }
 
-  private onMessage(text: string): void {
-    this.waiting.push(text)
-    this.waitingSize += text.length
-    this.pump()
-  }
-
-  private pump(): void {
-    while (this.inFlight < this.options.maxInFlight) {
-      const text = this.waiting.shift()
-      if (text === undefined) break
-      this.waitingSize -= text.length
-      this.inFlight++
-      this.serve(text)
-        .catch((e: unknown) => {
-          this.socket.terminate()
-          this.options.report(e)
-        })
-        .finally(() => {
-          this.inFlight--
-          this.pump()
-        })
-    }
-    // Reading goes on for a while where no more is served: a socket that is not read does not tell that its client has left.
-    const full = this.waitingSize > WAITING_MESSAGES_MAX
-    if (full && !this.socket.isPaused) this.socket.pause()
-    else if (!full && this.socket.isPaused) this.socket.resume()
-  }
-
-  private async serve(text: string): Promise<void> {
-    const { admission } = this.options
-    const bytes = Buffer.byteLength(text)
-    if (!(await admission.webSocketBytes.takeWithin(bytes, admission.webSocketWaitMs))) return await this.turnAway()
-    try {
-      await this.answer(text)
-    } finally {
-      admission.webSocketBytes.release(bytes)
-    }
+  /** Ends the connection without waiting for long: its client may go on sending. */
+  private end(code: number, reason: string): void {
+    this.inbox.close()
+    this.socket.close(code, reason)
+    setTimeout(() => this.socket.terminate(), GOODBYE_MS).unref()
   }
 
   /** Tells a client that there is no room for its message, and ends the connection. */
   private async turnAway(): Promise<void> {
     await this.inTurn(new TextEncoder().encode(errorAnswer('null', noRoom())))
-    this.socket.close(TRY_AGAIN_LATER, 'server busy')
+    this.end(TRY_AGAIN_LATER, 'server busy')
   }
 
   private async answer(text: string): Promise<void> {
@@ -245,9 +220,12 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
   const timer = watch(server, options.pingMs)
   server.on('connection', (socket, request) => {
     options.onConnect()
-    new Connection(socket, options.admission.clientOf(request), options, barredOf(request, options))
+    new Connection(socket, request.socket, options.admission.clientOf(request), options, barredOf(request, options))
   })
   const reject = (socket: Duplex, status: string, headers = '', body = ''): void => {
+    // After an upgrade no clock of node:http ends the connection.
+    socket.once('finish', () => socket.destroy())
+    setTimeout(() => socket.destroy(), options.writeMs).unref()
     socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
   }
   /** Why a client may not connect at all. */

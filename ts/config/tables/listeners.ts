@@ -1,5 +1,5 @@
 // [evm], first part: where the node listens, to whom, and for how long.
-import { boolean, integer, list, offAt } from '../kinds.ts'
+import { boolean, integer, list, offAt, or } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
 import {
   DAY,
@@ -65,7 +65,7 @@ export const LISTENERS = {
     kind: duration(SECOND, HOUR),
     default: 30 * SECOND,
     unit: 'ms',
-    doc: 'Longest time for a whole request to arrive, headers and body.',
+    doc: 'Longest time for a whole request to arrive: over HTTP headers and body, over WebSocket all frames of a message, whose connection ends with 1008 then.',
   }),
   'evm.read_header_timeout': setting({
     kind: duration(SECOND, HOUR),
@@ -127,7 +127,7 @@ export const LISTENERS = {
     kind: offAt(0, bytes(0, 1024 * GIB)),
     default: 128 * MIB,
     unit: 'bytes',
-    doc: 'Most bytes of request bodies that are in memory at the same time; 0 is no limit.',
+    doc: 'Most bytes of request bodies over HTTP, and as many of messages over WebSocket, that are in memory at the same time, those that are still arriving included; 0 is no limit.',
   }),
   'evm.body_read_idle_timeout': setting({
     kind: offAt(0, duration(0, HOUR)),
@@ -150,10 +150,10 @@ export const LISTENERS = {
   }),
   'evm.batch_concurrency': setting({ kind: integer(1, 1024), default: 8, doc: 'Requests of one batch that run at the same time.' }),
   'evm.ws_max_payload_bytes': setting({
-    kind: bytes(KIB, GIB),
-    default: 32 * MIB,
+    kind: or('auto', bytes(KIB, GIB)),
+    default: 'auto' as number | 'auto',
     unit: 'bytes',
-    doc: 'Largest message that a WebSocket client may send; a larger one closes the connection with 1009.',
+    doc: 'Largest message that a WebSocket client may send; a larger one closes the connection with 1009. auto is evm.max_request_body_bytes.',
   }),
   'evm.ws_max_in_flight': setting({
     kind: integer(1, 100_000),

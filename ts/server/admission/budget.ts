@@ -1,8 +1,11 @@
 // How many bytes of requests may be in memory at the same time, over all connections of a listener.
+import { Queue } from '../queue.ts'
 
 /** Someone who waits for room. */
 interface Waiting {
   readonly bytes: number
+  /** Whether it has been admitted or has given up. */
+  isOver: boolean
   readonly settle: (admitted: boolean) => void
 }
 
@@ -10,7 +13,7 @@ interface Waiting {
 export class ByteBudget {
   private readonly limit: number
   private used = 0
-  private readonly waiting: Waiting[] = []
+  private readonly waiting = new Queue<Waiting>()
 
   /** `limit` in bytes; 0 is none. */
   constructor(limit: number) {
@@ -24,28 +27,33 @@ export class ByteBudget {
 
   /** Takes bytes where there is room, and nobody came before. */
   take(bytes: number): boolean {
-    if (this.waiting.length > 0 || !this.fits(bytes)) return false
+    if (this.next() !== undefined || !this.fits(bytes)) return false
     this.used += bytes
     return true
   }
 
-  /** Takes bytes, once those who came before have theirs; false after `waitMs` milliseconds. */
-  async takeWithin(bytes: number, waitMs: number): Promise<boolean> {
+  /** Takes bytes, once those who came before have theirs; false after `waitMs` milliseconds, or when `gone` is aborted. */
+  async takeWithin(bytes: number, waitMs: number, gone?: AbortSignal): Promise<boolean> {
+    if (gone?.aborted === true) return false
     if (this.take(bytes)) return true
     return await new Promise((resolve) => {
+      const giveUp = (): void => {
+        entry.settle(false)
+        // What waits behind it may be smaller.
+        this.admit()
+      }
       const entry: Waiting = {
         bytes,
+        isOver: false,
         settle: (admitted) => {
+          entry.isOver = true
           clearTimeout(timer)
+          gone?.removeEventListener('abort', giveUp)
           resolve(admitted)
         },
       }
-      const timer = setTimeout(() => {
-        this.waiting.splice(this.waiting.indexOf(entry), 1)
-        resolve(false)
-        // What waits behind it may be smaller.
-        this.admit()
-      }, waitMs)
+      const timer = setTimeout(giveUp, waitMs)
+      gone?.addEventListener('abort', giveUp)
       this.waiting.push(entry)
     })
   }
@@ -57,14 +65,21 @@ export class ByteBudget {
   }
 
   private admit(): void {
-    for (let next = this.waiting[0]; next !== undefined && this.fits(next.bytes); next = this.waiting[0]) {
+    for (let next = this.next(); next !== undefined && this.fits(next.bytes); next = this.next()) {
       this.waiting.shift()
       this.used += next.bytes
       next.settle(true)
     }
   }
 
+  /** Who is next; those who gave up are dropped. */
+  private next(): Waiting | undefined {
+    while (this.waiting.first?.isOver === true) this.waiting.shift()
+    return this.waiting.first
+  }
+
+  /** What is alone always fits: it may be more than the limit by what one read of a socket brings. */
   private fits(bytes: number): boolean {
-    return this.used + bytes <= this.limit
+    return this.used === 0 || this.used + bytes <= this.limit
   }
 }

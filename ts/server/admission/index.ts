@@ -5,6 +5,12 @@ import { ClientAddresses } from './address.ts'
 import { TokenBuckets } from './buckets.ts'
 import { ByteBudget } from './budget.ts'
 
+/** Largest message over WebSocket, in bytes. */
+export const webSocketPayload = (settings: Settings): number => {
+  const bytes = settings['evm.ws_max_payload_bytes']
+  return bytes === 'auto' ? settings['evm.max_request_body_bytes'] : bytes
+}
+
 /** The limits of one node. HTTP and WebSocket share the buckets; each has a budget of its own. */
 export class Admission {
   readonly httpBytes: ByteBudget
@@ -18,7 +24,7 @@ export class Admission {
     const bytes = settings['evm.max_concurrent_request_bytes']
     // The largest request must find room once it is alone.
     this.httpBytes = new ByteBudget(bytes === 0 ? 0 : Math.max(bytes, settings['evm.max_request_body_bytes']))
-    this.webSocketBytes = new ByteBudget(bytes === 0 ? 0 : Math.max(bytes, settings['evm.ws_max_payload_bytes']))
+    this.webSocketBytes = new ByteBudget(bytes === 0 ? 0 : Math.max(bytes, webSocketPayload(settings)))
     this.webSocketWaitMs = settings['evm.ws_admission_timeout']
     this.addresses = new ClientAddresses(settings['evm.trusted_proxy_cidrs'])
     this.buckets = settings['evm.rate_limiting_enabled']

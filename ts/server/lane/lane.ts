@@ -68,6 +68,8 @@ export class Lane {
   private answering = false
   /** Whether an answer is with the socket that the client has not taken yet. */
   private sending = false
+  /** The response of node:http by which an answer is sent. */
+  private response: ServerResponse | undefined
   private readonly onData = (chunk: Buffer): void => this.take(chunk)
   private readonly onTimeout = (): void => this.timeOut()
   private readonly onError = (): void => {
@@ -98,6 +100,11 @@ export class Lane {
 
   private timeOut(): void {
     // The socket's clock starts anew whenever the system has taken some of what waits.
+    if (this.response !== undefined) {
+      // A response cuts off its client by itself, as node:http lets it.
+      this.response.emit('timeout')
+      return
+    }
     if (this.answering && !this.sending) return
     if (!this.used) this.socket.write(SILENT, 'latin1')
     this.socket.destroy()
@@ -222,7 +229,10 @@ export class Lane {
       client.leave()
       options.admission.httpBytes.release(bytes)
     })
+    this.response = response
     response.once('finish', () => {
+      this.response = undefined
+      socket.setTimeout(rules.idleMs)
       socket.off('drain', drain)
       response.detachSocket(socket)
       response.emit('close')

@@ -1,0 +1,182 @@
+// What a WebSocket connection receives: bytes are counted as they arrive, complete messages wait for their turn, and a client that sends
+// more than is served is not read for a while.
+import type { Duplex } from 'node:stream'
+import type { WebSocket } from 'ws'
+import type { ByteBudget } from './admission/budget.ts'
+import { FrameCounter } from './frames.ts'
+import type { IdleClock, Waiter } from './idle.ts'
+import { MESSAGE_COST, MESSAGES_AT_ONCE_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
+import { Queue } from './queue.ts'
+
+/** Rules that all connections of an endpoint share. */
+export interface InboxRules {
+  /** Where the bytes of messages are counted, from their first frame until they are answered. */
+  readonly budget: ByteBudget
+  /** How long a connection waits for room there, in milliseconds. */
+  readonly roomMs: number
+  /** Messages of a connection that are served at the same time. */
+  readonly maxInFlight: number
+  /** Ends messages that take too long to arrive. */
+  readonly arrival: IdleClock
+}
+
+/** What an inbox calls. */
+export interface InboxCalls {
+  /** Serves a message; never rejects. */
+  readonly serve: (text: string) => Promise<void>
+  /** There was no room for a message in time. */
+  readonly noRoom: () => void
+  /** A message took too long to arrive. */
+  readonly tooSlow: () => void
+}
+
+/** A complete message. */
+interface Message {
+  readonly text: string
+  readonly bytes: number
+}
+
+/** Receives the messages of one connection. */
+export class Inbox {
+  private readonly socket: WebSocket
+  private readonly rules: InboxRules
+  private readonly calls: InboxCalls
+  private readonly frames = new FrameCounter()
+  /** Messages that have come and are not served yet: up to a bound, and what one read of the socket or one message is more. */
+  private readonly waiting = new Queue<Message>()
+  /** Their size in UTF-16 units, with a cost for each. */
+  private waitingSize = 0
+  private inFlight = 0
+  /** Bytes that are taken from the budget: of messages in flight, and of all others. */
+  private bytesInFlight = 0
+  private bytesHeld = 0
+  /** Bytes that have come and that the budget has no room for yet. */
+  private lacking = 0
+  private readonly closing = new AbortController()
+  /** Messages that were served since other connections had a turn. */
+  private atOnce = 0
+  private turn: NodeJS.Immediate | undefined
+  private readonly arriving: Waiter
+
+  constructor(socket: WebSocket, raw: Duplex, rules: InboxRules, calls: InboxCalls) {
+    this.socket = socket
+    this.rules = rules
+    this.calls = calls
+    this.arriving = { lastMs: 0, stalled: () => this.isClosed || calls.tooSlow() }
+    // Before the receiver's listener: the bytes of a message are counted when it is complete.
+    raw.prependListener('data', (chunk: Buffer) => this.onBytes(chunk))
+    socket.on('message', (data: Buffer) => this.onMessage(data))
+  }
+
+  /** Serves and keeps nothing more. What is in flight is given back when it is done. */
+  close(): void {
+    if (this.isClosed) return
+    this.closing.abort()
+    clearImmediate(this.turn)
+    this.rules.arrival.end(this.arriving)
+    this.waiting.clear()
+    this.rules.budget.release(this.bytesHeld)
+    this.bytesHeld = 0
+  }
+
+  private get isClosed(): boolean {
+    return this.closing.signal.aborted
+  }
+
+  private onBytes(chunk: Buffer): void {
+    if (this.isClosed) return
+    const { messages } = this.frames
+    const wasUnfinished = this.frames.unfinished
+    const bytes = this.frames.feed(chunk)
+    this.watchArrival(!wasUnfinished || messages !== this.frames.messages)
+    if (bytes === 0) return
+    if (this.lacking === 0 && this.rules.budget.take(bytes)) this.bytesHeld += bytes
+    else {
+      this.lacking += bytes
+      if (this.lacking === bytes) void this.waitForRoom()
+    }
+  }
+
+  /** Keeps the time of the message that is arriving; `begun` says that its first bytes have just come. */
+  private watchArrival(begun: boolean): void {
+    const { arrival } = this.rules
+    if (!this.frames.unfinished) arrival.end(this.arriving)
+    else if (begun) {
+      this.arriving.lastMs = performance.now()
+      arrival.begin(this.arriving)
+    }
+  }
+
+  private async waitForRoom(): Promise<void> {
+    const { budget, roomMs } = this.rules
+    this.adjustReading()
+    while (this.lacking > 0) {
+      const bytes = this.lacking
+      const isAdmitted = await budget.takeWithin(bytes, roomMs, this.closing.signal)
+      if (this.isClosed) {
+        if (isAdmitted) budget.release(bytes)
+        return
+      }
+      if (!isAdmitted) {
+        this.close()
+        this.calls.noRoom()
+        return
+      }
+      this.lacking -= bytes
+      this.bytesHeld += bytes
+    }
+    this.pump()
+  }
+
+  private onMessage(data: Buffer): void {
+    if (this.isClosed) return
+    const text = data.toString()
+    this.waiting.push({ text, bytes: data.length })
+    this.waitingSize += text.length + MESSAGE_COST
+    this.pump()
+  }
+
+  private pump(): void {
+    if (this.isClosed) return
+    while (this.inFlight < this.rules.maxInFlight && this.lacking === 0 && this.waiting.length > 0) {
+      if (this.atOnce === MESSAGES_AT_ONCE_MAX) {
+        this.turn ??= setImmediate(() => {
+          this.turn = undefined
+          this.atOnce = 0
+          this.pump()
+        })
+        break
+      }
+      this.atOnce++
+      void this.serve(this.waiting.shift() as Message)
+    }
+    this.adjustReading()
+  }
+
+  private async serve({ text, bytes }: Message): Promise<void> {
+    this.waitingSize -= text.length + MESSAGE_COST
+    this.inFlight++
+    this.bytesHeld -= bytes
+    this.bytesInFlight += bytes
+    await this.calls.serve(text)
+    this.inFlight--
+    this.bytesInFlight -= bytes
+    this.rules.budget.release(bytes)
+    this.pump()
+  }
+
+  /** Reading goes on for a while where no more is served: a socket that is not read does not tell that its client has left. */
+  private adjustReading(): void {
+    const { socket } = this
+    const isFull = this.waitingSize > WAITING_MESSAGES_MAX || this.lacking > 0
+    if (isFull === socket.isPaused) return
+    if (isFull) {
+      socket.pause()
+      // The time in which the node does not read is not the client's.
+      this.rules.arrival.end(this.arriving)
+    } else {
+      socket.resume()
+      this.watchArrival(true)
+    }
+  }
+}
