@@ -100,6 +100,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'evm.forward_url': 'forward.test.ts: a node that makes no blocks',
   'evm.forward_timeout': 'forward.test.ts: says that the other node is silent',
   'evm.forward_max_in_flight': 'forward.test.ts: answers that as many wait as may',
+  'evm.strict_trace_options': 'trace-options.test.ts: refuses unknown options where that is asked for',
   'evm.http_port': 'server.test.ts: refuses a port that is taken, with its setting',
   'evm.ws_port': 'server.test.ts: shares the port of HTTP where both settings name it',
   'evm.cors_origins': 'server.test.ts: lets the pages of allowed origins in',

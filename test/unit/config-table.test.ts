@@ -84,6 +84,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.trace_stall_timeout': [30_000, '250ms', '"250ms"', 250, '250', '0s'],
   'evm.max_trace_struct_log_bytes': [0, '32 MiB', '"32 MiB"', 33_554_432, 'true', '-1'],
   'evm.trace_allowed_tracers': ['all', 'callTracer', '["callTracer"]', ['callTracer'], '"callTracer"', 'calltracer'],
+  'evm.strict_trace_options': [false, ...ON],
   'evm.trace_allow_js_tracers': [true, ...OFF],
   'evm.trace_js_workers': count('auto'),
   'evm.trace_js_queue_size': count(64),

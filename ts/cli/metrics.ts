@@ -1,7 +1,7 @@
 // The metrics of a node that runs: recorded and served where the settings say so, nothing of it where they do not.
 import type { Settings } from '../config/index.ts'
-import { metricsCatalog } from '../core/native.ts'
 import type { Mode } from '../core/config.ts'
+import { metricsCatalog } from '../core/native.ts'
 import type { Core } from '../core/port.ts'
 import { createMetrics } from '../metrics/index.ts'
 import { NO_METER, type RequestMeter } from '../rpc/meter.ts'

@@ -166,6 +166,7 @@ export const rpcContext = (core: Core, settings: Settings, onForwardFailure?: Fo
     allowed: settings['evm.trace_allowed_tracers'],
     withoutTracer: STRUCT_LOGGER,
     scripts: settings['evm.trace_allow_js_tracers'],
+    strictOptions: settings['evm.strict_trace_options'],
     scriptNames: SCRIPT_NAMES,
   },
   following: {

@@ -50,6 +50,8 @@ export interface Client {
   readonly subscriber?: Subscriber | undefined
   /** Namespaces that this client may not ask for, and why; undefined: none. */
   readonly barred?: { readonly namespaces: ReadonlySet<string>; readonly why: string } | undefined
+  /** Told what is probably a mistake in a request; absent where the client cannot be told. */
+  warn?(warning: string): void
   /** Whether another node forwarded the request; it is not forwarded again. */
   readonly forwarded?: boolean
   /** Told where a single request is refused for that. */
@@ -228,8 +230,10 @@ export function makeDispatch(
     const { address } = client
     const context = contextOf(client)
     if (subscriber === undefined && (method.cost === 'read' || address === undefined)) return context
-    if (method.cost === 'read' || address === undefined || core.askedBy === undefined) return { ...context, subscriber }
-    return { ...context, subscriber, core: core.askedBy(new Asker(address, client, sample)) }
+    if (method.cost === 'read' || address === undefined) return { ...context, subscriber }
+    const warn = client.warn && ((warning: string): void => client.warn?.(warning))
+    if (core.askedBy === undefined) return { ...context, subscriber, warn }
+    return { ...context, subscriber, warn, core: core.askedBy(new Asker(address, client, sample)) }
   }
 
   /** A result as an answer. */

@@ -198,6 +198,8 @@ export const forwardFailed = (failure: ForwardFailure): RpcError => new RpcError
 /** The error that the node answered with to which a request was forwarded. */
 export const forwardedError = ({ code, message, data }: ForwardedError): RpcError =>
   new RpcError(code, message, data, code === CODE.reverted ? 'execution_reverted' : 'jsonrpc_error')
+/** An option of a trace that nothing reads, where `evm.strict_trace_options` refuses those. */
+export const unknownTraceOption = (what: string): RpcError => new RpcError(CODE.invalidParams, what)
 /** The listeners are open before the stores are. */
 export const nodeIsStarting = (): RpcError => new RpcError(CODE.server, 'node is starting')
 /** A request that needs a token or JWT, and came without a good one. */
@@ -221,6 +223,10 @@ export const protocolErrors = (): [RpcError, string][] => [
   [chainDisabled('METHOD'), 'A method of the namespace `chain` that is known and disabled.'],
   [invalidParams('invalid argument N: NAME: REASON'), 'A parameter is missing, one too many, or not of its type.'],
   [tracerNotAllowed('NAME', ['NAMES']), 'A built-in tracer that `evm.trace_allowed_tracers` leaves out.'],
+  [
+    unknownTraceOption('unknown option "NAME"; did you mean "OPTION"?'),
+    'An option of a trace is not known, and `evm.strict_trace_options` is true.',
+  ],
   [jsTracersOff(), '`evm.trace_allow_js_tracers` is false.'],
   [nodeIsStarting(), 'The node opens its stores and replays their log; come again soon, or ask `/ready`.'],
   [

@@ -52,6 +52,8 @@ export interface Context {
 export interface Surroundings extends Context {
   /** Filters and subscriptions of the node. */
   readonly follow: Following
+  /** Takes what is probably a mistake in the request; absent where the client cannot be told. */
+  readonly warn?: ((warning: string) => void) | undefined
 }
 
 /** The JSON of a result: its bytes or, of a short one, its text; or a stream of bytes. */

@@ -1,4 +1,6 @@
 // The page docs/rpc.md: every method, out of the table.
+import { optionsSection } from './codec/trace-options.ts'
+import { headersSection } from './headers.ts'
 import { METHODS } from './table.ts'
 
 const COSTS = { read: 'short', heavy: 'heavy', write: 'in order' } as const
@@ -20,5 +22,6 @@ export function rpcPage(): string {
     lines.push(`| \`${name}\` | ${list} | ${COSTS[cost]} | ${doc.replaceAll('|', '\\|')} |`)
   }
   lines.push('', 'What goes wrong has a code and a kind: see [errors.md](errors.md).')
+  lines.push('', ...optionsSection(), '', ...headersSection())
   return `${lines.join('\n')}\n`
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { CoreError } from '../core/error.ts'
 import { type Answer, bytesOf, type Dispatch, Packed } from '../rpc/dispatch.ts'
+import { TRACE_HEADER, WARNING_HEADER } from '../rpc/headers.ts'
 import { FORWARDED_HEADER } from '../rpc/submission.ts'
 import { negotiate } from './accept.ts'
 import type { Authentication, Barred } from './admission/auth.ts'
@@ -112,7 +113,8 @@ export function send(
   }
   response.setHeader('content-type', 'application/json')
   if (client.waitedMs !== undefined) response.setHeader('server-timing', `wait;dur=${client.waitedMs.toFixed(1)}`)
-  if (client.origin !== undefined) response.setHeader('x-hearth-trace', client.origin)
+  if (client.origin !== undefined) response.setHeader(TRACE_HEADER, client.origin)
+  if (client.warnings !== undefined) response.setHeader(WARNING_HEADER, client.warnings.join(' | '))
   const whole = typeof answer === 'string' ? bytesOf(answer) : answer
   if (whole instanceof Uint8Array) return sendBytes(response, whole, accepted, compressionOf(client, options), options.writeMs)
   if (whole instanceof Packed) return sendPacked(response, whole, options)

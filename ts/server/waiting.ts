@@ -1,6 +1,7 @@
 // The client of one request, as the dispatcher sees it.
 import type { TraceOrigin } from '../core/port.ts'
 import type { Client } from '../rpc/dispatch.ts'
+import { WARNINGS_MAX } from '../rpc/headers.ts'
 import type { Connection } from '../rpc/meter.ts'
 import type { Subscriber } from '../rpc/subscription.ts'
 import type { Barred } from './admission/auth.ts'
@@ -22,6 +23,8 @@ export class WaitingClient implements Client {
   barred: Barred | undefined
   /** Whether a single request was refused for want of a token or JWT. */
   denied = false
+  /** What is probably a mistake in the request, in words; undefined where nothing is. */
+  warnings: string[] | undefined
   /** Whether another node forwarded the request. */
   forwarded = false
   /** Where the request may begin subscriptions. */
@@ -42,6 +45,11 @@ export class WaitingClient implements Client {
     const waitMs = this.admission(requests)
     if (waitMs > 0) this.retryAfterMs = waitMs
     return waitMs === 0
+  }
+
+  warn(warning: string): void {
+    this.warnings ??= []
+    if (this.warnings.length < WARNINGS_MAX) this.warnings.push(warning)
   }
 
   onGone(callback: () => void): void {

@@ -56,6 +56,11 @@ export const TRACES = {
     default: 'all' as readonly string[] | 'all',
     doc: `Built-in tracers that may be used, within muxTracer too; all is every one. ${STRUCT_LOGGER} is the trace without a tracer. Empty: none.`,
   }),
+  'evm.strict_trace_options': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether a trace is refused where its configuration has an option that is not known, such as tracerr; else the answer over HTTP carries the header x-hearth-warning.',
+  }),
   'evm.trace_allow_js_tracers': setting({
     kind: boolean,
     default: true,

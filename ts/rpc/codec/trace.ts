@@ -1,6 +1,7 @@
 // The configuration of a trace: the second parameter of debug_traceTransaction, and what of it this node allows.
-import { jsTracersOff, tracerNotAllowed } from '../errors.ts'
+import { jsTracersOff, tracerNotAllowed, unknownTraceOption } from '../errors.ts'
 import { BadValue, type Codec, kindOf, object } from './codec.ts'
+import { unknownOptions } from './trace-options.ts'
 
 /** What traces may be on this node. */
 export interface TraceRules {
@@ -12,6 +13,8 @@ export interface TraceRules {
   readonly withoutTracer: string
   /** Whether a tracer may be JavaScript. */
   readonly scripts: boolean
+  /** Whether unknown options are refused. */
+  readonly strictOptions: boolean
   /** Names that stand for scripts; the names of built-in tracers say nothing of them. */
   readonly scriptNames: readonly string[]
 }
@@ -58,11 +61,27 @@ function checkMux(config: unknown, rules: TraceRules, depth: number): void {
   }
 }
 
+/** What takes warnings about a request, and the options that its method has beside those of every trace. */
+export interface OptionChecks {
+  readonly warn?: ((warning: string) => void) | undefined
+  readonly more?: readonly string[]
+}
+
 /**
  * The configuration as this node runs it: refused where its tracer is not allowed, with the node's time limit where it names none. The
- * core reads keys in any case, so every spelling is checked.
+ * core reads keys in any case, so every spelling is checked. Unknown options are refused where the rules say so, else warned of.
  */
-export function underRules(config: Record<string, unknown> | undefined, rules: TraceRules): Record<string, unknown> {
+export function underRules(
+  config: Record<string, unknown> | undefined,
+  rules: TraceRules,
+  { warn, more }: OptionChecks = {},
+): Record<string, unknown> {
+  if (config !== undefined && (rules.strictOptions || warn !== undefined)) {
+    for (const warning of unknownOptions(config, more) ?? []) {
+      if (rules.strictOptions) throw unknownTraceOption(warning)
+      warn?.(warning)
+    }
+  }
   let named = false
   let mux = false
   // Every trace comes through here: no arrays where one loop does.

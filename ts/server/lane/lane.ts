@@ -4,6 +4,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { giveBack } from '../../core/chunks.ts'
 import { type Answer, Packed } from '../../rpc/dispatch.ts'
+import { TRACE_HEADER } from '../../rpc/headers.ts'
 import { negotiate } from '../accept.ts'
 import { type AppOptions, compressionOf, isGone, send } from '../app.ts'
 import { JOINED_BYTES_MAX, joined } from '../respond.ts'
@@ -55,7 +56,8 @@ const tail = new Tail()
 const isWhole = (body: Packed['body']): body is Uint8Array | string => typeof body === 'string' || body instanceof Uint8Array
 
 /** Whether nothing is to be said beside the answer to a client. */
-const isAlone = ({ retryAfterMs, waitedMs }: WaitingClient): boolean => retryAfterMs === undefined && waitedMs === undefined
+const isAlone = ({ retryAfterMs, waitedMs, warnings }: WaitingClient): boolean =>
+  retryAfterMs === undefined && waitedMs === undefined && warnings === undefined
 
 /** A connection. */
 export class Lane {
@@ -175,7 +177,7 @@ export class Lane {
   /** Sends an answer; `encoding` is the line that says how it is encoded. */
   private write(answer: Uint8Array | string, { origin }: WaitingClient, encoding: string): void {
     const { socket, rules } = this
-    const from = origin === undefined ? '' : `x-hearth-trace: ${origin}\r\n`
+    const from = origin === undefined ? '' : `${TRACE_HEADER}: ${origin}\r\n`
     const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${from}vary: accept-encoding\r\n${encoding}content-length: ${answer.length}`
     const start = head + tail.at(Date.now(), rules.idleMs)
     if (typeof answer === 'string' || answer.length <= JOINED_BYTES_MAX) {

@@ -7,5 +7,5 @@ export const traceBadBlock = method({
   doc: 'Traces of all transactions of a block that this home refused.',
   cost: 'heavy',
   params: [required('hash', hash), optional('config', traceConfig)],
-  handle: ({ core, trace }, hash, config) => core.stream('traceBadBlock', { hash, config: underRules(config, trace) }),
+  handle: ({ core, trace, warn }, hash, config) => core.stream('traceBadBlock', { hash, config: underRules(config, trace, { warn }) }),
 })

@@ -7,5 +7,5 @@ export const traceBlock = method({
   doc: 'Traces of all transactions of a block given as RLP, whose parent must be known.',
   cost: 'heavy',
   params: [required('block', data), optional('config', traceConfig)],
-  handle: ({ core, trace }, rlp, config) => core.stream('traceBlock', { rlp, config: underRules(config, trace) }),
+  handle: ({ core, trace, warn }, rlp, config) => core.stream('traceBlock', { rlp, config: underRules(config, trace, { warn }) }),
 })

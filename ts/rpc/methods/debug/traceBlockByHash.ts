@@ -7,5 +7,5 @@ export const traceBlockByHash = method({
   doc: 'Traces of all transactions of a block, canonical or not.',
   cost: 'heavy',
   params: [required('hash', hash), optional('config', traceConfig)],
-  handle: ({ core, trace }, hash, config) => core.stream('traceBlockByHash', { hash, config: underRules(config, trace) }),
+  handle: ({ core, trace, warn }, hash, config) => core.stream('traceBlockByHash', { hash, config: underRules(config, trace, { warn }) }),
 })

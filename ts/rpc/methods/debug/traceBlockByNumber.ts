@@ -7,5 +7,6 @@ export const traceBlockByNumber = method({
   doc: 'Traces of all transactions of a block.',
   cost: 'heavy',
   params: [required('block', blockNumber), optional('config', traceConfig)],
-  handle: ({ core, trace }, block, config) => core.stream('traceBlockByNumber', { block, config: underRules(config, trace) }),
+  handle: ({ core, trace, warn }, block, config) =>
+    core.stream('traceBlockByNumber', { block, config: underRules(config, trace, { warn }) }),
 })

@@ -1,5 +1,5 @@
 // debug_traceCall: Trace of a call on the state after a block, in the environment of that block; with `txIndex` in the configuration, before that transaction.
-import { blockRef, callConfig, transaction, underRules, withinLimits } from '../../codec/index.ts'
+import { blockRef, CALL_OPTIONS, callConfig, transaction, underRules, withinLimits } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 const NOTHING = { txIndex: undefined, stateOverrides: undefined, blockOverrides: undefined, config: undefined }
@@ -9,7 +9,7 @@ export const traceCall = method({
   doc: 'Trace of a call on the state after a block, in the environment of that block; with `txIndex` in the configuration, before that transaction.',
   cost: 'heavy',
   params: [required('transaction', transaction), required('block', blockRef), optional('config', callConfig)],
-  handle: ({ core, trace, overrides }, transaction, block, given) => {
+  handle: ({ core, trace, overrides, warn }, transaction, block, given) => {
     const { txIndex, stateOverrides, blockOverrides, config } = { ...NOTHING, ...given }
     return core.stream('traceCall', {
       transaction,
@@ -17,7 +17,7 @@ export const traceCall = method({
       txIndex,
       stateOverrides: withinLimits(stateOverrides, overrides),
       blockOverrides,
-      config: underRules(config, trace),
+      config: underRules(config, trace, { warn, more: CALL_OPTIONS }),
     })
   },
 })

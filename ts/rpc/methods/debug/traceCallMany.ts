@@ -1,5 +1,5 @@
 // debug_traceCallMany: Traces of bundles of calls, an array for each bundle; every call sees what those before it left.
-import { bundles, callConfig, callContext, underRules, withinLimits } from '../../codec/index.ts'
+import { bundles, CALL_OPTIONS, callConfig, callContext, underRules, withinLimits } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 const NOTHING = { stateOverrides: undefined, blockOverrides: undefined, config: undefined }
@@ -9,10 +9,10 @@ export const traceCallMany = method({
   doc: 'Traces of bundles of calls, an array for each bundle; every call sees what those before it left.',
   cost: 'heavy',
   params: [required('bundles', bundles), optional('context', callContext), optional('config', callConfig)],
-  handle: ({ core, trace, overrides }, bundles, context, given) => {
+  handle: ({ core, trace, overrides, warn }, bundles, context, given) => {
     const { stateOverrides, blockOverrides, config } = { ...NOTHING, ...given }
     const { block, transactionIndex } = { block: undefined, transactionIndex: undefined, ...context }
     const asked = { bundles, block, transactionIndex, stateOverrides: withinLimits(stateOverrides, overrides), blockOverrides }
-    return core.stream('traceCallMany', { ...asked, config: underRules(config, trace) })
+    return core.stream('traceCallMany', { ...asked, config: underRules(config, trace, { warn, more: CALL_OPTIONS }) })
   },
 })

@@ -7,5 +7,5 @@ export const traceTransaction = method({
   doc: 'Trace of one transaction of the canonical chain.',
   cost: 'heavy',
   params: [required('hash', hash), optional('config', traceConfig)],
-  handle: ({ core, trace }, hash, config) => core.stream('traceTransaction', { hash, config: underRules(config, trace) }),
+  handle: ({ core, trace, warn }, hash, config) => core.stream('traceTransaction', { hash, config: underRules(config, trace, { warn }) }),
 })

@@ -11,5 +11,6 @@ export const traceTransactionProfile = method({
     'total without the execution and the reads outside of it; `store` has number and time of the reads by kind.',
   cost: 'heavy',
   params: [required('hash', hash), optional('config', traceConfig)],
-  handle: ({ core, trace }, hash, config) => core.stream('traceTransactionProfile', { hash, config: underRules(config, trace) }),
+  handle: ({ core, trace, warn }, hash, config) =>
+    core.stream('traceTransactionProfile', { hash, config: underRules(config, trace, { warn }) }),
 })
