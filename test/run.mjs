@@ -14,7 +14,7 @@ if (!MODES.includes(mode)) {
   process.exit(2)
 }
 
-const total = { passed: 0, failed: 0, failures: [], skipped: [], steps: [] }
+const total = { passed: 0, failed: 0, failures: [], skipped: [], peers: [], steps: [] }
 
 /** Runs a command, shows its output, and gives exit status and the whole text back. */
 function run(command, args, env = {}) {
@@ -37,6 +37,9 @@ function count(name, { code, text }, { passed, failed }, began) {
   for (const line of text.split('\n')) {
     const skip = /(skipped: .*)$/.exec(line.replace(/\x1b\[[0-9;]*m/g, ''))
     if (skip && !total.skipped.includes(`${name}: ${skip[1]}`)) total.skipped.push(`${name}: ${skip[1]}`)
+    // Where another node disagrees or is late: shown, and no failure.
+    const peer = /^(peer: .*)$/.exec(line.replace(/\x1b\[[0-9;]*m/g, ''))
+    if (peer && !total.peers.includes(`${name}: ${peer[1]}`)) total.peers.push(`${name}: ${peer[1]}`)
   }
   const broken = code !== 0 && failed === 0 ? 1 : 0
   if (broken) total.failures.push(`${name}: ended with ${code}, and no test of it failed`)
@@ -119,6 +122,7 @@ if (mode !== 'quick') {
 console.log('')
 for (const step of total.steps) console.log(step)
 for (const skipped of total.skipped) console.log(skipped)
+for (const peer of total.peers) console.log(peer)
 for (const failure of total.failures) console.log(`FAILED: ${failure}`)
 console.log(`${total.passed} passed, ${total.failed} failed`)
 process.exit(total.failed ? 1 : 0)

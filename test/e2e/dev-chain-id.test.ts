@@ -4,8 +4,9 @@ import { type Hex, parseTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ALICE, BOB, Calls } from './dev-calls.ts'
-import { type DevNode, missing, RETRIES, startAnvil, startDev } from './dev-node.ts'
+import { type DevNode, startDev, startNamed } from './dev-node.ts'
 import { startNode, tempHome } from './harness.ts'
+import { nodesBeside, testsOn } from './peer.ts'
 
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
 const account = privateKeyToAccount(KEY)
@@ -29,21 +30,20 @@ async function withCode(node: DevNode): Promise<Calls> {
 const told = async (node: Calls, block = 'latest'): Promise<number> =>
   Number(await node.call<string>('eth_call', { to: TELLS, gas: '0x186a0' }, block))
 
-for (const name of ['hearth', 'anvil'] as const) {
-  const why = missing(name)
-  if (why !== undefined) console.log(`skipped: the chain id of ${name}: ${why}`)
-  describe.skipIf(why !== undefined)(`anvil_setChainId of ${name}`, { retry: RETRIES[name] }, () => {
-    let node: DevNode
+for (const name of nodesBeside('anvil', 'the chain id')) {
+  describe(`anvil_setChainId of ${name}`, () => {
+    const { before, test } = testsOn(name)
+    let node: DevNode | undefined
     let dev: Calls
-    beforeAll(async () => {
-      node = name === 'anvil' ? await startAnvil() : await startDev()
+    before(async () => {
+      node = await startNamed(name)
       dev = await withCode(node)
-    }, 120_000)
+    })
     afterAll(async () => {
-      await node.stop()
+      await node?.stop()
     })
 
-    it('holds at once for requests and calls, and outlives snapshots and resets', async () => {
+    test('holds at once for requests and calls, and outlives snapshots and resets', async () => {
       expect(await dev.call('anvil_setChainId', SECOND)).toBeNull()
       expect([await dev.call('eth_chainId'), await dev.call('net_version'), await told(dev)]).toEqual([hex(SECOND), '1234', SECOND])
       expect(await dev.call('anvil_nodeInfo')).toMatchObject({ environment: { chainId: SECOND } })
@@ -56,7 +56,7 @@ for (const name of ['hearth', 'anvil'] as const) {
       expect(await dev.call('eth_chainId')).toBe(hex(THIRD))
     })
 
-    it('is what transactions must be signed for', async () => {
+    test('is what transactions must be signed for', async () => {
       await dev.call('anvil_setChainId', SECOND)
       const signed = (chainId: number, nonce: number): Promise<Hex> =>
         account.signTransaction({ chainId, nonce, gas: 21_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n, to: BOB, value: 1n })

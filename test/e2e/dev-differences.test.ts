@@ -1,7 +1,10 @@
-// The same requests on `hearth dev`, anvil and geth. Where Hearth and anvil differ, the table says who geth sides with.
+// What `hearth dev` answers to requests that development nodes answer differently. The full run asks anvil and geth too: where Hearth and
+// anvil differ, the table says who geth sides with.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DevNode, missing, RETRIES, startNamed } from './dev-node.ts'
+import { ANSWERS } from './dev-answers.ts'
+import { type DevNode, missing, startNamed } from './dev-node.ts'
 import { answerOf, makePlace, type Place, REQUESTS } from './dev-requests.ts'
+import { FULL, onPeer } from './peer.ts'
 
 /** With whom geth answers. */
 type Side = 'hearth' | 'anvil' | 'neither'
@@ -46,34 +49,47 @@ const DIFFERENT: Readonly<Record<string, Side>> = {
   'an override of both state and stateDiff': 'hearth',
 }
 
-const NAMES = ['hearth', 'anvil', 'geth'] as const
-const why = NAMES.map((name) => missing(name)).find((reason) => reason !== undefined)
+const PEERS = ['anvil', 'geth'] as const
 
 describe('requests that development nodes answer differently', () => {
-  if (why !== undefined) {
-    it.skip(`skipped: differences between development nodes: ${why}`, () => undefined)
-    return
-  }
   const nodes: DevNode[] = []
   const places = new Map<string, Place>()
+  /** Where this run has all three. */
+  let isCompared = FULL
+  const add = async (name: DevNode['name']): Promise<void> => {
+    const node = await startNamed(name)
+    nodes.push(node)
+    places.set(name, await makePlace(node.url))
+  }
 
   beforeAll(async () => {
-    for (const name of NAMES) {
-      const node = await startNamed(name)
-      nodes.push(node)
-      places.set(name, await makePlace(node.url))
-    }
+    await add('hearth')
+    const why = FULL ? PEERS.map(missing).find((reason) => reason !== undefined) : 'they run in full mode (npm run test:full)'
+    if (why !== undefined) console.log(`skipped: differences from anvil and geth: ${why}`)
+    isCompared = why === undefined
+    if (isCompared) for (const name of PEERS) await onPeer(name, 'its chain', () => add(name))
   })
   afterAll(async () => {
     await Promise.all(nodes.map((node) => node.stop()))
   })
 
-  it.each(Object.keys(REQUESTS))('%s', { retry: RETRIES.anvil }, async (name) => {
-    const request = REQUESTS[name] as (typeof REQUESTS)[string]
-    const ask = (node: string): Promise<string> => answerOf(places.get(node) as Place, request)
-    const [hearth, anvil, geth] = [await ask('hearth'), await ask('anvil'), await ask('geth')]
-    const side: Side | 'nobody differs' =
-      hearth === anvil ? 'nobody differs' : geth === hearth ? 'hearth' : geth === anvil ? 'anvil' : 'neither'
-    expect({ side, hearth, anvil, geth }).toEqual({ side: DIFFERENT[name] ?? 'nobody differs', hearth, anvil, geth })
+  const ask = (node: string, name: string): Promise<string> =>
+    answerOf(places.get(node) as Place, REQUESTS[name] as (typeof REQUESTS)[string])
+
+  it('have an answer each that is expected', () => {
+    expect(Object.keys(ANSWERS)).toEqual(Object.keys(REQUESTS))
+  })
+
+  it.each(Object.keys(REQUESTS))('%s', async (name) => {
+    const hearth = await ask('hearth', name)
+    expect(hearth).toBe(ANSWERS[name])
+    if (!isCompared) return
+    await onPeer('anvil', `beside geth: ${name}`, async () => {
+      const [anvil, geth] = [await ask('anvil', name), await ask('geth', name)]
+      const side: Side | 'nobody differs' =
+        hearth === anvil ? 'nobody differs' : geth === hearth ? 'hearth' : geth === anvil ? 'anvil' : 'neither'
+      const expected = DIFFERENT[name] ?? 'nobody differs'
+      if (side !== expected) throw new Error(`${side} instead of ${expected}: hearth ${hearth}; anvil ${anvil}; geth ${geth}`)
+    })
   })
 })

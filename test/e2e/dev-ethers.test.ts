@@ -1,8 +1,9 @@
 // ethers 6 on a development chain: signers of the node, failures with their reasons, snapshots. The same on anvil, which proves the tests.
 import { Contract, ContractFactory, Interface, isCallException, JsonRpcProvider, JsonRpcSigner, parseEther } from 'ethers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
 import { DEPLOY, REASON } from './contract.ts'
-import { type DevNode, missing, RETRIES, startNamed } from './dev-node.ts'
+import { type DevNode, startNamed } from './dev-node.ts'
+import { nodesBeside, testsOn } from './peer.ts'
 
 const ABI = ['function set(uint256 value)', 'function get() view returns (uint256)', 'event Set(uint256 value)']
 const OTHER = '0x00000000000000000000000000000000000000ab'
@@ -18,13 +19,8 @@ const FAILURES = new Interface([
   'error TooMuch(uint256 asked, uint256 most)',
 ])
 
-describe.each(['hearth', 'anvil'] as const)('ethers on %s', (name) => {
-  const why = missing(name)
-  if (why !== undefined) {
-    it.skip(`skipped: ethers on ${name}: ${why}`, () => undefined)
-    return
-  }
-  const test = (title: string, run: () => Promise<void>): void => it(title, { retry: RETRIES[name] }, run)
+describe.each(nodesBeside('anvil', 'ethers'))('ethers on %s', (name) => {
+  const { before, test } = testsOn(name)
   let node: DevNode
   let provider: JsonRpcProvider
   let signer: JsonRpcSigner
@@ -42,7 +38,7 @@ describe.each(['hearth', 'anvil'] as const)('ethers on %s', (name) => {
       )
   }
 
-  beforeAll(async () => {
+  before(async () => {
     node = await startNamed(name)
     provider = new JsonRpcProvider(node.url, 31_337, { staticNetwork: true, cacheTimeout: -1, pollingInterval: 50 })
     signer = await provider.getSigner(0)

@@ -1,11 +1,12 @@
 // forge and cast as a user runs them, against `hearth dev`.
 import fs from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { clients } from './clients/install.ts'
 import { type Ended, type Project, project } from './clients/project.ts'
-import { type DevNode, missing, startNamed } from './dev-node.ts'
+import { type DevNode, startNamed } from './dev-node.ts'
 import { rpc } from './harness.ts'
+import { nodesBeside, testsOn } from './peer.ts'
 
 /** The first account of the mnemonic that everyone knows, and its key. */
 const OWNER = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
@@ -20,7 +21,6 @@ interface Broadcast {
 }
 
 const installed = await clients('node20')
-const full = process.env.HEARTH_TEST === 'full'
 
 /** The program itself, out of the package of this platform. */
 const program = (made: Project, tool: 'forge' | 'cast'): string => {
@@ -28,10 +28,10 @@ const program = (made: Project, tool: 'forge' | 'cast'): string => {
   return path.join(made.dir, 'node_modules/@foundry-rs', folder, process.platform === 'win32' ? `bin/${tool}.exe` : `bin/${tool}`)
 }
 
-describe.each(full ? (['hearth', 'anvil'] as const) : (['hearth'] as const))('forge and cast on %s', (name) => {
-  const why = 'missing' in installed ? installed.missing : missing(name)
-  if ('missing' in installed || why !== undefined) {
-    it.skip(`skipped: forge and cast on ${name}: ${why}`, () => undefined)
+describe.each(nodesBeside('anvil', 'forge and cast'))('forge and cast on %s', (name) => {
+  const { before, test } = testsOn(name)
+  if ('missing' in installed) {
+    it.skip(`skipped: forge and cast on ${name}: ${installed.missing}`, () => undefined)
     return
   }
   let node: DevNode
@@ -51,7 +51,7 @@ describe.each(full ? (['hearth', 'anvil'] as const) : (['hearth'] as const))('fo
 
   const height = async (): Promise<string> => String(Number((await rpc(node.url, 'eth_blockNumber')).result))
 
-  beforeAll(async () => {
+  before(async () => {
     node = await startNamed(name)
     made = project('foundry', installed)
   })
@@ -60,7 +60,7 @@ describe.each(full ? (['hearth', 'anvil'] as const) : (['hearth'] as const))('fo
     made?.remove()
   })
 
-  it('forge script --broadcast: deploys, also by the CREATE2 deployer, and sends', async () => {
+  test('forge script --broadcast: deploys, also by the CREATE2 deployer, and sends', async () => {
     await printed(forge('script', 'script/Deploy.s.sol:Deploy', '--rpc-url', node.url, '--broadcast', '--private-key', KEY))
     const file = path.join(made.dir, 'broadcast/Deploy.s.sol/31337/run-latest.json')
     const { transactions, receipts } = JSON.parse(fs.readFileSync(file, 'utf8')) as Broadcast
@@ -73,7 +73,7 @@ describe.each(full ? (['hearth', 'anvil'] as const) : (['hearth'] as const))('fo
     expect((await rpc(node.url, 'eth_getTransactionReceipt', [paid])).result).toMatchObject({ status: '0x1', logs: { length: 3 } })
   })
 
-  it('cast call, balance, nonce, code, storage, block, chain-id', async () => {
+  test('cast call, balance, nonce, code, storage, block, chain-id', async () => {
     expect(await printed(cast('call', token, 'balanceOf(address)(uint256)', PAID))).toBe('7')
     expect(await printed(cast('call', payer, 'token()(address)'))).toMatch(new RegExp(token, 'i'))
     expect(await printed(cast('nonce', OWNER))).toBe('4')
@@ -87,7 +87,7 @@ describe.each(full ? (['hearth', 'anvil'] as const) : (['hearth'] as const))('fo
     expect(err).toMatch(/Insufficient|0x[0-9a-f]{8}0{63}70{58}4c4b40/)
   })
 
-  it('cast send: with a key, of an account of the node, and one that reverts', async () => {
+  test('cast send: with a key, of an account of the node, and one that reverts', async () => {
     const send = async (...args: string[]): Promise<{ status: string; from: string; logs: unknown[] }> =>
       JSON.parse(await printed(cast('send', '--json', ...args)))
     const transfer = [token, 'transfer(address,uint256)', PAID]
@@ -102,7 +102,7 @@ describe.each(full ? (['hearth', 'anvil'] as const) : (['hearth'] as const))('fo
     expect(await printed(cast('balance', PAID, '--ether'))).toBe('1.000000000000000000')
   })
 
-  it('cast run: a trace of a transaction, made again from the state before it', async () => {
+  test('cast run: a trace of a transaction, made again from the state before it', async () => {
     const text = await printed(cast('run', paid))
     const { gasUsed } = (await rpc(node.url, 'eth_getTransactionReceipt', [paid])).result as { gasUsed: string }
     expect(text).toContain('Transaction successfully executed')
@@ -110,7 +110,7 @@ describe.each(full ? (['hearth', 'anvil'] as const) : (['hearth'] as const))('fo
     expect(text.match(/a9059cbb|transfer\(/g)?.length).toBe(3)
   })
 
-  it('cast logs, tx, receipt, estimate, rpc', async () => {
+  test('cast logs, tx, receipt, estimate, rpc', async () => {
     const logs = JSON.parse(await printed(cast('logs', '--json', '--from-block', '0', '--address', token, TRANSFER))) as { data: string }[]
     expect(logs.map((log) => Number(log.data))).toEqual([1_000_000, 1000, 7, 7, 7, 5, 6])
     expect(await printed(cast('tx', paid, 'to'))).toMatch(new RegExp(payer, 'i'))
@@ -119,7 +119,7 @@ describe.each(full ? (['hearth', 'anvil'] as const) : (['hearth'] as const))('fo
     expect(await printed(cast('rpc', 'eth_blockNumber'))).toBe(`"0x${Number(await height()).toString(16)}"`)
   })
 
-  it('forge test --fork-url: reads its state, of now and of the past', async () => {
+  test('forge test --fork-url: reads its state, of now and of the past', async () => {
     const text = await printed(forge('test', '--fork-url', node.url, '--json'))
     const suites = JSON.parse(text) as Record<string, { test_results: Record<string, { status: string; reason: string | null }> }>
     const results = Object.values(suites).flatMap((suite) => Object.entries(suite.test_results))

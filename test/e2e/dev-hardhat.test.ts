@@ -1,10 +1,11 @@
 // hardhat as a user runs it, against `hearth dev` as its network `localhost`: hardhat-viem and every helper of hardhat-network-helpers.
 import fs from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { clients } from './clients/install.ts'
 import { type Project, project } from './clients/project.ts'
-import { type DevNode, missing, startNamed } from './dev-node.ts'
+import { type DevNode, startNamed } from './dev-node.ts'
+import { nodesBeside, testsOn } from './peer.ts'
 
 /** What mocha's reporter writes. */
 interface Report {
@@ -23,18 +24,17 @@ const ANVIL_DIFFERS: Readonly<Record<string, string>> = {
 }
 
 const installed = await clients('node20')
-const full = process.env.HEARTH_TEST === 'full'
 
-describe.each(full ? (['hearth', 'anvil'] as const) : (['hearth'] as const))('hardhat 2 on %s', (name) => {
-  const why = 'missing' in installed ? installed.missing : missing(name)
-  if ('missing' in installed || why !== undefined) {
-    it.skip(`skipped: hardhat 2 on ${name}: ${why}`, () => undefined)
+describe.each(nodesBeside('anvil', 'hardhat 2'))('hardhat 2 on %s', (name) => {
+  const { before, test } = testsOn(name)
+  if ('missing' in installed) {
+    it.skip(`skipped: hardhat 2 on ${name}: ${installed.missing}`, () => undefined)
     return
   }
   let node: DevNode
   let made: Project
 
-  beforeAll(async () => {
+  before(async () => {
     node = await startNamed(name)
     made = project('hardhat2', installed)
   })
@@ -43,7 +43,7 @@ describe.each(full ? (['hearth', 'anvil'] as const) : (['hearth'] as const))('ha
     made?.remove()
   })
 
-  it('compiles, deploys, reverts, and uses every helper', async () => {
+  test('compiles, deploys, reverts, and uses every helper', async () => {
     const report = path.join(made.dir, 'report.json')
     const env = { NODE_URL: node.url, REPORT: report, HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true' }
     const hardhat = path.join(made.dir, 'node_modules/hardhat/internal/cli/bootstrap.js')

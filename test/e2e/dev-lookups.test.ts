@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEPLOY } from './contract.ts'
 import { ALICE, BOB, Calls } from './dev-calls.ts'
-import { type DevNode, missing, startAnvil, startDev } from './dev-node.ts'
+import { type DevNode, startNamed } from './dev-node.ts'
 import { set } from './dev-requests.ts'
+import { nodesBeside, onPeer } from './peer.ts'
+import { until } from './waiting.ts'
 
 const NOBODY = '0x00000000000000000000000000000000000000a1'
 const FEES = { maxFeePerGas: '0x2540be400', maxPriorityFeePerGas: '0x1' }
@@ -11,38 +13,40 @@ const FEES = { maxFeePerGas: '0x2540be400', maxPriorityFeePerGas: '0x1' }
 /** A receipt, and who made it; anvil may give the hash before the block is there. */
 async function mined(node: Calls, to: string | undefined, more: object): Promise<{ hash: string; contractAddress: string }> {
   const hash = await node.send(ALICE, to, { ...FEES, ...more })
-  for (;;) {
-    const receipt = await node.call<{ contractAddress: string } | null>('eth_getTransactionReceipt', hash)
-    if (receipt !== null) return { hash, ...receipt }
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  const receipt = () => node.call<{ contractAddress: string } | null>('eth_getTransactionReceipt', hash)
+  await until('a receipt', async () => (await receipt()) !== null)
+  return { hash, ...((await receipt()) as { contractAddress: string }) }
 }
 
 describe('accounts and transactions', () => {
   const nodes: DevNode[] = []
-  const chains: { readonly name: string; readonly dev: Calls; readonly contract: string; readonly hash: string }[] = []
+  const chains: { readonly name: DevNode['name']; readonly dev: Calls; readonly contract: string; readonly hash: string }[] = []
+  const add = async (name: DevNode['name']): Promise<void> => {
+    const node = await startNamed(name)
+    nodes.push(node)
+    const dev = new Calls(node.url)
+    const { contractAddress } = await mined(dev, undefined, { data: DEPLOY, gas: '0xf4240' })
+    const { hash } = await mined(dev, contractAddress, { data: set(42), gas: '0xf4240' })
+    await mined(dev, BOB, { value: '0x5', gas: '0x5208' })
+    chains.push({ name, dev, contract: contractAddress, hash })
+  }
   beforeAll(async () => {
-    const why = missing('anvil')
-    if (why !== undefined) console.log(`skipped: lookups of anvil: ${why}`)
-    nodes.push(await startDev(), ...(why === undefined ? [await startAnvil()] : []))
-    for (const { name, url } of nodes) {
-      const dev = new Calls(url)
-      const { contractAddress } = await mined(dev, undefined, { data: DEPLOY, gas: '0xf4240' })
-      const { hash } = await mined(dev, contractAddress, { data: set(42), gas: '0xf4240' })
-      await mined(dev, BOB, { value: '0x5', gas: '0x5208' })
-      chains.push({ name, dev, contract: contractAddress, hash })
-    }
-  }, 120_000)
+    const [own, ...others] = nodesBeside('anvil', 'lookups')
+    await add(own as DevNode['name'])
+    for (const name of others) await onPeer(name, 'its chain', () => add(name))
+  })
   afterAll(async () => {
     for (const node of nodes) await node.stop()
   })
 
-  /** What a request gives on each of the chains; addresses, hashes and times of one chain alone are left out. */
+  /**
+   * What a request gives on our chain, compared with the others; addresses, hashes and times of one chain alone are left out.
+   */
   async function same(of: (chain: (typeof chains)[number]) => Promise<unknown>): Promise<unknown> {
-    const answers: unknown[] = []
-    for (const chain of chains) answers.push(await of(chain))
-    for (const answer of answers) expect(answer).toEqual(answers[0])
-    return answers[0]
+    const [own, ...others] = chains as [(typeof chains)[number], ...typeof chains]
+    const answer = await of(own)
+    for (const other of others) await onPeer(other.name, String(of), async () => expect(await of(other)).toEqual(answer))
+    return answer
   }
 
   it('eth_getAccount and eth_getAccountInfo give an account whole', async () => {
@@ -72,10 +76,12 @@ describe('accounts and transactions', () => {
   })
 
   it('eth_sendTransactionSync gives the receipt', async () => {
-    for (const { name, dev } of chains) {
-      const receipt = await dev.call('eth_sendTransactionSync', { from: ALICE, to: NOBODY, value: '0x1', gas: '0x5208', ...FEES })
-      expect(receipt, name).toMatchObject({ status: '0x1', from: ALICE, to: NOBODY, gasUsed: '0x5208' })
-    }
+    const receipt = await same(async ({ dev }) => {
+      const sent = { from: ALICE, to: NOBODY, value: '0x1', gas: '0x5208', ...FEES }
+      const { status, from, to, gasUsed } = await dev.call<Record<string, string>>('eth_sendTransactionSync', sent)
+      return { status, from, to, gasUsed }
+    })
+    expect(receipt).toEqual({ status: '0x1', from: ALICE, to: NOBODY, gasUsed: '0x5208' })
     const [{ dev }] = chains as [(typeof chains)[number]]
     await dev.call('evm_setAutomine', false)
     expect(await dev.refused('eth_sendTransactionSync', { from: ALICE, to: NOBODY, gas: '0x5208' }, 50)).toMatchObject({ code: 4 })

@@ -30,12 +30,6 @@ const ANVIL = path.join(
 const geth = (): string | undefined =>
   ['geth', path.join(os.homedir(), 'go/bin/geth')].find((command) => spawnSync(command, ['version']).status === 0)
 
-/**
- * How often a test on a node may be tried again when it fails: ours never. The others prove the tests, and do some of their work behind
- * their answers (anvil's log lines and receipts), so that now and then one of them is late.
- */
-export const RETRIES: Readonly<Record<DevNode['name'], number>> = { hearth: 0, anvil: 2, geth: 2 }
-
 /** Why a node cannot be started here; undefined where it can. */
 export function missing(name: DevNode['name']): string | undefined {
   if (name === 'anvil' && !fs.existsSync(ANVIL)) return `anvil has no package for ${process.platform} ${process.arch}`

@@ -1,23 +1,23 @@
 // The clock of a development chain where its head is ahead of it: the next block lies as far on as was asked for, beside anvil.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
 import { Calls } from './dev-calls.ts'
-import { type DevNode, missing, startAnvil, startDev } from './dev-node.ts'
+import { type DevNode, startNamed } from './dev-node.ts'
+import { nodesBeside, testsOn } from './peer.ts'
 
 /** How much may pass while a test runs, in seconds. */
 const SLOW = 20
 
-for (const name of ['hearth', 'anvil'] as const) {
-  const why = missing(name)
-  if (why !== undefined) console.log(`skipped: the clock of ${name}: ${why}`)
-  describe.skipIf(why !== undefined)(`the clock of ${name}`, () => {
-    let node: DevNode
+for (const name of nodesBeside('anvil', 'the clock')) {
+  describe(`the clock of ${name}`, () => {
+    const { before, test } = testsOn(name)
+    let node: DevNode | undefined
     let dev: Calls
-    beforeAll(async () => {
-      node = name === 'anvil' ? await startAnvil() : await startDev()
+    before(async () => {
+      node = await startNamed(name)
       dev = new Calls(node.url)
-    }, 120_000)
+    })
     afterAll(async () => {
-      await node.stop()
+      await node?.stop()
     })
 
     /** Seconds from the head to the block after it. */
@@ -33,7 +33,7 @@ for (const name of ['hearth', 'anvil'] as const) {
       expect(there).toBeLessThan(seconds + SLOW)
     }
 
-    it('goes on from the head after blocks that came faster than seconds', async () => {
+    test('goes on from the head after blocks that came faster than seconds', async () => {
       await dev.call('anvil_mine', 60)
       await dev.call('evm_increaseTime', 100)
       await expectStep(100)
@@ -43,7 +43,7 @@ for (const name of ['hearth', 'anvil'] as const) {
       await expectStep(100)
     })
 
-    it('goes on from a head whose time was set, and from blocks with an interval', async () => {
+    test('goes on from a head whose time was set, and from blocks with an interval', async () => {
       const now = await dev.time()
       await dev.call('evm_setNextBlockTimestamp', now + 5000)
       await dev.call('evm_mine')
@@ -57,7 +57,7 @@ for (const name of ['hearth', 'anvil'] as const) {
       await expectStep(98)
     })
 
-    it('never goes back, whatever is asked for', async () => {
+    test('never goes back, whatever is asked for', async () => {
       for (const seconds of [0, 1, 0]) {
         await dev.call('evm_increaseTime', seconds)
         expect(await step()).toBeGreaterThanOrEqual(name === 'anvil' ? 0 : 1)

@@ -1,7 +1,8 @@
 // viem's test client against `hearth dev`, in both of its modes: every action, by value. The same cases run on anvil, which proves them.
 import { createClient, http, testActions } from 'viem'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DevNode, missing, RETRIES, startNamed } from './dev-node.ts'
+import { afterAll, describe, expect, it } from 'vitest'
+import { type DevNode, startNamed } from './dev-node.ts'
+import { nodesBeside, testsOn } from './peer.ts'
 import { ACTIONS, given, MODES } from './viem-test-actions.ts'
 
 /** Where anvil 1.7.1 does not do what the case says, and why. */
@@ -21,15 +22,11 @@ it('has a case for every action of the installed viem', () => {
   expect(covered.filter((action) => !actions.includes(action))).toEqual([])
 })
 
-describe.each(['hearth', 'anvil'] as const)('viem’s test client on %s', (name) => {
-  const why = missing(name)
-  if (why !== undefined) {
-    console.log(`skipped: viem’s test client on ${name}: ${why}`)
-    return
-  }
+describe.each(nodesBeside('anvil', 'viem’s test client'))('viem’s test client on %s', (name) => {
+  const { before, test } = testsOn(name)
   let node: DevNode
 
-  beforeAll(async () => {
+  before(async () => {
     node = await startNamed(name)
   })
   afterAll(async () => {
@@ -39,7 +36,7 @@ describe.each(['hearth', 'anvil'] as const)('viem’s test client on %s', (name)
   describe.each(MODES)('mode %s', (mode) => {
     for (const [action, run] of Object.entries(ACTIONS)) {
       const differs = name === 'anvil' ? (ANVIL_DIFFERS[`${mode}: ${action}`] ?? ANVIL_DIFFERS[action]) : undefined
-      it(action, { retry: RETRIES[name] }, async () => {
+      test(action, async () => {
         const failed = await run(await given(node, mode)).then(
           () => undefined,
           (e: Error) => e,

@@ -8,8 +8,9 @@ import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { assemble } from '../../ts/dev/demo/assembler.ts'
 import { ABI, DEPLOY } from './contract.ts'
-import { type DevNode, missing, startAnvil, startDev } from './dev-node.ts'
+import { type DevNode, startDev, startNamed } from './dev-node.ts'
 import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
+import { nodesBeside } from './peer.ts'
 import { until } from './waiting.ts'
 
 const SENDER = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
@@ -86,10 +87,8 @@ class Between {
 
 const startFork = (url: string, ...args: string[]): Promise<RunningNode> => startNode(['dev', '--fork-url', url, ...args])
 
-for (const name of ['hearth', 'anvil'] as const) {
-  const why = name === 'anvil' ? missing('anvil') : undefined
-  if (why !== undefined) console.log(`skipped: a fork of anvil: ${why}`)
-  describe.skipIf(why !== undefined)(`a fork of ${name}`, () => {
+for (const name of nodesBeside('anvil', 'a fork')) {
+  describe(`a fork of ${name}`, () => {
     let origin: DevNode
     let proxy: Between
     let fork: RunningNode
@@ -97,7 +96,7 @@ for (const name of ['hearth', 'anvil'] as const) {
     let setHash: Hex
     let first: number
     beforeAll(async () => {
-      origin = name === 'anvil' ? await startAnvil() : await startDev()
+      origin = await startNamed(name)
       contract = (await send(origin.url, { data: DEPLOY })).contractAddress
       setHash = (await send(origin.url, { to: contract, data: set(42n) })).transactionHash
       await send(origin.url, { to: NOBODY, value: '0x7' })
