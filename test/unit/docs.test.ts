@@ -2,7 +2,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { LIFECYCLES } from '../../ts/cli/lifecycle-page.ts'
 import { PAGES } from '../../ts/cli/pages.ts'
 import { CORE_ERROR_KINDS } from '../../ts/core/error.ts'
 import { METHODS } from '../../ts/rpc/table.ts'
@@ -17,14 +16,5 @@ describe('docs', () => {
   it('name every method and every kind of failure', () => {
     for (const { name } of METHODS) expect(read('rpc.md')).toContain(`| \`${name}\` |`)
     for (const kind of CORE_ERROR_KINDS) expect(read('errors.md')).toContain(`| \`${kind}\` |`)
-  })
-
-  it('have lifecycles whose states are all reached and lead to states that there are', () => {
-    for (const [thing, states] of Object.entries(LIFECYCLES)) {
-      const names = states.map((s) => s.name)
-      expect(new Set(names).size, thing).toBe(names.length)
-      const reached = new Set([names[0], ...states.flatMap((s) => s.leaves.map(([, to]) => to))])
-      expect([...reached].sort(), thing).toEqual([...names].sort())
-    }
   })
 })

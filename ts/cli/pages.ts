@@ -6,7 +6,6 @@ import { devMethodsPage } from '../rpc/dev-names.ts'
 import { errorsPage } from '../rpc/errors-page.ts'
 import { rpcPage } from '../rpc/page.ts'
 import { scriptsPage } from '../tracer/page.ts'
-import { lifecyclePage } from './lifecycle-page.ts'
 
 /** Every page by its file below docs/. */
 export const PAGES: Readonly<Record<string, () => string>> = {
@@ -15,6 +14,5 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'errors.md': errorsPage,
   'dev-methods.md': devMethodsPage,
   'metrics.md': () => metricsPage(metricsCatalog()),
-  'lifecycle.md': lifecyclePage,
   'scripts.md': scriptsPage,
 }
