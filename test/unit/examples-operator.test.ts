@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { EXIT } from '../../ts/cli/exit.ts'
 import { COMMANDS } from '../../ts/cli/run.ts'
 import { resolveSettings } from '../../ts/config/index.ts'
 
@@ -53,9 +54,40 @@ describe('hearth.service', () => {
     expect(Number(values('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(2 * stopMs)
     expect(Number(values('LimitNOFILE')[0])).toBeGreaterThan(3 * DEFAULTS['evm.max_open_connections'])
     const [home] = /--home (\S+)/.exec(command)?.slice(1) ?? []
-    expect(values('ReadWritePaths')).toEqual([home])
+    expect(values('StateDirectory').map((name) => `/var/lib/${name}`)).toEqual([home])
+    expect([values('StateDirectoryMode'), values('UMask')]).toEqual([['0700'], ['0077']])
     const [environment = ''] = values('Environment')
     expect([environment.startsWith('NODE_OPTIONS='), nodeTakes(environment.slice('NODE_OPTIONS='.length))]).toEqual([true, true])
+  })
+})
+
+describe('hearth.service as a service', () => {
+  const file = path.join(EXAMPLES, 'hearth.service')
+  const unit = fs.readFileSync(file, 'utf8')
+
+  it('is not started again where that does not help', () => {
+    expect(unit).toContain('\nRestart=on-failure\n')
+    expect(unit).toContain(`\nRestartPreventExitStatus=${EXIT.usage} ${EXIT.cannotStart}\n`)
+    expect(unit).toMatch(/\n#MemoryMax=\d+G\n/)
+  })
+
+  it.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)('is confined by what systemd has', () => {
+    // In tenths: 10.0 is a service without any confinement.
+    const security = (of: string) =>
+      spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=30', of], { encoding: 'utf8' })
+    expect(security(file).status).toBe(0)
+    const dir = fs.mkdtempSync('/tmp/hearth-unit-')
+    const loose = path.join(dir, 'hearth.service')
+    fs.writeFileSync(loose, unit.replaceAll(/^(Protect|Restrict[A-Z]|SystemCall|CapabilityBoundingSet).*$/gm, ''))
+    expect(security(loose).status).not.toBe(0)
+    fs.rmSync(dir, { recursive: true })
+  })
+
+  it('tells the commands that it needs, which there are', () => {
+    const commands = [...unit.matchAll(/hearth (\w+) --home/g)].map(([, name]) => name)
+    expect(commands).toEqual(['import', 'status'])
+    for (const name of commands) expect(names).toContain(name)
+    for (const word of ['useradd --system', 'install -d -o hearth', 'ln -s /opt/hearth/', 'npm run build']) expect(unit).toContain(word)
   })
 })
 
@@ -81,6 +113,23 @@ describe('the container file', () => {
       const wanted = path.relative('/opt/hearth', source)
       expect(made.has(wanted) || fs.existsSync(path.join(ROOT, wanted)), source).toBe(true)
     }
+  })
+
+  it('is built without what the host has built', () => {
+    const ignored = fs.readFileSync(path.join(ROOT, '.dockerignore'), 'utf8').split('\n')
+    for (const name of ['.git', 'node_modules', 'dist', 'target', 'native/*.node']) expect(ignored).toContain(name)
+    // What the build copies afterwards is made in it.
+    for (const name of ignored) expect(['package.json', 'native', 'crates', 'ts', 'Cargo.toml']).not.toContain(name)
+  })
+
+  it('answers other containers by its name, as a user of its own', () => {
+    const variables = Object.fromEntries(of('ENV').flatMap((words) => words.map((word) => word.split(/=(.*)/s).slice(0, 2))))
+    const { settings } = resolveSettings({ environment: variables })
+    expect(settings['evm.allowed_hosts']).toEqual(['localhost', 'hearth', 'host.docker.internal', 'host.containers.internal'])
+    expect(of('USER')).toEqual([['hearth']])
+    expect(of('RUN').flat().join(' ')).toContain('useradd --create-home --uid 10001 hearth')
+    const said = fs.readFileSync(path.join(EXAMPLES, 'Containerfile'), 'utf8')
+    expect(said).toMatch(/^# .* hearth import --genesis \/in\/genesis.json \/in\/chain.rlp$/m)
   })
 
   it('sets what are settings, opens their ports, and runs a command', () => {

@@ -15,7 +15,7 @@ export const EXIT_TABLE: readonly { readonly code: number; readonly meaning: str
   {
     code: EXIT.cannotStart,
     meaning:
-      '`start` or `dev` cannot run on this data directory as it is: it has no chain yet, another process has it open, it is damaged or of a newer format. Starting again does not help.',
+      '`start` or `dev` cannot run on this data directory as it is: it has no chain yet, another process has it open, or its format is newer than this version. Starting again does not help.',
   },
   { code: EXIT.stopped, meaning: 'A signal stopped the work before its end.' },
 ]

@@ -6,6 +6,7 @@ import { devMethodsPage } from '../rpc/dev-names.ts'
 import { errorsPage } from '../rpc/errors-page.ts'
 import { rpcPage } from '../rpc/page.ts'
 import { scriptsPage } from '../tracer/page.ts'
+import { commandsPage } from './commands-page.ts'
 
 /** Every page by its file below docs/. */
 export const PAGES: Readonly<Record<string, () => string>> = {
@@ -14,5 +15,6 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'errors.md': errorsPage,
   'dev-methods.md': devMethodsPage,
   'metrics.md': () => metricsPage(metricsCatalog()),
+  'commands.md': commandsPage,
   'scripts.md': scriptsPage,
 }

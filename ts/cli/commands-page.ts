@@ -1,0 +1,62 @@
+// The page docs/commands.md: every command, the exit codes, and the words of other programs that are understood.
+import type { Command } from './command.ts'
+import { EXIT_TABLE } from './exit.ts'
+import { COMMANDS } from './run.ts'
+import { OTHER_COMMANDS, OTHER_FLAGS, SAME_FLAGS, SHORT_FLAGS } from './words.ts'
+
+/** Text within a cell of a table. */
+const cell = (text: string): string => text.replaceAll('|', '\\|')
+
+const usage = (line: string, { files }: Command): string => `\`${line}${files === undefined ? '' : ` ${files.name}`}\``
+
+function commandRows(): string[] {
+  return COMMANDS.flatMap((command) => {
+    const all = 'commands' in command ? command.commands.map((sub) => [`hearth ${command.name} ${sub.name}`, sub] as const) : []
+    const rows = 'commands' in command ? all : [[`hearth ${command.name}`, command] as const]
+    return rows.map(([line, of]) => `| ${cell(usage(line, of))} | ${cell(of.doc)} |`)
+  })
+}
+
+const isSetting = (name: string): boolean => name.includes('.')
+
+/** The page docs/commands.md. */
+export function commandsPage(): string {
+  const lines = [
+    '# Commands',
+    '',
+    'Generated from `ts/cli` by `npm run docs`. `hearth COMMAND --help` prints the flags of a command and the few settings that it reads,',
+    '`--help-all` every setting. A setting is a flag of every command: `--evm.http_port=8545`; one that is true or false may stand alone.',
+    'The data directory (`--home DIR`, by default `~/.hearth`) holds one chain: its stores, its settings file and its genesis.',
+    '',
+    '| command | what it does |',
+    '|---|---|',
+    ...commandRows(),
+    '',
+    '## Exit codes',
+    '',
+    '| code | meaning |',
+    '|---|---|',
+    ...EXIT_TABLE.map(({ code, meaning }) => `| ${code} | ${meaning} |`),
+    '',
+    '## Words of geth, reth, anvil and hardhat',
+    '',
+    'These flags mean the same and are understood:',
+    '',
+    '| theirs | ours |',
+    '|---|---|',
+    ...Object.entries(SAME_FLAGS).map(
+      ([theirs, ours]) => `| \`--${theirs}\` | \`--${ours}\`${isSetting(ours) || ours === 'home' ? '' : ' (`dev`)'} |`,
+    ),
+    ...Object.entries(SHORT_FLAGS).map(([theirs, ours]) => `| \`-${theirs}\` | \`--${ours}\`${ours === 'port' ? '' : ' (`dev`)'} |`),
+    '',
+    'These have no equal here; the program answers with what to use:',
+    '',
+    '| theirs | what to use |',
+    '|---|---|',
+    ...Object.entries(OTHER_FLAGS).map(([theirs, answer]) => `| \`--${theirs}\` | ${cell(answer)} |`),
+    ...Object.entries(OTHER_COMMANDS).flatMap(([before, answers]) =>
+      Object.entries(answers).map(([name, answer]) => `| \`${before} ${name}\` | ${cell(answer)} |`),
+    ),
+  ]
+  return `${lines.join('\n')}\n`
+}
