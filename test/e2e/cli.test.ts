@@ -80,7 +80,7 @@ describe('hearth', () => {
   })
 
   it('start on an empty home says what to do, with its own exit code', () => {
-    const r = hearth(['start', '--home', path.join(dir, 'empty'), '--evm.http_port=0', '--evm.ws_port=0'])
+    const r = hearth(['start', '--home', path.join(dir, 'empty'), '--port=0', '--evm.ws_port=0', '--metrics.port=0'])
     expect(r.status).toBe(3)
     expect(r.stderr).toMatch(/^error: .*hearth (import|init|dev)/)
   })

@@ -61,9 +61,9 @@ export function settingsPage(): string {
     '# Settings',
     '',
     'Generated from `ts/config/settings.ts` by `npm run docs`. A flag `--SECTION.KEY=VALUE` wins over the environment variable, that over',
-    '`config/node.toml` of the home, that over the default. A size is a number of bytes or text such as `"64 MiB"`, a duration is text such as',
-    '`"5s"`; where a number switches a matter off, the word `off` stands for it. `hearth config check` reads all of them, `print` shows what',
-    'holds and where it comes from, `diff` what differs from the defaults.',
+    '`config/node.toml` of the data directory, that over the default. A size is a number of bytes or text such as `"64 MiB"`, a duration is text',
+    'such as `"5s"`. Where a number means that something is off or has no limit, the word `off` can be written in its place. `hearth config check`',
+    'says whether the settings are valid, `print` shows every value and its source, `diff` what differs from the defaults.',
   ]
   for (const section of sections()) {
     lines.push('', `## [${section}]`, '', '| key | takes | unit | default | variable | meaning |', '|---|---|---|---|---|---|')

@@ -25,7 +25,7 @@ export interface Log {
 /** How a log is written. */
 export interface LogOptions {
   readonly level: LogLevel
-  /** Levels of parts that differ, as ROOM=LEVEL. */
+  /** Levels of parts that differ, as PART=LEVEL. */
   readonly levels: readonly string[]
   readonly format: 'json' | 'text'
   /** Takes whole lines. */

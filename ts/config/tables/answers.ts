@@ -68,7 +68,7 @@ export const ANSWERS = {
     kind: duration(SECOND, DAY),
     default: 2 * MINUTE,
     unit: 'ms',
-    doc: 'How long a filter is kept that nobody asks for changes.',
+    doc: 'How long a filter is kept without a request for its changes.',
   }),
   'evm.max_subscriptions_new_head': setting({
     kind: integer(0, 10_000_000),
@@ -113,7 +113,7 @@ export const ANSWERS = {
     kind: integer(1, 100_000),
     default: 64,
     unit: 'requests',
-    doc: 'Forwarded requests that wait for an answer at the same time; one more is refused as busy.',
+    doc: 'Forwarded requests that wait for an answer at the same time; one more is answered with the error -32005.',
   }),
   'evm.allow_unprotected_txs': setting({
     kind: boolean,

@@ -77,7 +77,7 @@ export const LISTENERS = {
     kind: duration(SECOND, HOUR),
     default: 30 * SECOND,
     unit: 'ms',
-    doc: 'A client that takes nothing of an answer for this long is cut off. Time in which it takes some does not count, nor does the time until there is an answer. Streamed traces: evm.trace_stall_timeout.',
+    doc: 'How long a client may read nothing of an answer before its connection is closed. The time starts again whenever the client reads, and does not run while the node computes the answer. Streamed traces: evm.trace_stall_timeout.',
   }),
   'evm.idle_timeout': setting({
     kind: duration(SECOND, DAY),
@@ -89,14 +89,14 @@ export const LISTENERS = {
     kind: duration(0, HOUR),
     default: 10 * SECOND,
     unit: 'ms',
-    doc: 'Longest time for the answers that are under way when the node is asked to stop; what is left then is cut off.',
+    doc: 'How long requests under way may take after SIGTERM or SIGINT; the connections of those that are left are closed.',
   }),
   'evm.shutdown_delay': setting({
     kind: duration(0, HOUR),
     default: 250,
     devDefault: 0,
     unit: 'ms',
-    doc: 'How long the listeners go on serving after the node was asked to stop, while /ready says 503 and every answer ends its connection: time for a load balancer to look away. Take more than the time between two of its probes.',
+    doc: 'How long the listeners still serve after SIGTERM or SIGINT, while /ready answers 503 and every answer closes its connection, so that a load balancer stops sending requests. Set it longer than the time between two probes.',
   }),
   'evm.ready_max_head_age': setting({
     kind: offAt(0, duration(0, 365 * DAY)),

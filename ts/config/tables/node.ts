@@ -23,7 +23,7 @@ export const NODE = {
     kind: integer(1, 1_000_000),
     default: 4096,
     unit: 'requests',
-    doc: 'Short reads that may wait for a thread; one more is refused as busy.',
+    doc: 'Short reads that may wait for a thread; one more is answered with the error -32005.',
   }),
   'workers.heavy_threads': setting({
     kind: or('auto', integer(1, 1024)),
@@ -35,7 +35,7 @@ export const NODE = {
     kind: integer(1, 1_000_000),
     default: 1024,
     unit: 'requests',
-    doc: 'Calls, searches and traces that may wait for a thread; one more is refused as busy.',
+    doc: 'Calls, searches and traces that may wait for a thread; one more is answered with the error -32005.',
   }),
   'txpool.max_transactions': setting({
     kind: integer(1, 10_000_000),

@@ -62,7 +62,7 @@ export const OPERATIONS = {
     kind: offAt(0, duration(0, HOUR)),
     default: 30 * SECOND,
     unit: 'ms',
-    doc: 'How often a WebSocket client is asked whether it is there; one that does not answer until the next time is cut off. off asks nobody.',
+    doc: 'Time between two pings to a WebSocket client; a client that has not answered by the next ping is disconnected. off sends no pings.',
   }),
   'evm.slow_request_threshold': setting({
     kind: offAt(0, duration(0, HOUR)),
@@ -74,7 +74,7 @@ export const OPERATIONS = {
     kind: duration(1, HOUR),
     default: 30 * SECOND,
     unit: 'ms',
-    doc: 'Longest wait of a call, search or trace for its thread; one that waits longer is refused as busy.',
+    doc: 'Longest wait of a call, search or trace for its thread; one that waits longer is answered with the error -32005.',
   }),
   'workers.heavy_nice': setting({
     kind: integer(0, 19),
@@ -94,7 +94,7 @@ export const OPERATIONS = {
     doc: 'What is written to the log, on standard error: this level and those that matter more.',
   }),
   'log.levels': setting({
-    kind: list(`a list of ROOM=LEVEL with ROOM one of ${LOG_ROOMS.join(', ')} and LEVEL one of ${LOG_LEVELS.join(', ')}`, isRoomLevel),
+    kind: list(`a list of PART=LEVEL with PART one of ${LOG_ROOMS.join(', ')} and LEVEL one of ${LOG_LEVELS.join(', ')}`, isRoomLevel),
     default: [] as readonly string[],
     doc: 'Levels of parts of the node that differ from log.level.',
   }),

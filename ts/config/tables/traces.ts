@@ -154,13 +154,13 @@ export const TRACES = {
   'evm.trace_bake_use_snapshot': setting({
     kind: boolean,
     default: false,
-    doc: 'Whether what the newest blocks read and wrote stays in memory for baking; changes speed only.',
+    doc: 'Whether the state that the newest blocks read and wrote stays in memory for baking; this changes speed only.',
   }),
   'evm.trace_bake_snapshot_window': setting({
     kind: integer(1, 1_000_000),
     default: 64,
     unit: 'blocks',
-    doc: 'Newest blocks of which that is kept, as far as 256 MiB hold it.',
+    doc: 'Number of newest blocks whose reads and writes stay in memory where evm.trace_bake_use_snapshot is true; never more than 256 MiB.',
   }),
   'evm.trace_bake_canonical_configs': setting({
     kind: boolean,
@@ -171,6 +171,6 @@ export const TRACES = {
     kind: offAt(0, bytes(0, 1024 * GIB)),
     default: 128 * MIB,
     unit: 'bytes',
-    doc: 'Bound of the baked answers that are kept inflated in memory; 0 keeps none.',
+    doc: 'Most memory for baked traces that are kept uncompressed; 0 keeps none.',
   }),
 } as const

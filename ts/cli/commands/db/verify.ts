@@ -4,14 +4,20 @@ import type { Command } from '../../command.ts'
 import { DB_FLAGS, rowsLine, runTask } from './task.ts'
 import { besideNode, moreText } from './text.ts'
 
+/** What commits to a state, by kind. */
+const COMMITMENTS = { mpt: 'state root', lthash: 'lattice hash of the state' } as const
+
 /** Exit code where something is wrong. */
 const DAMAGED = 1
 
 function text({ head, commitment, snapshot, rows, found, findings }: VerifyReport): string {
-  const root = commitment === 'none' ? 'nothing commits to this state, so no root was computed' : `${commitment} ${head.commitment}`
+  const root =
+    commitment === 'none'
+      ? 'this chain has no state root to compare with'
+      : `${COMMITMENTS[commitment]} ${head.commitment}, computed from every row`
   const state = `${rows.accounts} accounts, ${rows.slots} slots, ${rows.codes} codes, ${rows.history} rows of history, ${rows.trieNodes} trie nodes`
   const ledger = `${rows.blocks} blocks, ${rows.transactions} transactions`
-  const verdict = found === 0 ? 'sound' : found === 1 ? '1 finding' : `${found} findings`
+  const verdict = found === 0 ? 'sound' : found === 1 ? '1 problem' : `${found} problems`
   const lines = findings.map(({ name, text }) => `${name}: ${text}`)
   return `${besideNode(snapshot)}height ${head.height}: ${verdict}\n${root}\n${state}\n${ledger}\n${[...lines, ...moreText(found, findings.length)].map((line) => `${line}\n`).join('')}`
 }
