@@ -24,7 +24,7 @@ const TOKEN = 'a-token-of-enough-characters'
 const SECRET = '11'.repeat(32)
 const file = (name: string, text: string): string => {
   const at = path.join(dir, name)
-  fs.writeFileSync(at, text)
+  fs.writeFileSync(at, text, { mode: 0o600 })
   return at
 }
 const tokens = file('tokens', `${TOKEN}\nanother-token-of-some-length\n`)
@@ -179,6 +179,9 @@ describe('JWTs', () => {
     expect(why(jwt({ iat: now - 61 }))).toBe('stale token')
     expect(why(jwt({ iat: now + 61 }))).toBe('future token')
     expect(why(jwt({ iat: now, exp: now }))).toBe('token is expired')
+    expect(why(jwt({ iat: now, nbf: now }))).toBeUndefined()
+    expect(why(jwt({ iat: now, nbf: now + 1 }))).toBe('token is not valid yet')
+    expect(why(jwt({ iat: now, nbf: String(now) }))).toBe('token is not valid yet')
     expect(why(jwt({ exp: now + 10 }))).toBe('missing issued-at')
     expect(why(jwt({ iat: String(now) }))).toBe('missing issued-at')
     expect(why(jwt({ iat: now }, { key: '22'.repeat(32) }))).toBe('invalid token: signature is invalid')
@@ -194,6 +197,16 @@ describe('files of the settings', () => {
   it('that cannot be used are refused with the setting', async () => {
     await expect(serve({ 'evm.auth_token_file': path.join(dir, 'none') })).rejects.toThrow(/^evm\.auth_token_file: cannot read /)
     await expect(serve({ 'evm.auth_jwt_file': tokens })).rejects.toThrow(AuthFileError)
+    const [loose, shared] = [file('loose', `${TOKEN}\n`), file('shared', `${SECRET}\n`)]
+    fs.chmodSync(loose, 0o644)
+    fs.chmodSync(shared, 0o640)
+    await expect(serve({ 'evm.auth_token_file': loose })).rejects.toThrow(
+      `evm.auth_token_file: ${loose} has mode 644, so other users may read or change it: run \`chmod 600 ${loose}\``,
+    )
+    // A group may be meant to read it, but not to change it.
+    expect((await serve({ 'evm.auth_jwt_file': shared })).httpUrl).toBeDefined()
+    fs.chmodSync(shared, 0o660)
+    await expect(serve({ 'evm.auth_jwt_file': shared })).rejects.toThrow('has mode 660')
     expect(() => tokenCheck('\n\n', 'f')).toThrow('evm.auth_token_file: f must hold one token a line')
     expect(() => tokenCheck('short', 'f')).toThrow('at least 16 characters')
     expect(() => tokenCheck('with a space in the token', 'f')).toThrow('no spaces')

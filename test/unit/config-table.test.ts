@@ -33,7 +33,7 @@ const ROWS: Record<SettingKey, Row> = {
   ],
   'evm.deny_list': [[], 'eth_call', '["eth_call"]', ['eth_call'], '[1]', 'call'],
   'evm.cors_origins': [[], ...ORIGIN],
-  'evm.ws_origins': [['*'], ...ORIGIN],
+  'evm.ws_origins': [[], ...ORIGIN],
   'evm.allowed_hosts': [['localhost'], 'a.example', '["a.example"]', ['a.example'], '"*"', 'a/b'],
   'evm.read_timeout': seconds(30_000),
   'evm.read_header_timeout': seconds(30_000),

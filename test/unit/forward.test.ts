@@ -78,7 +78,7 @@ describe('a forwarded request', () => {
       answering({ result: HASH })(body, response, request)
     })
     const url = await serverOf((_, response) => response.writeHead(307, { location: target }).end())
-    expect(await one(url)).toEqual([{ failure: 'unusable' }, ['HTTP status 307']])
+    expect(await one(url)).toEqual([{ failure: 'unusable' }, ['HTTP status 307, and redirects are not followed']])
     expect(reached).toBe(0)
   })
 

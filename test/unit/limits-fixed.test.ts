@@ -98,7 +98,7 @@ describe('who a client is', () => {
     const file = path.join(dir, 'tokens')
     const tokens = (count: number): string[] => Array.from({ length: count }, (_, i) => `${'t'.repeat(16)}${i}`)
     const refusal = (lines: readonly string[], token: string): string | undefined => {
-      fs.writeFileSync(file, lines.join('\n'))
+      fs.writeFileSync(file, lines.join('\n'), { mode: 0o600 })
       return authentication(settingsOf({ 'evm.auth_token_file': file }))('http')?.refusal(`Bearer ${token}`)
     }
     expect(refusal(tokens(1000), 'tttttttttttttttt999')).toBeUndefined()

@@ -28,11 +28,22 @@ export const homeOf = (parsed: Parsed): string => path.resolve(parsed.flags.get(
 /** Where a home keeps its settings. */
 export const settingsFile = (home: string): string => path.join(home, 'config', 'node.toml')
 
+/** A new home is for its owner alone: its settings may hold keys of hosted nodes and a mnemonic. One that is there keeps its mode. */
+export function makeHome(home: string): void {
+  fs.mkdirSync(home, { recursive: true, mode: 0o700 })
+}
+
+/** Writes a settings file that its owner alone may read. */
+export function writeSettingsFile(file: string): void {
+  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  fs.writeFileSync(file, defaultFile(), { mode: 0o600 })
+}
+
 /** Writes the settings file of a home that has a chain and no such file yet: every line commented out. */
 export function addSettingsFile(home: string): void {
   const file = settingsFile(home)
   const hasChain = fs.existsSync(path.join(home, 'config', 'chain.json'))
-  if (hasChain && !fs.existsSync(file)) fs.writeFileSync(file, defaultFile())
+  if (hasChain && !fs.existsSync(file)) writeSettingsFile(file)
 }
 
 /** A file with its text; undefined where there is none. */

@@ -7,6 +7,8 @@ import { createMetrics } from '../metrics/index.ts'
 import { NO_METER, type RequestMeter } from '../rpc/meter.ts'
 import { NotOpen, type Readiness, startMetricsServer } from '../server/index.ts'
 
+const lowerCase = (words: readonly string[]): string[] => words.map((word) => word.toLowerCase())
+
 /** What a node tells its metrics, and where their page is. */
 export interface NodeMetrics {
   readonly meter: RequestMeter
@@ -48,7 +50,12 @@ export async function startMetrics(
     snapshot: () => opened().metricsSnapshot(),
   }
   const metrics = createMetrics(native, { legacy: settings['metrics.legacy'], mode })
-  const place = { host: settings['metrics.host'], port: settings['metrics.port'], setting: 'metrics.port' }
+  const place = {
+    host: settings['metrics.host'],
+    port: settings['metrics.port'],
+    setting: 'metrics.port',
+    allowedHosts: lowerCase(settings['evm.allowed_hosts']),
+  }
   const scrape: typeof metrics.scrape = async (accept) => {
     opened()
     return await metrics.scrape(accept)

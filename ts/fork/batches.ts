@@ -1,6 +1,7 @@
 // Requests to one URL, gathered into JSON-RPC batches and tried again until their time is over.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { post, Refused, shownUrl } from '../peers/post.ts'
+import { foreignText } from '../peers/words.ts'
 
 /** Most requests in one batch. */
 const BATCH_REQUESTS_MAX = 100
@@ -24,8 +25,9 @@ export class OriginError extends Error {
   readonly data: unknown
 
   constructor(method: string, code: number, message: string, data: unknown) {
-    super(`${method}: ${message}`)
-    this.said = message
+    const said = foreignText(message)
+    super(`${method}: ${said}`)
+    this.said = said
     this.code = code
     this.data = data
   }
@@ -177,7 +179,7 @@ export class Batches {
       // One reply to a batch is a refusal of batches; the requests are sent one by one from now on.
       this.single = true
     }
-    if (isOne) throw new Error(String((answer as Reply | null)?.error?.message ?? 'it refuses batches'))
+    if (isOne) throw new Error(foreignText(String((answer as Reply | null)?.error?.message ?? 'it refuses batches')))
     return new Map(list.flatMap((reply) => (typeof reply?.id === 'number' ? [[reply.id, reply] as const] : [])))
   }
 }
@@ -195,6 +197,6 @@ function settle(waiting: Waiting, reply: Reply | undefined): void {
   }
   const { code, message, data } = reply.error
   const text = typeof message === 'string' ? message : 'an error without a message'
-  if (typeof code === 'number' && PASSING_CODES.has(code)) waiting.last = text
+  if (typeof code === 'number' && PASSING_CODES.has(code)) waiting.last = foreignText(text)
   else waiting.fail(new OriginError(waiting.method, typeof code === 'number' ? code : 0, text, data))
 }

@@ -1,6 +1,7 @@
 // Where a fork begins: chain id and block of the origin.
 import type { AskOrigin } from '../core/origin.ts'
 import { shownUrl } from '../peers/post.ts'
+import { foreignText } from '../peers/words.ts'
 import { Batches } from './batches.ts'
 
 /** A block as JSON-RPC gives it, as far as it is looked at here. */
@@ -48,7 +49,8 @@ export async function findOrigin(url: string, number: number | undefined, timeou
   }
   const [id, block] = answers
   const chainId = Number(id)
-  if (!Number.isSafeInteger(chainId)) throw new ForkError(`cannot fork ${shownUrl(url)}: its chain id is ${JSON.stringify(id)}`)
+  if (!Number.isSafeInteger(chainId))
+    throw new ForkError(`cannot fork ${shownUrl(url)}: its chain id is ${foreignText(JSON.stringify(id) ?? 'missing')}`)
   if (!isBlock(block)) throw new ForkError(`cannot fork ${shownUrl(url)}: it has no block ${number ?? 'yet'}`)
   return new FoundOrigin(url, chainId, block, timeoutMs)
 }

@@ -101,7 +101,6 @@ export function forwardTo({ url, timeoutMs, inFlightMax, headers, onFailure }: F
     const options: PostOptions = {
       timeoutMs: timeoutMs + waitMs,
       answerBytesMax: ANSWER_BYTES_MAX,
-      followRedirects: false,
       ...(headers === undefined ? {} : { headers }),
     }
     try {

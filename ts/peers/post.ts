@@ -28,8 +28,6 @@ export interface PostOptions {
   readonly timeoutMs: number
   /** Largest answer, in bytes. */
   readonly answerBytesMax?: number
-  /** Whether an answer of HTTP status 3xx is followed; default true. */
-  readonly followRedirects?: boolean
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -54,7 +52,7 @@ function withoutCredentials(text: string): { readonly url: string; readonly head
  * where nothing came back, else an error that says why.
  */
 export async function post(address: string, body: string, options: PostOptions): Promise<unknown> {
-  const { timeoutMs, answerBytesMax = ANSWER_BYTES_MAX, followRedirects = true } = options
+  const { timeoutMs, answerBytesMax = ANSWER_BYTES_MAX } = options
   const { url, headers } = withoutCredentials(address)
   let response: Response
   try {
@@ -62,7 +60,8 @@ export async function post(address: string, body: string, options: PostOptions):
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers, ...options.headers },
       body,
-      redirect: followRedirects ? 'follow' : 'manual',
+      // A redirect would let the other node send requests to any host that this machine reaches.
+      redirect: 'manual',
       signal: AbortSignal.timeout(Math.ceil(timeoutMs)),
     })
   } catch (e) {
@@ -71,7 +70,7 @@ export async function post(address: string, body: string, options: PostOptions):
   const isRedirect = response.status >= 300 && response.status < 400
   if (isRedirect || (!response.ok && !isJson(response))) {
     await response.body?.cancel()
-    const why = `HTTP status ${response.status}`
+    const why = `HTTP status ${response.status}${isRedirect ? ', and redirects are not followed' : ''}`
     throw passes(response.status) ? new Error(why) : new Refused(why)
   }
   let answer: unknown

@@ -128,6 +128,9 @@ export function isJson(type: string | undefined): boolean {
   return type !== undefined && (CONTENT_TYPES.has(type) || CONTENT_TYPES.has((type.split(';')[0] as string).trim().toLowerCase()))
 }
 
+/** Whether a body is sent as it is (RFC 9110, section 8.4). */
+const isIdentity = (encoding: string | undefined): boolean => encoding === undefined || encoding.trim().toLowerCase() === 'identity'
+
 /** Serves a POST. */
 function serveRpc(options: AppOptions, request: IncomingMessage, response: ServerResponse): void {
   const { headers } = request
@@ -136,6 +139,9 @@ function serveRpc(options: AppOptions, request: IncomingMessage, response: Serve
     refuse(options, request, response, 413, `content length too large (${length}>${options.maxBodyBytes})`)
   } else if (!isJson(headers['content-type'])) {
     refuse(options, request, response, 415, 'invalid content type, only application/json is supported')
+  } else if (!isIdentity(headers['content-encoding'])) {
+    response.setHeader('accept-encoding', 'identity')
+    refuse(options, request, response, 415, 'invalid content encoding, only identity is supported')
   } else {
     const { authentication } = options
     const why = authentication?.refusal(headers.authorization)

@@ -4,9 +4,22 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 /** Seconds for which a browser may remember a preflight. */
 const PREFLIGHT_MAX_AGE_S = 600
 
+/** The word that stands for the pages of this machine. */
+export const LOCALHOST = 'localhost'
+
+/** Origins of pages that this machine serves, on any port. */
+const LOCAL = /^https?:\/\/(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/
+
 /** Whether a page of this origin is allowed; a request without an origin is no page's. */
-export const isAllowedOrigin = (allowed: readonly string[], origin: string | undefined): boolean =>
-  origin === undefined || allowed.includes('*') || allowed.includes(origin.toLowerCase())
+export function isAllowedOrigin(allowed: readonly string[], header: string | undefined): boolean {
+  if (header === undefined || allowed.includes('*')) return true
+  const origin = header.toLowerCase()
+  return allowed.includes(origin) || (allowed.includes(LOCALHOST) && LOCAL.test(origin))
+}
+
+/** Whether a page comes from the very host and port that it asks; the host was checked before. */
+export const isSameHost = (origin: string | undefined, host: string | undefined): boolean =>
+  origin !== undefined && host !== undefined && origin.toLowerCase().replace(/^https?:\/\//, '') === host.trim().toLowerCase()
 
 /** Sets the headers that let the page read the answer; true for a preflight, which is answered with 204 and nothing more. */
 export function applyCors(allowed: readonly string[], request: IncomingMessage, response: ServerResponse): boolean {

@@ -1,18 +1,24 @@
 // Which names the node may be asked under: a web page must not reach it through a name of its own (DNS rebinding).
-import { isIP } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 
-/** The host of a `Host` header, without its port, in lower case. */
-function hostOf(header: string): string {
+/** An IPv6 address in brackets, with or without a port. */
+const BRACKETED = /^\[([^\][]*)\](?::\d{0,5})?$/
+
+/** A name or an IPv4 address, with or without a port. */
+const NAMED = /^([^:\][]+)(?::\d{0,5})?$/
+
+/** The host of a `Host` header, without its port, in lower case; undefined where the header is malformed (RFC 9110, section 7.2). */
+function hostOf(header: string): string | undefined {
   const text = header.trim().toLowerCase()
-  if (text.startsWith('[')) return text.slice(1, text.indexOf(']') < 0 ? undefined : text.indexOf(']'))
-  const colon = text.indexOf(':')
-  // More than one colon is an IPv6 address without brackets.
-  return colon < 0 || colon !== text.lastIndexOf(':') ? text : text.slice(0, colon)
+  const address = BRACKETED.exec(text)?.[1]
+  if (address !== undefined) return isIPv6(address) ? address : undefined
+  // Some programs send an IPv6 address without brackets.
+  return isIPv6(text) ? text : NAMED.exec(text)?.[1]
 }
 
 /** Whether requests for a host are served: addresses always, names where they are listed, all under `*`. Programs may send no host. */
 export function isAllowedHost(allowed: readonly string[], header: string | undefined): boolean {
   if (header === undefined || header === '' || allowed.includes('*')) return true
   const host = hostOf(header)
-  return allowed.includes(host) || isIP(host) !== 0
+  return host !== undefined && (allowed.includes(host) || isIP(host) !== 0)
 }

@@ -1,6 +1,7 @@
 // The listener of the scrape page.
 import http from 'node:http'
 import type { Scraper } from '../metrics/index.ts'
+import { isAllowedHost } from './hosts.ts'
 import { late } from './late.ts'
 import { KEEP_ALIVE_MS, METRICS_CONNECTIONS_MAX, REQUEST_READ_MS_MAX, STOP_MS_MAX } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
@@ -23,11 +24,13 @@ export interface MetricsPlace {
   readonly host: string
   readonly port: number
   readonly setting: string
+  /** Host names that the page may be asked under, lower case; `localhost` alone where absent. Addresses always are allowed. */
+  readonly allowedHosts?: readonly string[]
 }
 
 /** Opens the listener. */
 export async function startMetricsServer(
-  { host, port: wanted, setting }: MetricsPlace,
+  { host, port: wanted, setting, allowedHosts = ['localhost'] }: MetricsPlace,
   scrape: Scraper['scrape'],
   report: (e: unknown) => void,
   readiness?: Readiness,
@@ -38,7 +41,10 @@ export async function startMetricsServer(
     const listener = getRequestListener(createMetricsApp(scrape, report, readiness).fetch)
     return (request, response) => void listener(request, response)
   }, report)
-  const server = http.createServer(timeouts, routes)
+  const server = http.createServer(timeouts, (request, response) => {
+    if (isAllowedHost(allowedHosts, request.headers.host)) routes(request, response)
+    else response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8' }).end('invalid host specified (evm.allowed_hosts)\n')
+  })
   server.maxConnections = METRICS_CONNECTIONS_MAX
   // A page is short work: a connection on which nothing moves has a client that does not read.
   server.timeout = REQUEST_READ_MS_MAX

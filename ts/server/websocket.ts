@@ -8,7 +8,7 @@ import { errorAnswer } from '../rpc/envelope.ts'
 import { noRoom } from '../rpc/errors.ts'
 import type { Authentication, Barred } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
-import { isAllowedOrigin } from './cors.ts'
+import { isAllowedOrigin, isSameHost } from './cors.ts'
 import { isAllowedHost } from './hosts.ts'
 import type { IdleClock } from './idle.ts'
 import { Inbox, type InboxRules } from './inbox.ts'
@@ -231,12 +231,14 @@ export function createWebSocketEndpoint(options: WebSocketOptions): WebSocketEnd
   /** Why a client may not connect at all. */
   const refusal = (request: IncomingMessage): string | undefined =>
     options.authentication?.namespaces === undefined ? options.authentication?.refusal(request.headers.authorization) : undefined
+  const mayConnect = ({ headers }: IncomingMessage): boolean =>
+    isAllowedOrigin(options.origins, headers.origin) || isSameHost(headers.origin, headers.host)
   return {
     upgrade(request, socket, head) {
       socket.on('error', () => socket.destroy())
       if (request.url?.split('?')[0] !== '/') reject(socket, '404 Not Found')
       else if (!isAllowedHost(options.allowedHosts, request.headers.host)) reject(socket, '403 Forbidden')
-      else if (!isAllowedOrigin(options.origins, request.headers.origin)) reject(socket, '403 Forbidden')
+      else if (!mayConnect(request)) reject(socket, '403 Forbidden', '', 'origin not allowed (evm.ws_origins)\n')
       else {
         const why = refusal(request)
         if (why === undefined) server.handleUpgrade(request, socket, head, (client) => server.emit('connection', client, request))

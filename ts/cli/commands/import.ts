@@ -2,7 +2,7 @@
 import type { Job, JobResult } from '../../core/jobs.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
-import { addSettingsFile, HOME_FLAG, homeOf, STORE_SETTINGS, settingsOf } from '../home.ts'
+import { addSettingsFile, HOME_FLAG, homeOf, makeHome, STORE_SETTINGS, settingsOf } from '../home.ts'
 import { rates } from '../progress.ts'
 import { inputFile, runJob, STOPPED_EXIT, storage } from './job.ts'
 
@@ -66,7 +66,9 @@ export const importCommand: Command = {
     const base = storage(home, settings)
     // An import that a power cut stops goes on where it was: forcing each of its blocks to the disk would only cost time.
     const fsync = origins['state-commit.flatkv.fsync'] === 'default' ? IMPORT_FSYNC : base.fsync
-    const done = await runJob(jobOf(parsed, { ...base, fsync }), terminal).finally(() => addSettingsFile(home))
+    const job = jobOf(parsed, { ...base, fsync })
+    makeHome(home)
+    const done = await runJob(job, terminal).finally(() => addSettingsFile(home))
     if (done === undefined) {
       terminal.err('stopped: the same command goes on from here\n')
       return STOPPED_EXIT

@@ -1,9 +1,7 @@
 // hearth init: makes a home with its settings file, and with a chain of one block where a genesis is given.
 import fs from 'node:fs'
-import path from 'node:path'
-import { defaultFile } from '../../config/index.ts'
 import type { Command } from '../command.ts'
-import { HOME_FLAG, homeOf, STORE_SETTINGS, settingsFile, settingsOf } from '../home.ts'
+import { HOME_FLAG, homeOf, makeHome, STORE_SETTINGS, settingsFile, settingsOf, writeSettingsFile } from '../home.ts'
 import { inputFile, runJob, STOPPED_EXIT, storage } from './job.ts'
 
 export const init: Command = {
@@ -17,8 +15,8 @@ export const init: Command = {
     const genesis = parsed.flags.get('genesis')
     const genesisFile = genesis === undefined ? undefined : inputFile(genesis, 'the genesis file')
     const file = settingsFile(home)
-    fs.mkdirSync(path.dirname(file), { recursive: true })
-    if (!fs.existsSync(file)) fs.writeFileSync(file, defaultFile())
+    makeHome(home)
+    if (!fs.existsSync(file)) writeSettingsFile(file)
     terminal.out(`settings: ${file}\n`)
     if (genesisFile !== undefined) {
       const done = await runJob({ job: 'init', genesis: genesisFile, ...storage(home, settings) }, terminal)

@@ -14,7 +14,7 @@ import { type Check, diskHasRoom, headIsYoung, Readiness } from '../../server/re
 import type { Parsed } from '../args.ts'
 import { nodeSettings } from '../check-files.ts'
 import type { Terminal } from '../command.ts'
-import { homeOf } from '../home.ts'
+import { homeOf, makeHome } from '../home.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../node-config.ts'
 import { type RunningNode, removeRunning, writeRunning } from '../running.ts'
 import { onStop } from '../signals.ts'
@@ -196,6 +196,7 @@ export async function serve(
       resolve()
     }),
   )
+  if (mode === 'dev') makeHome(home)
   const config = nodeConfig(home, mode, settings)
   checkHeap(config.memoryBudgetBytes, log)
   const letHeapGrow = boundYoungHeap()

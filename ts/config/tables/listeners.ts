@@ -49,17 +49,18 @@ export const LISTENERS = {
     kind: origins,
     default: [] as readonly string[],
     devDefault: ['*'],
-    doc: 'Origins of web pages that may read answers over HTTP; * is every page. Empty: none.',
+    doc: 'Origins of web pages that may read answers over HTTP; localhost is every page that this machine serves, * is every page. Empty: none.',
   }),
   'evm.ws_origins': setting({
     kind: origins,
-    default: ['*'] as readonly string[],
-    doc: 'Origins of web pages that may open a WebSocket; * is every page. Empty: none. Programs send no origin and are not asked for one.',
+    default: [] as readonly string[],
+    devDefault: ['localhost'],
+    doc: 'Origins of web pages that may open a WebSocket, beside pages of the very host and port that they ask; localhost is every page that this machine serves, * is every page. Empty: none. Programs send no origin and are not asked for one.',
   }),
   'evm.allowed_hosts': setting({
     kind: list('a list of host names, or *', (word) => /^(\*|[a-zA-Z0-9._-]+)$/.test(word)),
     default: ['localhost'] as readonly string[],
-    doc: 'Host names that the node may be asked under, without port; IP addresses always are. * is every name. It keeps web pages from reaching the node through a name of theirs.',
+    doc: 'Host names that the node may be asked under, without port; IP addresses always are. * is every name. It keeps web pages from reaching the node through a name of theirs, and holds for the metrics page too.',
   }),
   'evm.read_timeout': setting({
     kind: duration(SECOND, HOUR),

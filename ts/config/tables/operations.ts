@@ -41,12 +41,12 @@ export const OPERATIONS = {
   'evm.auth_token_file': setting({
     kind: file(),
     default: 'none',
-    doc: 'File of bearer tokens, one a line, at least 16 characters each: who sends Authorization: Bearer TOKEN with one of them is let in. none: no tokens.',
+    doc: 'File of bearer tokens, one a line, at least 16 characters each: who sends Authorization: Bearer TOKEN with one of them is let in. Refused where other users may read the file (chmod 600). none: no tokens.',
   }),
   'evm.auth_jwt_file': setting({
     kind: file(),
     default: 'none',
-    doc: 'File with a secret of 32 bytes in hex, as the engine API has: who sends Authorization: Bearer JWT, signed with it (HS256) and made (iat) within 60 seconds, is let in. none: no JWT.',
+    doc: 'File with a secret of 32 bytes in hex, as the engine API has: who sends Authorization: Bearer JWT, signed with it (HS256) and made (iat) within 60 seconds, is let in. Refused where other users may read the file (chmod 600). none: no JWT.',
   }),
   'evm.auth_listeners': setting({
     kind: list(`a list of ${LISTENER_NAMES.join(', ')}`, (word) => LISTENER_NAMES.some((name) => name === word)),

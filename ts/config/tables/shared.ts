@@ -19,8 +19,8 @@ export const port = integer(0, 65_535)
 /** What a listener binds. */
 export const host = text('a host name or an IP address', /^[^\s/]+$/)
 /** Web pages by origin. */
-export const origins = list('a list of origins such as https://example.org, or *', (word) =>
-  /^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s,/]+)$/i.test(word),
+export const origins = list('a list of origins such as https://example.org, or localhost, or *', (word) =>
+  /^(\*|localhost|[a-z][a-z0-9+.-]*:\/\/[^\s,/]+)$/i.test(word),
 )
 /** Methods of JSON-RPC by name. */
 export const methods = list('a list of method names', (word) => /^[a-zA-Z0-9]+_[a-zA-Z0-9_]+$/.test(word))

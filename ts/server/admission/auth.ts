@@ -66,6 +66,22 @@ function read(file: string, setting: AuthFileSetting): string {
   }
 }
 
+/** Bits of a file's mode that let other users read or change it, or the group change it. */
+const LOOSE_MODE = 0o027
+
+const PERMISSIONS = 0o777
+
+/** What a file of secrets holds. A file that other users may read is refused: whoever has its secrets is let in. */
+function secretsOf<T>(setting: AuthFileSetting, file: string, parse: (text: string, file: string) => T): T {
+  const secrets = parse(read(file, setting), file)
+  const mode = fs.statSync(file).mode & PERMISSIONS
+  if ((mode & LOOSE_MODE) !== 0) {
+    const why = `${file} has mode ${mode.toString(8).padStart(3, '0')}, so other users may read or change it`
+    throw new AuthFileError(setting, `${why}: run \`chmod 600 ${file}\``)
+  }
+  return secrets
+}
+
 /** Hashes of a key of this process: equal lengths, so that comparing tells nothing of what was compared. */
 class Fingerprints {
   private readonly key = randomBytes(SECRET_BYTES)
@@ -128,6 +144,7 @@ export function jwtRefusal(token: string, secret: Buffer, nowMs: number): string
   const nowS = nowMs / 1000
   if (typeof claims.iat !== 'number') return 'missing issued-at'
   if (claims.exp !== undefined && (typeof claims.exp !== 'number' || nowS >= claims.exp)) return 'token is expired'
+  if (claims.nbf !== undefined && (typeof claims.nbf !== 'number' || nowS < claims.nbf)) return 'token is not valid yet'
   if (nowS - claims.iat > MADE_WITHIN_S) return 'stale token'
   if (claims.iat - nowS > MADE_WITHIN_S) return 'future token'
   return undefined
@@ -147,8 +164,8 @@ export const asksForTokens = (settings: Settings): boolean =>
 export function authFileProblems(settings: Settings): AuthFileError[] {
   const checks: (() => unknown)[] = []
   const [tokens, jwt] = [settings['evm.auth_token_file'], settings['evm.auth_jwt_file']]
-  if (tokens !== 'none') checks.push(() => tokenCheck(read(tokens, 'evm.auth_token_file'), tokens))
-  if (jwt !== 'none') checks.push(() => jwtSecret(read(jwt, 'evm.auth_jwt_file'), jwt))
+  if (tokens !== 'none') checks.push(() => secretsOf('evm.auth_token_file', tokens, tokenCheck))
+  if (jwt !== 'none') checks.push(() => secretsOf('evm.auth_jwt_file', jwt, jwtSecret))
   return checks.flatMap((check) => {
     try {
       check()
@@ -182,8 +199,8 @@ export function authentication(
   const [tokens, jwt] = [settings['evm.auth_token_file'], settings['evm.auth_jwt_file']]
   if (!asksForTokens(settings)) return () => undefined
   const isOfRun = runTokenCheck(runToken)
-  const isToken = tokens === 'none' ? undefined : tokenCheck(read(tokens, 'evm.auth_token_file'), tokens)
-  const secret = jwt === 'none' ? undefined : jwtSecret(read(jwt, 'evm.auth_jwt_file'), jwt)
+  const isToken = tokens === 'none' ? undefined : secretsOf('evm.auth_token_file', tokens, tokenCheck)
+  const secret = jwt === 'none' ? undefined : secretsOf('evm.auth_jwt_file', jwt, jwtSecret)
   const refusal = (header: string | undefined): string | undefined => {
     const token = bearer(header)
     if (token === undefined) return 'missing token: send the header Authorization: Bearer TOKEN'

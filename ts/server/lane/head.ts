@@ -35,6 +35,7 @@ const NOT_ORDINARY: ReadonlySet<string> = new Set([
   'te',
   'trailer',
   'expect',
+  'content-encoding',
   'upgrade',
   'keep-alive',
   'proxy-connection',
