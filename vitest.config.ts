@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     testTimeout: TEST_TIMEOUT_MS,
     hookTimeout: TEST_TIMEOUT_MS,
+    expect: { poll: { timeout: (TEST_TIMEOUT_MS * 2) / 3 } },
     pool: 'forks',
     maxWorkers: 2,
     // `tsc` checks the sources.

@@ -137,6 +137,23 @@ describe('ethers against hearth start', () => {
     p.destroy()
   })
 
+  it('sends nothing, for the node makes no blocks', async () => {
+    const p = provider()
+    const wallet = HDNodeWallet.fromPhrase(PHRASE).connect(p)
+    await expect(wallet.sendTransaction({ to: OTHER, value: 1n })).rejects.toThrow(/this node makes no blocks/)
+    expect(await p.getTransactionCount(wallet.address, 'pending')).toBe(await p.getTransactionCount(wallet.address))
+    p.destroy()
+  })
+})
+
+describe('ethers against a chain that waits with its blocks', () => {
+  beforeAll(async () => {
+    node = await startNode(['dev', '--no-mining'])
+  })
+  afterAll(async () => {
+    expect(await node.stop()).toBe(0)
+  })
+
   it('sends what is signed elsewhere, and finds it pending', async () => {
     const p = provider()
     const wallet = HDNodeWallet.fromPhrase(PHRASE).connect(p)

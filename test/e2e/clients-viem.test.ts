@@ -11,6 +11,8 @@ import { until } from './waiting.ts'
 
 const home = tempHome()
 const owner = mnemonicToAccount('test test test test test test test test test test test junk').address
+/** An account that `hearth start` has no key of. */
+const stranger = mnemonicToAccount('test test test test test test test test test test test junk', { addressIndex: 2 })
 const other: Hex = '0x00000000000000000000000000000000000000aa'
 let node: RunningNode
 let site: Site
@@ -153,15 +155,29 @@ describe('viem against hearth start', () => {
     expect(await run(httpClient(node.url), site)).toEqual(want(site))
   })
 
-  it('wallet: has no accounts, takes signed transactions, and shows them as pending', async () => {
-    const [client, reader] = [wallet(), httpClient(node.url)]
+  it('wallet: has no accounts, and sends nothing, for the node makes no blocks', async () => {
+    const client = wallet()
     expect(await client.getAddresses()).toEqual([])
     await expect(client.sendTransaction({ to: other, value: 1n, gas: 21_000n })).rejects.toThrow(/unknown account/)
     await expect(client.signTypedData({ domain: {}, types: { A: [] }, primaryType: 'A', message: {} })).rejects.toThrow(/unknown account/)
     await expect(client.signMessage({ message: 'x' })).rejects.toThrow(/personal_sign does not exist/)
-    const local = mnemonicToAccount('test test test test test test test test test test test junk', { addressIndex: 2 })
+    const signer = createWalletClient({ account: stranger, chain: hardhat, transport: http(node.url) })
+    await expect(signer.sendTransaction({ to: other, value: 5n })).rejects.toThrow(/this node makes no blocks/)
+  })
+})
+
+describe('viem against a chain that waits with its blocks', () => {
+  beforeAll(async () => {
+    node = await startNode(['dev', '--no-mining'])
+  })
+  afterAll(async () => {
+    expect(await node.stop()).toBe(0)
+  })
+
+  it('shows signed transactions as pending', async () => {
+    const reader = httpClient(node.url)
     const before = await reader.getBalance({ address: other })
-    const signer = createWalletClient({ account: local, chain: hardhat, transport: http(node.url) })
+    const signer = createWalletClient({ account: stranger, chain: hardhat, transport: http(node.url) })
     const filter = await reader.createPendingTransactionFilter()
     const hash = await signer.sendTransaction({ to: other, value: 5n })
     expect(await reader.getFilterChanges({ filter })).toEqual([hash])
@@ -169,8 +185,8 @@ describe('viem against hearth start', () => {
     expect((await reader.getBlock({ blockTag: 'pending' })).transactions).toEqual([hash])
     expect(await reader.getBalance({ address: other, blockTag: 'pending' })).toBe(before + 5n)
     expect(await reader.getBalance({ address: other })).toBe(before)
-    expect(await reader.getTransactionCount({ address: local.address, blockTag: 'pending' })).toBe(1)
-    expect(await reader.getTransactionCount({ address: local.address })).toBe(0)
+    expect(await reader.getTransactionCount({ address: stranger.address, blockTag: 'pending' })).toBe(1)
+    expect(await reader.getTransactionCount({ address: stranger.address })).toBe(0)
     expect(await reader.getBlockTransactionCount({ blockTag: 'pending' })).toBe(1)
   })
 })

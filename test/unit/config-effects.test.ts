@@ -313,7 +313,7 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
       `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     )
     expect(got).toContain('"result":"0x1b"')
-    expect([ms >= 900, ms < 4000]).toEqual([true, true])
+    expect([ms >= 900, ms < 60_000]).toEqual([true, true])
   },
   'evm.write_timeout': async () => {
     // More than the buffers of both ends hold.
@@ -559,7 +559,7 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
     const socket = net.connect(Number(new URL(httpUrl ?? '').port), '127.0.0.1')
     socket.on('error', () => undefined)
     socket.write(request)
-    await expect.poll(() => stream.cancelled, { timeout: 5000 }).toBe(true)
+    await expect.poll(() => stream.cancelled).toBe(true)
     expect(stream.taken).toBeLessThan(66)
     socket.destroy()
   },

@@ -47,10 +47,9 @@ describe('the scrape page', () => {
       socket.resume()
       return await Promise.race([closed, sleep(500, false)])
     }
-    expect(await isClosed()).toBe(true)
+    await expect.poll(isClosed).toBe(true)
     held[0]?.destroy()
-    await sleep(100)
-    expect(await isClosed()).toBe(false)
+    await expect.poll(isClosed).toBe(false)
   })
 })
 

@@ -220,17 +220,21 @@ describe('streams', () => {
     expect(made).toBeLessThan(400)
     expect(cancelled).toBe(false)
     socket.destroy()
-    await expect.poll(() => cancelled, { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => cancelled).toBe(true)
   })
 })
 
 describe('a client that goes before its stream begins', () => {
   /** A stream that stays silent until it is cancelled. */
-  function silent(): ResultStream & { cancelled: boolean } {
+  function silent(): ResultStream & { begun: boolean; cancelled: boolean } {
     let end: (chunk: null) => void = () => undefined
     return {
+      begun: false,
       cancelled: false,
-      next: () => new Promise((resolve) => (end = resolve)),
+      next() {
+        this.begun = true
+        return new Promise((resolve) => (end = resolve))
+      },
       isOver: () => false,
       cancel() {
         this.cancelled = true
@@ -244,7 +248,7 @@ describe('a client that goes before its stream begins', () => {
     const { httpUrl } = await serve(fakeCore({}, () => stream))
     const request = http.request(httpUrl, { method: 'POST', headers: JSON_TYPE }).on('error', () => undefined)
     request.end(TRACE)
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await expect.poll(() => stream.begun).toBe(true)
     expect(stream.cancelled).toBe(false)
     request.destroy()
     await expect.poll(() => stream.cancelled).toBe(true)
@@ -262,7 +266,7 @@ describe('a client that goes before its stream begins', () => {
       socket.send(TRACE)
       // One more waits for its turn.
       socket.send(ASK)
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await expect.poll(() => stream.begun).toBe(true)
       expect(stream.cancelled).toBe(false)
       socket[how]()
       await expect.poll(() => stream.cancelled).toBe(true)
@@ -276,7 +280,7 @@ describe('a client that goes before its stream begins', () => {
       const socket = new WebSocket(wsUrl)
       await new Promise((resolve) => socket.once('open', resolve))
       socket.send(message)
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await expect.poll(() => stream.begun).toBe(true)
       expect(stream.cancelled).toBe(false)
       socket.terminate()
       await expect.poll(() => stream.cancelled).toBe(true)
