@@ -239,6 +239,21 @@ describe('the log', () => {
     expect(linesOf(node)[2]).toMatchObject({ signal: 'SIGTERM' })
   })
 
+  it('has its lines in the order of what happened, those of the core too', async () => {
+    const home = freshHome()
+    const made = await startNode(['dev', '--home', home])
+    expect(await made.stop()).toBe(0)
+    const node = await startNode(['start', '--home', home])
+    await sleep(1100)
+    expect(await node.stop()).toBe(0)
+    const said = linesOf(node)
+    const at = (words: RegExp): number => said.findIndex(({ msg }) => words.test(String(msg)))
+    expect(at(/^open at block 0/)).toBeGreaterThanOrEqual(0)
+    expect(at(/^open at block 0/)).toBeLessThan(at(/^serving$/))
+    const times = said.map(({ time }) => Date.parse(String(time)))
+    expect(times).toEqual([...times].sort((a, b) => a - b))
+  })
+
   it('has requests that take long, and no others', async () => {
     const home = freshHome()
     const settings = ['--log.format=json', '--evm.slow_request_threshold=2s', '--evm.simulation_gas_limit=1000000000000']

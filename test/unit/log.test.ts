@@ -1,7 +1,8 @@
 // The log: lines as JSON and as text, levels by part of the node, requests that take long.
 import { describe, expect, it } from 'vitest'
 import type { LogLevel } from '../../ts/config/index.ts'
-import { type Log, openLog } from '../../ts/log/index.ts'
+import { CoreError } from '../../ts/core/error.ts'
+import { type KeptEvent, type Log, openLog } from '../../ts/log/index.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { NO_METER, type SlowRequest } from '../../ts/rpc/meter.ts'
 import { drain, fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
@@ -41,7 +42,58 @@ describe('a line', () => {
     expect(second).toMatchObject({ level: 'error', msg: 'a word' })
     const [text, shown] = log('text')
     text.report(new TypeError('broken'))
-    expect(shown[0]).toMatch(/ ERROR node broken name=TypeError\nTypeError: broken\n {4}at /)
+    expect(shown[0]).toMatch(/ ERROR node broken name=TypeError\n {4}at /)
+    expect(shown[0]?.match(/broken/g)).toHaveLength(1)
+  })
+})
+
+describe('events that are kept', () => {
+  it('are written with their own times before the next line', () => {
+    const [root, lines] = log('json', 'info', ['bake=silent'])
+    const at = Date.now() - 60_000
+    const kept: KeptEvent[] = [
+      { level: 'info', room: 'stores', message: 'one', time: at, fields: { height: 7 } },
+      { level: 'warn', room: 'bake', message: 'no', time: at + 1 },
+      { level: 'error', room: 'chain', message: 'two', time: at + 2 },
+    ]
+    const leave = root.follow(() => kept.splice(0))
+    const before = Date.now()
+    root.room('node').info('serving')
+    root.room('node').debug('no')
+    const said = lines.map((line) => JSON.parse(line) as { time: string; msg: string; height?: number })
+    expect(said.map(({ msg }) => msg)).toEqual(['one', 'two', 'serving'])
+    expect(said.slice(0, 2).map(({ time }) => Date.parse(time))).toEqual([at, at + 2])
+    expect(Date.parse(said[2]?.time ?? '')).toBeGreaterThanOrEqual(before)
+    expect(said[0]?.height).toBe(7)
+    kept.push({ level: 'info', room: 'chain', message: 'three', time: at })
+    root.catchUp()
+    expect(lines).toHaveLength(4)
+    leave()
+    kept.push({ level: 'info', room: 'chain', message: 'four', time: at })
+    root.room('node').info('five')
+    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg).slice(3)).toEqual(['three', 'five'])
+  })
+})
+
+describe('a failure of the core', () => {
+  it('has the request that met it, and its message once', async () => {
+    const [root, lines] = log('json')
+    const failing = { getLogs: new CoreError('store', 'store: block 2 is damaged'), blockNumber: new TypeError('broken') }
+    const context = { core: fakeCore(failing), namespaces: ['eth'], clientVersion: 'Hearth/test', ...PLAIN_RULES }
+    const dispatch = makeDispatch(context, { requests: 5, responseBytes: 1000, concurrency: 2 }, root.report)
+    const client = { connection: 'http', address: '203.0.113.9', onGone: () => undefined } as const
+    const asked = (id: unknown, method: string, params: unknown[]) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    await drain(await dispatch(asked('a1', 'eth_getLogs', [{}]), client))
+    await drain(await dispatch(`[${asked(7, 'eth_blockNumber', [])}]`, client))
+    const [store, defect] = lines.map((line) => JSON.parse(line) as Record<string, string>)
+    const request = { connection: 'http', client: '203.0.113.9' }
+    expect(store).toEqual({
+      ...{ ...request, level: 'error', room: 'node', time: store?.time, name: 'CoreError', kind: 'store' },
+      ...{ method: 'eth_getLogs', id: '"a1"', msg: 'store: block 2 is damaged' },
+    })
+    expect(defect).toMatchObject({ ...request, method: 'eth_blockNumber', id: '7', name: 'TypeError', msg: 'broken' })
+    expect(defect?.stack).toMatch(/^ {4}at /)
+    expect(lines.map((line) => line.match(/is damaged|broken/g)?.length)).toEqual([1, 1])
   })
 })
 

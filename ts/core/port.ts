@@ -111,6 +111,8 @@ export interface CallBundle {
 /** What the core has to say to operators. */
 export interface CoreLogEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
+  /** When it was, in milliseconds since 1970. */
+  readonly time: number
   /** Which part of the node says it. */
   readonly room: 'stores' | 'chain' | 'bake' | 'memory' | 'log'
   readonly message: string

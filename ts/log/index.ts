@@ -6,20 +6,40 @@ import type { LogLevel, LogRoom } from '../config/index.ts'
 /** Values that belong to an event, by name. */
 export type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
+/** Writes a line; `time` is when the event was, in milliseconds since 1970, now where absent. */
+type WriteLine = (message: string, fields?: Fields, time?: number) => void
+
 /** Where a part of the node writes. */
 export interface RoomLog {
-  error(message: string, fields?: Fields): void
-  warn(message: string, fields?: Fields): void
-  info(message: string, fields?: Fields): void
-  debug(message: string, fields?: Fields): void
+  readonly error: WriteLine
+  readonly warn: WriteLine
+  readonly info: WriteLine
+  readonly debug: WriteLine
 }
+
+/** An event that another part of the program has kept until now. */
+export interface KeptEvent {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly room: LogRoom
+  readonly message: string
+  /** When it was, in milliseconds since 1970. */
+  readonly time?: number
+  readonly fields?: Fields
+}
+
+/** Takes the events that are kept, the oldest first. */
+export type TakeEvents = () => readonly KeptEvent[]
 
 /** The log of a node. */
 export interface Log {
   /** The log of a part of the node. */
   room(name: LogRoom): RoomLog
-  /** Tells of a failure that no client can be told of. */
-  readonly report: (e: unknown) => void
+  /** Writes the events that are kept. They are also written before each line of the log, so that lines come in the order of their times. */
+  readonly catchUp: () => void
+  /** Takes events from there from now on; the function that it gives ends that. */
+  readonly follow: (take: TakeEvents) => () => void
+  /** Tells of a failure that no client can be told of; `about` says which request met it. */
+  readonly report: (e: unknown, about?: Fields) => void
 }
 
 /** How a log is written. */
@@ -58,44 +78,92 @@ const LEVELS: Readonly<Record<LogLevel, number>> = { silent: 0, error: 1, warn: 
  * What writes lines, loaded with the first of them: a start that has nothing to say must not wait for it. Each part has its own level, so
  * that this one lets all of them through.
  */
-function openRoot(write: (line: string) => void): pino.Logger {
+function openRoot(write: (line: string) => void, now: () => number): pino.Logger {
   const load = createRequire(import.meta.url)('pino') as typeof pino
   const formatters = { level: (label: string) => ({ level: label }) }
-  return load({ level: 'trace', base: null, timestamp: load.stdTimeFunctions.isoTime, formatters }, { write })
+  return load({ level: 'trace', base: null, timestamp: () => `,"time":"${new Date(now()).toISOString()}"`, formatters }, { write })
 }
 
-/** The part's own log; `open` makes what writes its lines. */
-function roomLog(level: LogLevel, open: () => pino.Logger): RoomLog {
+/** The time of the line that is written. */
+class LineClock {
+  private at: number | undefined
+
+  readonly now = (): number => this.at ?? Date.now()
+
+  /** Runs `write` at a time; now where that is undefined. */
+  during(time: number | undefined, write: () => void): void {
+    this.at = time
+    write()
+    this.at = undefined
+  }
+}
+
+/** The part's own log; `open` makes what writes its lines, `before` is called before each. */
+function roomLog(level: LogLevel, open: () => pino.Logger, clock: LineClock, before: () => void): RoomLog {
   const most = LEVELS[level]
   let logger: pino.Logger | undefined
   const at =
-    (name: keyof RoomLog): RoomLog['info'] =>
-    (message, fields = {}) => {
+    (name: keyof RoomLog): WriteLine =>
+    (message, fields = {}, time = undefined) => {
       if (LEVELS[name] > most) return
+      before()
       logger ??= open()
-      logger[name](fields, message)
+      const to = logger
+      clock.during(time, () => to[name](fields, message))
     }
   return { error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') }
 }
 
+/** The frames of a stack, without the name and message that stand before them. */
+function framesOf({ stack = '' }: Error): string {
+  const lines = stack.split('\n')
+  const first = lines.findIndex((line) => /^ {4}at /.test(line))
+  return first < 0 ? '' : lines.slice(first).join('\n')
+}
+
+/** What a line says of a failure beside its message. A failure of the core has a kind; the frames of its error tell nothing of it. */
+function failureFields(failure: Error): Fields {
+  const { kind } = failure as { kind?: unknown }
+  if (typeof kind === 'string') return { name: failure.name, kind }
+  return { name: failure.name, stack: framesOf(failure) }
+}
+
 /** Opens a log. */
 export function openLog({ level, levels, format, write }: LogOptions): Log {
+  const clock = new LineClock()
+  const sources = new Set<TakeEvents>()
   let root: pino.Logger | undefined
   const open = (name: LogRoom, level: string): pino.Logger => {
-    root ??= openRoot((line) => write(format === 'json' ? line : asText(line)))
+    root ??= openRoot((line) => write(format === 'json' ? line : asText(line)), clock.now)
     return root.child({ room: name }, { level })
   }
   const own = levelsOf(levels)
+  let isCatchingUp = false
+  const catchUp = (): void => {
+    // The lines that are written here are such lines too.
+    if (isCatchingUp) return
+    isCatchingUp = true
+    try {
+      for (const take of sources)
+        for (const { level, room: name, message, fields, time } of take()) room(name)[level](message, fields, time)
+    } finally {
+      isCatchingUp = false
+    }
+  }
+  const follow = (take: TakeEvents): (() => void) => {
+    sources.add(take)
+    return () => void sources.delete(take)
+  }
   const rooms = new Map<LogRoom, RoomLog>()
   const room = (name: LogRoom): RoomLog => {
     const least = own.get(name) ?? level
-    const found = rooms.get(name) ?? roomLog(least, () => open(name, least))
+    const found = rooms.get(name) ?? roomLog(least, () => open(name, least), clock, catchUp)
     rooms.set(name, found)
     return found
   }
-  const report = (e: unknown): void => {
+  const report = (e: unknown, about: Fields = {}): void => {
     const failure = e instanceof Error ? e : new Error(String(e))
-    room('node').error(failure.message, { name: failure.name, stack: failure.stack })
+    room('node').error(failure.message, { ...about, ...failureFields(failure) })
   }
-  return { room, report }
+  return { room, catchUp, follow, report }
 }

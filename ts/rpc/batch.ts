@@ -37,7 +37,7 @@ export interface Runner {
   /** Whether an entry writes: it runs alone, after all before it. */
   writes(call: Call | BadCall): boolean
   /** Told of this program's own failures. */
-  report(e: unknown): void
+  report(e: unknown, entry: Entry): void
 }
 
 /** Entries that are answered one after the other without a pause: others want the thread too. */
@@ -205,7 +205,7 @@ export class Batch {
     }
     yield encoder.encode(this.separator())
     this.opened.add(opened.stream)
-    for await (const chunk of spliced(call.id, opened, sample, this.runner.report)) {
+    for await (const chunk of spliced(call.id, opened, sample, (e) => this.runner.report(e, entry))) {
       this.size += chunk.length
       yield chunk
     }

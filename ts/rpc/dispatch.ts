@@ -5,7 +5,17 @@ import { Batch, type BatchLimits, type Entry, isBad, isOpened, type Opened, type
 import { type BadCall, type Call, errorAnswer, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
 import { type RpcError, tooManyRequests, toRpcError, unauthorized } from './errors.ts'
 import { Following } from './follow/index.ts'
-import { CONNECTIONS, type Connection, endpointOf, NO_METER, type RequestMeter, Sample, type Watch } from './meter.ts'
+import {
+  CONNECTIONS,
+  type Connection,
+  endpointOf,
+  NO_METER,
+  type RequestInfo,
+  type RequestMeter,
+  Sample,
+  SHOWN_CHARACTERS_MAX,
+  type Watch,
+} from './meter.ts'
 import type { Context, Method, Result, Surroundings } from './method.ts'
 import { type PlainTrace, plainTrace, readyTraces } from './plain-trace.ts'
 import { BatchTooLarge } from './scan.ts'
@@ -206,19 +216,22 @@ function forwarding(context: Surroundings, meter: RequestMeter): (client: Client
   return ({ connection, forwarded }) => (forwarded === true ? again : (counting[CONNECTIONS.indexOf(connection)] ?? context))
 }
 
+/** Told of failures that are this program's fault, and of the request that met them. */
+export type Report = (e: unknown, about?: RequestInfo & { readonly id: string | undefined }) => void
+
 /** Makes the dispatcher of a node. Failures that are this program's fault are told to `report`; every request is told to the meter. */
-export function makeDispatch(
-  given: Context,
-  limits: BatchLimits,
-  report: (e: unknown) => void,
-  meter: RequestMeter = NO_METER,
-  watch?: Watch,
-): Dispatch {
+export function makeDispatch(given: Context, limits: BatchLimits, report: Report, meter: RequestMeter = NO_METER, watch?: Watch): Dispatch {
   const { core, denied } = given
   const namespaces = servedNamespaces(given.namespaces, core.dev)
   const context: Surroundings = { ...given, namespaces, follow: new Following(core, given.following, report) }
   const table = methodTable(namespaces, denied)
   const contextOf = forwarding(context, meter)
+
+  /** Reports failures of one request. */
+  const reporting =
+    (sample: Sample, id: string | undefined): ((e: unknown) => void) =>
+    (e) =>
+      report(e, { ...sample.about, id: id?.slice(0, SHOWN_CHARACTERS_MAX) })
 
   const lookUp = (name: string, { barred }: Client): Method => {
     if (barred?.namespaces.has(namespaceOf(name)) === true) throw unauthorized(barred.why)
@@ -274,7 +287,8 @@ export function makeDispatch(
     const packed = result.packedBytes?.()
     if (packed !== undefined) return packedAnswer(packed, opened.start, sample)
     const { start } = opened
-    if (!(start instanceof Uint8Array)) return toStream([], spliced(id, start, sample, report), [sample], () => result.cancel())
+    if (!(start instanceof Uint8Array))
+      return toStream([], spliced(id, start, sample, reporting(sample, id)), [sample], () => result.cancel())
     sample.made(start.length)
     sample.succeed()
     const whole = splice(id, start)
@@ -289,7 +303,7 @@ export function makeDispatch(
     }
     if (isBad(call)) return refused(call.error)
     const { id } = call
-    const failed = (e: unknown): Answer => refused(toRpcError(e, report))
+    const failed = (e: unknown): Answer => refused(toRpcError(e, reporting(sample, id)))
     if (client.barred?.namespaces.has(namespaceOf(call.method)) === true) client.denied = true
     try {
       const method = lookUp(call.method, client)
@@ -304,7 +318,7 @@ export function makeDispatch(
   /** One entry of a batch. */
   function entry({ call, sample }: Entry, client: Client): Promise<Outcome> | Outcome {
     if (isBad(call)) return call.error
-    const failed = (e: unknown): RpcError => toRpcError(e, report)
+    const failed = (e: unknown): RpcError => toRpcError(e, reporting(sample, call.id))
     const begun = (result: Result): Promise<Outcome> | Outcome => {
       if (!isStream(result)) return result
       client.onGone(() => result.cancel())
@@ -334,7 +348,7 @@ export function makeDispatch(
     const runner: Runner = {
       run: (next) => entry(next, client),
       writes: (call) => !isBad(call) && table.get(call.method)?.cost === 'write',
-      report,
+      report: (e, { call, sample }) => reporting(sample, call.id)(e),
     }
     const batch = new Batch(entries, limits, runner)
     const chunks = batch.chunks()

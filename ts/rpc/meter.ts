@@ -44,6 +44,16 @@ export interface SlowRequest {
   readonly success: boolean
 }
 
+/** Characters of a method's name, and of an id, that the log shows: clients may send any. */
+export const SHOWN_CHARACTERS_MAX = 64
+
+/** A request as lines of the log name it. */
+export type RequestInfo = {
+  readonly method: string | undefined
+  readonly connection: Connection
+  readonly client: string | undefined
+}
+
 /** Who is told of requests that take long. */
 export interface Watch {
   readonly overMs: number
@@ -91,6 +101,12 @@ export class Sample {
     this.connection = CONNECTIONS.indexOf(sender.connection)
     this.began = began
     this.watch = watch
+  }
+
+  /** Whose request it is, for the log. */
+  get about(): RequestInfo {
+    const { method, sender } = this
+    return { method: method?.slice(0, SHOWN_CHARACTERS_MAX), connection: sender.connection, client: sender.address }
   }
 
   /** Its block is further below the head than traces may look back; counts once. */

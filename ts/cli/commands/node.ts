@@ -8,7 +8,7 @@ import type { Core } from '../../core/port.ts'
 import { type Log, openLog } from '../../log/index.ts'
 import { shownUrl } from '../../peers/post.ts'
 import type { Dispatch } from '../../rpc/dispatch.ts'
-import type { RequestMeter, Watch } from '../../rpc/meter.ts'
+import { type RequestMeter, SHOWN_CHARACTERS_MAX, type Watch } from '../../rpc/meter.ts'
 import type { Server } from '../../server/index.ts'
 import { type Check, diskHasRoom, headIsYoung, Readiness } from '../../server/readiness.ts'
 import type { Parsed } from '../args.ts'
@@ -29,21 +29,17 @@ export const urlsOf = ({ httpUrl, wsUrl, debugUrl }: Server): string[] => [
   ...(debugUrl === undefined ? [] : [`${debugUrl} (debug methods)`]),
 ]
 
-/** Characters of a method's name that the log shows: clients may send any. */
-const SHOWN_METHOD_MAX = 64
-
 /** Time between two looks for what the core has to say, in milliseconds. */
 const CORE_LOG_EVERY_MS = 1000
 
 /** Writes what the core has to say to the log, until the function that this gives is called. */
 function joinLogs(core: Core, log: Log): () => void {
-  const tell = (): void => {
-    for (const { level, room, message, fields } of core.takeLog()) log.room(room)[level](message, fields)
-  }
-  const timer = setInterval(tell, CORE_LOG_EVERY_MS)
+  const leave = log.follow(() => core.takeLog())
+  const timer = setInterval(log.catchUp, CORE_LOG_EVERY_MS)
   return () => {
     clearInterval(timer)
-    tell()
+    log.catchUp()
+    leave()
   }
 }
 
@@ -98,7 +94,7 @@ function watchSlow(settings: Settings, log: Log): Watch {
   return {
     overMs: threshold === 0 ? Number.POSITIVE_INFINITY : threshold,
     slow: ({ method, connection, client, ms, bytes, success }) =>
-      rpc.warn('slow request', { method: method?.slice(0, SHOWN_METHOD_MAX), connection, client, ms: Math.round(ms), bytes, success }),
+      rpc.warn('slow request', { method: method?.slice(0, SHOWN_CHARACTERS_MAX), connection, client, ms: Math.round(ms), bytes, success }),
   }
 }
 

@@ -19,6 +19,9 @@ interface Status extends RunningNode {
   readonly ready: boolean | null
   readonly reasons: readonly string[]
   readonly height: number | null
+  /** Blocks whose baked answers are stored, and blocks that can be baked; null where the node does not say. */
+  readonly bakedBlocks: number | null
+  readonly bakeableBlocks: number | null
   readonly bakeLagBlocks: number | null
   readonly bakeQueueDepth: number | null
   /** Share of the requests that may be answered from the trace cache and were, 0 to 1; null where there were none. */
@@ -129,6 +132,8 @@ async function statusOf(home: string, node: RunningNode): Promise<Status> {
     reasons,
     // Its metrics say it too, where this user may not read the token or there is no HTTP.
     height: height ?? values?.get('flatkv_current_version') ?? null,
+    bakedBlocks: values?.get('bake_stored_blocks') ?? null,
+    bakeableBlocks: values?.get('bake_wanted_blocks') ?? null,
     bakeLagBlocks: values?.get('bake_lag_blocks') ?? null,
     bakeQueueDepth: values?.get('bake_queue_depth') ?? null,
     traceCacheHitRate: asked === 0 ? null : hits / asked,
@@ -146,6 +151,14 @@ function span(ms: number): string {
   const two = (n: number): string => String(n).padStart(2, '0')
   const clock = `${two(Math.floor((s % DAY_S) / 3600))}:${two(Math.floor((s % 3600) / 60))}:${two(s % 60)}`
   return s < DAY_S ? clock : `${Math.floor(s / DAY_S)} d ${clock}`
+}
+
+/** How many blocks are baked, and what bakes the rest. */
+function bakedText({ home, bakedBlocks, bakeableBlocks }: Status): string {
+  if (bakedBlocks === null || bakeableBlocks === null) return 'unknown'
+  if (bakeableBlocks === 0) return 'no blocks (evm.trace_bake_enabled, or the chain is empty)'
+  const rest = bakedBlocks < bakeableBlocks ? `: \`hearth bake --home ${home}\` bakes the rest` : ''
+  return `${bakedBlocks} of ${bakeableBlocks} blocks${rest}`
 }
 
 const cachesText = (caches: Status['cacheBytes']): string =>
@@ -171,6 +184,7 @@ function text(status: Status): string {
     ['height', status.height ?? unknown],
     ['blocks', BLOCKS[status.mode] ?? unknown],
     ['transactions', status.transactions ?? unknown],
+    ['baked', bakedText(status)],
     ['bake lag', status.bakeLagBlocks === null ? unknown : `${status.bakeLagBlocks} blocks, ${status.bakeQueueDepth} waiting`],
     ['trace cache hits', rate === null ? 'no requests' : `${(rate * 100).toFixed(1)} %`],
     ['memory', status.memoryBytes === null ? unknown : bytesText(status.memoryBytes)],
