@@ -52,15 +52,27 @@ export function whyNoLibrary(root = ROOT): string {
   return `${what} is not in this package, which has it for Node ${nodes.join(', ')}. Start the node with one of these versions`
 }
 
+/** The first major version of Node whose V8 has no switch for WebAssembly; scripts find none there either, see inside/globals.ts. */
+const NO_WASM_SWITCH = 24
+
 /**
  * Options of V8 and Node: isolated-vm needs Node's own start snapshot off; what scripts must not have is switched off in the engine too; less
  * memory is reserved ahead, which a process that may be one of many does not need.
  */
-const OPTIONS = ['--no-node-snapshot', '--no-expose-wasm', '--no-warnings', '--stack-size=900', '--max-semi-space-size=8']
+const optionsFor = (node: number): readonly string[] => [
+  '--no-node-snapshot',
+  ...(node < NO_WASM_SWITCH ? ['--no-expose-wasm'] : []),
+  '--no-warnings',
+  '--stack-size=900',
+  '--max-semi-space-size=8',
+]
+
+/** The major version of the Node that runs this. */
+const NODE = Number(process.versions.node.split('.')[0])
 
 /** The command of a child, or one sentence that says what is missing and what helps. */
 export function scriptCommand(library = isolatedVmFile()): ScriptCommand | { readonly unavailable: string } {
   if (process.platform !== 'linux') return { unavailable: 'JavaScript tracers need Linux: their processes are confined by its kernel' }
   if (library === undefined) return { unavailable: whyNoLibrary() }
-  return { program: process.execPath, args: [...OPTIONS, path.join(import.meta.dirname, 'child/main.js'), library] }
+  return { program: process.execPath, args: [...optionsFor(NODE), path.join(import.meta.dirname, 'child/main.js'), library] }
 }
