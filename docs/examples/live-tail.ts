@@ -6,7 +6,10 @@ import { createPublicClient, webSocket } from 'viem'
 
 const [url = 'ws://127.0.0.1:8546', blocks = 'Infinity'] = process.argv.slice(2)
 
-const client = createPublicClient({ transport: webSocket(url) }).extend(traceActions)
+const client = createPublicClient({ transport: webSocket(url, { retryCount: 0, reconnect: false }) }).extend(traceActions)
+// A port where no node listens is found out here, before anything is watched.
+await client.getBlockNumber().catch(() => fail(`no node answers at ${url}`))
+
 let left = Number(blocks)
 let told: Promise<void> = Promise.resolve()
 const stop = client.watchBlockNumber({
@@ -16,13 +19,17 @@ const stop = client.watchBlockNumber({
   onBlockNumber: (number) => {
     told = told.then(() => tell(number))
   },
+  onError: () => fail(`the connection to ${url} ended`),
 })
 console.log(`following ${url}`)
 
 async function tell(number: bigint): Promise<void> {
   const traces = await client.traceBlock(number, 'callTracer')
   console.log(`block ${number}: ${traces.length} transactions`)
-  for (const { txHash, result } of traces) console.log(`  ${txHash} ${result.type} ${result.to ?? ''} ${calls(result)} calls ${result.error ?? ''}`.trimEnd())
+  for (const { txHash, result, error } of traces) {
+    const shown = result === undefined ? error : `${result.type} ${result.to ?? ''} ${calls(result)} calls ${result.error ?? ''}`
+    console.log(`  ${txHash} ${shown}`.trimEnd())
+  }
   if (--left > 0) return
   stop()
   const socket = await client.transport.getRpcClient()
@@ -31,4 +38,9 @@ async function tell(number: bigint): Promise<void> {
 
 function calls(frame: CallFrame): number {
   return (frame.calls ?? []).reduce((sum, inner) => sum + 1 + calls(inner), 0)
+}
+
+function fail(why: string): never {
+  console.error(`live-tail: ${why}`)
+  process.exit(1)
 }

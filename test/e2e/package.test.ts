@@ -1,7 +1,18 @@
 // The package as a script imports it: a node in the process, opened, shared, refused, closed.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
-import { ClosedError, createDevNode, HomeError, HomeInUseError, NotFoundError, openNode, ReadOnlyError, SettingError } from 'hearth'
+import {
+  ClosedError,
+  createDevNode,
+  HomeError,
+  HomeInUseError,
+  InternalError,
+  NotFoundError,
+  openNode,
+  ReadOnlyError,
+  SettingError,
+  StoreError,
+} from 'hearth'
 import { afterAll, expect, it } from 'vitest'
 import { hearth, ROOT, rpc, startNode, tempHome } from './harness.ts'
 
@@ -11,6 +22,13 @@ const freshHome = (): string => {
   homes.push(home)
   return home
 }
+/** What a call rejects with. */
+const errorOf = async (work: () => Promise<unknown>): Promise<unknown> =>
+  await work().then(
+    () => undefined,
+    (e: unknown) => e,
+  )
+
 afterAll(() => {
   for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
 })
@@ -72,6 +90,29 @@ it('a home without a chain, and settings that do not read, are errors that say s
   await expect(openNode({ home })).rejects.toMatchObject({ name: 'HomeError', code: 'home_empty' })
   await expect(openNode({ home })).rejects.toThrow(HomeError)
   await expect(openNode({ home, settings: { 'state-commit.flatkv.fsync': 'always' } })).rejects.toThrow(SettingError)
+})
+
+it('a damaged segment is an error of the store, and none of the core', async () => {
+  const home = freshHome()
+  // A sealed segment is read only when something of it is asked for.
+  const settings = { 'littable.segment_keys': 16 }
+  {
+    await using node = await openNode({ home, mode: 'dev', settings })
+    const [from, to] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', `0x${'44'.repeat(20)}`]
+    for (let i = 0; i < 24; i++) await node.provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value: '0x1' }] })
+  }
+  const table = `${home}/data/ledger/blocks`
+  const [first] = fs
+    .readdirSync(table)
+    .filter((file) => file.endsWith('.seg'))
+    .sort()
+  const bytes = fs.readFileSync(`${table}/${first}`)
+  fs.writeFileSync(`${table}/${first}`, bytes.fill(0x55, bytes.length / 2, bytes.length / 2 + 64))
+  await using node = await openNode({ home, settings })
+  const failed = await errorOf(() => node.blocks().toArray())
+  expect(failed).toBeInstanceOf(StoreError)
+  expect(failed).not.toBeInstanceOf(InternalError)
+  expect(failed).toMatchObject({ name: 'StoreError', code: 'store', message: expect.stringContaining('damaged') })
 })
 
 it('beside a running node: a writer is refused with its pid, a reader has the newest snapshot and says its height', async () => {

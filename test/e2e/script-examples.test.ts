@@ -109,6 +109,13 @@ describe('examples', () => {
     expect(example('logs-to-csv', home, `0x${'99'.repeat(20)}`)).toEqual([head])
   })
 
+  it('the live tail of a closed port says so in one line', async () => {
+    const running = await startNode(['dev'])
+    await running.stop()
+    const ran = spawnSync(process.execPath, [path.join(OUT, 'live-tail.js'), running.ws], { encoding: 'utf8', timeout: 60_000 })
+    expect([ran.status, ran.stdout, ran.stderr]).toEqual([1, '', `live-tail: no node answers at ${running.ws}\n`])
+  })
+
   it('the live tail of a running node', async () => {
     const running: RunningNode = await startNode(['dev', '--home', home])
     let tail: ChildProcess | undefined

@@ -3,29 +3,89 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { openNode } from 'hearth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ENGINES, nodeRelease } from '../../native/setup/isolated-vm.mjs'
 import { ROOT } from './harness.ts'
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-pack-'))
 let tarball = ''
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }))
 
-/** Time for npm, in milliseconds. */
-const NPM_MS_MAX = 110_000
+/** Time for one call of npm and for a test that makes some, in milliseconds: a bound against hanging on a machine that is busy. */
+const NPM_MS_MAX = 600_000
 
-function run(command: string, args: readonly string[], cwd = folder): { readonly status: number | null; readonly out: string } {
-  const ran = spawnSync(command, args, { cwd, encoding: 'utf8', timeout: NPM_MS_MAX, maxBuffer: 1 << 28 })
+/** Time for packing, which builds isolated-vm for three versions of Node the first time, in milliseconds. */
+const PACK_MS_MAX = 2_400_000
+
+const TSC = path.join(ROOT, 'node_modules/typescript/bin/tsc')
+const STRICT = [
+  '--noEmit',
+  '--strict',
+  '--target',
+  'es2023',
+  '--lib',
+  'es2023,esnext.disposable,dom',
+  '--module',
+  'nodenext',
+  '--skipLibCheck',
+]
+
+const MANIFEST = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'))
+
+/** The oldest version of viem that the package admits, and the one that it is developed with. */
+const VIEM_OLDEST: string = /^>=(\S+) /.exec(MANIFEST.peerDependencies.viem)?.[1] ?? ''
+const VIEM_TESTED: string = MANIFEST.devDependencies.viem
+
+function run(
+  command: string,
+  args: readonly string[],
+  cwd = folder,
+  timeout = NPM_MS_MAX,
+): { readonly status: number | null; readonly out: string } {
+  const ran = spawnSync(command, args, { cwd, encoding: 'utf8', timeout, maxBuffer: 1 << 28 })
   return { status: ran.status, out: `${ran.stdout}${ran.stderr}` }
 }
 
+/** Installs tarballs, and versions of packages, into a project; nothing runs at the install. */
+function install(dir: string, ...packages: readonly string[]): void {
+  // What they depend on is here already: nothing is fetched.
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error']
+  const installed = run('npm', ['install', ...flags, ...packages], dir)
+  if (installed.status !== 0) throw new Error(installed.out)
+}
+
+/** Makes a project of ES modules with these tarballs installed. */
+function project(name: string, ...packages: readonly string[]): string {
+  const dir = path.join(folder, name)
+  fs.mkdirSync(dir)
+  fs.writeFileSync(path.join(dir, 'package.json'), '{"type":"module","private":true}')
+  install(dir, ...packages)
+  return dir
+}
+
+/** A copy of the project that has the tarball of npm pack installed. */
+function copyOf(name: string): string {
+  const dir = path.join(folder, name)
+  fs.cpSync(path.join(folder, 'project'), dir, { recursive: true })
+  return dir
+}
+
+/** The targets of the links of a page that lie in the same package. */
+function linksOf(file: string): string[] {
+  const text = fs.readFileSync(file, 'utf8')
+  return [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, to]) => to as string).filter((to) => !to.includes(':'))
+}
+
 beforeAll(() => {
-  const packed = run('npm', ['pack', '--silent', '--pack-destination', folder], ROOT)
+  const packed = run('npm', ['pack', '--silent', '--pack-destination', folder], ROOT, PACK_MS_MAX)
   if (packed.status !== 0) throw new Error(packed.out)
   const name = fs.readdirSync(folder).find((file) => file.endsWith('.tgz'))
   tarball = path.join(folder, name as string)
-})
+  project('project', tarball)
+}, PACK_MS_MAX)
 
-describe('the tarball', () => {
+describe('the tarball', { timeout: NPM_MS_MAX }, () => {
   it('has what runs and no sources', () => {
     const files = run('tar', ['-tzf', tarball]).out.split('\n')
     expect(files).toEqual(
@@ -50,42 +110,60 @@ describe('the tarball', () => {
   })
 
   it('installs into an empty project and runs there', () => {
-    const project = path.join(folder, 'project')
-    fs.mkdirSync(project)
-    fs.writeFileSync(path.join(project, 'package.json'), '{"type":"module","private":true}')
-    // What it depends on is here already: nothing is fetched.
-    const installed = run(
-      'npm',
-      ['install', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error', tarball],
-      project,
-    )
-    expect([installed.status, installed.out]).toEqual([0, expect.any(String)])
+    const dir = path.join(folder, 'project')
     fs.writeFileSync(
-      path.join(project, 'use.mjs'),
+      path.join(dir, 'use.mjs'),
       `import { createDevNode } from 'hearth'
-import { hearth } from 'hearth/viem'
-import { createPublicClient } from 'viem'
 await using_()
 async function using_() {
   const node = await createDevNode()
-  const client = createPublicClient({ transport: hearth(node) })
-  console.log(node.height, await client.getChainId(), (await node.blocks().toArray()).length)
+  const owner = node.accounts[0].address
+  const typed = { domain: { name: 'x' }, types: { EIP712Domain: [{ name: 'name', type: 'string' }], A: [{ name: 'n', type: 'uint256' }] }, primaryType: 'A', message: { n: 1 } }
+  const personal = await node.provider.request({ method: 'personal_sign', params: ['0x1234', owner] })
+  const signed = await node.provider.request({ method: 'eth_signTypedData_v4', params: [owner, typed] })
+  console.log(node.height, (await node.blocks().toArray()).length, personal.length, signed.length)
   await node.close()
 }
 `,
     )
-    const used = run(process.execPath, ['use.mjs'], project)
-    expect([used.status, used.out]).toEqual([0, '0n 31337 1\n'])
-    // ethers is nobody's business who does not import it.
-    expect(fs.existsSync(path.join(project, 'node_modules/ethers'))).toBe(false)
-    const command = run(process.execPath, [path.join(project, 'node_modules/hearth/dist/cli/main.js'), '--version'], project)
+    const used = run(process.execPath, ['use.mjs'], dir)
+    expect([used.status, used.out]).toEqual([0, '0n 1 132 132\n'])
+    // The node needs neither; a script that imports hearth/viem or hearth/ethers brings its own.
+    for (const client of ['ethers', 'viem'])
+      expect([client, fs.existsSync(path.join(dir, 'node_modules', client))]).toEqual([client, false])
+    const command = run(process.execPath, [path.join(dir, 'node_modules/hearth/dist/cli/main.js'), '--version'], dir)
     expect(command.status).toBe(0)
   })
 
-  it('is typed there, without the types of Node', () => {
-    const project = path.join(folder, 'project')
+  it.each([VIEM_OLDEST, VIEM_TESTED])('is typed and runs beside viem %s', (version) => {
+    const dir = copyOf(`viem-${version}`)
+    install(dir, `viem@${version}`)
     fs.writeFileSync(
-      path.join(project, 'typed.mts'),
+      path.join(dir, 'use.mts'),
+      `import { createDevNode } from 'hearth'
+import { hearth, traceActions } from 'hearth/viem'
+import { createPublicClient } from 'viem'
+const node = await createDevNode()
+const client = createPublicClient({ transport: hearth(node) }).extend(traceActions)
+const [from, to] = node.accounts.map(({ address }) => address)
+const hash = (await node.provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value: '0x1' }] })) as \`0x\${string}\`
+const chain: number = await client.getChainId()
+const height: bigint = await client.getBlockNumber()
+const type: string = (await client.traceTransaction(hash, 'callTracer')).type
+console.log(chain, height, type)
+await node.close()
+`,
+    )
+    const compiled = run(process.execPath, [TSC, ...STRICT.filter((option) => option !== '--noEmit'), 'use.mts'], dir)
+    expect(compiled).toEqual({ status: 0, out: '' })
+    expect(run(process.execPath, ['use.mjs'], dir)).toEqual({ status: 0, out: '31337 1n CALL\n' })
+    expect(JSON.parse(fs.readFileSync(path.join(dir, 'node_modules/viem/package.json'), 'utf8')).version).toBe(version)
+  })
+
+  it('is typed there, without the types of Node', () => {
+    const dir = path.join(folder, 'project')
+    fs.writeFileSync(
+      path.join(dir, 'typed.mts'),
       `import { type Hex, openNode } from 'hearth'
 const node = await openNode({ home: 'x', readOnly: true })
 const balance: bigint | undefined = (await node.state(1n).account('0x00'))?.balance
@@ -97,19 +175,27 @@ node.trace('0x00' as Hex, 'nothing')
 void balance
 `,
     )
-    const tsc = path.join(ROOT, 'node_modules/typescript/bin/tsc')
-    const options = [
-      '--noEmit',
-      '--strict',
-      '--target',
-      'es2023',
-      '--lib',
-      'es2023,esnext.disposable,dom',
-      '--module',
-      'nodenext',
-      '--skipLibCheck',
-    ]
-    expect(run(process.execPath, [tsc, ...options, 'typed.mts'], project)).toEqual({ status: 0, out: '' })
+    expect(run(process.execPath, [TSC, ...STRICT, 'typed.mts'], dir)).toEqual({ status: 0, out: '' })
+  })
+
+  it('compiles and runs the example of the README as that says', async () => {
+    const dir = copyOf('readme')
+    const readme = fs.readFileSync(path.join(ROOT, 'README.md'), 'utf8')
+    const block = (kind: string): string => new RegExp(`\`\`\`${kind}\\n([^]*?)\`\`\``).exec(readme)?.[1] ?? ''
+    fs.writeFileSync(path.join(dir, 'tsconfig.json'), block('json'))
+    fs.writeFileSync(path.join(dir, 'find-reverts.ts'), block('ts'))
+    fs.cpSync(path.join(ROOT, 'node_modules/@types/node'), path.join(dir, 'node_modules/@types/node'), { recursive: true })
+    fs.cpSync(path.join(ROOT, 'node_modules/undici-types'), path.join(dir, 'node_modules/undici-types'), { recursive: true })
+    let hash: unknown
+    {
+      await using node = await openNode({ home: path.join(dir, 'chain'), mode: 'dev' })
+      const from = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+      // The code of the contract that is to be created reverts.
+      const params = [{ from, data: '0x60006000fd', gas: '0x30000' }]
+      hash = await node.provider.request({ method: 'eth_sendTransaction', params })
+    }
+    expect(run(process.execPath, [TSC], dir)).toEqual({ status: 0, out: '' })
+    expect(run(process.execPath, ['find-reverts.js', 'chain'], dir)).toEqual({ status: 0, out: `block 1 ${hash}: execution reverted\n` })
   })
 
   it('says how to build where there is no binary for this machine', () => {
@@ -122,3 +208,85 @@ void balance
     expect(used.out).toContain('npm run build')
   })
 })
+
+/** A development chain whose transaction is traced by JavaScript: the version of Node, and what came of it. */
+const JS_TRACER = `import { createDevNode } from 'hearth'
+const node = await createDevNode()
+const [from, to] = node.accounts.map(({ address }) => address)
+const hash = await node.provider.request({ method: 'eth_sendTransaction', params: [{ from, to, value: '0x1' }] })
+const tracer = '{step:function(){},fault:function(){},result:function(ctx){return ctx.type+" "+ctx.gasUsed+" "+typeof WebAssembly}}'
+const traced = node.provider.request({ method: 'debug_traceTransaction', params: [hash, { tracer }] })
+console.log(process.versions.node.split('.')[0], await traced.catch((e) => e.message))
+await node.close()
+`
+
+const TARBALLS = ['npm pack', 'npm run pack:binary'] as const
+
+describe.skipIf(process.platform !== 'linux')('JavaScript tracers of an installed package', { timeout: NPM_MS_MAX }, () => {
+  const projects = new Map<string, string>()
+  beforeAll(() => {
+    const packed = run('npm', ['run', '--silent', 'pack:binary'], ROOT, PACK_MS_MAX)
+    if (packed.status !== 0) throw new Error(packed.out)
+    const out = path.join(ROOT, 'dist/npm')
+    const binary = fs
+      .readdirSync(out)
+      .filter((name) => name.endsWith('.tgz') && (name.includes(`-${process.platform}-`) || /^hearth-\d/.test(name)))
+    projects.set('npm pack', copyOf('whole'))
+    projects.set('npm run pack:binary', project('split', ...binary.map((name) => path.join(out, name))))
+    for (const dir of projects.values()) fs.writeFileSync(path.join(dir, 'trace.mjs'), JS_TRACER)
+  }, PACK_MS_MAX)
+
+  const cases = TARBALLS.flatMap((how) => Object.entries(ENGINES).map(([major, { node }]) => [how, major, node] as const))
+  it.each(cases)('%s: work under Node %s', async (how, major, release) => {
+    const own = process.versions.node.split('.')[0] === major
+    const program = own ? process.execPath : await nodeProgram(release)
+    if (typeof program !== 'string') {
+      console.log(`skipped: Node ${major} cannot be had: ${program.missing}`)
+      return
+    }
+    expect(run(program, ['trace.mjs'], projects.get(how))).toEqual({ status: 0, out: `${major} CALL 21000 undefined\n` })
+  })
+
+  it.each(TARBALLS)('%s: what the package has is named where the engine is missing', (how) => {
+    const dir = projects.get(how) as string
+    const major = process.versions.node.split('.')[0] as string
+    const name = `isolated-vm-${process.versions.modules}.node`
+    const held = [`hearth/native/${name}`, `hearth-${process.platform}-${process.arch}-gnu/${name}`]
+      .map((file) => path.join(dir, 'node_modules', file))
+      .find((file) => fs.existsSync(file)) as string
+    fs.renameSync(held, `${held}.away`)
+    const others = Object.keys(ENGINES).filter((other) => other !== major)
+    const { out } = run(process.execPath, ['trace.mjs'], dir)
+    fs.renameSync(`${held}.away`, held)
+    expect(out).toContain(
+      `${major} JavaScript tracers are not available: isolated-vm for Node ${process.versions.node} is not in this package`,
+    )
+    expect(out).toContain(`which has it for Node ${others.join(', ')}. Start the node with one of these versions`)
+    expect(out).not.toContain('npm run build')
+  })
+
+  it.each(TARBALLS)('%s: links of its pages lead to files of the package', (how) => {
+    const root = path.join(projects.get(how) as string, 'node_modules/hearth')
+    const pages = [
+      'README.md',
+      ...fs
+        .readdirSync(path.join(root, 'docs'))
+        .filter((file) => file.endsWith('.md'))
+        .map((file) => `docs/${file}`),
+    ]
+    expect(pages.length).toBeGreaterThan(5)
+    const broken = pages.flatMap((page) =>
+      linksOf(path.join(root, page))
+        .filter((to) => !fs.existsSync(path.join(root, path.dirname(page), to)))
+        .map((to) => `${page}: ${to}`),
+    )
+    expect(broken).toEqual([])
+  })
+})
+
+/** The program of a release of Node, or why it cannot be had. */
+const nodeProgram = (release: string): Promise<string | { readonly missing: string }> =>
+  nodeRelease(release).then(
+    (dir) => path.join(dir, 'bin/node'),
+    (e: unknown) => ({ missing: e instanceof Error ? e.message : String(e) }),
+  )

@@ -75,7 +75,7 @@ describe('calls', () => {
     })
     await expect(node.call({ to: '0x12' })).rejects.toThrow(ArgumentError)
     await expect(node.call({ to: contract }, { block: 1000n })).rejects.toThrow(NotFoundError)
-    await expect(node.call({ to: contract, value: -1n })).rejects.toThrow(TypeError)
+    await expect(node.call({ to: contract, value: -1n })).rejects.toThrow(ArgumentError)
     expect(LimitError.name).toBe('LimitError')
   })
 
@@ -217,6 +217,16 @@ describe('baking', () => {
     expect(report.baked + report.known).toBe(2)
     expect(seen.at(-1)).toBe(2)
     expect(await node.provider.request({ method: 'bake_blocks', params: [1, 2] })).toMatchObject({ known: 2 })
+    const refused = async (params: unknown[]): Promise<unknown> =>
+      await node.provider.request({ method: 'bake_blocks', params }).catch(({ name, code, message }) => [name, code, message])
+    const badHeight = (index: number, name: string) => [
+      'ProviderRpcError',
+      -32602,
+      `invalid argument ${index}: ${name}: a height is a whole number that is not negative`,
+    ]
+    expect(await refused([-1])).toEqual(badHeight(0, 'from'))
+    expect(await refused([1, 'latest'])).toEqual(badHeight(1, 'to'))
+    expect(await refused([1, 2, 3])).toEqual(['ProviderRpcError', -32602, 'too many arguments, want at most 2'])
   })
 })
 

@@ -5,6 +5,7 @@ import type {
   Block,
   CallFrame,
   CallLog,
+  DevNode,
   FlatCall,
   HearthNode,
   Hex,
@@ -92,6 +93,22 @@ describe('traces', () => {
   it('a block has a result for each transaction', () => {
     expectTypeOf(node.trace({ block: 1n }, 'prestateTracer')).resolves.toEqualTypeOf<readonly Traced<Prestate>[]>()
     expectTypeOf(node.trace({ block: 1n, index: 0 }, 'prestateTracer')).resolves.toEqualTypeOf<Prestate>()
+  })
+
+  it('a result of a block is a result or an error', async () => {
+    for (const traced of await node.trace({ block: 1n }, 'callTracer')) {
+      // @ts-expect-error: it may have failed
+      traced.result.type
+      if (traced.error !== undefined) expectTypeOf(traced.result).toEqualTypeOf<undefined>()
+      else expectTypeOf(traced.result).toEqualTypeOf<CallFrame>()
+    }
+  })
+
+  it('development accounts go into calls', () => {
+    const account = {} as DevNode['accounts'][number]
+    expectTypeOf(account.address).toEqualTypeOf<Hex>()
+    expectTypeOf(account.privateKey).toEqualTypeOf<Hex>()
+    expectTypeOf(node.call({ from: account.address, to: account.address })).resolves.toEqualTypeOf<Hex>()
   })
 
   it('functions give what `result` returns', () => {

@@ -5,13 +5,14 @@ import { metricsPage } from '../metrics/page.ts'
 import { devMethodsPage } from '../rpc/dev-names.ts'
 import { errorsPage } from '../rpc/errors-page.ts'
 import { rpcPage } from '../rpc/page.ts'
+import { OWN_METHODS } from '../script/own-methods.ts'
 import { scriptsPage } from '../tracer/page.ts'
 import { commandsPage } from './commands-page.ts'
 
 /** Every page by its file below docs/. */
 export const PAGES: Readonly<Record<string, () => string>> = {
   'settings.md': settingsPage,
-  'rpc.md': rpcPage,
+  'rpc.md': () => rpcPage(OWN_METHODS),
   'errors.md': errorsPage,
   'dev-methods.md': devMethodsPage,
   'metrics.md': () => metricsPage(metricsCatalog()),

@@ -28,7 +28,7 @@ export const RENAMED: Readonly<Record<string, Renamed>> = {
 /** Keys that no longer exist, each with the reason: their value is ignored. */
 export const REMOVED: Readonly<Record<string, string>> = {
   'littable.MetricsNamespace': 'the names of the metrics always begin with litt_',
-  'littable.MetricsRegistry': 'littable records into the meter provider of the process',
+  'littable.MetricsRegistry': 'the metrics of littable are on the scrape page with all others',
   'storage.cache_mib': 'state-commit.flatkv.memory_budget_bytes limits the whole memory of the state store',
 }
 

@@ -1,4 +1,5 @@
-// What the core is told when it opens a home: every field, since the core has no defaults of its own.
+// The configuration with which the core opens a home. The defaults of settings are in ts/config, so every field has a value; only
+// `DevConfig` has optional fields whose defaults are the core's.
 
 /** `start` serves a chain as it is, `dev` makes a block for each transaction. */
 export type Mode = 'start' | 'dev'
@@ -68,7 +69,7 @@ export interface NodeConfig {
   readonly scripts: ScriptsConfig | null
 }
 
-/** The development chain. What is absent has the core's default. */
+/** The development chain. The core has the defaults of the optional fields, which describe a new chain. */
 export interface DevConfig {
   /** Of every block. */
   readonly gasLimit: number

@@ -353,8 +353,8 @@ export const metricsCatalog = (): string => native.metricsCatalog()
 
 /** An account of the dev chain; its key is published, so it is worth nothing on any other chain. */
 export interface DevAccount {
-  readonly address: string
-  readonly privateKey: string
+  readonly address: `0x${string}`
+  readonly privateKey: `0x${string}`
 }
 
 /** The first funded accounts of a dev chain with this phrase; without both, the ten of a chain that nobody said anything of. */

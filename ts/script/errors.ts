@@ -74,6 +74,9 @@ export class ArgumentError extends HearthError {
   override name = 'ArgumentError'
 }
 
+/** @internal An argument that does not fit, in these words. */
+export const argumentError = (message: string): ArgumentError => new ArgumentError('invalid_params', message)
+
 /** A limit of the node, named with its value. */
 export class LimitError extends HearthError {
   override name = 'LimitError'
@@ -101,15 +104,20 @@ export class TimeoutError extends HearthError {
   override name = 'TimeoutError'
 }
 
-/** A store failed, or the core has a defect: a panic in it ends up here, and never ends the process. */
+/** A store failed or is damaged; the message names the file. `hearth db verify` says what else is. */
+export class StoreError extends HearthError {
+  override name = 'StoreError'
+}
+
+/** A defect of the core: a panic in it ends up here, and never ends the process. */
 export class InternalError extends HearthError {
   override name = 'InternalError'
 }
 
 type ErrorClass = new (code: CoreErrorKind, message: string, data?: string, cause?: unknown) => HearthError
 
-/** The class of each kind of failure; `HearthError` for what has none. */
-const CLASSES: Readonly<Record<string, ErrorClass>> = {
+/** The class of each kind of failure. */
+const CLASSES: Readonly<Record<CoreErrorKind, ErrorClass>> = {
   block_gas_limit: ExecutionError,
   block_not_found: NotFoundError,
   block_number_order: ArgumentError,
@@ -148,7 +156,7 @@ const CLASSES: Readonly<Record<string, ErrorClass>> = {
   not_retained: NotRetainedError,
   origin: HearthError,
   read_only: ReadOnlyError,
-  store: InternalError,
+  store: StoreError,
   trace: TraceError,
   transaction_decode: ArgumentError,
   transaction_not_found: NotFoundError,
@@ -162,7 +170,7 @@ const CLASSES: Readonly<Record<string, ErrorClass>> = {
 export function hearthError(e: unknown): unknown {
   if (e instanceof HookError) return new TracerFunctionError(e.message, e.hook, e.cause)
   if (!(e instanceof CoreError)) return e
-  return new (CLASSES[e.kind] ?? HearthError)(e.kind, e.message, e.data, e)
+  return new CLASSES[e.kind](e.kind, e.message, e.data, e)
 }
 
 /** @internal Says so where a node is closed. */

@@ -32,6 +32,7 @@ export {
   ReadOnlyError,
   ReorgError,
   RevertError,
+  StoreError,
   TimeoutError,
   TraceError,
   TracerFunctionError,

@@ -22,6 +22,7 @@ import type { ScriptHooks } from '../tracer/script.ts'
 import { type Bundle, type CallOptions, type CallRequest, call, type SimulatedResult, type SimulateOptions, simulate } from './call.ts'
 import { closed, told } from './errors.ts'
 import { guarded } from './guard.ts'
+import type { OwnWork } from './own-methods.ts'
 import { type Patience, within } from './patience.ts'
 import { NodeProvider, type Provider } from './provider.ts'
 import type { Block } from './reading/blocks.ts'
@@ -171,9 +172,8 @@ export class HearthNode implements AsyncDisposable {
     this.core = core
     this.home = home
     this.readOnly = readOnly
-    const bake = (from: unknown, to: unknown): Promise<BakeReport> =>
-      this.bake({ from: from === undefined ? undefined : Number(from), to: to === undefined ? undefined : Number(to) })
-    this.provider = new NodeProvider(makeCaller(rpcContext(core, settings), report), { bake }, report)
+    const work: OwnWork = { bake: (heights, patience) => this.bake(heights, patience) }
+    this.provider = new NodeProvider(makeCaller(rpcContext(core, settings), report), work, report)
     this.kv = kvOf(core)
     this.tables = new Tables(() =>
       openStore({ roots: [path.join(home, 'data/ledger'), ...settings['littable.extra_roots']], readOnly: true }),

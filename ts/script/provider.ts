@@ -1,12 +1,12 @@
 // The node as an EIP-1193 provider: every JSON-RPC method that it serves, without a socket, and subscriptions as events.
 import { randomBytes } from 'node:crypto'
-import type { BakeReport } from '../core/bake.ts'
 import { streamText } from '../core/chunks.ts'
 import type { ResultStream } from '../core/port.ts'
 import type { Caller } from '../rpc/caller.ts'
 import { RpcError } from '../rpc/errors.ts'
 import { type Feed, type Source, type Subscriber, tooManySubscriptions } from '../rpc/subscription.ts'
 import { closed } from './errors.ts'
+import { type OwnWork, ownMethod } from './own-methods.ts'
 import { type Patience, within } from './patience.ts'
 
 /** A request (EIP-1193). */
@@ -50,12 +50,6 @@ export interface Provider {
 /** Most subscriptions of a provider. */
 const SUBSCRIPTIONS_MAX = 1000
 const ID_BYTES = 16
-
-/** Work that only this process may ask for. */
-export interface OwnMethods {
-  /** Bakes a range of heights. */
-  readonly bake: (from: unknown, to: unknown) => Promise<BakeReport>
-}
 
 const parsed = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString())
 
@@ -125,12 +119,12 @@ class Subscriptions implements Subscriber {
 /** The provider of a node, and how it ends. */
 export class NodeProvider implements Provider {
   private readonly call: Caller
-  private readonly own: OwnMethods
+  private readonly own: OwnWork
   private readonly listeners = new Set<ProviderListener>()
   private readonly subscriptions: Subscriptions
   private isClosed = false
 
-  constructor(call: Caller, own: OwnMethods, report: (e: unknown) => void) {
+  constructor(call: Caller, own: OwnWork, report: (e: unknown) => void) {
     this.call = call
     this.own = own
     this.subscriptions = new Subscriptions((message) => {
@@ -142,7 +136,8 @@ export class NodeProvider implements Provider {
     if (this.isClosed) throw closed()
     const streams: ResultStream[] = []
     try {
-      if (method === 'bake_blocks') return await this.bake(params)
+      const own = ownMethod(method)
+      if (own !== undefined) return await own.call(this.own, params, patience)
       const call = (): Promise<unknown> =>
         this.call(method, params, { subscriber: this.subscriptions, onStream: (stream) => streams.push(stream) })
       return await within(patience, call, () => {
@@ -151,11 +146,6 @@ export class NodeProvider implements Provider {
     } catch (e) {
       throw e instanceof RpcError ? new ProviderRpcError(e, e) : e
     }
-  }
-
-  private async bake(params: ProviderRequest['params']): Promise<BakeReport> {
-    const [from, to] = Array.isArray(params) ? params : []
-    return await this.own.bake(from, to)
   }
 
   on(_: 'message', listener: ProviderListener): this {

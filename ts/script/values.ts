@@ -1,5 +1,7 @@
 // Values as scripts have them: quantities are bigint; hashes, addresses and bytes are `0x` text, or bytes where that is asked for.
 
+import { argumentError } from './errors.ts'
+
 /** `0x` and hex digits. */
 export type Hex = `0x${string}`
 
@@ -33,9 +35,9 @@ export const isHex = (value: unknown): value is Hex => typeof value === 'string'
 /** Data as the core takes it; `bytes`: how many there must be. */
 export function dataOf(value: AnyData, what: string, bytes?: number): Hex {
   const text = value instanceof Uint8Array ? hexOf(value) : value
-  if (!isHex(text) || text.length % 2 !== 0) throw new TypeError(`${what} takes 0x text or a Uint8Array, not ${shown(value)}`)
+  if (!isHex(text) || text.length % 2 !== 0) throw argumentError(`${what} takes 0x text or a Uint8Array, not ${shown(value)}`)
   if (bytes !== undefined && text.length !== 2 + 2 * bytes) {
-    throw new TypeError(`${what} takes ${bytes} bytes, not ${(text.length - 2) / 2}`)
+    throw argumentError(`${what} takes ${bytes} bytes, not ${(text.length - 2) / 2}`)
   }
   return text
 }
@@ -49,7 +51,7 @@ export function quantityOf(value: AnyQuantity, what: string): Hex {
 export function bigintOf(value: AnyQuantity, what: string): bigint {
   const isWhole = typeof value === 'bigint' || Number.isSafeInteger(value) || (isHex(value) && value.length > 2)
   const number = isWhole ? BigInt(value) : -1n
-  if (number < 0n) throw new TypeError(`${what} takes a whole number that is not negative, not ${shown(value)}`)
+  if (number < 0n) throw argumentError(`${what} takes a whole number that is not negative, not ${shown(value)}`)
   return number
 }
 

@@ -1,9 +1,9 @@
 // Ranges of the canonical chain: blocks, receipts and logs.
 import type { Core, JsonObject, ReadRange } from '../../core/port.ts'
-import { NotFoundError, told } from '../errors.ts'
+import { argumentError, NotFoundError, told } from '../errors.ts'
 import { Packed } from '../packed.ts'
 import type { Patience } from '../patience.ts'
-import { ADDRESS_BYTES, type AnyData, type BlockPlace, dataOf, type Form, hexOf, quantityOf, WORD_BYTES } from '../values.ts'
+import { ADDRESS_BYTES, type AnyData, type BlockPlace, dataOf, type Form, hexOf, isHex, quantityOf, WORD_BYTES } from '../values.ts'
 import { type Block, readBlock } from './blocks.ts'
 import { type Log, type Receipt, readBlockLogs, readBlockReceipts } from './logs.ts'
 import { type Batch, type Rows, readAhead } from './rows.ts'
@@ -44,7 +44,10 @@ interface Place {
   readonly to: bigint
 }
 
+const TAGS: ReadonlySet<string> = new Set(['latest', 'earliest', 'safe', 'finalized', 'pending'])
 const HASH_TEXT = 2 + 2 * WORD_BYTES
+/** Longer text is no height, which has 64 bits. */
+const HEIGHT_TEXT_MAX = 2 + 16
 
 /** Bytes of the height at which the next batch begins. */
 const NEXT_BYTES = 8
@@ -52,7 +55,11 @@ const NEXT_BYTES = 8
 /** A place as the core's operations take it. */
 export function blockRef(place: BlockPlace): string | { blockHash: string } {
   if (typeof place !== 'string') return quantityOf(place, 'a block')
-  if (!place.startsWith('0x')) return place
+  if (TAGS.has(place)) return place
+  if (!isHex(place)) throw argumentError(`a block takes a height, a hash or one of ${[...TAGS].join(', ')}, not ${JSON.stringify(place)}`)
+  if (place.length > HEIGHT_TEXT_MAX && place.length !== HASH_TEXT) {
+    throw argumentError(`the hash of a block takes ${WORD_BYTES} bytes, not ${(place.length - 2) / 2}`)
+  }
   return place.length === HASH_TEXT ? { blockHash: dataOf(place as AnyData, 'a block') } : quantityOf(place as `0x${string}`, 'a block')
 }
 

@@ -7,10 +7,10 @@ import { stateOverrides as stateOverridesCodec, transaction } from '../../rpc/co
 import { type TraceRules, traceConfig, underRules } from '../../rpc/codec/trace.ts'
 import type { ScriptHooks } from '../../tracer/script.ts'
 import { blockOverridesOf, type CallRequest, checked, type Overrides } from '../call.ts'
-import { NotFoundError, told } from '../errors.ts'
+import { argumentError, NotFoundError, told } from '../errors.ts'
 import { type Patience, within } from '../patience.ts'
 import { blockRef } from '../reading/chain.ts'
-import { type AnyData, type BlockPlace, dataOf, type Hex, WORD_BYTES, wire } from '../values.ts'
+import { type AnyData, type BlockPlace, dataOf, type Hex, quantityOf, WORD_BYTES, wire } from '../values.ts'
 import type { StructLogConfig, TraceResult, TracerConfig, TracerName } from './results.ts'
 import { Steps } from './steps.ts'
 
@@ -43,12 +43,10 @@ export interface TraceOptions<C = unknown> extends Patience {
   readonly blockOverrides?: Overrides['blockOverrides']
 }
 
-/** The trace of one transaction of a block; `error` in the place of `result` where it could not be traced. */
-export interface Traced<T> {
-  readonly txHash: Hex
-  readonly result: T
-  readonly error?: string
-}
+/** The trace of one transaction of a block: its result, or why it could not be traced. */
+export type Traced<T> =
+  | { readonly txHash: Hex; readonly result: T; readonly error?: undefined }
+  | { readonly txHash: Hex; readonly error: string; readonly result?: undefined }
 
 /** Longest time of a trace that names none: traces of scripts are theirs to end. */
 const NO_TIMEOUT = '24h'
@@ -66,7 +64,7 @@ const isBlock = (target: object): target is InBlock | WholeBlock => 'block' in t
 /** The hash of a transaction by its place. */
 async function hashAt(core: Core, { block, index }: InBlock): Promise<string> {
   const ref = blockRef(block)
-  const at = `0x${index.toString(16)}`
+  const at = quantityOf(index, 'an index')
   const asked =
     typeof ref === 'string'
       ? core.request('getTransactionByBlockNumberAndIndex', { block: ref, index: at })
@@ -77,6 +75,10 @@ async function hashAt(core: Core, { block, index }: InBlock): Promise<string> {
 }
 
 async function askedFor(core: Core, target: TraceTarget | WholeBlock, options: TraceOptions): Promise<Asked> {
+  if (typeof target === 'string' && !target.startsWith('0x')) {
+    const block = JSON.stringify(target)
+    throw argumentError(`a transaction is given by its hash, not ${block}; a block is given as { block: ${block} }`)
+  }
   if (typeof target === 'string' || target instanceof Uint8Array) {
     return { op: 'traceTransaction', args: { hash: dataOf(target, 'a transaction', WORD_BYTES) } }
   }
@@ -157,22 +159,26 @@ export class Tracer {
 
 /** `node.trace`: what it gives follows from the target and the tracer. */
 export interface Trace {
-  /** The instructions of a transaction, one after the other. */
+  /** The instructions of a transaction, one after the other: no promise, `for await` takes them. */
   (target: TraceTarget, tracer: 'structLogs', options?: TraceOptions<StructLogConfig>): Steps
-  /** The result of a built-in tracer, whose type follows from its name and options. */
-  <N extends Exclude<TracerName, 'structLogs'>, const C extends TracerConfig<N> = TracerConfig<N>>(
-    target: TraceTarget,
-    tracer: N,
-    options?: TraceOptions<C>,
-  ): Promise<TraceResult<N, C>>
-  /** The results for all transactions of a block. */
+  /** What the functions give for each transaction of a block. */
+  <T>(target: WholeBlock, hooks: ScriptHooks<T>, options?: TraceOptions): Promise<readonly HookedResult<T>[]>
+  /** What the functions give: they run in this process, with everything that they close over. */
+  <T>(target: TraceTarget, hooks: ScriptHooks<T>, options?: TraceOptions): Promise<T>
+  /** The results for all transactions of a block, which is given as `{ block: 'latest' }`. */
   <N extends Exclude<TracerName, 'structLogs'>, const C extends TracerConfig<N> = TracerConfig<N>>(
     target: WholeBlock,
     tracer: N,
     options?: TraceOptions<C>,
   ): Promise<readonly Traced<TraceResult<N, C>>[]>
-  /** What the functions give: they run in this process, with everything that they close over. */
-  <T>(target: TraceTarget, hooks: ScriptHooks<T>, options?: TraceOptions): Promise<T>
-  /** What the functions give for each transaction of a block. */
-  <T>(target: WholeBlock, hooks: ScriptHooks<T>, options?: TraceOptions): Promise<readonly HookedResult<T>[]>
+  /**
+   * The result of a built-in tracer, whose type follows from its name and options. A transaction is given by its hash or as
+   * `{ block, index }`, a call as `{ to, data, … }`, a whole block as `{ block: 'latest' }`. Options of the tracer go into `config`.
+   */
+  // The last one: compilers name what does not fit it.
+  <N extends Exclude<TracerName, 'structLogs'>, const C extends TracerConfig<N> = TracerConfig<N>>(
+    target: TraceTarget,
+    tracer: N,
+    options?: TraceOptions<C>,
+  ): Promise<TraceResult<N, C>>
 }
