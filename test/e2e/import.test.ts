@@ -55,9 +55,9 @@ describe('import', () => {
     const out = path.join(dir, 'out.rlp')
     expect(hearth(['export', '--home', home('a'), out]).status).toBe(0)
     expect(fs.readFileSync(out).equals(fs.readFileSync(chain))).toBe(true)
-    expect(hearth(['export', '--home', home('a'), '--with-genesis', out]).stdout).toContain(`exported ${BLOCKS + 1} blocks`)
+    expect(hearth(['export', '--home', home('a'), '--force', '--with-genesis', out]).stdout).toContain(`exported ${BLOCKS + 1} blocks`)
     expect(hearth(['import', '--home', home('b'), '--genesis', genesis, out]).status).toBe(0)
-    expect(hearth(['export', '--home', home('a'), '--from', '3', '--to', '5', out]).stdout).toContain('exported 3 blocks')
+    expect(hearth(['export', '--home', home('a'), '--force', '--from', '3', '--to', '5', out]).stdout).toContain('exported 3 blocks')
 
     const node = await startNode(['start', '--home', home('a')])
     expect((await rpc(node.url, 'eth_getBlockByNumber', ['finalized', false])).result).toMatchObject({ hash: head.hash })

@@ -1,4 +1,5 @@
 // hearth export: writes the canonical chain as RLP, byte for byte what was imported.
+import fs from 'node:fs'
 import path from 'node:path'
 import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
@@ -9,14 +10,25 @@ function height(text: string | undefined, flag: string): number | undefined {
   return text === undefined ? undefined : heightOf(text, flag)
 }
 
+/** The file to write; one that is there is replaced only where that is asked for. */
+function outputFile(file: string, force: boolean): string {
+  const there = fs.statSync(file, { throwIfNoEntry: false })
+  if (there?.isDirectory()) throw new UsageError(`${file} is a folder: name a file in it`)
+  if (there !== undefined && !there.isFile()) throw new UsageError(`${file} is not a regular file`)
+  if (there !== undefined && !force) throw new UsageError(`${file} exists already: give --force to replace it, or another name`)
+  return path.resolve(file)
+}
+
 export const exportCommand: Command = {
   name: 'export',
-  doc: 'Write the canonical chain as RLP blocks.',
+  doc: 'Write the canonical chain as RLP blocks, as `geth export` does.',
+  more: ['The file is whole or absent: it is written under another name and renamed at the end.'],
   flags: {
     ...HOME_FLAG,
     from: { value: 'HEIGHT', doc: 'First block. Default: 1.' },
     to: { value: 'HEIGHT', doc: 'Last block. Default: the head.' },
     'with-genesis': { doc: 'Begin with block 0.' },
+    force: { doc: 'Replace FILE where it exists.' },
   },
   files: { name: 'FILE', min: 1, max: 1 },
   settings: STORE_SETTINGS,
@@ -26,9 +38,9 @@ export const exportCommand: Command = {
     const from = height(parsed.flags.get('from'), 'from')
     const to = height(parsed.flags.get('to'), 'to')
     if (from !== undefined && to !== undefined && from > to) throw new UsageError(`--from ${from} is above --to ${to}`)
-    const file = path.resolve(parsed.files[0] as string)
     const withGenesis = parsed.flags.has('with-genesis')
     if (withGenesis && from !== undefined && from > 0) throw new UsageError('--with-genesis and --from exclude each other')
+    const file = outputFile(parsed.files[0] as string, parsed.flags.has('force'))
     const done = await runJob({ job: 'export', file, from, to, withGenesis, ...storage(home, settings) }, terminal)
     if (done === undefined) {
       terminal.err('stopped: nothing was written\n')
