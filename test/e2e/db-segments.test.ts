@@ -41,7 +41,7 @@ beforeAll(async () => {
   const genesis = path.join(dev, 'config', 'genesis.json')
   const keys = `--littable.segment_keys=${SEGMENT_KEYS}`
   expect(hearth(['import', '--home', home, '--genesis', genesis, chain, keys, QUIET]).status).toBe(0)
-}, 120_000)
+})
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
 const chainTables = <T extends { name: string }>(all: T[]): T[] => all.filter(({ name }) => ['blocks', 'receipts'].includes(name))

@@ -57,7 +57,7 @@ beforeAll(async () => {
   expect(hearth(['export', '--home', at('dev'), chain]).status).toBe(0)
   fs.copyFileSync(path.join(at('dev'), 'config', 'genesis.json'), genesis)
   expect(hearth(['import', '--home', home, '--genesis', genesis, chain, FAST]).status).toBe(0)
-}, 90_000)
+})
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
 const headOf = ({ height, hash, commitment }: StateHead): unknown[] => [height, hash, commitment]

@@ -46,7 +46,7 @@ beforeAll(async () => {
   expect(hearth(['export', '--home', dev, chain]).status).toBe(0)
   const genesis = path.join(dev, 'config', 'genesis.json')
   expect(hearth(['import', '--home', home, '--genesis', genesis, chain, ...SETTINGS]).status).toBe(0)
-}, 60_000)
+})
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
 describe('hearth db', () => {

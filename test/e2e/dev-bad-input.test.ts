@@ -28,7 +28,7 @@ beforeAll(async () => {
   await dev.call('anvil_setStorageAt', TOKEN, '0x1', `0x${'0'.repeat(62)}2a`)
   await dev.call('anvil_impersonateAccount', TOKEN)
   await dev.call('evm_snapshot')
-}, 120_000)
+})
 afterAll(async () => {
   expect(await node.stop()).toBe(0)
 })

@@ -281,5 +281,5 @@ describe('many blocks', () => {
     expect(seconds).toBeLessThan(60)
     await dev.call('evm_revert', clean)
     expect(await dev.height()).toBe(0)
-  }, 120_000)
+  })
 })

@@ -73,7 +73,7 @@ describe('a chain whose id changes', () => {
   beforeAll(async () => {
     node = await startDev()
     dev = await withCode(node)
-  }, 120_000)
+  })
   afterAll(async () => {
     expect(await node.stop()).toBe(0)
   })

@@ -34,7 +34,7 @@ beforeAll(async () => {
   await origin.call('anvil_mine', 5)
   await origin.send(ALICE, contract, { data: set(42n) })
   last = await origin.height()
-}, 120_000)
+})
 afterAll(async () => {
   await originNode.stop()
 })

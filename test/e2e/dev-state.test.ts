@@ -324,5 +324,5 @@ describe('a home with edits', () => {
     expect(await served.call('web3_clientVersion')).toMatch(/^hearth\/v\d/)
     expect(await third.stop()).toBe(0)
     fs.rmSync(own, { recursive: true, force: true })
-  }, 60_000)
+  })
 })

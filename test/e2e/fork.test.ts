@@ -104,7 +104,7 @@ for (const name of nodesBeside('anvil', 'a fork')) {
       proxy = new Between(origin.url)
       await proxy.listen()
       fork = await startFork(proxy.url)
-    }, 120_000)
+    })
     afterAll(async () => {
       expect(await fork.stop()).toBe(0)
       await proxy.close()
@@ -227,7 +227,7 @@ describe('a fork of a chain with one contract', () => {
     origin = await startDev()
     contract = (await send(origin.url, { data: DEPLOY })).contractAddress
     await send(origin.url, { to: contract, data: set(42n) })
-  }, 120_000)
+  })
   afterAll(async () => {
     await origin.stop()
   })

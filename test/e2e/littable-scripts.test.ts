@@ -191,12 +191,12 @@ describe('errors', () => {
   })
 
   it('an iterator ends with its lease', async () => {
-    const store = await open(fresh(), { iteratorLeaseMs: 50 })
+    const store = await open(fresh(), { iteratorLeaseMs: 1000 })
     const table = await store.table({ name: 't' })
     await table.putBatch([1, 2, 3].map((n) => ({ key: bytes(`${n}`), value: bytes('') })))
     const records = table.iterate({ batch: 1 })
     expect(text((await records.next()).value?.key)).toBe('1')
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await new Promise((resolve) => setTimeout(resolve, 2000))
     const expired = await records.next().catch((e: unknown) => e)
     expect(expired).toBeInstanceOf(LeaseExpiredError)
   })

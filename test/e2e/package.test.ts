@@ -169,7 +169,7 @@ it('a node listens only when it is asked to, and no longer than it is open', asy
 
 it('the process ends by itself once its nodes are closed', () => {
   const script = "import { createDevNode } from 'hearth'; const n = await createDevNode(); await n.close(); console.log('closed')"
-  const ran = spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: ROOT, encoding: 'utf8', timeout: 60_000 })
+  const ran = spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: ROOT, encoding: 'utf8', timeout: 250_000 })
   expect([ran.stdout, ran.status]).toEqual(['closed\n', 0])
   expect(hearth(['--version']).status).toBe(0)
 })

@@ -108,5 +108,5 @@ describe('every method', () => {
       }
     }
     expect(failures).toEqual([])
-  }, 60_000)
+  })
 })
