@@ -177,6 +177,20 @@ impl Parts {
     pub fn heads_len(&self) -> usize {
         self.count() * self.head
     }
+
+    /// # Errors
+    /// `InvalidInput` where heads or parts have no bytes, or `heads` has not exactly room for all heads.
+    pub fn check(&self, heads: &[u8]) -> io::Result<()> {
+        let why = if self.head == 0 || self.part == 0 {
+            "heads and parts need at least one byte".to_owned()
+        } else if self.count().checked_mul(self.head) != Some(heads.len()) {
+            let (count, head) = (self.count(), self.head);
+            format!("{count} heads of {head} bytes do not fill a buffer of {} bytes", heads.len())
+        } else {
+            return Ok(());
+        };
+        Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+    }
 }
 
 /// An open file. All methods may be called from any thread.
@@ -243,11 +257,13 @@ pub trait DiskFile: Send + Sync + Debug {
     /// each at the end of `body`.
     ///
     /// # Errors
-    /// `UnexpectedEof` where the file ends before. `heads` and `body` are of no meaning after an error.
+    /// `InvalidInput` as [`Parts::check`] says, `UnexpectedEof` where the file ends before. `heads` and `body` are of no
+    /// meaning after an error.
     fn read_parts_at(&self, parts: &Parts, heads: &mut [u8], body: &mut Vec<u8>) -> io::Result<()> {
+        parts.check(heads)?;
         let (mut offset, mut at) = (parts.offset, body.len());
         body.resize(at + parts.len, 0);
-        for head in heads.chunks_exact_mut(parts.head.max(1)) {
+        for head in heads.chunks_exact_mut(parts.head) {
             let len = parts.part.min(body.len() - at);
             self.read_exact_at(head, offset)?;
             self.read_exact_at(&mut body[at..at + len], offset + parts.head as u64)?;

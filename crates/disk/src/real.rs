@@ -116,7 +116,8 @@ impl DiskFile for RealFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         match may_wait() {
             true => self.0.read_at(buf, offset),
-            false => read_now(&self.0, &[head_of(buf)], offset),
+            // SAFETY: the vector is the caller's buffer.
+            false => unsafe { read_now(&self.0, &[head_of(buf)], offset) },
         }
     }
 
@@ -139,28 +140,33 @@ impl DiskFile for RealFile {
     fn read_onto(&self, out: &mut Vec<u8>, len: usize, offset: u64) -> io::Result<()> {
         out.reserve(len);
         let end = out.len() + len;
-        read_all(&self.0, &mut [part_of(&mut out.spare_capacity_mut()[..len])], offset)?;
+        // SAFETY: the vector is spare capacity of the caller's buffer, which nothing else uses.
+        unsafe { read_all(&self.0, &mut [part_of(&mut out.spare_capacity_mut()[..len])], offset)? };
         // SAFETY: the capacity was reserved, and all bytes up to there have been read into.
         unsafe { out.set_len(end) };
         Ok(())
     }
 
     fn read_parts_at(&self, parts: &Parts, heads: &mut [u8], body: &mut Vec<u8>) -> io::Result<()> {
+        // With fewer heads, parts at the end would have no vector, and would be counted as read.
+        parts.check(heads)?;
         body.reserve(parts.len);
         let end = body.len() + parts.len;
         // Nothing is zeroed first that the system fills anyway.
         let spare = &mut body.spare_capacity_mut()[..parts.len];
-        match parts.count() {
-            0 => return Ok(()),
-            1 => read_all(&self.0, &mut [head_of(heads), part_of(spare)], parts.offset)?,
-            _ => {
-                let heads = heads.chunks_exact_mut(parts.head).map(head_of);
-                let bodies = spare.chunks_mut(parts.part).map(part_of);
-                let mut vectors: Vec<_> = heads.zip(bodies).flat_map(|(head, body)| [head, body]).collect();
-                read_all(&self.0, &mut vectors, parts.offset)?;
-            }
-        }
-        // SAFETY: the capacity was reserved, and all bytes up to there have been read into.
+        let (mut one, mut many);
+        let vectors = if parts.count() == 1 {
+            one = [head_of(heads), part_of(spare)];
+            &mut one[..]
+        } else {
+            let heads = heads.chunks_exact_mut(parts.head).map(head_of);
+            let bodies = spare.chunks_mut(parts.part).map(part_of);
+            many = heads.zip(bodies).flat_map(|(head, body)| [head, body]).collect::<Vec<_>>();
+            &mut many[..]
+        };
+        // SAFETY: the vectors are the caller's heads and spare capacity of its buffer, each byte once.
+        unsafe { read_all(&self.0, vectors, parts.offset)? };
+        // SAFETY: the capacity was reserved, there are as many heads as parts, and all of them have been read into.
         unsafe { body.set_len(end) };
         Ok(())
     }
@@ -193,17 +199,24 @@ fn part_of(bytes: &mut [MaybeUninit<u8>]) -> libc::iovec {
 /// Most buffers of one call, as Linux has it.
 const MAX_VECTORS: usize = 1024;
 
-/// Fills all buffers from an offset on. They must point at memory that may be written to.
-fn read_all(file: &File, mut vectors: &mut [libc::iovec], mut offset: u64) -> io::Result<()> {
+/// Fills all buffers from an offset on.
+///
+/// # Safety
+/// The vectors point at memory that the caller holds exclusively until this returns, and do not overlap. It need not be
+/// initialised, and is once this has returned `Ok`.
+unsafe fn read_all(file: &File, mut vectors: &mut [libc::iovec], mut offset: u64) -> io::Result<()> {
     while let Some(first) = vectors.first() {
         if first.iov_len == 0 {
             vectors = &mut vectors[1..];
             continue;
         }
         let count = vectors.len().min(MAX_VECTORS);
-        let read = match may_wait() {
-            true => read_vectors(file, &vectors[..count], offset),
-            false => read_now(file, &vectors[..count], offset),
+        // SAFETY: some of the caller's vectors.
+        let read = unsafe {
+            match may_wait() {
+                true => read_vectors(file, &vectors[..count], offset),
+                false => read_now(file, &vectors[..count], offset),
+            }
         };
         let mut read = match read {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -226,10 +239,12 @@ fn read_all(file: &File, mut vectors: &mut [libc::iovec], mut offset: u64) -> io
 }
 
 /// One read to where the vectors point, as many bytes as the system gives.
-fn read_vectors(file: &File, vectors: &[libc::iovec], offset: u64) -> io::Result<usize> {
+///
+/// # Safety
+/// As of [`read_all`].
+unsafe fn read_vectors(file: &File, vectors: &[libc::iovec], offset: u64) -> io::Result<usize> {
     let (fd, offset) = (file.as_raw_fd(), offset as libc::off_t);
-    // SAFETY: the vectors point into buffers that the caller holds exclusively until this returns, and do not overlap; the
-    // system writes no more than their lengths.
+    // SAFETY: the caller vouches for the vectors; the system writes no more than their lengths.
     let read = unsafe {
         match vectors {
             [one] => libc::pread(fd, one.iov_base, one.iov_len, offset),
@@ -241,7 +256,10 @@ fn read_vectors(file: &File, vectors: &[libc::iovec], offset: u64) -> io::Result
 
 /// As [`read_vectors`], out of the system's memory alone: `WouldBlock` where the device would have to be asked, or where the file
 /// system cannot tell.
-fn read_now(file: &File, vectors: &[libc::iovec], offset: u64) -> io::Result<usize> {
+///
+/// # Safety
+/// As of [`read_all`].
+unsafe fn read_now(file: &File, vectors: &[libc::iovec], offset: u64) -> io::Result<usize> {
     let (fd, count) = (file.as_raw_fd(), vectors.len() as libc::c_int);
     // SAFETY: as in `read_vectors`.
     let read = unsafe { libc::preadv2(fd, vectors.as_ptr(), count, offset as libc::off_t, libc::RWF_NOWAIT) };
@@ -331,6 +349,33 @@ mod tests {
         assert_eq!(RealDisk.list(&dir).unwrap(), []);
         assert!(RealDisk.free_bytes(&dir).unwrap() > 0);
     }
+
+    #[test]
+    fn heads_of_another_length_than_the_parts_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let file = RealDisk.create(&root.path().join("framed")).unwrap();
+        file.write_all_at(&[7; 64], 0).unwrap();
+        let parts = Parts { offset: 0, head: 4, part: 6, len: 20 };
+        assert_eq!((parts.count(), parts.heads_len()), (4, 16));
+        for room in [0, 4, 12, 15, 17, 20] {
+            let (mut heads, mut body) = (vec![0; room], vec![9]);
+            let refused = file.read_parts_at(&parts, &mut heads, &mut body).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+            assert_eq!(
+                refused.to_string(),
+                format!("4 heads of 4 bytes do not fill a buffer of {room} bytes")
+            );
+            assert_eq!(body, [9], "no byte of the heap is shown");
+        }
+        for parts in [Parts { head: 0, ..parts }, Parts { part: 0, ..parts }] {
+            let refused = file.read_parts_at(&parts, &mut [], &mut Vec::new()).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+        }
+        let huge = Parts { offset: 0, head: usize::MAX, part: 1, len: 2 };
+        let refused = file.read_parts_at(&huge, &mut [0; 4], &mut Vec::new()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+    }
+
     #[test]
     fn reads_without_waiting_have_the_bytes_or_refuse() {
         let root = tempfile::tempdir().unwrap();
