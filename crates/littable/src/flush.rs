@@ -46,15 +46,36 @@ impl<E: Clone> FlushGate<E> {
         state.begun += 1;
         let number = state.begun;
         drop(state);
+        let running = Running { gate: self, ended: false };
         let result = sync();
-        let mut state = self.state.lock();
+        running.ends(number, &result);
+        result
+    }
+}
+
+/// A sync that runs. One that panics counts as never begun, so that a flush that waits runs the next.
+struct Running<'a, E> {
+    gate: &'a FlushGate<E>,
+    ended: bool,
+}
+
+impl<E: Clone> Running<'_, E> {
+    fn ends(mut self, number: u64, result: &Result<(), E>) {
+        self.ended = true;
+        let mut state = self.gate.state.lock();
         state.ended = number;
-        if let Err(error) = &result {
+        if let Err(error) = result {
             state.failed = Some((number, error.clone()));
         }
-        drop(state);
-        self.changed.notify_all();
-        result
+    }
+}
+
+impl<E> Drop for Running<'_, E> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.gate.state.lock().begun -= 1;
+        }
+        self.gate.changed.notify_all();
     }
 }
 
@@ -88,6 +109,36 @@ mod tests {
         });
         let syncs = syncs.into_inner();
         assert!(syncs < 300, "{syncs} syncs for 400 flushes of 8 threads");
+    }
+
+    #[test]
+    fn a_sync_that_panics_leaves_no_flush_waiting() {
+        use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+        let gate = std::sync::Arc::new(FlushGate::<()>::default());
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        let (go_on, goes_on) = std::sync::mpsc::channel::<()>();
+        let first = gate.clone();
+        let panicking = std::thread::spawn(move || {
+            catch_unwind(AssertUnwindSafe(|| {
+                first.flush(|| {
+                    begun.send(()).unwrap();
+                    goes_on.recv().unwrap();
+                    resume_unwind(Box::new("planted"))
+                })
+            }))
+            .is_err()
+        });
+        has_begun.recv().unwrap();
+        let (ended, end) = std::sync::mpsc::channel();
+        for _ in 0..2 {
+            let (gate, ended) = (gate.clone(), ended.clone());
+            std::thread::spawn(move || ended.send(gate.flush(|| Ok(()))).unwrap());
+        }
+        go_on.send(()).unwrap();
+        assert!(panicking.join().unwrap());
+        for _ in 0..2 {
+            assert_eq!(end.recv_timeout(Duration::from_secs(60)), Ok(Ok(())));
+        }
     }
 
     #[test]

@@ -126,6 +126,21 @@ impl<'s> Line<'s> {
     }
 }
 
+/// Closes the line unless its thread came to the end of its work. Where a thread fails or panics,
+/// the others would wait without end for the turn of the transaction that it had.
+struct CloseOnFailure<'l, 's> {
+    line: &'l Line<'s>,
+    done: bool,
+}
+
+impl Drop for CloseOnFailure<'_, '_> {
+    fn drop(&mut self) {
+        if !self.done {
+            self.line.close();
+        }
+    }
+}
+
 /// The way of one result: kept at first, straight to the sink when its turn has come.
 struct Place<'l, 's> {
     line: &'l Line<'s>,
@@ -202,10 +217,9 @@ pub(crate) fn together(
 ) -> Result<BlockStats, TraceError> {
     let outcome = std::thread::scope(|scope| {
         let all = |is_helper: bool| {
+            let mut thread = CloseOnFailure { line: &line, done: false };
             let outcome = work(&line, is_helper);
-            if outcome.is_err() {
-                line.close();
-            }
+            thread.done = outcome.is_ok();
             outcome
         };
         let spawn = |_| {
@@ -216,10 +230,9 @@ pub(crate) fn together(
         let threads: Vec<_> = (0..helpers).filter_map(spawn).collect();
         let mut outcome = all(false);
         for thread in threads {
-            let ended = thread.join().unwrap_or_else(|_| {
-                line.close();
-                Err(TraceError::Replay("a thread of the trace panicked".to_owned()))
-            });
+            let ended = thread
+                .join()
+                .unwrap_or_else(|_| Err(TraceError::Replay("a thread of the trace panicked".to_owned())));
             outcome = outcome.and(ended);
         }
         outcome
@@ -233,4 +246,49 @@ pub(crate) fn together(
     let sink = sink.into_inner().unwrap_or_else(PoisonError::into_inner);
     sink.write(if count > 0 { b"]" } else { b"[]" })?;
     Ok(state.stats)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::Barrier;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    /// Far longer than the test takes: without an end it fails instead of hanging.
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    /// Traces two transactions, of which the first panics while the other waits for its turn.
+    fn panics(helper_panics: bool) -> String {
+        let (ended, end) = channel();
+        std::thread::spawn(move || {
+            let mut sink = Vec::new();
+            let first_taken = Barrier::new(2);
+            let work = |line: &Line<'_>, is_helper: bool| -> Result<(), TraceError> {
+                if is_helper == helper_panics {
+                    assert_eq!(line.take_next(), Some(0));
+                    first_taken.wait();
+                    resume_unwind(Box::new("planted"));
+                }
+                first_taken.wait();
+                assert_eq!(line.take_next(), Some(1));
+                line.wait_for(1)?;
+                Ok(())
+            };
+            let outcome = catch_unwind(AssertUnwindSafe(|| together(Line::new(2, &mut sink), 1, work)));
+            let text = outcome.map_or_else(
+                |_| "panic".to_owned(),
+                |outcome| outcome.map_or_else(|error| error.to_string(), |_| "traced".to_owned()),
+            );
+            ended.send(text).expect("the test listens");
+        });
+        end.recv_timeout(LIMIT).expect("no thread waits for one that panicked")
+    }
+
+    #[test]
+    fn a_thread_that_panics_ends_the_trace() {
+        assert_eq!(panics(true), TraceError::from(SinkClosed).to_string());
+        assert_eq!(panics(false), "panic");
+    }
 }

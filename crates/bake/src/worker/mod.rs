@@ -78,7 +78,7 @@ impl BakeWorker {
     }
 
     /// Bakes the heights `from` to `to`, both included, beside what is baked anyway. `None` where [`MAX_RANGES`] wait
-    /// already, and where `from` is above `to`.
+    /// already, where `from` is above `to`, and once the worker stops.
     pub fn bake_range(&self, from: Height, to: Height) -> Option<Arc<RangeControl>> {
         self.shared.bake_range(from, to)
     }

@@ -240,6 +240,14 @@ impl Planner {
         self.ranges.retain(|range| !range.is_over());
     }
 
+    /// Finishes every range, also one whose heights are still being baked: the threads are gone.
+    pub(crate) fn finish_ranges(&mut self, reason: &str) {
+        for mut range in self.ranges.drain(..) {
+            range.stop(reason);
+            range.abandon();
+        }
+    }
+
     /// Baked rows of these heights were found to be damaged, and dropped. Those for which there is no room are told of
     /// again.
     pub(crate) fn damaged(&mut self, heights: &[Height]) {

@@ -157,6 +157,11 @@ impl Range {
         }
     }
 
+    /// Finishes the range without the heights that are being baked.
+    pub(crate) fn abandon(self) {
+        self.control.update(|progress| progress.finished = true);
+    }
+
     /// Whether everything of it is done; told to those who watch.
     pub(crate) fn is_over(&self) -> bool {
         let over = self.next > self.to && self.busy == 0;

@@ -96,7 +96,13 @@ impl Shared {
     }
 
     pub(crate) fn bake_range(&self, from: Height, to: Height) -> Option<Arc<RangeControl>> {
-        let control = (from <= to).then(|| self.planner.lock().add_range(from, to)).flatten();
+        let control = {
+            let mut planner = self.planner.lock();
+            // Under the lock that ends the ranges when the worker stops: no range begins after that, for it would never
+            // finish.
+            let wanted = from <= to && !self.stop.is_cancelled();
+            wanted.then(|| planner.add_range(from, to)).flatten()
+        };
         self.inbox.ring();
         control
     }
@@ -311,8 +317,9 @@ impl Shared {
         }
     }
 
-    /// The threads are gone: what they did is made durable.
+    /// The threads are gone: ranges that one of them left behind are finished, and what they did is made durable.
     pub(crate) fn close(&self) {
+        self.planner.lock().finish_ranges("stopped");
         self.make_durable();
     }
 

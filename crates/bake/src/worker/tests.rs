@@ -499,3 +499,13 @@ fn several_threads_bake_each_block_once() {
     worker.stop();
     assert_eq!(fake.baked_heights(), (2..=400).collect::<Vec<_>>());
 }
+
+#[test]
+fn no_range_begins_once_the_worker_stopped() {
+    let (home, fake) = (home(), Fake::new(5));
+    let Started { worker, .. } = start(&fake, options(&home.file));
+    let range = worker.bake_range(1, 2).unwrap();
+    worker.stop();
+    assert!(range.wait(Duration::from_secs(60)).finished);
+    assert!(worker.bake_range(3, 4).is_none());
+}

@@ -1,7 +1,10 @@
 //! Streams whose bytes are fetched when the reader has room for them: a slow reader holds no thread.
 
 use super::{ByteSender, CHUNK_BYTES, CHUNKS_WAITING, CHUNKS_WAKE, Channel, Chunk, State, tell};
-use crate::{NodeError, TraceOrigin, workers::Submitter};
+use crate::{
+    NodeError, TraceOrigin,
+    workers::{Submitter, guarded},
+};
 use hearth_bake::AnswerBytes;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
@@ -79,7 +82,8 @@ pub(super) fn refill(channel: &Arc<Channel>, mut state: MutexGuard<'_, State>) {
 /// Fetches chunks until enough of them wait.
 fn fetch(channel: &Channel, mut pull: Pull) {
     loop {
-        let bytes = (pull.fetch)();
+        // A panic must become the end of the stream: its reader waits for one.
+        let bytes = guarded(&mut pull.fetch);
         let mut state = channel.state.lock();
         if state.cancelled {
             state.end.get_or_insert(Err(NodeError::Cancelled));
@@ -108,5 +112,28 @@ fn fetch(channel: &Channel, mut pull: Pull) {
             }
         }
         channel.readable.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{WorkerConfig, stream, workers::WorkerPool};
+    use std::{panic::resume_unwind, sync::mpsc, time::Duration};
+
+    #[test]
+    fn a_fetch_that_panics_is_the_end_of_the_stream() {
+        let pool = WorkerPool::new("test", WorkerConfig { threads: 1, queue: 1 }).expect("a thread");
+        let (sender, stream) = stream::channel(|| {});
+        let rest: Fetch = Box::new(|| resume_unwind(Box::new("planted")));
+        let feed = Feed { first: Vec::new(), rest: Some(rest), packed_bytes: None };
+        sender.feed(TraceOrigin::Baked, feed, pool.submitter());
+        let (told, answer) = mpsc::channel();
+        stream.ready_with(move |ready| told.send(ready).expect("the test listens"));
+        let ready = answer.recv_timeout(Duration::from_secs(60)).expect("the stream ends");
+        assert_eq!(
+            ready.expect_err("it failed").to_string(),
+            NodeError::Internal { message: "planted".into() }.to_string()
+        );
     }
 }
