@@ -258,7 +258,7 @@ describe('connections', () => {
   }
 
   it('ten thousand are held, answered over, and closed', async (test) => {
-    await start(`--evm.max_open_connections=${CONNECTIONS + 10}`)
+    await start(`--evm.max_open_connections=${CONNECTIONS + 10}`, '--evm.max_share_per_client=1')
     if (filesMax() < CONNECTIONS + MORE_FILES) {
       console.log(`skipped: this machine lets a process have ${filesMax()} open files, and ${CONNECTIONS + MORE_FILES} are needed`)
       return test.skip()

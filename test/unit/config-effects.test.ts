@@ -97,6 +97,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'evm.ws_max_payload_bytes': 'server.test.ts: closes on a message over the limit',
   'evm.ws_max_in_flight': 'server.test.ts: serves a bounded number of messages of a connection at a time',
   'evm.max_open_connections': 'server.test.ts: closes connections beyond the limit',
+  'evm.max_share_per_client': 'shares.test.ts: of one address leave room for others',
   'evm.forward_url': 'forward.test.ts: a node that makes no blocks',
   'evm.forward_timeout': 'forward.test.ts: says that the other node is silent',
   'evm.forward_max_in_flight': 'forward.test.ts: answers that as many wait as may',

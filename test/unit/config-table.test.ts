@@ -43,6 +43,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.shutdown_delay': [250, '7s', '"7s"', 7000, '7', '2h'],
   'evm.ready_max_head_age': [0, '7s', '"7s"', 7000, '7', '366d'],
   'evm.max_open_connections': count(2000),
+  'evm.max_share_per_client': [0.5, '0.25', '0.25', 0.25, 'true', '1.5'],
   'evm.max_request_body_bytes': [5_242_880, '7 MiB', '"7 MiB"', 7_340_032, 'true', '1023'],
   'evm.max_request_values': [50_000, '2000', '2000', 2000, 'true', '999'],
   'evm.max_concurrent_request_bytes': [134_217_728, 'off', '"off"', 0, 'true', '2 KB'],

@@ -192,7 +192,7 @@ describe('filters', () => {
 
   it('are so many and no more; those that nobody asks for make room', async () => {
     let now = 0
-    const filters = new Filters(following(new ModelChain(seeded(1))).follower, 1000, () => now)
+    const filters = new Filters(following(new ModelChain(seeded(1))).follower, 1000, { now: () => now })
     for (let i = 0; i < FILTERS_MAX; i++) await filters.open({ kind: 'blocks' })
     const told = { code: -32005, message: `too many filters: at most ${FILTERS_MAX}` }
     expect(await refusal(filters.open(LOGS))).toMatchObject(told)
@@ -203,7 +203,7 @@ describe('filters', () => {
   it('end when nobody asks for long, and when they are ended', async () => {
     let now = 0
     const model = new ModelChain(seeded(1))
-    const filters = new Filters(following(model).follower, 1000, () => now)
+    const filters = new Filters(following(model).follower, 1000, { now: () => now })
     const [asked, idle] = [await filters.open({ kind: 'blocks' }), await filters.open(LOGS)]
     now = 900
     expect(parse(await filters.changes(asked))).toEqual([])

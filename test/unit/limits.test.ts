@@ -155,7 +155,7 @@ describe('buckets', () => {
 
 describe('connections', () => {
   it('over the limit are closed, the others go on, and room that was left is taken', async () => {
-    const server = await serve({ 'evm.max_open_connections': '2' })
+    const server = await serve({ 'evm.max_open_connections': '2', 'evm.max_share_per_client': '1' })
     const [first, second] = [await connect(server), await connect(server)]
     const third = new WebSocket(server.wsUrl ?? '')
     await new Promise((resolve) => third.once('error', resolve))

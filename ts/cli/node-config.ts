@@ -173,6 +173,7 @@ export const rpcContext = (core: Core, settings: Settings, onForwardFailure?: Fo
     filterIdleMs: settings['evm.filter_timeout'],
     heads: settings['evm.max_subscriptions_new_head'],
     logs: settings['evm.max_subscriptions_logs'],
+    share: settings['evm.max_share_per_client'],
   },
   overrides: { accounts: settings['evm.max_state_override_accounts'], slots: settings['evm.max_state_override_slots'] },
 })

@@ -74,6 +74,15 @@ export function integer(min: number, max: number): Kind<number> {
   }
 }
 
+/** Numbers over 0 and up to 1. */
+export const fraction: Kind<number> = {
+  takes: 'a number over 0 and up to 1, such as 0.5',
+  check: (value) => (typeof value === 'number' && value > 0 && value <= 1 ? value : refuse(fraction.takes, value)),
+  parse: (text) =>
+    /^\d*\.?\d+$/.test(text) ? inWords(fraction.takes, text, (t) => fraction.check(Number(t))) : refuse(fraction.takes, text),
+  plain: (value) => value,
+}
+
 /** The values of a kind, or a word of its own meaning (`auto`, `none`). */
 export function or<const W extends string, T>(word: W, kind: Kind<T>): Kind<T | W> {
   const takes = `${word} or ${kind.takes}`

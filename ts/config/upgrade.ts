@@ -23,7 +23,7 @@ export interface Upgraded {
 const settingNamed = (key: string): SettingKey | undefined => (isSettingKey(key) ? key : RENAMED[key]?.to)
 
 /** The last sentence of a description that some version wrote: the default as TOML. It may be broken over lines. */
-const DEFAULT_SENTENCE = /(?:^| )Default: (\[[^\]]*\]|"(?:[^"\\]|\\.)*"|[^\s".[\]]+)\.$/
+const DEFAULT_SENTENCE = /(?:^| )Default: (\[[^\]]*\]|"(?:[^"\\]|\\.)*"|\d+\.\d+|[^\s".[\]]+)\.$/
 
 /** A description within a paragraph of comments. */
 interface Described {

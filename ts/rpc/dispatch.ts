@@ -241,7 +241,7 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: Report
   /** What a handler works with. Long work is asked for in its client's name, so that clients take turns, and ends when that goes. */
   const surroundingsOf = (method: Method, client: Client, sample: Sample, subscriber?: Subscriber): Surroundings => {
     const { address } = client
-    const context = contextOf(client)
+    const context = method.keeps ? { ...contextOf(client), client: address } : contextOf(client)
     if (subscriber === undefined && (method.cost === 'read' || address === undefined)) return context
     if (method.cost === 'read' || address === undefined) return { ...context, subscriber }
     const warn = client.warn && ((warning: string): void => client.warn?.(warning))

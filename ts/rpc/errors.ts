@@ -210,6 +210,9 @@ export const tooManyRequests = (): RpcError => new RpcError(CODE.limitExceeded, 
 export const noRoom = (): RpcError => new RpcError(CODE.limitExceeded, 'server busy: too many bytes of requests are being served')
 /** A request outside the limits of this node. */
 export const limitExceeded = (message: string): RpcError => new RpcError(CODE.limitExceeded, message)
+/** A client holds as much of something as one client may. */
+export const overShare = (what: string, { most }: { readonly most: number }): RpcError =>
+  limitExceeded(`too many ${what} of one client: at most ${most} (evm.max_share_per_client)`)
 export const responseTooLarge = (): RpcError => new RpcError(CODE.responseTooLarge, 'response too large')
 /** A defect of this program: the client learns nothing of it. */
 const internalError = (): RpcError => new RpcError(CODE.internal, 'internal error', undefined, 'panic')
@@ -231,7 +234,7 @@ export const protocolErrors = (): [RpcError, string][] => [
   [nodeIsStarting(), 'The node opens its stores and replays their log; come again soon, or ask `/ready`.'],
   [
     limitExceeded('the limit, named with its value'),
-    'State overrides over `evm.max_state_override_accounts` or `evm.max_state_override_slots`, or a request over `evm.max_request_values`.',
+    'State overrides over `evm.max_state_override_accounts` or `evm.max_state_override_slots`, a request over `evm.max_request_values`, or filters or subscriptions of one client over `evm.max_share_per_client`.',
   ],
   [
     unauthorized('REASON'),

@@ -52,6 +52,8 @@ export interface Context {
 export interface Surroundings extends Context {
   /** Filters and subscriptions of the node. */
   readonly follow: Following
+  /** Whose the request is, by address; absent where the method keeps nothing of a client, or the request is this process's own. */
+  readonly client?: string | undefined
   /** Takes what is probably a mistake in the request; absent where the client cannot be told. */
   readonly warn?: ((warning: string) => void) | undefined
 }
@@ -64,6 +66,8 @@ export interface Method {
   readonly name: string
   readonly doc: string
   readonly cost: Cost
+  /** Whether something of the client is kept beyond the answer: a filter, a subscription. */
+  readonly keeps: boolean
   readonly params: readonly Param<unknown>[]
   /** Checks the parameters and runs the handler; throws `RpcError` -32602 where they do not fit. */
   readonly call: (context: Surroundings, params: unknown) => Promise<Result> | Result
@@ -76,11 +80,12 @@ export function method<const P extends readonly Param<unknown>[]>(definition: {
   readonly name: string
   readonly doc: string
   readonly cost: Cost
+  readonly keeps?: true
   readonly params: P
   readonly handle: (context: Surroundings, ...args: Values<P>) => Promise<Result> | Result
 }): Method {
-  const { name, doc, cost, params, handle } = definition
-  return { name, doc, cost, params, call: (context, values) => handle(context, ...(decodeParams(params, values) as Values<P>)) }
+  const { name, doc, cost, keeps = false, params, handle } = definition
+  return { name, doc, cost, keeps, params, call: (context, values) => handle(context, ...(decodeParams(params, values) as Values<P>)) }
 }
 
 /** Positional parameters through their codecs; the texts of refusal are go-ethereum's, the parameter's name added. */

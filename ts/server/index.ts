@@ -1,7 +1,9 @@
 // The listeners: JSON-RPC over HTTP with WebSocket by upgrade, over WebSocket alone on a port of its own, and debug methods alone on another.
 import http from 'node:http'
+import type { Socket } from 'node:net'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
+import { Shares } from '../rpc/shares.ts'
 import { aboutText } from './about.ts'
 import { type Authentication, authentication } from './admission/auth.ts'
 import { Admission, webSocketPayload } from './admission/index.ts'
@@ -123,11 +125,30 @@ class Listeners {
     return server
   }
 
+  /** Lets no client have more than its share of a listener's connections. To be called once all else listens for connections. */
+  private shareConnections(server: http.Server): void {
+    const { settings, admission } = this
+    const shares = new Shares(settings['evm.max_open_connections'], settings['evm.max_share_per_client'])
+    if (shares.most === Number.POSITIVE_INFINITY) return
+    const ordinary = server.listeners('connection') as ((socket: Socket) => void)[]
+    server.removeAllListeners('connection')
+    server.on('connection', (socket: Socket) => {
+      const owner = admission.ownerOf(socket)
+      if (!shares.take(owner)) {
+        socket.destroy()
+        return
+      }
+      socket.once('close', () => shares.release(owner))
+      for (const listener of ordinary) listener.call(server, socket)
+    })
+  }
+
   /** A listener of HTTP, and of WebSocket where that is on. */
   async openHttp(name: 'http' | 'debug', dispatch: Dispatch): Promise<string> {
     const options = this.httpOptions(name, dispatch)
     const server = this.make(name, dispatch, createListener(options))
     openLanes(server, options, { firstMs: server.headersTimeout, idleMs: server.keepAliveTimeout })
+    this.shareConnections(server)
     const host = this.settings[`evm.${name}_host`]
     return `http://${shownHost(host)}:${await listen(server, host, this.settings[`evm.${name}_port`], `evm.${name}_port`)}`
   }
@@ -142,6 +163,7 @@ class Listeners {
         .writeHead(426, { upgrade: 'websocket', connection: 'close', 'content-type': 'text/plain' })
         .end('this port speaks WebSocket alone\n')
     })
+    this.shareConnections(server)
     return `ws://${shownHost(host)}:${await listen(server, host, port, 'evm.ws_port')}`
   }
 

@@ -1,5 +1,5 @@
 // [evm], first part: where the node listens, to whom, and for how long.
-import { boolean, integer, list, offAt, or } from '../kinds.ts'
+import { boolean, fraction, integer, list, offAt, or } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
 import {
   DAY,
@@ -109,6 +109,12 @@ export const LISTENERS = {
     kind: integer(1, 1_000_000),
     default: 2000,
     doc: 'Open connections for each listener; one more is closed at once.',
+  }),
+  'evm.max_share_per_client': setting({
+    kind: fraction,
+    default: 0.5,
+    devDefault: 1,
+    doc: 'Part of evm.max_open_connections, evm.max_subscriptions_new_head, evm.max_subscriptions_logs, of the 10,000 filters and of the memory of their results that one client may hold, so that none holds the last. A client is an IPv4 address or the first 64 bits of an IPv6 address; behind evm.trusted_proxy_cidrs the one that the proxy names, and connections of the proxy itself have no share. 1 is no share. Behind a proxy that is not trusted all clients are one.',
   }),
   'evm.max_request_body_bytes': setting({
     kind: bytes(KIB, GIB),

@@ -1,7 +1,8 @@
 // Filters: what happened since the last question, kept until somebody asks.
 import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../core/port.ts'
-import { limitExceeded, serverError } from '../errors.ts'
+import { limitExceeded, overShare, serverError } from '../errors.ts'
+import { Shares } from '../shares.ts'
 import type { Follower, Listener } from './follower.ts'
 import type { Interest } from './interest.ts'
 import { FILTERS_BYTES_MAX, FILTERS_MAX, WAITING_BYTES_MAX, WAITING_MAX } from './limits.ts'
@@ -12,6 +13,8 @@ const ID_BYTES = 16
 /** One filter. */
 interface Filter {
   readonly interest: Interest
+  /** Whose it is, by address. */
+  readonly client: string | undefined
   waiting: Uint8Array[]
   bytes: number
   /** More happened than can be kept: the next question is told so. */
@@ -33,6 +36,13 @@ function array(results: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat([encoder.encode('['), ...parts, encoder.encode(']')])
 }
 
+/** What filters may be told beside. */
+export interface FiltersOptions {
+  readonly now?: () => number
+  /** Part of them, and of the memory of their results, that one client may have. */
+  readonly share?: number
+}
+
 /** The filters of a node. */
 export class Filters {
   private readonly filters = new Map<string, Filter>()
@@ -40,25 +50,32 @@ export class Filters {
   private readonly follower: Follower
   private readonly idleMs: number
   private readonly now: () => number
+  /** Filters of each client, and bytes of their results. */
+  private readonly shares: Shares
+  private readonly byteShares: Shares
   private sweeper: NodeJS.Timeout | undefined
 
-  constructor(follower: Follower, idleMs: number, now: () => number = Date.now) {
+  constructor(follower: Follower, idleMs: number, { now = Date.now, share = 1 }: FiltersOptions = {}) {
     this.follower = follower
     this.idleMs = idleMs
     this.now = now
+    this.shares = new Shares(FILTERS_MAX, share)
+    this.byteShares = new Shares(FILTERS_BYTES_MAX, share)
   }
 
-  /** Makes a filter; its id. */
-  async open(interest: Interest): Promise<string> {
+  /** Makes a filter of a client; its id. */
+  async open(interest: Interest, client?: string): Promise<string> {
     // A look at all of them for each that is opened, or asked, would take longer the more there are.
     if (this.filters.size >= FILTERS_MAX) this.sweep()
     if (this.filters.size >= FILTERS_MAX) throw limitExceeded(`too many filters: at most ${FILTERS_MAX}`)
-    const filter: Filter = { interest, waiting: [], bytes: 0, overflowed: false, askedAt: this.now(), stop: () => undefined }
+    if (!this.shares.take(client)) throw overShare('filters', this.shares)
+    const filter: Filter = { interest, client, waiting: [], bytes: 0, overflowed: false, askedAt: this.now(), stop: () => undefined }
     const id = newId()
     this.filters.set(id, filter)
     try {
       filter.stop = await this.follower.listen(interest, this.listener(filter))
     } catch (e) {
+      this.shares.release(client)
       this.filters.delete(id)
       throw e
     }
@@ -72,6 +89,7 @@ export class Filters {
     if (filter === undefined) return false
     this.empty(filter)
     filter.stop()
+    this.shares.release(filter.client)
     this.filters.delete(id)
     if (this.filters.size === 0) {
       clearInterval(this.sweeper)
@@ -118,6 +136,7 @@ export class Filters {
     return {
       push: (result) => {
         if (filter.overflowed) return
+        if (!this.byteShares.take(filter.client, result.length)) return overflow()
         filter.waiting.push(result)
         filter.bytes += result.length
         this.bytes += result.length
@@ -132,6 +151,7 @@ export class Filters {
   private empty(filter: Filter): Uint8Array[] {
     const { waiting } = filter
     this.bytes -= filter.bytes
+    this.byteShares.release(filter.client, filter.bytes)
     filter.bytes = 0
     filter.waiting = []
     return waiting

@@ -1,6 +1,7 @@
 // Following the chain and the pool: filters, and the sources of subscriptions.
 import type { Core } from '../../core/port.ts'
-import { limitExceeded } from '../errors.ts'
+import { limitExceeded, overShare } from '../errors.ts'
+import { Shares } from '../shares.ts'
 import type { Source } from '../subscription.ts'
 import { Filters } from './filters.ts'
 import { Follower } from './follower.ts'
@@ -11,6 +12,9 @@ export type { Listener } from './follower.ts'
 export type { Interest } from './interest.ts'
 export type { FollowLimits } from './limits.ts'
 
+/** What is counted, as messages name it. */
+const NAMES = { heads: 'new heads', logs: 'logs' } as const
+
 /** What methods follow the chain with. */
 export class Following {
   readonly follower: Follower
@@ -18,24 +22,32 @@ export class Following {
   private readonly limits: FollowLimits
   /** Subscriptions that are counted, by what they are to. */
   private readonly open = { heads: 0, logs: 0 }
+  /** What each client has of them. */
+  private readonly shares: { readonly heads: Shares; readonly logs: Shares }
 
   constructor(core: Core, limits: FollowLimits, report: (e: unknown) => void) {
     this.follower = new Follower(core, report)
-    this.filters = new Filters(this.follower, limits.filterIdleMs)
+    const { share = 1 } = limits
+    this.filters = new Filters(this.follower, limits.filterIdleMs, { share })
     this.limits = limits
+    this.shares = { heads: new Shares(limits.heads, share), logs: new Shares(limits.logs, share) }
   }
 
-  /** The source of a subscription; throws where there are as many of its kind as there may be. */
-  source(interest: Interest): Source {
+  /** The source of a subscription of a client; throws where there are as many of its kind as there may be, or as the client may have. */
+  source(interest: Interest, client?: string): Source {
     const { kind } = interest
     const counted = kind === 'heads' || kind === 'logs' ? kind : undefined
     if (counted !== undefined && this.open[counted] >= this.limits[counted]) {
-      throw limitExceeded(`too many subscriptions to ${counted === 'heads' ? 'new heads' : 'logs'}: at most ${this.limits[counted]}`)
+      throw limitExceeded(`too many subscriptions to ${NAMES[counted]}: at most ${this.limits[counted]}`)
     }
     return async (listener) => {
       const release = (): void => {
-        if (counted !== undefined) this.open[counted]--
+        if (counted === undefined) return
+        this.open[counted]--
+        this.shares[counted].release(client)
       }
+      if (counted !== undefined && !this.shares[counted].take(client))
+        throw overShare(`subscriptions to ${NAMES[counted]}`, this.shares[counted])
       // Counted before anything is waited for, so that many who come at once are not all let in.
       if (counted !== undefined) this.open[counted]++
       let stop: (() => void) | undefined

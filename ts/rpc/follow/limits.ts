@@ -20,4 +20,6 @@ export interface FollowLimits {
   readonly heads: number
   /** Subscriptions to logs, all connections together. */
   readonly logs: number
+  /** Part of these limits, and of those of filters, that one client may take; 1 where absent. */
+  readonly share?: number
 }

@@ -1,6 +1,6 @@
 // Who a request comes from: the address that limits are kept by.
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIPv4, isIPv6 } from 'node:net'
+import { BlockList, isIPv4, isIPv6, type Socket } from 'node:net'
 
 /** Entries of X-Forwarded-For that are looked at, from the right: no chain of proxies is longer. */
 const FORWARDED_MAX = 32
@@ -82,6 +82,12 @@ export class ClientAddresses {
       if (!this.isTrusted(address)) break
     }
     return key(nearest)
+  }
+
+  /** The key of a connection's client; undefined where it is a trusted proxy, or the connection is gone. */
+  ofConnection(socket: Pick<Socket, 'remoteAddress'>): string | undefined {
+    const peer = bare(socket.remoteAddress ?? '')
+    return peer === '' || (this.anyTrusted && this.isTrusted(peer)) ? undefined : key(peer)
   }
 
   private isTrusted(address: string): boolean {

@@ -1,5 +1,6 @@
 // Which requests are let in: limits by client, and over all clients together.
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Settings } from '../../config/index.ts'
 import { ClientAddresses } from './address.ts'
 import { TokenBuckets } from './buckets.ts'
@@ -35,6 +36,11 @@ export class Admission {
   /** The client of a request, by address. */
   clientOf(request: Pick<IncomingMessage, 'headers' | 'socket'>): string {
     return this.addresses.of(request)
+  }
+
+  /** The client of a connection, by address; undefined where it is a trusted proxy. */
+  ownerOf(socket: Socket): string | undefined {
+    return this.addresses.ofConnection(socket)
   }
 
   /** Counts requests of a client: 0 where they are let in, else the milliseconds until they may come again. */

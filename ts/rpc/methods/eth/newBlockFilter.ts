@@ -5,6 +5,7 @@ export const newBlockFilter = method({
   name: 'eth_newBlockFilter',
   doc: 'Begins to collect hashes of new blocks; the id of the filter.',
   cost: 'read',
+  keeps: true,
   params: [],
-  handle: async ({ follow }) => json(await follow.filters.open({ kind: 'blocks' })),
+  handle: async ({ follow, client }) => json(await follow.filters.open({ kind: 'blocks' }, client)),
 })

@@ -6,6 +6,7 @@ export const newFilter = method({
   name: 'eth_newFilter',
   doc: 'Begins to collect logs that match emitters and topics; the id of the filter.',
   cost: 'read',
+  keeps: true,
   params: [required('filter', (value) => followable(filter(value)))],
-  handle: async ({ follow }, filter) => json(await follow.filters.open({ kind: 'logs', filter })),
+  handle: async ({ follow, client }, filter) => json(await follow.filters.open({ kind: 'logs', filter }, client)),
 })

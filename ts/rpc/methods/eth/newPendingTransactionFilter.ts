@@ -6,6 +6,7 @@ export const newPendingTransactionFilter = method({
   name: 'eth_newPendingTransactionFilter',
   doc: 'Begins to collect transactions that wait for a block: their hashes, or all of them where `full` is true; the id of the filter.',
   cost: 'read',
+  keeps: true,
   params: [optional('full', boolean)],
-  handle: async ({ follow }, full) => json(await follow.filters.open({ kind: 'transactions', full: full ?? false })),
+  handle: async ({ follow, client }, full) => json(await follow.filters.open({ kind: 'transactions', full: full ?? false }, client)),
 })

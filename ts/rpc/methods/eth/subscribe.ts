@@ -38,10 +38,11 @@ export const ethSubscribe = method({
   name: 'eth_subscribe',
   doc: 'Over WebSocket: sends what happens from now on as notifications `eth_subscription`. `"newHeads"`: headers; `"logs"` with a filter: logs, those of blocks that left the chain with `removed: true`, the last one first; `"newPendingTransactions"`: hashes, or whole transactions with `true`; `"syncing"`: nothing, since this node never syncs. The id of the subscription.',
   cost: 'read',
+  keeps: true,
   params: [required('name', word), optional('criteria', anything)],
-  async handle({ follow, subscriber }, name, value) {
+  async handle({ follow, subscriber, client }, name, value) {
     const door = needed(subscriber)
     const interest = interestOf(name, value)
-    return json(await door.follow('eth', interest === undefined ? silence : follow.source(interest)))
+    return json(await door.follow('eth', interest === undefined ? silence : follow.source(interest, client)))
   },
 })

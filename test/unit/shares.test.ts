@@ -1,0 +1,173 @@
+// No client holds the last of what all share.
+import net from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
+import { resolveSettings, type SettingKey } from '../../ts/config/index.ts'
+import { makeDispatch } from '../../ts/rpc/dispatch.ts'
+import { FILTERS_MAX } from '../../ts/rpc/follow/limits.ts'
+import { Shares } from '../../ts/rpc/shares.ts'
+import { Admission } from '../../ts/server/admission/index.ts'
+import { type Server, startServer } from '../../ts/server/index.ts'
+import { fakeCore } from './fake-core.ts'
+
+const opened: Server[] = []
+const sockets: net.Socket[] = []
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+  for (const server of opened.splice(0)) await server.stop()
+})
+
+async function serve(flags: Partial<Record<SettingKey, string>> = {}, dev = false): Promise<Server> {
+  const given = new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', 'evm.shutdown_timeout': '0s', ...flags }))
+  const { settings } = resolveSettings({ flags: given, dev })
+  const dispatch = makeDispatch(rpcContext(fakeCore({ blockNumber: '"0x1b"' }), settings), batchLimits(settings), () => undefined)
+  const server = await startServer(settings, dispatch, { report: () => undefined })
+  opened.push(server)
+  return server
+}
+
+/** An address of this machine for each client. */
+const [MANY, OTHER] = ['127.0.0.2', '127.0.0.3']
+
+/** A connection from an address; whether it was let in is known once the node has answered or closed it. */
+function connect(url: string | undefined, from: string): Promise<'open' | 'closed'> {
+  const { protocol, hostname, port } = new URL(url ?? '')
+  return new Promise((resolve) => {
+    const socket = net.connect({ host: hostname, port: Number(port), localAddress: from })
+    sockets.push(socket)
+    socket.on('error', () => resolve('closed')).on('close', () => resolve('closed'))
+    socket.once('data', () => resolve('open'))
+    const body = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}'
+    const asking = `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    const key = 'a'.repeat(22)
+    const upgrading = `GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ${key}==\r\nSec-WebSocket-Version: 13\r\n\r\n`
+    socket.write(protocol === 'ws:' ? upgrading : asking)
+  })
+}
+
+interface Reply {
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+/** A WebSocket from an address that asks one after the other. */
+async function asker(
+  url: string | undefined,
+  from: string,
+  headers: Record<string, string> = {},
+): Promise<(method: string, ...params: unknown[]) => Promise<Reply>> {
+  const socket = new WebSocket(url ?? '', { localAddress: from, headers })
+  sockets.push(socket as unknown as net.Socket)
+  Object.assign(socket, { destroy: () => socket.terminate() })
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  return (method, ...params) =>
+    new Promise((resolve) => {
+      socket.once('message', (data) => resolve(JSON.parse(data.toString())))
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+    })
+}
+
+describe('shares', () => {
+  it('are a part of the limit, one at least', () => {
+    expect([new Shares(10, 0.5), new Shares(3, 0.5), new Shares(1, 0.5), new Shares(0, 0.5)].map(({ most }) => most)).toEqual([5, 1, 1, 0])
+    expect(new Shares(10, 1).most).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('are taken and given back, and nothing is kept of clients that hold nothing', () => {
+    const shares = new Shares(10, 0.3)
+    expect([shares.take('a'), shares.take('a', 2), shares.take('a'), shares.take('b', 3), shares.take('b')]).toEqual([
+      true,
+      true,
+      false,
+      true,
+      false,
+    ])
+    shares.release('a', 2)
+    expect([shares.take('a', 3), shares.take('a', 2)]).toEqual([false, true])
+    shares.release('a', 3)
+    shares.release('b', 3)
+    expect(shares.clients).toBe(0)
+    for (let i = 0; i < 20; i++) expect(shares.take(undefined)).toBe(true)
+  })
+})
+
+describe('connections', () => {
+  it.each(['httpUrl', 'wsUrl'] as const)('of one address leave room for others (%s)', async (listener) => {
+    const server = await serve({ 'evm.max_open_connections': '8' })
+    const from = async (address: string, count: number): Promise<string[]> => {
+      const states: string[] = []
+      for (let i = 0; i < count; i++) states.push(await connect(server[listener], address))
+      return states
+    }
+    expect(await from(MANY, 6)).toEqual([...Array(4).fill('open'), ...Array(2).fill('closed')])
+    expect(await from(OTHER, 1)).toEqual(['open'])
+    for (const socket of sockets.splice(0, 2)) socket.destroy()
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(await from(MANY, 3)).toEqual(['open', 'open', 'closed'])
+  })
+
+  it('of a trusted proxy have no share', async () => {
+    const server = await serve({ 'evm.max_open_connections': '8', 'evm.trusted_proxy_cidrs': `${MANY}/32` })
+    for (let i = 0; i < 8; i++) expect(await connect(server.httpUrl, MANY)).toBe('open')
+  })
+
+  it('over IPv6 are counted by the first 64 bits', () => {
+    const admission = new Admission(resolveSettings({ flags: new Map([['evm.trusted_proxy_cidrs', '10.0.0.0/8']]) }).settings)
+    const ownerOf = (remoteAddress: string | undefined) => admission.ownerOf({ remoteAddress } as net.Socket)
+    expect(ownerOf('2001:db8:1:2::9')).toBe(ownerOf('2001:db8:1:2:3:4:5:6'))
+    expect(ownerOf('2001:db8:1:3::9')).not.toBe(ownerOf('2001:db8:1:2::9'))
+    expect([ownerOf('::ffff:203.0.113.9'), ownerOf('10.1.2.3'), ownerOf(undefined)]).toEqual(['203.0.113.9', undefined, undefined])
+  })
+
+  it('have no share on a development chain', async () => {
+    const server = await serve({ 'evm.max_open_connections': '4' }, true)
+    for (let i = 0; i < 4; i++) expect(await connect(server.httpUrl, MANY)).toBe('open')
+  })
+})
+
+describe('subscriptions', () => {
+  it.each([
+    ['newHeads', 'new heads', 'evm.max_subscriptions_new_head'],
+    ['logs', 'logs', 'evm.max_subscriptions_logs'],
+  ] as const)('to %s of one client leave room for others', async (kind, name, key) => {
+    const { wsUrl } = await serve({ [key]: '4' })
+    const [first, second, other] = [await asker(wsUrl, MANY), await asker(wsUrl, MANY), await asker(wsUrl, OTHER)]
+    const subscribe = kind === 'logs' ? [kind, {}] : [kind]
+    const id = (await first('eth_subscribe', ...subscribe)).result
+    expect((await second('eth_subscribe', ...subscribe)).result).toMatch(/^0x/)
+    expect((await second('eth_subscribe', ...subscribe)).error).toEqual({
+      code: -32005,
+      message: `too many subscriptions to ${name} of one client: at most 2 (evm.max_share_per_client)`,
+    })
+    expect((await other('eth_subscribe', ...subscribe)).result).toMatch(/^0x/)
+    expect((await first('eth_unsubscribe', id)).result).toBe(true)
+    expect((await second('eth_subscribe', ...subscribe)).result).toMatch(/^0x/)
+  })
+
+  it('are counted for the client that a trusted proxy names', async () => {
+    const { wsUrl } = await serve({ 'evm.max_subscriptions_new_head': '4', 'evm.trusted_proxy_cidrs': `${MANY}/32` })
+    const of = (client: string) => asker(wsUrl, MANY, { 'x-forwarded-for': client })
+    const results: unknown[] = []
+    for (const client of ['198.51.100.1', '198.51.100.1', '198.51.100.1', '198.51.100.2'])
+      results.push((await (await of(client))('eth_subscribe', 'newHeads')).error?.code)
+    expect(results).toEqual([undefined, undefined, -32005, undefined])
+  })
+})
+
+describe('filters', () => {
+  it('of one client leave room for others', async () => {
+    const { wsUrl } = await serve({ 'evm.max_share_per_client': '0.0002' })
+    const [first, other] = [await asker(wsUrl, MANY), await asker(wsUrl, OTHER)]
+    expect(FILTERS_MAX * 0.0002).toBe(2)
+    const ids = [await first('eth_newBlockFilter'), await first('eth_newFilter', {})].map(({ result }) => result)
+    for (const [method, ...params] of [['eth_newBlockFilter'], ['eth_newFilter', {}], ['eth_newPendingTransactionFilter']] as const)
+      expect((await first(method, ...params)).error).toEqual({
+        code: -32005,
+        message: 'too many filters of one client: at most 2 (evm.max_share_per_client)',
+      })
+    expect((await other('eth_newBlockFilter')).result).toMatch(/^0x/)
+    expect((await first('eth_uninstallFilter', ids[0])).result).toBe(true)
+    expect((await first('eth_newPendingTransactionFilter')).result).toMatch(/^0x/)
+  })
+})

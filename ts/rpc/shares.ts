@@ -1,0 +1,35 @@
+// How much of something that all clients share one of them may hold, so that none holds the last of it.
+
+/** What each client holds of one kind of thing. Clients are told apart by address: IPv6 by its first 64 bits. */
+export class Shares {
+  /** Most that one client may hold. */
+  readonly most: number
+  private readonly held = new Map<string, number>()
+
+  /** `limit` is that of all clients together, `share` the part of it that one client may hold, at most 1. At least one is anyone's. */
+  constructor(limit: number, share: number) {
+    this.most = share >= 1 ? Number.POSITIVE_INFINITY : Math.max(Math.min(1, limit), Math.floor(limit * share))
+  }
+
+  /** Takes `count` for a client; false where it would hold more than its share. Work of this process has no client and no share. */
+  take(client: string | undefined, count = 1): boolean {
+    if (client === undefined || this.most === Number.POSITIVE_INFINITY) return true
+    const after = (this.held.get(client) ?? 0) + count
+    if (after > this.most) return false
+    this.held.set(client, after)
+    return true
+  }
+
+  /** Gives back what was taken. */
+  release(client: string | undefined, count = 1): void {
+    if (client === undefined || this.most === Number.POSITIVE_INFINITY) return
+    const after = (this.held.get(client) ?? 0) - count
+    if (after > 0) this.held.set(client, after)
+    else this.held.delete(client)
+  }
+
+  /** Clients that hold something. */
+  get clients(): number {
+    return this.held.size
+  }
+}
