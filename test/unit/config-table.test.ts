@@ -83,7 +83,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.trace_transaction_timeout': [5000, '250ms', '"250ms"', 250, '250', '2h'],
   'evm.trace_timeout': [300_000, '1.5s', '"1.5s"', 1500, '1.5', '25h'],
   'evm.trace_stall_timeout': [30_000, '250ms', '"250ms"', 250, '250', '0s'],
-  'evm.max_trace_struct_log_bytes': [0, '32 MiB', '"32 MiB"', 33_554_432, 'true', '-1'],
+  'evm.max_trace_struct_log_bytes': [4_294_967_296, '32 MiB', '"32 MiB"', 33_554_432, 'true', '-1'],
   'evm.trace_allowed_tracers': ['all', 'callTracer', '["callTracer"]', ['callTracer'], '"callTracer"', 'calltracer'],
   'evm.strict_trace_options': [false, ...ON],
   'evm.trace_allow_js_tracers': [true, ...OFF],

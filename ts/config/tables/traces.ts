@@ -47,7 +47,7 @@ export const TRACES = {
   }),
   'evm.max_trace_struct_log_bytes': setting({
     kind: offAt(0, bytes(0, 1024 * GIB)),
-    default: 0,
+    default: 4 * GIB,
     unit: 'bytes',
     doc: 'Most bytes of the struct logs of one transaction, of opcodeTracer too; more ends its trace with an error. 0 is no cap.',
   }),
