@@ -33,6 +33,18 @@ export function makeHome(home: string): void {
   fs.mkdirSync(home, { recursive: true, mode: 0o700 })
 }
 
+/** Runs work that fills a home, which is made first; one that was made for nothing is removed again. */
+export async function inHome<T>(home: string, work: () => Promise<T>): Promise<T> {
+  const isNew = !fs.existsSync(home)
+  makeHome(home)
+  try {
+    return await work()
+  } finally {
+    addSettingsFile(home)
+    if (isNew && fs.readdirSync(home).length === 0) fs.rmdirSync(home)
+  }
+}
+
 /** Writes a settings file that its owner alone may read. */
 export function writeSettingsFile(file: string): void {
   fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })

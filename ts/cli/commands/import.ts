@@ -2,7 +2,7 @@
 import type { Job, JobResult } from '../../core/jobs.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
-import { addSettingsFile, HOME_FLAG, homeOf, makeHome, STORE_SETTINGS, settingsOf } from '../home.ts'
+import { HOME_FLAG, homeOf, inHome, STORE_SETTINGS, settingsOf } from '../home.ts'
 import { rates } from '../progress.ts'
 import { inputFile, runJob, STOPPED_EXIT, storage } from './job.ts'
 
@@ -67,8 +67,7 @@ export const importCommand: Command = {
     // An import that a power cut stops goes on where it was: forcing each of its blocks to the disk would only cost time.
     const fsync = origins['state-commit.flatkv.fsync'] === 'default' ? IMPORT_FSYNC : base.fsync
     const job = jobOf(parsed, { ...base, fsync })
-    makeHome(home)
-    const done = await runJob(job, terminal).finally(() => addSettingsFile(home))
+    const done = await inHome(home, () => runJob(job, terminal))
     if (done === undefined) {
       terminal.err('stopped: the same command goes on from here\n')
       return STOPPED_EXIT
