@@ -2,7 +2,13 @@
 
 use parking_lot::Mutex;
 use serde::{Serialize, Serializer, ser::SerializeMap};
-use std::{borrow::Cow, collections::VecDeque, fmt, sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    collections::VecDeque,
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 /// Entries that wait; the oldest goes when there are more.
 const MAX_ENTRIES: usize = 256;
@@ -50,9 +56,13 @@ fn milliseconds(seconds: f64) -> f64 {
     (seconds * 1e3).round() / 1e3
 }
 
-/// One entry.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// One entry. Two are equal where they say the same, whenever that was.
+#[derive(Clone, Debug, Serialize)]
 pub struct LogEntry {
+    /// When it was added to a log, in milliseconds since 1970; absent before that. Of entries that
+    /// became one it is the time of the first one.
+    #[serde(rename = "time", skip_serializing_if = "Option::is_none")]
+    pub time_ms: Option<u64>,
     /// How much it matters.
     pub level: Level,
     /// Which part of the node says it.
@@ -70,10 +80,23 @@ fn as_map<S: Serializer>(fields: &[(&'static str, LogValue)], to: S) -> Result<S
     map.end()
 }
 
+impl PartialEq for LogEntry {
+    fn eq(&self, other: &Self) -> bool {
+        (self.level, self.room, &self.message, &self.fields)
+            == (other.level, other.room, &other.message, &other.fields)
+    }
+}
+
+/// Milliseconds since 1970.
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
 impl LogEntry {
     /// An entry without values.
     pub fn new(level: Level, room: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { level, room, message: message.into(), fields: Vec::new() }
+        Self { time_ms: None, level, room, message: message.into(), fields: Vec::new() }
     }
 
     fn with(mut self, name: &'static str, value: LogValue) -> Self {
@@ -125,8 +148,10 @@ pub struct Log(Arc<Mutex<State>>);
 
 impl Log {
     /// Adds an entry.
-    pub fn add(&self, entry: LogEntry) {
+    pub fn add(&self, mut entry: LogEntry) {
         let mut state = self.0.lock();
+        // Under the lock, so that entries wait in the order of their times.
+        entry.time_ms = Some(now_ms());
         if state.entries.len() == MAX_ENTRIES {
             state.entries.pop_front();
             state.lost += 1;
@@ -156,7 +181,8 @@ impl Log {
         let State { entries, lost } = std::mem::take(&mut *self.0.lock());
         let told = (lost > 0).then(|| {
             let why = "entries of the log were lost: more came than were taken";
-            LogEntry::new(Level::Warn, "log", why).count("entries", lost)
+            let told = LogEntry::new(Level::Warn, "log", why).count("entries", lost);
+            LogEntry { time_ms: entries.front().and_then(|oldest| oldest.time_ms), ..told }
         });
         told.into_iter().chain(entries).collect()
     }
@@ -182,9 +208,14 @@ mod tests {
         assert_eq!(taken[0].fields, [("entries", LogValue::Count(2))]);
         assert_eq!(taken[1].message, "2");
         assert!(log.take().is_empty());
-        log.add(LogEntry::new(Level::Error, "chain", "one"));
-        let json = serde_json::to_string(&log.take()).unwrap();
-        assert_eq!(json, r#"[{"level":"error","room":"chain","message":"one"}]"#);
+        let one = LogEntry::new(Level::Error, "chain", "one");
+        let json = serde_json::to_string(&one).unwrap();
+        assert_eq!(json, r#"{"level":"error","room":"chain","message":"one"}"#);
+        let before = now_ms();
+        log.add(one);
+        std::thread::sleep(Duration::from_millis(5));
+        let time = log.take()[0].time_ms.unwrap();
+        assert!((before..=now_ms() - 5).contains(&time), "when it was added, not when it is taken");
     }
 
     #[test]
@@ -192,7 +223,8 @@ mod tests {
         let log = Log::default();
         let took = Duration::from_micros(1_234_567);
         log.clone().add(entry("a snapshot".into()).number("height", 7).seconds(took).text("why", "a \"b\""));
-        let json = serde_json::to_string(&log.take()).unwrap();
+        let taken = log.take().into_iter().map(|entry| LogEntry { time_ms: None, ..entry });
+        let json = serde_json::to_string(&taken.collect::<Vec<_>>()).unwrap();
         let fields = r#"{"height":7,"seconds":1.235,"why":"a \"b\""}"#;
         assert_eq!(
             json,
