@@ -247,7 +247,7 @@ describe.skipIf(process.platform !== 'linux')('JavaScript tracers of an installe
     expect(run(program, ['trace.mjs'], projects.get(how))).toEqual({ status: 0, out: `${major} CALL 21000 undefined\n` })
   })
 
-  it.each(TARBALLS)('%s: what the package has is named where the engine is missing', (how) => {
+  it.each(TARBALLS)('%s: names the versions of Node that it has', (how) => {
     const dir = projects.get(how) as string
     const major = process.versions.node.split('.')[0] as string
     const name = `isolated-vm-${process.versions.modules}.node`
@@ -265,7 +265,7 @@ describe.skipIf(process.platform !== 'linux')('JavaScript tracers of an installe
     expect(out).not.toContain('npm run build')
   })
 
-  it.each(TARBALLS)('%s: links of its pages lead to files of the package', (how) => {
+  it.each(TARBALLS)('%s: links of its pages lead to its files', (how) => {
     const root = path.join(projects.get(how) as string, 'node_modules/hearth')
     const pages = [
       'README.md',

@@ -109,8 +109,9 @@ Scripts run in V8, in processes without files, network, environment, timers or m
 A script that takes longer, or more memory than evm.trace_js_memory_bytes, is ended, with its process where need be; other requests notice nothing.
 Results may have up to evm.trace_js_output_bytes. Beyond evm.trace_js_queue_size waiting requests, the next is refused with -32005.
 
-The engine is built from the sources of the npm package isolated-vm by \`npm run build\` (python3, a C++ compiler and Node's headers are needed). Where it cannot
-be built, the node says so, runs, and refuses JavaScript tracers.
+The engine is built from the sources of the npm package isolated-vm by \`npm run build\` (python3, a C++ compiler and Node's headers are needed), for the
+Node that runs the build. Packages (\`npm pack\`, \`npm run pack:binary\`) hold it for Node 20, 22 and 24. Without an engine for its Node, a node runs and
+refuses JavaScript tracers with an error that says what helps.
 
 What is recorded of a transaction is what the text of the script shows that it looks at. A script that reaches a member in another way
 (\`log['get' + 'Gas']\`) is run a second time with that member recorded.
