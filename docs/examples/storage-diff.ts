@@ -3,6 +3,10 @@
 import { openNode } from 'hearth'
 
 const [home = 'chain', address = '', before = '0', after = 'latest', slots = '16'] = process.argv.slice(2)
+if (!/^0x[0-9a-fA-F]{40}$/.test(address)) {
+  console.error('usage: node storage-diff.js HOME ADDRESS BLOCK BLOCK [SLOTS]; ADDRESS is 0x and 40 hex digits')
+  process.exit(2)
+}
 const contract = `0x${address.slice(2).toLowerCase()}` as const
 
 await using node = await openNode({ home, readOnly: true })

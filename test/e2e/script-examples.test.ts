@@ -109,6 +109,12 @@ describe('examples', () => {
     expect(example('logs-to-csv', home, `0x${'99'.repeat(20)}`)).toEqual([head])
   })
 
+  it('storage-diff without an address says what it takes', () => {
+    const ran = spawnSync(process.execPath, [path.join(OUT, 'storage-diff.js'), home, '0x12'], { encoding: 'utf8' })
+    const usage = 'usage: node storage-diff.js HOME ADDRESS BLOCK BLOCK [SLOTS]; ADDRESS is 0x and 40 hex digits\n'
+    expect([ran.status, ran.stdout, ran.stderr]).toEqual([2, '', usage])
+  })
+
   it('the live tail of a closed port says so in one line', async () => {
     const running = await startNode(['dev'])
     await running.stop()
