@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { allBaked, BAKING, Sender, startDev } from './bake-node.ts'
-import { type RunningNode, rpc, tempHome } from './harness.ts'
+import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { until } from './waiting.ts'
 
 const homes: string[] = []
@@ -80,6 +80,26 @@ describe('the stores', () => {
 })
 
 describe('the bake worker', () => {
+  it('tells how many blocks are not baked, and what bakes them', async () => {
+    await start()
+    const home = homes[0] as string
+    await new Sender(node).transfers(5)
+    expect(await node.stop()).toBe(0)
+    node = await startNode(['start', '--home', home, '--log.level=info', ...BAKING])
+    const told = await line('bake', 'blocks are not baked: `hearth bake` bakes older ones')
+    const command = `hearth bake --home ${home}`
+    expect(told).toMatchObject({ level: 'warn', blocks: 5, of: 5, command })
+    const status = () => hearth(['status', '--home', home]).stdout
+    expect(status()).toContain(`0 of 5 blocks: \`${command}\` bakes the rest`)
+    expect(hearth(['bake', '--home', home]).status).toBe(0)
+    await until('all of them in the status', async () => /^baked {2,}5 of 5 blocks$/m.test(status()))
+    expect(await node.stop()).toBe(0)
+    node = await startNode(['start', '--home', home, '--log.level=info', ...BAKING])
+    await line('bake', 'baking begins')
+    expect(lines('bake', 'blocks are not baked: `hearth bake` bakes older ones')).toEqual([])
+    expect(await node.stop()).toBe(0)
+  })
+
   it('tells when it begins and stops, each time the node starts', async () => {
     await start(...BAKING)
     await new Sender(node).transfers(2)

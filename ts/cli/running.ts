@@ -3,6 +3,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Mode } from '../core/config.ts'
+import type { Baking } from './baked.ts'
 
 /** A node that runs, as it says of itself. */
 export interface RunningNode {
@@ -20,6 +21,8 @@ export interface RunningNode {
   /** Of debug methods alone. */
   readonly debugUrl: string | null
   readonly metricsUrl: string | null
+  /** What it bakes; null where that is nothing. */
+  readonly baking: Baking | null
 }
 
 const fileOf = (home: string): string => path.join(home, 'data', 'node.json')

@@ -12,6 +12,7 @@ import { type RequestMeter, SHOWN_CHARACTERS_MAX, type Watch } from '../../rpc/m
 import type { Server } from '../../server/index.ts'
 import { type Check, diskHasRoom, headIsYoung, Readiness } from '../../server/readiness.ts'
 import type { Parsed } from '../args.ts'
+import { type Baking, bakeCommand, bakedCount, bakingOf, cacheRows } from '../baked.ts'
 import { nodeSettings } from '../check-files.ts'
 import type { Terminal } from '../command.ts'
 import { homeOf, makeHome } from '../home.ts'
@@ -64,6 +65,7 @@ const runningNode = (
   metricsUrl: string | undefined,
   mode: Mode,
   settings: Settings,
+  baking: Baking | undefined,
 ): RunningNode => ({
   pid: process.pid,
   mode,
@@ -74,6 +76,7 @@ const runningNode = (
   wsUrl: wsUrl ?? null,
   debugUrl: debugUrl ?? null,
   metricsUrl: metricsUrl ?? null,
+  baking: baking ?? null,
 })
 
 /** The log of a node: on a terminal, and beside the console of a development chain, for readers. */
@@ -103,6 +106,15 @@ function sayNoBlocks(settings: Settings, log: Log, terminal: Terminal): void {
   const transactions = transactionsText('start', settings)
   log.room('node').info(NO_BLOCKS, { transactions })
   terminal.out(`Note: ${NO_BLOCKS}. Transactions are ${transactions}.\n`)
+}
+
+/** Says how many blocks are not baked: those from before baking was enabled stay so until a command bakes them. */
+async function sayUnbaked(baking: Baking, core: Core, home: string, log: Log): Promise<void> {
+  const height = Number(JSON.parse(Buffer.from(await core.request('blockNumber', undefined)).toString()))
+  const { baked, of } = bakedCount(baking, cacheRows(core), height)
+  if (baked === of) return
+  const [blocks, command] = [of - baked, bakeCommand(home)]
+  log.room('bake').warn('blocks are not baked: `hearth bake` bakes older ones', { blocks, of, command })
 }
 
 /** Says where V8 alone may take all the memory that the whole node has. */
@@ -226,9 +238,11 @@ export async function serve(
         starting.become(all)
         startingDebug.become(debug)
         readiness.opened(readyChecks(core, home, settings))
-        writeRunning(home, runningNode(server, metrics.url, mode, settings), runToken)
+        const baking = await bakingOf(core, settings)
+        writeRunning(home, runningNode(server, metrics.url, mode, settings, baking), runToken)
         const { httpUrl, wsUrl, debugUrl } = server
         log.room('node').info('serving', { version: clientVersion(), home, httpUrl, wsUrl, debugUrl, metricsUrl: metrics.url })
+        if (baking !== undefined) await sayUnbaked(baking, core, home, log)
         if (mode === 'start') sayNoBlocks(settings, log, terminal)
         if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
         terminal.out(await ready(server, core))

@@ -1,6 +1,7 @@
 // hearth status: how the node of a home does. It asks the node itself, over the listeners that the node's file names.
 import fs from 'node:fs'
 import path from 'node:path'
+import { bakeCommand, bakedCount, ROWS_INSTRUMENT, ROWS_TABLE } from '../baked.ts'
 import type { Command, Terminal } from '../command.ts'
 import { HOME_FLAG, homeOf } from '../home.ts'
 import { type LockHolder, lockHolder } from '../home-lock.ts'
@@ -19,7 +20,7 @@ interface Status extends RunningNode {
   readonly ready: boolean | null
   readonly reasons: readonly string[]
   readonly height: number | null
-  /** Blocks whose baked answers are stored, and blocks that can be baked; null where the node does not say. */
+  /** Blocks that are baked, and blocks that can be; null where nothing is baked, or the node does not say. */
   readonly bakedBlocks: number | null
   readonly bakeableBlocks: number | null
   readonly bakeLagBlocks: number | null
@@ -69,14 +70,14 @@ async function readyOf(node: RunningNode): Promise<{ ready: boolean | null; reas
   return { ready: status === 'ready', reasons }
 }
 
-/** Sums of the samples of a page, by name and, behind it, the label `result` or `cache`. */
+/** Sums of the samples of a page, by name and, behind it, the label `result`, `cache` or `table`. */
 function samples(page: string): ReadonlyMap<string, number> {
   const sums = new Map<string, number>()
   for (const line of page.split('\n')) {
     const found = /^([a-z_]+)(\{[^}]*\})? (\S+)/.exec(line)
     if (found === null) continue
     const [, name = '', labels = '', value = ''] = found
-    const result = /(?:result|cache)="([^"]*)"/.exec(labels)?.[1]
+    const result = /(?:result|cache|table)="([^"]*)"/.exec(labels)?.[1]
     const key = result === undefined ? name : `${name} ${result}`
     sums.set(key, (sums.get(key) ?? 0) + Number(value))
   }
@@ -125,15 +126,18 @@ async function statusOf(home: string, node: RunningNode): Promise<Status> {
   const requests = (result: string): number => values?.get(`trace_cache_requests_total ${result}`) ?? 0
   const hits = requests('hot') + requests('stored')
   const asked = hits + requests('miss') + requests('damaged')
+  // Its metrics say it too, where this user may not read the token or there is no HTTP.
+  const head = height ?? values?.get('flatkv_current_version') ?? null
+  const rows = values?.get(`${ROWS_INSTRUMENT} ${ROWS_TABLE}`)
+  const count = node.baking == null || rows === undefined || head === null ? undefined : bakedCount(node.baking, rows, head)
   return {
     home,
     ...node,
     ready,
     reasons,
-    // Its metrics say it too, where this user may not read the token or there is no HTTP.
-    height: height ?? values?.get('flatkv_current_version') ?? null,
-    bakedBlocks: values?.get('bake_stored_blocks') ?? null,
-    bakeableBlocks: values?.get('bake_wanted_blocks') ?? null,
+    height: head,
+    bakedBlocks: count?.baked ?? null,
+    bakeableBlocks: count?.of ?? null,
     bakeLagBlocks: values?.get('bake_lag_blocks') ?? null,
     bakeQueueDepth: values?.get('bake_queue_depth') ?? null,
     traceCacheHitRate: asked === 0 ? null : hits / asked,
@@ -154,10 +158,10 @@ function span(ms: number): string {
 }
 
 /** How many blocks are baked, and what bakes the rest. */
-function bakedText({ home, bakedBlocks, bakeableBlocks }: Status): string {
+function bakedText({ home, baking, bakedBlocks, bakeableBlocks }: Status): string {
+  if (baking == null) return 'nothing (evm.trace_bake_enabled is false)'
   if (bakedBlocks === null || bakeableBlocks === null) return 'unknown'
-  if (bakeableBlocks === 0) return 'no blocks (evm.trace_bake_enabled, or the chain is empty)'
-  const rest = bakedBlocks < bakeableBlocks ? `: \`hearth bake --home ${home}\` bakes the rest` : ''
+  const rest = bakedBlocks < bakeableBlocks ? `: \`${bakeCommand(home)}\` bakes the rest` : ''
   return `${bakedBlocks} of ${bakeableBlocks} blocks${rest}`
 }
 
