@@ -104,6 +104,15 @@ async function vitest(name, dir, ...flags) {
   count(name, r, { passed: json.numPassedTests, failed: json.numFailedTests + unloaded.length }, began)
 }
 
+/** Attacks on a node, by their own runner. */
+async function abuse() {
+  const began = Date.now()
+  const r = await run(process.execPath, ['test/abuse/run.mjs'])
+  const [, passed = '0', failed = '0'] = /^(\d+) passed, (\d+) failed$/m.exec(r.text) ?? []
+  for (const [, why] of r.text.matchAll(/^ {2}FAILED: (.*)$/gm)) total.failures.push(`abuse: ${why}`)
+  count('abuse', r, { passed: Number(passed), failed: Number(failed) }, began)
+}
+
 const began = Date.now()
 const built = await run(process.execPath, ['native/setup/build.mjs'])
 if (built.code !== 0) {
@@ -117,6 +126,7 @@ await vitest('types', 'test/unit', '--typecheck.only')
 if (mode !== 'quick') {
   await vitest('e2e', 'test/e2e')
   await vitest('conformance', 'test/conformance')
+  if (mode === 'full') await abuse()
 }
 
 console.log('')

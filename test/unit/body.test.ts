@@ -1,12 +1,38 @@
 // The chunks of a body in memory.
+import { EventEmitter } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import v8 from 'node:v8'
 import vm from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { Gathered } from '../../ts/server/body.ts'
+import { type BodyFailure, BodyFragmented, Gathered, readBody } from '../../ts/server/body.ts'
+import { IdleClock } from '../../ts/server/idle.ts'
 
 v8.setFlagsFromString('--expose-gc')
 const collect = vm.runInNewContext('gc') as () => void
+
+/** A body that is read from chunks. */
+function read(chunks: readonly Buffer[]): string | BodyFailure | undefined {
+  const request = Object.assign(new EventEmitter(), { headers: {} })
+  let outcome: string | BodyFailure | undefined
+  const limits = { bytes: 1e9, idle: new IdleClock(0), take: () => true }
+  readBody(request as unknown as IncomingMessage, limits, (body) => {
+    outcome = body
+  })
+  for (const chunk of chunks) request.emit('data', chunk)
+  request.emit('end')
+  return outcome
+}
+
+describe('a body in many chunks', () => {
+  it('is refused where they are small on average', () => {
+    const [one, many] = [Buffer.from('x'), Buffer.alloc(64, 'x')]
+    expect(read(Array(4096).fill(one))).toBe('x'.repeat(4096))
+    expect(read(Array(4097).fill(one))).toBeInstanceOf(BodyFragmented)
+    expect(read(Array(10_000).fill(many))).toBe('x'.repeat(640_000))
+    expect(read([...Array(4096).fill(many), ...Array(4096).fill(one)])).toBeInstanceOf(BodyFragmented)
+  })
+})
 
 describe('the chunks of a body', () => {
   it('are put together in order, whatever their sizes', () => {

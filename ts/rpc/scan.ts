@@ -27,6 +27,9 @@ const CLOSE_BRACE = 0x7d
 /** What the pass stops at. */
 const STRUCTURE = /["[\]{},:]/g
 
+/** What is not white space of JSON. */
+const NO_SPACE = /[^ \t\n\r]/g
+
 /** Characters that are looked at one by one before a run without structure is searched for its end: a number, a word or white space. */
 const RUN_MAX = 24
 
@@ -96,8 +99,8 @@ export class Scanner {
   /** Throws `RpcError` where a limit is exceeded, as soon as that is known. */
   scan(): Scanned {
     const { text } = this
-    let at = 0
-    while (isSpace(text.charCodeAt(at))) at++
+    NO_SPACE.lastIndex = 0
+    const at = NO_SPACE.test(text) ? NO_SPACE.lastIndex - 1 : text.length
     if (text.charCodeAt(at) === OPEN_BRACKET) this.memberDepth = 2
     if (!this.isEmptyBatch(at)) this.structure(at)
     return { ids: this.ids }
@@ -105,9 +108,8 @@ export class Scanner {
 
   private isEmptyBatch(from: number): boolean {
     if (this.memberDepth === 1) return false
-    let at = from + 1
-    while (isSpace(this.text.charCodeAt(at))) at++
-    return this.text.charCodeAt(at) === CLOSE_BRACKET
+    NO_SPACE.lastIndex = from + 1
+    return NO_SPACE.test(this.text) && this.text.charCodeAt(NO_SPACE.lastIndex - 1) === CLOSE_BRACKET
   }
 
   private structure(from: number): void {

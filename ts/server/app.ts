@@ -7,7 +7,7 @@ import { FORWARDED_HEADER } from '../rpc/submission.ts'
 import { negotiate } from './accept.ts'
 import type { Authentication, Barred } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
-import { type BodyFailure, BodyRefused, BodyStalled, declaredLength, readBody } from './body.ts'
+import { type BodyFailure, BodyFragmented, BodyRefused, BodyStalled, declaredLength, readBody } from './body.ts'
 import { applyCors } from './cors.ts'
 import { isAllowedHost } from './hosts.ts'
 import type { IdleClock } from './idle.ts'
@@ -88,6 +88,12 @@ export function compressionOf({ origin }: WaitingClient, { compression }: Pick<A
 
 /** Refuses a request whose body was not read. */
 function refuseBody(options: AppOptions, request: IncomingMessage, response: ServerResponse, failure: BodyFailure): void {
+  if (failure instanceof BodyFragmented) {
+    refuse(options, request, response, 400, failure.message)
+    // What is still to come is not read: it is the same work.
+    request.socket.destroySoon()
+    return
+  }
   const status = failure instanceof BodyStalled ? 408 : failure instanceof BodyRefused ? 429 : 413
   refuse(options, request, response, status, failure.message)
 }

@@ -17,6 +17,11 @@ export class BodyRefused extends Error {
   override name = 'BodyRefused'
 }
 
+/** The body comes in so many small chunks that reading it is more work than serving it. */
+export class BodyFragmented extends Error {
+  override name = 'BodyFragmented'
+}
+
 /** The declared length of a body; undefined where it comes in chunks. */
 export function declaredLength(request: IncomingMessage): number | undefined {
   const header = request.headers['content-length']
@@ -32,6 +37,12 @@ export interface BodyLimits {
   /** Takes room for bytes that have come; false where there is none. */
   readonly take: (bytes: number) => boolean
 }
+
+/** Chunks that any body may come in. */
+const CHUNKS_MIN = 4096
+
+/** Bytes that the chunks of a body with more of them must have on average. */
+const CHUNK_BYTES_MEAN_MIN = 64
 
 /** Chunks of fewer bytes are copied together: each would hold the memory of a whole read of its socket. */
 const COPIED_BYTES_MAX = 16 * 1024
@@ -86,7 +97,7 @@ export class Gathered {
 }
 
 /** Why a body was not read. */
-export type BodyFailure = BodyTooLarge | BodyStalled | BodyRefused
+export type BodyFailure = BodyTooLarge | BodyStalled | BodyRefused | BodyFragmented
 
 /**
  * Reads a body: calls back once with the whole of it as text, with `BodyTooLarge` or `BodyRefused` as soon as it is known, or with
@@ -101,6 +112,7 @@ export function readBody(request: IncomingMessage, limits: BodyLimits, done: (bo
   const { idle } = limits
   const body = new Gathered()
   let size = 0
+  let chunks = 0
   let over = false
   const waiter: Waiter = { lastMs: performance.now(), stalled: () => end(new BodyStalled('request timeout')) }
   const forget = (): void => {
@@ -115,6 +127,7 @@ export function readBody(request: IncomingMessage, limits: BodyLimits, done: (bo
     if (over) return
     size += chunk.length
     if (size > limits.bytes) return end(new BodyTooLarge(`request body too large (limit ${limits.bytes})`))
+    if (++chunks > CHUNKS_MIN && size < chunks * CHUNK_BYTES_MEAN_MIN) return end(new BodyFragmented('request body in too many chunks'))
     if (!limits.take(chunk.length)) return end(new BodyRefused('server busy'))
     if (!body.isEmpty) waiter.lastMs = performance.now()
     body.add(chunk)

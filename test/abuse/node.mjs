@@ -1,0 +1,114 @@
+// A node under attack: `hearth start` on a small chain, what the system says of its process, and another client that measures.
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+
+const READY_MS_MAX = 60_000
+const MIB = 1024 * 1024
+
+/** Starts a command of the program and waits until it is ready. */
+function start(program, args) {
+  const ports = ['--evm.http_port=0', '--evm.ws_port=0', '--metrics.port=0']
+  const child = spawn(process.execPath, [program, ...args, ...ports], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let log = ''
+  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
+  const ready = new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`not ready in ${READY_MS_MAX} ms:\n${log}`)), READY_MS_MAX)
+    const take = (data) => {
+      log += data
+      const found = /ready.*(http:\/\/\S+?)[ ,].*(ws:\/\/[^\s,]+)/.exec(log)
+      if (found === null) return
+      clearTimeout(timer)
+      resolve([found[1], found[2]])
+    }
+    child.stdout.on('data', take)
+    child.stderr.on('data', take)
+    ended.then((how) => reject(new Error(`ended with ${how}:\n${log}`)))
+  })
+  return { child, ended, ready }
+}
+
+/** Makes a home with a chain of one block. */
+export async function makeHome(program) {
+  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-abuse-'))
+  const { child, ended, ready } = start(program, ['dev', '--home', home])
+  await ready
+  child.kill('SIGTERM')
+  await ended
+  return home
+}
+
+const statusOf = (pid, field) => {
+  const text = fs.readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0) / 1024
+}
+
+/** A node on a home, with the other client. */
+export class Attacked {
+  /** `settings` as flags. */
+  static async open(program, home, settings) {
+    const { child, ended, ready } = start(program, ['start', '--home', home, ...settings])
+    const [url, ws] = await ready
+    const neighbour = new Worker(new URL('./neighbour.mjs', import.meta.url), { workerData: url })
+    const node = new Attacked()
+    Object.assign(node, { child, ended, url, ws, neighbour })
+    // The first requests compile what serves them.
+    await sleep(1500)
+    return node
+  }
+
+  get pid() {
+    return this.child.pid
+  }
+
+  /** What the other client measured since it was asked last. */
+  measured() {
+    return new Promise((resolve) => {
+      this.neighbour.once('message', resolve)
+      this.neighbour.postMessage('take')
+    })
+  }
+
+  /** Time that the main thread has run, in milliseconds. It does not depend on what else the machine does. */
+  threadMs() {
+    return Number(fs.readFileSync(`/proc/${this.pid}/task/${this.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
+  }
+
+  memoryMiB() {
+    return statusOf(this.pid, 'VmRSS')
+  }
+
+  /** The highest memory since the last `resetPeak`. */
+  peakMiB() {
+    return statusOf(this.pid, 'VmHWM')
+  }
+
+  resetPeak() {
+    fs.writeFileSync(`/proc/${this.pid}/clear_refs`, '5')
+  }
+
+  /** Whether the process is there. */
+  get isAlive() {
+    return this.child.exitCode === null && this.child.signalCode === null
+  }
+
+  async close() {
+    this.neighbour.postMessage('stop')
+    this.child.kill('SIGTERM')
+    const late = setTimeout(() => this.child.kill('SIGKILL'), 30_000)
+    await this.ended
+    clearTimeout(late)
+  }
+}
+
+/** The value that a part of the measurements is at most. */
+export function percentile(values, part) {
+  if (values.length === 0) return Number.NaN
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]
+}
+
+export { MIB }

@@ -1,0 +1,69 @@
+// `npm run test:abuse [-- --program FILE] [-- --only WORDS]`: attacks a node of its own on loopback, one after the other, and prints a row for
+// each: what came of it, how the requests of another client fared meanwhile, how long the main thread worked, and the memory at its highest.
+// Fails where an outcome is another one, the process is gone, or a bound does not hold. `--program` attacks another build.
+import fs from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ATTACKS } from './attacks.mjs'
+import { Attacked, makeHome, percentile } from './node.mjs'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+
+/** How many times a bound of time may be reached: the machine that runs tests may be slower than the one that bounds were set for. */
+const TIME_SLACK = 4
+
+/** What V8 and the allocator keep beside the bytes of a request, in MiB: the young generation of the heap alone may grow by 48 MiB. */
+const MEMORY_SLACK_MIB = 64
+
+const argument = (name) => {
+  const at = process.argv.indexOf(name)
+  return at < 0 ? undefined : process.argv[at + 1]
+}
+const program = path.resolve(argument('--program') ?? path.join(ROOT, 'dist/cli/main.js'))
+const only = argument('--only')
+
+/** Runs one attack on a node; gives its row. */
+async function attack(home, { name, settings = [], run, outcome, threadMs, memoryMiB }) {
+  const node = await Attacked.open(program, home, settings)
+  try {
+    node.resetPeak()
+    const before = node.memoryMiB()
+    await node.measured()
+    const worked = node.threadMs()
+    const said = await run(node)
+    await sleep(100)
+    const { times, failures } = await node.measured()
+    const took = node.isAlive ? node.threadMs() - worked : Number.NaN
+    const grew = node.isAlive ? node.peakMiB() - before : Number.NaN
+    const problems = []
+    if (!node.isAlive) problems.push('the process is gone')
+    if (!said.includes(outcome)) problems.push(`outcome is not "${outcome}"`)
+    if (failures > 0) problems.push(`${failures} requests of another client failed`)
+    if (threadMs !== undefined && !(took <= threadMs * TIME_SLACK)) problems.push(`the main thread worked for ${took.toFixed(0)} ms`)
+    if (memoryMiB !== undefined && !(grew <= memoryMiB + MEMORY_SLACK_MIB)) problems.push(`memory grew by ${grew.toFixed(0)} MiB`)
+    const [p99, most] = [percentile(times, 0.99), Math.max(...times)]
+    return { name, said: said.replace(/\s+/g, ' ').slice(0, 90), p99, most, took, grew, problems }
+  } finally {
+    await node.close()
+  }
+}
+
+const home = await makeHome(program)
+let failed = 0
+const rows = []
+try {
+  for (const one of ATTACKS) {
+    if (only !== undefined && !one.name.includes(only)) continue
+    const row = await attack(home, one).catch((e) => ({ name: one.name, said: '', problems: [e.message] }))
+    rows.push(row)
+    const numbers = [row.p99, row.most, row.took].map((ms) => `${(ms ?? Number.NaN).toFixed(1)} ms`)
+    console.log(`| ${row.name} | ${numbers.join(' | ')} | +${(row.grew ?? Number.NaN).toFixed(0)} MiB | ${row.said} |`)
+    for (const problem of row.problems) console.log(`  FAILED: ${problem}`)
+    if (row.problems.length > 0) failed++
+  }
+} finally {
+  fs.rmSync(home, { recursive: true, force: true })
+}
+console.log('Columns: attack | p99 of another client | its longest | main thread | memory | outcome')
+console.log(`${rows.length - failed} passed, ${failed} failed`)
+process.exit(failed > 0 ? 1 : 0)
