@@ -52,6 +52,10 @@ export class Inbox {
   private bytesHeld = 0
   /** Bytes that have come and that the budget has no room for yet. */
   private lacking = 0
+  /** How long the message that arrives has waited for room, in milliseconds. */
+  private waitedMs = 0
+  /** Since when the socket is not read; undefined where it is. */
+  private pausedAt: number | undefined
   private readonly closing = new AbortController()
   /** Messages that were served since other connections had a turn. */
   private atOnce = 0
@@ -88,7 +92,9 @@ export class Inbox {
     const { messages } = this.frames
     const wasUnfinished = this.frames.unfinished
     const bytes = this.frames.feed(chunk)
-    this.watchArrival(!wasUnfinished || messages !== this.frames.messages)
+    const isNext = messages !== this.frames.messages
+    if (isNext) this.waitedMs = 0
+    this.watchArrival(!wasUnfinished || isNext)
     if (bytes === 0) return
     if (this.lacking === 0 && this.rules.budget.take(bytes)) this.bytesHeld += bytes
     else {
@@ -112,7 +118,10 @@ export class Inbox {
     this.adjustReading()
     while (this.lacking > 0) {
       const bytes = this.lacking
-      const isAdmitted = await budget.takeWithin(bytes, roomMs, this.closing.signal)
+      const began = performance.now()
+      // A message waits for its room so long in all, however little of it comes at a time.
+      const isAdmitted = await budget.takeWithin(bytes, Math.max(0, roomMs - this.waitedMs), this.closing.signal)
+      this.waitedMs += performance.now() - began
       if (this.isClosed) {
         if (isAdmitted) budget.release(bytes)
         return
@@ -172,11 +181,14 @@ export class Inbox {
     if (isFull === socket.isPaused) return
     if (isFull) {
       socket.pause()
-      // The time in which the node does not read is not the client's.
+      this.pausedAt = performance.now()
       this.rules.arrival.end(this.arriving)
-    } else {
-      socket.resume()
-      this.watchArrival(true)
+      return
     }
+    socket.resume()
+    // The time in which the node did not read is not the client's.
+    this.arriving.lastMs += performance.now() - (this.pausedAt ?? performance.now())
+    this.pausedAt = undefined
+    if (this.frames.unfinished) this.rules.arrival.begin(this.arriving)
   }
 }
