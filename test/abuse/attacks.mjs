@@ -95,9 +95,9 @@ async function openOf(sockets) {
   return sockets.filter(isOpen).length
 }
 
-/** Requests whose answers of 8 MB are never read. */
-async function neverRead({ url }, count, forMs) {
-  const { hostname, port, host } = new URL(url)
+/** Requests whose answers of 8 MB are never read; resolves once the node has cut them off, or after a while, to how many it has not. */
+async function neverRead(node, count, waitMs) {
+  const { hostname, port, host } = new URL(node.url)
   const to = '0x00000000000000000000000000000000000d00d5'
   const call = { to, gas: '0x2faf080' }
   const body = JSON.stringify({
@@ -107,6 +107,7 @@ async function neverRead({ url }, count, forMs) {
     params: [call, 'latest', { [to]: { code: '0x63003d09005ff3' } }],
   })
   const text = `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const before = node.openFiles()
   const sockets = Array.from({ length: count }, () => {
     const socket = net.connect({ host: hostname, port: Number(port), localAddress: ATTACKER })
     socket.on('error', () => undefined)
@@ -114,8 +115,12 @@ async function neverRead({ url }, count, forMs) {
     socket.write(text)
     return socket
   })
-  await sleep(forMs)
-  return sockets
+  await sleep(2000)
+  const open = () => Math.max(0, node.openFiles() - before)
+  for (const until = performance.now() + waitMs; open() > 0 && performance.now() < until; ) await sleep(200)
+  const left = open()
+  for (const socket of sockets) socket.destroy()
+  return left
 }
 
 /** All attacks: settings of the node, what is done, and the bounds that must hold. */
@@ -179,12 +184,7 @@ export const ATTACKS = [
   {
     name: '20 clients that never read 8 MB',
     settings: ['--evm.write_timeout=3s', '--evm.simulation_gas_limit=60000000'],
-    run: async (node) => {
-      const sockets = await neverRead(node, 20, 12_000)
-      const open = await openOf(sockets)
-      for (const socket of sockets) socket.destroy()
-      return `open: ${open} of 20`
-    },
+    run: async (node) => `open: ${await neverRead(node, 20, 40_000)} of 20`,
     outcome: 'open: 0 of 20',
   },
   {

@@ -90,6 +90,11 @@ export class Attacked {
     fs.writeFileSync(`/proc/${this.pid}/clear_refs`, '5')
   }
 
+  /** Files and sockets that the process has open. */
+  openFiles() {
+    return fs.readdirSync(`/proc/${this.pid}/fd`).length
+  }
+
   /** Whether the process is there. */
   get isAlive() {
     return this.child.exitCode === null && this.child.signalCode === null
