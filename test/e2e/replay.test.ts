@@ -119,7 +119,7 @@ describe('hearth replay', () => {
     const script = '{step:function(){},fault:function(){},result:function(){return "x".repeat(5000)}}'
     const replay = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
       const { status, stdout, stderr } = hearth(
-        ['replay', file('good.json', TRANSFER), '--trace', JSON.stringify({ tracer: script }), ...args],
+        ['replay', file('good.json', TRANSFER), '--trace', JSON.stringify({ tracer: script, timeout: '5m' }), ...args],
         env,
       )
       return { status, stdout: stdout.trimEnd(), stderr }
