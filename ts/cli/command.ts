@@ -10,6 +10,8 @@ export interface Terminal {
   readonly err: (text: string) => void
   /** Whether standard error is a terminal: progress is a bar there, lines elsewhere. */
   readonly interactive: boolean
+  /** Asks a question that is answered with yes or no; absent where there is no reader at a terminal. */
+  readonly ask?: ((question: string) => Promise<boolean>) | undefined
 }
 
 /** A command of `hearth`. */

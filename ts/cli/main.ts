@@ -1,9 +1,24 @@
 #!/usr/bin/env node
 // The program `hearth`.
+import { isatty } from 'node:tty'
 import { loadProgram } from './load.ts'
+
+/** File descriptor of standard input. */
+const STDIN = 0
 
 // A reader that has seen enough (`hearth config | head`) is no failure.
 process.stdout.on('error', (e: NodeJS.ErrnoException) => process.exit(e.code === 'EPIPE' ? 0 : 1))
+
+/** Asks at the terminal; anything but y and yes is a no. */
+async function ask(question: string): Promise<boolean> {
+  const { createInterface } = await import('node:readline/promises')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(question)).trim())
+  } finally {
+    terminal.close()
+  }
+}
 
 async function run(): Promise<void> {
   const { main } = await loadProgram()
@@ -16,6 +31,7 @@ async function run(): Promise<void> {
       }),
     err: (text) => process.stderr.write(text),
     interactive: process.stderr.isTTY === true,
+    ask: process.stderr.isTTY === true && isatty(STDIN) ? ask : undefined,
   })
 }
 

@@ -38,6 +38,10 @@ export function progressLine({ blocks, gas, done, total, height }: JobProgress, 
   return progressBar(done, total, ms, bar, `${height === null ? '' : `block ${height}, `}${rates(blocks, gas, ms)}`)
 }
 
+/** One line of progress of a job whose size is not known, because its input is a stream. */
+export const streamLine = ({ blocks, gas, height }: JobProgress, ms: number): string =>
+  `${height === null ? '' : `block ${height}, `}${rates(blocks, gas, ms)}`
+
 /** Shows a job's progress until it ends; gives its result on. */
 export async function watchJob<T>(job: RunningJob<T>, work: Promise<T>, terminal: Terminal, lineOf = progressLine): Promise<T> {
   const began = Date.now()

@@ -14,13 +14,13 @@ export interface DbTasks {
   info: { args: object; report: StateInfo }
   verify: { args: object; report: VerifyReport }
   repair: { args: { readonly acceptLoss: boolean }; report: RepairReport }
-  rollback: { args: { readonly to: number; readonly anew: boolean }; report: { readonly head: StateHead } }
+  rollback: { args: { readonly to: number; readonly anew: boolean; readonly dryRun: boolean }; report: RollbackReport }
   snapshot: { args: object; report: SnapshotInfo }
   exportState: { args: { readonly height: number | undefined; readonly file: string }; report: ExportStateReport }
   importState: { args: { readonly file: string }; report: ImportStateReport }
   dump: { args: { readonly db: string; readonly file: string }; report: DumpReport }
   migrate: { args: object; report: { readonly from: number | null; readonly to: number; readonly head: StateHead } }
-  backup: { args: { readonly to: string }; report: BackupReport }
+  backup: { args: BackupArgs; report: BackupReport }
   prune: { args: Roots & { readonly table: string; readonly floor: number }; report: PruneReport }
 }
 
@@ -184,6 +184,24 @@ export interface DumpReport {
   readonly snapshot: number | null
 }
 
+/** What a rollback did, or would do. */
+export interface RollbackReport {
+  /** The head before. */
+  readonly from: StateHead
+  readonly to: { readonly height: number; readonly hash: string }
+  /** The head afterwards; null where nothing was changed. */
+  readonly head: StateHead | null
+}
+
+/** How a backup is made. */
+export interface BackupArgs {
+  readonly to: string
+  /** Whether every file is copied and none is a hard link. */
+  readonly copy: boolean
+  /** Newest backups that stay in the folder; undefined keeps all. */
+  readonly keep: number | undefined
+}
+
 /** A backup that was made. */
 export interface BackupReport {
   readonly dir: string
@@ -193,4 +211,6 @@ export interface BackupReport {
   readonly snapshot: number
   readonly copied: { readonly files: number; readonly bytes: number }
   readonly linked: { readonly files: number; readonly bytes: number }
+  /** Folders of older backups that were removed. */
+  readonly removed: readonly string[]
 }

@@ -10,7 +10,10 @@ export interface JobBase {
   readonly littable: LittableConfig
 }
 
-/** Work to do. Paths are absolute. */
+/** The name that stands for standard input in an import and for standard output in an export. */
+export const STANDARD_STREAM = '-'
+
+/** Work to do. Paths are absolute, or `STANDARD_STREAM`. */
 export type Job = JobBase &
   (
     | { readonly job: 'init'; readonly genesis: string }

@@ -2,7 +2,7 @@
 
 pub use crate::bake::BakeJob;
 use crate::db::{DbTask, TablesError};
-use crate::{FlatkvConfig, FsyncPolicy, LittableConfig, NodeError, error::who};
+use crate::{FlatkvConfig, FsyncPolicy, LittableConfig, NodeError, error::who, sink};
 use alloy_primitives::B256;
 use hearth_bake::RangeProgress;
 use hearth_chain::import::{ImportJob, Progress};
@@ -11,13 +11,8 @@ use hearth_flatkv::{Fsync, Holder};
 use hearth_primitives::Height;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Buffer of an export's file, in bytes.
-const EXPORT_BUFFER_BYTES: usize = 1024 * 1024;
 
 /// What to do with which home.
 #[derive(Clone, Debug, Deserialize)]
@@ -50,7 +45,7 @@ pub enum Work {
         /// Makes the home where it is new; must equal the home's otherwise.
         #[serde(default)]
         genesis: Option<PathBuf>,
-        /// Block files in order.
+        /// Block files in order; `-` is standard input.
         files: Vec<PathBuf>,
         /// Head to choose in place of what fork choice says.
         #[serde(default)]
@@ -66,7 +61,7 @@ pub enum Work {
     },
     /// Writes the canonical chain as RLP blocks.
     Export {
-        /// File to write; replaced whole, at the end.
+        /// File to write, replaced whole at the end; `-` is standard output.
         file: PathBuf,
         /// First block; the first one above the genesis where absent.
         #[serde(default)]
@@ -369,26 +364,34 @@ fn finish(chain: &Chain, work: Result<JobResult, JobError>) -> Result<JobResult,
     Ok(JobResult { head: Some(JobHead { height: head.height, hash: head.hash }), ..result })
 }
 
-/// Exports into a file beside the one that is wanted and renames it at the end, so that no half export is left.
+/// Exports into a file, or to standard output where the file is `-`.
 fn export(chain: &Chain, range: &ExportRange, file: &Path, control: &JobControl) -> Result<u64, JobError> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(format!(".partial-{}", std::process::id()));
-    let partial = PathBuf::from(name);
-    let failed = |source| JobError::Io { path: file.to_owned(), source };
-    let written = File::create(&partial).map_err(failed).and_then(|out| {
-        let mut out = BufWriter::with_capacity(EXPORT_BUFFER_BYTES, out);
-        let report = &mut |done: &ExportReport, all: u64| {
-            *control.progress.lock() =
-                JobProgress { blocks: done.blocks, done: done.blocks, total: all, ..JobProgress::default() };
-        };
-        let done = chain.export(range, file, &mut out, report, &control.cancel)?;
-        std::fs::rename(&partial, file).map_err(failed)?;
-        Ok(done.blocks)
+    let report = &mut |done: &ExportReport, all: u64| {
+        *control.progress.lock() =
+            JobProgress { blocks: done.blocks, done: done.blocks, total: all, ..JobProgress::default() };
+    };
+    let written = sink::write(file, &control.cancel, |out| {
+        chain.export(range, file, out, report, &control.cancel).map_err(Failed::Chain)
     });
-    if written.is_err() {
-        let _ = std::fs::remove_file(&partial);
+    match written {
+        Ok(done) => Ok(done.blocks),
+        // Standard output may take nothing until the work is cancelled.
+        Err(_) if control.cancel.load(Ordering::Relaxed) => Err(ChainError::Cancelled.into()),
+        Err(Failed::Chain(error)) => Err(error.into()),
+        Err(Failed::Io(source)) => Err(JobError::Io { path: file.to_owned(), source }),
     }
-    written
+}
+
+/// Why an export failed.
+enum Failed {
+    Chain(ChainError),
+    Io(std::io::Error),
+}
+
+impl From<std::io::Error> for Failed {
+    fn from(source: std::io::Error) -> Self {
+        Self::Io(source)
+    }
 }
 
 #[cfg(test)]

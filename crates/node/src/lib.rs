@@ -26,6 +26,7 @@ mod resolve;
 pub mod scripts;
 mod shared_nodes;
 mod shared_traces;
+mod sink;
 mod stream;
 mod trace;
 mod trace_source;

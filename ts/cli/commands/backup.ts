@@ -1,23 +1,37 @@
 // hearth backup: makes a copy of the data directory in a folder of its own. Works beside a running node.
 import path from 'node:path'
 import type { BackupReport } from '../../core/db.ts'
+import { type Parsed, UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
 import { DB_FLAGS, required, runTask } from './db/task.ts'
 import { bytesText } from './db/text.ts'
+
+/** Most backups that --keep may name. */
+const KEEP_MAX = 1_000_000
+
+function keepOf(parsed: Parsed): number | undefined {
+  const text = parsed.flags.get('keep')
+  if (text === undefined) return undefined
+  const n = Number(text)
+  if (!/^\d+$/.test(text) || n < 1 || n > KEEP_MAX)
+    throw new UsageError(`--keep takes a number of backups from 1 to ${KEEP_MAX}, not ${JSON.stringify(text)}`)
+  return n
+}
 
 const filesText = (n: number): string => (n === 1 ? '1 file' : `${n} files`)
 
 function linkedText({ files, bytes }: BackupReport['linked']): string {
   if (files === 0) return 'no file is shared with the data directory or another backup'
   const are = files === 1 ? 'is a hard link' : 'are hard links'
-  return `${filesText(files)} (${bytesText(bytes)}) ${are} to the same data on the disk as the data directory or an earlier backup`
+  return `${filesText(files)} (${bytesText(bytes)}) ${are} to the same data on the disk as the data directory or an earlier backup (--copy copies them)`
 }
 
-function text({ dir, head, besideNode, snapshot, copied, linked }: BackupReport): string {
+function text({ dir, head, besideNode, snapshot, copied, linked, removed }: BackupReport): string {
   const lines = [
     `backup of height ${head.height} (${head.hash}) in ${dir}`,
     ...(besideNode ? [`made beside a running node, from its snapshot of height ${snapshot} and its log`] : []),
     `copied ${filesText(copied.files)} (${bytesText(copied.bytes)}); ${linkedText(linked)}`,
+    ...removed.map((old) => `removed ${old}`),
     `to check it: hearth db verify --home ${dir}`,
     `to go back to it: stop the node, move the data directory away, and cp -a ${dir} to its place`,
   ]
@@ -30,9 +44,17 @@ export const backup: Command = {
   more: [
     'Each backup is a data directory of its own, DIR/HEIGHT-NUMBER. Files that never change are hard',
     'links: they take no space and share their data on the disk with the data directory or the backup',
-    'before, so damage to the disk there damages both. For a backup that has to survive the disk,',
-    'copy the folder to another one.',
+    'before, so damage to the disk there damages both. --copy makes full copies; use it, or copy the',
+    'folder to another disk, for a backup that has to survive the disk.',
   ],
-  flags: { ...DB_FLAGS, to: { value: 'DIR', doc: 'Folder of the backups.' } },
-  run: (parsed, terminal) => runTask(parsed, terminal, 'backup', { to: path.resolve(required(parsed, 'to')) }, text),
+  flags: {
+    ...DB_FLAGS,
+    to: { value: 'DIR', doc: 'Folder of the backups.' },
+    copy: { doc: 'Copy every file; no hard links.' },
+    keep: { value: 'N', doc: 'Remove all but the N newest backups in DIR afterwards.' },
+  },
+  run: (parsed, terminal) => {
+    const args = { to: path.resolve(required(parsed, 'to')), copy: parsed.flags.has('copy'), keep: keepOf(parsed) }
+    return runTask(parsed, terminal, 'backup', args, text)
+  },
 }

@@ -1,6 +1,7 @@
 // hearth export: writes the canonical chain as RLP, byte for byte what was imported.
 import fs from 'node:fs'
 import path from 'node:path'
+import { STANDARD_STREAM } from '../../core/jobs.ts'
 import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
 import { HOME_FLAG, homeOf, STORE_SETTINGS, settingsOf } from '../home.ts'
@@ -12,17 +13,17 @@ function height(text: string | undefined, flag: string): number | undefined {
 
 /** The file to write; one that is there is replaced only where that is asked for. */
 function outputFile(file: string, force: boolean): string {
+  if (file === STANDARD_STREAM) return file
   const there = fs.statSync(file, { throwIfNoEntry: false })
   if (there?.isDirectory()) throw new UsageError(`${file} is a folder: name a file in it`)
-  if (there !== undefined && !there.isFile()) throw new UsageError(`${file} is not a regular file`)
-  if (there !== undefined && !force) throw new UsageError(`${file} exists already: give --force to replace it, or another name`)
+  if (there?.isFile() && !force) throw new UsageError(`${file} exists already: give --force to replace it, or another name`)
   return path.resolve(file)
 }
 
 export const exportCommand: Command = {
   name: 'export',
   doc: 'Write the canonical chain as RLP blocks, as `geth export` does.',
-  more: ['The file is whole or absent: it is written under another name and renamed at the end.'],
+  more: ['A FILE that ends in .gz is compressed with gzip; - is standard output. The file is whole or absent.'],
   flags: {
     ...HOME_FLAG,
     from: { value: 'HEIGHT', doc: 'First block. Default: 1.' },
@@ -41,12 +42,14 @@ export const exportCommand: Command = {
     const withGenesis = parsed.flags.has('with-genesis')
     if (withGenesis && from !== undefined && from > 0) throw new UsageError('--with-genesis and --from exclude each other')
     const file = outputFile(parsed.files[0] as string, parsed.flags.has('force'))
+    const isStream = file === STANDARD_STREAM
     const done = await runJob({ job: 'export', file, from, to, withGenesis, ...storage(home, settings) }, terminal)
     if (done === undefined) {
-      terminal.err('stopped: nothing was written\n')
+      terminal.err(isStream ? 'stopped before the last block\n' : 'stopped: nothing was written\n')
       return STOPPED_EXIT
     }
-    terminal.out(`exported ${done.result.blocks} blocks to ${file}\n`)
+    const say = isStream ? terminal.err : terminal.out
+    say(`exported ${done.result.blocks} blocks to ${isStream ? 'standard output' : file}\n`)
     return 0
   },
 }

@@ -1,13 +1,19 @@
 // hearth import: executes and verifies block files, or one recorded block, into a home.
-import type { Job, JobResult } from '../../core/jobs.ts'
+import { type Job, type JobResult, STANDARD_STREAM } from '../../core/jobs.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
 import { HOME_FLAG, homeOf, inHome, STORE_SETTINGS, settingsOf } from '../home.ts'
-import { rates } from '../progress.ts'
+import { rates, streamLine } from '../progress.ts'
 import { inputFile, runJob, STOPPED_EXIT, storage } from './job.ts'
 
 /** What an import takes for state-commit.flatkv.fsync where nobody set it. */
 export const IMPORT_FSYNC = 'interval:1000'
+
+/** Paths of block files; one of them may be standard input. */
+function blockFiles(files: readonly string[]): string[] {
+  if (files.filter((file) => file === STANDARD_STREAM).length > 1) throw new UsageError('- (standard input) is given twice')
+  return files.map((file) => (file === STANDARD_STREAM ? file : inputFile(file, 'the block file')))
+}
 
 function jobOf(parsed: Parsed, base: ReturnType<typeof storage>): Job {
   const genesis = parsed.flags.get('genesis')
@@ -22,7 +28,7 @@ function jobOf(parsed: Parsed, base: ReturnType<typeof storage>): Job {
   if (parsed.files.length === 0) throw new UsageError('a block file or --case is missing')
   if (head !== undefined && !/^0x[0-9a-fA-F]{64}$/.test(head))
     throw new UsageError(`--head takes a block hash (0x and 64 hex digits), not ${JSON.stringify(head)}`)
-  return { job: 'import', genesis: genesisFile, files: parsed.files.map((file) => inputFile(file, 'the block file')), head, ...base }
+  return { job: 'import', genesis: genesisFile, files: blockFiles(parsed.files), head, ...base }
 }
 
 /** Time and speed of executing alone: what the whole command takes tells little of one block. */
@@ -58,6 +64,7 @@ export const importCommand: Command = {
     },
     case: { value: 'FILE', doc: 'A recorded block with its pre-state, JSON or JSON.gz, in place of block files.' },
   },
+  more: ['FILE may be compressed with gzip; - is standard input.'],
   files: { name: 'FILE', min: 0, max: 100_000 },
   settings: STORE_SETTINGS,
   async run(parsed, terminal) {
@@ -67,7 +74,8 @@ export const importCommand: Command = {
     // An import that a power cut stops goes on where it was: forcing each of its blocks to the disk would only cost time.
     const fsync = origins['state-commit.flatkv.fsync'] === 'default' ? IMPORT_FSYNC : base.fsync
     const job = jobOf(parsed, { ...base, fsync })
-    const done = await inHome(home, () => runJob(job, terminal))
+    const line = parsed.files.includes(STANDARD_STREAM) ? streamLine : undefined
+    const done = await inHome(home, () => runJob(job, terminal, line))
     if (done === undefined) {
       terminal.err('stopped: the same command goes on from here\n')
       return STOPPED_EXIT

@@ -30,7 +30,8 @@ export interface Finished<Result> {
 }
 
 /** Runs a job to its end; undefined where a signal stopped it after the block under way. */
-export const runJob = (job: Job, terminal: Terminal): Promise<Finished<JobResult> | undefined> => finishJob(startJob(job), terminal)
+export const runJob = (job: Job, terminal: Terminal, lineOf?: typeof progressLine): Promise<Finished<JobResult> | undefined> =>
+  finishJob(startJob(job), terminal, lineOf)
 
 /** Waits for a job with its progress on the terminal; undefined where a signal stopped it. */
 export async function finishJob<Result>(

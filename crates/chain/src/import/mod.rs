@@ -38,7 +38,7 @@ pub struct Progress {
     pub gas: u64,
     /// Bytes of the files that are done, as they lie on disk.
     pub bytes_done: u64,
-    /// Bytes of all files, as they lie on disk.
+    /// Bytes of all files, as they lie on disk; 0 where one of them is standard input.
     pub bytes_total: u64,
     /// Number of the last block.
     pub number: Height,
@@ -67,7 +67,7 @@ impl Progress {
 /// What to import.
 #[derive(Clone, Debug, Default)]
 pub struct ImportJob {
-    /// Block files in order.
+    /// Block files in order; `-` is standard input.
     pub files: Vec<PathBuf>,
     /// Head to choose at the end instead of what fork choice says.
     pub head: Option<B256>,
@@ -169,7 +169,11 @@ impl Chain {
     }
 }
 
+/// Bytes of all files; 0 where one of them is standard input, whose size is not known.
 fn total_bytes(files: &[PathBuf]) -> Result<u64, ChainError> {
+    if files.iter().any(|file| reader::is_standard_input(file)) {
+        return Ok(0);
+    }
     let mut total = 0;
     for file in files {
         total += std::fs::metadata(file).map_err(ChainError::io(file))?.len();

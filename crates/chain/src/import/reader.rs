@@ -6,9 +6,11 @@ use flate2::read::MultiGzDecoder;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Longest block in RLP that is read, in bytes.
 pub const MAX_BLOCK_BYTES: usize = 64 << 20;
@@ -73,7 +75,7 @@ impl Reader {
 
 impl Open {
     fn new(path: &Path) -> Result<Self, ChainError> {
-        let file = File::open(path).map_err(ChainError::io(path))?;
+        let file = open(path).map_err(ChainError::io(path))?;
         let read = Rc::new(Cell::new(0));
         let counted = Counted { file, read: read.clone() };
         let mut buffered = BufReader::with_capacity(FILE_BUFFER_BYTES, counted);
@@ -163,6 +165,24 @@ impl Open {
     }
 }
 
+/// The name that stands for standard input among block files.
+const STANDARD_INPUT: &str = "-";
+
+/// Time between two tries to read a standard input that has nothing at the moment and does not block.
+const RETRY_EVERY: Duration = Duration::from_millis(5);
+
+/// Whether a block file is standard input.
+pub(super) fn is_standard_input(path: &Path) -> bool {
+    path == Path::new(STANDARD_INPUT)
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    if is_standard_input(path) {
+        return Ok(File::from(std::io::stdin().as_fd().try_clone_to_owned()?));
+    }
+    File::open(path)
+}
+
 /// Counts what is read of a file.
 struct Counted {
     file: File,
@@ -171,7 +191,14 @@ struct Counted {
 
 impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let n = self.file.read(buffer)?;
+        let n = loop {
+            match self.file.read(buffer) {
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    std::thread::sleep(RETRY_EVERY)
+                }
+                read => break read?,
+            }
+        };
         self.read.set(self.read.get() + n as u64);
         Ok(n)
     }

@@ -3,8 +3,8 @@
 //! `DIR/<height>-<n>/` is a home: copied anywhere, or opened where it is, it goes on from its head. The state comes from
 //! the newest snapshot, the log from there on, then the ledger's tables, in this order: so the tables hold everything that
 //! the log tells of. The copy is opened before it gets its name, which brings all of it to one height and proves that it
-//! opens. Files that are sealed are not copied again: table files of RocksDB are linked from the snapshot, segments of the
-//! ledger that an earlier backup has are linked from there.
+//! opens. Files that are sealed are not copied again unless that is asked for: table files of RocksDB are hard links to
+//! those of the snapshot, segments of the ledger that an earlier backup has are hard links to those of it.
 
 use super::{described, state_options};
 use crate::home::HomePaths;
@@ -13,6 +13,7 @@ use hearth_flatkv::{Head, Options, Snapshot, list_snapshots};
 use hearth_primitives::Height;
 use std::fs::{self, File};
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// Times that a copy is made anew where the node changed files in between.
@@ -21,6 +22,15 @@ const TRIES: usize = 3;
 const UNSEALED: usize = 2;
 /// What the name of a backup begins with while it is made.
 const MAKING: &str = "making";
+
+/// How a backup is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BackupOptions {
+    /// Whether every file is copied and none is a hard link.
+    pub copy: bool,
+    /// Newest backups that stay in the folder; `None` keeps all.
+    pub keep: Option<NonZeroUsize>,
+}
 
 /// How far a backup is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +56,8 @@ pub struct BackupReport {
     pub copied: (u64, u64),
     /// Files and bytes that were linked, because they never change.
     pub linked: (u64, u64),
+    /// Older backups that were removed.
+    pub removed: Vec<PathBuf>,
 }
 
 /// Backs a home up into a folder of its own in `to`. Without a node a snapshot is taken first where the newest is not of
@@ -57,6 +69,7 @@ pub struct BackupReport {
 pub fn back_up(
     home: &Path,
     to: &Path,
+    how: BackupOptions,
     options: &ChainOptions,
     watch: &mut dyn FnMut(BackupProgress) -> bool,
 ) -> Result<BackupReport, ChainError> {
@@ -86,7 +99,7 @@ pub fn back_up(
     let mut tries = 0;
     loop {
         tries += 1;
-        let mut work = Work::new(&paths, to, &state, watch)?;
+        let mut work = Work::new(&paths, to, how, &state, watch)?;
         let made = work.make().and_then(|()| open_copy(&work.making, options));
         match made {
             Ok(head) => return work.publish(head, beside_node),
@@ -109,6 +122,7 @@ fn open_copy(making: &Path, options: &ChainOptions) -> Result<Head, ChainError> 
 struct Work<'a> {
     paths: &'a HomePaths,
     to: &'a Path,
+    how: BackupOptions,
     making: PathBuf,
     /// The backup before this one.
     last: Option<PathBuf>,
@@ -123,6 +137,7 @@ impl<'a> Work<'a> {
     fn new(
         paths: &'a HomePaths,
         to: &'a Path,
+        how: BackupOptions,
         state: &Options,
         watch: &'a mut dyn FnMut(BackupProgress) -> bool,
     ) -> Result<Self, ChainError> {
@@ -135,6 +150,7 @@ impl<'a> Work<'a> {
         Ok(Self {
             paths,
             to,
+            how,
             making,
             last,
             snapshot,
@@ -170,7 +186,7 @@ impl<'a> Work<'a> {
                 continue;
             }
             let (from, to) = (from.join(&name), to.join(&name));
-            if name.ends_with(".sst") && fs::hard_link(&from, &to).is_ok() {
+            if !self.how.copy && name.ends_with(".sst") && fs::hard_link(&from, &to).is_ok() {
                 self.count(&to, true)?;
             } else {
                 self.copy(&from, &to)?;
@@ -232,7 +248,8 @@ impl<'a> Work<'a> {
 
     /// Links a file from the backup before, where that has the same one: of the same size and time.
     fn link_from_last(&self, from: &Path, to: &Path) -> Result<bool, ChainError> {
-        let (Some(last), Ok(name)) = (&self.last, to.strip_prefix(&self.making)) else { return Ok(false) };
+        let last = self.last.as_ref().filter(|_| !self.how.copy);
+        let (Some(last), Ok(name)) = (last, to.strip_prefix(&self.making)) else { return Ok(false) };
         let there = last.join(name);
         let of = |path: &Path| fs::metadata(path).ok().and_then(|of| Some((of.len(), of.modified().ok()?)));
         Ok(of(&there).is_some_and(|of_there| of(from) == Some(of_there)) && fs::hard_link(&there, to).is_ok())
@@ -259,22 +276,36 @@ impl<'a> Work<'a> {
         if (self.watch)(self.progress) { Ok(()) } else { Err(ChainError::Cancelled) }
     }
 
-    /// Makes all of it durable and gives it its name.
+    /// Makes all of it durable, gives it its name, and removes backups that are not to be kept.
     fn publish(self, head: Head, beside_node: bool) -> Result<BackupReport, ChainError> {
         sync_tree(&self.making)?;
-        let number = backups(self.to)?.len() + 1;
-        let dir =
-            (number..).map(|n| self.to.join(format!("{:020}-{n:04}", head.height))).find(|dir| !dir.exists());
-        let dir = dir.unwrap_or_else(|| self.making.clone());
+        let number = numbered(self.to)?.last().map_or(1, |(number, _)| number + 1);
+        let dir = self.to.join(format!("{:020}-{number:04}", head.height));
         fs::rename(&self.making, &dir).map_err(ChainError::io(&dir))?;
         sync_dir(self.to)?;
+        let removed = self.remove_old()?;
         let (snapshot, copied, linked) = (self.snapshot.height, self.copied, self.linked);
-        Ok(BackupReport { dir, head, beside_node, snapshot, copied, linked })
+        Ok(BackupReport { dir, head, beside_node, snapshot, copied, linked, removed })
+    }
+
+    fn remove_old(&self) -> Result<Vec<PathBuf>, ChainError> {
+        let Some(keep) = self.how.keep else { return Ok(Vec::new()) };
+        let mut old = backups(self.to)?;
+        old.truncate(old.len().saturating_sub(keep.get()));
+        for dir in &old {
+            fs::remove_dir_all(dir).map_err(ChainError::io(dir))?;
+        }
+        Ok(old)
     }
 }
 
 /// The backups in a folder, oldest first by their number.
 fn backups(to: &Path) -> Result<Vec<PathBuf>, ChainError> {
+    Ok(numbered(to)?.into_iter().map(|(_, path)| path).collect())
+}
+
+/// The same with their numbers.
+fn numbered(to: &Path) -> Result<Vec<(u64, PathBuf)>, ChainError> {
     let mut found = Vec::new();
     for name in names(to)? {
         let number = name.split_once('-').filter(|(height, _)| height.len() == 20);
@@ -283,7 +314,7 @@ fn backups(to: &Path) -> Result<Vec<PathBuf>, ChainError> {
         }
     }
     found.sort();
-    Ok(found.into_iter().map(|(_, path)| path).collect())
+    Ok(found)
 }
 
 /// Names in a folder, sorted; none where there is no folder.

@@ -9,12 +9,12 @@ mod repair;
 mod rollback;
 mod transfer;
 
-pub use backup::{BackupProgress, BackupReport, back_up};
+pub use backup::{BackupOptions, BackupProgress, BackupReport, back_up};
 pub use capsules::CapsuleRepair;
 pub use index::{LedgerFinding, LedgerReport};
 pub use reading::Reading;
 pub use repair::{Repaired, repair};
-pub use rollback::roll_back;
+pub use rollback::{RolledBack, plan_roll_back, roll_back};
 pub use transfer::{export_state, import_state};
 
 use crate::home::ChainFile;

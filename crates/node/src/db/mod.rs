@@ -8,8 +8,10 @@ mod state;
 mod tables;
 
 use crate::jobs::{Job, JobControl, JobError};
+use hearth_chain::operate::BackupOptions;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 pub use tables::TablesError;
@@ -69,6 +71,9 @@ pub enum DbTask {
         /// Makes the state from a snapshot even where history would do.
         #[serde(default)]
         anew: bool,
+        /// Only says what would be done.
+        #[serde(default)]
+        dry_run: bool,
     },
     /// Takes a snapshot of the head.
     Snapshot,
@@ -98,6 +103,12 @@ pub enum DbTask {
     Backup {
         /// Folder of the backups.
         to: PathBuf,
+        /// Whether every file is copied and none is a hard link.
+        #[serde(default)]
+        copy: bool,
+        /// Newest backups that stay in the folder; all where absent.
+        #[serde(default)]
+        keep: Option<NonZeroUsize>,
     },
     /// Moves everything into some folders, and forgets the others.
     Rebase {
@@ -130,13 +141,13 @@ impl DbTask {
             Self::Info => state.info(),
             Self::Verify => state.verify(),
             Self::Repair { accept_loss } => state.repair(*accept_loss),
-            Self::Rollback { to, anew } => state.rollback(*to, *anew),
+            Self::Rollback { to, anew, dry_run } => state.rollback(*to, *anew, *dry_run),
             Self::Snapshot => state.snapshot(),
             Self::ExportState { height, file } => state.export(*height, file),
             Self::ImportState { file } => state.import(file),
             Self::Dump { db, file } => state.dump(db, file),
             Self::Migrate => state.migrate(),
-            Self::Backup { to } => state.backup(to),
+            Self::Backup { to, copy, keep } => state.backup(to, BackupOptions { copy: *copy, keep: *keep }),
             Self::Prune { roots, table, floor } => report(stores(roots).prune(table, *floor)?),
         }
     }

@@ -90,9 +90,17 @@ impl<'a> State<'a> {
         Ok(repaired(&report.map_err(job_error)?))
     }
 
-    pub fn rollback(&self, to: Height, anew: bool) -> Result<Value, JobError> {
-        let head_now = operate::roll_back(self.home(), &self.job.chain_options(), to, anew);
-        Ok(json!({ "head": head(head_now.map_err(job_error)?) }))
+    /// The head before, and the head afterwards; `null` where nothing was changed.
+    pub fn rollback(&self, to: Height, anew: bool, dry_run: bool) -> Result<Value, JobError> {
+        let options = self.job.chain_options();
+        let planned = |plan| (plan, None);
+        let (plan, now) = match dry_run {
+            true => operate::plan_roll_back(self.home(), &options, to, anew).map(planned),
+            false => operate::roll_back(self.home(), &options, to, anew).map(|(plan, now)| (plan, Some(now))),
+        }
+        .map_err(job_error)?;
+        let target = json!({ "height": to, "hash": plan.to });
+        Ok(json!({ "from": head(plan.from), "to": target, "head": now.map(head) }))
     }
 
     pub fn snapshot(&self) -> Result<Value, JobError> {
@@ -176,18 +184,18 @@ impl<'a> State<'a> {
         Ok(json!({ "from": from, "to": HOME_FORMAT, "head": head(now) }))
     }
 
-    pub fn backup(&self, to: &Path) -> Result<Value, JobError> {
+    pub fn backup(&self, to: &Path, how: operate::BackupOptions) -> Result<Value, JobError> {
         let options = self.job.chain_options();
         let watch = &mut |progress: operate::BackupProgress| {
             let operate::BackupProgress { done, total } = progress;
             self.control.report(JobProgress { done, total, ..JobProgress::default() });
             self.control.check().is_ok()
         };
-        let made = operate::back_up(self.home(), to, &options, watch).map_err(job_error)?;
+        let made = operate::back_up(self.home(), to, how, &options, watch).map_err(job_error)?;
         let files = |(files, bytes): (u64, u64)| json!({ "files": files, "bytes": bytes });
         Ok(json!({
             "dir": made.dir, "head": head(made.head), "besideNode": made.beside_node,
-            "snapshot": made.snapshot, "copied": files(made.copied), "linked": files(made.linked),
+            "snapshot": made.snapshot, "copied": files(made.copied), "linked": files(made.linked), "removed": made.removed,
         }))
     }
 

@@ -1,22 +1,44 @@
 // hearth db rollback: takes the chain back to a height. No node may run on the home.
+import type { RollbackReport } from '../../../core/db.ts'
 import type { Command } from '../../command.ts'
 import { heightOf } from '../job.ts'
 import { DB_FLAGS, required, runTask } from './task.ts'
 
+/** Exit code where the user says no. */
+const DECLINED = 1
+
+function text({ from, to, head }: RollbackReport): string {
+  const blocks = from.height - to.height
+  const many = blocks === 1 ? '1 block' : `${blocks} blocks`
+  const [rolled, leave, after] =
+    head === null ? ['would roll', 'would leave', 'nothing was changed'] : ['rolled', 'left', 'they stay in the ledger']
+  return `${rolled} back from block ${from.height} ${from.hash} to block ${to.height} ${to.hash}: ${many} ${leave} the canonical chain; ${after}\n`
+}
+
 export const rollback: Command = {
   name: 'rollback',
-  doc: 'Take the chain back to a height. Every store is asked first; blocks above stay in the ledger. The node must be stopped.',
+  doc: 'Take the chain back to a height. The node must be stopped.',
+  more: [
+    'Every store is asked first whether it can reach that height. The blocks above stay in the ledger',
+    'and are executed again when they are imported again. At a terminal the number of blocks is shown',
+    'and a yes is needed.',
+  ],
   flags: {
     ...DB_FLAGS,
     to: { value: 'HEIGHT', doc: 'Height of the new head.' },
+    'dry-run': { doc: 'Only say how many blocks would leave the chain; change nothing.' },
+    yes: { doc: 'Do not ask.' },
     'from-snapshot': { doc: 'Make the state from a snapshot and the log even where history would do.' },
   },
-  run: (parsed, terminal) =>
-    runTask(
-      parsed,
-      terminal,
-      'rollback',
-      { to: heightOf(required(parsed, 'to'), 'to'), anew: parsed.flags.has('from-snapshot') },
-      ({ head }) => `head ${head.height} ${head.hash}\n`,
-    ),
+  async run(parsed, terminal) {
+    const args = { to: heightOf(required(parsed, 'to'), 'to'), anew: parsed.flags.has('from-snapshot') }
+    const roll = (dryRun: boolean): Promise<number> => runTask(parsed, terminal, 'rollback', { ...args, dryRun }, text)
+    if (parsed.flags.has('dry-run')) return await roll(true)
+    if (terminal.ask !== undefined && !parsed.flags.has('yes') && !parsed.flags.has('json')) {
+      const code = await roll(true)
+      if (code !== 0) return code
+      if (!(await terminal.ask('Roll back? [y/N] '))) return DECLINED
+    }
+    return await roll(false)
+  },
 }
