@@ -138,9 +138,20 @@ impl Core {
         payload: &[u8],
         batch_bytes: u64,
     ) -> Result<(), FlatKvError> {
-        let appended = writer.wal.append(payload);
+        self.log_run(writer, &[payload], batch_bytes)
+    }
+
+    /// Appends WAL records together and counts them with their batch.
+    pub(crate) fn log_run<P: AsRef<[u8]>>(
+        &self,
+        writer: &mut Writer,
+        payloads: &[P],
+        batch_bytes: u64,
+    ) -> Result<(), FlatKvError> {
+        let appended = writer.wal.append_together(payloads);
         let wal_bytes = writer.fail(appended)?;
         writer.unflushed.add(wal_bytes, batch_bytes);
+        payloads.iter().skip(1).for_each(|_| writer.unflushed.add(0, 0));
         self.snapshots.count(wal_bytes);
         match self.fsync {
             Fsync::Block if !self.deferred.load(SeqCst) => self.sync(writer),
@@ -232,7 +243,7 @@ impl Core {
     }
 
     /// Refuses to go on where the disk is nearly full, before anything is written.
-    fn check_space(&self) -> Result<(), FlatKvError> {
+    pub(crate) fn check_space(&self) -> Result<(), FlatKvError> {
         let SpaceRule { disk, dirs, min_free_bytes } = &self.space;
         for path in dirs.iter().filter(|_| *min_free_bytes > 0) {
             let free = disk.free_bytes(path).map_err(FlatKvError::io(path))?;
@@ -248,7 +259,7 @@ impl Core {
     }
 
     /// Oldest height that has state once a height is committed.
-    fn oldest_at(&self, height: Height, first: bool) -> Height {
+    pub(crate) fn oldest_at(&self, height: Height, first: bool) -> Height {
         match (first, self.history_blocks) {
             (true, _) => height,
             (false, 0) => self.oldest.load(SeqCst),
@@ -257,7 +268,7 @@ impl Core {
     }
 
     /// Looks up what the index rows to be written hold now.
-    fn old_index(&self, writes: Vec<RowWrite>) -> Result<Vec<RowChange>, StateError> {
+    pub(crate) fn old_index(&self, writes: Vec<RowWrite>) -> Result<Vec<RowChange>, StateError> {
         self.old_rows(Family::Index, writes, |row| Ok(row.to_vec()))
     }
 
@@ -307,7 +318,7 @@ pub(crate) fn put_block(batch: &mut Batch<'_>, block: &Block<'_>, rows: &mut Bat
 }
 
 /// Puts what does not depend on a block's commitment: latest rows, history, code.
-fn put_rows(batch: &mut Batch<'_>, height: Height, block: BlockRows<'_>, rows: &mut BatchRows) {
+pub(crate) fn put_rows(batch: &mut Batch<'_>, height: Height, block: BlockRows<'_>, rows: &mut BatchRows) {
     let BlockRows { changes, legacy } = block;
     let pairs = Pairs::of(block);
     let mut encoding = rows.encode();
@@ -361,7 +372,12 @@ fn set_row(batch: &mut Batch<'_>, family: Family, key: &[u8], row: &[u8]) {
 }
 
 /// Puts what depends on a block's commitment, and the index.
-fn put_end(batch: &mut Batch<'_>, block: &Block<'_>, changes: &EncodedChanges, rows: &mut BatchRows) {
+pub(crate) fn put_end(
+    batch: &mut Batch<'_>,
+    block: &Block<'_>,
+    changes: &EncodedChanges,
+    rows: &mut BatchRows,
+) {
     let Block { head, index, first, oldest, rows: BlockRows { legacy, .. } } = *block;
     let mut encoding = rows.encode();
     for change in index {

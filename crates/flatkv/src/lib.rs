@@ -18,6 +18,7 @@ mod budget;
 mod codec;
 mod codes;
 mod commit;
+mod commit_run;
 mod commitment;
 mod db;
 mod error;

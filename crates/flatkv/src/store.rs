@@ -185,6 +185,18 @@ impl FlatKv {
         self.core.commit(commit, false)
     }
 
+    /// Commits blocks that follow each other in one step, which costs much less than one commit each. `trie` is the trie
+    /// after the last of them where the home keeps one; each commit names its state root and has no trie of its own.
+    /// None of them may destroy an account, and no two may write the same row of the index. Where it fails before the
+    /// WAL records are written, nothing changed.
+    pub fn commit_run(
+        &self,
+        run: Vec<Commit<'_>>,
+        trie: Option<crate::TrieUpdate>,
+    ) -> Result<(), FlatKvError> {
+        self.core.commit_run(run, trie)
+    }
+
     /// Takes the head back to an earlier height: values, height stamps, trie, commitment and index become what they
     /// were. Views above that height answer [`StateError::Unwound`] from then on.
     pub fn unwind(&self, to: Height) -> Result<(), FlatKvError> {

@@ -100,20 +100,32 @@ impl Wal {
 
     /// Appends a record; it is with the operating system when this returns. Returns its size in bytes.
     pub(crate) fn append(&mut self, payload: &[u8]) -> Result<u64, FlatKvError> {
-        debug_assert!(payload.len() as u64 <= MAX_PAYLOAD_BYTES);
+        self.append_together(&[payload])
+    }
+
+    /// Appends records with one write, all or none; they are with the operating system when this returns. Returns their
+    /// size in bytes.
+    pub(crate) fn append_together<P: AsRef<[u8]>>(&mut self, payloads: &[P]) -> Result<u64, FlatKvError> {
+        debug_assert!(payloads.iter().all(|payload| payload.as_ref().len() as u64 <= MAX_PAYLOAD_BYTES));
         if self.open.as_ref().is_none_or(|open| open.end >= self.segment_bytes) {
             self.start_segment()?;
         }
         let Some(open) = &mut self.open else { unreachable!("started above") };
-        let record = frame(open.salt, self.next, payload);
-        if let Err(error) = open.tail.file.write_all_at(&record, open.end) {
-            // What was written of the record is a torn tail; without it nothing needs to be cut at the next open.
+        let numbered = (self.next..).zip(payloads);
+        let framed = numbered.map(|(number, payload)| frame(open.salt, number, payload.as_ref()));
+        let records = framed.reduce(|mut all, record| {
+            all.extend_from_slice(&record);
+            all
+        });
+        let records = records.unwrap_or_default();
+        if let Err(error) = open.tail.file.write_all_at(&records, open.end) {
+            // What was written of the records is a torn tail; without it nothing needs to be cut at the next open.
             let _ = open.tail.file.set_len(open.end);
             return Err(FlatKvError::io(&open.tail.path)(error));
         }
-        open.end += record.len() as u64;
-        self.next += 1;
-        Ok(record.len() as u64)
+        open.end += records.len() as u64;
+        self.next += payloads.len() as u64;
+        Ok(records.len() as u64)
     }
 
     fn start_segment(&mut self) -> Result<(), FlatKvError> {

@@ -1,0 +1,157 @@
+//! Committing blocks that follow each other in one step: a WAL record each, written together, then one RocksDB batch.
+//!
+//! Rows that several of the blocks write are in the batch in the order of the blocks, so the last one stands; of the trie
+//! only the nodes after the last block are written. History, changes and index have the rows of every block, so each of
+//! them can be read and unwound as if it had been committed alone.
+
+use crate::{
+    Commit, CommitmentKind, FlatKvError, Head,
+    batch::Batch,
+    codec::RowChange,
+    commit::{Block, put_end, put_rows, put_trie},
+    measure::{BatchRows, Pairs},
+    rows::{BlockRows, EncodedChanges},
+    staging::check_order,
+    store::{Core, Writer},
+    trie::TrieUpdate,
+    wal::record::{MAX_PAYLOAD_BYTES, RecordHead},
+};
+use alloy_primitives::B256;
+use hearth_primitives::{Height, StateError};
+use std::{collections::HashSet, sync::atomic::Ordering::SeqCst};
+
+/// What the blocks of a run put into log and store.
+struct Encoded<'a> {
+    batch: Batch<'a>,
+    rows: BatchRows,
+    payloads: Vec<Vec<u8>>,
+    /// The head after the last block.
+    head: Head,
+    positions: Vec<u64>,
+    oldest: Height,
+}
+
+impl Core {
+    /// Commits blocks that follow each other and the head. `trie` is the trie after the last of them; each commit names its
+    /// state root and has no trie of its own.
+    pub(crate) fn commit_run(
+        &self,
+        run: Vec<Commit<'_>>,
+        trie: Option<TrieUpdate>,
+    ) -> Result<(), FlatKvError> {
+        if run.is_empty() {
+            return Ok(());
+        }
+        self.metrics.commit.measure(|| {
+            let mut writer = self.writer.lock();
+            self.commit_run_with(&mut writer, run, trie)
+        })
+    }
+
+    fn commit_run_with(
+        &self,
+        writer: &mut Writer,
+        run: Vec<Commit<'_>>,
+        mut trie: Option<TrieUpdate>,
+    ) -> Result<(), FlatKvError> {
+        writer.check()?;
+        self.check_run(&run, trie.as_ref())?;
+        self.check_space()?;
+        let applying = self.metrics.apply_changesets.timer();
+        let mut encoded = self.encode_run(run)?;
+        put_trie(&mut encoded.batch, trie.as_ref());
+        applying.succeed();
+        let Encoded { batch, rows, payloads, head, positions, oldest } = encoded;
+        self.log_run(writer, &payloads, batch.bytes())?;
+        writer.positions = positions;
+        self.upcoming.store(head.height, SeqCst);
+        let written = rows.write(batch, &self.metrics).map_err(FlatKvError::from);
+        writer.fail(written)?;
+        if self.oldest.swap(oldest, SeqCst) != oldest {
+            self.pruning.wake();
+        }
+        *self.head.write() = Some(head);
+        self.tell_version();
+        if let Some(update) = &mut trie {
+            self.kept.keep(update);
+        }
+        self.after_write(writer);
+        self.snapshot_if_due(writer);
+        Ok(())
+    }
+
+    /// Refuses what cannot be committed in one step.
+    fn check_run(&self, run: &[Commit<'_>], trie: Option<&TrieUpdate>) -> Result<(), FlatKvError> {
+        let refused = |why: &str| Err(StateError::Store(format!("commit of several blocks: {why}")).into());
+        if !self.staged.read().is_empty() {
+            return refused("changes are applied and not committed");
+        }
+        let mut head = self.head().ok_or(FlatKvError::Empty)?;
+        for commit in run {
+            let expected = head.height.saturating_add(1);
+            if commit.height != expected {
+                return Err(FlatKvError::Height { expected, got: commit.height });
+            }
+            if commit.parent != head.hash {
+                let (height, got) = (commit.height, commit.parent);
+                return Err(FlatKvError::Parent { height, expected: head.hash, got });
+            }
+            if commit.trie.is_some() || commit.changes.accounts.iter().any(|change| change.wiped) {
+                return refused("one of them has a trie, or destroys an account");
+            }
+            check_order(commit.changes)?;
+            let commitment = commit.state_root.unwrap_or_default();
+            head = Head { height: commit.height, hash: commit.hash, commitment };
+        }
+        let mut keys = HashSet::new();
+        let mut index = run.iter().flat_map(|commit| &commit.index);
+        if !index.all(|write| keys.insert(&write.key)) {
+            return refused("two of them write the same row of the index");
+        }
+        match (self.kind, trie) {
+            (CommitmentKind::None, None) => Ok(()),
+            (CommitmentKind::Mpt, Some(update)) => {
+                let base = self.trie_root();
+                if update.base != base {
+                    return Err(FlatKvError::TrieBase { expected: base, got: update.base });
+                }
+                if update.root != head.commitment {
+                    let (height, expected, got) = (head.height, head.commitment, update.root);
+                    return Err(FlatKvError::StateRoot { height, expected, got });
+                }
+                Ok(())
+            }
+            _ => refused("the trie does not fit the commitment of this store"),
+        }
+    }
+
+    /// Puts the rows of all blocks into one batch, and makes their records.
+    fn encode_run(&self, run: Vec<Commit<'_>>) -> Result<Encoded<'_>, FlatKvError> {
+        let (mut rows, mut payloads) = (BatchRows::default(), Vec::with_capacity(run.len()));
+        let mut batch = self.db.batch()?;
+        let mut last: Option<(Head, Vec<u64>, Height)> = None;
+        for commit in run {
+            let Commit { height, hash, parent, changes, state_root, index, positions, .. } = commit;
+            let head = Head { height, hash, commitment: state_root.unwrap_or(B256::ZERO) };
+            let block_rows = BlockRows { changes, legacy: &[] };
+            let index: Vec<RowChange> =
+                self.metrics.batch_read_old_values.measure(|| self.old_index(index))?;
+            let oldest = self.oldest_at(height, false);
+            let encoded = EncodedChanges::of(changes);
+            put_rows(&mut batch, height, block_rows, &mut rows);
+            let block = Block { head: &head, rows: block_rows, index: &index, first: false, oldest };
+            put_end(&mut batch, &block, &encoded, &mut rows);
+            let record = RecordHead { unwind: false, head, parent, positions, oldest };
+            let payload = record.commit_payload(&encoded, block_rows, &index);
+            let bytes = payload.len() as u64;
+            if bytes > MAX_PAYLOAD_BYTES {
+                return Err(FlatKvError::RecordTooLarge { height, bytes, limit: MAX_PAYLOAD_BYTES });
+            }
+            Pairs::of(block_rows).count(&self.metrics);
+            payloads.push(payload);
+            last = Some((head, record.positions, oldest));
+        }
+        let (head, positions, oldest) = last.ok_or(FlatKvError::Empty)?;
+        Ok(Encoded { batch, rows, payloads, head, positions, oldest })
+    }
+}
