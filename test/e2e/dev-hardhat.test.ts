@@ -1,4 +1,5 @@
-// hardhat as a user runs it, against `hearth dev` as its network `localhost`: hardhat-viem and every helper of hardhat-network-helpers.
+// hardhat as a user runs it, against `hearth dev` as its network `localhost`: hardhat-viem, hardhat-chai-matchers and every helper of
+// hardhat-network-helpers.
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -14,13 +15,18 @@ interface Report {
 }
 
 /** Tests of the project in `clients/hardhat2`. */
-const TESTS = 30
+const TESTS = 35
 
 /** Where anvil 1.7.1 does not do what a test of the project says, and why. */
 const ANVIL_DIFFERS: Readonly<Record<string, string>> = {
   // It answers the hash, where hardhat and its helper say whether there was such a transaction.
   'hardhat-network-helpers dropTransaction': '- true',
   'hardhat-network-helpers setPrevRandao': 'Method not found',
+  // It answers the hash of a transaction that reverts.
+  'hardhat-chai-matchers reverted': "but it didn't revert",
+  'hardhat-chai-matchers revertedWith': "but it didn't revert",
+  'hardhat-chai-matchers revertedWithCustomError and its arguments': "but it didn't revert",
+  'hardhat-chai-matchers revertedWithPanic of a transaction': "but it didn't revert",
 }
 
 const installed = await clients('node20')

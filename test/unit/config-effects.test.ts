@@ -89,6 +89,8 @@ const TOLD: Partial<Record<SettingKey, readonly [path: string, text: string, val
   'dev.no_mining': ['dev.noMining', 'true', true],
   'dev.order': ['dev.order', 'fifo', 'fifo'],
   'dev.auto_impersonate': ['dev.autoImpersonate', 'true', true],
+  'dev.code_size_limit': ['dev.codeSizeLimit', '30000', 30_000],
+  'dev.throw_on_revert': ['dev.throwOnRevert', 'true', true],
 }
 
 /** Settings whose effect other files of tests show. */

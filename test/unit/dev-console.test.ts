@@ -178,6 +178,16 @@ describe('printing', () => {
     )
   })
 
+  it('has one line for empty blocks, however many', () => {
+    const [text, json]: [string[], string[]] = [[], []]
+    for (const printer of [textPrinter((line) => text.push(line)), jsonPrinter((line) => json.push(line))]) {
+      printer.empty({ first: 7, last: 7, hash: '0xa' })
+      printer.empty({ first: 8, last: 1007, hash: '0xb' })
+    }
+    expect(text).toEqual(['block 7  0xa  empty\n', 'blocks 8 to 1007  0xb  empty\n'])
+    expect(JSON.parse(json[1] as string)).toEqual({ event: 'empty', first: 8, last: 1007, hash: '0xb' })
+  })
+
   it('has one object a line for a program', () => {
     const out: string[] = []
     const printer = jsonPrinter((text) => out.push(text))

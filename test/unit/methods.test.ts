@@ -30,13 +30,13 @@ const PROMISED = {
     setTime setBlockTimestampInterval removeBlockTimestampInterval snapshot revert setNextBlockBaseFeePerGas setMinGasPrice setChainId
     setBlockGasLimit setCoinbase setBalance addBalance setCode setNonce setStorageAt dealERC20 setERC20Balance setERC20Allowance impersonateAccount
     stopImpersonatingAccount autoImpersonateAccount dropTransaction dropAllTransactions removePoolTransactions nodeInfo metadata reset
-    dumpState loadState setLoggingEnabled setRpcUrl getGenesisTime`,
+    dumpState loadState setLoggingEnabled setRpcUrl getGenesisTime getBlobByHash getBlobsByTransactionHash`,
   hardhat: `mine getAutomine setBlockTimestampInterval removeBlockTimestampInterval setNextBlockBaseFeePerGas setMinGasPrice setCoinbase
     setChainId setPrevRandao setBalance addBalance setCode setNonce setStorageAt dealERC20 impersonateAccount stopImpersonatingAccount
     autoImpersonateAccount dropTransaction dropAllTransactions metadata reset dumpState loadState setLoggingEnabled setRpcUrl
     intervalMine addCompilationResult getStackTraceFailuresCount`,
   debug: `getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash traceBlock traceCall
-    traceCallMany traceStateAccess traceTransactionProfile traceBadBlock getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile
+    traceCallMany traceStateAccess traceTransactionProfile traceBadBlock codeByHash getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile
     subscribe unsubscribe dbGet dbAncient dbAncients chaindbProperty chaindbCompact setHead`,
   txpool: 'status content contentFrom inspect',
   rpc: 'modules',

@@ -13,8 +13,10 @@ export interface Flag {
   readonly value?: string
   /** It may be given several times; its values are in `lists`. */
   readonly many?: true
-  /** It is another name of these settings; a switch sets them to true. */
+  /** It is another name of these settings; a switch sets them to `sets`. */
   readonly settings?: readonly SettingKey[]
+  /** What a switch sets its settings to; true where absent. */
+  readonly sets?: string
   readonly doc: string
 }
 
@@ -120,10 +122,10 @@ function settingValue(given: string, key: string, queue: string[]): string {
   return queue[0] === 'true' || queue[0] === 'false' ? (queue.shift() as string) : 'true'
 }
 
-function addFlag(name: string, { settings: keys = [] }: Flag, value: string, { flags, settings }: Into): void {
+function addFlag(name: string, { settings: keys = [], sets }: Flag, value: string, { flags, settings }: Into): void {
   const twice = keys.find((key) => settings.has(key))
   if (twice !== undefined) throw new UsageError(`--${name} and --${twice} are the same setting: give one of them`)
-  for (const key of keys) settings.set(key, value)
+  for (const key of keys) settings.set(key, sets ?? value)
   flags.set(name, value)
 }
 

@@ -95,6 +95,10 @@ export interface DevConfig {
   readonly order?: 'fees' | 'fifo' | undefined
   /** Transactions from any account are taken without its key. */
   readonly autoImpersonate?: boolean | undefined
+  /** Bytes of the largest contract on a new chain. */
+  readonly codeSizeLimit?: number | undefined
+  /** Sending a transaction that reverts is an error; absent: once Hardhat asked. */
+  readonly throwOnRevert?: boolean | undefined
 }
 
 /** What a development chain is a fork of. */

@@ -69,7 +69,11 @@ export interface DevOperations {
   dumpState: undefined
   loadState: { state: Hex }
   nodeInfo: undefined
-  metadata: { clientVersion: string }
+  metadata: { clientVersion: string; hardhat?: boolean }
+  /** Blobs as a list, or null. */
+  blobsOfTransaction: { hash: Hex }
+  /** A blob, or null. */
+  blobByHash: { hash: Hex }
   dealErc20: { address: Hex; token: Hex; balance: Hex }
   setErc20Allowance: { owner: Hex; spender: Hex; token: Hex; amount: Hex }
   /** Its hash. */

@@ -17,6 +17,7 @@ export const CORE_ERROR_KINDS = [
   'execution',
   'execution_failed',
   'execution_reverted',
+  'fee_below_base_fee',
   'fee_cap_too_low',
   'genesis',
   'genesis_not_traceable',
@@ -44,7 +45,9 @@ export const CORE_ERROR_KINDS = [
   'trace',
   'transaction_decode',
   'transaction_not_found',
+  'transaction_out_of_gas',
   'transaction_rejected',
+  'transaction_reverted',
   'unknown_account',
   'unknown_block',
   'unsupported',
@@ -53,13 +56,16 @@ export const CORE_ERROR_KINDS = [
 /** A kind of failure. */
 export type CoreErrorKind = (typeof CORE_ERROR_KINDS)[number]
 
-/** A failure inside the core; `data` is hex bytes where a kind carries them (the output of a revert). */
+/** What a failure carries: text such as the hex bytes of a revert, or an object. */
+export type ErrorData = string | Readonly<Record<string, unknown>>
+
+/** A failure inside the core; `data` is what its kind carries (the output of a revert, as hex). */
 export class CoreError extends Error {
   override name = 'CoreError'
   readonly kind: CoreErrorKind
-  readonly data: string | undefined
+  readonly data: ErrorData | undefined
 
-  constructor(kind: CoreErrorKind, message: string, data?: string) {
+  constructor(kind: CoreErrorKind, message: string, data?: ErrorData) {
     super(message)
     this.kind = kind
     this.data = data
@@ -71,6 +77,6 @@ const decoder = new TextDecoder()
 
 /** Reads the core's error value: `{"kind":…,"message":…,"data":…}`. */
 export function coreErrorFrom(bytes: Uint8Array): CoreError {
-  const { kind, message, data } = JSON.parse(decoder.decode(bytes)) as { kind: string; message: string; data?: string }
+  const { kind, message, data } = JSON.parse(decoder.decode(bytes)) as { kind: string; message: string; data?: ErrorData }
   return new CoreError(known.has(kind) ? (kind as CoreErrorKind) : 'internal', message, data)
 }

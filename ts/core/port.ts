@@ -28,6 +28,8 @@ export interface Operations extends DevOperations {
   feeHistory: { blockCount: Hex; newestBlock: BlockNumber; rewardPercentiles: readonly number[] }
   getBalance: { address: Hex; block: BlockRef | undefined }
   getCode: { address: Hex; block: BlockRef | undefined }
+  /** Null where there is none. */
+  getCodeByHash: { hash: Hex }
   getStorageAt: { address: Hex; slot: Hex; block: BlockRef | undefined }
   getStorageValues: { requests: JsonObject; block: BlockRef | undefined }
   getProof: { address: Hex; slots: readonly ProofSlot[]; block: BlockRef }

@@ -32,6 +32,13 @@ export interface Shown {
   readonly console: readonly string[]
 }
 
+/** Blocks without transactions, one after the other; the hash is that of the last one. */
+export interface EmptyBlocks {
+  readonly first: number
+  readonly last: number
+  readonly hash: string
+}
+
 const parse = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')) as T
 
 /** The frames of a trace; undefined where it is too long, or fails. */
@@ -78,6 +85,8 @@ export class Console {
   /** Whether some code may call console.log. Where none can, transactions that succeed need no look. */
   private mayLog: boolean
   private stopped = false
+  /** Blocks without transactions that were not printed yet, one after the other. */
+  private empty: EmptyBlocks | undefined
   private callsWaiting = 0
 
   /** `mayLog`: whether the chain may have contracts already. */
@@ -135,6 +144,8 @@ export class Console {
         const first = next - events.length
         for (const [i, event] of events.entries())
           if (event[0] === 'added' && this.isOnAt(first + i)) await this.block(Number(event[1]), event[2])
+          else if (event[0] === 'removed') this.tellEmpty()
+        this.tellEmpty()
       }
     } catch (e) {
       if (!this.stopped) this.printer.ended(e)
@@ -158,6 +169,12 @@ export class Console {
     this.stopped = true
   }
 
+  /** One line for all empty blocks since the last one: many may come at once. */
+  private tellEmpty(): void {
+    if (this.empty !== undefined) this.printer.empty(this.empty)
+    this.empty = undefined
+  }
+
   private async block(number: number, hash: string): Promise<void> {
     let receipts: Receipt[]
     try {
@@ -167,6 +184,8 @@ export class Console {
       // The block left the chain meanwhile.
       return
     }
+    if (receipts.length === 0) this.empty = { first: this.empty?.first ?? number, last: number, hash }
+    else this.tellEmpty()
     for (const receipt of receipts) this.printer.transaction(await this.shown(number, receipt))
   }
 

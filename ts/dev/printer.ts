@@ -1,9 +1,11 @@
 // How the console prints: lines for a reader, or lines of JSON for a program.
-import type { Shown } from './console.ts'
+import type { EmptyBlocks, Shown } from './console.ts'
 
 /** Prints what happens on a chain. */
 export interface Printer {
   transaction(shown: Shown): void
+  /** Blocks without transactions. */
+  empty(blocks: EmptyBlocks): void
   /** What console.log printed in a call that is not on the chain. */
   call(method: string, lines: readonly string[]): void
   /** So many events went by too fast. */
@@ -31,6 +33,7 @@ export function textPrinter(out: (text: string) => void): Printer {
       }
       out(logged(console))
     },
+    empty: ({ first, last, hash }) => out(`${first === last ? `block ${last}` : `blocks ${first} to ${last}`}  ${hash}  empty\n`),
     call: (method, lines) => out(`${method}\n${logged(lines)}`),
     missed: (events) => out(`${grouped(events)} events went by too fast to be shown\n`),
     ended: (e) => out(`nothing more is shown of the chain: ${words(e)}\n`),
@@ -42,6 +45,7 @@ export function jsonPrinter(out: (text: string) => void): Printer {
   const line = (event: string, members: object): void => out(`${JSON.stringify({ event, ...members })}\n`)
   return {
     transaction: (shown) => line('transaction', { ...shown, success: shown.failure === undefined }),
+    empty: (blocks) => line('empty', blocks),
     call: (method, lines) => line('call', { method, console: lines }),
     missed: (events) => line('missed', { events }),
     ended: (e) => line('ended', { reason: words(e) }),

@@ -1,7 +1,10 @@
 // Requests to one URL, gathered into JSON-RPC batches and tried again until their time is over.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { post, Refused, shownUrl } from '../peers/post.ts'
+import { NoAnswer, post, Refused, shownUrl } from '../peers/post.ts'
 import { foreignText } from '../peers/words.ts'
+
+/** Codes of a connection where nothing listens, or to a host that does not exist. */
+const UNREACHABLE_CODES: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH'])
 
 /** Most requests in one batch. */
 const BATCH_REQUESTS_MAX = 100
@@ -64,6 +67,8 @@ export interface Guard {
 export class Batches {
   private readonly url: string
   private readonly guard: Guard | undefined
+  /** How long attempts go on where nothing can be reached, in milliseconds. */
+  private readonly unreachableMs: number
   private queue: Waiting[] = []
   private underWay = 0
   private scheduled = false
@@ -72,9 +77,10 @@ export class Batches {
   /** The origin refuses batches: requests go one by one. */
   private single = false
 
-  constructor(url: string, guard?: Guard) {
+  constructor(url: string, guard?: Guard, unreachableMs = Number.POSITIVE_INFINITY) {
     this.url = url
     this.guard = guard
+    this.unreachableMs = unreachableMs
   }
 
   /** The result of a request; rejects with `OriginError` where the origin refuses it, else with why there is no answer in time. */
@@ -133,6 +139,7 @@ export class Batches {
   /** Tries a batch until each of its requests is settled. */
   private async run(batch: readonly Waiting[]): Promise<void> {
     let open = batch
+    const begun = performance.now()
     for (let backoff = BACKOFF_MS; open.length > 0; backoff = Math.min(backoff * 2, BACKOFF_MS_MAX)) {
       try {
         await this.attempt(open)
@@ -140,7 +147,8 @@ export class Batches {
         const why = e instanceof Error ? e.message : String(e)
         this.suspect = true
         for (const waiting of open) waiting.last = why
-        if (e instanceof Refused) for (const waiting of open) waiting.fail(e)
+        const isLost = e instanceof NoAnswer && UNREACHABLE_CODES.has(e.code ?? '') && performance.now() - begun >= this.unreachableMs
+        if (e instanceof Refused || isLost) for (const waiting of open) waiting.fail(e as Error)
       }
       open = open.filter((waiting) => !waiting.done)
       if (open.length > 0) await sleep(Math.min(backoff, Math.max(0, Math.max(...open.map((w) => w.deadline)) - performance.now())))

@@ -37,9 +37,12 @@ export class ForkError extends Error {
 /** Newest block that a fork takes, as JSON-RPC names it. */
 const hex = (number: number): string => `0x${number.toString(16)}`
 
+/** How long an origin that is new may be unreachable before that is an error, in milliseconds: a URL may be wrong, or its node about to start. */
+const UNREACHABLE_MS_MAX = 1_000
+
 /** Finds the origin's block: the one with this number, or its newest one. Rejects with `ForkError`. */
 export async function findOrigin(url: string, number: number | undefined, timeoutMs: number): Promise<Origin> {
-  const first = new Batches(url)
+  const first = new Batches(url, undefined, UNREACHABLE_MS_MAX)
   const at = number === undefined ? 'latest' : hex(number)
   let answers: [unknown, unknown]
   try {

@@ -11,6 +11,8 @@ export const CODE = {
   internal: -32603,
   server: -32000,
   responseTooLarge: -32003,
+  /** EIP-1474: a transaction that is not accepted; anvil's code for a fee below the base fee. */
+  transactionRejected: -32003,
   /** go-ethereum: a transaction that was sent was not mined in time, `data` holds its hash. */
   syncTimeout: 4,
   /** EIP-1474: a limit of this node. */
@@ -117,6 +119,7 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
     message: 'execution reverted, or execution reverted: REASON',
     data: 'the output of the call, as hex',
   },
+  fee_below_base_fee: { code: CODE.transactionRejected, message: 'max fee per gas less than block base fee' },
   fee_cap_too_low: { code: CODE.feeCapTooLow, message: 'err: max fee per gas less than block base fee: … (supplied gas N)' },
   genesis: { code: CODE.internal, message: 'genesis: REASON' },
   genesis_not_traceable: { code: CODE.server, message: 'genesis is not traceable' },
@@ -144,8 +147,20 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   trace: { code: CODE.server, message: 'REASON' },
   transaction_decode: { code: CODE.server, message: 'REASON' },
   transaction_not_found: { code: CODE.server, message: 'transaction not found' },
+  transaction_out_of_gas: {
+    code: CODE.server,
+    errorClass: 'execution_reverted',
+    message: 'Transaction ran out of gas',
+    data: 'an object as Hardhat’s node has it: message, txHash, data',
+  },
   transaction_rejected: { code: CODE.server, message: 'REASON, in the words of go-ethereum' },
-  unknown_account: { code: CODE.server, message: 'unknown account' },
+  transaction_reverted: {
+    code: CODE.internal,
+    errorClass: 'execution_reverted',
+    message: 'Error: VM Exception while processing transaction: REASON, or another text of Hardhat’s node',
+    data: 'an object as Hardhat’s node has it: message, txHash, data',
+  },
+  unknown_account: { code: CODE.server, message: 'unknown account, or unknown account: the transaction has no `from`; …' },
   unknown_block: { code: CODE.server, message: 'unknown block' },
   unsupported: { code: CODE.server, message: 'REASON' },
 }

@@ -5,6 +5,7 @@ import type { Method } from './method.ts'
 import { chainTransactionReceipt } from './methods/chain/getTransactionReceipt.ts'
 import { chaindbCompactRefused } from './methods/debug/chaindbCompact.ts'
 import { chaindbPropertyRefused } from './methods/debug/chaindbProperty.ts'
+import { codeByHash } from './methods/debug/codeByHash.ts'
 import { dbAncientRefused } from './methods/debug/dbAncient.ts'
 import { dbAncientsRefused } from './methods/debug/dbAncients.ts'
 import { dbGetRefused } from './methods/debug/dbGet.ts'
@@ -145,6 +146,7 @@ export const METHODS: readonly Method[] = [
   getRawHeader,
   getRawReceipts,
   getRawTransaction,
+  codeByHash,
   getBadBlocks,
   intermediateRoots,
   standardTraceBadBlockToFile,

@@ -1,5 +1,5 @@
 // The errors of scripts: a class for each thing that a script may want to do about it.
-import { CoreError, type CoreErrorKind } from '../core/error.ts'
+import { CoreError, type CoreErrorKind, type ErrorData } from '../core/error.ts'
 import { HookError } from '../core/hooks.ts'
 
 /** What went wrong, as data: everything that rejects or throws here because of a node is one of these. */
@@ -133,6 +133,7 @@ const CLASSES: Readonly<Record<CoreErrorKind, ErrorClass>> = {
   execution: InternalError,
   execution_failed: ExecutionError,
   execution_reverted: RevertError,
+  fee_below_base_fee: ExecutionError,
   fee_cap_too_low: ExecutionError,
   genesis: HomeError,
   genesis_not_traceable: ArgumentError,
@@ -160,17 +161,25 @@ const CLASSES: Readonly<Record<CoreErrorKind, ErrorClass>> = {
   trace: TraceError,
   transaction_decode: ArgumentError,
   transaction_not_found: NotFoundError,
+  transaction_out_of_gas: ExecutionError,
   transaction_rejected: ExecutionError,
+  transaction_reverted: ExecutionError,
   unknown_account: ArgumentError,
   unknown_block: NotFoundError,
   unsupported: ArgumentError,
+}
+
+/** The bytes that a failure carries; those of a transaction that failed stand in an object. */
+function dataText(data: ErrorData | undefined): string | undefined {
+  if (typeof data !== 'object') return data
+  return typeof data.data === 'string' ? data.data : undefined
 }
 
 /** @internal A failure of the core as the error of a script; anything else as it is. */
 export function hearthError(e: unknown): unknown {
   if (e instanceof HookError) return new TracerFunctionError(e.message, e.hook, e.cause)
   if (!(e instanceof CoreError)) return e
-  return new CLASSES[e.kind](e.kind, e.message, e.data, e)
+  return new CLASSES[e.kind](e.kind, e.message, dataText(e.data), e)
 }
 
 /** @internal Says so where a node is closed. */

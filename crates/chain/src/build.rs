@@ -8,7 +8,8 @@ use alloy_consensus::{
 use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{
-    BlockEnvironment, BlockExecutor, ExecuteError, Fork, TxError, next_difficulty, next_excess_blob_gas,
+    BlockEnvironment, BlockExecutor, ExecuteError, Fork, TxError, TxOutcome, next_difficulty,
+    next_excess_blob_gas,
 };
 use hearth_primitives::{Block, BlockOutput, Header, StateReader, Transaction};
 
@@ -36,8 +37,8 @@ pub trait TransactionSource {
     /// The next transaction that may be in the block, and its sender.
     fn next(&mut self) -> Option<(Transaction, Address)>;
 
-    /// The one given last is in the block.
-    fn taken(&mut self) {}
+    /// The one given last is in the block, and did this.
+    fn taken(&mut self, _outcome: &TxOutcome) {}
 
     /// The one given last cannot be in the block: whether the block is built without it.
     fn refused(&mut self, reason: &TxError) -> bool;
@@ -155,12 +156,12 @@ impl Chain {
         while let Some((transaction, sender)) = source.next() {
             let before = executor.gas_used();
             match executor.transact(&transaction, sender) {
-                Ok(_) => {
+                Ok(outcome) => {
                     let tip = transaction.effective_tip_per_gas(base_fee).unwrap_or_default();
                     let gas = executor.gas_used() - before;
                     tips = tips.saturating_add(U256::from(tip).saturating_mul(U256::from(gas)));
                     transactions.push(transaction);
-                    source.taken();
+                    source.taken(&outcome);
                 }
                 Err(ExecuteError::Invalid(error)) if source.refused(&error) => {}
                 Err(ExecuteError::Invalid(error)) => return Ok(Err((*transaction.tx_hash(), error))),

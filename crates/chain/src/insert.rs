@@ -42,6 +42,17 @@ impl From<Block> for Prepared {
     }
 }
 
+/// A block that was built on the one before it, with its hash and what its execution gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Built {
+    /// Its hash.
+    pub hash: B256,
+    /// The block.
+    pub block: Block,
+    /// What its execution gave.
+    pub output: BlockOutput,
+}
+
 /// What the one that changes the chain keeps.
 #[derive(Debug, Default)]
 pub(crate) struct Working {
@@ -99,6 +110,75 @@ impl Chain {
         self.ledger.keep_decoded(block, hash, total_difficulty, receipts);
         self.announce(working);
         Ok(hash)
+    }
+
+    /// As [`Chain::commit_built`], for blocks that follow each other and are stored in one step. None of them may destroy an
+    /// account, and no edit of the state may wait for the first of them. `trie` is the trie after the last one.
+    ///
+    /// # Errors
+    /// As [`Chain::commit_built`].
+    pub(crate) fn commit_run(&self, run: &[Built], trie: Option<TrieUpdate>) -> Result<(), ChainError> {
+        let Some(first) = run.first() else { return Ok(()) };
+        let working = &mut *self.working.lock();
+        self.note_head(working);
+        let parent = self.parent_of(&first.block.header, first.hash)?;
+        let before = self.ledger.positions();
+        let mut total_difficulty = parent.total_difficulty;
+        let (mut commits, mut capsules) = (Vec::with_capacity(run.len()), Vec::with_capacity(run.len()));
+        let mut append = || -> Result<(), ChainError> {
+            for Built { hash, block, output } in run {
+                total_difficulty += block.header.difficulty;
+                capsules.push(self.append(block, *hash, total_difficulty, output, &[])?);
+                commits.push(Commit {
+                    height: block.header.number,
+                    hash: *hash,
+                    parent: block.header.parent_hash,
+                    changes: &output.changes,
+                    trie: None,
+                    state_root: Some(block.header.state_root),
+                    index: self.ledger.index_rows(block, *hash, &output.receipts),
+                    positions: self.ledger.positions(),
+                });
+            }
+            Ok(())
+        };
+        let appended = append();
+        let committed = appended.and_then(|()| Ok(self.kv.commit_run(commits, trie)?));
+        if committed.is_err() {
+            let _ = self.ledger.tables().cut(&before);
+            return committed;
+        }
+        let mut total_difficulty = parent.total_difficulty;
+        for (Built { hash, block, output }, capsule) in run.iter().zip(&capsules) {
+            total_difficulty += block.header.difficulty;
+            let receipts =
+                StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
+            self.ledger.keep_decoded(block, *hash, total_difficulty, receipts);
+            self.watched.committed(block.header.number, *hash, capsule.as_ref());
+        }
+        if let Some(last) = run.last() {
+            let _ = self.ledger.forget_capsules(last.block.header.number);
+        }
+        self.announce(working);
+        Ok(())
+    }
+
+    /// Appends a block's rows to the ledger's tables; its capsule, where it has one.
+    fn append(
+        &self,
+        block: &Block,
+        hash: B256,
+        total_difficulty: U256,
+        output: &BlockOutput,
+        ommers: &[B256],
+    ) -> Result<Option<Arc<TraceCapsule>>, ChainError> {
+        let (receipts, senders) = (&output.receipts, &output.senders);
+        self.ledger.append_recorded(block, hash, total_difficulty, receipts, senders, ommers)?;
+        let capsule = TraceCapsule::of(output).map(Arc::new);
+        if let Some(capsule) = &capsule {
+            self.ledger.append_capsule(block.header.number, hash, capsule)?;
+        }
+        Ok(capsule)
     }
 
     /// Makes a known block of any branch the head. Blocks above it stay in the ledger.
@@ -379,15 +459,9 @@ impl Chain {
         ommers: &[B256],
     ) -> Result<(), ChainError> {
         let before = self.ledger.positions();
-        let (receipts, senders) = (&output.receipts, &output.senders);
-        let committed = self.ledger.append_recorded(block, hash, total_difficulty, receipts, senders, ommers);
-        let capsule = TraceCapsule::of(output).map(Arc::new);
-        let committed = committed.and_then(|()| match &capsule {
-            Some(capsule) => self.ledger.append_capsule(block.header.number, hash, capsule),
-            None => Ok(()),
-        });
-        let (mut taken, mut index) = (None, self.ledger.index_rows(block, hash, receipts));
-        let committed = committed.map_err(ChainError::from).and_then(|()| {
+        let appended = self.append(block, hash, total_difficulty, output, ommers);
+        let (mut taken, mut index) = (None, self.ledger.index_rows(block, hash, &output.receipts));
+        let committed = appended.and_then(|capsule| {
             if let Some((edits, row)) = self.take_edits(block.header.number)? {
                 taken = Some(edits);
                 index.push(row);
@@ -402,20 +476,25 @@ impl Chain {
                 index,
                 positions: self.ledger.positions(),
             };
-            Ok(self.kv.commit(commit)?)
+            self.kv.commit(commit)?;
+            Ok(capsule)
         });
         if let Some(edits) = taken {
             self.edits_taken(edits, committed.is_ok());
         }
-        if committed.is_err() {
-            // The block must not look known. If this fails too, opening the home cuts the tables.
-            let _ = self.ledger.tables().cut(&before);
-        } else {
-            // The block is committed; what is not forgotten now is forgotten later.
-            let _ = self.ledger.forget_capsules(block.header.number);
-            self.watched.committed(block.header.number, hash, capsule.as_ref());
+        match committed {
+            Err(error) => {
+                // The block must not look known. If this fails too, opening the home cuts the tables.
+                let _ = self.ledger.tables().cut(&before);
+                Err(error)
+            }
+            Ok(capsule) => {
+                // The block is committed; what is not forgotten now is forgotten later.
+                let _ = self.ledger.forget_capsules(block.header.number);
+                self.watched.committed(block.header.number, hash, capsule.as_ref());
+                Ok(())
+            }
         }
-        committed
     }
 }
 

@@ -1,6 +1,9 @@
 //! The environment that one block gives to its transactions.
 
-use crate::spec::{ChainSpec, Fork};
+use crate::{
+    spec::{ChainSpec, Fork},
+    tx_check::max_init_code,
+};
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, U256};
 use revm::{
@@ -39,6 +42,8 @@ pub struct BlockEnvironment {
     pub fork: Fork,
     /// Highest blob gas of the block; zero before Cancun.
     pub max_blob_gas: u64,
+    /// Largest contract in bytes in place of EIP-170's limit.
+    pub code_size_limit: Option<usize>,
 }
 
 impl BlockEnvironment {
@@ -63,7 +68,13 @@ impl BlockEnvironment {
             parent_beacon_root: header.parent_beacon_block_root,
             fork,
             max_blob_gas: params.map_or(0, |params| params.max_blob_gas()),
+            code_size_limit: spec.code_size_limit(),
         }
+    }
+
+    /// Longest init code in bytes (EIP-3860).
+    pub(crate) fn max_init_code(&self) -> usize {
+        max_init_code(self.code_size_limit)
     }
 
     pub(crate) fn block_env(&self) -> BlockEnv {
@@ -91,6 +102,8 @@ impl BlockEnvironment {
         cfg.tx_gas_limit_cap = Some(u64::MAX);
         cfg.disable_block_gas_limit = true;
         cfg.disable_eip3607 = true;
+        // The limit of init code follows from it.
+        cfg.limit_contract_code_size = self.code_size_limit;
         cfg
     }
 }

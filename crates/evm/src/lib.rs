@@ -59,7 +59,7 @@ pub use simulate::{
     BlockCalls, BlockOverrides, CallError, CallFailure, CallLimits, CallOutcome, CallRequest, CallSession,
     CallSite, CallStatus, CreatedAccessList, Message, MessageOutcome, SimulateError, SimulateRequest,
     SimulatedBlock, SimulatedCall, SimulatedLog, StateOverrides, call, create_access_list, estimate_gas,
-    simulate_blocks,
+    revert_reason, simulate_blocks,
 };
 pub use spec::{BlobParams, BlobScheduleEntry, ChainSpec, Fork, named_precompiles};
 pub use system::{

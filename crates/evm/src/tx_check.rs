@@ -11,6 +11,11 @@ pub const MAX_TX_GAS: u64 = 1 << 24;
 pub const MAX_TX_BLOBS: usize = 6;
 /// Longest init code in bytes (EIP-3860).
 pub const MAX_INIT_CODE: usize = 49_152;
+/// Longest init code in bytes where contracts may have `limit` bytes: EIP-3860 allows twice the size of a contract.
+pub(crate) fn max_init_code(limit: Option<usize>) -> usize {
+    limit.map_or(MAX_INIT_CODE, |limit| limit.saturating_mul(2))
+}
+
 /// First byte of a blob's versioned hash (EIP-4844).
 pub const BLOB_HASH_VERSION: u8 = 1;
 
@@ -65,8 +70,8 @@ pub(crate) fn check_transaction(
     if tx.blob_gas_used().unwrap_or(0) > remaining.blob_gas {
         return Err(TxError::BlobGasLimitReached);
     }
-    if env.fork >= Fork::Shanghai && tx.is_create() && tx.input().len() > MAX_INIT_CODE {
-        return Err(TxError::InitCodeTooLong { size: tx.input().len(), limit: MAX_INIT_CODE });
+    if env.fork >= Fork::Shanghai && tx.is_create() && tx.input().len() > env.max_init_code() {
+        return Err(TxError::InitCodeTooLong { size: tx.input().len(), limit: env.max_init_code() });
     }
     Ok(())
 }

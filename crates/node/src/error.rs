@@ -183,15 +183,44 @@ pub enum NodeError {
     /// The transaction was not accepted.
     #[error(transparent)]
     Pool(PoolError),
+    /// More gas than EIP-7825 lets a transaction have, on a development chain.
+    #[error(
+        "transaction gas limit too high (cap: {cap}, tx: {gas}): EIP-7825 caps it from Osaka on, and `hearth dev --hardfork prague` has no cap"
+    )]
+    GasAboveForkCap {
+        /// The cap.
+        cap: u64,
+        /// The transaction's gas limit.
+        gas: u64,
+    },
+    /// A transaction was mined and failed, where sending such a one is an error.
+    #[error("{message}")]
+    TransactionReverted {
+        /// Hardhat's words for it.
+        message: String,
+        /// Its hash.
+        hash: B256,
+        /// The reason, as bytes.
+        output: Bytes,
+    },
+    /// A transaction was mined and ran out of gas, where sending such a one is an error.
+    #[error("Transaction ran out of gas")]
+    TransactionOutOfGas {
+        /// Its hash.
+        hash: B256,
+    },
     /// The chain that this home is a fork of did not say what was needed of it.
     #[error("{message}")]
     Origin {
         /// Why.
         message: String,
     },
-    /// Nobody here has the account's key.
+    /// This node does not have the account's key.
     #[error("unknown account")]
     UnknownAccount,
+    /// A transaction that is to be signed does not say for which account.
+    #[error("unknown account: the transaction has no `from`; eth_accounts lists the accounts of this node")]
+    MissingSender,
     /// A block is to be built on another block than the head.
     #[error("parentHash is not current head")]
     NotTheHead,
@@ -338,10 +367,13 @@ impl NodeError {
             Self::LimitExceeded { .. } => "limit_exceeded",
             Self::ClientLimit { .. } => "client_limit",
             Self::Unsupported { .. } => "unsupported",
-            Self::Pool(_) => "transaction_rejected",
+            Self::Pool(PoolError::FeeCapTooLow) => "fee_below_base_fee",
+            Self::Pool(_) | Self::GasAboveForkCap { .. } => "transaction_rejected",
+            Self::TransactionReverted { .. } => "transaction_reverted",
+            Self::TransactionOutOfGas { .. } => "transaction_out_of_gas",
             Self::TransactionDecode { .. } => "transaction_decode",
             Self::Origin { .. } => "origin",
-            Self::UnknownAccount => "unknown_account",
+            Self::UnknownAccount | Self::MissingSender => "unknown_account",
             Self::NotTheHead => "unsupported",
             Self::NotRetained { .. }
             | Self::StateNotCanonical { .. }
@@ -369,6 +401,16 @@ impl NodeError {
         }
     }
 
+    /// `data` as JSON: text, or for a transaction that failed an object as Hardhat's node has it.
+    fn wire_data(&self) -> Option<serde_json::Value> {
+        let (hash, output) = match self {
+            Self::TransactionReverted { hash, output, .. } => (hash, output.clone()),
+            Self::TransactionOutOfGas { hash } => (hash, Bytes::new()),
+            other => return other.data().map(Into::into),
+        };
+        Some(serde_json::json!({ "message": self.to_string(), "txHash": hash, "data": output }))
+    }
+
     /// `{"kind":…,"message":…,"data":…}`; `data` only where there is one.
     pub fn to_json(&self) -> Vec<u8> {
         #[derive(serde::Serialize)]
@@ -376,9 +418,9 @@ impl NodeError {
             kind: &'a str,
             message: String,
             #[serde(skip_serializing_if = "Option::is_none")]
-            data: Option<String>,
+            data: Option<serde_json::Value>,
         }
-        let wire = Wire { kind: self.kind(), message: self.to_string(), data: self.data() };
+        let wire = Wire { kind: self.kind(), message: self.to_string(), data: self.wire_data() };
         serde_json::to_vec(&wire).expect("strings always serialise")
     }
 

@@ -65,6 +65,11 @@ pub enum Request {
         #[serde(default)]
         block: Option<BlockRef>,
     },
+    /// Code by its hash, or `null`.
+    GetCodeByHash {
+        /// Which.
+        hash: B256,
+    },
     /// A storage slot, as 32 bytes.
     GetStorageAt {
         /// Account.

@@ -130,6 +130,21 @@ impl OpenHome {
         Ok((state, block))
     }
 
+    /// The nonce that follows those of an account's transactions on the chain and in the pool, both as they are at one
+    /// moment: a block that is made between the two reads would count its transactions in neither.
+    pub(crate) fn next_nonce(&self, address: &Address) -> Result<u64, NodeError> {
+        loop {
+            let waiting = self.pool().version();
+            let (state, head) = self.state_at(None)?;
+            let nonce = state.account(address)?.unwrap_or_default().nonce;
+            let next = self.pool().next_nonce(address, nonce);
+            // Each round more is a change that another thread completed.
+            if self.pool().version() == waiting || self.chain().head().hash == head.hash {
+                return Ok(next);
+            }
+        }
+    }
+
     /// The pending block, where a number or tag means it and there is one.
     pub(crate) fn pending_by_number(
         &self,

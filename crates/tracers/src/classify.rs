@@ -9,7 +9,7 @@ use crate::recorder_hooks::Before;
 use alloy_primitives::{Address, U256};
 use revm::bytecode::{Bytecode, opcode as op};
 use revm::context::JournalEntry;
-use revm::context_interface::{ContextTr, JournalTr};
+use revm::context_interface::{Cfg as _, ContextTr, JournalTr};
 use revm::inspector::JournalExt;
 use revm::interpreter::interpreter::EthInterpreter;
 use revm::interpreter::interpreter_types::{Jumps, LegacyBytecode, MemoryTr, RuntimeFlag};
@@ -22,8 +22,6 @@ const MAX_ITEMS: usize = 7;
 const MAX_MEMORY_BYTES: u64 = 0x1F_FFFF_FFE0;
 /// Bytes of a word of memory.
 const WORD_BYTES: u64 = 32;
-/// Most bytes of init code (EIP-3860).
-const MAX_INIT_CODE_BYTES: u64 = 49_152;
 /// What SSTORE must leave (EIP-2200).
 const SSTORE_SENTRY_GAS: u64 = 2_300;
 /// Access of an account that the transaction has not touched (EIP-2929).
@@ -145,7 +143,7 @@ impl Failure {
             _ if self.memory_overflows() => Some(GasRefusal::Overflow),
             op::CREATE | op::CREATE2 if self.spec.is_enabled_in(SpecId::SHANGHAI) => {
                 let size = self.items[2].saturating_to::<u64>();
-                (size > MAX_INIT_CODE_BYTES).then_some(GasRefusal::InitCodeSize(size))
+                (size > context.cfg().max_initcode_size() as u64).then_some(GasRefusal::InitCodeSize(size))
             }
             _ => None,
         };

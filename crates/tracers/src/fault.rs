@@ -3,9 +3,6 @@
 use alloy_primitives::Address;
 use revm::interpreter::InstructionResult;
 
-/// Code larger than this is not deployed (EIP-170), in bytes.
-const MAX_CODE_BYTES: usize = 24_576;
-
 /// Why a frame failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
@@ -131,7 +128,7 @@ impl Fault {
         result: InstructionResult,
         address: Option<Address>,
         ran: bool,
-        code_len: usize,
+        oversized: bool,
     ) -> Option<Self> {
         Some(match result {
             r if r.is_ok() => match address {
@@ -143,7 +140,7 @@ impl Fault {
             InstructionResult::OutOfFunds => Self::InsufficientBalance,
             InstructionResult::CreateCollision => Self::Collision,
             InstructionResult::CreateContractSizeLimit => Self::MaxCodeSize,
-            InstructionResult::CreateContractStartingWithEF if code_len > MAX_CODE_BYTES => Self::MaxCodeSize,
+            InstructionResult::CreateContractStartingWithEF if oversized => Self::MaxCodeSize,
             InstructionResult::CreateContractStartingWithEF => Self::InvalidCode,
             _ if ran => Self::CodeStoreOutOfGas,
             _ => Self::OutOfGas,

@@ -244,12 +244,10 @@ where
             output = code;
         }
         let fault = fault.or_else(|| {
-            Fault::of_create(
-                result.result,
-                outcome.address,
-                ran,
-                deployed.as_ref().map_or(0, |code| code.len()),
-            )
+            let code_bytes = deployed.as_ref().map_or(0, |code| code.len());
+            // EIP-170 is looked at before EIP-3541.
+            let oversized = code_bytes > context.cfg().max_code_size();
+            Fault::of_create(result.result, outcome.address, ran, oversized)
         });
         let gas_used = match &fault {
             Some(Fault::NonceOverflow) => 0,

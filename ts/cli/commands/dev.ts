@@ -5,7 +5,7 @@ import { devAccounts } from '../../core/native.ts'
 import type { Core } from '../../core/port.ts'
 import { Console } from '../../dev/console.ts'
 import { jsonPrinter, type Printer, textPrinter } from '../../dev/printer.ts'
-import type { Origin } from '../../fork/index.ts'
+import { type Origin, shownUrl } from '../../fork/index.ts'
 import type { Server } from '../../server/index.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import { nodeSettings } from '../check-files.ts'
@@ -66,6 +66,8 @@ class DevRun {
   }
 
   async run(): Promise<number> {
+    const url = this.settings['dev.fork_url']
+    if (url !== 'none') this.voice.say(`connecting to ${shownUrl(url)} ...\n`)
     this.origin = await originOf(this.home, this.settings)
     const { home, settings, voice } = this
     const quiet: Terminal = { ...this.terminal, out: voice.say }

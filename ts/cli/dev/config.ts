@@ -14,6 +14,10 @@ export function weiOf(ether: string): string {
   return BigInt(whole + part.padEnd(ETHER_DIGITS, '0')).toString()
 }
 
+/** Bytes of the largest contract; undefined: the limit of EIP-170. */
+const codeSizeLimit = (limit: Settings['dev.code_size_limit']): number | undefined =>
+  limit === 'auto' ? undefined : limit === 'none' ? Number.MAX_SAFE_INTEGER : limit
+
 const unless = <W extends string, V>(word: W, value: V | W): Exclude<V, W> | undefined =>
   value === word ? undefined : (value as Exclude<V, W>)
 
@@ -33,5 +37,7 @@ export function devConfig(settings: Settings, origin?: { readonly chainId: numbe
     noMining: settings['dev.no_mining'],
     order: settings['dev.order'],
     autoImpersonate: settings['dev.auto_impersonate'],
+    codeSizeLimit: codeSizeLimit(settings['dev.code_size_limit']),
+    throwOnRevert: unless('auto', settings['dev.throw_on_revert']),
   }
 }

@@ -19,6 +19,13 @@ export const DEV_FLAGS: Readonly<Record<string, Flag>> = {
   'no-mining': { settings: ['dev.no_mining'], doc: 'Makes blocks on demand alone.' },
   order: { value: 'fees|fifo', settings: ['dev.order'], doc: 'Which transactions come first.' },
   'auto-impersonate': { settings: ['dev.auto_impersonate'], doc: 'Takes transactions from any account without its key.' },
+  'code-size-limit': {
+    value: 'BYTES',
+    settings: ['dev.code_size_limit'],
+    doc: 'Size of the largest contract, in place of that of EIP-170.',
+  },
+  'disable-code-size-limit': { settings: ['dev.code_size_limit'], sets: 'none', doc: 'Contracts of any size.' },
+  'throw-on-revert': { settings: ['dev.throw_on_revert'], doc: 'Sending a transaction that reverts is an error, as with Hardhat’s node.' },
   state: { value: 'FILE', doc: 'Loads the state from a file where there is one, and writes it there at the end.' },
   'load-state': { value: 'FILE', doc: 'Loads the state from a file, as anvil_dumpState or anvil wrote it.' },
   'dump-state': { value: 'FILE', doc: 'Writes the state to a file at the end.' },

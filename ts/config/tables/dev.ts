@@ -104,6 +104,17 @@ export const DEV = {
     default: false,
     doc: 'Whether transactions may be sent from any account without its key.',
   }),
+  'dev.code_size_limit': setting({
+    kind: or('auto', or('none', integer(1, Number.MAX_SAFE_INTEGER))),
+    default: 'auto' as number | 'auto' | 'none',
+    unit: 'bytes',
+    doc: 'Size of the largest contract on a new chain; init code may be twice as long. auto is 24576 (EIP-170), none has no limit. The chain keeps it as a rule.',
+  }),
+  'dev.throw_on_revert': setting({
+    kind: or('auto', boolean),
+    default: 'auto' as boolean | 'auto',
+    doc: 'Whether sending a transaction that is mined at once and fails is answered with an error, as by the node of Hardhat, in place of its hash. auto: from the first hardhat_metadata on, which Hardhat asks.',
+  }),
   'dev.silent': setting({ kind: boolean, default: false, doc: 'Whether nothing is printed but errors.' }),
   'dev.json': setting({ kind: boolean, default: false, doc: 'Whether what is printed are lines of JSON.' }),
   'dev.fork_url': setting({

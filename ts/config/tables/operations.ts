@@ -67,6 +67,7 @@ export const OPERATIONS = {
   'evm.slow_request_threshold': setting({
     kind: offAt(0, duration(0, HOUR)),
     default: SECOND,
+    devDefault: 0,
     unit: 'ms',
     doc: 'Requests that take longer are written to the log with method, connection, client, duration and bytes of the answer; off writes none.',
   }),

@@ -86,6 +86,14 @@ impl DevChain {
         self.mining_changed.notify_all();
     }
 
+    /// Changes when blocks are made; the new rules.
+    pub fn change_mining(&self, change: impl FnOnce(Mining) -> Mining) -> Mining {
+        let mut mining = self.mining.lock();
+        *mining = change(*mining);
+        self.mining_changed.notify_all();
+        *mining
+    }
+
     /// What the next block is to be like.
     pub fn next_block(&self) -> NextBlock {
         self.next.lock().clone()

@@ -81,7 +81,8 @@ fn config(options: &GenesisOptions) -> Value {
     let fields = options.hardfork.config_fields().map(|field| (field.to_owned(), Value::from(0)));
     let chain_id =
         [("chainId".to_owned(), options.chain_id.into()), ("chainIdInExtraData".to_owned(), true.into())];
-    Value::Object(chain_id.into_iter().chain(fields).collect())
+    let code_size = options.code_size_limit.map(|limit| ("codeSizeLimit".to_owned(), limit.into()));
+    Value::Object(chain_id.into_iter().chain(fields).chain(code_size).collect())
 }
 
 #[cfg(test)]

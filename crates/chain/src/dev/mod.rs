@@ -1,8 +1,10 @@
 //! The development chain: funded accounts, blocks when somebody wants them, and what a developer does between them.
 
 mod accounts;
+mod blobs;
 mod clock;
 mod control;
+mod empty_run;
 mod fork;
 mod genesis;
 mod impersonation;
@@ -17,6 +19,7 @@ pub use accounts::{
     AccountsError, DEV_ACCOUNTS, DEV_ACCOUNTS_MAX, DEV_BALANCE_ETHER, DEV_DERIVATION_PATH, DEV_MNEMONIC,
     DevAccount, dev_accounts, dev_accounts_of,
 };
+pub use blobs::{MINED_BLOBS_BYTES_MAX, MinedBlobs};
 pub use clock::{Clock, TIME_MAX, TimeError};
 pub use control::{BranchTransaction, ControlError};
 pub use fork::ForkBlock;
@@ -25,6 +28,6 @@ pub use impersonation::{IMPERSONATED_MAX, Impersonation, stand_in, stood_in};
 pub use interval::IntervalMiner;
 pub use next_block::NextBlock;
 pub use options::{DevFork, GenesisOptions, MiningOptions};
-pub use producer::{BLOCKS_MAX, DevChain, Mined, Mining, Steps};
+pub use producer::{BLOCKS_MAX, DevChain, Mined, Mining, Steps, Submitted};
 pub use signer::DevSigner;
 pub use snapshots::SNAPSHOTS_MAX;

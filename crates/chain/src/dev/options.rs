@@ -3,6 +3,7 @@
 use super::{
     accounts::{DEV_ACCOUNTS, DEV_MNEMONIC},
     genesis::DEV_CHAIN_ID,
+    producer::Mining,
 };
 use crate::pool::Order;
 use alloy_primitives::U256;
@@ -30,6 +31,8 @@ pub struct GenesisOptions {
     pub accounts: usize,
     /// What each of them has, in wei.
     pub balance_wei: U256,
+    /// Bytes of the largest contract in place of EIP-170's limit.
+    pub code_size_limit: Option<u64>,
 }
 
 impl Default for GenesisOptions {
@@ -43,6 +46,7 @@ impl Default for GenesisOptions {
             mnemonic: DEV_MNEMONIC.to_owned(),
             accounts: DEV_ACCOUNTS,
             balance_wei: U256::from(super::DEV_BALANCE_ETHER) * U256::from(WEI_PER_ETHER),
+            code_size_limit: None,
         }
     }
 }
@@ -62,6 +66,16 @@ pub struct MiningOptions {
     pub gas_limit: Option<u64>,
     /// Whether everyone may send from any account.
     pub auto_impersonate: bool,
+    /// Whether sending a transaction that reverts is an error; once Hardhat asked where absent.
+    pub throw_on_revert: Option<bool>,
+}
+
+impl MiningOptions {
+    /// When blocks are made. Blocks at an interval keep automine off until they end; without either, it stays off.
+    pub fn mining(&self) -> Mining {
+        let Self { automine, interval, .. } = *self;
+        Mining { automine, interval, paused: !automine && interval.is_some() }
+    }
 }
 
 /// The forks that a development chain can have from block 0 on, oldest first.

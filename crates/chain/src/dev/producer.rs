@@ -1,8 +1,8 @@
 //! Block production of the development chain: what is ready in the pool becomes blocks, as the rules of mining have it.
 
 use super::{
-    clock::Clock, impersonation::Impersonation, next_block::NextBlock, options::MiningOptions,
-    snapshots::Snapshots,
+    blobs::MinedBlobs, clock::Clock, impersonation::Impersonation, next_block::NextBlock,
+    options::MiningOptions, snapshots::Snapshots,
 };
 use crate::{
     AllOf, Chain, ChainError, Edits, StateAt, TransactionSource, fees,
@@ -10,17 +10,18 @@ use crate::{
 };
 use alloy_consensus::Transaction as _;
 use alloy_primitives::{Address, B256, U256};
-use hearth_evm::TxError;
+use hearth_evm::{TxError, TxOutcome};
 use hearth_flatkv::TrieUpdate;
 use hearth_primitives::{
-    Block, BlockOutput, Changeset, Header, Height, PooledTransaction, RootTracker, StateError, Transaction,
+    Block, BlockOutput, Changeset, Header, Height, PooledTransaction, RootTracker, StateError,
+    StateReader as _, Transaction,
 };
 use parking_lot::{Condvar, Mutex};
 use std::{
     ops::RangeInclusive,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     },
     time::Duration,
 };
@@ -35,6 +36,17 @@ pub struct Mined {
     pub blocks: Vec<B256>,
     /// Transactions that turned out to be invalid on execution, and why; they left the pool.
     pub dropped: Vec<(B256, TxError)>,
+    /// What the execution of the transaction did that was asked about, where it is in one of the blocks.
+    pub outcome: Option<TxOutcome>,
+}
+
+/// A transaction that the pool accepted.
+#[derive(Clone, Debug)]
+pub struct Submitted {
+    /// The transaction.
+    pub entry: Arc<PoolEntry>,
+    /// What its execution did, where a block was made for it at once.
+    pub outcome: Option<TxOutcome>,
 }
 
 /// When blocks are made.
@@ -44,6 +56,25 @@ pub struct Mining {
     pub automine: bool,
     /// This often.
     pub interval: Option<Duration>,
+    /// Whether blocks at an interval switched automine off, so that it comes back with their end.
+    pub paused: bool,
+}
+
+impl Mining {
+    /// With automine, or without and on no other grounds than that: what ends blocks at an interval.
+    pub fn automine(enabled: bool, interval: Option<Duration>) -> Self {
+        Self { automine: enabled, interval: interval.filter(|_| !enabled), paused: false }
+    }
+
+    /// With blocks at an interval in place of automine; without an interval automine comes back where an interval
+    /// switched it off.
+    pub fn every(self, interval: Option<Duration>) -> Self {
+        let paused = self.automine || self.paused;
+        match interval {
+            Some(_) => Self { automine: false, interval, paused },
+            None => Self { automine: paused, interval, paused: false },
+        }
+    }
 }
 
 /// How several blocks follow each other.
@@ -67,6 +98,11 @@ pub struct DevChain {
     /// Signalled when the rules of mining change.
     pub(super) mining_changed: Condvar,
     impersonation: Impersonation,
+    mined_blobs: MinedBlobs,
+    /// Whether sending a transaction that reverts is an error, where the user said so.
+    throw_on_revert: Option<bool>,
+    /// Whether Hardhat asked what this node is.
+    hardhat_asked: AtomicBool,
     /// Grows with every change that the next block shows.
     version: AtomicU64,
 }
@@ -74,7 +110,8 @@ pub struct DevChain {
 impl DevChain {
     /// Block production over a chain and its pool.
     pub fn new(chain: Arc<Chain>, pool: Arc<TransactionPool>, options: &MiningOptions) -> Self {
-        let MiningOptions { automine, interval, order, clock_offset, gas_limit, auto_impersonate } = *options;
+        let MiningOptions { order, clock_offset, gas_limit, auto_impersonate, throw_on_revert, .. } =
+            *options;
         let clock = Clock::new(clock_offset);
         let next = NextBlock { clock, gas_limit, ..NextBlock::default() };
         Self {
@@ -83,16 +120,19 @@ impl DevChain {
             order,
             building: Mutex::default(),
             next: Mutex::new(next),
-            mining: Mutex::new(Mining { automine, interval }),
+            mining: Mutex::new(options.mining()),
             mining_changed: Condvar::new(),
             impersonation: Impersonation::new(auto_impersonate),
+            mined_blobs: MinedBlobs::default(),
+            throw_on_revert,
+            hardhat_asked: AtomicBool::default(),
             version: AtomicU64::default(),
         }
     }
 
-    /// Takes a transaction into the pool and, where every transaction gets a block, makes blocks of what can be executed
-    /// now. Nothing comes between the check against the head and the block. Where a sender is given, the signature is not
-    /// looked at. The inner error is a transaction that is not accepted.
+    /// Adds a transaction to the pool and, with automine, makes blocks of what can be executed now. Nothing comes
+    /// between the check against the head and the block. Where a sender is given, the signature is not checked. The
+    /// inner error is a transaction that is not accepted.
     ///
     /// # Errors
     /// The stores'.
@@ -100,35 +140,78 @@ impl DevChain {
         &self,
         transaction: PooledTransaction,
         sender: Option<Address>,
-    ) -> Result<Result<Arc<PoolEntry>, PoolError>, ChainError> {
+    ) -> Result<Result<Submitted, PoolError>, ChainError> {
+        self.submit_next(None, sender, |_| Ok(transaction))
+    }
+
+    /// As [`Self::submit`], for a transaction that is completed once the next nonce of `account` is known (0 where no
+    /// account is given). Choosing the nonce and adding to the pool are one step: no other transaction of the account
+    /// comes between them.
+    ///
+    /// # Errors
+    /// The stores'. The inner error is that of `make`, or a transaction that is not accepted.
+    pub fn submit_next<E: From<PoolError>>(
+        &self,
+        account: Option<&Address>,
+        sender: Option<Address>,
+        make: impl FnOnce(u64) -> Result<PooledTransaction, E>,
+    ) -> Result<Result<Submitted, E>, ChainError> {
         let _one_at_a_time = self.building.lock();
         let head = self.parent()?;
-        if let Err(cheap) = self.check_price(&transaction, &head) {
-            return Ok(Err(cheap));
+        let state = self.chain.state_at(head.number)?;
+        let nonce = match account {
+            Some(account) => {
+                let next = state.account(account)?.unwrap_or_default().nonce;
+                self.pool.next_nonce(account, next)
+            }
+            None => 0,
+        };
+        let transaction = match make(nonce) {
+            Ok(transaction) => transaction,
+            Err(error) => return Ok(Err(error)),
+        };
+        let automine = self.mining.lock().automine;
+        if let Err(cheap) = self.check_price(&transaction, &head, automine) {
+            return Ok(Err(cheap.into()));
         }
-        let entry = match self.pool.add_of(transaction, sender, &head, &self.chain.state_at(head.number)?) {
+        let entry = match self.pool.add_of(transaction, sender, &head, &state) {
             Ok(entry) => entry,
             Err(PoolError::State(error)) => return Err(error.into()),
-            Err(refused) => return Ok(Err(refused)),
+            Err(refused) => return Ok(Err(refused.into())),
         };
-        if !self.mining.lock().automine {
-            return Ok(Ok(entry));
+        drop(state);
+        if !automine {
+            return Ok(Ok(Submitted { entry, outcome: None }));
         }
-        let mined = self.mine()?;
+        let mined = self.mine(Some(&entry.hash))?;
         let dropped = mined.dropped.into_iter().find(|(hash, _)| *hash == entry.hash);
         Ok(match dropped {
-            Some((_, error)) => Err(PoolError::Invalid { reason: error.to_string() }),
-            None => Ok(entry),
+            Some((_, error)) => Err(PoolError::Invalid { reason: error.to_string() }.into()),
+            None => Ok(Submitted { entry, outcome: mined.outcome }),
         })
     }
 
-    fn check_price(&self, transaction: &PooledTransaction, head: &Header) -> Result<(), PoolError> {
-        let needed = self.next.lock().min_gas_price;
+    /// Refuses a price that the next block does not take. Without automine a transaction may wait for a lower base fee.
+    fn check_price(
+        &self,
+        transaction: &PooledTransaction,
+        head: &Header,
+        automine: bool,
+    ) -> Result<(), PoolError> {
         let have = transaction.max_fee_per_gas();
-        if head.base_fee_per_gas.is_some() || U256::from(have) >= needed {
-            return Ok(());
+        if head.base_fee_per_gas.is_none() {
+            let needed = self.next.lock().min_gas_price;
+            return match U256::from(have) >= needed {
+                true => Ok(()),
+                false => Err(PoolError::TipTooLow { have, needed: needed.saturating_to() }),
+            };
         }
-        Err(PoolError::TipTooLow { have, needed: needed.saturating_to() })
+        let next = if automine { self.next_header(head) } else { return Ok(()) };
+        let needed = next.base_fee_per_gas.unwrap_or(0);
+        if have < u128::from(needed) {
+            return Err(PoolError::FeeCapTooLow);
+        }
+        Ok(())
     }
 
     /// Makes a block for every transaction that can be executed now, the best one first.
@@ -137,10 +220,11 @@ impl DevChain {
     /// The stores'. Transactions that fail are mined; those that are invalid are dropped and reported.
     pub fn mine_ready(&self) -> Result<Mined, ChainError> {
         let _one_at_a_time = self.building.lock();
-        self.mine()
+        self.mine(None)
     }
 
-    fn mine(&self) -> Result<Mined, ChainError> {
+    /// As [`Self::mine_ready`]; `asked` is the transaction whose outcome is wanted.
+    fn mine(&self, asked: Option<&B256>) -> Result<Mined, ChainError> {
         let mut mined = Mined::default();
         loop {
             let parent = self.parent()?;
@@ -153,9 +237,15 @@ impl DevChain {
                 Order::Fifo => ready.iter().min_by_key(|entry| entry.arrival),
             };
             let Some(entry) = first else { return Ok(mined) };
-            let only = [(entry.transaction.clone(), entry.sender)];
-            match self.build(header, &state, &mut AllOf::new(&only))? {
-                Ok((hash, _)) => mined.blocks.push(hash),
+            let mut only = One { next: Some((entry.transaction.clone(), entry.sender)), outcome: None };
+            match self.build(header, &state, &mut only)? {
+                Ok((hash, _)) => {
+                    mined.blocks.push(hash);
+                    self.mined_blobs.keep(entry);
+                    if asked == Some(&entry.hash) {
+                        mined.outcome = only.outcome;
+                    }
+                }
                 Err((hash, error)) => mined.dropped.push((hash, error)),
             }
             // Mined or invalid, it does not wait any longer: the loop ends when nothing is ready.
@@ -180,11 +270,17 @@ impl DevChain {
         let before = parent.number;
         let make = || {
             let mut parent = parent;
-            for index in 0..count.min(BLOCKS_MAX) {
+            let last = parent.number + count.min(BLOCKS_MAX);
+            while parent.number < last {
                 if should_stop() {
                     return Err(ChainError::Cancelled);
                 }
-                parent = self.mine_one(parent, steps.interval.filter(|_| index > 0 || steps.first))?;
+                let is_first = parent.number == before;
+                let left = last - parent.number;
+                parent = match self.mine_empty(&parent, left, steps, is_first, should_stop)? {
+                    Some(header) => header,
+                    None => self.mine_one(parent, steps.interval.filter(|_| !is_first || steps.first))?,
+                };
             }
             Ok(parent.number)
         };
@@ -196,16 +292,7 @@ impl DevChain {
     /// Makes a block of what waits, as far as it fits; its header. `step` says how far its time is from its parent's.
     pub(super) fn mine_one(&self, parent: Header, step: Option<u64>) -> Result<Header, ChainError> {
         let state = self.chain.state_at(parent.number)?;
-        let mut header = self.next_header(&parent);
-        if let Some(step) = step {
-            header.timestamp = parent.timestamp.saturating_add(step.max(1));
-            // What hangs on the time is worked out anew.
-            let mut next = self.next.lock().clone();
-            // A time that was checked when the step was: it lies after the parent's.
-            let _ = next.clock.set_next(header.timestamp, parent.timestamp);
-            header = next.header(&self.chain, &parent, &edits_of(&state));
-            self.next.lock().clock = next.clock;
-        }
+        let header = self.header_after_step(&parent, step, &edits_of(&state));
         if self.pool.is_empty() {
             let (_, block) = self.build_sure(header, &state, &mut AllOf::new(&[]))?;
             return Ok(block.header);
@@ -215,10 +302,22 @@ impl DevChain {
         let best = self.pool.in_order(self.order, &state, base_fee, blob_fee)?;
         let mut source = Waiting { best, last: None, refused: Vec::new() };
         let (_, block) = self.build_sure(header, &state, &mut source)?;
-        block.body.transactions.iter().for_each(|transaction| drop(self.pool.remove(transaction.tx_hash())));
+        let mined = block.body.transactions.iter().filter_map(|tx| self.pool.remove(tx.tx_hash()));
+        mined.for_each(|entry| self.mined_blobs.keep(&entry));
         source.refused.iter().for_each(|hash| drop(self.pool.remove(hash)));
         self.revalidate()?;
         Ok(block.header)
+    }
+
+    /// The header of the next block. `step` says how far its time is from its parent's.
+    pub(super) fn header_after_step(&self, parent: &Header, step: Option<u64>, edits: &Edits) -> Header {
+        let mut next = self.next.lock();
+        if let Some(step) = step {
+            let time = parent.timestamp.saturating_add(step.max(1));
+            // A time that was checked when the step was: it lies after the parent's.
+            let _ = next.clock.set_next(time, parent.timestamp);
+        }
+        next.header(&self.chain, parent, edits)
     }
 
     /// Drops from the pool what the head makes impossible.
@@ -246,6 +345,21 @@ impl DevChain {
     /// Something that the next block shows was changed.
     pub(super) fn changed(&self) {
         self.version.fetch_add(1, SeqCst);
+    }
+
+    /// Blobs of the transactions that were mined last.
+    pub fn mined_blobs(&self) -> &MinedBlobs {
+        &self.mined_blobs
+    }
+
+    /// Hardhat asked what this node is: its plugins expect an error for a transaction that reverts.
+    pub fn hardhat_asks(&self) {
+        self.hardhat_asked.store(true, SeqCst);
+    }
+
+    /// Whether sending a transaction that reverts is answered with an error, as Hardhat's node does.
+    pub fn throws_on_revert(&self) -> bool {
+        self.throw_on_revert.unwrap_or_else(|| self.hardhat_asked.load(SeqCst))
     }
 
     /// In whose names transactions may be sent.
@@ -318,6 +432,26 @@ pub(super) fn edits_of(state: &StateAt) -> Arc<Edits> {
     state.edits().cloned().unwrap_or_default()
 }
 
+/// One transaction for a block of its own, and what it did.
+struct One {
+    next: Option<(Transaction, Address)>,
+    outcome: Option<TxOutcome>,
+}
+
+impl TransactionSource for One {
+    fn next(&mut self) -> Option<(Transaction, Address)> {
+        self.next.take()
+    }
+
+    fn taken(&mut self, outcome: &TxOutcome) {
+        self.outcome = Some(outcome.clone());
+    }
+
+    fn refused(&mut self, _: &TxError) -> bool {
+        false
+    }
+}
+
 /// Waiting transactions, and those of them that cannot be in a block at all.
 struct Waiting {
     best: crate::pool::BestFirst,
@@ -332,8 +466,8 @@ impl TransactionSource for Waiting {
         next
     }
 
-    fn taken(&mut self) {
-        self.best.taken();
+    fn taken(&mut self, outcome: &TxOutcome) {
+        self.best.taken(outcome);
     }
 
     fn refused(&mut self, reason: &TxError) -> bool {

@@ -91,6 +91,9 @@ pub enum PoolError {
         /// The minimum in wei.
         needed: u128,
     },
+    /// A fee cap below the base fee of the next block, where blocks are made per transaction.
+    #[error("max fee per gas less than block base fee")]
+    FeeCapTooLow,
     /// A blob fee cap below the lowest price there is.
     #[error("transaction gas price below minimum: blob fee cap {have}, minimum needed {needed}")]
     BlobFeeTooLow {

@@ -3,7 +3,7 @@
 use super::{PoolEntry, TransactionPool, contiguous};
 use crate::TransactionSource;
 use alloy_primitives::{Address, B256, map::HashMap};
-use hearth_evm::TxError;
+use hearth_evm::{TxError, TxOutcome};
 use hearth_primitives::{StateError, StateReader, Transaction};
 use std::{
     cmp::Reverse,
@@ -56,7 +56,7 @@ impl TransactionSource for BestFirst {
         Some((entry.transaction.clone(), entry.sender))
     }
 
-    fn taken(&mut self) {
+    fn taken(&mut self, _: &TxOutcome) {
         if let Some(account) = self.current.take() {
             self.offer(account);
         }

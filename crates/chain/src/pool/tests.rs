@@ -442,6 +442,13 @@ fn best_first_keeps_nonces_in_order_and_skips_an_account_that_fails() {
     for (who, nonce, fee) in [(0, 0, 10), (0, 1, 90), (1, 0, 50), (1, 1, 60), (2, 0, 30), (3, 1, 99)] {
         bench.add(sent(who, transfer(nonce, fee))).expect("fits");
     }
+    let outcome = hearth_evm::TxOutcome {
+        status: hearth_evm::TxStatus::Success,
+        gas_used: 21_000,
+        gas_refunded: 0,
+        output: Bytes::new(),
+        created: None,
+    };
     let order = |fails: Option<Address>| {
         let mut best = bench.pool.best_first(&bench.state, 1, 1).expect("reads");
         let mut order = Vec::new();
@@ -450,7 +457,7 @@ fn best_first_keeps_nonces_in_order_and_skips_an_account_that_fails() {
                 assert!(best.refused(&hearth_evm::TxError::GasLimitReached));
                 continue;
             }
-            best.taken();
+            best.taken(&outcome);
             let who = dev_accounts().iter().position(|account| account.address == sender);
             order.push((who.expect("a dev account"), alloy_consensus::Transaction::nonce(&tx)));
         }

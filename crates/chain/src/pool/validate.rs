@@ -7,7 +7,7 @@ use alloy_eips::{
     eip2718::Encodable2718, eip4844::env_settings::EnvKzgSettings, eip7594::BlobTransactionSidecarVariant,
 };
 use alloy_primitives::{Address, U256};
-use hearth_evm::{ChainSpec, Fork, MAX_INIT_CODE, MAX_TX_BLOBS, MAX_TX_GAS};
+use hearth_evm::{ChainSpec, Fork, MAX_TX_BLOBS, MAX_TX_GAS};
 use hearth_primitives::{Account, Header, PooledTransaction};
 use std::sync::Arc;
 
@@ -36,6 +36,7 @@ pub(super) fn stateless(
     if let Some(have) = transaction.chain_id().filter(|id| *id != spec.chain_id()) {
         return Err(PoolError::WrongChainId { have, want: spec.chain_id() });
     }
+    init_code(&transaction, fork, spec.max_init_code())?;
     gas_and_fees(&transaction, head, fork, limits)?;
     let transaction = match transaction {
         PooledTransaction::Eip4844(signed) => {
@@ -89,6 +90,14 @@ fn size(transaction: &PooledTransaction, bytes: usize, limits: &PoolLimits) -> R
     if bytes > limit { Err(PoolError::Oversized { size: bytes, limit }) } else { Ok(()) }
 }
 
+fn init_code(tx: &PooledTransaction, fork: Fork, limit: usize) -> Result<(), PoolError> {
+    let size = tx.input().len();
+    if fork >= Fork::Shanghai && tx.to().is_none() && size > limit {
+        return Err(PoolError::InitCodeTooLarge { size, limit });
+    }
+    Ok(())
+}
+
 fn gas_and_fees(
     tx: &PooledTransaction,
     head: &Header,
@@ -96,10 +105,6 @@ fn gas_and_fees(
     limits: &PoolLimits,
 ) -> Result<(), PoolError> {
     let gas = tx.gas_limit();
-    let creates = tx.to().is_none();
-    if fork >= Fork::Shanghai && creates && tx.input().len() > MAX_INIT_CODE {
-        return Err(PoolError::InitCodeTooLarge { size: tx.input().len(), limit: MAX_INIT_CODE });
-    }
     if fork >= Fork::Osaka && gas > MAX_TX_GAS {
         return Err(PoolError::GasLimitTooHigh { cap: MAX_TX_GAS, gas });
     }

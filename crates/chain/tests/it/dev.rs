@@ -14,7 +14,7 @@ use std::{path::Path, sync::Arc};
 const ACCOUNTS: u8 = 4;
 const SLOTS: u64 = 3;
 
-fn limits() -> PoolLimits {
+pub fn limits() -> PoolLimits {
     PoolLimits {
         max_transactions: 1_000,
         max_per_account: 1_000,
@@ -25,7 +25,7 @@ fn limits() -> PoolLimits {
     }
 }
 
-fn open(home: &Path) -> (Arc<Chain>, Arc<TransactionPool>, DevChain) {
+pub fn open(home: &Path) -> (Arc<Chain>, Arc<TransactionPool>, DevChain) {
     let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
     let chain = Arc::new(Chain::create(home, &dev_genesis_json(30_000_000), &options).unwrap());
     let pool = Arc::new(TransactionPool::new(chain.spec().clone(), limits()));
@@ -34,7 +34,7 @@ fn open(home: &Path) -> (Arc<Chain>, Arc<TransactionPool>, DevChain) {
     (chain, pool, dev)
 }
 
-fn who(n: u8) -> Address {
+pub fn who(n: u8) -> Address {
     Address::repeat_byte(0xa0 + n)
 }
 
@@ -60,7 +60,7 @@ fn read(state: &StateAt) -> World {
 }
 
 /// A transfer for which nothing is paid.
-fn transfer(nonce: u64, from: u8, to: u8, wei: u64) -> Transaction {
+pub fn transfer(nonce: u64, from: u8, to: u8, wei: u64) -> Transaction {
     let unsigned = TxLegacy {
         chain_id: Some(31_337),
         nonce,

@@ -6,6 +6,7 @@ mod blockchain;
 mod cases;
 mod damage;
 mod dev;
+mod empty_runs;
 mod files;
 mod formats;
 mod homes;

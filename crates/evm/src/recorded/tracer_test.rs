@@ -92,6 +92,7 @@ fn environment(spec: &ChainSpec, genesis: &Fields, context: &Fields) -> Result<B
         parent_beacon_root: None,
         fork,
         max_blob_gas: spec.blob_params(timestamp).map_or(0, |params| params.max_blob_gas()),
+        code_size_limit: spec.code_size_limit(),
     })
 }
 

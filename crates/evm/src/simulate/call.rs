@@ -8,7 +8,7 @@ use crate::{
     outcome::invalid,
     overlay::{BlockState, ReadError},
     spec::{ChainSpec, Fork},
-    tx_check::{BLOB_HASH_VERSION, MAX_INIT_CODE, MAX_TX_BLOBS},
+    tx_check::{BLOB_HASH_VERSION, MAX_TX_BLOBS},
     tx_error::TxError,
     watch::{StepWatch, Watch},
 };
@@ -321,8 +321,8 @@ pub(super) fn check_message(
 ) -> Result<Result<(), TxError>, CallError> {
     let balance = state.account(message.from)?.unwrap_or_default().balance;
     Ok(check_fields(message, env, fees).and_then(|()| check_funds(message, balance)).and_then(|()| {
-        if env.fork >= Fork::Shanghai && message.to.is_none() && message.data.len() > MAX_INIT_CODE {
-            return Err(TxError::InitCodeTooLong { size: message.data.len(), limit: MAX_INIT_CODE });
+        if env.fork >= Fork::Shanghai && message.to.is_none() && message.data.len() > env.max_init_code() {
+            return Err(TxError::InitCodeTooLong { size: message.data.len(), limit: env.max_init_code() });
         }
         Ok(())
     }))

@@ -53,6 +53,7 @@ impl ChainSpec {
                 },
             ],
             deposit_contract: MAINNET_DEPOSIT_CONTRACT,
+            code_size_limit: None,
             moved: Default::default(),
         }
     }
@@ -83,6 +84,7 @@ impl ChainSpec {
             terminal_total_difficulty: Some(U256::ZERO),
             blobs: vec![BlobScheduleEntry { time: 0, params: BlobParams::PRAGUE }],
             deposit_contract: MAINNET_DEPOSIT_CONTRACT,
+            code_size_limit: None,
             moved: Default::default(),
         }
     }

@@ -78,9 +78,16 @@ impl ChainSpec {
             terminal_total_difficulty,
             blobs: blob_schedule(config, &times)?,
             deposit_contract: config.address("depositContractAddress")?.unwrap_or(Address::ZERO),
+            code_size_limit: code_size_limit(config)?,
             moved: MovedId::new(config.bool("chainIdInExtraData")?.unwrap_or(false)),
         })
     }
+}
+
+/// `codeSizeLimit`: bytes of the largest contract, in place of EIP-170's. A development chain writes it.
+fn code_size_limit(config: &Fields) -> Result<Option<usize>, SpecError> {
+    let limit = config.u64("codeSizeLimit")?;
+    Ok(limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)))
 }
 
 fn block_forks(config: &Fields) -> Result<BlockForks, SpecError> {

@@ -13,6 +13,7 @@ mod timeline;
 pub use blob::{BlobParams, BlobScheduleEntry, GAS_PER_BLOB};
 pub use timeline::named_precompiles;
 
+use crate::tx_check::max_init_code;
 use alloy_consensus::Header;
 use alloy_primitives::{Address, U256};
 use revm::primitives::hardfork::SpecId;
@@ -123,6 +124,8 @@ pub struct ChainSpec {
     /// Blob parameters in ascending order of their activation.
     pub(crate) blobs: Vec<BlobScheduleEntry>,
     pub(crate) deposit_contract: Address,
+    /// Largest contract in bytes in place of EIP-170's limit.
+    pub(crate) code_size_limit: Option<usize>,
     pub(crate) moved: moved::MovedId,
 }
 
@@ -244,6 +247,16 @@ impl ChainSpec {
     /// Address of the deposit contract whose logs become requests (EIP-6110).
     pub fn deposit_contract(&self) -> Address {
         self.deposit_contract
+    }
+
+    /// Largest contract in bytes that replaces the limit of EIP-170, on a development chain that has one.
+    pub fn code_size_limit(&self) -> Option<usize> {
+        self.code_size_limit
+    }
+
+    /// Longest init code in bytes (EIP-3860): twice the size of the largest contract.
+    pub fn max_init_code(&self) -> usize {
+        max_init_code(self.code_size_limit)
     }
 
     /// The DAO fork's block where this chain follows it.

@@ -122,6 +122,7 @@ impl ChainSpec {
             terminal_total_difficulty: (last >= PARIS).then_some(U256::ZERO),
             blobs: entries.collect(),
             deposit_contract: DEPOSIT_CONTRACT,
+            code_size_limit: None,
             moved: Default::default(),
         }
     }

@@ -65,6 +65,13 @@ pub struct DevConfig {
     /// Whether everyone may send from any account.
     #[serde(default)]
     pub auto_impersonate: bool,
+    /// Bytes of the largest contract on a new chain; EIP-170's limit where absent.
+    #[serde(default)]
+    pub code_size_limit: Option<u64>,
+    /// Whether sending a transaction that reverts is answered with an error. Where absent: from the first
+    /// `hardhat_metadata` on.
+    #[serde(default)]
+    pub throw_on_revert: Option<bool>,
 }
 
 fn wrong(field: &str, reason: impl std::fmt::Display) -> NodeError {
@@ -119,6 +126,7 @@ impl DevConfig {
             mnemonic: self.phrase().to_owned(),
             accounts: self.accounts.unwrap_or(DEV_ACCOUNTS),
             balance_wei: balance.transpose()?.unwrap_or(defaults.balance_wei),
+            code_size_limit: self.code_size_limit,
         })
     }
 
@@ -135,6 +143,7 @@ impl DevConfig {
             clock_offset: self.clock_offset().map_or(0, |time| seconds(time) - seconds(machine_time())),
             gas_limit: None,
             auto_impersonate: self.auto_impersonate,
+            throw_on_revert: self.throw_on_revert,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::{
     json::{JsonWriter, write_access_list},
 };
 use alloy_primitives::U256;
-use hearth_evm::{CallError, CallRequest, StateOverrides, create_access_list};
+use hearth_evm::{CallError, CallRequest, StateOverrides, TxError, create_access_list};
 use hearth_primitives::Header;
 use hearth_tracers::Cancel;
 
@@ -22,8 +22,16 @@ pub(super) fn create(
 ) -> Answer {
     let tip = U256::from(home.tips().suggest(home)?);
     let created = at_site(home, block, stop, |site, limits| {
-        let transaction = with_fees(transaction.clone(), site.header, tip)?;
-        create_access_list(site, &transaction, state_overrides, &limits)
+        let paying = with_fees(transaction.clone(), site.header, tip)?;
+        match create_access_list(site, &paying, state_overrides, &limits) {
+            // Tools of development chains ask without naming a sender that has ether.
+            Err(CallError::AccessList { source: TxError::InsufficientFunds { .. }, .. })
+                if home.dev().is_some() =>
+            {
+                create_access_list(site, &without_fees(transaction.clone()), state_overrides, &limits)
+            }
+            created => created,
+        }
     })?;
     let mut w = JsonWriter::default();
     w.begin_object();
@@ -33,6 +41,12 @@ pub(super) fn create(
     }
     w.key("gasUsed").quantity(created.gas_used).end_object();
     Ok(w.into_bytes())
+}
+
+/// The request as a call that pays nothing.
+fn without_fees(request: CallRequest) -> CallRequest {
+    let (gas_price, max_fee_per_gas, max_priority_fee_per_gas) = (None, None, None);
+    CallRequest { gas_price, max_fee_per_gas, max_priority_fee_per_gas, ..request }
 }
 
 /// The request with the fees that it leaves open: a list is made for a transaction that is to be sent.

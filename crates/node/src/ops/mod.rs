@@ -10,6 +10,7 @@ mod call_site;
 mod chain;
 mod config;
 pub(crate) mod dev;
+mod failed;
 mod fees;
 mod headers;
 mod log_ahead;
@@ -66,6 +67,7 @@ pub(crate) fn answer(home: &OpenHome, request: Request, stop: &Cancel) -> Answer
         }
         Request::GetBalance { address, block } => state::balance(home, &address, block),
         Request::GetCode { address, block } => state::code(home, &address, block),
+        Request::GetCodeByHash { hash } => state::code_by_hash(home, &hash),
         Request::GetStorageAt { address, slot, block } => state::storage_at(home, &address, &slot, block),
         Request::GetStorageValues { requests, block } => state::storage_values(home, &requests, block),
         Request::GetProof { address, slots, block } => proof::of_account(home, &address, &slots, block),

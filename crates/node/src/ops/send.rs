@@ -1,42 +1,62 @@
 //! Transactions that clients send.
 
-use super::{Answer, short};
-use crate::{NodeError, OpenHome};
+use super::{Answer, failed, short};
+use crate::{NodeError, OpenHome, home::chain_error};
 use alloy_consensus::Transaction as _;
 use alloy_eips::eip2718::Decodable2718;
-use alloy_primitives::{Address, B256, U256};
-use hearth_chain::pool::PoolError;
+use alloy_primitives::{B256, U256};
+use hearth_chain::{
+    ChainError,
+    dev::{DevChain, Submitted},
+    pool::PoolError,
+};
 use hearth_primitives::PooledTransaction;
 
 pub(super) fn raw_transaction(home: &OpenHome, bytes: &[u8]) -> Answer {
-    let hash = submit(home, decode(bytes)?, None)?;
+    let transaction = decode(bytes)?;
+    check_limits(home, &transaction)?;
+    let hash = match home.dev() {
+        Some(dev) => submitted(home, dev.submit(transaction, None))?,
+        None => {
+            let (state, head) = home.state_at(None)?;
+            home.pool().add(transaction, &head.block.header, &state)?.hash
+        }
+    };
     short(|w| w.hash(&hash))
 }
 
-/// Takes a transaction; its hash. On a development chain one that is not signed has a sender.
-pub(super) fn submit(
+/// The hash of a transaction that a development chain accepted, or the error for one that failed in its block where
+/// that is asked for.
+pub(super) fn submitted<E>(
     home: &OpenHome,
-    transaction: PooledTransaction,
-    sender: Option<Address>,
-) -> Result<B256, NodeError> {
+    done: Result<Result<Submitted, E>, ChainError>,
+) -> Result<B256, NodeError>
+where
+    NodeError: From<E>,
+{
+    let submitted = done.map_err(|error| chain_error(&home.config().home, error))?;
+    let Submitted { entry, outcome } = submitted.map_err(|error| match NodeError::from(error) {
+        NodeError::Pool(PoolError::GasLimitTooHigh { cap, gas }) => NodeError::GasAboveForkCap { cap, gas },
+        other => other,
+    })?;
+    let throws = home.dev().is_some_and(DevChain::throws_on_revert);
+    match outcome.filter(|_| throws).and_then(|outcome| failed::failure(entry.hash, &outcome)) {
+        Some(failure) => Err(failure),
+        None => Ok(entry.hash),
+    }
+}
+
+/// Checks a transaction against the limits that the operator sets.
+pub(super) fn check_limits(home: &OpenHome, transaction: &PooledTransaction) -> Result<(), PoolError> {
     let limits = &home.config().rpc;
     let fee = U256::from(transaction.max_fee_per_gas()).saturating_mul(U256::from(transaction.gas_limit()));
     if limits.tx_fee_cap_wei != 0 && fee > U256::from(limits.tx_fee_cap_wei) {
-        return Err(PoolError::FeeCapExceeded { fee_wei: fee, cap_wei: limits.tx_fee_cap_wei }.into());
+        return Err(PoolError::FeeCapExceeded { fee_wei: fee, cap_wei: limits.tx_fee_cap_wei });
     }
     if !limits.allow_unprotected_txs && transaction.chain_id().is_none() {
-        return Err(PoolError::Unprotected.into());
+        return Err(PoolError::Unprotected);
     }
-    let entry = match home.dev() {
-        Some(dev) => {
-            dev.submit(transaction, sender).map_err(|e| crate::home::chain_error(&home.config().home, e))?
-        }
-        None => {
-            let (state, head) = home.state_at(None)?;
-            home.pool().add(transaction, &head.block.header, &state)
-        }
-    }?;
-    Ok(entry.hash)
+    Ok(())
 }
 
 /// Decodes a transaction's EIP-2718 bytes; nothing may follow them.

@@ -1,10 +1,10 @@
 //! Reads of accounts and storage.
 
-use super::{Answer, quantity, short};
+use super::{Answer, null, quantity, short};
 use crate::{BlockRef, NodeError, OpenHome, json::JsonWriter};
 use alloy_eips::{BlockId, BlockNumberOrTag};
 use alloy_primitives::{Address, B256, U256};
-use hearth_primitives::{Account, StateReader as _};
+use hearth_primitives::{Account, StateError, StateReader as _};
 use std::collections::BTreeMap;
 
 /// Most slots of one `eth_getStorageValues` (go-ethereum's limit).
@@ -28,6 +28,14 @@ pub(super) fn code(home: &OpenHome, address: &Address, block: Option<BlockRef>) 
         None => Default::default(),
     };
     code_text(&code)
+}
+
+pub(super) fn code_by_hash(home: &OpenHome, hash: &B256) -> Answer {
+    match home.state_at(None)?.0.code(hash) {
+        Ok(code) => code_text(&code),
+        Err(StateError::MissingCode(_)) => null(),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Code in hex.
@@ -75,8 +83,9 @@ pub(super) fn storage_values(
 }
 
 pub(super) fn transaction_count(home: &OpenHome, address: &Address, block: Option<BlockRef>) -> Answer {
+    if block == Some(BlockId::Number(BlockNumberOrTag::Pending)) {
+        return quantity(home.next_nonce(address)?);
+    }
     let (state, _) = home.state_at(block)?;
-    let nonce = state.account(address)?.unwrap_or_default().nonce;
-    let pending = block == Some(BlockId::Number(BlockNumberOrTag::Pending));
-    quantity(if pending { home.pool().next_nonce(address, nonce) } else { nonce })
+    quantity(state.account(address)?.unwrap_or_default().nonce)
 }

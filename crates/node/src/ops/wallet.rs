@@ -10,11 +10,11 @@ use alloy_consensus::{
     TxEip7702, TxLegacy,
 };
 use alloy_eips::{BlockNumberOrTag, eip2718::Encodable2718};
-use alloy_primitives::{Address, B256, Signature, TxKind, U256, keccak256};
+use alloy_primitives::{Address, B256, Signature, TxKind, U64, U256, keccak256};
 use alloy_rlp::Encodable as _;
 use hearth_chain::{dev::stand_in, fees};
 use hearth_evm::{CallLimits, CallRequest, estimate_gas};
-use hearth_primitives::{StateReader as _, Transaction};
+use hearth_primitives::Transaction;
 
 /// The base fee, and that of blobs, may double before a transaction is included: what go-ethereum allows for.
 const FEE_HEADROOM: u64 = 2;
@@ -33,10 +33,6 @@ pub(super) fn accounts(home: &OpenHome) -> Answer {
     short(|w| {
         w.begin_array();
         home.signer().into_iter().flat_map(|signer| signer.accounts()).for_each(|account| {
-            w.address(account);
-        });
-        let impersonated = home.dev().map(|dev| dev.impersonation().accounts()).unwrap_or_default();
-        impersonated.iter().filter(|account| !has_key(home, account)).for_each(|account| {
             w.address(account);
         });
         w.end_array()
@@ -81,29 +77,59 @@ fn unsigned_legacy(transaction: &Transaction) -> Vec<u8> {
 
 /// Filled in and signed: `{raw, tx}`.
 pub(super) fn sign(home: &OpenHome, request: CallRequest) -> Answer {
-    let transaction = signed(home, request)?;
+    let from = request.from.ok_or(NodeError::MissingSender)?;
+    // Before any work is done for an account whose key is not here.
+    if !has_key(home, &from) {
+        return Err(NodeError::UnknownAccount);
+    }
+    let transaction = signed(home, &from, filled(home, request)?)?;
     Ok(render(&transaction, &transaction.encoded_2718()))
 }
 
-/// Filled in, signed and sent; its hash.
-pub(super) fn send(home: &OpenHome, request: CallRequest) -> Answer {
-    let from = request.from.unwrap_or_default();
-    if !has_key(home, &from) && home.dev().is_some_and(|dev| dev.impersonation().allows(&from)) {
-        return send_unsigned(home, request);
+/// Filled in, signed and sent; its hash. A transaction without a sender is sent from the first account.
+pub(super) fn send(home: &OpenHome, mut request: CallRequest) -> Answer {
+    let first = || home.signer().and_then(|signer| signer.accounts().next().copied());
+    let from = request.from.or_else(first).ok_or(NodeError::UnknownAccount)?;
+    request.from = Some(from);
+    if has_key(home, &from) {
+        return submit(home, request, None, |unsigned| signed(home, &from, unsigned));
     }
-    let hash = send::submit(home, signed(home, request)?.into(), None)?;
-    short(|w| w.hash(&hash))
+    match home.dev() {
+        Some(dev) if dev.impersonation().allows(&from) => send_unsigned(home, request),
+        _ => Err(NodeError::UnknownAccount),
+    }
 }
 
-/// Filled in and sent in the name of its sender, of whom no signature is wanted; its hash.
+/// Filled in and sent in the name of its sender, whose signature is not needed; its hash.
 pub(super) fn send_unsigned(home: &OpenHome, request: CallRequest) -> Answer {
     let from = request.from.unwrap_or_default();
-    let transaction = unsigned(home, request)?;
-    let hash = send::submit(home, transaction.into(), Some(from))?;
+    submit(home, request, Some(from), |unsigned| Ok(with_signature(unsigned, stand_in(&from))))
+}
+
+/// Fills in a transaction and adds it to the pool of a development chain. A nonce that the request leaves open is chosen
+/// in the same step in which the transaction enters the pool, so that requests at the same time get different ones.
+fn submit(
+    home: &OpenHome,
+    mut request: CallRequest,
+    sender: Option<Address>,
+    finish: impl FnOnce(Unsigned) -> Result<Transaction, NodeError>,
+) -> Answer {
+    let Some(dev) = home.dev() else {
+        return Err(NodeError::UnknownAccount);
+    };
+    fill_but_nonce(home, &mut request)?;
+    let open = request.from.filter(|_| request.nonce.is_none());
+    let done = dev.submit_next(open.as_ref(), sender, |next| {
+        request.nonce.get_or_insert(U64::from(next));
+        let transaction = finish(typed(home, request)?)?.into();
+        send::check_limits(home, &transaction)?;
+        Ok::<_, NodeError>(transaction)
+    });
+    let hash = send::submitted(home, done)?;
     short(|w| w.hash(&hash))
 }
 
-/// Filled in, with what stands in place of a signature.
+/// Filled in, with a stand-in for the signature.
 pub(super) fn unsigned(home: &OpenHome, request: CallRequest) -> Result<Transaction, NodeError> {
     let from = request.from.unwrap_or_default();
     Ok(with_signature(filled(home, request)?, stand_in(&from)))
@@ -113,14 +139,8 @@ fn has_key(home: &OpenHome, account: &Address) -> bool {
     home.signer().is_some_and(|signer| signer.accounts().any(|known| known == account))
 }
 
-fn signed(home: &OpenHome, request: CallRequest) -> Result<Transaction, NodeError> {
-    let from = request.from.unwrap_or_default();
-    // Before any work: nobody's transaction is filled in for a key that is not here.
-    if !has_key(home, &from) {
-        return Err(NodeError::UnknownAccount);
-    }
-    let unsigned = filled(home, request)?;
-    let signature = signature(home, &from, &digest(&unsigned))?;
+fn signed(home: &OpenHome, account: &Address, unsigned: Unsigned) -> Result<Transaction, NodeError> {
+    let signature = signature(home, account, &digest(&unsigned))?;
     Ok(with_signature(unsigned, signature))
 }
 
@@ -154,22 +174,26 @@ fn render(transaction: &Transaction, raw: &[u8]) -> Vec<u8> {
 
 /// Fills in what a request leaves open, in go-ethereum's way and with its refusals.
 fn filled(home: &OpenHome, mut request: CallRequest) -> Result<Unsigned, NodeError> {
-    check(home, &request)?;
-    fill_fees(home, &mut request)?;
-    let from = request.from.unwrap_or_default();
+    fill_but_nonce(home, &mut request)?;
     if request.nonce.is_none() {
-        let (state, _) = home.state_at(None)?;
-        let nonce = state.account(&from)?.unwrap_or_default().nonce;
-        request.nonce = Some(home.pool().next_nonce(&from, nonce).try_into().unwrap_or_default());
+        let next = home.next_nonce(&request.from.unwrap_or_default())?;
+        request.nonce = Some(U64::from(next));
     }
+    typed(home, request)
+}
+
+/// Checks a request and fills in its fees and gas.
+fn fill_but_nonce(home: &OpenHome, request: &mut CallRequest) -> Result<(), NodeError> {
+    check(home, request)?;
+    fill_fees(home, request)?;
     if request.gas.is_none() {
         let pending = Some(BlockRef::Number(BlockNumberOrTag::Pending));
         let gas = at_site(home, pending, &home.stop(), |site, limits: CallLimits<'_>| {
-            estimate_gas(site, &request, None, None, &limits)
+            estimate_gas(site, request, None, None, &limits)
         })?;
         request.gas = Some(gas.try_into().unwrap_or_default());
     }
-    typed(home, request)
+    Ok(())
 }
 
 fn check(home: &OpenHome, request: &CallRequest) -> Result<(), NodeError> {

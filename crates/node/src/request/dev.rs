@@ -176,6 +176,19 @@ pub enum DevRequest {
     Metadata {
         /// What it calls itself.
         client_version: String,
+        /// Whether Hardhat's name of the method was used.
+        #[serde(default)]
+        hardhat: bool,
+    },
+    /// The blobs of a transaction, as a list, or `null` where they are not kept.
+    BlobsOfTransaction {
+        /// Which.
+        hash: B256,
+    },
+    /// A blob by its versioned hash, or `null` where it is not kept.
+    BlobByHash {
+        /// Which.
+        hash: B256,
     },
     /// Sets an account's balance of a token, whose slot is found by trying.
     DealErc20 {

@@ -152,6 +152,7 @@ impl TraceTest {
             parent_beacon_root: None,
             fork,
             max_blob_gas: spec.blob_params(timestamp).map_or(0, |p| p.max_blob_gas()),
+            code_size_limit: spec.code_size_limit(),
         };
         let bytes: Bytes = case["input"].as_str().unwrap().parse().unwrap();
         let transaction = alloy_eips::eip2718::Decodable2718::decode_2718(&mut &bytes[..]).unwrap();

@@ -59,7 +59,7 @@ export const devBlocks: readonly Method[] = [
   ),
   ...named(
     'evm_setIntervalMining anvil_setIntervalMining',
-    'Makes a block every so many seconds, and none for transactions; 0: never by itself. A list of two numbers is a range in milliseconds.',
+    'Makes a block every so many seconds, and none for transactions; 0 ends that, and automine is as it was before. A list of two numbers is a range in milliseconds.',
     [required('interval', blockInterval)],
     ({ core }, milliseconds) => core.request('setIntervalMining', { milliseconds: hex(milliseconds) }),
   ),

@@ -1,6 +1,6 @@
 // What development nodes look up beside the methods of every node: accounts whole, a sender's transaction, and what Hardhat asks its node.
 import type { BlockRef, Core, Hex } from '../../../core/port.ts'
-import { address, anything, blockRef, hexOrDecimal, number64, transaction } from '../../codec/index.ts'
+import { address, anything, blockRef, hash, hexOrDecimal, number64, transaction } from '../../codec/index.ts'
 import { json, type Method, optional, type Result, required } from '../../method.ts'
 import { sendAndWait } from '../../receipt-wait.ts'
 import { answering, named } from './named.ts'
@@ -104,6 +104,20 @@ export const devLookups: readonly Method[] = [
       return json(Number(block.timestamp))
     },
     'read',
+  ),
+  ...named(
+    'anvil_getBlobsByTransactionHash',
+    'The blobs of a transaction that waits or is among the last mined ones (64 MiB of them are kept), or null.',
+    [required('hash', hash)],
+    ({ core }, hash) => core.request('blobsOfTransaction', { hash }),
+    'heavy',
+  ),
+  ...named(
+    'anvil_getBlobByHash',
+    'A blob by its versioned hash, kept as for anvil_getBlobsByTransactionHash, or null.',
+    [required('hash', hash)],
+    ({ core }, hash) => core.request('blobByHash', { hash }),
+    'heavy',
   ),
   ...named('hardhat_intervalMine', 'Makes a block of what waits, as one that comes by the clock; true.', [], ({ core }) =>
     answering(core, 'mine', {}, true),

@@ -4,6 +4,8 @@ import { invalidParams } from '../../errors.ts'
 import { json, type Method, optional, required } from '../../method.ts'
 import { answering, named } from './named.ts'
 
+const METADATA = 'Version, chain id, head, a name for this run of the node, and its snapshots, in the shape that anvil has.'
+
 export const devNode: readonly Method[] = [
   ...named(
     'anvil_nodeInfo',
@@ -18,11 +20,12 @@ export const devNode: readonly Method[] = [
     },
     'heavy',
   ),
+  ...named('anvil_metadata', METADATA, [], ({ core, clientVersion }) => core.request('metadata', { clientVersion }), 'heavy'),
   ...named(
-    'anvil_metadata hardhat_metadata',
-    'Version, chain id, head, a name for this run of the node, and its snapshots, in the shape that anvil has.',
+    'hardhat_metadata',
+    `${METADATA} With dev.throw_on_revert = auto, a transaction that reverts is an error from then on.`,
     [],
-    ({ core, clientVersion }) => core.request('metadata', { clientVersion }),
+    ({ core, clientVersion }) => core.request('metadata', { clientVersion, hardhat: true }),
     'heavy',
   ),
   ...named(

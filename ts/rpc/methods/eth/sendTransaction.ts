@@ -1,10 +1,10 @@
-// eth_sendTransaction: Fills in, signs and sends a transaction of an account of eth_accounts; its hash.
+// eth_sendTransaction: Fills in, signs and sends a transaction of an account of eth_accounts, the first one where it names none; its hash.
 import { transaction } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const sendTransaction = method({
   name: 'eth_sendTransaction',
-  doc: 'Fills in, signs and sends a transaction of an account of eth_accounts; its hash.',
+  doc: 'Fills in, signs and sends a transaction of an account of eth_accounts, the first one where it names none; its hash.',
   cost: 'write',
   params: [required('transaction', transaction)],
   handle: ({ core }, transaction) => core.request('sendTransaction', { transaction }),

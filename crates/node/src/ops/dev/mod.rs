@@ -1,5 +1,6 @@
 //! What is asked of a development chain alone.
 
+mod blobs;
 mod dump;
 mod erc20;
 mod info;
@@ -50,9 +51,7 @@ pub(super) fn answer(home: &OpenHome, request: DevRequest, stop: &Cancel) -> Ans
             short(|w| w.raw(&moved.to_string()))
         }
         DevRequest::SetAutomine { enabled } => {
-            let mining = dev.mining();
-            let interval = mining.interval.filter(|_| !enabled);
-            dev.set_mining(Mining { automine: enabled, interval });
+            dev.change_mining(|mining| Mining::automine(enabled, mining.interval));
             if enabled {
                 // What waited until now is made blocks of, as anvil and hardhat do.
                 site.chained(dev.mine_ready())?;
@@ -63,7 +62,9 @@ pub(super) fn answer(home: &OpenHome, request: DevRequest, stop: &Cancel) -> Ans
         DevRequest::SetIntervalMining { milliseconds } => {
             let interval =
                 Some(milliseconds.to::<u64>()).filter(|every| *every > 0).map(Duration::from_millis);
-            dev.set_mining(Mining { automine: false, interval });
+            if dev.change_mining(|mining| mining.every(interval)).automine {
+                site.chained(dev.mine_ready())?;
+            }
             null()
         }
         DevRequest::GetIntervalMining => match dev.mining().interval {
@@ -148,13 +149,20 @@ pub(super) fn answer(home: &OpenHome, request: DevRequest, stop: &Cancel) -> Ans
         DevRequest::Reset => {
             let start = home.config().dev.mining();
             site.chained(dev.reset(start.clock_offset, start.gas_limit))?;
-            dev.set_mining(Mining { automine: start.automine, interval: start.interval });
+            dev.set_mining(start.mining());
             null()
         }
         DevRequest::DumpState => dump::dump(&site),
         DevRequest::LoadState { state } => dump::load(&site, &state),
         DevRequest::NodeInfo => info::node(&site),
-        DevRequest::Metadata { client_version } => info::metadata(&site, &client_version),
+        DevRequest::Metadata { client_version, hardhat } => {
+            if hardhat {
+                dev.hardhat_asks();
+            }
+            info::metadata(&site, &client_version)
+        }
+        DevRequest::BlobsOfTransaction { hash } => blobs::of_transaction(home, &hash),
+        DevRequest::BlobByHash { hash } => blobs::by_hash(home, &hash),
         DevRequest::DealErc20 { address, token, balance } => {
             erc20::set(&site, token, erc20::Entry::BalanceOf(address), balance)
         }

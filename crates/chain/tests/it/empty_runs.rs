@@ -1,0 +1,126 @@
+//! Runs of empty blocks, which are committed together, against the same blocks one by one.
+
+use crate::dev::{limits, open, transfer, who};
+use alloy_primitives::U256;
+use hearth_chain::{
+    AccountEdit, Chain, ChainOptions, StateAt,
+    dev::{DevChain, MiningOptions, Steps, dev_genesis_json},
+    pool::TransactionPool,
+};
+use hearth_evm::{BEACON_ROOTS_ADDRESS, HISTORY_ADDRESS};
+use hearth_flatkv::Fsync;
+use hearth_primitives::{Height, StateReader as _};
+use std::{path::Path, sync::Arc};
+
+/// More blocks than one commit takes, and fewer than two.
+const MANY: u64 = 1_500;
+const STEP: Steps = Steps { interval: Some(3), first: true };
+
+fn mine(dev: &DevChain, count: u64) {
+    let mined = dev.mine_blocks(count, STEP, &|| false).unwrap().unwrap();
+    assert_eq!(mined.count() as u64, count);
+}
+
+/// Opens the chain of a genesis that several homes may have.
+fn open_same(home: &Path, genesis: &str) -> (Arc<Chain>, DevChain) {
+    let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+    let chain = Arc::new(Chain::create(home, genesis, &options).unwrap());
+    let pool = Arc::new(TransactionPool::new(chain.spec().clone(), limits()));
+    let dev =
+        DevChain::new(chain.clone(), pool, &MiningOptions { automine: true, ..MiningOptions::default() });
+    (chain, dev)
+}
+
+/// What a block left behind: hash, state root, receipts and capsule, and what the system contracts hold.
+fn facts(chain: &Chain, height: Height) -> String {
+    let block = chain.ledger().canonical_block(height).unwrap().unwrap();
+    let receipts = chain.ledger().receipts(&block.hash).unwrap();
+    let capsule = chain.ledger().capsule(&block.hash).unwrap();
+    let state = chain.state_at(height).unwrap();
+    let time = block.block.header.timestamp;
+    let slot = |address, slot: u64| state.storage(&address, &U256::from(slot)).unwrap();
+    let slots = [
+        slot(HISTORY_ADDRESS, (height - 1) % 8191),
+        slot(HISTORY_ADDRESS, height % 8191),
+        slot(BEACON_ROOTS_ADDRESS, time % 8191),
+        slot(BEACON_ROOTS_ADDRESS, (time + 3) % 8191),
+    ];
+    format!("{block:?} {receipts:?} {capsule:?} {slots:?}")
+}
+
+fn root_of(state: &StateAt) -> U256 {
+    state.storage(&HISTORY_ADDRESS, &U256::ZERO).unwrap()
+}
+
+#[test]
+fn blocks_of_a_run_are_those_that_are_made_alone() {
+    let genesis = dev_genesis_json(30_000_000);
+    let (together, alone) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let ((one, run), (other, single)) =
+        (open_same(together.path(), &genesis), open_same(alone.path(), &genesis));
+    mine(&run, MANY);
+    for _ in 0..MANY {
+        mine(&single, 1);
+    }
+    assert_eq!(one.head(), other.head());
+    assert_eq!(one.head().height, MANY);
+    for height in (1..=MANY).step_by(97).chain([2, 1_023, 1_024, 1_025, MANY - 1, MANY]) {
+        assert_eq!(facts(&one, height), facts(&other, height), "block {height}");
+    }
+    // What comes after a run is as after single blocks: blocks, unwinds into the run, and out of it.
+    for chain in [&run, &single] {
+        chain
+            .edit(&[(who(1), AccountEdit { balance: Some(U256::from(50)), ..AccountEdit::default() })])
+            .unwrap();
+        chain.set_next(|next| next.base_fee = Some(0));
+        chain.submit(transfer(0, 1, 2, 7).into(), Some(who(1))).unwrap().unwrap();
+        mine(chain, 40);
+        chain.rollback(700).unwrap();
+        mine(chain, 25);
+    }
+    assert_eq!(one.head(), other.head());
+    let head = one.head().height;
+    assert_eq!(head, MANY + 41 - 700 + 25);
+    for height in [head - 26, head - 25, head - 24, head] {
+        assert_eq!(facts(&one, height), facts(&other, height), "block {height}");
+    }
+    assert_eq!(root_of(&one.state_at(head).unwrap()), root_of(&other.state_at(head).unwrap()));
+}
+
+#[test]
+fn a_run_is_there_after_a_restart_and_in_snapshots() {
+    let home = tempfile::tempdir().unwrap();
+    let (before, snapshot) = {
+        let (chain, _pool, dev) = open(home.path());
+        mine(&dev, 5);
+        let snapshot = dev.snapshot();
+        mine(&dev, MANY);
+        assert!(dev.revert(snapshot).unwrap());
+        assert_eq!(chain.head().height, 5);
+        mine(&dev, MANY);
+        let middle: Vec<String> = [6, 700, 5 + MANY].map(|height| facts(&chain, height)).into();
+        chain.close().unwrap();
+        (middle, snapshot)
+    };
+    assert_eq!(snapshot, 0);
+    let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+    let chain = Chain::open(home.path(), &options).unwrap();
+    assert_eq!(chain.head().height, 5 + MANY);
+    let after: Vec<String> = [6, 700, 5 + MANY].map(|height| facts(&chain, height)).into();
+    assert_eq!(before, after);
+    chain.close().unwrap();
+}
+
+#[test]
+fn a_run_ends_where_it_is_told_to() {
+    let home = tempfile::tempdir().unwrap();
+    let (chain, _pool, dev) = open(home.path());
+    let asked = std::sync::atomic::AtomicU64::new(0);
+    let stop = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= 300;
+    assert!(matches!(dev.mine_blocks(MANY, STEP, &stop), Err(hearth_chain::ChainError::Cancelled)));
+    let head = chain.head().height;
+    assert!((1..=300).contains(&head), "{head} blocks were made until then");
+    assert_eq!(chain.head_block().unwrap().unwrap().block.header.state_root, chain.head().commitment);
+    mine(&dev, 3);
+    assert_eq!(chain.head().height, head + 3);
+}
