@@ -48,10 +48,13 @@ impl ToNapiValue for Answer {
         let length = answer.body.len() + 1;
         // SAFETY: `env` is the environment of the running callback, and both pointers are valid for writing.
         check_status!(unsafe { sys::napi_create_buffer(env, length, &mut data, &mut value) })?;
-        // SAFETY: `data` points to `length` bytes that nobody else knows yet.
-        let bytes = unsafe { std::slice::from_raw_parts_mut(data.cast::<u8>(), length) };
-        bytes[0] = answer.mark;
-        bytes[1..].copy_from_slice(&answer.body);
+        // SAFETY: `data` points to `length` bytes that only this call knows. They may be uninitialised, so they are written
+        // through the pointer, without a slice over them.
+        unsafe {
+            let bytes = data.cast::<u8>();
+            bytes.write(answer.mark);
+            ptr::copy_nonoverlapping(answer.body.as_ptr(), bytes.add(1), answer.body.len());
+        }
         Ok(value)
     }
 }
@@ -85,18 +88,19 @@ pub fn guarded<T>(
     })
 }
 
-/// Runs work on a thread of its own and settles the promise with what comes out, also where the thread cannot start.
+/// Runs work on a thread of its own and settles the promise with what comes out, also where the work panics or the thread
+/// cannot start.
 pub fn on_thread<T: ToNapiValue + Send + 'static>(
     name: &str,
     settle: Settle<T>,
-    failed: impl FnOnce(NodeError) -> T,
+    failed: impl FnOnce(NodeError) -> T + Copy + Send + 'static,
     work: impl FnOnce() -> T + Send + 'static,
 ) {
     // The promise waits in a slot, so that it can be settled where the thread never began.
     let slot = std::sync::Arc::new(parking_lot::Mutex::new(Some(settle)));
     let of_thread = slot.clone();
     let started = std::thread::Builder::new().name(name.into()).spawn(move || {
-        let value = work();
+        let value = guarded(|| Ok(work())).unwrap_or_else(failed);
         if let Some(settle) = of_thread.lock().take() {
             settle.with(value);
         }

@@ -2,7 +2,17 @@
 //!
 //! Everything crosses as JSON text and bytes. An answer is one buffer: its first byte says whether the rest is a
 //! result (0) or an error value (1), `{"kind":…,"message":…,"data":…}`. No export blocks the event loop, and none
-//! uses libuv's thread pool: work runs on the node's threads, which settle the promise themselves.
+//! uses libuv's thread pool: work runs on the node's threads, which settle the promise themselves. Only the request's own text
+//! is read on the caller's thread, in one pass over bytes that the limit of request bodies bounds; the caller has parsed and
+//! written the same bytes before.
+//!
+//! Every export catches panics (`catch_unwind`); a unit test reads these files and fails where one does not.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "Hearth runs on Linux only: it reads with preadv2, starts sandboxed processes with clone and prctl, and \
+     locks homes as Linux does"
+);
 
 mod answer;
 mod hooks;

@@ -43,7 +43,7 @@ struct Asker {
 impl NativeOrigin {
     /// Over a function, which is called on the thread of this environment and keeps the process alive no longer than anything else
     /// does.
-    #[napi(constructor, ts_args_type = "ask: (request: string) => void")]
+    #[napi(constructor, catch_unwind, ts_args_type = "ask: (request: string) => void")]
     pub fn new(ask: Function) -> Self {
         let (next, waiting, answered) = Default::default();
         Self { asking: Arc::new(Asker { function: ask, next, waiting, answered }) }

@@ -41,6 +41,17 @@ const MIN_SLOT_BYTES: usize = 2;
 const MIN_WRITE_BYTES: usize = 3;
 /// Bytes of a block hash with the shortest height.
 const MIN_HASH_BYTES: usize = 33;
+/// Fewest bytes of a transaction: count of logs, count of writes.
+const MIN_TRANSACTION_BYTES: usize = 2;
+
+/// Bytes that are reserved for a list because a row names its length; a longer list grows as its items are read. An item
+/// takes up to 48 times as many bytes in memory as in the row.
+const RESERVED_BYTES: usize = 1 << 20;
+
+/// A list for a number of items that a row names.
+fn list<T>(count: usize) -> Vec<T> {
+    Vec::with_capacity(count.min(RESERVED_BYTES / size_of::<T>()))
+}
 
 pub(crate) fn encode(capsule: &TraceCapsule) -> Vec<u8> {
     let slots: usize = capsule.accounts.iter().map(|account| account.slots.len()).sum();
@@ -131,7 +142,7 @@ pub(crate) fn decode(row: &[u8]) -> Result<TraceCapsule, &'static str> {
     }
     let mut capsule = TraceCapsule::default();
     let accounts = row.count(MIN_ACCOUNT_BYTES)?;
-    capsule.accounts.reserve_exact(accounts);
+    capsule.accounts = list(accounts);
     for _ in 0..accounts {
         capsule.accounts.push(account(&mut row)?);
     }
@@ -144,11 +155,11 @@ pub(crate) fn decode(row: &[u8]) -> Result<TraceCapsule, &'static str> {
     if !capsule.block_hashes.is_sorted_by(|a, b| a.0 < b.0) {
         return Err("order of block hashes");
     }
-    let transactions = row.count(1)?;
+    let transactions = row.count(MIN_TRANSACTION_BYTES)?;
     for _ in 0..transactions {
         capsule.logs.push(row.varint()?);
     }
-    capsule.writes.reserve_exact(transactions + 2);
+    capsule.writes = list(transactions + 2);
     for _ in 0..transactions + 2 {
         let writes = write_set(&mut row, &capsule.accounts)?;
         capsule.writes.push(writes);
@@ -185,7 +196,7 @@ fn account(row: &mut Reader<'_>) -> Result<CapsuleAccount, &'static str> {
     let flags = row.byte()?;
     let start = value(row, flags, None)?;
     let count = row.count(MIN_SLOT_BYTES)?;
-    let mut slots = Vec::with_capacity(count);
+    let mut slots = list(count);
     for _ in 0..count {
         slots.push((word(row)?, word(row)?));
     }
@@ -197,7 +208,7 @@ fn account(row: &mut Reader<'_>) -> Result<CapsuleAccount, &'static str> {
 
 fn write_set(row: &mut Reader<'_>, accounts: &[CapsuleAccount]) -> Result<Vec<CapsuleWrite>, &'static str> {
     let count = row.count(MIN_WRITE_BYTES)?;
-    let (mut writes, mut place) = (Vec::with_capacity(count), 0u64);
+    let (mut writes, mut place) = (list(count), 0u64);
     for _ in 0..count {
         place = place.checked_add(row.varint()?).ok_or("account of a write")?;
         let at = usize::try_from(place).map_err(|_| "account of a write")?;
@@ -205,7 +216,7 @@ fn write_set(row: &mut Reader<'_>, accounts: &[CapsuleAccount]) -> Result<Vec<Ca
         let flags = row.byte()?;
         let new = value(row, flags, account.start.as_ref())?;
         let count = row.count(MIN_SLOT_BYTES)?;
-        let mut slots = Vec::with_capacity(count);
+        let mut slots = list(count);
         for _ in 0..count {
             let key = match row.varint()? as usize {
                 0 => word(row)?,
@@ -292,6 +303,24 @@ mod tests {
             let block_hashes = hashes.into_iter().map(|(height, hash)| (height, hash.into())).collect();
             TraceCapsule { accounts, block_hashes, writes, logs, ..TraceCapsule::default() }
         })
+    }
+
+    #[test]
+    fn a_named_length_reserves_a_bounded_amount() {
+        assert_eq!(list::<CapsuleWrite>(3).capacity(), 3);
+        let reserved = list::<CapsuleWrite>(usize::MAX).capacity() * size_of::<CapsuleWrite>();
+        assert!(reserved > RESERVED_BYTES / 2 && reserved <= RESERVED_BYTES, "{reserved}");
+        // A row of 3 MiB names as many transactions as it has bytes, and ends within the first write set.
+        let mut row = vec![VERSION, 0, 0];
+        put_varint(&mut row, 3 << 20);
+        row.resize(row.len() + (3 << 20), 0xff);
+        assert_eq!(decode(&row), Err("a count larger than the row"));
+        // Lists longer than what is reserved are read whole.
+        let slots = (0..40_000_u64).map(|n| (U256::from(n), U256::from(n))).collect();
+        let account = CapsuleAccount { slots, ..Default::default() };
+        let writes = vec![Vec::new(); 2];
+        let capsule = TraceCapsule { accounts: vec![account], writes, ..Default::default() };
+        assert_eq!(decode(&encode(&capsule)), Ok(capsule));
     }
 
     proptest! {

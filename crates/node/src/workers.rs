@@ -84,8 +84,8 @@ struct Queue {
 }
 
 impl Queue {
-    fn new(limits: &Limits) -> Self {
-        let lines = std::array::from_fn(|_| FairQueue::default());
+    fn new(limits: &Limits, limit: usize) -> Self {
+        let lines = std::array::from_fn(|_| FairQueue::new(limit));
         Self { lines, running: [0; KINDS], permits: limits.permits(), next: 0, closed: false }
     }
 
@@ -165,8 +165,12 @@ impl Shared {
         let Order { client, kind, cancel } = order;
         let until = self.wait.map(|wait| Instant::now() + wait);
         let was_empty = queue.len() == 0;
-        queue.lines[kind as usize].push(&client, Waiting { job, until, cancel });
+        let pushed = queue.lines[kind as usize].push(&client, Waiting { job, until, cancel });
         drop(queue);
+        if let Err(waiting) = pushed {
+            // Room was made above for one more, so this is not reached; a job is answered in any case.
+            refused.push(waiting);
+        }
         self.ready.notify_one();
         if was_empty && self.wait.is_some() {
             self.waits.notify_one();
@@ -197,7 +201,7 @@ impl WorkerPool {
 
     /// Starts the threads.
     pub fn with_limits(name: &'static str, config: WorkerConfig, limits: &Limits) -> Result<Self, NodeError> {
-        let queue = Mutex::new(Queue::new(limits));
+        let queue = Mutex::new(Queue::new(limits, config.queue));
         let (ready, waits) = (Condvar::new(), Condvar::new());
         let (limit, wait, nice) = (config.queue, limits.wait, limits.nice);
         let pool = Self {

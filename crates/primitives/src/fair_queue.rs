@@ -5,23 +5,22 @@ use std::{
     sync::Arc,
 };
 
-/// What waits, by whose it is. Things of one client leave in the order in which they came; clients take turns. The queue itself
-/// has no bound: whoever fills it looks at [`Self::len`] first.
+/// What waits, by client, up to a limit. Things of one client leave in the order in which they came; clients take turns.
 #[derive(Debug)]
 pub struct FairQueue<T> {
+    limit: usize,
     lines: HashMap<Arc<str>, VecDeque<T>>,
     /// Clients with something in the queue; the first is next.
     turns: VecDeque<Arc<str>>,
     len: usize,
 }
 
-impl<T> Default for FairQueue<T> {
-    fn default() -> Self {
-        Self { lines: HashMap::new(), turns: VecDeque::new(), len: 0 }
-    }
-}
-
 impl<T> FairQueue<T> {
+    /// An empty queue for at most `limit` things.
+    pub fn new(limit: usize) -> Self {
+        Self { limit, lines: HashMap::new(), turns: VecDeque::new(), len: 0 }
+    }
+
     /// Number of things that wait.
     pub fn len(&self) -> usize {
         self.len
@@ -33,13 +32,20 @@ impl<T> FairQueue<T> {
     }
 
     /// Puts a thing behind the others of its client.
-    pub fn push(&mut self, client: &Arc<str>, thing: T) {
+    ///
+    /// # Errors
+    /// The thing itself, where the queue is full.
+    pub fn push(&mut self, client: &Arc<str>, thing: T) -> Result<(), T> {
+        if self.len >= self.limit {
+            return Err(thing);
+        }
         let line = self.lines.entry(client.clone()).or_default();
         if line.is_empty() {
             self.turns.push_back(client.clone());
         }
         line.push_back(thing);
         self.len += 1;
+        Ok(())
     }
 
     /// Takes out the first thing of the client whose turn it is.
@@ -104,9 +110,9 @@ mod tests {
     use super::*;
 
     fn queue(things: &[(&str, u32)]) -> FairQueue<u32> {
-        let mut queue = FairQueue::default();
+        let mut queue = FairQueue::new(6);
         for (client, thing) in things {
-            queue.push(&Arc::from(*client), *thing);
+            queue.push(&Arc::from(*client), *thing).expect("room");
         }
         queue
     }
@@ -121,8 +127,18 @@ mod tests {
         assert_eq!(queue.len(), 6);
         assert_eq!(rest(&mut queue), [1, 4, 5, 2, 6, 3]);
         assert!(queue.is_empty() && queue.turns.is_empty() && queue.lines.is_empty());
-        queue.push(&Arc::from("a"), 7);
+        queue.push(&Arc::from("a"), 7).expect("room");
         assert_eq!(rest(&mut queue), [7]);
+    }
+
+    #[test]
+    fn a_full_queue_gives_the_thing_back() {
+        let mut queue = queue(&[("a", 1), ("a", 2), ("b", 3), ("c", 4), ("c", 5), ("c", 6)]);
+        assert_eq!(queue.push(&Arc::from("d"), 7), Err(7));
+        assert_eq!(queue.pop(), Some(1));
+        assert_eq!(queue.push(&Arc::from("d"), 7), Ok(()));
+        assert_eq!((queue.push(&Arc::from("a"), 8), queue.len()), (Err(8), 6));
+        assert_eq!(rest(&mut queue), [3, 4, 2, 7, 5, 6]);
     }
 
     #[test]

@@ -48,14 +48,20 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// Reads the interpreter after its instruction has failed. The frame does not go on, so its stack may be changed.
-    pub(crate) fn of(interpreter: &mut Interpreter<EthInterpreter>, before: &Before) -> Self {
+    pub(crate) fn of<CTX: ContextTr<Journal: JournalExt>>(
+        interpreter: &mut Interpreter<EthInterpreter>,
+        before: &Before,
+        context: &CTX,
+    ) -> Self {
         let pc = interpreter.bytecode.pc().saturating_sub(1);
         let opcode = interpreter.bytecode.bytecode_slice().get(pc).copied().unwrap_or_default();
         let mut items = [U256::ZERO; MAX_ITEMS];
+        let depth = context.journal().depth();
+        debug_assert_eq!(before.depth, depth, "the height of another frame's stack");
         let stack = interpreter.stack.data_mut();
-        if before.stack <= stack.capacity() && before.stack >= stack.len() {
-            // SAFETY: the stack had this height before the instruction, so the items up to there are initialised, and
-            // taking them off does not undo that: they are plain numbers.
+        if before.depth == depth && before.stack <= stack.capacity() && before.stack >= stack.len() {
+            // SAFETY: the stack of this frame had this height before the instruction, so the items up to there are
+            // initialised, and taking them off does not undo that: they are plain numbers.
             unsafe { stack.set_len(before.stack) };
         }
         for (item, word) in items.iter_mut().zip(stack.iter().rev()) {

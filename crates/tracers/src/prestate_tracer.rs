@@ -18,7 +18,6 @@ use revm::bytecode::{Bytecode, opcode as op};
 use revm::context_interface::context::ContextError;
 use revm::context_interface::transaction::AuthorizationTr;
 use revm::context_interface::{ContextTr, JournalTr, Transaction};
-use revm::inspector::JournalExt;
 use revm::interpreter::interpreter_types::{InputsTr, Jumps, LoopControl, MemoryTr};
 use revm::interpreter::{
     CallInputs, CallOutcome, CreateInputs, CreateOutcome, InstructionResult, Interpreter, InterpreterAction,
@@ -286,11 +285,7 @@ impl<'a> Inspector<EvmContext<'a>> for PrestateTracer {
         if !LOOKS[usize::from(opcode)] {
             return;
         }
-        self.before = Before {
-            stack: interpreter.stack.len(),
-            gas: interpreter.gas.remaining(),
-            journal: context.journal_ref().journal().len(),
-        };
+        self.before = Before::of(interpreter, context);
         self.look = self.look_of(opcode, interpreter, context);
     }
 
@@ -298,7 +293,7 @@ impl<'a> Inspector<EvmContext<'a>> for PrestateTracer {
     fn step_end(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
         let Some(look) = self.look.take() else { return };
         if let Some(result) = failed_with(interpreter) {
-            let fault = Failure::of(interpreter, &self.before).classify(result, context);
+            let fault = Failure::of(interpreter, &self.before, context).classify(result, context);
             if fault.is_unpaid() {
                 return;
             }

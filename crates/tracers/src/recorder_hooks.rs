@@ -22,12 +22,31 @@ use revm::{Inspector, context_interface::Cfg};
 /// What was there before the current instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Before {
+    /// Depth of the frame that runs it: what follows is of this frame alone.
+    pub(crate) depth: usize,
     /// Height of the stack.
     pub(crate) stack: usize,
     /// Gas left.
     pub(crate) gas: u64,
     /// Length of the journal.
     pub(crate) journal: usize,
+}
+
+impl Before {
+    /// What is there as an instruction begins.
+    #[inline(always)]
+    pub(crate) fn of<CTX: ContextTr<Journal: JournalExt>>(
+        interpreter: &Interpreter<EthInterpreter>,
+        context: &CTX,
+    ) -> Self {
+        let journal = context.journal();
+        Self {
+            depth: journal.depth(),
+            stack: interpreter.stack.len(),
+            gas: interpreter.gas.remaining(),
+            journal: journal.journal().len(),
+        }
+    }
 }
 
 /// What the last instruction of a frame leaves for the hook that closes the frame.
@@ -64,7 +83,8 @@ impl Recorder {
             InstructionResult::Stop | InstructionResult::Return => self.pending.deployed = Some(output),
             InstructionResult::Revert => {}
             other => {
-                self.pending.fault = Some(Failure::of(interpreter, &self.before).classify(other, context))
+                self.pending.fault =
+                    Some(Failure::of(interpreter, &self.before, context).classify(other, context))
             }
         }
     }
@@ -148,11 +168,7 @@ where
 {
     #[inline]
     fn step(&mut self, interpreter: &mut Interpreter<EthInterpreter>, context: &mut CTX) {
-        self.before = Before {
-            stack: interpreter.stack.len(),
-            gas: interpreter.gas.remaining(),
-            journal: context.journal().journal().len(),
-        };
+        self.before = Before::of(interpreter, context);
     }
 
     #[inline]

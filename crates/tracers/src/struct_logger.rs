@@ -229,7 +229,7 @@ impl<'l, 'w> Writing<'l, 'w> {
         let contract = interpreter.input.target_address();
         let refunded = interpreter.gas.refunded();
         let Self { logger, json, .. } = self;
-        let failure = Failure::of(interpreter, &logger.before);
+        let failure = Failure::of(interpreter, &logger.before, context);
         let fault = failure.classify(result, context);
         let step = failure.step(&fault, contract, context);
         logger.lines.count(logger.opcode, step.cost);
@@ -357,8 +357,7 @@ impl<'a> Inspector<EvmContext<'a>> for Writing<'_, '_> {
         let opcode = interpreter.bytecode.opcode();
         let gas = interpreter.gas.remaining();
         let Self { logger, json, .. } = self;
-        logger.before =
-            Before { stack: interpreter.stack.len(), gas, journal: context.journal_ref().journal().len() };
+        logger.before = Before::of(interpreter, context);
         logger.opcode = opcode;
         if logger.lines.is_full() || logger.idle {
             return;

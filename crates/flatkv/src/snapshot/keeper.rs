@@ -4,7 +4,7 @@ use crate::{FlatKvError, store::Core};
 use hearth_metrics::{Level, LogEntry};
 use hearth_primitives::StateError;
 use std::{
-    sync::{Arc, Weak, mpsc::channel},
+    sync::{Arc, Weak, mpsc::sync_channel},
     thread::{Builder, JoinHandle},
 };
 
@@ -21,12 +21,11 @@ impl Keeper {
         if options.snapshot_interval_blocks == 0 && options.wal_max_bytes == 0 {
             return Ok(None);
         }
-        let (wake, woken) = channel::<()>();
+        // One signal waits at most: several that became due meanwhile are one.
+        let (wake, woken) = sync_channel::<()>(1);
         let weak = Arc::downgrade(core);
         let run = move || {
             while woken.recv().is_ok() {
-                // Several that became due meanwhile are one.
-                while woken.try_recv().is_ok() {}
                 let Some(core) = Weak::upgrade(&weak) else { return };
                 // The next one that is due tries again. Commits do not depend on it.
                 if let Err(error) = core.snapshot_flushed() {

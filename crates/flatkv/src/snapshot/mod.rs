@@ -22,7 +22,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::SeqCst},
-        mpsc::Sender,
+        mpsc::SyncSender,
     },
 };
 
@@ -69,7 +69,7 @@ pub(crate) struct Snapshots {
     /// Bytes of WAL since the newest, or since one was asked for last.
     wal_bytes: AtomicU64,
     /// Wakes the thread that takes those by interval.
-    wake: Mutex<Option<Sender<()>>>,
+    wake: Mutex<Option<SyncSender<()>>>,
 }
 
 impl Snapshots {

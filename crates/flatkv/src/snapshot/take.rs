@@ -30,8 +30,9 @@ impl Core {
         self.snapshots.wal_bytes.store(0, SeqCst);
         if let Some(wake) = &*self.snapshots.wake.lock() {
             // The commit stands whatever becomes of the flush: the writer keeps a failure and refuses the next one. A
-            // thread that is gone takes no snapshot; the store is being closed then.
-            let _ = self.start_flush(writer, false).is_ok_and(|()| wake.send(()).is_ok());
+            // thread that was woken already need not be woken again, and one that is gone takes no snapshot: the store is
+            // being closed then.
+            let _ = self.start_flush(writer, false).is_ok_and(|()| wake.try_send(()).is_ok());
         }
     }
 

@@ -9,6 +9,9 @@ use journal::{Event, Journal};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
+/// Readers that may wait for the next event at the same time. One of a process is the rule.
+pub(crate) const READERS_MAX: usize = 1024;
+
 /// Gets an answer, once.
 type Reader = Box<dyn FnOnce(Result<Vec<u8>, NodeError>) + Send>;
 
@@ -26,7 +29,8 @@ pub(crate) struct Events(Mutex<State>);
 
 impl Events {
     /// Answers with `{"next":…,"missed":…,"events":[…]}`: what came after the first `after` events, at most a few at a
-    /// time, and how many of them are forgotten. Waits for the first one where `wait` is set.
+    /// time, and how many of them are forgotten. Waits for the first one where `wait` is set, unless [`READERS_MAX`] wait
+    /// already: then it is [`NodeError::Busy`].
     pub fn after(&self, after: u64, wait: bool, reader: Reader) {
         let mut state = self.0.lock();
         if state.closed {
@@ -34,7 +38,11 @@ impl Events {
             return reader(Err(NodeError::Closed));
         }
         if wait && after >= state.journal.next() {
-            return state.waiting.push((after, reader));
+            if state.waiting.len() < READERS_MAX {
+                return state.waiting.push((after, reader));
+            }
+            drop(state);
+            return reader(Err(NodeError::Busy { pool: "events", queue: READERS_MAX }));
         }
         let answer = state.journal.render(after);
         drop(state);
@@ -120,6 +128,20 @@ mod tests {
         events.close();
         assert!(matches!(waiting.try_recv(), Ok(Err(NodeError::Closed))));
         assert!(matches!(ask(&events, 0, false).try_recv(), Ok(Err(NodeError::Closed))));
+    }
+
+    #[test]
+    fn only_so_many_readers_wait() {
+        let events = Events::default();
+        let waiting: Vec<_> = (0..READERS_MAX).map(|_| ask(&events, 0, true)).collect();
+        let refused = ask(&events, 0, true).try_recv().expect("refused at once");
+        let Err(NodeError::Busy { pool, queue }) = refused else { panic!("{refused:?}") };
+        assert_eq!((pool, queue), ("events", 1024));
+        assert!(ask(&events, 0, false).try_recv().expect("answered").is_ok(), "it does not wait");
+        events.head_lost();
+        let told = waiting.iter().filter(|one| matches!(one.try_recv(), Ok(Ok(_)))).count();
+        assert_eq!(told, READERS_MAX);
+        assert!(ask(&events, 1, true).try_recv().is_err(), "there is room again");
     }
 
     #[test]

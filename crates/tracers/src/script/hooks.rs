@@ -25,11 +25,7 @@ impl ScriptTracer {
     /// Remembers what tells why an instruction failed, if it does.
     #[inline(always)]
     pub(super) fn note_before(&mut self, interpreter: &Interpreter, context: &EvmContext<'_>) {
-        self.frames.before = Before {
-            stack: interpreter.stack.len(),
-            gas: interpreter.gas.remaining(),
-            journal: context.journal_ref().journal().len(),
-        };
+        self.frames.before = Before::of(interpreter, context);
     }
 
     /// The memory that the last instruction of this frame has written.
@@ -153,7 +149,7 @@ impl ScriptTracer {
         } else if self.is_running() {
             let contract = interpreter.input.target_address();
             let refunded = interpreter.gas.refunded();
-            let failure = Failure::of(interpreter, &self.frames.before);
+            let failure = Failure::of(interpreter, &self.frames.before, context);
             let fault = failure.classify(result, context);
             let step = failure.step(&fault, contract, context);
             self.end_step(step.cost, self.refund_base + refunded + step.refund);
