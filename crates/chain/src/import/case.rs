@@ -189,15 +189,7 @@ impl Checked {
         let env = BlockEnvironment::from_header(spec, &case.header);
         let fork = env.fork;
         let parent = Parent::new(case, &mut skipped);
-        let mut pre_state = case.pre_changes();
-        if fork >= Fork::SpuriousDragon {
-            // An account without nonce, balance and code does not exist under EIP-161, but one may be left over from
-            // before until something touches it; the parent's trie tells.
-            pre_state.accounts.retain(|change| {
-                let empty = change.new.is_none_or(|new| new.is_empty()) && change.storage.is_empty();
-                !empty || parent.as_ref().is_some_and(|parent| parent.holds(change))
-            });
-        }
+        let pre_state = existing(case, parent.as_ref(), fork);
         let trie = parent.map(|parent| parent.check(case, &pre_state)).transpose()?;
         let started = Instant::now();
         let senders = recover_senders(spec, &env, &case.transactions).map_err(refused)?;
@@ -250,6 +242,30 @@ fn with_roots(
     }
 }
 
+/// The accounts of a recorded pre-state that exist before its block, which runs under these rules. A recording may list
+/// accounts without nonce, balance and code that were only looked at; its trie nodes, if it has any, tell which of
+/// them exist.
+pub fn recorded_pre_state(case: &RecordedCase, fork: Fork) -> Changeset {
+    existing(case, Parent::new(case, &mut Vec::new()).as_ref(), fork)
+}
+
+fn existing(case: &RecordedCase, parent: Option<&Parent<'_>>, fork: Fork) -> Changeset {
+    let mut pre_state = case.pre_changes();
+    pre_state.accounts.retain(|change| {
+        let empty = change.new.is_none_or(|new| new.is_empty()) && change.storage.is_empty();
+        !empty
+            || match parent {
+                // Under EIP-161 an empty account does not exist, but one may be left over from before until a
+                // transaction touches it.
+                _ if fork >= Fork::SpuriousDragon => parent.is_some_and(|parent| parent.holds(change)),
+                // Before EIP-161 an empty account may exist like any other.
+                Some(parent) => !parent.lacks(change),
+                None => true,
+            }
+    });
+    pre_state
+}
+
 /// Checks the roots of the body. Ommers are known by their hashes alone.
 fn check_body(
     spec: &ChainSpec,
@@ -288,11 +304,21 @@ impl<'a> Parent<'a> {
         WitnessTrie::new(self.root, self.nodes.iter().cloned())
     }
 
-    /// Whether the trie has exactly this account. Writing what is there leaves the root as it is; any other value
-    /// changes it.
+    /// Whether the trie's nodes prove that it has exactly this account.
     fn holds(&self, change: &AccountChange) -> bool {
+        self.stays_with(change.clone())
+    }
+
+    /// Whether the trie's nodes prove that it does not have this account.
+    fn lacks(&self, change: &AccountChange) -> bool {
+        self.stays_with(AccountChange { new: None, ..change.clone() })
+    }
+
+    /// Whether the root stays as it is with this account written or deleted: it does only if the trie holds, or lacks,
+    /// the account already. Where a node on its way is not recorded, nothing is proven.
+    fn stays_with(&self, change: AccountChange) -> bool {
         let mut trie = self.trie();
-        let written = Changeset { accounts: vec![change.clone()], codes: Vec::new() };
+        let written = Changeset { accounts: vec![change], codes: Vec::new() };
         trie.apply(&written).and_then(|()| trie.root()).is_ok_and(|root| root == self.root)
     }
 
@@ -311,5 +337,77 @@ impl<'a> Parent<'a> {
             true => Ok(trie),
             false => Err(ChainError::ParentStateRoot { expected, got }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloy_primitives::{Address, KECCAK256_EMPTY, b256, keccak256};
+    use hearth_primitives::Account;
+
+    const EMPTY_STORAGE: B256 = b256!("0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421");
+
+    /// The RLP of a list of short items.
+    fn list(items: &[Vec<u8>]) -> Vec<u8> {
+        let payload = items.concat();
+        let mut out = Vec::new();
+        alloy_rlp::Header { list: true, payload_length: payload.len() }.encode(&mut out);
+        out.extend(payload);
+        out
+    }
+
+    fn item(bytes: &[u8]) -> Vec<u8> {
+        alloy_rlp::encode(bytes)
+    }
+
+    /// A trie of two accounts whose hashed addresses begin with different nibbles: the root and their leaves.
+    fn nodes(accounts: [(Address, u64); 2]) -> Vec<Bytes> {
+        let mut children = vec![item(&[]); 17];
+        let mut all = Vec::new();
+        for (address, balance) in accounts {
+            let key = keccak256(address);
+            let words = [item(EMPTY_STORAGE.as_slice()), item(KECCAK256_EMPTY.as_slice())];
+            let [storage, code] = words;
+            let account = list(&[alloy_rlp::encode(0u64), alloy_rlp::encode(balance), storage, code]);
+            // The path of a leaf: a nibble that says that it is one of odd length, and the other 63 nibbles.
+            let mut path = key.to_vec();
+            path[0] = 0x30 | (path[0] & 0x0f);
+            let leaf = list(&[item(&path), item(&account)]);
+            children[usize::from(key[0] >> 4)] = item(keccak256(&leaf).as_slice());
+            all.push(Bytes::from(leaf));
+        }
+        all.push(list(&children).into());
+        all
+    }
+
+    fn change(address: Address, balance: u64) -> AccountChange {
+        let account = Account { nonce: 0, balance: U256::from(balance), code_hash: KECCAK256_EMPTY };
+        AccountChange { address, old: None, new: Some(account), wiped: false, storage: Vec::new() }
+    }
+
+    #[test]
+    fn trie_nodes_prove_which_empty_accounts_exist() {
+        let by_nibble = |nibble: u8| {
+            let mut all = (0..=255u8).map(Address::with_last_byte);
+            all.find(|address| keccak256(address)[0] >> 4 == nibble).expect("one of 256")
+        };
+        let [rich, empty, absent] = [1, 2, 3].map(by_nibble);
+        let all = nodes([(rich, 7), (empty, 0)]);
+        let root = keccak256(&all[2]);
+        let parent = Parent { root, nodes: &all };
+        let proven = |address, balance| {
+            let change = change(address, balance);
+            (parent.holds(&change), parent.lacks(&change))
+        };
+        assert_eq!(proven(rich, 7), (true, false));
+        assert_eq!(proven(rich, 8), (false, false), "it has another balance");
+        assert_eq!(proven(empty, 0), (true, false));
+        assert_eq!(proven(absent, 0), (false, true));
+        // Without the leaf on its way nothing is proven of an account.
+        let parent = Parent { root, nodes: &all[2..] };
+        let unknown = change(empty, 0);
+        assert_eq!((parent.holds(&unknown), parent.lacks(&unknown)), (false, false));
+        assert!(parent.lacks(&change(absent, 0)));
     }
 }

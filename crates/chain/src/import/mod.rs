@@ -9,7 +9,7 @@ mod case;
 mod pipeline;
 mod reader;
 
-pub use case::CaseReport;
+pub use case::{CaseReport, recorded_pre_state};
 pub use reader::MAX_BLOCK_BYTES;
 
 use crate::insert::Inserted;

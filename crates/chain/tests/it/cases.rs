@@ -1,10 +1,10 @@
 //! Recorded mainnet blocks, each on a home of its own.
 
 use crate::support::{Table, files, fixtures, in_parallel, options, text};
-use alloy_primitives::{B256, U256};
+use alloy_primitives::{B256, U256, address};
 use hearth_chain::{Chain, ChainError};
 use hearth_evm::RecordedCase;
-use hearth_primitives::{BlockHashes, StateReader};
+use hearth_primitives::{Account, BlockHashes, StateReader};
 use std::path::Path;
 use std::{fs, io::Read};
 use tempfile::TempDir;
@@ -76,7 +76,7 @@ fn look_around(chain: &Chain, case: &RecordedCase) -> Result<(), &'static str> {
         }
     }
     expect(kv.oldest() == Some(number - 1), "oldest height")?;
-    let outside = alloy_primitives::address!("0x00000000000000000000000000000000000ffffe");
+    let outside = address!("0x00000000000000000000000000000000000ffffe");
     expect(before.account(&outside).unwrap().is_none(), "account outside")
 }
 
@@ -90,6 +90,31 @@ fn recorded_blocks_make_homes() {
     });
     let (cases, failed) = table.print("recorded mainnet blocks");
     assert_eq!((cases, failed), (51, 0));
+}
+
+#[test]
+fn before_eip_161_an_empty_account_may_be_absent() {
+    let Some(dir) = fixtures("mainnet-blocks") else { return };
+    // The nodes of the parent's trie lead to an empty place for this account.
+    let absent = address!("0x0000000000000000000000000000000000000395");
+    let path = dir.join("1920000.json.gz");
+    let mut json: serde_json::Value = serde_json::from_str(&text(&path)).unwrap();
+    let (number, hash) = (1_920_000, json["block"]["hash"].as_str().unwrap().parse::<B256>().unwrap());
+    let empty = serde_json::json!({ "balance": "0x0", "nonce": "0x0" });
+    json["preState"].as_object_mut().unwrap().insert(absent.to_string(), empty);
+    let home = TempDir::new().unwrap();
+    let file = home.path().join("case.json");
+    fs::write(&file, json.to_string()).unwrap();
+    let (chain, report) = Chain::import_case(&home.path().join("h"), &file, None, &options()).unwrap();
+    assert_eq!((report.number, report.hash), (number, hash));
+    let listed = |what: &str| report.skipped.iter().any(|skipped| skipped.starts_with(what));
+    assert!(!listed("state root") && !listed("receipts root"), "{:?}", report.skipped);
+    assert_eq!(chain.kv().at(number - 1).unwrap().account(&absent).unwrap(), None);
+    // Without the trie's nodes it is taken as it is listed.
+    json.as_object_mut().unwrap().remove("trieNodes");
+    fs::write(&file, json.to_string()).unwrap();
+    let (chain, _) = Chain::import_case(&home.path().join("i"), &file, None, &options()).unwrap();
+    assert_eq!(chain.kv().at(number - 1).unwrap().account(&absent).unwrap(), Some(Account::default()));
 }
 
 /// A case with something in it replaced, on a home that must not be touched.

@@ -3,6 +3,7 @@
 use crate::NodeError;
 use alloy_primitives::Address;
 use flate2::read::MultiGzDecoder;
+use hearth_chain::import::recorded_pre_state;
 use hearth_evm::{
     AllocState, BlockEnvironment, BlockExecutor, ChainSpec, MAX_CASE_BYTES, RecordedCase, TracerTest,
     recover_senders,
@@ -110,7 +111,7 @@ impl BlockInput {
         let environment = BlockEnvironment::from_header(&spec, &block.header);
         let senders = recover_senders(&spec, &environment, &block.body.transactions)
             .map_err(|error| error.to_string())?;
-        let state = AllocState::new(&case.pre_state);
+        let state = AllocState::from_changes(recorded_pre_state(&case, environment.fork));
         Ok(Box::new(Self { spec, case, block, senders, state }))
     }
 }
