@@ -90,6 +90,28 @@ export async function startGeth(): Promise<DevNode> {
   return start('geth', geth() as string, ['--dev', ...quiet, ...open], port)
 }
 
+/** Starts geth on a chain of its own: a genesis and blocks as `geth export` writes them. Its folder goes away with it. */
+export async function startGethOn(genesis: string, blocks: string): Promise<DevNode> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-geth-'))
+  const home = ['--datadir', folder, '--state.scheme=hash', '--gcmode=archive']
+  for (const command of [
+    ['init', genesis],
+    ['import', blocks],
+  ]) {
+    const done = spawnSync(geth() as string, [...home, ...command])
+    if (done.status !== 0) throw new Error(`geth ${command[0]} failed:\n${done.stderr}`)
+  }
+  const [port, auth] = [await freePort(), await freePort()]
+  const quiet = ['--nodiscover', '--maxpeers', '0', '--port', '0', '--ipcdisable', '--authrpc.port', String(auth)]
+  const node = await start('geth', geth() as string, [...home, ...quiet, '--http', '--http.port', String(port)], port)
+  const stop = async (): Promise<unknown> => {
+    const ended = await node.stop()
+    fs.rmSync(folder, { recursive: true, force: true })
+    return ended
+  }
+  return { ...node, stop }
+}
+
 /** Starts a development node by its name. */
 export const startNamed = (name: DevNode['name']): Promise<DevNode> =>
   name === 'hearth' ? startDev() : name === 'anvil' ? startAnvil() : startGeth()

@@ -15,7 +15,7 @@ use revm::{
     context_interface::{
         ContextTr as _, JournalTr as _,
         context::ContextError,
-        result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction},
+        result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction, Output},
     },
     handler::{
         EthFrame, EvmTr, FrameInitOrResult, FrameResult, Handler as _, ItemOrResult, MainnetHandler,
@@ -60,6 +60,17 @@ pub(crate) fn block_evm<'a>(env: &BlockEnvironment, state: BlockState<'a>) -> Bl
     Evm::new(context, instructions, Precompiles::new(rules))
 }
 
+/// A creation by an account with the highest nonce fails (EIP-2681). The interpreter gives back its gas, as go-ethereum's
+/// `evm.create` does, and calls it a success without an address.
+fn without_nonce(result: ExecutionResult<HaltReason>) -> ExecutionResult<HaltReason> {
+    match result {
+        ExecutionResult::Success { gas, logs, output: Output::Create(_, None), .. } => {
+            ExecutionResult::Halt { reason: HaltReason::NonceOverflow, gas, logs }
+        }
+        other => other,
+    }
+}
+
 /// One run of the interpreter: the block's interpreter and the inspector of this run.
 pub(crate) struct Machine<'e, 'a, I> {
     pub evm: &'e mut BlockEvm<'a>,
@@ -71,7 +82,7 @@ pub(crate) struct Machine<'e, 'a, I> {
 impl<'a, I> Machine<'_, 'a, I> {
     /// Runs the transaction that the context holds.
     pub fn run(&mut self) -> Result<ExecutionResult<HaltReason>, MachineError> {
-        MainnetHandler::default().run(self)
+        MainnetHandler::default().run(self).map(without_nonce)
     }
 
     /// Runs the call that the context holds as a system call.
@@ -104,7 +115,7 @@ impl<'a, I> Machine<'_, 'a, I> {
 impl<'a, I: Inspector<EvmContext<'a>>> Machine<'_, 'a, I> {
     /// Runs the transaction that the context holds under the inspector.
     pub fn inspect(&mut self) -> Result<ExecutionResult<HaltReason>, MachineError> {
-        MainnetHandler::default().inspect_run(self)
+        MainnetHandler::default().inspect_run(self).map(without_nonce)
     }
 }
 

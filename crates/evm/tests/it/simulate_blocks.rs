@@ -1,7 +1,7 @@
 //! Simulated blocks on a development chain in memory: limits, validation, transfers, precompiles, what blocks share.
 
 use crate::memory::MemoryState;
-use alloy_consensus::Header;
+use alloy_consensus::{Header, Transaction as _};
 use alloy_primitives::{Address, B256, Bytes, U256, address, b256};
 use hearth_evm::{
     CONSOLIDATION_REQUESTS_ADDRESS, CallFailure, CallLimits, CallSite, ChainSpec, GenesisAccount,
@@ -378,4 +378,29 @@ fn it_ends_in_time_and_when_it_is_given_up() {
     let given_up = AtomicBool::new(true);
     let limits = CallLimits { cancel: Some(&given_up), ..CallLimits::default() };
     assert!(matches!(bench.with_limits(request, &limits), Err(SimulateError::Aborted(_))));
+}
+
+#[test]
+fn the_highest_nonce_wraps_and_creates_nothing() {
+    let bench = Bench::new("0x");
+    let poor = POOR.to_string();
+    let nonces = |block: &SimulatedBlock| -> Vec<u64> {
+        block.block.body.transactions.iter().map(|tx| tx.nonce()).collect()
+    };
+    let state = json!({ poor.clone(): { "nonce": "0xffffffffffffffff", "balance": "0x5" } });
+    let calls = json!([call(POOR, RICH), call(POOR, RICH)]);
+    let request = json!({ "blockStateCalls": [{ "stateOverrides": state, "calls": calls }] });
+    let blocks = bench.run(request).expect("builds");
+    assert_eq!(nonces(&blocks[0]), [u64::MAX, 0]);
+    // The number before is used up as ever.
+    let before = json!({ poor: { "nonce": "0xfffffffffffffffe" } });
+    let request = json!({ "blockStateCalls": [{ "stateOverrides": before, "calls": calls }] });
+    assert_eq!(nonces(&bench.run(request).expect("builds")[0]), [u64::MAX - 1, u64::MAX]);
+    // A creation gives back its gas, and moves no ether.
+    let create = json!([{ "from": POOR, "input": "0x60006000f3", "value": "0x1", "gas": "0x20000" }]);
+    let block = json!({ "stateOverrides": state, "calls": create });
+    let request = json!({ "blockStateCalls": [block], "traceTransfers": true });
+    let created = bench.run(request).expect("builds").remove(0).calls.remove(0);
+    assert_eq!(created.failure, Some(CallFailure::Halted("nonce uint64 overflow".to_owned())));
+    assert_eq!((created.gas_used, created.logs.len()), (0xcf42, 0));
 }

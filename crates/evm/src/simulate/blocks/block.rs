@@ -64,6 +64,12 @@ impl<'b, 'a> Builder<'b, 'a> {
         }
         self.calls.check_watch()?;
         let withdrawals = planned.overrides.and_then(|overrides| overrides.withdrawals.clone());
+        if fork < Fork::Shanghai && withdrawals.as_ref().is_some_and(|all| !all.is_empty()) {
+            let merged = header.difficulty.is_zero();
+            let (early, earlier) =
+                (SimulateError::WithdrawalsBeforeShanghai, SimulateError::WithdrawalsBeforeMerge);
+            return Err(if merged { early } else { earlier });
+        }
         let requests = executor.close(&[], withdrawals.as_deref())?;
         self.apply_writes(&executor, &mut applied)?;
         header.state_root = self.roots.root()?;

@@ -70,6 +70,10 @@ impl<'w> Calls<'w> {
             // Nobody pays for blobs that are given away.
             blob.blob_gasprice = 0;
         }
+        let sender = executor.state().account(message.from)?.unwrap_or_default();
+        if message.to.is_some() && sender.nonce == u64::MAX {
+            logs.wrap_nonce(message.from);
+        }
         let evm = executor.evm();
         evm.ctx.block = env;
         evm.ctx.tx = message.tx_env(chain_id, has_base_fee);

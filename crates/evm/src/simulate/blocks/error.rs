@@ -39,6 +39,12 @@ pub enum SimulateError {
         /// Time of the block before it in seconds.
         previous: u64,
     },
+    /// Withdrawals of a block before the Merge.
+    #[error("ethash does not support withdrawals")]
+    WithdrawalsBeforeMerge,
+    /// Withdrawals of a block before Shanghai (EIP-4895).
+    #[error("withdrawals set before Shanghai activation")]
+    WithdrawalsBeforeShanghai,
     /// A call asks for more gas than its block has left.
     #[error("block gas limit reached: {used} >= {limit}")]
     BlockGasLimit {
@@ -98,7 +104,12 @@ impl SimulateError {
             Self::TimestampOrder { .. } => "block_timestamp_order",
             Self::BlockGasLimit { .. } => "block_gas_limit",
             Self::Invalid { source, .. } => invalid_kind(source),
-            Self::Call(_) | Self::Block(_) | Self::Aborted(_) | Self::State(_) => "execution_failed",
+            Self::Call(_)
+            | Self::Block(_)
+            | Self::WithdrawalsBeforeMerge
+            | Self::WithdrawalsBeforeShanghai
+            | Self::Aborted(_)
+            | Self::State(_) => "execution_failed",
         }
     }
 }

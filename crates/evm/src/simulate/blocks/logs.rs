@@ -5,7 +5,7 @@ use crate::machine::EvmContext;
 use alloy_primitives::{Address, B256, Bytes, Log, U256, address, b256};
 use revm::{
     Inspector,
-    context_interface::JournalTr as _,
+    context_interface::{JournalTr as _, journaled_state::account::JournaledAccountTr as _},
     interpreter::{
         CallInputs, CallOutcome, CallScheme, CreateInputs, CreateOutcome, InstructionResult, Interpreter,
         InterpreterAction,
@@ -31,6 +31,8 @@ pub(super) struct BlockLogs {
     frames: Vec<usize>,
     /// A self-destruct of this contract that no journal entry has told of yet.
     destroyed: Option<Address>,
+    /// The sender of the current call, where its nonce goes from the highest one to 0.
+    wraps: Option<Address>,
 }
 
 impl BlockLogs {
@@ -42,8 +44,14 @@ impl BlockLogs {
     /// The logs of the call that has ended.
     pub fn take(&mut self) -> Vec<SimulatedLog> {
         self.frames.clear();
-        self.destroyed = None;
+        (self.destroyed, self.wraps) = (None, None);
         std::mem::take(&mut self.logs)
+    }
+
+    /// The next call is of an account with the highest nonce there is. Without validation go-ethereum counts on
+    /// from 0 (`stateTransition.execute` adds 1 to 64 bits), where the interpreter leaves the nonce as it is.
+    pub fn wrap_nonce(&mut self, sender: Address) {
+        self.wraps = Some(sender);
     }
 
     fn push(&mut self, log: Log) {
@@ -90,7 +98,12 @@ impl<'a> Inspector<EvmContext<'a>> for BlockLogs {
         self.push(log);
     }
 
-    fn call(&mut self, _context: &mut EvmContext<'a>, inputs: &mut CallInputs) -> Option<CallOutcome> {
+    fn call(&mut self, context: &mut EvmContext<'a>, inputs: &mut CallInputs) -> Option<CallOutcome> {
+        if let Some(sender) = self.wraps.take()
+            && let Ok(mut account) = context.journaled_state.load_account_mut(sender)
+        {
+            account.data.set_nonce(0);
+        }
         self.open();
         // CALLCODE moves ether from an account to itself, DELEGATECALL and STATICCALL none.
         if inputs.scheme == CallScheme::Call {
@@ -117,7 +130,12 @@ impl<'a> Inspector<EvmContext<'a>> for BlockLogs {
         _inputs: &CreateInputs,
         outcome: &mut CreateOutcome,
     ) {
-        self.close(context, outcome.result.result);
+        // Without an address nothing was created: the creator's nonce is the highest there is.
+        let result = match outcome.address {
+            None if outcome.result.result.is_ok() => InstructionResult::NonceOverflow,
+            _ => outcome.result.result,
+        };
+        self.close(context, result);
     }
 
     fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
