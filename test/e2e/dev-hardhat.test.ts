@@ -15,18 +15,13 @@ interface Report {
 }
 
 /** Tests of the project in `clients/hardhat2`. */
-const TESTS = 35
+const TESTS = 30
 
 /** Where anvil 1.7.1 does not do what a test of the project says, and why. */
 const ANVIL_DIFFERS: Readonly<Record<string, string>> = {
   // It answers the hash, where hardhat and its helper say whether there was such a transaction.
   'hardhat-network-helpers dropTransaction': '- true',
   'hardhat-network-helpers setPrevRandao': 'Method not found',
-  // It answers the hash of a transaction that reverts.
-  'hardhat-chai-matchers reverted': "but it didn't revert",
-  'hardhat-chai-matchers revertedWith': "but it didn't revert",
-  'hardhat-chai-matchers revertedWithCustomError and its arguments': "but it didn't revert",
-  'hardhat-chai-matchers revertedWithPanic of a transaction': "but it didn't revert",
 }
 
 const installed = await clients('node20')
@@ -69,6 +64,30 @@ describe.each(nodesBeside('anvil', 'hardhat 2'))('hardhat 2 on %s', (name) => {
       expect(node.log()).toContain('count is 10')
     } else {
       expect(stats.failures).toBe(Object.keys(ANVIL_DIFFERS).length)
+    }
+  }, 300_000)
+})
+
+describe('hardhat-chai-matchers 2 on hearth', () => {
+  if ('missing' in installed) {
+    it.skip(`skipped: hardhat-chai-matchers: ${installed.missing}`, () => undefined)
+    return
+  }
+  it('see that transactions revert, and why', async () => {
+    const node = await startNamed('hearth')
+    const made = project('hardhat2', installed)
+    try {
+      const report = path.join(made.dir, 'report.json')
+      const env = { NODE_URL: node.url, REPORT: report, MATCHERS: 'true', HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true' }
+      const hardhat = path.join(made.dir, 'node_modules/hardhat/internal/cli/bootstrap.js')
+      const ended = await made.run(process.execPath, [hardhat, 'test', '--network', 'localhost', 'matchers.cjs'], env)
+      if (!fs.existsSync(report)) throw new Error(`hardhat ended with ${ended.code}:\n${ended.out}\n${ended.err}`)
+      const { stats, failures } = JSON.parse(fs.readFileSync(report, 'utf8')) as Report
+      expect(failures.map(({ fullTitle, err }) => `${fullTitle}: ${err.message}`)).toEqual([])
+      expect([stats.tests, stats.passes, ended.code]).toEqual([5, 5, 0])
+    } finally {
+      made.remove()
+      await node.stop()
     }
   }, 300_000)
 })

@@ -274,14 +274,14 @@ describe('transactions that fail', () => {
     expect(await dev.call('eth_sendTransaction', { from: ALICE, data: '0xfe', gas: '0x186a0' })).toMatch(/^0x[0-9a-f]{64}$/)
   })
 
-  it('are errors once hardhat_metadata was asked, unless it is switched off', async () => {
+  it('with auto they are errors once hardhat_metadata was asked, and never by default', async () => {
     const failing = { from: ALICE, data: '0xfe', gas: '0x186a0' }
-    const dev = await start()
+    const dev = await start('--dev.throw_on_revert=auto')
     await dev.call('anvil_metadata')
     expect(await dev.call('eth_sendTransaction', failing)).toMatch(/^0x[0-9a-f]{64}$/)
     await dev.call('hardhat_metadata')
     expect(await dev.refused('eth_sendTransaction', failing)).toMatchObject({ code: -32603, message: `${VM}invalid opcode` })
-    const off = await start('--dev.throw_on_revert=false')
+    const off = await start()
     await off.call('hardhat_metadata')
     expect(await off.call('eth_sendTransaction', failing)).toMatch(/^0x[0-9a-f]{64}$/)
   })

@@ -174,7 +174,7 @@ const ROWS: Record<SettingKey, Row> = {
   'dev.order': ['fees', 'fifo', '"fifo"', 'fifo', '1', 'lifo'],
   'dev.auto_impersonate': [false, ...ON],
   'dev.code_size_limit': ['auto', '30000', '30000', 30_000, '"big"', '0'],
-  'dev.throw_on_revert': ['auto', 'true', 'true', true, '"never"', '1'],
+  'dev.throw_on_revert': [false, 'true', 'true', true, '"never"', '1'],
   'dev.silent': [false, ...ON],
   'dev.json': [false, ...ON],
   'dev.fork_url': ['none', 'http://a.example/k', '"http://a.example/k"', 'http://a.example/k', '1', 'ftp://a.example'],

@@ -112,8 +112,8 @@ export const DEV = {
   }),
   'dev.throw_on_revert': setting({
     kind: or('auto', boolean),
-    default: 'auto' as boolean | 'auto',
-    doc: 'Whether sending a transaction that is mined at once and fails is answered with an error, as by the node of Hardhat, in place of its hash. auto: from the first hardhat_metadata on, which Hardhat asks.',
+    default: false as boolean | 'auto',
+    doc: 'Whether sending a transaction that is mined at once and fails is answered with an error, as by the node of Hardhat, in place of its hash. auto: from the first hardhat_metadata on, which Hardhat asks; viem sends a transaction again after such an error.',
   }),
   'dev.silent': setting({ kind: boolean, default: false, doc: 'Whether nothing is printed but errors.' }),
   'dev.json': setting({ kind: boolean, default: false, doc: 'Whether what is printed are lines of JSON.' }),
