@@ -74,7 +74,7 @@ describe('hardhat-chai-matchers 2 on hearth', () => {
     return
   }
   it('see that transactions revert, and why', async () => {
-    const node = await startNamed('hearth')
+    const node = await startDev(['--throw-on-revert'])
     const made = project('hardhat2', installed)
     try {
       const report = path.join(made.dir, 'report.json')

@@ -1,6 +1,6 @@
 // A hardhat 2 project on a node that runs already. The compiler is the one of the npm package solc: nothing is downloaded.
 require('@nomicfoundation/hardhat-viem')
-// hardhat-ethers asks for hardhat_metadata, from which on this node answers reverts as Hardhat's does: in a run of its own.
+// hardhat-ethers sends without an estimate, and its matchers want errors for transactions that revert: a run of its own.
 if (process.env.MATCHERS === 'true') require('@nomicfoundation/hardhat-chai-matchers')
 const { subtask } = require('hardhat/config')
 const { TASK_COMPILE_SOLIDITY_GET_SOLC_BUILD } = require('hardhat/builtin-tasks/task-names')
