@@ -5,7 +5,7 @@ import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { clients } from './clients/install.ts'
 import { type Project, project } from './clients/project.ts'
-import { type DevNode, startNamed } from './dev-node.ts'
+import { type DevNode, startDev, startNamed } from './dev-node.ts'
 import { nodesBeside, testsOn } from './peer.ts'
 
 /** What mocha's reporter writes. */
