@@ -50,7 +50,7 @@ describe('hearth bake', () => {
     const origins = []
     for (const hash of hashes) origins.push((await trace(node.url, 'debug_traceTransaction', [hash, { tracer: 'callTracer' }])).from)
     expect(origins).toEqual(['capsule', 'baked', 'baked', 'capsule', 'capsule'])
-    expect(fs.readdirSync(path.join(home, 'data/trace_db/requests'))).toEqual([])
+    expect(fs.readdirSync(path.join(home, 'data/requests'))).toEqual(['node'])
     const beyond = hearth(['bake', '--home', home, '--to', '9'])
     expect([beyond.status, beyond.stdout]).toEqual([
       1,

@@ -21,6 +21,7 @@ import { hearth, rpc, startNode, tempHome } from './harness.ts'
 /** Blocks of the chain besides the genesis. */
 const BLOCKS = 50
 const FAST = '--state-commit.flatkv.fsync=none'
+const NO_SNAPSHOT = '--state-commit.flatkv.snapshot_on_stop=false'
 
 const dir = tempHome()
 const at = (name: string): string => path.join(dir, name)
@@ -56,7 +57,8 @@ beforeAll(async () => {
   expect(await node.stop()).toBe(0)
   expect(hearth(['export', '--home', at('dev'), chain]).status).toBe(0)
   fs.copyFileSync(path.join(at('dev'), 'config', 'genesis.json'), genesis)
-  expect(hearth(['import', '--home', home, '--genesis', genesis, chain, FAST]).status).toBe(0)
+  // Snapshots are what the tests below take themselves.
+  expect(hearth(['import', '--home', home, '--genesis', genesis, chain, FAST, NO_SNAPSHOT]).status).toBe(0)
 })
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
@@ -100,14 +102,14 @@ describe('without a node', () => {
     })
     expect(done<{ head: StateHead }>(['db', 'rollback', '--to', '20'], copy).head.height).toBe(20)
     expect(done<VerifyReport>(['db', 'verify'], copy)).toMatchObject({ found: 0, head: { height: 20 } })
-    expect(hearth(['import', '--home', copy, chain, FAST]).stdout).toContain(head.hash)
+    expect(hearth(['import', '--home', copy, chain, FAST, NO_SNAPSHOT]).stdout).toContain(head.hash)
     // Now with a snapshot of 30 to go through.
     expect(done<{ head: StateHead }>(['db', 'rollback', '--to', '30'], copy).head.height).toBe(30)
     expect(done<SnapshotInfo>(['db', 'snapshot'], copy).height).toBe(30)
-    expect(hearth(['import', '--home', copy, chain, FAST]).status).toBe(0)
+    expect(hearth(['import', '--home', copy, chain, FAST, NO_SNAPSHOT]).status).toBe(0)
     expect(done<{ head: StateHead }>(['db', 'rollback', '--to', '35', '--from-snapshot'], copy).head.height).toBe(35)
     expect(done<StateInfo>(['db', 'info'], copy).snapshots.map(({ height }) => height)).toEqual([30, 35])
-    expect(hearth(['import', '--home', copy, chain, FAST]).stdout).toContain(head.hash)
+    expect(hearth(['import', '--home', copy, chain, FAST, NO_SNAPSHOT]).stdout).toContain(head.hash)
     const report = done<VerifyReport>(['db', 'verify'], copy)
     expect([report.found, headOf(report.head)]).toEqual([0, theHead()])
   })
@@ -149,7 +151,7 @@ describe('without a node', () => {
     expect(run(['db', 'import', file], fresh)).toMatchObject({ status: 1, stderr: expect.stringContaining('has a chain already') })
     const rest = at('rest.rlp')
     expect(hearth(['export', '--home', home, '--from', '31', rest]).status).toBe(0)
-    expect(hearth(['import', '--home', fresh, rest, FAST]).stdout).toContain(head.hash)
+    expect(hearth(['import', '--home', fresh, rest, FAST, NO_SNAPSHOT]).stdout).toContain(head.hash)
     const report = done<VerifyReport>(['db', 'verify'], fresh)
     expect([report.found, headOf(report.head)]).toEqual([0, theHead()])
     const node = await startNode(['start', '--home', fresh, FAST])
@@ -174,8 +176,8 @@ describe('beside a node', () => {
     fs.cpSync(home, copy, { recursive: true })
     expect(done<{ head: StateHead }>(['db', 'rollback', '--to', '40'], copy).head.height).toBe(40)
     expect(done<SnapshotInfo>(['db', 'snapshot'], copy).height).toBe(40)
-    expect(hearth(['import', '--home', copy, chain, FAST]).status).toBe(0)
-    const node = await startNode(['start', '--home', copy, FAST])
+    expect(hearth(['import', '--home', copy, chain, FAST, NO_SNAPSHOT]).status).toBe(0)
+    const node = await startNode(['start', '--home', copy, FAST, NO_SNAPSHOT])
     try {
       const info = done<StateInfo>(['db', 'info'], copy)
       expect([info.snapshot, info.head?.height]).toEqual([40, 40])
@@ -186,7 +188,7 @@ describe('beside a node', () => {
       expect(done<DumpReport>(['db', 'dump', '--db', 'storage', at('slots.txt')], copy)).toMatchObject({ snapshot: 40 })
       const exported = done<ExportStateReport>(['db', 'export', '--height', '35', at('height-35')], copy)
       expect([exported.head.height, exported.snapshot]).toEqual([35, 40])
-      for (const args of [['repair'], ['rollback', '--to', '10'], ['snapshot'], ['migrate']]) {
+      for (const args of [['repair'], ['rollback', '--to', '10'], ['migrate']]) {
         const refused = run(['db', ...args], copy)
         expect([args[0], refused.status, refused.report]).toEqual([args[0], 1, undefined])
         expect(refused.stderr).toMatch(new RegExp(`is in use by process ${node.pid} on `))
@@ -194,6 +196,9 @@ describe('beside a node', () => {
       // The backup brings the snapshot forward by the log: it has the head.
       const backup = done<BackupReport>(['backup', '--to', at('backups')], copy)
       expect([backup.besideNode, backup.snapshot, headOf(backup.head)]).toEqual([true, 40, theHead()])
+      // The node takes a snapshot of its head when it is asked.
+      expect(done<SnapshotInfo>(['db', 'snapshot'], copy).height).toBe(BLOCKS)
+      expect(done<StateInfo>(['db', 'info'], copy)).toMatchObject({ snapshot: BLOCKS, head: { height: BLOCKS } })
     } finally {
       expect(await node.stop()).toBe(0)
     }

@@ -67,6 +67,7 @@ const TOLD: Partial<Record<SettingKey, readonly [path: string, text: string, val
   'state-commit.flatkv.state_history_blocks': ['flatkv.stateHistoryBlocks', '7', 7],
   'state-commit.flatkv.snapshot_interval_blocks': ['flatkv.snapshotIntervalBlocks', '7', 7],
   'state-commit.flatkv.snapshot_keep': ['flatkv.snapshotKeep', '7', 7],
+  'state-commit.flatkv.snapshot_on_stop': ['flatkv.snapshotOnStop', 'false', false],
   'state-commit.flatkv.wal_max_bytes': ['flatkv.walMaxBytes', '7 MiB', 7_340_032],
   'state-commit.flatkv.min_free_bytes': ['flatkv.minFreeBytes', '7 MiB', 7_340_032],
   'state-commit.flatkv.max_open_files': ['flatkv.maxOpenFiles', '17', 17],

@@ -122,6 +122,7 @@ const ROWS: Record<SettingKey, Row> = {
   'state-commit.flatkv.state_history_blocks': [0, '7', '7', 7, '"7"', '-1'],
   'state-commit.flatkv.snapshot_interval_blocks': [10_000, '7', '7', 7, '"7"', '-1'],
   'state-commit.flatkv.snapshot_keep': count(2),
+  'state-commit.flatkv.snapshot_on_stop': [true, ...OFF],
   'state-commit.flatkv.wal_max_bytes': [8_589_934_592, '7 MiB', '"7 MiB"', 7_340_032, 'true', '-1'],
   'state-commit.flatkv.memory_budget_bytes': [1_073_741_824, '64 MiB', '"64 MiB"', 67_108_864, 'true', '1000'],
   'state-commit.flatkv.min_free_bytes': [1_073_741_824, '7 MiB', '"7 MiB"', 7_340_032, 'true', '-1'],

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { defaultFile, type Resolved, resolveSettings, type SettingKey } from '../config/index.ts'
-import type { Flag, Parsed } from './args.ts'
+import { type Flag, type Parsed, UsageError } from './args.ts'
 import type { Terminal } from './command.ts'
 
 /** The flag that every command on a home has. */
@@ -22,8 +22,20 @@ export const STORE_SETTINGS: readonly SettingKey[] = [
   'littable.extra_roots',
 ]
 
+function isFile(place: string): boolean {
+  try {
+    return fs.statSync(place).isFile()
+  } catch {
+    return false
+  }
+}
+
 /** Absolute path of the home. */
-export const homeOf = (parsed: Parsed): string => path.resolve(parsed.flags.get('home') ?? path.join(os.homedir(), '.hearth'))
+export function homeOf(parsed: Parsed): string {
+  const home = path.resolve(parsed.flags.get('home') ?? path.join(os.homedir(), '.hearth'))
+  if (isFile(home)) throw new UsageError(`--home ${home} is a file: give a folder`)
+  return home
+}
 
 /** Where a home keeps its settings. */
 export const settingsFile = (home: string): string => path.join(home, 'config', 'node.toml')

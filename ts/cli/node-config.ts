@@ -57,6 +57,7 @@ export const flatkvConfig = (settings: Settings): FlatkvConfig => ({
   stateHistoryBlocks: settings['state-commit.flatkv.state_history_blocks'],
   snapshotIntervalBlocks: settings['state-commit.flatkv.snapshot_interval_blocks'],
   snapshotKeep: settings['state-commit.flatkv.snapshot_keep'],
+  snapshotOnStop: settings['state-commit.flatkv.snapshot_on_stop'],
   walMaxBytes: settings['state-commit.flatkv.wal_max_bytes'],
   minFreeBytes: settings['state-commit.flatkv.min_free_bytes'],
   maxOpenFiles: settings['state-commit.flatkv.max_open_files'],

@@ -95,7 +95,15 @@ function find(before: string, commands: readonly (Command | CommandFamily)[], li
 }
 
 /** Kinds of failure that starting again does not mend. */
-const CANNOT_START: readonly CoreErrorKind[] = ['config', 'genesis', 'home_empty', 'home_in_use', 'home_incompatible', 'home_not_empty']
+const CANNOT_START: readonly CoreErrorKind[] = [
+  'config',
+  'genesis',
+  'home_damaged',
+  'home_empty',
+  'home_in_use',
+  'home_incompatible',
+  'home_not_empty',
+]
 
 function fail(e: unknown, terminal: Terminal, serves: boolean): number {
   if (e instanceof UsageError || e instanceof SettingError || e instanceof AuthFileError) {

@@ -1,4 +1,4 @@
-// Baking a range of blocks: the job, its report, and the desk at which a node that runs is asked for it.
+// Baking a range of blocks: the job and its report.
 import type { NodeConfig } from './config.ts'
 
 /** Heights to bake, both included; the first block and the head where absent. */

@@ -164,6 +164,8 @@ export interface FlatkvConfig {
   /** 0 takes no snapshot by itself. */
   readonly snapshotIntervalBlocks: number
   readonly snapshotKeep: number
+  /** Whether a snapshot is taken at the end of an import, and when a node that only serves stops. */
+  readonly snapshotOnStop: boolean
   /** Size of the log from which on a snapshot is taken out of turn; 0 is no limit. */
   readonly walMaxBytes: number
   /** Space that must be free on the disk; 0 is no limit. */

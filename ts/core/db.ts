@@ -13,7 +13,8 @@ export interface DbTasks {
   rebase: { args: Roots & { readonly to: readonly string[]; readonly table?: string | undefined }; report: RebaseReport }
   info: { args: object; report: StateInfo }
   verify: { args: object; report: VerifyReport }
-  repair: { args: { readonly acceptLoss: boolean }; report: RepairReport }
+  repair: { args: { readonly acceptLoss: boolean; readonly from: readonly string[] }; report: RepairReport }
+  restoreBlocks: { args: { readonly from: readonly string[] }; report: LedgerRepair }
   rollback: { args: { readonly to: number; readonly anew: boolean; readonly dryRun: boolean }; report: RollbackReport }
   snapshot: { args: object; report: SnapshotInfo }
   exportState: { args: { readonly height: number | undefined; readonly file: string }; report: ExportStateReport }
@@ -62,6 +63,8 @@ export interface ScrubReport {
   readonly indexPages: number
   readonly bytes: number
   readonly damaged: number
+  /** Damaged records that were written again elsewhere: nothing is lost with them. */
+  readonly replaced: number
   /** The first of the damaged places, each with its file and offset. */
   readonly damage: readonly string[]
 }
@@ -129,7 +132,8 @@ export interface VerifyReport {
   >
   readonly found: number
   /** The first of what is wrong, by name and as a sentence. */
-  readonly findings: readonly { readonly name: string; readonly text: string }[]
+  /** `repair` is the command that repairs it; null where none does. */
+  readonly findings: readonly { readonly name: string; readonly text: string; readonly repair: string | null }[]
 }
 
 /** What a repair found and did. */
@@ -145,8 +149,22 @@ export interface RepairReport {
   }[]
   readonly lost: { readonly from: number; readonly to: number } | null
   readonly head: StateHead | null
+  readonly ledger: LedgerRepair
   /** Trace capsules that were made again, and blocks without one that reads which cannot have one. */
   readonly capsules: { readonly made: number; readonly left: number }
+}
+
+/** A record of a block in the ledger. */
+export interface BlockRecord {
+  readonly number: number
+  readonly hash: string
+  readonly what: 'block' | 'receipts'
+}
+
+/** Records of the ledger that were damaged: those that were written again, and those that stay damaged. */
+export interface LedgerRepair {
+  readonly restored: readonly BlockRecord[]
+  readonly broken: readonly (BlockRecord & { readonly why: string })[]
 }
 
 /** Rows of a stream. */

@@ -22,6 +22,7 @@ export const CORE_ERROR_KINDS = [
   'genesis',
   'genesis_not_traceable',
   'header_not_found',
+  'home_damaged',
   'home_empty',
   'home_in_use',
   'home_incompatible',
@@ -34,6 +35,7 @@ export const CORE_ERROR_KINDS = [
   'invalid_params',
   'io',
   'limit_exceeded',
+  'no_answer',
   'no_snapshot',
   'nonce_too_high',
   'nonce_too_low',
@@ -41,6 +43,7 @@ export const CORE_ERROR_KINDS = [
   'not_retained',
   'origin',
   'read_only',
+  'record_damaged',
   'store',
   'trace',
   'transaction_decode',
@@ -64,19 +67,22 @@ export class CoreError extends Error {
   override name = 'CoreError'
   readonly kind: CoreErrorKind
   readonly data: ErrorData | undefined
+  /** What clients on the network are told in place of the message, which may name files of this machine. */
+  readonly public: string | undefined
 
-  constructor(kind: CoreErrorKind, message: string, data?: ErrorData) {
+  constructor(kind: CoreErrorKind, message: string, data?: ErrorData, publicMessage?: string) {
     super(message)
     this.kind = kind
     this.data = data
+    this.public = publicMessage
   }
 }
 
 const known = new Set<string>(CORE_ERROR_KINDS)
 const decoder = new TextDecoder()
 
-/** Reads the core's error value: `{"kind":…,"message":…,"data":…}`. */
+/** Reads the core's error value: `{"kind":…,"message":…,"public":…,"data":…}`. */
 export function coreErrorFrom(bytes: Uint8Array): CoreError {
-  const { kind, message, data } = JSON.parse(decoder.decode(bytes)) as { kind: string; message: string; data?: ErrorData }
-  return new CoreError(known.has(kind) ? (kind as CoreErrorKind) : 'internal', message, data)
+  const wire = JSON.parse(decoder.decode(bytes)) as { kind: string; message: string; public?: string; data?: ErrorData }
+  return new CoreError(known.has(wire.kind) ? (wire.kind as CoreErrorKind) : 'internal', wire.message, wire.data, wire.public)
 }

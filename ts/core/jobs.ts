@@ -47,6 +47,8 @@ export interface JobResult {
   readonly blocks: number
   /** Blocks that were there already. */
   readonly known: number
+  /** Those of them whose record was damaged and was written again. */
+  readonly restored: number
   readonly gas: number
   /** Nanoseconds that executing took by itself; null where it was not measured (only a recorded block is). */
   readonly executionNanos: number | null

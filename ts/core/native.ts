@@ -2,6 +2,7 @@
 import * as native from '../../native/index.js'
 import { checkHooks } from '../tracer/hooked.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
+import type { Ask } from './ask.ts'
 import type { BakeReport, BakeWork } from './bake.ts'
 import { CHUNK_BYTES_MAX, giveBack, lend, lendWhole, WHOLE_BYTES_MAX } from './chunks.ts'
 import type { NodeConfig } from './config.ts'
@@ -335,6 +336,10 @@ export const startDbTask = <Task extends keyof DbTasks>(
 /** Starts baking blocks of a home that no node has. */
 export const startBakeJob = (base: JobBase, work: BakeWork): RunningJob<BakeReport> =>
   runJob<BakeReport>({ ...base, ...work, job: 'bake', node: JSON.stringify(work.node) })
+
+/** Asks the node that has a home to do something; its report, errors and progress are those of the same work on a home that no node has. */
+export const startAsk = <Kind extends keyof Ask>(base: JobBase, kind: Kind, args: Ask[Kind]['args']): RunningJob<Ask[Kind]['report']> =>
+  runJob<Ask[Kind]['report']>({ ...base, job: 'ask', ask: { ...args, do: kind } })
 
 function runJob<Result>(job: object): RunningJob<Result> {
   const running = native.startJob(JSON.stringify(job))

@@ -105,7 +105,7 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   cancelled: { code: CODE.server, errorClass: 'unknown', message: 'cancelled: nobody waits for the answer' },
   client_limit: { code: CODE.clientLimit, message: 'too many blocks, or another limit of a simulation with its value' },
   closed: { code: CODE.server, message: 'node is closed' },
-  config: { code: CODE.internal, message: 'configuration: REASON' },
+  config: { code: CODE.internal, message: 'the configuration of this node cannot be used' },
   evm_not_supported: {
     code: CODE.server,
     errorClass: 'evm_not_supported',
@@ -121,13 +121,14 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   },
   fee_below_base_fee: { code: CODE.transactionRejected, message: 'max fee per gas less than block base fee' },
   fee_cap_too_low: { code: CODE.feeCapTooLow, message: 'err: max fee per gas less than block base fee: … (supplied gas N)' },
-  genesis: { code: CODE.internal, message: 'genesis: REASON' },
+  genesis: { code: CODE.internal, message: 'the genesis cannot be used' },
   genesis_not_traceable: { code: CODE.server, message: 'genesis is not traceable' },
   header_not_found: { code: CODE.server, message: 'header not found, or header for hash not found' },
-  home_empty: { code: CODE.internal, message: 'HOME holds no chain yet: …' },
-  home_in_use: { code: CODE.internal, message: 'HOME is in use by process PID on HOST' },
-  home_incompatible: { code: CODE.internal, message: 'HOME cannot be used: REASON' },
-  home_not_empty: { code: CODE.internal, message: 'HOME holds a chain already' },
+  home_damaged: { code: CODE.internal, message: 'the home is damaged' },
+  home_empty: { code: CODE.internal, message: 'the home holds no chain yet' },
+  home_in_use: { code: CODE.internal, message: 'the home is in use by another process' },
+  home_incompatible: { code: CODE.internal, message: 'the home cannot be used' },
+  home_not_empty: { code: CODE.internal, message: 'the home holds a chain already' },
   import: { code: CODE.internal, message: 'REASON' },
   init_code_too_long: { code: CODE.initCodeSize, message: 'err: max initcode size exceeded: … (supplied gas N)' },
   insufficient_funds: { code: CODE.insufficientFunds, message: 'err: insufficient funds for gas * price + value: … (supplied gas N)' },
@@ -136,14 +137,16 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   invalid_params: { code: CODE.invalidParams, message: 'REASON, the parameter named' },
   io: { code: CODE.internal, message: 'FILE: REASON' },
   limit_exceeded: { code: CODE.limitExceeded, message: 'the limit, named with its value' },
-  no_snapshot: { code: CODE.internal, message: 'HOME is in use, and there is no snapshot of it to read yet: REASON' },
+  no_answer: { code: CODE.internal, message: 'HOME is in use by process PID on HOST, which was asked and gave no answer: REASON' },
+  no_snapshot: { code: CODE.internal, message: 'there is no snapshot of the home to read' },
   nonce_too_high: { code: CODE.nonceTooHigh, message: 'err: nonce too high: … (supplied gas N)' },
   nonce_too_low: { code: CODE.nonceTooLow, message: 'err: nonce too low: … (supplied gas N)' },
   not_canonical: { code: CODE.server, message: 'hash is not currently canonical' },
   not_retained: { code: CODE.server, message: 'state at height N is not available: REASON, or block N was pruned: REASON' },
   origin: { code: CODE.server, message: 'the origin of the fork: REASON' },
   read_only: { code: CODE.server, message: 'the home is open for reading: nothing can be changed or sent' },
-  store: { code: CODE.internal, message: 'store: REASON' },
+  record_damaged: { code: CODE.internal, message: 'the record (or the receipts, or the capsule) of block HASH is damaged' },
+  store: { code: CODE.internal, message: 'a store of this node failed; its log says more' },
   trace: { code: CODE.server, message: 'REASON' },
   transaction_decode: { code: CODE.server, message: 'REASON' },
   transaction_not_found: { code: CODE.server, message: 'transaction not found' },
@@ -284,9 +287,10 @@ export const protocolErrors = (): [RpcError, string][] => [
 export function toRpcError(e: unknown, report: (e: unknown) => void): RpcError {
   if (e instanceof RpcError) return e
   if (e instanceof CoreError) {
-    if (e.kind === 'internal' || e.kind === 'store') report(e)
+    // What is hidden from the client is in the log.
+    if (e.kind === 'internal' || e.public !== undefined) report(e)
     const { code, errorClass } = CORE_ERRORS[e.kind]
-    return new RpcError(code, e.message, e.data, errorClass)
+    return new RpcError(code, e.public ?? e.message, e.data, errorClass)
   }
   report(e)
   return internalError()

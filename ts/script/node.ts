@@ -3,17 +3,16 @@ import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { askNode } from '../cli/bake-desk.ts'
+import { storage } from '../cli/commands/job.ts'
 import { temporaryHome } from '../cli/dev/home.ts'
 import { settingsFile } from '../cli/home.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../cli/node-config.ts'
 import { resolveSettings, type SettingKey, type Settings } from '../config/index.ts'
 import type { BakeReport } from '../core/bake.ts'
 import type { Mode, NodeConfig } from '../core/config.ts'
-import { CoreError } from '../core/error.ts'
 import type { JobProgress } from '../core/jobs.ts'
 import { openStore } from '../core/littable-native.ts'
-import { type DevAccount, devAccounts, openNode as openCore } from '../core/native.ts'
+import { type DevAccount, devAccounts, openNode as openCore, startAsk } from '../core/native.ts'
 import type { Core, HomeStatus } from '../core/port.ts'
 import { makeCaller } from '../rpc/caller.ts'
 import { makeDispatch } from '../rpc/dispatch.ts'
@@ -269,8 +268,8 @@ export class HearthNode implements AsyncDisposable {
   async bake({ from, to }: BakeHeights = {}, { onProgress, ...patience }: BakeOptions = {}): Promise<BakeReport> {
     this.status()
     const height = (value: number | bigint | undefined): number | undefined => (value === undefined ? undefined : Number(value))
-    const off = new CoreError('home_in_use', `${this.home} is open in this process`)
-    const job = askNode(this.home, { from: height(from), to: height(to) }, off)
+    const base = storage(this.home, this.parts.settings)
+    const job = startAsk(base, 'bake', { from: height(from), to: height(to) })
     const timer = onProgress === undefined ? undefined : setInterval(() => onProgress(job.progress()), PROGRESS_EVERY_MS)
     try {
       const done = await within(

@@ -148,11 +148,47 @@ impl Chain {
         let chain_id = spec.chain_id();
         let (format, rules, commitment) = (DESCRIPTION_FORMAT, RulesFrom::Genesis, Commitment::Mpt);
         let file = ChainFile { format, rules, chain_id, commitment, base: 0, base_hash };
-        write_lasting(&paths.genesis(), genesis.as_bytes(), options.fsync)?;
-        file.write(&paths, options.fsync)?;
+        let describe = |paths: &HomePaths, file: &ChainFile| {
+            write_lasting(&paths.genesis(), genesis.as_bytes(), options.fsync)?;
+            file.write(paths, options.fsync)
+        };
+        let has_data = paths.has_data();
+        if !has_data {
+            describe(&paths, &file)?;
+        }
         let chain = Self::assemble(paths, spec, file, options)?;
+        if has_data {
+            // The description was lost. It is written again where the data is that of this genesis.
+            if chain.kv.head().is_some() {
+                return chain.adopt(base_hash, describe);
+            }
+            describe(&chain.paths, &chain.file)?;
+        }
         chain.init_genesis(&genesis_block, &block, base_hash)?;
         Ok(chain)
+    }
+
+    /// The chain of a home that has data and no description: `describe` writes one, where the data has this genesis.
+    fn adopt(
+        self,
+        base_hash: B256,
+        describe: impl FnOnce(&HomePaths, &ChainFile) -> Result<(), ChainError>,
+    ) -> Result<Self, ChainError> {
+        let there = self.ledger.canonical_hash(0)?;
+        if there != Some(base_hash) {
+            self.close()?;
+            return Err(ChainError::OtherChain {
+                home: self.paths.home.clone(),
+                what: "genesis hash",
+                there: there.map_or_else(|| "unknown".to_owned(), |hash| hash.to_string()),
+                given: base_hash.to_string(),
+            });
+        }
+        describe(&self.paths, &self.file)?;
+        self.recover()?;
+        self.open_edits()?;
+        self.resume_chain_id()?;
+        Ok(self)
     }
 
     pub(crate) fn assemble(
@@ -254,6 +290,19 @@ impl Chain {
         Ok(())
     }
 
+    /// Takes a snapshot of the head where the newest one is of another block; whether it did.
+    ///
+    /// # Errors
+    /// The state store's.
+    pub fn snapshot_if_moved(&self) -> Result<bool, ChainError> {
+        let newest = self.kv.snapshots().pop().map(|snapshot| snapshot.hash);
+        if newest == Some(self.head().hash) {
+            return Ok(false);
+        }
+        self.kv.snapshot()?;
+        Ok(true)
+    }
+
     /// Syncs and flushes the stores.
     ///
     /// # Errors
@@ -288,7 +337,12 @@ fn rules(paths: &HomePaths, file: &ChainFile) -> Result<ChainSpec, ChainError> {
 
 fn read_genesis(paths: &HomePaths) -> Result<(ChainSpec, Genesis), ChainError> {
     let path: PathBuf = paths.genesis();
-    let text = std::fs::read_to_string(&path).map_err(ChainError::io(&path))?;
+    let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            ChainError::GenesisMissing { path: path.clone(), home: paths.home.clone() }
+        }
+        _ => ChainError::io(&path)(error),
+    })?;
     parse_genesis(&path, &text)
 }
 

@@ -19,9 +19,53 @@ pub enum ChainError {
         source: std::io::Error,
     },
     /// The home has no chain yet.
-    #[error("{home} has no chain yet: run `hearth init`, `hearth import` or `hearth dev` first", home = home.display())]
+    #[error(
+        "{home} has no chain yet: give its genesis, with `hearth init --genesis FILE` or `hearth import --genesis FILE`, or run `hearth dev`",
+        home = home.display()
+    )]
     NotInitialised {
         /// The home.
+        home: PathBuf,
+    },
+    /// The home has data, but nothing says which chain it is.
+    #[error(
+        "{path} is missing, and {home} has the data of a chain: run `hearth init --home {home} --genesis FILE` with the genesis of that chain, which writes the file again and keeps the data",
+        path = path.display(), home = home.display()
+    )]
+    DescriptionMissing {
+        /// The file.
+        path: PathBuf,
+        /// The home.
+        home: PathBuf,
+    },
+    /// The home's genesis file is missing.
+    #[error(
+        "{path} is missing: run `hearth init --home {home} --genesis FILE` with the genesis of this chain, which writes the file again and keeps the data",
+        path = path.display(), home = home.display()
+    )]
+    GenesisMissing {
+        /// The file.
+        path: PathBuf,
+        /// The home.
+        home: PathBuf,
+    },
+    /// The home's description does not read.
+    #[error(
+        "{path}: {why}; move the file away and run `hearth init --home {home} --genesis FILE` with the genesis of this chain, which writes it again and keeps the data",
+        path = path.display(), home = home.display()
+    )]
+    DescriptionDamaged {
+        /// The file.
+        path: PathBuf,
+        /// The home.
+        home: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The home is a file.
+    #[error("{home} is a file: give a folder as the home", home = home.display())]
+    HomeIsFile {
+        /// What was given.
         home: PathBuf,
     },
     /// The home was written by a newer version.
@@ -232,6 +276,16 @@ impl ChainError {
             Self::Store(FlatKvError::Locked(lock)) => Some(lock),
             Self::Ledger(LedgerError::Table(error)) => error.held(),
             _ => None,
+        }
+    }
+
+    /// Whether something in a store is damaged, so that a repair may help.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_damage(),
+            Self::State(error) => error.is_damage(),
+            Self::Ledger(error) => error.is_damage(),
+            _ => false,
         }
     }
 

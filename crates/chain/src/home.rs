@@ -63,6 +63,11 @@ impl HomePaths {
         self.home.join("data/FORMAT")
     }
 
+    /// Whether the home has the data of a chain.
+    pub(crate) fn has_data(&self) -> bool {
+        self.state().join("db").join("CURRENT").exists()
+    }
+
     /// Edits of the state after the head.
     pub(crate) fn edits(&self) -> PathBuf {
         self.home.join("data/edits")
@@ -131,14 +136,20 @@ impl ChainFile {
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(_) if paths.home.is_file() => {
+                return Err(ChainError::HomeIsFile { home: paths.home.clone() });
+            }
             Err(error) => return Err(ChainError::io(&path)(error)),
         };
         #[derive(Deserialize)]
         struct Format {
             format: u32,
         }
-        let bad =
-            |error: serde_json::Error| ChainError::BadHome { path: path.clone(), why: error.to_string() };
+        let bad = |error: serde_json::Error| ChainError::DescriptionDamaged {
+            path: path.clone(),
+            home: paths.home.clone(),
+            why: error.to_string(),
+        };
         // The format is looked at first: a newer one may have other fields.
         let Format { format: found } = serde_json::from_str(&text).map_err(bad)?;
         if found > DESCRIPTION_FORMAT {

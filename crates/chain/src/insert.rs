@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub enum Inserted {
     /// The block was there already.
     Known,
+    /// The block was there already, but its record was damaged; the record was written again.
+    Restored,
     /// The block was executed, verified and stored.
     Added {
         /// Gas that its transactions used.
@@ -60,6 +62,13 @@ pub(crate) struct Working {
     chosen: Option<B256>,
     /// The chosen head that watchers were told of last.
     pub(crate) announced: Option<Head>,
+}
+
+impl Working {
+    /// Whether the working head is the chosen one.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.chosen.is_none()
+    }
 }
 
 /// What fork choice looks at.
@@ -248,6 +257,10 @@ impl Chain {
         senders: Option<Vec<Address>>,
     ) -> Result<Inserted, ChainError> {
         let header = &block.header;
+        if self.is_damaged(header.number, &hash)? && self.restore_block_locked(block, hash)? {
+            self.kv.keep_tables()?;
+            return Ok(Inserted::Restored);
+        }
         if self.ledger.has_block(&hash) {
             self.reconsider(working, &hash)?;
             return Ok(Inserted::Known);

@@ -37,6 +37,10 @@ impl Watched {
         watchers.iter().for_each(|watcher| tell(&**watcher));
     }
 
+    fn is_empty(&self) -> bool {
+        self.0.read().is_empty()
+    }
+
     pub(crate) fn committed(&self, height: Height, hash: B256, capsule: Option<&Arc<TraceCapsule>>) {
         self.tell(|watcher| watcher.committed(height, hash, capsule));
     }
@@ -63,6 +67,9 @@ impl Chain {
     pub(crate) fn announce(&self, working: &mut Working) {
         let new = self.head();
         let Some(old) = working.announced.replace(new).filter(|old| old.hash != new.hash) else { return };
+        if self.watched.is_empty() {
+            return;
+        }
         match self.between(&old, &new) {
             Ok((removed, added)) => self.watched.tell(|watcher| watcher.head_moved(&removed, &added)),
             Err(_) => self.watched.tell(|watcher| watcher.head_lost()),

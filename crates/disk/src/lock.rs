@@ -34,6 +34,13 @@ impl Holder {
         }
     }
 
+    /// The process that a lock file names: the one that holds the lock, or one that ended without releasing it.
+    pub fn of_lock(path: &Path) -> Option<Self> {
+        let mut text = String::new();
+        File::open(path).ok()?.take(MAX_LOCK_BYTES).read_to_string(&mut text).ok()?;
+        Self::parse(&text)
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);

@@ -287,6 +287,20 @@ pub enum FlatKvError {
 }
 
 impl FlatKvError {
+    /// Whether something is damaged that a repair may make again.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::State(error) => error.is_damage(),
+            Self::WalDamaged { .. }
+            | Self::WalTruncated { .. }
+            | Self::Diverged { .. }
+            | Self::BadCommitment { .. }
+            | Self::BadFile { .. }
+            | Self::Gone { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Wraps an I/O error with the path that it concerns.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

@@ -51,7 +51,7 @@ impl Ledger {
     pub fn capsule(&self, hash: &B256) -> Result<Option<TraceCapsule>, LedgerError> {
         let row = match self.tables().capsules.get(hash.as_slice()) {
             Err(LittError::Pruned { .. }) => None,
-            other => other?,
+            other => other.map_err(LedgerError::of_record("capsule", hash))?,
         };
         let decoded = row.map(|row| capsules::decode(&row)).transpose();
         decoded.map_err(|why| LedgerError::Undecodable { what: "capsule", hash: *hash, why: why.to_owned() })

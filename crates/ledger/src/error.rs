@@ -13,6 +13,16 @@ pub enum LedgerError {
     /// The state store, which keeps the indexes, failed.
     #[error(transparent)]
     Index(#[from] StateError),
+    /// The stored record of a block fails its checksum.
+    #[error("the {what} of block {hash}: {source}")]
+    Damaged {
+        /// `record`, `receipts` or `capsule`.
+        what: &'static str,
+        /// Hash of the block.
+        hash: B256,
+        /// What the table says.
+        source: Box<LittError>,
+    },
     /// A row's checksum is right but it does not decode.
     #[error("{what} of block {hash} does not decode: {why}")]
     Undecodable {
@@ -29,4 +39,27 @@ pub enum LedgerError {
     /// The canonical index names a block that the tables do not hold.
     #[error("block {0} is named by an index but missing from the ledger")]
     MissingBlock(B256),
+}
+
+impl LedgerError {
+    /// Whether bytes are damaged, so that a repair may help.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Damaged { .. }
+            | Self::Undecodable { .. }
+            | Self::BadIndexRow(_)
+            | Self::MissingBlock(_) => true,
+            Self::Table(error) => matches!(error, LittError::Corrupt { .. }),
+            Self::Index(error) => error.is_damage(),
+        }
+    }
+
+    /// What a table says of the record of a block.
+    pub(crate) fn of_record(what: &'static str, hash: &B256) -> impl FnOnce(LittError) -> Self {
+        let hash = *hash;
+        move |source| match source {
+            LittError::Corrupt { .. } => Self::Damaged { what, hash, source: Box::new(source) },
+            other => Self::Table(other),
+        }
+    }
 }

@@ -208,6 +208,39 @@ impl Ledger {
         Ok(rows.find_map(|row| B256::try_from(row.key.get(size_of::<Height>()..)?).ok()))
     }
 
+    /// Writes the record of a block again, in place of one that is damaged. The record belongs to no commit until the next
+    /// one, or until the state store keeps the tables as they are.
+    ///
+    /// # Errors
+    /// [`LedgerError::Table`].
+    pub fn restore_block(
+        &self,
+        block: &Block,
+        hash: B256,
+        total_difficulty: U256,
+    ) -> Result<(), LedgerError> {
+        let mut row = Vec::with_capacity(TOTAL_DIFFICULTY_BYTES + block.length());
+        row.extend_from_slice(&total_difficulty.to_be_bytes::<TOTAL_DIFFICULTY_BYTES>());
+        block.encode(&mut row);
+        put(&self.tables.blocks, block.header.number, hash, &row)?;
+        self.tables.drain()
+    }
+
+    /// Writes the receipts of a block again, as [`Ledger::restore_block`] does its record.
+    ///
+    /// # Errors
+    /// [`LedgerError::Table`].
+    pub fn restore_receipts(
+        &self,
+        number: Height,
+        hash: B256,
+        receipts: &[Receipt],
+        senders: &[Address],
+    ) -> Result<(), LedgerError> {
+        put(&self.tables.receipts, number, hash, &receipts::encode(receipts, senders))?;
+        self.tables.drain()
+    }
+
     /// A block's rows as they lie in the tables; [`Ledger::append_rows`] takes them.
     ///
     /// # Errors
@@ -316,7 +349,8 @@ impl Ledger {
         if let Some(block) = self.blocks.get(hash) {
             return Ok(Some(block));
         }
-        let Some(row) = self.tables.blocks.get(hash.as_slice())? else { return Ok(None) };
+        let row = self.tables.blocks.get(hash.as_slice()).map_err(LedgerError::of_record("record", hash))?;
+        let Some(row) = row else { return Ok(None) };
         let block = Arc::new(decode_block(*hash, &row)?);
         self.blocks.put(*hash, block.clone(), row.len());
         Ok(Some(block))
@@ -386,7 +420,8 @@ impl Ledger {
         if let Some(receipts) = self.receipts.get(hash) {
             return Ok(Some(receipts));
         }
-        let Some(row) = self.tables.receipts.get(hash.as_slice())? else { return Ok(None) };
+        let row = self.tables.receipts.get(hash.as_slice());
+        let Some(row) = row.map_err(LedgerError::of_record("receipts", hash))? else { return Ok(None) };
         let receipts = receipts::decode(&row).map_err(|why| bad_receipts(hash, why))?;
         let receipts = Arc::new(receipts);
         self.receipts.put(*hash, receipts.clone(), row.len());
@@ -402,7 +437,8 @@ impl Ledger {
         if let Some(senders) = self.senders.get(hash) {
             return Ok(Some(senders));
         }
-        let Some(row) = self.tables.receipts.get(hash.as_slice())? else { return Ok(None) };
+        let row = self.tables.receipts.get(hash.as_slice());
+        let Some(row) = row.map_err(LedgerError::of_record("receipts", hash))? else { return Ok(None) };
         let senders = receipts::decode_senders(&row).map_err(|why| bad_receipts(hash, why))?;
         let senders = Arc::new(senders);
         self.senders.put(*hash, senders.clone(), senders.len() * size_of::<Address>());

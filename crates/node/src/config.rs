@@ -99,6 +99,9 @@ pub struct FlatkvConfig {
     pub min_free_bytes: u64,
     /// Files that are held open.
     pub max_open_files: i32,
+    /// Whether a snapshot is taken at the end of an import, and when a node that only serves stops.
+    #[serde(default)]
+    pub snapshot_on_stop: bool,
 }
 
 impl FlatkvConfig {
@@ -129,6 +132,7 @@ impl From<StateOptions> for FlatkvConfig {
             wal_max_bytes: options.wal_max_bytes,
             min_free_bytes: options.min_free_bytes,
             max_open_files: options.max_open_files,
+            snapshot_on_stop: false,
         }
     }
 }

@@ -317,6 +317,24 @@ pub enum NodeError {
     /// The node is closed.
     #[error("node is closed")]
     Closed,
+    /// A home whose stores cannot be opened, because something in them is damaged.
+    #[error("{} is damaged: {reason}; run `hearth db repair --home {}`", home.display(), home.display())]
+    HomeDamaged {
+        /// The home.
+        home: PathBuf,
+        /// What is damaged.
+        reason: String,
+    },
+    /// The stored record of a block fails its checksum.
+    #[error("the {what} of block {hash}: {why}")]
+    RecordDamaged {
+        /// `record`, `receipts` or `capsule`.
+        what: &'static str,
+        /// Hash of the block.
+        hash: B256,
+        /// Where the damage is.
+        why: String,
+    },
     /// A store failed or holds bytes that do not decode.
     #[error("store: {message}")]
     Store {
@@ -385,6 +403,8 @@ impl NodeError {
             Self::Busy { .. } | Self::WaitedTooLong { .. } | Self::ShortOfMemory { .. } => "busy",
             Self::BeyondLookback { .. } => "beyond_lookback",
             Self::Closed => "closed",
+            Self::HomeDamaged { .. } => "home_damaged",
+            Self::RecordDamaged { .. } => "record_damaged",
             Self::Store { .. } => "store",
             Self::Internal { .. } => "internal",
         }
@@ -411,16 +431,53 @@ impl NodeError {
         Some(serde_json::json!({ "message": self.to_string(), "txHash": hash, "data": output }))
     }
 
-    /// `{"kind":…,"message":…,"data":…}`; `data` only where there is one.
+    /// What clients on the network are told in place of the message, where that may name folders and files of this machine.
+    pub fn public(&self) -> Option<String> {
+        let text = match self {
+            Self::RecordDamaged { what, hash, .. } => format!("the {what} of block {hash} is damaged"),
+            Self::Store { message } => {
+                if !has_path(message) && !message.contains(STORE_FAILED) {
+                    return None;
+                }
+                "a store of this node failed; its log says more".to_owned()
+            }
+            Self::HomeInUse { .. } => "the home is in use by another process".to_owned(),
+            Self::HomeEmpty { .. } => "the home holds no chain yet".to_owned(),
+            Self::HomeNotEmpty { .. } => "the home holds a chain already".to_owned(),
+            Self::HomeDamaged { .. } => "the home is damaged".to_owned(),
+            Self::HomeIncompatible { .. } => "the home cannot be used".to_owned(),
+            Self::NoSnapshot { .. } => "there is no snapshot of the home to read".to_owned(),
+            Self::Input { .. } => "a file cannot be used".to_owned(),
+            Self::Config { .. } => "the configuration of this node cannot be used".to_owned(),
+            Self::Genesis { .. } => "the genesis cannot be used".to_owned(),
+            Self::Internal { message } if has_path(message) => {
+                "internal error: the log of this node says more".to_owned()
+            }
+            Self::Execution { height, reason } => {
+                format!("block {height} does not execute: {}", without_store(reason)?)
+            }
+            Self::Trace { message } | Self::Unsupported { message } | Self::ExecutionFailed { message } => {
+                without_store(message)?
+            }
+            Self::Simulation(error) => without_store(&error.to_string())?,
+            _ => return None,
+        };
+        Some(text)
+    }
+
+    /// `{"kind":…,"message":…,"public":…,"data":…}`; `public` and `data` only where there is one.
     pub fn to_json(&self) -> Vec<u8> {
         #[derive(serde::Serialize)]
         struct Wire<'a> {
             kind: &'a str,
             message: String,
             #[serde(skip_serializing_if = "Option::is_none")]
+            public: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             data: Option<serde_json::Value>,
         }
-        let wire = Wire { kind: self.kind(), message: self.to_string(), data: self.wire_data() };
+        let (kind, message) = (self.kind(), self.to_string());
+        let wire = Wire { kind, message, public: self.public(), data: self.wire_data() };
         serde_json::to_vec(&wire).expect("strings always serialise")
     }
 
@@ -428,6 +485,22 @@ impl NodeError {
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::InvalidParams { message: message.into() }
     }
+}
+
+/// What a message says before the failure of a store in it; `None` where it names none.
+fn without_store(message: &str) -> Option<String> {
+    let at = message.find(STORE_FAILED)?;
+    Some(format!("{}{STORE_FAILED}it failed; the log of this node says more", &message[..at]))
+}
+
+/// How the failure of a state store begins, see [`StateError::Store`].
+const STORE_FAILED: &str = "state store: ";
+
+/// Whether a message has an absolute path.
+fn has_path(message: &str) -> bool {
+    let quotes = ['"', '\'', '(', '[', '`', '<'];
+    let mut words = message.split_whitespace().map(|word| word.trim_start_matches(quotes));
+    words.any(|word| word.len() > 1 && word.starts_with('/'))
 }
 
 impl From<PoolError> for NodeError {
@@ -452,6 +525,9 @@ impl From<StateError> for NodeError {
         }
     }
 }
+
+#[cfg(test)]
+mod paths;
 
 #[cfg(test)]
 mod tests {

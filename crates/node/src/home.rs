@@ -2,7 +2,7 @@
 
 use crate::{
     Asking, ForkConfig, FsyncPolicy, Mode, NodeConfig, NodeError, bake, baked::Baked, capsules::Capsules,
-    events::Events, fork::ForkOrigin, ops::TipOracle, pending::Pending,
+    events::Events, fork::ForkOrigin, inbox::open_with_snapshot, ops::TipOracle, pending::Pending,
 };
 use alloy_primitives::B256;
 use hearth_bake::TraceDb;
@@ -12,7 +12,8 @@ use hearth_chain::{
     pool::{PoolKeeper, PoolWatcher, TransactionPool},
 };
 use hearth_flatkv::{FlatKvError, Fsync};
-use hearth_metrics::Registry;
+use hearth_ledger::LedgerError;
+use hearth_metrics::{Level, Log, LogEntry, Registry};
 use hearth_primitives::{Height, Origin};
 use hearth_tracers::Cancel;
 use parking_lot::Mutex;
@@ -110,6 +111,19 @@ impl OpenHome {
             stopping,
             instance_id: crate::ops::dev::instance_id(),
         })
+    }
+
+    /// Takes a snapshot where the settings want one when work has ended and the head is not that of the newest one. A
+    /// failure is told to the operator: nothing depends on this snapshot.
+    pub fn snapshot_if_moved(&self, log: &Log) {
+        let config = &self.config;
+        if !config.flatkv.snapshot_on_stop || config.mode != Mode::Start || self.snapshot.is_some() {
+            return;
+        }
+        if let Err(error) = self.chain.snapshot_if_moved() {
+            let told = LogEntry::new(Level::Warn, "stores", "no snapshot could be taken");
+            log.add(told.text("why", error));
+        }
     }
 
     /// Flushes and closes the stores.
@@ -235,7 +249,7 @@ fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<(Chain, Option<H
     let options =
         ChainOptions { fsync: fsync(config.fsync), state, ledger: config.littable.ledger(), metrics };
     if config.read_only {
-        return Chain::open_reading(&config.home, &options).map_err(|e| chain_error(&config.home, e));
+        return open_with_snapshot(&config.home, || Chain::open_reading(&config.home, &options));
     }
     let opened = match (config.mode, &config.genesis) {
         (Mode::Dev, _) => {
@@ -258,7 +272,17 @@ fn open_chain(config: &NodeConfig, metrics: Registry) -> Result<(Chain, Option<H
             exists.and_then(|()| Chain::create(&config.home, &text, &options))
         }
     };
-    opened.map(|chain| (chain, None)).map_err(|e| chain_error(&config.home, e))
+    opened.map(|chain| (chain, None)).map_err(|error| open_error(&config.home, error))
+}
+
+/// As [`chain_error`], where a home cannot be opened: damage is repaired by a command.
+fn open_error(home: &Path, error: ChainError) -> NodeError {
+    if !error.is_damage() {
+        return chain_error(home, error);
+    }
+    // Some messages name the command themselves.
+    let reason = error.to_string().replace("; run `hearth db repair`", "");
+    NodeError::HomeDamaged { home: home.to_owned(), reason }
 }
 
 /// The development chain that the home has, whatever it began with, or a new one.
@@ -306,7 +330,11 @@ pub(crate) fn chain_error(home: &Path, error: ChainError) -> NodeError {
         | ChainError::NewerFormat { .. }
         | ChainError::OlderFormat { .. }
         | ChainError::ForkWithoutOrigin { .. }
-        | ChainError::BadHome { .. }) => NodeError::HomeIncompatible { home, reason: error.to_string() },
+        | ChainError::BadHome { .. }
+        | ChainError::DescriptionMissing { .. }
+        | ChainError::DescriptionDamaged { .. }
+        | ChainError::GenesisMissing { .. }
+        | ChainError::HomeIsFile { .. }) => NodeError::HomeIncompatible { home, reason: error.to_string() },
         ChainError::Store(error @ (FlatKvError::Commitment { .. } | FlatKvError::NewerFormat { .. })) => {
             NodeError::HomeIncompatible { home, reason: error.to_string() }
         }
@@ -318,6 +346,7 @@ pub(crate) fn chain_error(home: &Path, error: ChainError) -> NodeError {
             NodeError::Genesis { reason: format!("{}: {source}", path.display()) }
         }
         ChainError::Cancelled => NodeError::Closed,
+        ChainError::Ledger(error @ LedgerError::Damaged { .. }) => error.into(),
         other => NodeError::Store { message: other.to_string() },
     }
 }

@@ -1,7 +1,9 @@
-//! Offline work on a home that no node has open: making it, import, export. One typed job, read from JSON.
+//! Work on a home that no node has open: making it, import, export; and what the node of a home is asked to do. One typed
+//! job, read from JSON.
 
 pub use crate::bake::BakeJob;
 use crate::db::{DbTask, TablesError};
+use crate::inbox::{Ask, Client};
 use crate::{FlatkvConfig, FsyncPolicy, LittableConfig, NodeError, error::who, sink};
 use alloy_primitives::B256;
 use hearth_bake::RangeProgress;
@@ -77,10 +79,15 @@ pub enum Work {
     Bake(Box<BakeJob>),
     /// Looks at the stores or mends them.
     Db(DbTask),
+    /// Asks the node that has the home to do something.
+    Ask {
+        /// What.
+        ask: Ask,
+    },
 }
 
 /// How far a job is. `done` of `total` is counted in bytes of input for an import, in blocks for an export.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobProgress {
     /// Blocks executed or written.
@@ -103,6 +110,8 @@ pub struct JobResult {
     pub blocks: u64,
     /// Blocks that were there already.
     pub known: u64,
+    /// Those of them whose record was damaged and was written again.
+    pub restored: u64,
     /// Gas of the executed ones.
     pub gas: u64,
     /// Nanoseconds that executing took by itself, where it was measured: a recorded block.
@@ -123,6 +132,8 @@ pub enum JobOutput {
     Db(serde_json::Value),
     /// Of baking.
     Bake(RangeProgress),
+    /// Of what a node was asked to do: the report of that work.
+    Asked(serde_json::Value),
 }
 
 /// A head, for a line at the end.
@@ -176,6 +187,32 @@ pub enum JobError {
     /// The heights that were asked for cannot be baked.
     #[error("{0}")]
     Heights(String),
+    /// The node that has the home was asked, and failed.
+    #[error("{message}")]
+    Asked {
+        /// Machine name of the kind of error there.
+        kind: String,
+        /// What went wrong.
+        message: String,
+    },
+    /// The node that has the home gives no answer.
+    #[error("{} is in use by {holder}, which was asked and gave no answer: {why}", home.display())]
+    NoAnswer {
+        /// The home.
+        home: PathBuf,
+        /// That process.
+        holder: String,
+        /// Why nobody waits any longer.
+        why: String,
+    },
+    /// The home is read beside its node, which has no snapshot and took none when asked.
+    #[error("{why}; the node was asked for one: {failed}")]
+    NoSnapshot {
+        /// What the store says.
+        why: String,
+        /// What the node said.
+        failed: String,
+    },
     /// The job's description does not read.
     #[error("the job: {0}")]
     Description(#[from] serde_json::Error),
@@ -183,8 +220,11 @@ pub enum JobError {
 
 impl JobError {
     /// A stable machine name of the kind.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &str {
         match self {
+            Self::Asked { kind, .. } => kind,
+            Self::NoAnswer { .. } => "no_answer",
+            Self::NoSnapshot { .. } => "no_snapshot",
             Self::Io { .. } | Self::Chain(ChainError::Io { .. }) => "io",
             Self::Description(_) => "config",
             Self::Tables(_) | Self::NoDataDb { .. } | Self::Heights(_) => "invalid_params",
@@ -197,7 +237,11 @@ impl JobError {
                 ChainError::OtherChain { .. }
                 | ChainError::NewerFormat { .. }
                 | ChainError::OlderFormat { .. }
-                | ChainError::BadHome { .. } => "home_incompatible",
+                | ChainError::BadHome { .. }
+                | ChainError::DescriptionMissing { .. }
+                | ChainError::DescriptionDamaged { .. }
+                | ChainError::GenesisMissing { .. }
+                | ChainError::HomeIsFile { .. } => "home_incompatible",
                 ChainError::Genesis { .. } => "genesis",
                 ChainError::Store(_) | ChainError::State(_) | ChainError::Ledger(_) => "store",
                 _ => "import",
@@ -284,6 +328,7 @@ impl Job {
         let done = match &self.work {
             Work::Db(task) => return task.run(self, control).map(JobOutput::Db),
             Work::Bake(job) => return job.run(control).map(JobOutput::Bake),
+            Work::Ask { ask } => return Client::new(home).ask(ask, control).map(JobOutput::Asked),
             Work::Init { genesis } => {
                 let chain = open(home, Some(genesis), &options)?;
                 finish(&chain, Ok(JobResult::default()))
@@ -291,15 +336,12 @@ impl Job {
             Work::Import { genesis, files, head } => {
                 let chain = open(home, genesis.as_deref(), &options)?;
                 let job = ImportJob { files: files.clone(), head: *head };
-                let report = &mut |p: &Progress| *control.progress.lock() = import_progress(p);
-                let done = chain.import(&job, report, &control.cancel);
-                let result = done.map(|done| JobResult {
-                    blocks: done.progress.blocks,
-                    known: done.progress.known,
-                    gas: done.progress.gas,
-                    ..JobResult::default()
-                });
-                finish(&chain, result.map_err(JobError::from))
+                let done = import(&chain, &job, control);
+                if done.is_ok() && self.flatkv.snapshot_on_stop {
+                    // Every block is there without it: what keeps it from being taken shows where one is needed.
+                    let _ = chain.snapshot_if_moved();
+                }
+                finish(&chain, done)
             }
             Work::ImportCase { genesis, case } => {
                 let rules = genesis.as_deref().map(read).transpose()?;
@@ -309,7 +351,9 @@ impl Job {
                 let skipped = done.skipped.iter().map(|reason| (*reason).to_owned()).collect();
                 let execution_nanos = u64::try_from(done.execution.as_nanos()).ok();
                 let gas = done.gas_used;
-                finish(&chain, Ok(JobResult { blocks, known, gas, execution_nanos, head: None, skipped }))
+                let result =
+                    JobResult { blocks, known, gas, execution_nanos, skipped, ..JobResult::default() };
+                finish(&chain, Ok(result))
             }
             Work::Export { file, from, to, with_genesis } => {
                 let chain = open(home, None, &options)?;
@@ -320,6 +364,23 @@ impl Job {
         };
         done.map(JobOutput::Chain)
     }
+}
+
+/// Imports block files into an open chain.
+///
+/// # Errors
+/// Those of [`Chain::import`].
+pub(crate) fn import(chain: &Chain, job: &ImportJob, control: &JobControl) -> Result<JobResult, JobError> {
+    let report = &mut |p: &Progress| control.report(import_progress(p));
+    let done = chain.import(job, report, &control.cancel)?;
+    let Progress { blocks, known, restored, gas, .. } = done.progress;
+    Ok(JobResult { blocks, known, restored, gas, ..JobResult::default() })
+}
+
+/// The head of a chain, for a report.
+pub(crate) fn head_of(chain: &Chain) -> JobHead {
+    let head = chain.head();
+    JobHead { height: head.height, hash: head.hash }
 }
 
 fn import_progress(p: &Progress) -> JobProgress {
@@ -357,11 +418,11 @@ fn of_given(error: ChainError, genesis: Option<&Path>) -> ChainError {
 
 /// Closes the chain whatever happened; the work's own error is told first.
 fn finish(chain: &Chain, work: Result<JobResult, JobError>) -> Result<JobResult, JobError> {
-    let head = chain.head();
+    let head = head_of(chain);
     let closed = chain.close();
     let result = work?;
     closed?;
-    Ok(JobResult { head: Some(JobHead { height: head.height, hash: head.hash }), ..result })
+    Ok(JobResult { head: Some(head), ..result })
 }
 
 /// Exports into a file, or to standard output where the file is `-`.

@@ -12,6 +12,7 @@ mod events;
 mod fork;
 mod historical;
 mod home;
+mod inbox;
 pub mod jobs;
 mod js_tracers;
 pub mod json;

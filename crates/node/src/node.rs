@@ -7,6 +7,7 @@ use crate::{
     bake::Bakery,
     baked::{BakedAsk, CachedAnswer, Ready},
     home::{HomeStatus, OpenHome, init_home},
+    inbox::Inbox,
     js_tracers::{Asker, HookLink, JsTracers, ScriptNeed, Threads, hook_link},
     memory::Memory,
     ops,
@@ -49,6 +50,8 @@ pub struct Node {
     metrics: Registry,
     /// Who bakes, where that is enabled; gone once the node is closed, as it holds the stores too.
     bakery: Mutex<Option<Bakery>>,
+    /// Who reads the requests of other processes; gone once the node is closed, as it holds the stores too.
+    inbox: Mutex<Option<Inbox>>,
     /// Long requests that can be ended.
     calls: Calls,
     /// What the process takes, and whether that is too much.
@@ -77,6 +80,10 @@ impl Node {
         );
         metrics.log().add(LogEntry::new(Level::Info, "stores", told));
         let bakery = config.bake.enabled.then(|| Bakery::start(&home, &metrics)).transpose()?;
+        let baker = bakery.as_ref().map(|bakery| bakery.worker().clone());
+        let inbox = (!config.read_only)
+            .then(|| Inbox::open(home.clone(), baker, metrics.log().clone()))
+            .transpose()?;
         let memory = Arc::new(Memory::watch(&home, config.memory_budget_bytes, &metrics)?);
         let limits = Limits {
             traces: config.workers.traces,
@@ -95,6 +102,7 @@ impl Node {
             running: Mutex::default(),
             metrics,
             bakery: Mutex::new(bakery),
+            inbox: Mutex::new(inbox),
             calls: Calls::default(),
             memory,
         };
@@ -308,6 +316,9 @@ impl Node {
         streams.iter().for_each(Canceller::cancel);
         self.calls.cancel_all();
         self.memory.stop();
+        if let Some(inbox) = self.inbox.lock().take() {
+            inbox.close();
+        }
         let bakery = self.bakery.lock().take();
         if let Some(bakery) = bakery {
             bakery.stop();
@@ -316,6 +327,7 @@ impl Node {
         self.heavy.close();
         self.scripts.close();
         self.hooked.wait();
+        home.snapshot_if_moved(self.metrics.log());
         home.close()
     }
 

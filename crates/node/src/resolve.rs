@@ -14,7 +14,12 @@ use std::sync::Arc;
 
 impl From<LedgerError> for NodeError {
     fn from(error: LedgerError) -> Self {
-        Self::Store { message: error.to_string() }
+        match error {
+            LedgerError::Damaged { what, hash, source } => {
+                Self::RecordDamaged { what, hash, why: source.to_string() }
+            }
+            other => Self::Store { message: other.to_string() },
+        }
     }
 }
 

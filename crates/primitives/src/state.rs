@@ -61,6 +61,18 @@ pub enum StateError {
     Store(String),
 }
 
+impl StateError {
+    /// Whether something in the store is damaged, so that a repair may help.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            // RocksDB's word, and the state store's own.
+            Self::Store(text) => text.contains("Corruption") || text.contains("damaged"),
+            Self::MissingCode(_) | Self::MissingNode { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 /// State as of one point in time.
 pub trait StateReader: Send + Sync {
     /// The account, or `None` where none exists.

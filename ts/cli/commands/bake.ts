@@ -1,17 +1,13 @@
 // hearth bake: makes the traces of blocks that are there already, on a home that no node has, or by the node that has it.
 import type { BakeRange, BakeReport } from '../../core/bake.ts'
-import { CoreError } from '../../core/error.ts'
-import { startBakeJob } from '../../core/native.ts'
+import { startAsk, startBakeJob } from '../../core/native.ts'
 import { type Parsed, UsageError } from '../args.ts'
-import { askNode } from '../bake-desk.ts'
 import type { Command, Terminal } from '../command.ts'
 import { HOME_FLAG, homeOf, settingsOf } from '../home.ts'
 import { nodeConfig } from '../node-config.ts'
 import { duration } from '../progress.ts'
 import { bytesText } from './db/text.ts'
-import { type Finished, finishJob, heightOf, STOPPED_EXIT, storage } from './job.ts'
-
-const isInUse = (e: unknown): e is CoreError => e instanceof CoreError && e.kind === 'home_in_use'
+import { type Finished, finishJob, heightOf, isInUse, STOPPED_EXIT, storage } from './job.ts'
 
 function rangeOf(parsed: Parsed): BakeRange {
   const height = (flag: string): number | undefined => {
@@ -39,12 +35,13 @@ function summary({ baked, known, failed, bytes, failures, stopped }: BakeReport,
 async function work(parsed: Parsed, range: BakeRange, terminal: Terminal): Promise<Finished<BakeReport> | undefined> {
   const home = homeOf(parsed)
   const { settings } = settingsOf(parsed, home, terminal)
+  const base = storage(home, settings)
   try {
-    return await finishJob(startBakeJob(storage(home, settings), { node: nodeConfig(home, 'start', settings), range }), terminal)
+    return await finishJob(startBakeJob(base, { node: nodeConfig(home, 'start', settings), range }), terminal)
   } catch (e) {
     if (!isInUse(e)) throw e
     terminal.err('a node has the home: it is asked to bake, under its own settings\n')
-    return await finishJob(askNode(home, range, e), terminal)
+    return await finishJob(startAsk(base, 'bake', range), terminal)
   }
 }
 

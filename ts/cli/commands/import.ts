@@ -1,10 +1,12 @@
 // hearth import: executes and verifies block files, or one recorded block, into a home.
+import { CoreError } from '../../core/error.ts'
 import { type Job, type JobResult, STANDARD_STREAM } from '../../core/jobs.ts'
+import { startAsk } from '../../core/native.ts'
 import { type Parsed, UsageError } from '../args.ts'
-import type { Command } from '../command.ts'
+import type { Command, Terminal } from '../command.ts'
 import { HOME_FLAG, homeOf, inHome, STORE_SETTINGS, settingsOf } from '../home.ts'
 import { rates, streamLine } from '../progress.ts'
-import { inputFile, runJob, STOPPED_EXIT, storage } from './job.ts'
+import { type Finished, finishJob, inputFile, isInUse, runJob, STOPPED_EXIT, storage } from './job.ts'
 
 /** What an import takes for state-commit.flatkv.fsync where nobody set it. */
 export const IMPORT_FSYNC = 'interval:1000'
@@ -31,13 +33,36 @@ function jobOf(parsed: Parsed, base: ReturnType<typeof storage>): Job {
   return { job: 'import', genesis: genesisFile, files: blockFiles(parsed.files), head, ...base }
 }
 
+/** Why a running node cannot do a job; undefined where it can. */
+function refusalOf(job: Job, parsed: Parsed): string | undefined {
+  if (job.job === 'importCase') return '--case makes a home of its own: give a home that no node has'
+  if (job.job === 'import' && job.genesis !== undefined) return '--genesis is for a home that no node has: leave it out'
+  if (parsed.files.includes(STANDARD_STREAM)) return 'the node cannot read the standard input of this command: give a file'
+  return undefined
+}
+
+/** Imports by itself, or by the node that has the home; undefined where a signal stopped it. */
+async function work(job: Job, parsed: Parsed, terminal: Terminal): Promise<Finished<JobResult> | undefined> {
+  const line = parsed.files.includes(STANDARD_STREAM) ? streamLine : undefined
+  try {
+    return await runJob(job, terminal, line)
+  } catch (e) {
+    if (!isInUse(e)) throw e
+    const refusal = refusalOf(job, parsed)
+    if (refusal !== undefined || job.job !== 'import') throw new CoreError(e.kind, `${e.message}: ${refusal}`, e.data)
+    terminal.err('a node has the home: it imports the blocks, under its own settings\n')
+    return await finishJob(startAsk(job, 'import', { files: job.files, head: job.head }), terminal)
+  }
+}
+
 /** Time and speed of executing alone: what the whole command takes tells little of one block. */
 function executed(gas: number, nanos: number): string {
   return `${(nanos / 1e6).toFixed(1)} ms (${((gas * 1e3) / nanos).toFixed(1)} Mgas/s)`
 }
 
 function summary(result: JobResult, ms: number): string {
-  const known = result.known > 0 ? `, ${result.known} were there already` : ''
+  const restored = result.restored > 0 ? ` (${result.restored} damaged, written again)` : ''
+  const known = result.known > 0 ? `, ${result.known} were there already${restored}` : ''
   const head = result.head === null ? '' : `; the head is block ${result.head.height} ${result.head.hash}`
   const execution = result.executionNanos === null ? '' : `; executed in ${executed(result.gas, result.executionNanos)}`
   const blocks = result.blocks === 1 ? '1 block' : `${result.blocks} blocks`
@@ -55,6 +80,11 @@ export function checksText(skipped: readonly string[]): string {
 export const importCommand: Command = {
   name: 'import',
   doc: 'Execute and verify block files (RLP, as `geth export` writes them), or one recorded block.',
+  more: [
+    'FILE may be compressed with gzip; - is standard input.',
+    'Beside a running node of the home, the node imports the files, under its own settings; it goes on',
+    'where this command is killed. --genesis and --case need a home without a running node.',
+  ],
   flags: {
     ...HOME_FLAG,
     genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format; needed for a new home, checked against one that has a chain.' },
@@ -64,7 +94,6 @@ export const importCommand: Command = {
     },
     case: { value: 'FILE', doc: 'A recorded block with its pre-state, JSON or JSON.gz, in place of block files.' },
   },
-  more: ['FILE may be compressed with gzip; - is standard input.'],
   files: { name: 'FILE', min: 0, max: 100_000 },
   settings: STORE_SETTINGS,
   async run(parsed, terminal) {
@@ -74,8 +103,7 @@ export const importCommand: Command = {
     // An import that a power cut stops goes on where it was: forcing each of its blocks to the disk would only cost time.
     const fsync = origins['state-commit.flatkv.fsync'] === 'default' ? IMPORT_FSYNC : base.fsync
     const job = jobOf(parsed, { ...base, fsync })
-    const line = parsed.files.includes(STANDARD_STREAM) ? streamLine : undefined
-    const done = await inHome(home, () => runJob(job, terminal, line))
+    const done = await inHome(home, () => work(job, parsed, terminal))
     if (done === undefined) {
       terminal.err('stopped: the same command goes on from here\n')
       return STOPPED_EXIT

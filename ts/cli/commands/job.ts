@@ -52,6 +52,9 @@ export async function finishJob<Result>(
   }
 }
 
+/** Whether a home cannot be opened because a process has it. */
+export const isInUse = (e: unknown): e is CoreError => e instanceof CoreError && e.kind === 'home_in_use'
+
 /** A height as it is typed, decimal or 0x-hex. */
 export function heightOf(text: string, flag: string): number {
   const n = Number(text)

@@ -39,6 +39,11 @@ export const STATE = {
     unit: 'snapshots',
     doc: 'Newest snapshots that are kept. The log is kept from the oldest of them on.',
   }),
+  'state-commit.flatkv.snapshot_on_stop': setting({
+    kind: boolean,
+    default: true,
+    doc: 'Whether a snapshot of the state is taken at the end of `hearth import` and when `hearth start` stops, where the head has moved since the newest one.',
+  }),
   'state-commit.flatkv.wal_max_bytes': setting({
     kind: bytes(0, SIZE_MAX),
     default: 8 * GIB,

@@ -15,8 +15,11 @@ pub use reader::MAX_BLOCK_BYTES;
 use crate::insert::Inserted;
 use crate::{Chain, ChainError};
 use alloy_primitives::B256;
+use alloy_primitives::keccak256;
+use alloy_rlp::Header as RlpHeader;
 use hearth_flatkv::Head;
 use hearth_primitives::Height;
+use parking_lot::MutexGuard;
 use pipeline::{Pipeline, Step};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +35,8 @@ pub struct Progress {
     pub blocks: u64,
     /// Blocks that were known before and skipped.
     pub known: u64,
+    /// Those of them whose record was damaged and was written again.
+    pub restored: u64,
     /// Transactions executed.
     pub transactions: u64,
     /// Gas used by them.
@@ -100,7 +105,8 @@ impl Chain {
         let started = Instant::now();
         let mut progress = Progress { bytes_total: total_bytes(&job.files)?, ..Progress::default() };
         let imported = {
-            let working = &mut *self.working.lock();
+            let mut guard = self.working.lock();
+            self.note_head(&mut guard);
             let imported = std::thread::scope(|scope| {
                 let steps = Pipeline::start(scope, self, &job.files, cancel);
                 let mut reported = Instant::now();
@@ -108,7 +114,12 @@ impl Chain {
                     if cancel.load(Ordering::Relaxed) {
                         return Err(ChainError::Cancelled);
                     }
-                    self.take(working, step?, &mut progress)?;
+                    self.take(&mut guard, step?, &mut progress)?;
+                    if guard.is_settled() {
+                        // Readers follow the import, and other changes of the chain come between two blocks.
+                        self.announce(&mut guard);
+                        MutexGuard::bump(&mut guard);
+                    }
                     progress.elapsed = started.elapsed();
                     if reported.elapsed() >= REPORT_EVERY {
                         report(&progress);
@@ -118,7 +129,8 @@ impl Chain {
                 // The pipeline ends early when it sees the flag first.
                 if cancel.load(Ordering::Relaxed) { Err(ChainError::Cancelled) } else { Ok(()) }
             });
-            let settled = self.settle(working);
+            let settled = self.settle(&mut guard);
+            self.announce(&mut guard);
             imported.and(settled)
         };
         progress.elapsed = started.elapsed();
@@ -159,6 +171,10 @@ impl Chain {
         };
         match inserted.map_err(at)? {
             Inserted::Known => progress.known += 1,
+            Inserted::Restored => {
+                progress.known += 1;
+                progress.restored += 1;
+            }
             Inserted::Added { gas_used } => {
                 progress.blocks += 1;
                 progress.transactions += transactions as u64;
@@ -167,6 +183,33 @@ impl Chain {
         }
         Ok(())
     }
+}
+
+/// Gives the RLP of each block of some files to `take`, in order, until that gives `false`.
+///
+/// # Errors
+/// [`ChainError::BadBlockFile`], [`ChainError::Io`], those of `take`.
+pub(crate) fn each_block(
+    files: &[PathBuf],
+    take: &mut dyn FnMut(&[u8]) -> Result<bool, ChainError>,
+) -> Result<(), ChainError> {
+    let mut reader = reader::Reader::new(files.to_vec());
+    while let Some(raw) = reader.next_block()? {
+        if !take(&raw.bytes)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Hash of the block in some RLP: that of its header, the first item.
+pub(crate) fn block_hash(block: &[u8]) -> Option<B256> {
+    let mut rest = block;
+    RlpHeader::decode(&mut rest).ok().filter(|list| list.list)?;
+    let mut behind = rest;
+    let header = RlpHeader::decode(&mut behind).ok().filter(|list| list.list)?;
+    let length = rest.len() - behind.len() + header.payload_length;
+    rest.get(..length).map(keccak256)
 }
 
 /// Bytes of all files; 0 where one of them is standard input, whose size is not known.

@@ -39,7 +39,7 @@ pub enum LedgerFinding {
         /// Its hash.
         hash: B256,
     },
-    /// Receipts that are missing or of another number than the transactions.
+    /// Receipts that are missing, do not read, or are not as many as the transactions.
     Receipts {
         /// Height of their block.
         number: Height,
@@ -75,6 +75,15 @@ impl LedgerFinding {
             Self::Unreadable { .. } => "unreadable_block",
         }
     }
+
+    /// The command that repairs it, as far as it goes; `None` where none does.
+    pub fn repair(&self) -> Option<&'static str> {
+        match self {
+            Self::NoBlock { .. } | Self::Unreadable { .. } => Some("hearth db repair --from FILE|URL"),
+            Self::Receipts { .. } | Self::Capsule { .. } => Some("hearth db repair"),
+            Self::NoHash { .. } | Self::OtherBlock { .. } | Self::Transaction { .. } => None,
+        }
+    }
 }
 
 impl fmt::Display for LedgerFinding {
@@ -91,7 +100,7 @@ impl fmt::Display for LedgerFinding {
             Self::Receipts { number, hash } => {
                 write!(
                     f,
-                    "the receipts of block {number} ({hash}) are missing, or not as many as its transactions"
+                    "the receipts of block {number} ({hash}) are missing, do not read, or are not as many as its transactions"
                 )
             }
             Self::Capsule { number, hash } => {
@@ -174,7 +183,7 @@ impl Reading {
                 found.push(LedgerFinding::Transaction { number, hash: *tx });
             }
         }
-        let receipts = ledger.receipts(&hash)?.map(|receipts| receipts.receipts.len());
+        let receipts = ledger.receipts(&hash).ok().flatten().map(|receipts| receipts.receipts.len());
         if receipts != Some(block.tx_hashes.len()) {
             found.push(LedgerFinding::Receipts { number, hash });
         }

@@ -4,6 +4,7 @@ mod backup;
 mod capsules;
 mod execute;
 mod index;
+mod ledger_repair;
 mod reading;
 mod repair;
 mod rollback;
@@ -12,8 +13,9 @@ mod transfer;
 pub use backup::{BackupOptions, BackupProgress, BackupReport, back_up};
 pub use capsules::CapsuleRepair;
 pub use index::{LedgerFinding, LedgerReport};
+pub use ledger_repair::{BlockRecord, LedgerRepair};
 pub use reading::Reading;
-pub use repair::{Repaired, repair};
+pub use repair::{Repaired, repair, restore_blocks};
 pub use rollback::{RolledBack, plan_roll_back, roll_back};
 pub use transfer::{export_state, import_state};
 
@@ -33,7 +35,10 @@ pub(crate) fn state_options(paths: &HomePaths, file: &ChainFile, options: &Chain
 /// The description of a home that has a chain.
 pub(crate) fn described(home: &Path) -> Result<(HomePaths, ChainFile), ChainError> {
     let paths = HomePaths::new(home);
-    let none = || ChainError::NotInitialised { home: home.to_owned() };
+    let none = || match paths.has_data() {
+        true => ChainError::DescriptionMissing { path: paths.chain(), home: home.to_owned() },
+        false => ChainError::NotInitialised { home: home.to_owned() },
+    };
     let file = ChainFile::read(&paths)?.ok_or_else(none)?;
     Ok((paths, file))
 }

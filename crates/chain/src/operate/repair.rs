@@ -1,10 +1,10 @@
-//! Repair of a home's state and of its trace capsules.
+//! Repair of a home: its state, the records of its ledger, its trace capsules.
 
-use super::{CapsuleRepair, described, execute::Again, state_options};
+use super::{CapsuleRepair, LedgerRepair, described, execute::Again, state_options};
 use crate::{Chain, ChainError, ChainOptions};
 use hearth_flatkv::{Executor, JoinedTables, Repair, RepairReport, Watch};
 use hearth_ledger::Ledger;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a repair of a home found and did.
@@ -12,12 +12,15 @@ use std::sync::Arc;
 pub struct Repaired {
     /// Of state and log.
     pub state: RepairReport,
+    /// Of blocks and receipts.
+    pub ledger: LedgerRepair,
     /// Of trace capsules.
     pub capsules: CapsuleRepair,
 }
 
-/// Looks for damage in a home's state and log and mends it, see [`Repair`]; then makes the trace capsules again that are
-/// missing or do not read. No node may have the home open.
+/// Looks for damage in a home's state and log and mends it, see [`Repair`]; then writes damaged records of the ledger
+/// again, blocks from the files `from`; then makes the trace capsules again that are missing or do not read. No node may
+/// have the home open.
 ///
 /// # Errors
 /// The store's: [`hearth_flatkv::FlatKvError::WouldLose`] before anything is given up.
@@ -25,16 +28,38 @@ pub fn repair(
     home: &Path,
     options: &ChainOptions,
     accept_loss: bool,
+    from: &[PathBuf],
     watch: Watch<'_>,
 ) -> Result<Repaired, ChainError> {
     let state = repair_state(home, options, accept_loss, watch)?;
     if state.head.is_none() {
-        return Ok(Repaired { state, capsules: CapsuleRepair::default() });
+        return Ok(Repaired { state, ledger: LedgerRepair::default(), capsules: CapsuleRepair::default() });
     }
     let chain = Chain::open(home, options)?;
-    let capsules = chain.make_capsules(watch);
+    let rest = chain.repair_ledger(from, watch).and_then(|ledger| Ok((ledger, chain.make_capsules(watch)?)));
     chain.close()?;
-    Ok(Repaired { state, capsules: capsules? })
+    let (ledger, capsules) = rest?;
+    Ok(Repaired { state, ledger, capsules })
+}
+
+/// Writes damaged records of the ledger again, blocks from the files `from`, with the trace capsules of their blocks. No node
+/// may have the home open.
+///
+/// # Errors
+/// As [`Chain::open`] and [`Chain::repair_ledger`].
+pub fn restore_blocks(
+    home: &Path,
+    options: &ChainOptions,
+    from: &[PathBuf],
+    watch: Watch<'_>,
+) -> Result<LedgerRepair, ChainError> {
+    let chain = Chain::open(home, options)?;
+    let done = chain.repair_ledger(from, watch).and_then(|ledger| {
+        chain.make_capsules(watch)?;
+        Ok(ledger)
+    });
+    chain.close()?;
+    done
 }
 
 fn repair_state(

@@ -325,3 +325,75 @@ fn remove_tree(disk: &SimDisk, dir: &Path) {
     }
     disk.remove_dir(dir).unwrap();
 }
+
+/// Power cuts after each step of putting a damaged group again.
+const CHANCES: u64 = 4;
+
+/// Puts a damaged group again and dies at each step: the group is damaged as before or whole, and nothing else changes.
+#[test]
+fn a_damaged_group_that_is_put_again_is_whole_after_a_cut() {
+    let run = build(7);
+    let group = &run.model.log[0];
+    let secondary: Vec<_> =
+        group.secondary.iter().map(|(key, range)| (key.as_slice(), range.clone())).collect();
+    let put = hearth_littable::Group {
+        key: &group.key,
+        value: &group.value,
+        secondary: &secondary,
+        number: group.number,
+    };
+    // A byte of the group's value: the first flip after which it does not read.
+    let is_hit = |disk: SimDisk| {
+        let (_store, table) = shell(&run, disk).open().unwrap();
+        matches!(table.get(&group.key), Err(LittError::Corrupt { .. }))
+    };
+    let flipped = run.disk.files(Path::new("/mnt")).unwrap().into_iter().find_map(|path| {
+        let len = run.disk.metadata(&path).unwrap().len.min(4_000);
+        (kind(&path) == "seg").then_some(())?;
+        (72..len).find_map(|offset| {
+            let disk = run.disk.snapshot();
+            disk.flip(&path, offset, 1).unwrap();
+            is_hit(disk.snapshot()).then_some(disk)
+        })
+    });
+    let before = flipped.expect("a byte of the first group");
+    let others = |table: &Arc<Table>| {
+        run.model.log[1..]
+            .iter()
+            .all(|group| table.get(&group.key).unwrap().is_some_and(|is| *is == *group.value))
+    };
+    let (mut healed, mut damaged) = (0, 0);
+    for step in 0.. {
+        let mut done = false;
+        for chance in 0..=CHANCES {
+            let disk = before.snapshot();
+            let (store, table) = shell(&run, disk.clone()).open().unwrap();
+            disk.die_at(disk.changes() + step);
+            let again = table.put_group(&put).and_then(|()| table.flush());
+            assert!(again.is_ok() || disk.is_dead(), "{again:?}");
+            done = again.is_ok();
+            let next = if chance == CHANCES { disk.kill() } else { disk.power_cut(step * 100 + chance) };
+            drop((table, store));
+            let (_store, table) = shell(&run, next).open().unwrap();
+            match table.get(&group.key) {
+                Ok(Some(value)) => {
+                    assert!(*value == *group.value, "step {step}");
+                    let report = table.scrub().unwrap();
+                    assert_eq!((report.damaged, report.replaced), (0, 1), "step {step}: {report:?}");
+                    healed += 1;
+                }
+                Err(LittError::Corrupt { .. }) => {
+                    assert!(!done, "step {step}: what was acknowledged is gone");
+                    damaged += 1;
+                }
+                other => panic!("step {step}: {:?}", other.map(|value| value.is_some())),
+            }
+            assert!(others(&table), "step {step}: another group changed");
+        }
+        if done {
+            break;
+        }
+    }
+    row("group put again", healed + damaged, 0, 0);
+    assert!(healed > 0 && damaged > 0, "{healed} {damaged}");
+}

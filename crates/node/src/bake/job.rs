@@ -1,7 +1,7 @@
 //! Baking a range of blocks of a home that no node has open.
 
 use super::{
-    desk::{RangeRequest, checked_range},
+    range::{RangeRequest, checked_range},
     source::HomeSource,
     store_error, worker_options,
 };
@@ -58,7 +58,7 @@ impl BakeJob {
         metrics: &Registry,
         control: &JobControl,
     ) -> Result<RangeProgress, JobError> {
-        let (from, to) = checked_range(home, &self.range).map_err(JobError::Heights)?;
+        let (from, to) = checked_range(home, self.range.from, self.range.to).map_err(JobError::Heights)?;
         let source = Arc::new(HomeSource::new(home.clone())?);
         let options = worker_options(home.config(), true)?;
         // What there is to tell of a range stands in its progress.
@@ -83,7 +83,8 @@ impl BakeJob {
     }
 }
 
-fn job_progress(progress: &RangeProgress) -> JobProgress {
+/// How far a range is, as a job tells it.
+pub(crate) fn job_progress(progress: &RangeProgress) -> JobProgress {
     let RangeProgress { baked, gas, done, total, height, .. } = *progress;
     JobProgress { blocks: baked, gas, done, total, height }
 }

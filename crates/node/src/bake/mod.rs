@@ -1,17 +1,18 @@
-//! Traces that are made before anyone asks: the worker on an open home, what it is told of the chain, and how another
-//! process asks it for ranges of blocks.
+//! Traces that are made before anyone asks: the worker on an open home, what it is told of the chain, and ranges of blocks
+//! that are baked on request.
 
-mod desk;
 mod job;
+mod range;
 mod recent;
 mod source;
 
 pub use job::BakeJob;
+pub(crate) use job::job_progress;
+pub(crate) use range::checked_range;
 pub(crate) use recent::{MAX_RECENT_BYTES, RecentCapsules};
 
 use crate::{NodeError, OpenHome};
 use alloy_primitives::B256;
-use desk::Desk;
 use hearth_bake::{BakeError, BakeOptions, BakeWorker, TraceDb, TraceDbOptions};
 use hearth_chain::ChainWatcher;
 use hearth_metrics::{BakeMetrics, Level, Log, LogEntry, Registry};
@@ -83,7 +84,6 @@ pub(crate) struct Bakery {
     worker: Arc<BakeWorker>,
     /// The chain keeps it weakly.
     _hook: Arc<dyn ChainWatcher>,
-    desk: Desk,
     log: Log,
 }
 
@@ -111,14 +111,17 @@ impl Bakery {
         log.add(began.number("threads", bake.workers as u64).text("tracers", bake.tracers.join(",")));
         let hook: Arc<dyn ChainWatcher> = Arc::new(Hook { worker: worker.clone(), recent });
         home.chain().watch(&hook);
-        let desk = Desk::open(&folder(&home.config().home), home.clone(), worker.clone())?;
-        Ok(Self { worker, _hook: hook, desk, log })
+        Ok(Self { worker, _hook: hook, log })
+    }
+
+    /// The worker.
+    pub fn worker(&self) -> &Arc<BakeWorker> {
+        &self.worker
     }
 
     /// Ends running bakes within a second and makes durable what was baked.
     pub fn stop(&self) {
         let began = Instant::now();
-        self.desk.close();
         self.worker.stop();
         self.log.add(LogEntry::new(Level::Info, "bake", "baking stopped").seconds(began.elapsed()));
     }

@@ -14,6 +14,7 @@ use serde_json::Value;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+pub(crate) use state::snapshot_report;
 pub use tables::TablesError;
 
 /// What to do.
@@ -63,6 +64,14 @@ pub enum DbTask {
         /// Whether blocks may be lost where nothing else helps.
         #[serde(default)]
         accept_loss: bool,
+        /// Files of RLP blocks from which damaged blocks are taken.
+        #[serde(default)]
+        from: Vec<PathBuf>,
+    },
+    /// Writes damaged records of the ledger again; nothing else is looked at.
+    RestoreBlocks {
+        /// As in `Repair`.
+        from: Vec<PathBuf>,
     },
     /// Takes the chain back to a height.
     Rollback {
@@ -140,7 +149,8 @@ impl DbTask {
             }
             Self::Info => state.info(),
             Self::Verify => state.verify(),
-            Self::Repair { accept_loss } => state.repair(*accept_loss),
+            Self::Repair { accept_loss, from } => state.repair(*accept_loss, from),
+            Self::RestoreBlocks { from } => state.restore_blocks(from),
             Self::Rollback { to, anew, dry_run } => state.rollback(*to, *anew, *dry_run),
             Self::Snapshot => state.snapshot(),
             Self::ExportState { height, file } => state.export(*height, file),

@@ -1,7 +1,8 @@
 //! Tasks on the state of a home: what there is, verify, repair, rollback, snapshots, a height as a stream, dumps, backups.
 
+use crate::inbox::{self, Ask, Client};
 use crate::jobs::{Job, JobControl, JobError, JobProgress};
-use hearth_chain::operate::{self, LedgerReport, Reading, Repaired};
+use hearth_chain::operate::{self, BlockRecord, LedgerRepair, LedgerReport, Reading, Repaired};
 use hearth_chain::{Chain, ChainError, HOME_FORMAT, home_format};
 use hearth_flatkv::{
     DataDb, Exported, FlatKvError, Head, Imported, RepairAction, RowRange, Snapshot, StreamCounts,
@@ -34,7 +35,16 @@ impl<'a> State<'a> {
     }
 
     fn reading(&self, height: Option<Height>) -> Result<Reading, JobError> {
-        Reading::open(self.home(), &self.job.chain_options(), height).map_err(job_error)
+        let options = self.job.chain_options();
+        self.with_snapshot(|| Reading::open(self.home(), &options, height))
+    }
+
+    /// Reads the home; beside a node that has no snapshot of it to read, the node takes one first.
+    fn with_snapshot<T>(&self, read: impl FnMut() -> Result<T, ChainError>) -> Result<T, JobError> {
+        inbox::with_snapshot(self.home(), self.control, read).map_err(|error| match error {
+            JobError::Chain(error) => job_error(error),
+            other => other,
+        })
     }
 
     pub fn info(&self) -> Result<Value, JobError> {
@@ -53,7 +63,7 @@ impl<'a> State<'a> {
             "oldestBlock": blocks,
             "oldestReceipts": receipts,
             "snapshot": reading.snapshot(),
-            "snapshots": snapshots.iter().map(snapshot).collect::<Vec<_>>(),
+            "snapshots": snapshots.iter().map(snapshot_report).collect::<Vec<_>>(),
             "bytes": {
                 "state": bytes_in(&data.join("state/db")),
                 "snapshots": bytes_in(&data.join("state/snapshots")),
@@ -83,11 +93,19 @@ impl<'a> State<'a> {
         self.control.check().is_ok()
     }
 
-    pub fn repair(&self, accept_loss: bool) -> Result<Value, JobError> {
+    pub fn repair(&self, accept_loss: bool, from: &[PathBuf]) -> Result<Value, JobError> {
         let options = self.job.chain_options();
-        let report =
-            operate::repair(self.home(), &options, accept_loss, &mut |progress| self.verifying(progress));
+        let watch = &mut |progress| self.verifying(progress);
+        let report = operate::repair(self.home(), &options, accept_loss, from, watch);
         Ok(repaired(&report.map_err(job_error)?))
+    }
+
+    /// Writes damaged records of the ledger again.
+    pub fn restore_blocks(&self, from: &[PathBuf]) -> Result<Value, JobError> {
+        let options = self.job.chain_options();
+        let watch = &mut |progress| self.verifying(progress);
+        let done = operate::restore_blocks(self.home(), &options, from, watch).map_err(job_error)?;
+        Ok(records(&done))
     }
 
     /// The head before, and the head afterwards; `null` where nothing was changed.
@@ -103,18 +121,24 @@ impl<'a> State<'a> {
         Ok(json!({ "from": head(plan.from), "to": target, "head": now.map(head) }))
     }
 
+    /// Takes a snapshot of the head, or has the node take it that has the home.
     pub fn snapshot(&self) -> Result<Value, JobError> {
-        let chain = Chain::open(self.home(), &self.job.chain_options()).map_err(job_error)?;
+        let chain = match Chain::open(self.home(), &self.job.chain_options()) {
+            Err(error) if error.home_in_use().is_some() => {
+                return Client::new(self.home()).ask(&Ask::Snapshot, self.control);
+            }
+            opened => opened.map_err(job_error)?,
+        };
         let taken = chain.kv().snapshot();
         chain.close().map_err(job_error)?;
-        Ok(snapshot(&taken.map_err(kv_error)?))
+        Ok(snapshot_report(&taken.map_err(kv_error)?))
     }
 
     pub fn export(&self, height: Option<Height>, file: &Path) -> Result<Value, JobError> {
         let options = self.job.chain_options();
         let (exported, snapshot) = self.write_whole(file, |out| {
             let watch = &mut |progress| self.transferring(progress, None);
-            operate::export_state(self.home(), &options, height, out, watch).map_err(job_error)
+            self.with_snapshot(|| operate::export_state(self.home(), &options, height, out, watch))
         })?;
         let Exported { head: of, counts, bytes, digest } = exported;
         Ok(json!({
@@ -191,7 +215,7 @@ impl<'a> State<'a> {
             self.control.report(JobProgress { done, total, ..JobProgress::default() });
             self.control.check().is_ok()
         };
-        let made = operate::back_up(self.home(), to, how, &options, watch).map_err(job_error)?;
+        let made = self.with_snapshot(|| operate::back_up(self.home(), to, how, &options, watch))?;
         let files = |(files, bytes): (u64, u64)| json!({ "files": files, "bytes": bytes });
         Ok(json!({
             "dir": made.dir, "head": head(made.head), "besideNode": made.beside_node,
@@ -238,7 +262,8 @@ fn head(Head { height, hash, commitment }: Head) -> Value {
     json!({ "height": height, "hash": hash, "commitment": commitment })
 }
 
-fn snapshot(of: &Snapshot) -> Value {
+/// What a report says of a snapshot.
+pub(crate) fn snapshot_report(of: &Snapshot) -> Value {
     json!({ "height": of.height, "hash": of.hash, "oldest": of.oldest, "walRecord": of.wal_sequence, "dir": of.dir })
 }
 
@@ -247,10 +272,15 @@ fn rows(StreamCounts { codes, accounts, slots, legacy }: StreamCounts) -> Value 
 }
 
 fn verified(state: &VerifyReport, ledger: &LedgerReport, snapshot: Option<Height>) -> Value {
-    let named = |name: &str, text: String| json!({ "name": name, "text": text });
-    let mut findings: Vec<_> =
-        state.findings.iter().map(|finding| named(finding.name(), finding.to_string())).collect();
-    findings.extend(ledger.findings.iter().map(|finding| named(finding.name(), finding.to_string())));
+    let named = |name: &str, text: String, repair: Option<&str>| json!({ "name": name, "text": text, "repair": repair });
+    let mut findings: Vec<_> = state
+        .findings
+        .iter()
+        .map(|finding| named(finding.name(), finding.to_string(), Some("hearth db repair")))
+        .collect();
+    findings.extend(
+        ledger.findings.iter().map(|finding| named(finding.name(), finding.to_string(), finding.repair())),
+    );
     let counts = state.counts;
     json!({
         "head": head(state.head),
@@ -267,7 +297,19 @@ fn verified(state: &VerifyReport, ledger: &LedgerReport, snapshot: Option<Height
     })
 }
 
-fn repaired(Repaired { state: report, capsules }: &Repaired) -> Value {
+fn record(BlockRecord { number, hash, what }: &BlockRecord) -> Value {
+    json!({ "number": number, "hash": hash, "what": what })
+}
+
+fn records(LedgerRepair { restored, broken }: &LedgerRepair) -> Value {
+    let with_reason = |(of, why): &(BlockRecord, String)| json!({ "number": of.number, "hash": of.hash, "what": of.what, "why": why });
+    json!({
+        "restored": restored.iter().map(record).collect::<Vec<_>>(),
+        "broken": broken.iter().map(with_reason).collect::<Vec<_>>(),
+    })
+}
+
+fn repaired(Repaired { state: report, ledger, capsules }: &Repaired) -> Value {
     let action = |action: &RepairAction| match action {
         RepairAction::LogRewritten { records, aside } => {
             json!({ "action": "log_rewritten", "records": records, "aside": aside })
@@ -284,6 +326,7 @@ fn repaired(Repaired { state: report, capsules }: &Repaired) -> Value {
         "actions": report.actions.iter().map(action).collect::<Vec<_>>(),
         "lost": report.lost.map(|(from, to)| json!({ "from": from, "to": to })),
         "head": report.head.map(head),
+        "ledger": records(ledger),
         "capsules": { "made": capsules.made, "left": capsules.left },
     })
 }

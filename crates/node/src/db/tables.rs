@@ -104,6 +104,8 @@ pub(super) struct Scrubbed {
     index_pages: u64,
     bytes: u64,
     damaged: u64,
+    /// Damaged records that were written again elsewhere.
+    replaced: u64,
     /// The first of the damaged places, each as a sentence with file and offset.
     damage: Vec<String>,
 }
@@ -279,6 +281,7 @@ fn scrubbed(table: &str, report: &ScrubReport) -> Scrubbed {
         index_pages: report.index_pages,
         bytes: report.bytes,
         damaged: report.damaged,
+        replaced: report.replaced,
         damage: report.damage.iter().map(ToString::to_string).collect(),
     }
 }

@@ -7,6 +7,7 @@ mod case_home;
 mod dev_chain;
 mod follow;
 mod forks;
+mod inbox;
 mod lifecycle;
 mod limits;
 mod rendering;

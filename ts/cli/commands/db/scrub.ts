@@ -7,11 +7,13 @@ import { bytesText } from './text.ts'
 /** Exit code where something is damaged. */
 const DAMAGED = 1
 
-function reportText({ table, segments, records, indexPages, bytes, damaged, damage }: ScrubReport): string {
+function reportText({ table, segments, records, indexPages, bytes, damaged, replaced, damage }: ScrubReport): string {
   const read = `${segments} segments, ${records} records, ${indexPages} pages of key indexes, ${bytesText(bytes)}`
   const more = damaged > damage.length ? [`… and ${damaged - damage.length} more`] : []
   const verdict = damaged === 0 ? 'sound' : damaged === 1 ? '1 damaged place' : `${damaged} damaged places`
-  return [`${table}: ${verdict} (${read})`, ...damage, ...more, ''].join('\n')
+  const again =
+    replaced === 0 ? [] : [`${replaced === 1 ? '1 damaged record was' : `${replaced} damaged records were`} written again elsewhere`]
+  return [`${table}: ${verdict} (${read})`, ...damage, ...more, ...again, ''].join('\n')
 }
 
 export const scrub: Command = {

@@ -19,7 +19,8 @@ function text({ head, commitment, snapshot, rows, found, findings }: VerifyRepor
   const ledger = `${rows.blocks} blocks, ${rows.transactions} transactions`
   const verdict = found === 0 ? 'sound' : found === 1 ? '1 problem' : `${found} problems`
   const lines = findings.map(({ name, text }) => `${name}: ${text}`)
-  return `${besideNode(snapshot)}height ${head.height}: ${verdict}\n${root}\n${state}\n${ledger}\n${[...lines, ...moreText(found, findings.length)].map((line) => `${line}\n`).join('')}`
+  const repairs = [...new Set(findings.flatMap(({ repair }) => (repair === null ? [] : [repair])))]
+  return `${besideNode(snapshot)}height ${head.height}: ${verdict}\n${root}\n${state}\n${ledger}\n${[...lines, ...moreText(found, findings.length), ...repairs.map((command) => `to repair it, stop the node and run: ${command}`)].map((line) => `${line}\n`).join('')}`
 }
 
 export const verify: Command = {
