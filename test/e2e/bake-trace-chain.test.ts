@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { allBaked, BAKING, CALLER, metricsOf, Sender, startDev } from './bake-node.ts'
 import { type RunningNode, rpc, tempHome } from './harness.ts'
-import { sleep, until } from './waiting.ts'
+import { settled, sleep, until } from './waiting.ts'
 
 const home = tempHome()
 let node: RunningNode
@@ -80,7 +80,7 @@ describe('debug_subscribe "traceChain"', () => {
   }
 
   it('answers with an id, then sends the blocks behind the first up to the last, in order', async () => {
-    const before = await hits()
+    const before = await settled('traces of the console', hits)
     const socket = new Socket(node.ws)
     await socket.ask('debug_subscribe', ['traceChain', '0x0', '0x4', config])
     const [answer, ...notifications] = await socket.atLeast(5)
@@ -137,7 +137,8 @@ describe('debug_subscribe "traceChain"', () => {
     await allBaked(node, hashes.length + many + 2)
     const range = ['0x4', `0x${(4 + many).toString(16)}`, config]
     const socket = new Socket(node.ws)
-    const before = await hits()
+    // The console of the development chain traces each transaction too.
+    const before = await settled('traces of the console', hits)
     await socket.ask('debug_subscribe', ['traceChain', ...range])
     await socket.atLeast(1)
     socket.pause()

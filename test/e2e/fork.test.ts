@@ -347,7 +347,7 @@ describe('a fork of a chain with one contract', () => {
       expect(await two.stop()).toBe(0)
 
       const without = hearth(['dev', '--home', home, '--port', '0', '--evm.ws_port=0', '--metrics.port=0'])
-      expect([without.status, without.stderr]).toEqual([1, expect.stringMatching(/is a fork of another chain: give its origin/)])
+      expect([without.status, without.stderr]).toEqual([3, expect.stringMatching(/is a fork of another chain: give its origin/)])
       const elsewhere = hearth(['dev', '--home', home, '--fork-url', proxy.url, '--fork-block', '1'])
       expect([elsewhere.status, elsewhere.stderr]).toEqual([1, expect.stringContaining(`is a fork after block ${first}`)])
       fs.rmSync(home, { recursive: true, force: true })

@@ -42,8 +42,8 @@ it('answers every wrong value of every parameter, and good values too', async ()
   expect(node.log()).not.toMatch(/error:/)
 })
 
-it('refuses a million topics', async () => {
-  const topics = Array.from({ length: 1_000_000 }, () => null)
+it('refuses half a million topics', async () => {
+  const topics = Array.from({ length: 500_000 }, () => null)
   expect((await rpc(node.url, 'eth_getLogs', [{ topics }])).error).toMatchObject({
     code: -32602,
     message: expect.stringContaining('exceed max topics'),

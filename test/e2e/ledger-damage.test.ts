@@ -68,8 +68,8 @@ function expectRepaired(home: string): void {
   expect(verified(home)).toMatchObject({ found: 0, head: { height: HEIGHT } })
   expect(run(home, 'db', 'scrub')[0]).toBe(0)
   const files = [at('is.rlp'), at('was.rlp')] as const
-  expect(run(home, 'export', files[0])[0]).toBe(0)
-  expect(run(sound, 'export', files[1])[0]).toBe(0)
+  expect(run(home, 'export', '--force', files[0])[0]).toBe(0)
+  expect(run(sound, 'export', '--force', files[1])[0]).toBe(0)
   expect(fs.readFileSync(files[0]).equals(fs.readFileSync(files[1]))).toBe(true)
 }
 

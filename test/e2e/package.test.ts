@@ -112,7 +112,7 @@ it('a damaged segment is an error of the store, and none of the core', async () 
   const failed = await errorOf(() => node.blocks().toArray())
   expect(failed).toBeInstanceOf(StoreError)
   expect(failed).not.toBeInstanceOf(InternalError)
-  expect(failed).toMatchObject({ name: 'StoreError', code: 'store', message: expect.stringContaining('damaged') })
+  expect(failed).toMatchObject({ name: 'StoreError', code: 'record_damaged', message: expect.stringContaining('damaged') })
 })
 
 it('beside a running node: a writer is refused with its pid, a reader has the newest snapshot and says its height', async () => {

@@ -288,7 +288,7 @@ export function toRpcError(e: unknown, report: (e: unknown) => void): RpcError {
   if (e instanceof RpcError) return e
   if (e instanceof CoreError) {
     // What is hidden from the client is in the log.
-    if (e.kind === 'internal' || e.public !== undefined) report(e)
+    if (e.kind === 'internal' || e.kind === 'store' || e.public !== undefined) report(e)
     const { code, errorClass } = CORE_ERRORS[e.kind]
     return new RpcError(code, e.public ?? e.message, e.data, errorClass)
   }

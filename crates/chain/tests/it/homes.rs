@@ -82,7 +82,7 @@ fn bad_descriptions_are_refused() {
     assert!(matches!(newer, ChainError::NewerFormat { found: 2, known: 1, .. }), "{newer}");
     fs::write(paths.chain(), &good[..20]).unwrap();
     let bad = Chain::open(home.path(), &options()).err().unwrap();
-    assert!(matches!(bad, ChainError::BadHome { .. }), "{bad}");
+    assert!(matches!(bad, ChainError::DescriptionDamaged { .. }), "{bad}");
     fs::write(paths.chain(), &good).unwrap();
     fs::write(paths.genesis(), genesis(5, 100).replace("0x20000", "0xzz")).unwrap();
     let bad = Chain::open(home.path(), &options()).err().unwrap();
