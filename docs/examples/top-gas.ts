@@ -5,7 +5,7 @@ const [home = 'chain', from = 'earliest', to = 'latest'] = process.argv.slice(2)
 const SHOWN = 10
 
 await using node = await openNode({ home, readOnly: true })
-if (node.snapshot !== undefined) console.log(`a node has the home: this is its snapshot of block ${node.snapshot}`)
+if (node.snapshot !== undefined) console.log(`a node runs on this home: this is its snapshot of block ${node.snapshot}`)
 
 const used = new Map<string, bigint>()
 for await (const receipt of node.receipts({ from: place(from), to: place(to) })) {

@@ -65,7 +65,7 @@ describe.skipIf(recorded === undefined)('beside a node', () => {
     const before = await metricsOf(node)
     const commits = 'flatkv_commit_latency_count{success="true"}'
     const done = hearth(['import', '--home', at('home'), chain])
-    expect([done.status, done.stderr]).toEqual([0, expect.stringContaining('a node has the home: it imports the blocks')])
+    expect([done.status, done.stderr]).toEqual([0, expect.stringContaining('a node runs on this home: the node imports the blocks')])
     const last = (await rpc(node.url, 'eth_getBlockByNumber', ['latest', false])).result as { number: string; hash: string }
     expect(Number(last.number)).toBe(ALL)
     const line = /^imported 34 blocks \(.* blocks\/s, .* Mgas\/s\), 20 were there already; the head is block 54 (0x\w+)\n$/.exec(
@@ -140,7 +140,7 @@ describe.skipIf(recorded === undefined)('beside a node', () => {
     expect(await height(node)).toBe(ALL - 1)
     expect(hearth(['import', '--home', at('bad'), '--genesis', genesis, chain])).toMatchObject({
       status: 1,
-      stderr: expect.stringMatching(/is in use by process \d+ on .*: --genesis is for a home that no node has: leave it out\n$/),
+      stderr: expect.stringMatching(/is in use by process \d+ on .*: --genesis is for a home on which no node runs: leave it out\n$/),
     })
     expect(await node.stop()).toBe(0)
   }, 60_000)
@@ -150,7 +150,7 @@ describe.skipIf(recorded === undefined)('beside a node', () => {
     const node = await startNode(['start', '--home', at('case'), FAST])
     expect(hearth(['import', '--home', at('case'), '--case', recordedBlock])).toMatchObject({
       status: 1,
-      stderr: expect.stringMatching(/is in use by process \d+ on .*: --case makes a home of its own: give a home that no node has\n$/),
+      stderr: expect.stringMatching(/is in use by process \d+ on .*: --case makes a new home: give a home on which no node runs\n$/),
     })
     expect(await node.stop()).toBe(0)
   }, 60_000)

@@ -3,14 +3,12 @@ import http from 'node:http'
 import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
-import { resolveSettings, type SettingKey } from '../../ts/config/index.ts'
 import type { Core } from '../../ts/core/port.ts'
-import { makeDispatch } from '../../ts/rpc/dispatch.ts'
-import { type Server, startServer } from '../../ts/server/index.ts'
+import type { Server } from '../../ts/server/index.ts'
 import { SUBSCRIPTIONS_MAX } from '../../ts/server/limits.ts'
 import { until } from '../e2e/waiting.ts'
 import { fakeCore } from './fake-core.ts'
+import { type Flags, serveCore } from './serving.ts'
 
 const opened: Server[] = []
 const sockets: { destroy?: () => void; terminate?: () => void }[] = []
@@ -19,14 +17,8 @@ afterEach(async () => {
   for (const server of opened.splice(0)) await server.stop()
 })
 
-type Flags = Partial<Record<SettingKey, string>>
-
 async function serve(flags: Flags = {}, core: Core = fakeCore({ blockNumber: '"0x1b"', chainId: '"0x1"' })): Promise<Server> {
-  const { settings } = resolveSettings({
-    flags: new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', 'evm.shutdown_timeout': '0s', ...flags })),
-  })
-  const dispatch = makeDispatch(rpcContext(core, settings), batchLimits(settings), () => undefined)
-  const server = await startServer(settings, dispatch, { report: () => undefined })
+  const server = await serveCore(core, flags)
   opened.push(server)
   return server
 }

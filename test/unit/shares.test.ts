@@ -2,14 +2,13 @@
 import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
-import { resolveSettings, type SettingKey } from '../../ts/config/index.ts'
-import { makeDispatch } from '../../ts/rpc/dispatch.ts'
+import { resolveSettings } from '../../ts/config/index.ts'
 import { FILTERS_MAX } from '../../ts/rpc/follow/limits.ts'
 import { Shares } from '../../ts/rpc/shares.ts'
 import { Admission } from '../../ts/server/admission/index.ts'
-import { type Server, startServer } from '../../ts/server/index.ts'
+import type { Server } from '../../ts/server/index.ts'
 import { fakeCore } from './fake-core.ts'
+import { type Flags, serveCore } from './serving.ts'
 
 const opened: Server[] = []
 const sockets: net.Socket[] = []
@@ -18,11 +17,8 @@ afterEach(async () => {
   for (const server of opened.splice(0)) await server.stop()
 })
 
-async function serve(flags: Partial<Record<SettingKey, string>> = {}, dev = false): Promise<Server> {
-  const given = new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', 'evm.shutdown_timeout': '0s', ...flags }))
-  const { settings } = resolveSettings({ flags: given, dev })
-  const dispatch = makeDispatch(rpcContext(fakeCore({ blockNumber: '"0x1b"' }), settings), batchLimits(settings), () => undefined)
-  const server = await startServer(settings, dispatch, { report: () => undefined })
+async function serve(flags: Flags = {}, dev = false): Promise<Server> {
+  const server = await serveCore(fakeCore({ blockNumber: '"0x1b"' }), flags, dev)
   opened.push(server)
   return server
 }

@@ -3,12 +3,10 @@ import http from 'node:http'
 import net from 'node:net'
 import zlib from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
-import { resolveSettings, type SettingKey } from '../../ts/config/index.ts'
 import type { Core, ResultStream } from '../../ts/core/port.ts'
-import { makeDispatch } from '../../ts/rpc/dispatch.ts'
-import { type Server, startServer } from '../../ts/server/index.ts'
+import type { Server } from '../../ts/server/index.ts'
 import { fakeCore } from './fake-core.ts'
+import { type Flags, serveCore } from './serving.ts'
 
 const opened: { stop: () => Promise<void> }[] = []
 const sockets: net.Socket[] = []
@@ -32,13 +30,8 @@ function stream(): ResultStream {
   }
 }
 
-type Flags = Partial<Record<SettingKey, string>>
 async function serve(flags: Flags, core: Core): Promise<Server> {
-  const { settings } = resolveSettings({
-    flags: new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', 'evm.shutdown_timeout': '0s', ...flags })),
-  })
-  const dispatch = makeDispatch(rpcContext(core, settings), batchLimits(settings), () => undefined)
-  const server = await startServer(settings, dispatch, { report: () => undefined })
+  const server = await serveCore(core, flags)
   opened.push(server)
   return server
 }

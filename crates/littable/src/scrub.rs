@@ -124,7 +124,9 @@ impl Table {
                     }
                 }
                 Err(at) => {
-                    if found.keys.iter().all(|(key, _)| self.reads(key)) {
+                    // A record without keys cannot have been put again.
+                    let has_keys = !found.keys.is_empty();
+                    if has_keys && found.keys.iter().all(|(key, _)| self.reads(key)) {
                         report.replaced += 1;
                     } else {
                         report.note(segment.corrupt(at, "checksum of a frame"));

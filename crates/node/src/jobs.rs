@@ -202,7 +202,7 @@ pub enum JobError {
         home: PathBuf,
         /// That process.
         holder: String,
-        /// Why nobody waits any longer.
+        /// Why the command gave up.
         why: String,
     },
     /// The home is read beside its node, which has no snapshot and took none when asked.

@@ -40,7 +40,7 @@ async function work(parsed: Parsed, range: BakeRange, terminal: Terminal): Promi
     return await finishJob(startBakeJob(base, { node: nodeConfig(home, 'start', settings), range }), terminal)
   } catch (e) {
     if (!isInUse(e)) throw e
-    terminal.err('a node has the home: it is asked to bake, under its own settings\n')
+    terminal.err('a node runs on this home: the node bakes the blocks, under its own settings\n')
     return await finishJob(startAsk(base, 'bake', range), terminal)
   }
 }

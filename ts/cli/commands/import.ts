@@ -35,13 +35,13 @@ function jobOf(parsed: Parsed, base: ReturnType<typeof storage>): Job {
 
 /** Why a running node cannot do a job; undefined where it can. */
 function refusalOf(job: Job, parsed: Parsed): string | undefined {
-  if (job.job === 'importCase') return '--case makes a home of its own: give a home that no node has'
-  if (job.job === 'import' && job.genesis !== undefined) return '--genesis is for a home that no node has: leave it out'
+  if (job.job === 'importCase') return '--case makes a new home: give a home on which no node runs'
+  if (job.job === 'import' && job.genesis !== undefined) return '--genesis is for a home on which no node runs: leave it out'
   if (parsed.files.includes(STANDARD_STREAM)) return 'the node cannot read the standard input of this command: give a file'
   return undefined
 }
 
-/** Imports by itself, or by the node that has the home; undefined where a signal stopped it. */
+/** Imports in this process, or through the node that runs on the home; undefined where a signal stopped it. */
 async function work(job: Job, parsed: Parsed, terminal: Terminal): Promise<Finished<JobResult> | undefined> {
   const line = parsed.files.includes(STANDARD_STREAM) ? streamLine : undefined
   try {
@@ -50,7 +50,7 @@ async function work(job: Job, parsed: Parsed, terminal: Terminal): Promise<Finis
     if (!isInUse(e)) throw e
     const refusal = refusalOf(job, parsed)
     if (refusal !== undefined || job.job !== 'import') throw new CoreError(e.kind, `${e.message}: ${refusal}`, e.data)
-    terminal.err('a node has the home: it imports the blocks, under its own settings\n')
+    terminal.err('a node runs on this home: the node imports the blocks, under its own settings\n')
     return await finishJob(startAsk(job, 'import', { files: job.files, head: job.head }), terminal)
   }
 }

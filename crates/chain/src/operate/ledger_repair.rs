@@ -15,7 +15,7 @@ use hearth_primitives::{Block, Height};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Most damaged records of one repair; another repair goes on behind them.
+/// Most damaged records of one repair; another repair continues after them.
 const MAX_DAMAGED: usize = 10_000;
 /// Most bytes of blocks that wait for their parents.
 const MAX_WAITING_BYTES: usize = 256 << 20;
@@ -91,10 +91,8 @@ impl Chain {
         let mut wanted: Wanted = of("block").map(|record| (record.hash, record.number)).collect();
         let mut why = BTreeMap::new();
         let restored = self.restore_blocks(from, &mut wanted, &mut why);
-        // What was written stays, whatever a file says behind it.
-        if !damaged.is_empty() {
-            self.kv().keep_tables()?;
-        }
+        // Before an error of a file is returned: what was written until then stays.
+        self.kv().keep_tables()?;
         restored?;
         for record in of("receipts") {
             if let Err(error) = self.make_receipts(&record.hash) {
@@ -174,7 +172,7 @@ impl Chain {
         self.restore_block_locked(block, hash)
     }
 
-    /// As [`Chain::restore_block`], for who changes the chain already.
+    /// As [`Chain::restore_block`], for a caller that holds the lock of changes to the chain.
     pub(crate) fn restore_block_locked(&self, block: &Block, hash: B256) -> Result<bool, ChainError> {
         let number = block.header.number;
         let refused = |source| ChainError::Refused { number, hash, source };

@@ -1,4 +1,4 @@
-//! Asking the node that has a home.
+//! The client of the node that runs on a home.
 
 use super::protocol::{self, ANSWER, Answer, Ask, Outcome, READER, REQUEST, Request};
 use crate::{
@@ -26,7 +26,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(20);
 /// Longest time that a cancelled request waits for its work to end.
 const END_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// A process that asks the node of a home.
+/// Sends requests to the node of a home.
 pub(crate) struct Client {
     home: PathBuf,
     folder: PathBuf,
@@ -113,7 +113,7 @@ impl Client {
 
     fn wait(&self, posted: &Posted, control: &JobControl) -> Result<Value, JobError> {
         let (began, mut beat, mut heard) = (Instant::now(), None, Instant::now());
-        // A process of another container cannot be seen: it is told to be gone by its silence.
+        // A process in another container is not visible here: only its silence shows that it is gone.
         let visible = self.holder().filter(is_visible);
         let silent = |why: &str| JobError::NoAnswer {
             home: self.home.clone(),

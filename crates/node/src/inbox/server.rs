@@ -45,7 +45,7 @@ struct Shared {
 struct Taken {
     running: Running,
     answer: Answer,
-    told: Instant,
+    answered: Instant,
 }
 
 impl Inbox {
@@ -59,9 +59,9 @@ impl Inbox {
             |error: io::Error| NodeError::Store { message: format!("{}: {error}", folder.display()) };
         fs::create_dir_all(&folder).map_err(failed)?;
         let closed = Arc::new((Mutex::new(false), Condvar::new()));
-        let bell = closed.clone();
+        let wake = closed.clone();
         let works = Works::new(home, baker, log, move || {
-            bell.1.notify_all();
+            wake.1.notify_all();
         });
         let shared = Arc::new(Shared { folder: folder.clone(), works, closed });
         shared.sweep();
@@ -109,9 +109,9 @@ impl Shared {
             }
             let message = "the node was stopped: run the same command again".to_owned();
             let stopped = || Outcome::Failed { kind: "closed".to_owned(), message };
-            // Work that ended by itself meanwhile is told as it ended.
+            // Work that ended meanwhile is reported with its own outcome.
             let outcome = taken.running.outcome().filter(Outcome::is_final).unwrap_or_else(stopped);
-            self.tell(&name, &mut taken, Some(outcome));
+            self.report(&name, &mut taken, Some(outcome));
         }
     }
 
@@ -166,7 +166,7 @@ impl Shared {
             let outcome = taken.running.outcome();
             let is_over = outcome.is_some();
             // Where an answer cannot be written (the disk is full) it is tried again at the next look.
-            !(self.tell(name, taken, outcome) && is_over)
+            !(self.report(name, taken, outcome) && is_over)
         });
         for name in asked {
             if taken.len() < MAX_RUNNING && !taken.contains_key(&name) {
@@ -175,27 +175,27 @@ impl Shared {
                     Err(error) => Running::refused("config", format!("the request: {error}")),
                     Ok(request) => self.works.begin(request.ask),
                 };
-                let mut new = Taken { running, answer: Answer::default(), told: Instant::now() };
+                let mut new = Taken { running, answer: Answer::default(), answered: Instant::now() };
                 let outcome = new.running.outcome();
                 let is_over = outcome.is_some();
                 new.answer.beat = 1;
-                if !(self.tell(&name, &mut new, outcome) && is_over) {
+                if !(self.report(&name, &mut new, outcome) && is_over) {
                     taken.insert(name, new);
                 }
             }
         }
     }
 
-    /// Writes how far a request is, where that is news; whether it is known to the process that asked.
-    fn tell(&self, name: &str, taken: &mut Taken, outcome: Option<Outcome>) -> bool {
+    /// Writes the progress of a request where it changed or a beat is due; whether the client can read it.
+    fn report(&self, name: &str, taken: &mut Taken, outcome: Option<Outcome>) -> bool {
         let progress = taken.running.progress();
         let beat = taken.answer.beat;
         let is_news = beat == 1 || progress != taken.answer.progress || outcome.is_some();
-        if !is_news && taken.told.elapsed() < BEAT_EVERY {
+        if !is_news && taken.answered.elapsed() < BEAT_EVERY {
             return true;
         }
         taken.answer = Answer { beat: beat + 1, progress, outcome };
-        taken.told = Instant::now();
+        taken.answered = Instant::now();
         let written = protocol::write(&self.path(name, ANSWER), &taken.answer).is_ok();
         if written && taken.answer.outcome.is_some() {
             let _ = fs::remove_file(self.path(name, REQUEST));
