@@ -259,20 +259,23 @@ mod tests {
     /// Far longer than the test takes: without an end it fails instead of hanging.
     const LIMIT: Duration = Duration::from_secs(60);
 
-    /// Traces two transactions, of which the first panics while the other waits for its turn.
+    /// Traces two transactions. The thread of the first panics after the other thread has taken the
+    /// second, which then waits for its turn.
     fn panics(helper_panics: bool) -> String {
         let (ended, end) = channel();
         std::thread::spawn(move || {
             let mut sink = Vec::new();
-            let first_taken = Barrier::new(2);
+            let (first_taken, second_taken) = (Barrier::new(2), Barrier::new(2));
             let work = |line: &Line<'_>, is_helper: bool| -> Result<(), TraceError> {
                 if is_helper == helper_panics {
                     assert_eq!(line.take_next(), Some(0));
                     first_taken.wait();
+                    second_taken.wait();
                     resume_unwind(Box::new("planted"));
                 }
                 first_taken.wait();
                 assert_eq!(line.take_next(), Some(1));
+                second_taken.wait();
                 line.wait_for(1)?;
                 Ok(())
             };
