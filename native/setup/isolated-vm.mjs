@@ -52,6 +52,9 @@ export function fetchPackage(name, version, dir, pins = PINS) {
     'pack',
     `${name}@${version}`,
     '--silent',
+    // Flags of an `npm pack` around set-up reach this one through the environment.
+    '--pack-destination=.',
+    '--no-dry-run',
   ])
   const refusal = pinRefusal(file, pins)
   if (refusal !== undefined) throw new Missing(`${refusal}. Check npm’s registry`)

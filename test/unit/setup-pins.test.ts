@@ -71,3 +71,22 @@ try { fetchWheel(); console.log('accepted') } catch (e) { console.log(e.construc
     expect(fs.readdirSync(r.cache)).toEqual([])
   })
 })
+
+describe('a package', () => {
+  /** npm as far as it matters here: a flag wins over the environment, which an `npm pack` around set-up fills. */
+  const NPM = `name="$(echo "$2" | tr @ -).tgz"; to="$npm_config_pack_destination"; dry="$npm_config_dry_run"
+for flag; do case "$flag" in --pack-destination=*) to="\${flag#*=}";; --no-dry-run) dry=;; esac; done
+mkdir -p package && echo text > package/file
+test -n "$dry" || tar czf "\${to:-.}/$name" package
+rm -r package`
+
+  it('is fetched into its folder where `npm pack --pack-destination` or `--dry-run` runs set-up', () => {
+    const [to, other] = ['to-', 'other-'].map((name) => fs.mkdtempSync(path.join(dir, name))) as [string, string]
+    const lines = `process.env.npm_config_pack_destination = ${JSON.stringify(other)}
+process.env.npm_config_dry_run = 'true'
+const { fetchPackage } = await import(${module('isolated-vm.mjs')})
+try { fetchPackage('a', '1.0.0', ${JSON.stringify(to)}) } catch (e) { console.log(e.message) }`
+    expect(run(lines, { npm: NPM }).stdout).toMatch(/^a-1\.0\.0\.tgz was fetched, and no digest is pinned for it/)
+    expect([fs.readdirSync(to), fs.readdirSync(other)]).toEqual([['a-1.0.0.tgz'], []])
+  })
+})
