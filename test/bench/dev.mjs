@@ -23,6 +23,16 @@ const BATCH = 100
 /** Without a new transaction for so long, a chain takes what still waits no more, in milliseconds. */
 const STALL_MS = 5000
 
+/** Sends of one node, each followed by its receipt, after so many that are not counted; on as many fresh nodes in turn. */
+const SENDS = 100
+const SENDS_BEFORE = 20
+const SEND_ROUNDS = 7
+
+/** Empty blocks that one request makes, on as many fresh nodes. */
+const MINED_AT_ONCE = 100_000
+const MINED_ROUNDS = 3
+const MINED_MS = 2000
+
 const SLOTS = 100_000
 /** Slots that one transaction fills, within the most gas that a transaction may have (EIP-7825). */
 const SLOTS_A_CALL = 700
@@ -143,6 +153,27 @@ async function transferRows(sides) {
   return [await measured('one by one, a block each', one), await measured(`in batches of ${BATCH}`, batches)]
 }
 
+/** Median of the milliseconds from a send, whose nonce, fees and gas the node chooses, to its receipt. */
+async function sends({ url }) {
+  const connection = await Connection.open(url)
+  const ask = async (method, params) => {
+    const { result, error } = JSON.parse(await connection.ask(call(url, method, params)))
+    if (error !== undefined) throw new Error(error.message)
+    return result
+  }
+  const [from] = await ask('eth_accounts', [])
+  const times = []
+  for (let sent = 0; sent < SENDS_BEFORE + SENDS; sent++) {
+    const ms = await timed(async () => {
+      const hash = await ask('eth_sendTransaction', [{ from, to: TO, value: '0x1' }])
+      while ((await ask('eth_getTransactionReceipt', [hash])) === null);
+    })
+    if (sent >= SENDS_BEFORE) times.push(ms)
+  }
+  connection.close()
+  return median(times)
+}
+
 /** Fills slots of the filler from `first` on. */
 async function fill(url, from, first, count) {
   const data = `0x${word(first)}${word(count)}`
@@ -201,6 +232,13 @@ async function mine(url, count) {
   for (let left = count; left > 0; left -= 1000) await result(url, 'anvil_mine', [hex(Math.min(left, 1000))])
 }
 
+/** Milliseconds of one request for many empty blocks. */
+async function minedAtOnce({ url }) {
+  const ms = await timed(() => result(url, 'hardhat_mine', [hex(MINED_AT_ONCE)]))
+  if (Number(await result(url, 'eth_blockNumber', [])) !== MINED_AT_ONCE) throw new Error('blocks are missing')
+  return ms
+}
+
 /** KiB that an empty block takes of a process without a home, and milliseconds that it takes to make. */
 async function emptyBlocks({ url, pid }) {
   // What is allocated once for all is there after the first blocks.
@@ -247,6 +285,15 @@ async function homeRow(sides) {
 const ROWS = {
   start: async (sides) => [row('start to first answer (ms)', await pairs(sides, STARTS, startMs), { digits: 0, wanted: START_MS })],
   transfers: transferRows,
+  sends: async (sides) => {
+    const measured = await pairs(sides, SEND_ROUNDS, (side) => withNode(side, sends))
+    return [row(`send and receipt, the first ${SENDS} of a chain, on ${SEND_ROUNDS} nodes (ms)`, measured, { digits: 2 })]
+  },
+  mine: async () => {
+    // anvil takes minutes.
+    const measured = await pairs(['hearth'], MINED_ROUNDS, (side) => withNode(side, minedAtOnce))
+    return [row(`${MINED_AT_ONCE} empty blocks in one request (ms)`, measured, { digits: 0, wanted: MINED_MS })]
+  },
   snapshots: snapshotRows,
   memory: emptyBlockRows,
   home: async (sides) => [await homeRow(sides)],

@@ -1,6 +1,7 @@
 // Sending to a development node: nonces of sends at the same time, senders, fees, limits, and errors for transactions that fail.
 import fs from 'node:fs'
 import net from 'node:net'
+import { recoverTransactionAddress, type TransactionSerialized } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ALICE, Calls } from './dev-calls.ts'
 import { startDev } from './dev-node.ts'
@@ -296,6 +297,41 @@ const closedPort = (): Promise<number> =>
       server.close(() => resolve(port))
     })
   })
+
+describe('a transaction that the node signs', () => {
+  it('has the signature of its sender', async () => {
+    const dev = await start()
+    const hash = await dev.send(ALICE, TO, { value: '0x1' })
+    const serializedTransaction = await dev.call<TransactionSerialized>('eth_getRawTransactionByHash', hash)
+    expect((await recoverTransactionAddress({ serializedTransaction })).toLowerCase()).toBe(ALICE)
+    expect(await dev.call('eth_getTransactionByHash', hash)).toMatchObject({ from: ALICE })
+  })
+})
+
+describe('the pending block', () => {
+  it('has what the block has that is made of it, also after calls on it', async () => {
+    const dev = await start('--no-mining')
+    for (let round = 0; round < 3; round++) {
+      await dev.call('evm_setNextBlockTimestamp', (await dev.time()) + 7)
+      // Calls on its state come before anything asks for the block itself.
+      const before = await dev.balance(TO, 'pending')
+      await dev.send(ALICE, TO, { value: '0x10' })
+      await dev.send(ALICE, undefined, { data: making(100 + round), gas: '0x186a0' })
+      expect(await dev.balance(TO, 'pending')).toBe(before + 16n)
+      expect(await dev.call('eth_estimateGas', { from: ALICE, to: TO }, 'pending')).toBe('0x5208')
+      expect(await dev.call('eth_getBlockTransactionCountByNumber', 'pending')).toBe('0x2')
+      const { hash: _, nonce: __, ...pending } = await dev.call<Record<string, unknown>>('eth_getBlockByNumber', 'pending', true)
+      await dev.call('evm_mine')
+      const mined = await dev.call<Record<string, unknown>>('eth_getBlockByNumber', 'latest', true)
+      const fields = ['number', 'timestamp', 'stateRoot', 'receiptsRoot', 'transactionsRoot', 'gasUsed', 'logsBloom', 'mixHash', 'size']
+      for (const field of fields) expect([field, pending[field]]).toEqual([field, mined[field]])
+      const hashes = (block: Record<string, unknown>) =>
+        (block.transactions as { hash: string; from: string }[]).map((tx) => [tx.hash, tx.from])
+      expect(hashes(pending)).toEqual(hashes(mined))
+      expect(hashes(pending)).toHaveLength(2)
+    }
+  })
+})
 
 describe('a fork of a node that is not there', () => {
   it('fails soon, and says before what it waits for', async () => {

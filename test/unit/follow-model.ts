@@ -46,7 +46,7 @@ export class ModelChain {
     const block = { number, hash, logs }
     this.blocks.set(hash, block)
     this.chain.push(block)
-    this.tell(['added', `0x${number.toString(16)}`, hash])
+    this.tell(['added', `0x${number.toString(16)}`, hash, 0])
     return block
   }
 

@@ -9,6 +9,9 @@ import type { Printer } from './printer.ts'
 /** Longest trace that is read for the console, in bytes. */
 const TRACE_BYTES_MAX = 16 * 1024 * 1024
 
+/** How long the console lets events gather before it shows them, in milliseconds: the answer of the request that made them goes out first. */
+const GATHER_MS = 10
+
 /** Calls that wait to be looked at for what they logged; more are not. */
 const CALLS_WAITING_MAX = 64
 
@@ -88,6 +91,8 @@ export class Console {
   /** Blocks without transactions that were not printed yet, one after the other. */
   private empty: EmptyBlocks | undefined
   private callsWaiting = 0
+  /** Ends the time in which events gather. */
+  private endGathering: (() => void) | undefined
 
   /** `mayLog`: whether the chain may have contracts already. */
   constructor(core: Core, printer: Printer, { mayLog }: { readonly mayLog: boolean }) {
@@ -107,7 +112,8 @@ export class Console {
   private async request<Op extends keyof Operations>(core: Core, op: Op, args: Operations[Op]): Promise<Uint8Array> {
     if (op === 'setLoggingEnabled') {
       const { enabled } = args as Operations['setLoggingEnabled']
-      this.switched.push({ from: await eventCount(core), enabled })
+      const from = await eventCount(core)
+      this.switched.push({ from, enabled })
       this.enabled = enabled
       return Buffer.from('null')
     }
@@ -140,10 +146,11 @@ export class Console {
       for (let cursor = await eventCount(this.core); !this.stopped; ) {
         const { next, missed, events } = await eventsAfter(this.core, cursor, true)
         cursor = next
+        await this.gather()
         if (missed > 0 && this.enabled) this.printer.missed(missed)
         const first = next - events.length
         for (const [i, event] of events.entries())
-          if (event[0] === 'added' && this.isOnAt(first + i)) await this.block(Number(event[1]), event[2])
+          if (event[0] === 'added' && this.isOnAt(first + i)) await this.block(Number(event[1]), event[2], event[3])
           else if (event[0] === 'removed') this.tellEmpty()
         this.tellEmpty()
       }
@@ -167,6 +174,17 @@ export class Console {
 
   stop(): void {
     this.stopped = true
+    this.endGathering?.()
+  }
+
+  private gather(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.stopped ? 0 : GATHER_MS)
+      this.endGathering = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   }
 
   /** One line for all empty blocks since the last one: many may come at once. */
@@ -175,7 +193,11 @@ export class Console {
     this.empty = undefined
   }
 
-  private async block(number: number, hash: string): Promise<void> {
+  private async block(number: number, hash: string, transactions: number): Promise<void> {
+    if (transactions === 0) {
+      this.empty = { first: this.empty?.first ?? number, last: number, hash }
+      return
+    }
     let receipts: Receipt[]
     try {
       receipts = parse<Receipt[]>(await this.core.request('getBlockReceipts', { block: { blockHash: hash } }))
@@ -184,8 +206,7 @@ export class Console {
       // The block left the chain meanwhile.
       return
     }
-    if (receipts.length === 0) this.empty = { first: this.empty?.first ?? number, last: number, hash }
-    else this.tellEmpty()
+    this.tellEmpty()
     for (const receipt of receipts) this.printer.transaction(await this.shown(number, receipt))
   }
 

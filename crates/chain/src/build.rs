@@ -80,6 +80,11 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// The header that it was executed under: without the fields that execution gives.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
     /// The whole block.
     pub fn complete(&self, state_root: B256) -> Block {
         let output = &self.output;

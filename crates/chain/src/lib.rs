@@ -34,4 +34,4 @@ pub use format::home_format;
 pub use home::{HOME_FORMAT, HomePaths, RulesFrom};
 pub use insert::{Inserted, Prepared};
 pub use state_options::StateOptions;
-pub use watch::{BlockPlace, ChainWatcher};
+pub use watch::{AddedBlock, BlockPlace, ChainWatcher};

@@ -3,12 +3,24 @@
 use crate::{Chain, ChainError, insert::Working};
 use alloy_primitives::B256;
 use hearth_flatkv::Head;
+use hearth_ledger::StoredBlock;
 use hearth_primitives::{Height, TraceCapsule};
 use parking_lot::RwLock;
 use std::sync::{Arc, Weak};
 
 /// Height and hash of a block.
 pub type BlockPlace = (Height, B256);
+
+/// A block that joined the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddedBlock {
+    /// Its height.
+    pub height: Height,
+    /// Its hash.
+    pub hash: B256,
+    /// How many transactions it has.
+    pub transactions: usize,
+}
 
 /// Someone who wants to know how the chain changes. Called on the thread that changes it, right after each change: it
 /// must not wait, and must not change the chain.
@@ -21,7 +33,7 @@ pub trait ChainWatcher: Send + Sync {
 
     /// The chosen head moved: `removed` left the chain, the last block first; `added` joined it, the first one first.
     /// Work on a branch that is not chosen is not told.
-    fn head_moved(&self, _removed: &[BlockPlace], _added: &[BlockPlace]) {}
+    fn head_moved(&self, _removed: &[BlockPlace], _added: &[AddedBlock]) {}
 
     /// The chosen head moved, and which blocks left or joined could not be read.
     fn head_lost(&self) {}
@@ -77,24 +89,29 @@ impl Chain {
     }
 
     /// What left the chain between two heads, from above, and what joined it, from below.
-    fn between(&self, old: &Head, new: &Head) -> Result<(Vec<BlockPlace>, Vec<BlockPlace>), ChainError> {
+    fn between(&self, old: &Head, new: &Head) -> Result<(Vec<BlockPlace>, Vec<AddedBlock>), ChainError> {
         let (mut removed, mut added) = (Vec::new(), Vec::new());
         let (mut left, mut right) = ((old.height, old.hash), (new.height, new.hash));
         while left.1 != right.1 {
             if left.0 >= right.0 {
                 removed.push(left);
-                left = self.before(left)?;
+                left = parent_of(left.0, &*self.branch_block(&left.1)?);
             } else {
-                added.push(right);
-                right = self.before(right)?;
+                let (height, hash) = right;
+                let block = self.branch_block(&hash)?;
+                added.push(AddedBlock { height, hash, transactions: block.tx_hashes.len() });
+                right = parent_of(height, &block);
             }
         }
         added.reverse();
         Ok((removed, added))
     }
 
-    fn before(&self, (height, hash): BlockPlace) -> Result<BlockPlace, ChainError> {
-        let block = self.ledger.block(&hash)?.ok_or(ChainError::UnknownBlock(hash))?;
-        Ok((height.saturating_sub(1), block.block.header.parent_hash))
+    fn branch_block(&self, hash: &B256) -> Result<Arc<StoredBlock>, ChainError> {
+        self.ledger.block(hash)?.ok_or(ChainError::UnknownBlock(*hash))
     }
+}
+
+fn parent_of(height: Height, block: &StoredBlock) -> BlockPlace {
+    (height.saturating_sub(1), block.block.header.parent_hash)
 }

@@ -173,7 +173,7 @@ impl OpenHome {
         if is_pending(reference)
             && let Some(pending) = self.pending()?
         {
-            let header = pending.block.block.header.clone();
+            let header = pending.call_header().clone();
             return Ok(Site { header, state: Box::new(pending.state.clone()) });
         }
         let (state, block) = self.state_at(reference)?;

@@ -1,8 +1,11 @@
 // What the core tells of the chain and the pool, as it is read.
 import type { Core, Hex } from '../../core/port.ts'
 
-/** A block joined the chain as its head, or the head left it; or a transaction in the pool became executable. */
-export type ChainEvent = readonly ['added' | 'removed', Hex, Hex] | readonly ['transaction', Hex]
+/**
+ * A block joined the chain as its head (number, hash, how many transactions it has), or the head left it; or a transaction in the
+ * pool became executable.
+ */
+export type ChainEvent = readonly ['added', Hex, Hex, number] | readonly ['removed', Hex, Hex] | readonly ['transaction', Hex]
 
 /** Some events that came one after the other. */
 export interface EventPage {

@@ -1,7 +1,7 @@
 //! Transactions of blocks that left the chain: they wait again.
 
 use super::TransactionPool;
-use crate::{BlockPlace, Chain, ChainError, ChainWatcher};
+use crate::{AddedBlock, BlockPlace, Chain, ChainError, ChainWatcher};
 use alloy_primitives::Address;
 use hearth_primitives::{Header, Height, PooledTransaction, StateReader, Transaction};
 use std::sync::{Arc, Weak};
@@ -62,7 +62,7 @@ impl PoolKeeper {
 }
 
 impl ChainWatcher for PoolKeeper {
-    fn head_moved(&self, removed: &[BlockPlace], _: &[BlockPlace]) {
+    fn head_moved(&self, removed: &[BlockPlace], _: &[AddedBlock]) {
         if let Some(chain) = self.chain.upgrade() {
             // What cannot be read is not put back: who sent it sends it again.
             let _ = self.follow(&chain, removed);

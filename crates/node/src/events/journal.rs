@@ -2,6 +2,7 @@
 
 use crate::json::JsonWriter;
 use alloy_primitives::B256;
+use hearth_chain::AddedBlock;
 use hearth_primitives::Height;
 use std::collections::VecDeque;
 
@@ -18,7 +19,7 @@ const EVENT_BYTES: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A block joined the chain as its head.
-    Added(Height, B256),
+    Added(AddedBlock),
     /// The head left the chain.
     Removed(Height, B256),
     /// A transaction in the pool became executable.
@@ -66,7 +67,9 @@ impl Journal {
         for event in self.events.iter().skip(skip).take(told) {
             w.begin_array();
             match event {
-                Event::Added(number, hash) => w.raw("\"added\"").quantity(*number).hash(hash),
+                Event::Added(AddedBlock { height, hash, transactions }) => {
+                    w.raw("\"added\"").quantity(*height).hash(hash).raw(&transactions.to_string())
+                }
                 Event::Removed(number, hash) => w.raw("\"removed\"").quantity(*number).hash(hash),
                 Event::Transaction(hash) => w.raw("\"transaction\"").hash(hash),
             };
@@ -91,7 +94,9 @@ mod tests {
     fn readers_are_told_a_few_at_a_time_and_what_they_missed() {
         let mut journal = Journal::default();
         let count = MAX_EVENTS as u64 + 10;
-        (0..count).for_each(|number| journal.push(Event::Added(number, B256::ZERO)));
+        (0..count).for_each(|height| {
+            journal.push(Event::Added(AddedBlock { height, hash: B256::ZERO, transactions: 0 }));
+        });
         assert_eq!(told(&journal, 0), (10 + 1024, 10, 1024));
         assert_eq!(told(&journal, 10), (10 + 1024, 0, 1024));
         assert_eq!(told(&journal, count - 1), (count, 0, 1));

@@ -4,7 +4,7 @@
 mod journal;
 
 use crate::NodeError;
-use hearth_chain::{BlockPlace, ChainWatcher, pool::PoolEntry, pool::PoolWatcher};
+use hearth_chain::{AddedBlock, BlockPlace, ChainWatcher, pool::PoolEntry, pool::PoolWatcher};
 use journal::{Event, Journal};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -71,10 +71,10 @@ impl Events {
 }
 
 impl ChainWatcher for Events {
-    fn head_moved(&self, removed: &[BlockPlace], added: &[BlockPlace]) {
+    fn head_moved(&self, removed: &[BlockPlace], added: &[AddedBlock]) {
         self.add(|journal| {
             removed.iter().for_each(|(number, hash)| journal.push(Event::Removed(*number, *hash)));
-            added.iter().for_each(|(number, hash)| journal.push(Event::Added(*number, *hash)));
+            added.iter().for_each(|block| journal.push(Event::Added(*block)));
         });
     }
 
@@ -113,12 +113,13 @@ mod tests {
         let at_once = ask(&events, 0, false).try_recv().expect("answered").expect("open");
         assert_eq!(at_once, serde_json::json!({ "next": 0, "missed": 0, "events": [] }));
         let (a, b) = (B256::repeat_byte(1), B256::repeat_byte(2));
-        events.head_moved(&[(7, a)], &[(7, b)]);
+        let added = AddedBlock { height: 7, hash: b, transactions: 3 };
+        events.head_moved(&[(7, a)], &[added]);
         let told = waiting.try_recv().expect("told").expect("open");
-        let want = serde_json::json!([["removed", "0x7", a], ["added", "0x7", b]]);
+        let want = serde_json::json!([["removed", "0x7", a], ["added", "0x7", b, 3]]);
         assert_eq!(told, serde_json::json!({ "next": 2, "missed": 0, "events": want }));
         let rest = ask(&events, 1, true).try_recv().expect("there already").expect("open");
-        assert_eq!(rest["events"], serde_json::json!([["added", "0x7", b]]));
+        assert_eq!(rest["events"], serde_json::json!([["added", "0x7", b, 3]]));
     }
 
     #[test]

@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 pub(super) fn by_number(home: &OpenHome, block: BlockNumber, full: bool) -> Answer {
     if let Some(pending) = home.pending_by_number(block)? {
-        let parts = parts(&pending.block);
+        let block = pending.block(home.chain())?;
+        let parts = parts(&block);
         let mut writer = JsonWriter::with_capacity(parts.json_capacity(full));
-        write_pending_block(&mut writer, &parts, full.then_some(&pending.senders));
+        write_pending_block(&mut writer, &parts, full.then_some(pending.senders()));
         return Ok(writer.into_bytes());
     }
     render(home, home.block_by_number(block)?, full)
@@ -33,7 +34,7 @@ pub(super) fn id(home: &OpenHome, block: BlockNumber) -> Answer {
 
 pub(super) fn transaction_count_by_number(home: &OpenHome, block: BlockNumber) -> Answer {
     if let Some(pending) = home.pending_by_number(block)? {
-        return quantity(pending.block.tx_hashes.len() as u64);
+        return quantity(pending.senders().len() as u64);
     }
     count(home.block_by_number(block)?)
 }

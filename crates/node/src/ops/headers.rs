@@ -16,7 +16,10 @@ const HEADER_BYTES: usize = 2048;
 
 pub(super) fn by_number(home: &OpenHome, block: BlockNumber) -> Answer {
     match home.pending_by_number(block)? {
-        Some(pending) => object(|w| write_header_fields(w, &pending.block.block.header, None)),
+        Some(pending) => {
+            let block = pending.block(home.chain())?;
+            object(|w| write_header_fields(w, &block.block.header, None))
+        }
         None => render(home.block_by_number(block)?),
     }
 }

@@ -25,8 +25,9 @@ pub(super) fn by_hash(home: &OpenHome, hash: &B256) -> Answer {
 
 pub(super) fn by_number_and_index(home: &OpenHome, block: BlockNumber, index: u64) -> Answer {
     if let Some(pending) = home.pending_by_number(block)? {
-        let Some(index) = place(&pending.block, index) else { return null() };
-        return render_in(&pending.block, &pending.senders, index);
+        let block = pending.block(home.chain())?;
+        let Some(index) = place(&block, index) else { return null() };
+        return render_in(&block, pending.senders(), index);
     }
     at_index(home, home.block_by_number(block)?, index)
 }

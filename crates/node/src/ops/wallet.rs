@@ -92,7 +92,7 @@ pub(super) fn send(home: &OpenHome, mut request: CallRequest) -> Answer {
     let from = request.from.or_else(first).ok_or(NodeError::UnknownAccount)?;
     request.from = Some(from);
     if has_key(home, &from) {
-        return submit(home, request, None, |unsigned| signed(home, &from, unsigned));
+        return submit(home, request, from, |unsigned| signed(home, &from, unsigned));
     }
     match home.dev() {
         Some(dev) if dev.impersonation().allows(&from) => send_unsigned(home, request),
@@ -103,15 +103,16 @@ pub(super) fn send(home: &OpenHome, mut request: CallRequest) -> Answer {
 /// Filled in and sent in the name of its sender, whose signature is not needed; its hash.
 pub(super) fn send_unsigned(home: &OpenHome, request: CallRequest) -> Answer {
     let from = request.from.unwrap_or_default();
-    submit(home, request, Some(from), |unsigned| Ok(with_signature(unsigned, stand_in(&from))))
+    submit(home, request, from, |unsigned| Ok(with_signature(unsigned, stand_in(&from))))
 }
 
 /// Fills in a transaction and adds it to the pool of a development chain. A nonce that the request leaves open is chosen
-/// in the same step in which the transaction enters the pool, so that requests at the same time get different ones.
+/// in the same step in which the transaction enters the pool, so that requests at the same time get different ones. `sender`
+/// is not recovered from the signature that `finish` makes: recovery takes longer than signing.
 fn submit(
     home: &OpenHome,
     mut request: CallRequest,
-    sender: Option<Address>,
+    sender: Address,
     finish: impl FnOnce(Unsigned) -> Result<Transaction, NodeError>,
 ) -> Answer {
     let Some(dev) = home.dev() else {
@@ -119,7 +120,7 @@ fn submit(
     };
     fill_but_nonce(home, &mut request)?;
     let open = request.from.filter(|_| request.nonce.is_none());
-    let done = dev.submit_next(open.as_ref(), sender, |next| {
+    let done = dev.submit_next(open.as_ref(), Some(sender), |next| {
         request.nonce.get_or_insert(U64::from(next));
         let transaction = finish(typed(home, request)?)?.into();
         send::check_limits(home, &transaction)?;

@@ -4,7 +4,7 @@ mod state;
 
 use crate::{NodeError, OpenHome, home::chain_error};
 use alloy_primitives::{Address, B256};
-use hearth_chain::{BlockAttributes, dev::DevChain, fees, next_gas_limit, pool::Order};
+use hearth_chain::{BlockAttributes, Chain, Draft, dev::DevChain, fees, next_gas_limit, pool::Order};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Header, RootTracker as _, StateReader};
 use parking_lot::Mutex;
@@ -19,12 +19,47 @@ pub(crate) const TARGET_GAS_LIMIT: u64 = 60_000_000;
 
 /// A block that is not on the chain, with the state after it.
 pub(crate) struct PendingBlock {
-    /// The block; its hash is of no use to anyone, since the next block will differ in its time at least.
-    pub block: Arc<StoredBlock>,
-    /// Senders of its transactions.
-    pub senders: Vec<Address>,
+    /// The block without its state root, which calls do not need and which takes as long as all the rest.
+    draft: Draft,
+    parent: Arc<StoredBlock>,
     /// The state after it.
     pub state: PendingState,
+    /// The block with its state root, once it was asked for.
+    block: Mutex<Option<Arc<StoredBlock>>>,
+}
+
+impl PendingBlock {
+    /// The header for calls on its state: without the fields that its execution gives.
+    pub fn call_header(&self) -> &Header {
+        self.draft.header()
+    }
+
+    /// Senders of its transactions.
+    pub fn senders(&self) -> &[Address] {
+        &self.draft.output.senders
+    }
+
+    /// The whole block. Its hash is of no use to anyone, since the next block will differ in its time at least.
+    pub fn block(&self, chain: &Chain) -> Result<Arc<StoredBlock>, NodeError> {
+        // Under the lock, so that several requests at once compute one root.
+        let mut made = self.block.lock();
+        if let Some(block) = &*made {
+            return Ok(block.clone());
+        }
+        let mut trie = chain.trie_after(self.parent.number())?;
+        trie.apply(&self.draft.output.changes)?;
+        let block = self.draft.complete(trie.root()?);
+        let stored = Arc::new(StoredBlock {
+            hash: block.header.hash_slow(),
+            total_difficulty: self.parent.total_difficulty + block.header.difficulty,
+            size: alloy_rlp::Encodable::length(&block),
+            tx_hashes: block.body.transactions.iter().map(|tx| *tx.tx_hash()).collect(),
+            ommer_hashes: Vec::new(),
+            block,
+        });
+        *made = Some(stored.clone());
+        Ok(stored)
+    }
 }
 
 /// The last pending block, until the head or the pool changes.
@@ -49,12 +84,12 @@ impl OpenHome {
         {
             return Ok(Some(block.clone()));
         }
-        let block = Arc::new(self.build_pending(&head)?);
+        let block = Arc::new(self.build_pending(head.clone())?);
         *last = Some((head.hash, version, block.clone()));
         Ok(Some(block))
     }
 
-    fn build_pending(&self, parent: &StoredBlock) -> Result<PendingBlock, NodeError> {
+    fn build_pending(&self, parent: Arc<StoredBlock>) -> Result<PendingBlock, NodeError> {
         let failed = |error| chain_error(&self.config().home, error);
         let header = &parent.block.header;
         let chain = self.chain();
@@ -77,19 +112,8 @@ impl OpenHome {
         let mut source = self.pool().in_order(order, &state, base_fee, blob_fee)?;
         let draft = chain.draft(header, &[], &state, &mut source).map_err(failed)?;
         let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { message: error.to_string() })?;
-        let mut trie = chain.trie_after(parent.number())?;
-        trie.apply(&draft.output.changes)?;
-        let block = draft.complete(trie.root()?);
-        let stored = StoredBlock {
-            hash: block.header.hash_slow(),
-            total_difficulty: parent.total_difficulty + block.header.difficulty,
-            size: alloy_rlp::Encodable::length(&block),
-            tx_hashes: block.body.transactions.iter().map(|tx| *tx.tx_hash()).collect(),
-            ommer_hashes: Vec::new(),
-            block,
-        };
-        let state = PendingState::new(state, draft.output.changes);
-        Ok(PendingBlock { block: Arc::new(stored), senders: draft.output.senders, state })
+        let state = PendingState::new(state, &draft.output.changes);
+        Ok(PendingBlock { draft, parent, state, block: Mutex::default() })
     }
 
     /// The gas limit of a block that this node makes on another one.

@@ -21,15 +21,15 @@ pub(crate) struct PendingState {
 }
 
 impl PendingState {
-    pub fn new(below: StateAt, changes: Changeset) -> Self {
-        let changed = changes.accounts.into_iter().map(|change| {
+    pub fn new(below: StateAt, changes: &Changeset) -> Self {
+        let changed = changes.accounts.iter().map(|change| {
             let slots = change.storage.iter().map(|slot| (slot.slot, slot.new)).collect();
             (change.address, Changed { account: change.new, wiped: change.wiped, slots })
         });
         Self {
             below,
             changed: Arc::new(changed.collect()),
-            codes: Arc::new(changes.codes.into_iter().collect()),
+            codes: Arc::new(changes.codes.iter().cloned().collect()),
         }
     }
 }
