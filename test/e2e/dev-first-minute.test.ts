@@ -63,6 +63,22 @@ describe('what it prints', () => {
     expect(Number(await result(node.url, 'eth_blockNumber'))).toBe(1)
   })
 
+  it('prints each request with --verbose, and none without', async () => {
+    const text = await dev('-vvv')
+    await result(text.url, 'eth_chainId')
+    await rpc(text.url, 'eth_call', [])
+    await rpc(text.url, 'no_method')
+    await until('the requests', () => text.log().includes('no_method'))
+    const lines = text.log().split('\n')
+    expect(lines.filter((line) => /^(eth_chainId {2}\d+\.\d ms|(eth_call|no_method) {2}\d+\.\d ms {2}failed)$/.test(line))).toHaveLength(3)
+    await text.stop()
+
+    const plain = await dev()
+    await result(plain.url, 'eth_chainId')
+    await plain.stop()
+    expect(plain.log()).not.toContain('eth_chainId')
+  })
+
   it('prints nothing with --silent, and lines of JSON with --json', async () => {
     const home = tempHome()
     const silent = spawn(process.execPath, [
@@ -100,6 +116,7 @@ describe('what it prints', () => {
       path.join(ROOT, 'dist/cli/main.js'),
       'dev',
       '--json',
+      '--verbose',
       '--port',
       '0',
       '--evm.ws_port=0',
@@ -130,8 +147,17 @@ describe('what it prints', () => {
     const events = lines
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line) as object)
-    expect(events[1]).toMatchObject({ event: 'transaction', block: 1, hash, gasUsed: 21_000, success: true, console: [] })
+      .map((line) => JSON.parse(line) as { event: string })
+    expect(events.filter(({ event }) => event === 'request')).toEqual([
+      { event: 'request', method: 'eth_sendTransaction', ms: expect.any(Number), success: true },
+    ])
+    expect(events.find(({ event }) => event === 'transaction')).toMatchObject({
+      block: 1,
+      hash,
+      gasUsed: 21_000,
+      success: true,
+      console: [],
+    })
   })
 
   it('answers the version that it is told', async () => {

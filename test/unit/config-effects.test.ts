@@ -134,6 +134,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'log.format': 'operator.test.ts: the log',
   'evm.client_version': 'dev-first-minute.test.ts: answers the version that it is told',
   'dev.silent': 'dev-first-minute.test.ts: prints nothing',
+  'dev.verbose': 'dev-first-minute.test.ts: prints each request',
   'dev.json': 'dev-first-minute.test.ts: prints lines of JSON',
   'dev.fork_url': 'fork.test.ts',
   'dev.fork_block': 'fork.test.ts',

@@ -177,6 +177,7 @@ const ROWS: Record<SettingKey, Row> = {
   'dev.code_size_limit': ['auto', '30000', '30000', 30_000, '"big"', '0'],
   'dev.throw_on_revert': [false, 'true', 'true', true, '"never"', '1'],
   'dev.silent': [false, ...ON],
+  'dev.verbose': [false, ...ON],
   'dev.json': [false, ...ON],
   'dev.fork_url': ['none', 'http://a.example/k', '"http://a.example/k"', 'http://a.example/k', '1', 'ftp://a.example'],
   'dev.fork_block': count('latest', '-1'),

@@ -516,6 +516,8 @@ describe('command lines', () => {
     expect(parseArgs(['-p', '7'], ports).settings.get('evm.http_port')).toBe('7')
     expect(refusal('-p', '7', 'f')).toMatch(/^unknown flag -p; /)
     expect(refusal('--authrpc.jwtsecret=x', 'f')).toMatch(/^--authrpc.jwtsecret is no flag of hearth: hearth has no peers /)
+    expect(refusal('--vmtrace.jsonconfig=x', 'f')).toMatch(/^--vmtrace.jsonconfig is no flag of hearth: traces need no flag: /)
+    expect(refusal('--mnemonic-random', 'f')).toBe('--mnemonic-random is no flag of hearth: --mnemonic takes a phrase')
     // A setting of ours is never taken for a word of another program.
     for (const word of [...Object.keys(SAME_FLAGS), ...Object.keys(OTHER_FLAGS)]) {
       expect(SETTING_KEYS.filter((key) => key === word || (word.endsWith('*') && key.startsWith(word.slice(0, -1))))).toEqual([])

@@ -47,6 +47,11 @@ export const SHORT_FLAGS: Readonly<Record<string, string>> = {
   f: 'fork-url',
   b: 'block-time',
   q: 'silent',
+  v: 'verbose',
+  vv: 'verbose',
+  vvv: 'verbose',
+  vvvv: 'verbose',
+  vvvvv: 'verbose',
 }
 
 const NO_PEERS = 'hearth has no peers and no consensus client: `hearth import` brings its blocks'
@@ -56,6 +61,8 @@ const KEYS = 'hearth keeps no keys: sign in a wallet, or use the accounts of `he
 const NO_IPC = 'hearth has no IPC socket: it serves HTTP and WebSocket on the loopback address'
 const DEV_COMMAND = 'a development chain is a command of its own: `hearth dev`'
 const CACHE = 'state-commit.flatkv.memory_budget_bytes is the memory of the state store'
+const ONE_FORK = 'a development chain has the rules of the fork that --hardfork names'
+const NO_ETHEREUM_BLOCKS = 'hearth reads no beacon chain: `hearth import` brings blocks'
 const TRACING = 'traces need no flag: debug_traceTransaction answers for every transaction'
 
 /** Flags of other programs that have no equal here, with what to use; a name that ends in * is a beginning. */
@@ -90,6 +97,31 @@ export const OTHER_FLAGS: Readonly<Record<string, string>> = {
   'cache*': CACHE,
   'steps-tracing': TRACING,
   tracing: TRACING,
+  'print-traces': TRACING,
+  'vmtrace*': TRACING,
+  'no-storage-caching': '--dev.fork_cache_bytes bounds what is kept of the state of a fork’s origin',
+  'fork-retry-backoff': '--fork-timeout bounds all attempts together',
+  retries: '--fork-timeout bounds all attempts together',
+  'compute-units-per-second': '--fork-timeout bounds all attempts together',
+  'no-rate-limit': 'requests to the origin of a fork are not limited in number',
+  'fork-chain-id': '--chain-id is the id that transactions are signed with',
+  'mnemonic-random': '--mnemonic takes a phrase',
+  'mnemonic-seed-unsafe': '--mnemonic takes a phrase',
+  'derivation-path': 'accounts have the paths m/44’/60’/0’/0/N of the phrase of --mnemonic',
+  'config-out': '--json prints accounts, keys and addresses as a line of JSON',
+  'max-persisted-states': ALL_STATE,
+  'preserve-historical-states': ALL_STATE,
+  'transaction-block-keeper': ALL_STATE,
+  'slots-in-an-epoch': 'the blocks safe and finalized are the head of a development chain',
+  'state-interval': '--home keeps the chain on disk after each block',
+  odyssey: ONE_FORK,
+  celo: ONE_FORK,
+  network: ONE_FORK,
+  'override.*': ONE_FORK,
+  'beacon.*': NO_ETHEREUM_BLOCKS,
+  'memory-limit': 'the memory of a call is bounded by its gas: --evm.simulation_gas_limit',
+  'disable-block-gas-limit': '--gas-limit takes up to 1000000000000',
+  'disable-console-log': '--silent prints nothing but errors',
   'ws.api': '--evm.namespaces holds for HTTP and WebSocket',
   'rpc.txfeecap': '--evm.tx_fee_cap_gwei takes the cap in gwei, not in ether',
   'gas-price': '--base-fee is the base fee of the first block',

@@ -8,6 +8,8 @@ export interface Printer {
   empty(blocks: EmptyBlocks): void
   /** What console.log printed in a call that is not on the chain. */
   call(method: string, lines: readonly string[]): void
+  /** A request was answered. */
+  request(method: string, ms: number, success: boolean): void
   /** So many events went by too fast. */
   missed(events: number): void
   /** The console cannot go on. */
@@ -35,6 +37,7 @@ export function textPrinter(out: (text: string) => void): Printer {
     },
     empty: ({ first, last, hash }) => out(`${first === last ? `block ${last}` : `blocks ${first} to ${last}`}  ${hash}  empty\n`),
     call: (method, lines) => out(`${method}\n${logged(lines)}`),
+    request: (method, ms, success) => out(`${method}  ${ms.toFixed(1)} ms${success ? '' : '  failed'}\n`),
     missed: (events) => out(`${grouped(events)} events went by too fast to be shown\n`),
     ended: (e) => out(`nothing more is shown of the chain: ${words(e)}\n`),
   }
@@ -47,6 +50,7 @@ export function jsonPrinter(out: (text: string) => void): Printer {
     transaction: (shown) => line('transaction', { ...shown, success: shown.failure === undefined }),
     empty: (blocks) => line('empty', blocks),
     call: (method, lines) => line('call', { method, console: lines }),
+    request: (method, ms, success) => line('request', { method, ms: Number(ms.toFixed(1)), success }),
     missed: (events) => line('missed', { events }),
     ended: (e) => line('ended', { reason: words(e) }),
   }

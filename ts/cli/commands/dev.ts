@@ -19,7 +19,7 @@ import { temporaryHome, temporarySettings } from '../dev/home.ts'
 import { dumpState, loadState, type StateFiles, stateFiles } from '../dev/state-files.ts'
 import { addSettingsFile } from '../home.ts'
 import { withoutTaken } from '../taken.ts'
-import { type Prepared, serve } from './node.ts'
+import { type Extras, type Prepared, serve } from './node.ts'
 
 /** What speaks to a terminal in the words that the settings want. */
 interface Voice {
@@ -75,8 +75,15 @@ class DevRun {
       home,
       settings,
       prepare: async (config) => this.prepared(config),
+      onRequest: this.onRequest(),
       beforeClose: (core) => this.beforeClose(core),
     })
+  }
+
+  private onRequest(): Extras['onRequest'] {
+    const { printer } = this.voice
+    if (printer === undefined || !this.settings['dev.verbose']) return undefined
+    return (method, ms, success) => printer.request(method ?? 'a request without a method', ms, success)
   }
 
   private prepared(config: Prepared['config']): Prepared {

@@ -90,14 +90,19 @@ export function nodeLog(mode: Mode, settings: Settings, terminal: Terminal): Log
   })
 }
 
-/** Writes requests that take long to the log. */
-function watchSlow(settings: Settings, log: Log): Watch {
-  const threshold = settings['evm.slow_request_threshold']
+/** Writes requests that take long to the log, and gives all of them to `each` where it is there. */
+function watchRequests(settings: Settings, log: Log, each: Extras['onRequest']): Watch {
+  const threshold = settings['evm.slow_request_threshold'] || Number.POSITIVE_INFINITY
   const rpc = log.room('rpc')
+  const slow: Watch['slow'] = ({ method, connection, client, ms, bytes, success }) =>
+    rpc.warn('slow request', { method: method?.slice(0, SHOWN_CHARACTERS_MAX), connection, client, ms: Math.round(ms), bytes, success })
+  if (each === undefined) return { overMs: threshold, slow }
   return {
-    overMs: threshold === 0 ? Number.POSITIVE_INFINITY : threshold,
-    slow: ({ method, connection, client, ms, bytes, success }) =>
-      rpc.warn('slow request', { method: method?.slice(0, SHOWN_CHARACTERS_MAX), connection, client, ms: Math.round(ms), bytes, success }),
+    overMs: Number.NEGATIVE_INFINITY,
+    slow: (request) => {
+      each(request.method?.slice(0, SHOWN_CHARACTERS_MAX), request.ms, request.success)
+      if (request.ms > threshold) slow(request)
+    },
   }
 }
 
@@ -132,8 +137,9 @@ function dispatches(
   settings: Settings,
   log: Log,
   meter: RequestMeter,
+  onRequest: Extras['onRequest'],
 ): { readonly all: Dispatch; readonly debug: Dispatch } {
-  const watch = watchSlow(settings, log)
+  const watch = watchRequests(settings, log, onRequest)
   const node = shownUrl(settings['evm.forward_url'])
   const context = rpcContext(core, settings, (reason, failures) => log.room('rpc').warn('forwarding failed', { node, reason, failures }))
   const make = (namespaces: readonly string[]): Dispatch =>
@@ -153,6 +159,8 @@ export interface Extras {
   readonly settings?: Settings
   /** Before the stores are opened: the configuration, who asks the origin of a fork, and what stands between the core and requests. */
   readonly prepare?: (config: NodeConfig) => Promise<Prepared>
+  /** Called with each request that was answered: its method where one could be read, its duration in milliseconds. */
+  readonly onRequest?: ((method: string | undefined, ms: number, success: boolean) => void) | undefined
   /** Once nothing is served any more, before the stores are closed. */
   readonly beforeClose?: (core: Core) => Promise<void>
 }
@@ -234,7 +242,7 @@ export async function serve(
       const noMoreOfCore = joinLogs(core, log)
       try {
         open = core
-        const { all, debug } = dispatches(serving, core, settings, log, metrics.meter)
+        const { all, debug } = dispatches(serving, core, settings, log, metrics.meter, extras.onRequest)
         starting.become(all)
         startingDebug.become(debug)
         readiness.opened(readyChecks(core, home, settings))

@@ -34,6 +34,7 @@ export const DEV_FLAGS: Readonly<Record<string, Flag>> = {
   'fork-timeout': { value: 'DURATION', settings: ['dev.fork_timeout'], doc: 'Longest wait for the origin of a fork.' },
   demo: { doc: 'Fills a new chain with transactions worth tracing, and prints their hashes.' },
   silent: { settings: ['dev.silent'], doc: 'Prints nothing but errors.' },
+  verbose: { settings: ['dev.verbose'], doc: 'Prints each request too: its method and how long it took.' },
   json: { settings: ['dev.json'], doc: 'Prints lines of JSON.' },
   'client-version': { value: 'TEXT', settings: ['evm.client_version'], doc: 'What web3_clientVersion answers.' },
 }

@@ -116,6 +116,11 @@ export const DEV = {
     doc: 'Whether sending a transaction that is mined at once and fails is answered with an error, as by the node of Hardhat, in place of its hash. auto: from the first hardhat_metadata on, which Hardhat asks; viem sends a transaction again after such an error.',
   }),
   'dev.silent': setting({ kind: boolean, default: false, doc: 'Whether nothing is printed but errors.' }),
+  'dev.verbose': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether each request is printed once it is answered: its method and how long it took.',
+  }),
   'dev.json': setting({ kind: boolean, default: false, doc: 'Whether what is printed are lines of JSON.' }),
   'dev.fork_url': setting({
     kind: or('none', text('a URL of JSON-RPC over HTTP', /^https?:\/\/\S+$/)),
