@@ -248,6 +248,24 @@ describe('alerts', () => {
     expect(stdout).toContain(`SUCCESS: ${rules.length} rules found`)
   })
 
+  it('of requests are 0 in dashboards before the first request', ({ skip }) => {
+    const exprs = dashboards
+      .flatMap(({ dashboard }) => dashboard.panels.flatMap((p) => (p.targets ?? []).map((t) => t.expr)))
+      .filter((expr) => /^\(*sum .*(evmrpc_request_latency_seconds_count|chain_rpc_request_counter)/.test(expr) && !/_sum\{/.test(expr))
+    expect(exprs.length).toBeGreaterThan(5)
+    // A node that runs and was asked nothing: no series of requests.
+    const series = [{ series: 'up{instance="a"}', values: '1x10' }]
+    const promql = exprs.map((expr) => ({ expr: filled(expr), eval_time: '5m', exp_samples: [{ labels: '{}', value: 0 }] }))
+    const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-')), 'test.json')
+    fs.writeFileSync(file, JSON.stringify({ tests: [{ interval: '1m', input_series: series, promql_expr_test: promql }] }))
+    try {
+      const { status, stdout, stderr } = promtool(skip, 'test', 'rules', file)
+      expect(status, stdout + stderr).toBe(0)
+    } finally {
+      fs.rmSync(path.dirname(file), { recursive: true })
+    }
+  })
+
   it('and dashboards have queries that promtool takes', ({ skip }) => {
     const groups = dashboards.map(({ file, dashboard }) => ({
       name: file,
