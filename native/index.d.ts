@@ -206,6 +206,9 @@ export declare class NativeStream {
   cancel(): void
 }
 
+/** Gives up files, sockets and most system calls for the rest of this process; the bits of the layers that it finds on itself then. */
+export declare function confineProcess(): number
+
 /**
  * The funded accounts of a dev chain with this phrase, so many of them: `[{"address":…,"privateKey":…}]`; without
  * both, those of a chain that nobody said anything of. Throws where the phrase is none.

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, devAccounts, metricsCatalog, openLittable, openNode, startJob, startReplay } = nativeBinding
+const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, metricsCatalog, openLittable, openNode, startJob, startReplay } = nativeBinding
 export { NativeHooks }
 export { NativeJob }
 export { NativeLittable }
@@ -782,6 +782,7 @@ export { NativeLittTable }
 export { NativeNode }
 export { NativeOrigin }
 export { NativeStream }
+export { confineProcess }
 export { devAccounts }
 export { metricsCatalog }
 export { openLittable }

@@ -15,12 +15,14 @@ compile_error!(
 );
 
 mod answer;
+mod confine;
 mod hooks;
 mod jobs;
 mod littable;
 mod node;
 mod origin;
 
+pub use confine::confine_process;
 pub use hooks::NativeHooks;
 pub use jobs::{NativeJob, start_job};
 pub use littable::{

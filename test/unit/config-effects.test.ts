@@ -116,6 +116,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'evm.trace_js_queue_size': 'tracer-command.test.ts',
   'evm.trace_js_memory_bytes': 'tracer-command.test.ts',
   'evm.trace_js_output_bytes': 'tracer-command.test.ts',
+  'evm.trace_js_require_confinement': 'tracer-command.test.ts',
   'littable.MetricsEnabled': 'littable-scripts.test.ts: a page of its own',
   'littable.MetricsPort': 'littable-scripts.test.ts: a page of its own',
   'evm.ready_max_head_age': 'probes.test.ts: a head that is too old',

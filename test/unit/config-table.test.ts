@@ -91,6 +91,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.trace_js_queue_size': count(64),
   'evm.trace_js_memory_bytes': [268_435_456, '1 GiB', '"1 GiB"', 1_073_741_824, 'true', '31 MiB'],
   'evm.trace_js_output_bytes': [67_108_864, '1 KiB', '1024', 1024, 'true', '1023'],
+  'evm.trace_js_require_confinement': ['system-calls', 'all', '"all"', 'all', '1', 'some'],
   'evm.max_concurrent_trace_calls': ['auto', 'off', '0', 0, '"0"', '-1'],
   'evm.max_trace_lookback_blocks': [10_000, 'off', '-1', -1, '"-1"', '-2'],
   'evm.enable_parallelized_block_trace': [true, ...OFF],

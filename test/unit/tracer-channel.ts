@@ -206,6 +206,8 @@ const CTX = {
 export class Child {
   readonly process: ChildProcess
   private readonly channel: Duplex
+  /** Bits of the layers that confine it. */
+  layers = 0
   private held = Buffer.alloc(0)
   private wake: (() => void) | undefined
   private ended = false
@@ -213,7 +215,10 @@ export class Child {
   constructor() {
     const command = scriptCommand()
     if ('unavailable' in command) throw new Error(command.unavailable)
-    this.process = spawn(command.program, [...command.args], { stdio: ['ignore', 'inherit', 'inherit', 'pipe'], env: {} })
+    this.process = spawn(command.program, [...command.args], {
+      stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+      env: { UV_USE_IO_URING: '0' },
+    })
     this.channel = this.process.stdio[3] as Duplex
     this.channel.on('data', (bytes: Buffer) => {
       this.held = Buffer.concat([this.held, bytes])
@@ -308,6 +313,9 @@ export class Child {
 /** A child that has said that it is ready. */
 export async function startChild(): Promise<Child> {
   const child = new Child()
+  const confined = await child.receive()
+  if (confined?.kind !== 9) throw new Error('the child did not say what confines it')
+  child.layers = confined.payload.readUInt32LE(0)
   const ready = await child.receive()
   if (ready?.kind !== 10) throw new Error('the child did not start')
   return child

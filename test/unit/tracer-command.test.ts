@@ -5,7 +5,7 @@ import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { scriptsConfig } from '../../ts/cli/node-config.ts'
 import { resolveSettings, type SettingKey } from '../../ts/config/index.ts'
-import { isolatedVmFile, scriptCommand, whyNoLibrary } from '../../ts/tracer/command.ts'
+import { coreFile, isolatedVmFile, scriptCommand, whyNoLibrary } from '../../ts/tracer/command.ts'
 
 const settingsOf = (flags: Partial<Record<SettingKey, string>>) => resolveSettings({ flags: new Map(Object.entries(flags)) }).settings
 const COMMAND = { program: '/bin/node', args: ['main.js'] }
@@ -17,12 +17,14 @@ test('the core is told the settings by value', () => {
     queueSize: 64,
     memoryBytes: 268_435_456,
     outputBytes: 67_108_864,
+    requireConfinement: 'system-calls',
   })
   const settings = settingsOf({
     'evm.trace_js_workers': '7',
     'evm.trace_js_queue_size': '8',
     'evm.trace_js_memory_bytes': '64 MiB',
     'evm.trace_js_output_bytes': '1 MiB',
+    'evm.trace_js_require_confinement': 'all',
   })
   expect(scriptsConfig(settings, COMMAND)).toEqual({
     ...COMMAND,
@@ -30,6 +32,7 @@ test('the core is told the settings by value', () => {
     queueSize: 8,
     memoryBytes: 67_108_864,
     outputBytes: 1_048_576,
+    requireConfinement: 'all',
   })
 })
 
@@ -89,5 +92,6 @@ test('the program is this Node, with nothing of V8 that scripts must not have', 
   expect(command.program).toBe(process.execPath)
   const node = Number(process.versions.node.split('.')[0])
   expect(command.args.includes('--no-expose-wasm')).toBe(node < 24)
-  expect(command.args.at(-1)).toBe(import.meta.filename)
+  // The library of isolated-vm, then that of the core, which confines the process.
+  expect(command.args.slice(-2)).toEqual([import.meta.filename, coreFile()])
 })

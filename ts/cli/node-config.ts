@@ -74,6 +74,7 @@ export function scriptsConfig(settings: Settings, command = scriptCommand()): Sc
     queueSize: settings['evm.trace_js_queue_size'],
     memoryBytes: settings['evm.trace_js_memory_bytes'],
     outputBytes: settings['evm.trace_js_output_bytes'],
+    requireConfinement: settings['evm.trace_js_require_confinement'],
   }
 }
 

@@ -129,6 +129,8 @@ export interface ScriptWorkers {
   readonly memoryBytes: number
   /** Longest result of one transaction. */
   readonly outputBytes: number
+  /** What must confine them, or they run nothing; nothing where absent. */
+  readonly requireConfinement?: 'none' | 'system-calls' | 'all'
 }
 
 /** Traces that are made before anyone asks. */

@@ -35,6 +35,12 @@ export const isolatedVmFile = (root = ROOT, abi = process.versions.modules): str
     .map((dir) => path.join(dir, libraryName(abi)))
     .find((file) => fs.existsSync(file))
 
+/** The core's library for this machine; undefined where there is none. */
+export const coreFile = (root = ROOT): string | undefined =>
+  libraryFolders(root)
+    .flatMap((dir) => (fs.existsSync(dir) ? fs.readdirSync(dir).map((name) => path.join(dir, name)) : []))
+    .find((file) => new RegExp(`^hearth\\.${process.platform}-${process.arch}.*\\.node$`).test(path.basename(file)))
+
 /** Major versions of Node whose libraries are there. */
 function nodesOf(root: string): readonly number[] {
   const files = libraryFolders(root).flatMap((dir) => (fs.existsSync(dir) ? fs.readdirSync(dir) : []))
@@ -74,5 +80,7 @@ const NODE = Number(process.versions.node.split('.')[0])
 export function scriptCommand(library = isolatedVmFile()): ScriptCommand | { readonly unavailable: string } {
   if (process.platform !== 'linux') return { unavailable: 'JavaScript tracers need Linux: their processes are confined by its kernel' }
   if (library === undefined) return { unavailable: whyNoLibrary() }
-  return { program: process.execPath, args: [...optionsFor(NODE), path.join(import.meta.dirname, 'child/main.js'), library] }
+  const core = coreFile()
+  const files = core === undefined ? [library] : [library, core]
+  return { program: process.execPath, args: [...optionsFor(NODE), path.join(import.meta.dirname, 'child/main.js'), ...files] }
 }

@@ -104,8 +104,8 @@ written for go-ethereum run unchanged, in debug_traceTransaction, debug_traceBlo
 \`\`\`
 
 Each transaction has an engine of its own: nothing that a script does to its globals is seen by the next transaction or the next request.
-Scripts run in V8, in processes without files, network, environment, timers or modules; \`WebAssembly\`, \`SharedArrayBuffer\`, \`Atomics\` and
-\`import()\` do not exist there. \`timeout\` of the request (evm.trace_transaction_timeout where it names none) counts from the arrival of the request.
+Scripts run in V8 without files, network, environment, timers or modules, in processes that [the kernel confines](#what-confines-the-processes);
+\`WebAssembly\`, \`SharedArrayBuffer\`, \`Atomics\` and \`import()\` do not exist there. \`timeout\` of the request (evm.trace_transaction_timeout where it names none) counts from the arrival of the request.
 A script that takes longer, or more memory than evm.trace_js_memory_bytes, is ended, with its process where need be; other requests notice nothing.
 Results may have up to evm.trace_js_output_bytes. Beyond evm.trace_js_queue_size waiting requests, the next is refused with -32005.
 
@@ -115,6 +115,38 @@ refuses JavaScript tracers with an error that says what helps.
 
 What is recorded of a transaction is what the text of the script shows that it looks at. A script that reaches a member in another way
 (\`log['get' + 'Gas']\`) is run a second time with that member recorded.
+`
+
+const CONFINEMENT = `## What confines the processes
+
+V8 is the first wall: a script has no function that reaches outside. Behind it the kernel holds each process, for the case that V8 has a fault. A process starts without
+the node's environment, with its channel as its only open descriptor, at the lowest priority, and ends with the node. Its layers, each under the name that \`hearth status\`, the log
+and the metric js_tracer_confinement have for it:
+
+| layer | what it holds | needs |
+|---|---|---|
+| \`no_new_privs\` | no program started by it gets more rights | Linux |
+| \`capabilities\` | none, also where the node runs as root | Linux |
+| \`user_namespace\` | its user is nobody inside, though files see the user of the node | unprivileged user namespaces, or root |
+| \`network_namespace\` | no interface that is up | the same |
+| \`pid_namespace\` | no process but its own can be named | the same |
+| \`mount_namespace\` | mounts of the system that come later are not seen to change | the same |
+| \`ipc_namespace\` | no shared memory, semaphores or queues of others | the same |
+| \`landlock\` | no path can be opened, no TCP port used, no signal sent outside, on the thread that runs scripts (on all threads from Linux 7.0 on); ports from Linux 6.7, signals from 6.12 on | Linux 5.13 with Landlock |
+| \`seccomp\` | a list of system calls for all threads: memory, threads, clocks, open descriptors. open, socket, connect, kill of others and new processes fail; exec, ptrace, reading another process's memory, mount, unshare, bpf and io_uring kill the process | Linux with seccomp |
+| \`resource_limits\` | writable memory of twice evm.trace_js_memory_bytes and 1.25 GiB, address space of that and 8 GiB beyond what Node maps, 64 descriptors, no file grows, no core files | Linux |
+| \`thread_limit\` | 64 threads | user_namespace, and a node that does not run as root: the kernel exempts root |
+
+landlock, seccomp and the bound of the address space begin when Node and the engine are loaded, before the process is given any script. The memory of a process that is in
+RAM is bounded by the node itself: it ends one that has more than evm.trace_js_memory_bytes and 192 MiB.
+
+A layer that the system refuses (a container without user namespaces, an old kernel) is left out and told: \`hearth status\` lists it, and a line of the log does when the
+first process has started. \`evm.trace_js_require_confinement\` says what must hold: \`system-calls\` (the default) is no_new_privs, capabilities, seccomp and resource_limits;
+\`all\` is every layer but thread_limit; \`none\` is nothing. Without what must hold the node refuses JavaScript tracers with an error that names the missing layers, and gives
+the process nothing to run; all other tracers are served. What a script may still do is compute, and learn the time; nothing here hides the side channels of a processor.
+
+Where the node runs as root out of a folder that another user has closed to everybody else, its processes cannot read their program, since they have no right to pass over
+permissions: run the node as that user.
 `
 
 const HOOKS = `## Functions of your own process
@@ -157,5 +189,5 @@ export function scriptsPage(): string {
     ([of, rows]) =>
       `## ${of}\n\n| member | gives | test |\n|---|---|---|\n${rows.map(({ name, gives, test }) => `| \`${name}\` | ${gives} | ${test} |`).join('\n')}\n`,
   )
-  return [INTRODUCTION, ...tables, HOOKS, DIFFERENCES].join('\n')
+  return [INTRODUCTION, ...tables, CONFINEMENT, HOOKS, DIFFERENCES].join('\n')
 }

@@ -35,7 +35,7 @@ pub use log::{Level, Log, LogEntry, LogValue};
 pub use memory::{Kept, KeptMemory, MemoryMetrics};
 pub use registry::{MAX_COLLECTORS, Registry};
 pub use rocksdb::{FamilyMetrics, LEVELS, RocksdbMetrics};
-pub use script::{ScriptKill, ScriptMetrics, ScriptOutcome};
+pub use script::{SCRIPT_LAYERS, ScriptKill, ScriptMetrics, ScriptOutcome};
 pub use trace_cache::{CacheResult, TraceCacheMetrics};
 
 /// Every native instrument, in the order of the scrape page.

@@ -2,6 +2,24 @@
 
 use crate::{Counter, Gauge, Instrument, Label, Registry, Unit, instrument::rows};
 
+/// What may confine a process, by name.
+pub const SCRIPT_LAYERS: [&str; 11] = [
+    "no_new_privs",
+    "capabilities",
+    "user_namespace",
+    "network_namespace",
+    "pid_namespace",
+    "mount_namespace",
+    "ipc_namespace",
+    "landlock",
+    "seccomp",
+    "resource_limits",
+    "thread_limit",
+];
+
+/// A part of the confinement.
+const LAYER: Label = Label::finite("layer", &SCRIPT_LAYERS);
+
 /// What became of a request for a process.
 const OUTCOME: Label = Label::finite("outcome", &["granted", "full", "late", "unwanted", "failed"]);
 
@@ -13,6 +31,9 @@ rows! {
         "Processes for JavaScript tracers");
     QUEUE_DEPTH = Instrument::gauge("js_tracer_queue_depth", Unit::Count, &[],
         "Requests with a JavaScript tracer that wait for a process");
+    CONFINEMENT = Instrument::gauge("js_tracer_confinement", Unit::Count, &[LAYER],
+        "Parts of the confinement of processes for JavaScript tracers: 1 where the part holds in the process that started last, 0 where \
+         the system refuses it, -1 before the first process has started");
     REQUESTS = Instrument::counter("js_tracer_requests", Unit::Count, &[OUTCOME],
         "Requests with a JavaScript tracer: those that got a process (granted), found the queue full (full), waited too long \
          (late), were given up while they waited (unwanted), or found that no process can be started (failed)");
@@ -56,6 +77,8 @@ pub enum ScriptKill {
 pub struct ScriptMetrics {
     /// Processes.
     pub children: Gauge,
+    /// By layer: 1 where it holds, 0 where not, -1 as long as nobody knows.
+    confinement: [Gauge; SCRIPT_LAYERS.len()],
     /// Requests that wait.
     pub queue_depth: Gauge,
     /// In the order of the label's values.
@@ -68,7 +91,10 @@ impl ScriptMetrics {
     pub fn new(registry: &Registry) -> Self {
         let requests = ["granted", "full", "late", "unwanted", "failed"];
         let reasons = ["deadline", "memory", "output", "unwanted", "ended"];
+        let confinement = SCRIPT_LAYERS.map(|layer| registry.gauge(&CONFINEMENT, &[layer]));
+        confinement.iter().for_each(|gauge| gauge.set(-1));
         Self {
+            confinement,
             children: registry.gauge(&CHILDREN, &[]),
             queue_depth: registry.gauge(&QUEUE_DEPTH, &[]),
             requests: requests.map(|outcome| registry.counter(&REQUESTS, &[outcome])),
@@ -79,6 +105,13 @@ impl ScriptMetrics {
     /// Counts a request.
     pub fn count(&self, outcome: ScriptOutcome) {
         self.requests[outcome as usize].add(1);
+    }
+
+    /// Sets which layers hold, by the bits of a number in the order of [`SCRIPT_LAYERS`].
+    pub fn confined(&self, layers: u32) {
+        for (bit, gauge) in self.confinement.iter().enumerate() {
+            gauge.set(i64::from(layers >> bit & 1));
+        }
     }
 
     /// Counts a killed process.

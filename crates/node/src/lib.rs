@@ -45,6 +45,7 @@ pub use hearth_chain::{
     dev::{AccountsError, DevAccount, dev_accounts, dev_accounts_of},
     pool::{PoolError, PoolLimits},
 };
+pub use hearth_sandbox::{Layers, confine};
 pub use home::HomeStatus;
 pub(crate) use home::OpenHome;
 pub use js_tracers::{Asker, HookLink};

@@ -8,6 +8,10 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+/// Kind of the first message of a child that confines itself: a number of 32 bits, little-endian, the bits of the
+/// [`Layers`](crate::Layers) that it finds on itself. The pool takes it; no lease sees it.
+pub const CONFINED: u8 = 9;
+
 /// Bytes before the payload of a message.
 pub const HEADER_BYTES: usize = 8;
 

@@ -1,8 +1,8 @@
 //! Starting a child that can do no more than it must.
 
-use crate::Ended;
-use crate::channel::Channel;
+use crate::channel::{CONFINED, Channel, Message};
 use crate::spawn::{Process, spawn};
+use crate::{Ended, Layers, Options};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -26,6 +26,8 @@ pub(crate) struct Child {
     pub channel: Channel,
     pub process: Process,
     pub fate: Arc<Fate>,
+    /// What confines it; `None` until it has told.
+    pub layers: Option<Layers>,
 }
 
 /// What the keeper has done to a child.
@@ -44,14 +46,37 @@ impl Fate {
     }
 }
 
+/// Writable memory of its own that a process may have, in bytes: what the keeper lets it have in RAM, with room to be killed by the
+/// keeper, which can say why.
+fn data_bytes(memory_bytes: u64) -> u64 {
+    const FOR_PROGRAM: u64 = 1280 << 20;
+    memory_bytes.saturating_mul(2).saturating_add(FOR_PROGRAM)
+}
+
 impl Child {
+    /// Takes the message in which the child tells what confines it; gives any other one back.
+    pub fn hear(&mut self, message: Message) -> Result<Message, Layers> {
+        match (self.layers, message.kind, <[u8; 4]>::try_from(message.payload.as_slice())) {
+            (None, CONFINED, Ok(bits)) => {
+                let told = Layers::of_bits(u32::from_le_bytes(bits));
+                // It knows nothing of namespaces; the one that started it does.
+                let own = told.without(Layers::NAMESPACES).without(Layers::THREADS);
+                let layers = own.and(self.process.layers());
+                self.layers = Some(layers);
+                Err(layers)
+            }
+            _ => Ok(message),
+        }
+    }
+
     /// Starts a child. The thread that calls this must outlive it: its end is the child's.
-    pub fn start(program: &Program, id: u64, output_bytes: u64) -> std::io::Result<Self> {
+    pub fn start(options: &Options, id: u64) -> std::io::Result<Self> {
+        let (program, output_bytes) = (&options.program, options.output_bytes);
         let (near, far) = UnixStream::pair()?;
         let channel = Channel::new(near, output_bytes)?;
-        let process = spawn(program, far.as_raw_fd())?;
+        let process = spawn(program, far.as_raw_fd(), options.layers, data_bytes(options.memory_bytes))?;
         drop(far);
-        Ok(Self { id, channel, process, fate: Arc::default() })
+        Ok(Self { id, channel, process, fate: Arc::default(), layers: None })
     }
 
     /// Why the child is gone, where the channel says only that it is.

@@ -1,6 +1,14 @@
 //! Why there is no child, and why one is gone.
 
+use crate::Layers;
 use std::time::Duration;
+
+fn unconfined(missing: Layers) -> String {
+    format!(
+        "JavaScript tracers are refused: their processes are confined without {missing} on this system, and \
+         evm.trace_js_require_confinement asks for it"
+    )
+}
 
 /// Why a request gets no child.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +39,12 @@ pub enum Refused {
         /// Why.
         reason: String,
     },
+    /// The system does not confine processes as it must.
+    #[error("{}", unconfined(*missing))]
+    Unconfined {
+        /// The layers that do not hold and must.
+        missing: Layers,
+    },
     /// The pool is closed.
     #[error("the node is closing")]
     Closed,
@@ -40,7 +54,7 @@ pub enum Refused {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
     /// It took more memory than it may.
-    #[error("the JavaScript tracer took more than {limit_bytes} bytes of memory")]
+    #[error("the tracer ran out of memory (evm.trace_js_memory_bytes)")]
     Memory {
         /// The limit.
         limit_bytes: u64,
@@ -50,6 +64,12 @@ pub enum Ended {
     Output {
         /// The limit.
         limit_bytes: u64,
+    },
+    /// The system does not confine it as it must; it was given nothing to run.
+    #[error("{}", unconfined(*missing))]
+    Unconfined {
+        /// The layers that do not hold and must.
+        missing: Layers,
     },
     /// It ended by itself.
     #[error("the process of the JavaScript tracer ended unexpectedly")]

@@ -36,7 +36,7 @@ impl Drop for End<'_> {
 /// the round ends, and the next one looks at everything again: `closed` may have been set meanwhile.
 fn round(shared: &Arc<Shared>) -> bool {
     let mut state = shared.state.lock();
-    reap(&mut state);
+    reap(shared, &mut state);
     if state.closed {
         if end_children(&mut state) {
             return true;
@@ -96,7 +96,7 @@ fn start(shared: &Arc<Shared>, mut state: MutexGuard<'_, State>) {
     let id = state.next_id;
     drop(state);
     let options = &shared.options;
-    let started = Child::start(&options.program, id, options.output_bytes);
+    let started = Child::start(options, id);
     let mut state = shared.state.lock();
     state.starting -= 1;
     let notices = match started {
@@ -116,10 +116,17 @@ fn start(shared: &Arc<Shared>, mut state: MutexGuard<'_, State>) {
 }
 
 /// Takes the ends of killed children, so that none is left as a zombie.
-pub(crate) fn reap(state: &mut State) {
-    state.dead.retain_mut(|child| !child.process.is_over());
+pub(crate) fn reap(shared: &Shared, state: &mut State) {
+    let mut stays = |child: &mut Child| {
+        let over = child.process.is_over();
+        if over && child.process.was_forbidden() {
+            shared.tell_forbidden();
+        }
+        !over
+    };
+    state.dead.retain_mut(&mut stays);
     // One that ended while no request had it.
-    state.idle.retain_mut(|child| !child.process.is_over());
+    state.idle.retain_mut(&mut stays);
 }
 
 /// Kills those that take more memory than they may.

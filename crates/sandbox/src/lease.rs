@@ -1,10 +1,10 @@
 //! A child that somebody uses.
 
-use crate::Ended;
 use crate::channel::Message;
 use crate::child::Child;
 use crate::pool::Shared;
 use crate::queue::Holder;
+use crate::{Ended, Layers};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,6 +41,9 @@ impl Lease {
     /// # Errors
     /// Why the child is gone.
     pub fn write(&mut self, bytes: &[u8]) -> Result<usize, Ended> {
+        if self.must_tell_first() && !self.has_told()? {
+            return Ok(0);
+        }
         self.on_child(|child| child.channel.write(bytes))
     }
 
@@ -49,14 +52,36 @@ impl Lease {
     /// # Errors
     /// Why the child is gone, or what it sent that it may not.
     pub fn read(&mut self) -> Result<Option<Message>, Ended> {
-        self.on_child(|child| child.channel.read())
+        loop {
+            let Some(message) = self.on_child(|child| child.channel.read())? else { return Ok(None) };
+            let Some(child) = self.child.as_mut() else { return Ok(None) };
+            match child.hear(message) {
+                Ok(message) => return Ok(Some(message)),
+                Err(layers) => self.shared.confined(layers)?,
+            }
+        }
     }
 
     /// Waits until a message may have come, or some bytes may be written where `to_write`, or the time is up.
     pub fn wait(&self, to_write: bool, at_most: Duration) {
         if let Some(child) = &self.child {
-            child.channel.wait(to_write, at_most);
+            child.channel.wait(to_write && !self.must_tell_first(), at_most);
         }
+    }
+
+    /// Whether the child gets nothing before it has told what confines it.
+    fn must_tell_first(&self) -> bool {
+        let told = self.child.as_ref().is_none_or(|child| child.layers.is_some());
+        !told && self.shared.options.require != Layers::NONE
+    }
+
+    /// Whether it has told now. A child whose first message is another one tells nothing, so nothing holds.
+    fn has_told(&mut self) -> Result<bool, Ended> {
+        let Some(message) = self.on_child(|child| child.channel.read())? else { return Ok(false) };
+        let told =
+            self.child.as_mut().map_or(Layers::NONE, |child| child.hear(message).err().unwrap_or_default());
+        self.shared.confined(told)?;
+        Ok(true)
     }
 
     /// Gives the child back, or has it killed.

@@ -2,8 +2,9 @@
 //!
 //! - A child is a program that speaks over one stream socket, its file descriptor 3, in framed messages ([`Message`]). What the
 //!   messages mean is the business of whoever leases it.
-//! - It is started with an empty environment, nothing but that descriptor, the lowest priority and tight limits, and it dies
-//!   with this process, however that ends ([`Program`]).
+//! - It is started without the environment of this process, nothing but that descriptor, the lowest priority and tight limits, and it dies
+//!   with this process, however that ends ([`Program`]). It has namespaces of its own and no rights; once it is loaded it gives up
+//!   files, sockets and most system calls ([`confine()`]). What of that the system refused is told ([`Layers`]).
 //! - A [`Pool`] has a fixed number of them. Who wants one waits in a bounded queue in which clients take turns, and within a
 //!   client its scripts. A [`Lease`] that is not given back clean is killed and replaced.
 //! - One thread, the keeper, starts and reaps the children, watches their memory and refuses requests that waited too long.
@@ -14,9 +15,12 @@
 
 mod channel;
 mod child;
+mod confine;
 mod error;
+mod filter;
 mod history;
 mod keeper;
+mod layers;
 mod lease;
 #[cfg(test)]
 mod model;
@@ -29,8 +33,10 @@ mod sync;
 #[cfg(test)]
 use model::process as spawn;
 
-pub use channel::{HEADER_BYTES, Message};
+pub use channel::{CONFINED, HEADER_BYTES, Message};
 pub use child::Program;
+pub use confine::{ADDRESS_SPACE_BYTES, confine};
 pub use error::{Ended, Refused};
+pub use layers::Layers;
 pub use lease::{Lease, Verdict};
 pub use pool::{Ask, Options, Pool};

@@ -7,8 +7,8 @@ use crate::keeper;
 use crate::lease::{Lease, Verdict};
 use crate::queue::{Holder, Queue, Supply, Waiting};
 use crate::sync::{Condvar, Mutex, mpsc, thread};
-use crate::{Ended, Refused};
-use hearth_metrics::{Registry, ScriptKill, ScriptMetrics, ScriptOutcome};
+use crate::{Ended, Layers, Refused};
+use hearth_metrics::{Level, Log, LogEntry, Registry, ScriptKill, ScriptMetrics, ScriptOutcome};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -28,6 +28,11 @@ pub struct Options {
     pub memory_bytes: u64,
     /// Longest message of a child, in bytes.
     pub output_bytes: u64,
+    /// Layers of confinement to try for. [`Layers::ALL`], but in tests of what holds without one.
+    pub layers: Layers,
+    /// Layers without which a child is given nothing to run. With any, a child that tells nothing of its confinement
+    /// ([`CONFINED`](crate::CONFINED)) is refused.
+    pub require: Layers,
 }
 
 /// A request for children.
@@ -60,6 +65,7 @@ pub(crate) struct Shared {
     /// Signalled when the keeper has something to do.
     pub wake: Condvar,
     pub metrics: ScriptMetrics,
+    log: Log,
 }
 
 impl std::fmt::Debug for Shared {
@@ -94,6 +100,8 @@ pub(crate) struct State {
     pub queue: Queue<Grant>,
     pub history: History,
     pub next_id: u64,
+    /// What confines the child that told it last.
+    pub layers: Option<Layers>,
 }
 
 /// Grants and refusals, which are sent once the lock is free: a receiver may call the pool again.
@@ -120,7 +128,13 @@ impl Pool {
     /// [`Refused::Start`] where its thread cannot be started.
     pub fn new(options: Options, metrics: &Registry) -> Result<Self, Refused> {
         let (state, wake) = Default::default();
-        let shared = Arc::new(Shared { options, state, wake, metrics: ScriptMetrics::new(metrics) });
+        let shared = Arc::new(Shared {
+            options,
+            state,
+            wake,
+            metrics: ScriptMetrics::new(metrics),
+            log: metrics.log().clone(),
+        });
         let of_thread = shared.clone();
         let keeper = thread::Builder::new()
             .name("hearth-sandbox".to_owned())
@@ -134,6 +148,11 @@ impl Pool {
         &self.shared.options
     }
 
+    /// What confines the child that told it last; `None` where none has told yet.
+    pub fn layers(&self) -> Option<Layers> {
+        self.shared.state.lock().layers
+    }
+
     /// Asks for children. `grant` is called exactly once, on any thread, at once where that is possible.
     pub fn request(&self, ask: Ask, grant: impl FnOnce(Result<Vec<Lease>, Refused>) + Send + 'static) {
         let Ask { client, script, children, until, is_wanted } = ask;
@@ -145,6 +164,11 @@ impl Pool {
         if state.closed {
             drop(state);
             return grant(Err(Refused::Closed));
+        }
+        if let Some(missing) = self.shared.missing(state.layers) {
+            drop(state);
+            self.shared.metrics.count(ScriptOutcome::Failed);
+            return grant(Err(Refused::Unconfined { missing }));
         }
         state.next_id += 1;
         let (id, holder) = (state.next_id, Holder { client, script });
@@ -225,6 +249,32 @@ impl State {
 }
 
 impl Shared {
+    /// What is required of a child with these layers and does not hold.
+    fn missing(&self, layers: Option<Layers>) -> Option<Layers> {
+        let missing = self.options.require.without(layers?);
+        (missing != Layers::NONE).then_some(missing)
+    }
+
+    /// Takes what a child told of its confinement: says it once, and again where it changes.
+    pub fn confined(&self, layers: Layers) -> Result<(), Ended> {
+        let before = self.state.lock().layers.replace(layers);
+        self.metrics.confined(layers.bits());
+        if before != Some(layers) {
+            let absent = Layers::ALL.without(layers);
+            let level = if layers.contains(Layers::SYSTEM_CALLS) { Level::Info } else { Level::Warn };
+            let told = "processes of JavaScript tracers are confined";
+            let entry = LogEntry::new(level, "scripts", told).text("by", layers).text("without", absent);
+            self.log.add(entry);
+        }
+        self.missing(Some(layers)).map_or(Ok(()), |missing| Err(Ended::Unconfined { missing }))
+    }
+
+    /// Says that a child tried a system call that kills.
+    pub fn tell_forbidden(&self) {
+        let told = "a process of JavaScript tracers was killed for a system call that none makes: its script may have broken out of V8";
+        self.log.add(LogEntry::new(Level::Error, "scripts", told));
+    }
+
     /// Refuses requests from now on, and those that wait.
     pub fn begin_close(&self) -> Notices {
         let mut state = self.state.lock();
@@ -271,9 +321,9 @@ impl Shared {
                 Verdict::Unwanted => ScriptKill::Unwanted,
                 Verdict::Ended(Ended::Memory { .. }) => ScriptKill::Memory,
                 Verdict::Ended(Ended::Output { .. }) => ScriptKill::Output,
-                Verdict::Ended(Ended::Exited | Ended::Protocol) | Verdict::Clean | Verdict::Unused => {
-                    ScriptKill::Ended
-                }
+                Verdict::Ended(Ended::Exited | Ended::Protocol | Ended::Unconfined { .. })
+                | Verdict::Clean
+                | Verdict::Unused => ScriptKill::Ended,
             });
         }
         let mut state = self.state.lock();
@@ -292,7 +342,7 @@ impl Shared {
         }
         if state.closed {
             // The keeper may be gone, if this lease came back late.
-            keeper::reap(&mut state);
+            keeper::reap(self, &mut state);
         }
         let notices = self.dispatch(&mut state);
         drop(state);

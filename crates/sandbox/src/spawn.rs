@@ -4,11 +4,12 @@
 //! it touches: milliseconds for a node with a large heap. The child here shares the memory of this process until its program
 //! begins, and the thread that starts it stands still for as long; nothing is copied and no other thread notices.
 
+use crate::Layers;
 use crate::child::Program;
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs::OpenOptions;
 use std::io::{Error, Result};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
@@ -19,7 +20,13 @@ const CHANNEL_FD: c_int = 3;
 const ABOVE_FDS: c_int = 10;
 
 /// Files that a child may have open.
-const OPEN_FILES: u64 = 128;
+const OPEN_FILES: u64 = 64;
+
+/// Threads that a child may have. Node and V8 make about twelve.
+const THREADS: u64 = 64;
+
+/// All of the environment: libuv shall not make a ring that the filter of system calls forbids to use.
+const NO_IO_URING: &CStr = c"UV_USE_IO_URING=0";
 
 /// The lowest priority there is.
 const NICE: c_int = 19;
@@ -37,6 +44,10 @@ const NOT_BEGUN: c_int = 127;
 #[derive(Debug)]
 pub(crate) struct Process {
     id: libc::pid_t,
+    /// What its start gave it: namespaces, and the bound of threads.
+    layers: Layers,
+    /// It was killed for a system call.
+    forbidden: bool,
     /// It has ended, and its number may be another's.
     reaped: bool,
 }
@@ -45,6 +56,16 @@ impl Process {
     /// Its number.
     pub fn id(&self) -> u32 {
         self.id.unsigned_abs()
+    }
+
+    /// The layers of its confinement that its start gave it.
+    pub fn layers(&self) -> Layers {
+        self.layers
+    }
+
+    /// Whether it has ended by a system call that kills.
+    pub fn was_forbidden(&self) -> bool {
+        self.forbidden
     }
 
     /// Kills it, if it still runs.
@@ -58,8 +79,11 @@ impl Process {
     /// Whether it has ended; nothing is left of it then.
     pub fn is_over(&mut self) -> bool {
         if !self.reaped {
-            // SAFETY: a number, and no place for the status.
-            self.reaped = unsafe { libc::waitpid(self.id, ptr::null_mut(), libc::WNOHANG) } != 0;
+            let mut status = 0;
+            // SAFETY: a number, and a place for the status that lives through the call.
+            let ended = unsafe { libc::waitpid(self.id, &raw mut status, libc::WNOHANG) };
+            self.reaped = ended != 0;
+            self.forbidden = ended > 0 && libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSYS;
         }
         self.reaped
     }
@@ -78,23 +102,33 @@ struct Plan {
     environment: *const *const c_char,
     channel: RawFd,
     null: RawFd,
-    parent: libc::pid_t,
+    /// Ends when this process does; negative where the kernel has none.
+    parent: RawFd,
+    /// This process.
+    parent_id: libc::pid_t,
+    /// Writable memory of its own that the child may have, in bytes.
+    data_bytes: u64,
+    /// Layers to try for.
+    layers: Layers,
+    /// Namespaces that it begins in, as flags of clone.
+    namespaces: c_int,
     /// The mask of signals that the child's program begins with.
     mask: libc::sigset_t,
     /// Why the program could not begin; 0 where it did.
     failure: c_int,
 }
 
-/// Starts a program with `channel` as its one descriptor beside the standard streams, which lead nowhere; without environment,
+/// Starts a program with `channel` as its one descriptor beside the standard streams, which lead nowhere; without the environment of this process,
 /// at the lowest priority and under tight limits. It dies with the thread that calls this.
-pub(crate) fn spawn(program: &Program, channel: RawFd) -> Result<Process> {
+/// The namespaces and limits are as far as `layers` names them and the system allows.
+pub(crate) fn spawn(program: &Program, channel: RawFd, layers: Layers, data_bytes: u64) -> Result<Process> {
     let text = |bytes: &[u8]| CString::new(bytes).map_err(|_| Error::from_raw_os_error(libc::EINVAL));
     let path = text(program.path.as_os_str().as_bytes())?;
     let args: Vec<CString> = std::iter::once(Ok(path.clone()))
         .chain(program.args.iter().map(|arg| text(arg.as_bytes())))
         .collect::<Result<_>>()?;
     let args: Vec<*const c_char> = args.iter().map(|arg| arg.as_ptr()).chain([ptr::null()]).collect();
-    let environment = [ptr::null()];
+    let environment = [NO_IO_URING.as_ptr(), ptr::null()];
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     // SAFETY: a set of signals is plain data, which the call fills.
     let mask = unsafe {
@@ -102,25 +136,67 @@ pub(crate) fn spawn(program: &Program, channel: RawFd) -> Result<Process> {
         libc::sigemptyset(&raw mut mask);
         mask
     };
-    let plan = Plan {
+    let parent = open_self();
+    let parent_fd = parent.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+    let mut plan = Plan {
         path: path.as_ptr(),
         args: args.as_ptr(),
         environment: environment.as_ptr(),
         channel,
         null: null.as_raw_fd(),
-        parent: std::process::id() as libc::pid_t,
+        parent: parent_fd,
+        parent_id: std::process::id() as libc::pid_t,
+        data_bytes,
+        layers,
+        namespaces: 0,
         mask,
         failure: 0,
     };
-    start(plan)
+    // What a container forbids is forbidden as a whole: a user namespace where others need it, or each for root alone.
+    let all = flags_of(layers, parent_fd >= 0);
+    let attempts = [all, all & !libc::CLONE_NEWUSER, all & libc::CLONE_NEWUSER];
+    for namespaces in attempts.into_iter().filter(|flags| *flags != 0) {
+        plan.namespaces = namespaces;
+        if let Ok(process) = start(&mut plan) {
+            return Ok(process);
+        }
+    }
+    plan.namespaces = 0;
+    start(&mut plan)
+}
+
+/// Namespaces by the layers that they are.
+const NAMESPACES: [(Layers, c_int); 5] = [
+    (Layers::USER, libc::CLONE_NEWUSER),
+    (Layers::NETWORK, libc::CLONE_NEWNET),
+    (Layers::PROCESSES, libc::CLONE_NEWPID),
+    (Layers::MOUNTS, libc::CLONE_NEWNS),
+    (Layers::IPC, libc::CLONE_NEWIPC),
+];
+
+/// Flags of clone for layers. Without a descriptor of this process the child sees by its parent's number whether that is gone, which it
+/// has none of in another process namespace.
+fn flags_of(layers: Layers, has_parent: bool) -> c_int {
+    let known = if has_parent { layers } else { layers.without(Layers::PROCESSES) };
+    NAMESPACES.iter().filter(|(layer, _)| known.contains(*layer)).fold(0, |all, (_, flag)| all | flag)
+}
+
+/// This process as a descriptor, where the kernel has such.
+fn open_self() -> Option<OwnedFd> {
+    // SAFETY: numbers alone; what is returned is a descriptor that nobody else owns, or an error.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0);
+        (fd >= 0).then(|| OwnedFd::from_raw_fd(fd as RawFd))
+    }
 }
 
 /// Makes the process, and waits until its program has begun.
-fn start(mut plan: Plan) -> Result<Process> {
+fn start(plan: &mut Plan) -> Result<Process> {
     let mut stack = vec![0_u128; STACK_WORDS];
     let top: *mut c_void = stack.as_mut_ptr_range().end.cast();
     // A handler of this process must not run in the child, whose memory is that of this one.
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | plan.namespaces;
+    plan.failure = 0;
     // SAFETY: all structures live until the calls are over. The child runs on a stack of its own, on which this thread does
     // nothing, and this thread goes on only when the child has its own memory or has ended: so what both see is never used by
     // both at once. Signals are blocked before and come back after it.
@@ -128,7 +204,7 @@ fn start(mut plan: Plan) -> Result<Process> {
         let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let id = libc::clone(child, top, flags, (&raw mut plan).cast());
+        let id = libc::clone(child, top, flags, ptr::from_mut(plan).cast());
         let error = Error::last_os_error();
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
         if id < 0 {
@@ -139,7 +215,14 @@ fn start(mut plan: Plan) -> Result<Process> {
     // SAFETY: the child has written it, or never will.
     let failure = unsafe { ptr::read_volatile(&raw const plan.failure) };
     if failure == 0 {
-        return Ok(Process { id, reaped: false });
+        let given = NAMESPACES.iter().filter(|(_, flag)| plan.namespaces & flag != 0);
+        let mut layers = given.fold(Layers::NONE, |all, (layer, _)| all.and(*layer));
+        // The kernel exempts root outside, whatever it is called inside.
+        // SAFETY: no argument.
+        if plan.bounds_threads() && unsafe { libc::getuid() } != 0 {
+            layers = layers.and(Layers::THREADS);
+        }
+        return Ok(Process { id, layers, forbidden: false, reaped: false });
     }
     // SAFETY: a number, and no place for the status: the child ends at once.
     unsafe { libc::waitpid(id, ptr::null_mut(), 0) };
@@ -179,7 +262,7 @@ unsafe fn confine(plan: &Plan) -> std::result::Result<(), c_int> {
     // SAFETY: plain system calls on this process alone; the structures live through them.
     unsafe {
         check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
-        if libc::getppid() != plan.parent {
+        if plan.is_orphan() {
             // The parent went before the line above: nobody would end this child.
             return Err(libc::ESRCH);
         }
@@ -198,8 +281,59 @@ unsafe fn confine(plan: &Plan) -> std::result::Result<(), c_int> {
         limit(libc::RLIMIT_CORE, 0)?;
         limit(libc::RLIMIT_FSIZE, 0)?;
         limit(libc::RLIMIT_NOFILE, OPEN_FILES)?;
+        if plan.layers.contains(Layers::LIMITS) {
+            limit(libc::RLIMIT_DATA, plan.data_bytes)?;
+            limit(libc::RLIMIT_MEMLOCK, 0)?;
+            limit(libc::RLIMIT_MSGQUEUE, 0)?;
+        }
+        if plan.bounds_threads() {
+            limit(libc::RLIMIT_NPROC, THREADS)?;
+        }
         default_signals();
+        give_up_rights(plan.layers);
         check(libc::sigprocmask(libc::SIG_SETMASK, &raw const plan.mask, ptr::null_mut())).map(drop)
+    }
+}
+
+impl Plan {
+    /// Whether the bound of threads counts the child's alone: in a user namespace of its own.
+    fn bounds_threads(&self) -> bool {
+        self.layers.contains(Layers::THREADS) && self.namespaces & libc::CLONE_NEWUSER != 0
+    }
+
+    /// Whether the parent is gone.
+    fn is_orphan(&self) -> bool {
+        let mut poll = libc::pollfd { fd: self.parent, events: libc::POLLIN, revents: 0 };
+        // SAFETY: a structure that lives through the call; numbers alone.
+        unsafe {
+            if self.parent >= 0 {
+                libc::poll(&raw mut poll, 1, 0) != 0
+            } else {
+                libc::getppid() != self.parent_id
+            }
+        }
+    }
+}
+
+/// Gives up every right that can be given up. What the system refuses here the child finds on itself later, and tells.
+fn give_up_rights(layers: Layers) {
+    const LAST_CAPABILITY: libc::c_ulong = 63;
+    const VERSION: u32 = 0x2008_0522;
+    // SAFETY: numbers, and arrays as long as the version says, which live through the call.
+    unsafe {
+        if layers.contains(Layers::CAPABILITIES) {
+            let locked = libc::SECBIT_NOROOT | libc::SECBIT_NOROOT_LOCKED;
+            libc::prctl(libc::PR_SET_SECUREBITS, locked, 0, 0, 0);
+            for capability in 0..=LAST_CAPABILITY {
+                libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
+            }
+            libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+            let (mut header, none) = ([VERSION, 0], [0_u32; 6]);
+            libc::syscall(libc::SYS_capset, header.as_mut_ptr(), none.as_ptr());
+        }
+        if layers.contains(Layers::NO_NEW_PRIVS) {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        }
     }
 }
 

@@ -30,6 +30,8 @@ interface Status extends RunningNode {
   readonly memoryBytes: number | null
   /** Bytes of it that caches keep, by cache; null where the node says nothing of it. */
   readonly cacheBytes: Readonly<Record<string, number>> | null
+  /** Layers that confine processes of JavaScript tracers, and whether each holds; null before the first script, or without metrics. */
+  readonly scriptConfinement: Readonly<Record<string, boolean>> | null
   /** Bytes of files by store. */
   readonly stores: Readonly<Record<string, number>>
 }
@@ -70,14 +72,14 @@ async function readyOf(node: RunningNode): Promise<{ ready: boolean | null; reas
   return { ready: status === 'ready', reasons }
 }
 
-/** Sums of the samples of a page, by name and, behind it, the label `result`, `cache` or `table`. */
+/** Sums of the samples of a page, by name and, behind it, the label `result`, `cache`, `table` or `layer`. */
 function samples(page: string): ReadonlyMap<string, number> {
   const sums = new Map<string, number>()
   for (const line of page.split('\n')) {
     const found = /^([a-z_]+)(\{[^}]*\})? (\S+)/.exec(line)
     if (found === null) continue
     const [, name = '', labels = '', value = ''] = found
-    const result = /(?:result|cache|table)="([^"]*)"/.exec(labels)?.[1]
+    const result = /(?:result|cache|table|layer)="([^"]*)"/.exec(labels)?.[1]
     const key = result === undefined ? name : `${name} ${result}`
     sums.set(key, (sums.get(key) ?? 0) + Number(value))
   }
@@ -90,6 +92,26 @@ const KEPT = 'node_memory_kept_bytes '
 function cachesOf(values: ReadonlyMap<string, number> | undefined): Status['cacheBytes'] {
   const kept = [...(values ?? [])].filter(([name]) => name.startsWith(KEPT))
   return kept.length === 0 ? null : Object.fromEntries(kept.map(([name, bytes]) => [name.slice(KEPT.length), bytes]))
+}
+
+/** What stands before a layer's name in its sample. */
+const CONFINEMENT = 'js_tracer_confinement '
+
+function confinementOf(values: ReadonlyMap<string, number> | undefined): Status['scriptConfinement'] {
+  const layers = [...(values ?? [])].filter(([name]) => name.startsWith(CONFINEMENT))
+  // -1 as long as no process has told.
+  const isKnown = layers.length > 0 && layers.every(([, holds]) => holds >= 0)
+  return isKnown ? Object.fromEntries(layers.map(([name, holds]) => [name.slice(CONFINEMENT.length), holds === 1])) : null
+}
+
+function confinementText(layers: Status['scriptConfinement']): string {
+  if (layers === null) return 'unknown: no script has run yet'
+  const named = (holds: boolean): string =>
+    Object.entries(layers)
+      .flatMap(([layer, is]) => (is === holds ? [layer] : []))
+      .join(', ')
+  const absent = named(false)
+  return `${named(true) || 'none'}${absent === '' ? '' : `; not ${absent}`}`
 }
 
 /** Resident memory of a process; null where the system does not say. */
@@ -143,6 +165,7 @@ async function statusOf(home: string, node: RunningNode): Promise<Status> {
     traceCacheHitRate: asked === 0 ? null : hits / asked,
     memoryBytes: memoryOf(node.pid),
     cacheBytes: cachesOf(values),
+    scriptConfinement: confinementOf(values),
     stores: Object.fromEntries(STORES.map((store) => [store, sizeOf(path.join(home, 'data', store))])),
   }
 }
@@ -193,6 +216,7 @@ function text(status: Status): string {
     ['trace cache hits', rate === null ? 'no requests' : `${(rate * 100).toFixed(1)} %`],
     ['memory', status.memoryBytes === null ? unknown : bytesText(status.memoryBytes)],
     ['caches', cachesText(status.cacheBytes)],
+    ['scripts confined', confinementText(status.scriptConfinement)],
     ...STORES.map((store) => [store, bytesText(status.stores[store] ?? 0)] as const),
     ['JSON-RPC', [status.httpUrl, status.wsUrl, status.debugUrl].filter((url) => url != null).join(' ') || 'off'],
     ['metrics', status.metricsUrl ?? 'off'],

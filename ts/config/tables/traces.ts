@@ -64,7 +64,7 @@ export const TRACES = {
   'evm.trace_allow_js_tracers': setting({
     kind: boolean,
     default: true,
-    doc: 'Whether a tracer may be JavaScript: the source of a script, or the name of one such as opcountTracer. Scripts run in child processes without access to anything.',
+    doc: 'Whether a tracer may be JavaScript: the source of a script, or the name of one such as opcountTracer. Scripts run in child processes without access to anything, as far as the system confines them (evm.trace_js_require_confinement).',
   }),
   'evm.trace_js_workers': setting({
     kind: or('auto', integer(1, 256)),
@@ -89,6 +89,11 @@ export const TRACES = {
     default: 64 * MIB,
     unit: 'bytes',
     doc: 'Longest result of a JavaScript tracer for one transaction.',
+  }),
+  'evm.trace_js_require_confinement': setting({
+    kind: oneWord('none', 'system-calls', 'all'),
+    default: 'system-calls' as 'none' | 'system-calls' | 'all',
+    doc: 'What must confine the processes of JavaScript tracers, or scripts are refused: system-calls is what needs no rights of the node (no new privileges, no capabilities, a list of system calls, limits of resources); all is also namespaces and Landlock, which some containers and kernels refuse; none runs scripts in any case. hearth status says what holds.',
   }),
   'evm.max_concurrent_trace_calls': setting({
     kind: or('auto', offAt(0, integer(0, 100_000))),

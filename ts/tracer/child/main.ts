@@ -1,6 +1,6 @@
 // The program of a child process: runs the scripts of JavaScript tracers in isolates, over what the parent sends.
 //
-//   node [V8 options] main.js LIBRARY     LIBRARY is the file of isolated-vm's library
+//   node [V8 options] main.js LIBRARY CORE     the files of isolated-vm's library and of the core's
 //
 // It trusts nothing that a script does: whatever goes wrong ends the request or, at worst, this process, which the parent replaces.
 import { insideScript } from '../bundle.ts'
@@ -8,6 +8,7 @@ import { FIELD } from '../inside/fields.ts'
 import { isPlain } from '../plain.ts'
 import { SCRIPTS } from '../scripts/index.ts'
 import { type Message, receive, send } from './channel.ts'
+import { confineProcess } from './confine.ts'
 import { Cell, type Fresh, type Inside } from './isolate.ts'
 import { loadIsolatedVm } from './isolated-vm.ts'
 import { ACKNOWLEDGE, CHUNK_FLAGS_AT, FROM_PARENT, TO_PARENT } from './messages.ts'
@@ -254,6 +255,8 @@ function transact(message: Message): void {
 }
 
 cell.prepare()
+// All that this process needs is loaded: from here on it has its memory and its channel. No script has come yet.
+send(TO_PARENT.confined, u32(confineProcess(process.argv[3])))
 send(TO_PARENT.ready, undefined)
 for (;;) {
   const message = early.shift() ?? receive()

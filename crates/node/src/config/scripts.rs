@@ -1,5 +1,6 @@
 //! Who runs JavaScript tracers.
 
+use hearth_sandbox::Layers;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -40,9 +41,34 @@ pub struct ScriptChildren {
     pub memory_bytes: u64,
     /// Longest result, in bytes.
     pub output_bytes: u64,
+    /// What must confine them, or they run nothing.
+    #[serde(default)]
+    pub require_confinement: RequiredConfinement,
+}
+
+/// What must confine the processes of scripts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RequiredConfinement {
+    /// Nothing: scripts run with what the system allows.
+    #[default]
+    None,
+    /// What needs no rights of the node: no new privileges, no capabilities, a list of system calls, limits of resources.
+    SystemCalls,
+    /// Every layer, but the bound of threads, which the kernel does not apply to root.
+    All,
 }
 
 impl ScriptChildren {
+    /// Layers without which nothing runs.
+    pub(crate) fn require(&self) -> Layers {
+        match self.require_confinement {
+            RequiredConfinement::None => Layers::NONE,
+            RequiredConfinement::SystemCalls => Layers::SYSTEM_CALLS,
+            RequiredConfinement::All => Layers::ALL.without(Layers::THREADS),
+        }
+    }
+
     /// Children at the same time.
     pub(crate) fn workers(&self) -> usize {
         match self.workers {
@@ -70,6 +96,14 @@ mod tests {
             (children.program.to_str(), children.queue_size, children.output_bytes),
             (Some("/p"), 1, 3)
         );
+        assert_eq!(children.require(), Layers::NONE);
+        let with = |level: &str| {
+            let text = text.replace("}", &format!(r#","requireConfinement":"{level}"}}"#));
+            let Ok(Some(ScriptsConfig::Children(children))) = read(&text) else { panic!("{text}") };
+            children.require()
+        };
+        assert_eq!(with("system-calls"), Layers::SYSTEM_CALLS);
+        assert!(with("all").contains(Layers::LANDLOCK.and(Layers::NAMESPACES).and(Layers::SYSTEM_CALLS)));
         assert!(read(r#"{"program":"/p","unavailable":"x"}"#).is_err());
     }
 }

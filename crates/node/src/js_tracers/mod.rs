@@ -13,7 +13,7 @@ pub(crate) use threads::Threads;
 use crate::config::ScriptsConfig;
 use crate::{ByteSender, NodeError};
 use hearth_metrics::Registry;
-use hearth_sandbox::{Ask, Lease, Options, Pool, Program, Refused};
+use hearth_sandbox::{Ask, Layers, Lease, Options, Pool, Program, Refused};
 use hearth_tracers::{Cancel, Named, ScriptHost, ScriptPlan, TracePlan, TracerName};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -123,6 +123,8 @@ impl JsTracers {
             queue: children.queue_size,
             memory_bytes: children.memory_bytes,
             output_bytes: children.output_bytes,
+            layers: Layers::ALL,
+            require: children.require(),
         };
         let pool = Pool::new(options, metrics).map_err(refused)?;
         Ok(Self::Pool { pool: Arc::new(pool), threads: Threads::default() })
@@ -191,6 +193,7 @@ fn refused(why: Refused) -> NodeError {
         Refused::Late => {
             NodeError::Trace { message: hearth_tracers::TraceError::ExecutionTimeout.to_string() }
         }
+        why @ Refused::Unconfined { .. } => NodeError::Unsupported { message: why.to_string() },
         Refused::Unwanted => NodeError::Cancelled,
         Refused::Closed => NodeError::Closed,
         why @ Refused::TooMany { .. } => NodeError::LimitExceeded { message: why.to_string() },

@@ -4,7 +4,7 @@ use crate::NodeError;
 use crate::config::ScriptsConfig;
 use crate::js_tracers::{ScriptNeed, lease_for, not_available};
 use hearth_metrics::Registry;
-use hearth_sandbox::{Options, Pool, Program};
+use hearth_sandbox::{Layers, Options, Pool, Program};
 use hearth_tracers::{Cancel, Limits, TracePlan};
 use std::sync::Arc;
 
@@ -31,6 +31,8 @@ impl Scripts {
             queue: need.children(),
             memory_bytes: children.memory_bytes,
             output_bytes: children.output_bytes,
+            layers: Layers::ALL,
+            require: children.require(),
         };
         let pool = Pool::new(options, &Registry::new())
             .map_err(|error| NodeError::Trace { message: error.to_string() })?;

@@ -5,7 +5,7 @@ pub(crate) mod process;
 pub(crate) mod sync;
 
 use crate::sync::{mpsc, thread};
-use crate::{Ask, Lease, Options, Pool, Program, Refused, Verdict};
+use crate::{Ask, Layers, Lease, Options, Pool, Program, Refused, Verdict};
 use hearth_metrics::Registry;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,7 +23,15 @@ fn explore(scenario: fn()) {
 
 fn pool(path: &str, workers: usize) -> Arc<Pool> {
     let program = Program { path: path.into(), args: vec![] };
-    let options = Options { program, workers, queue: 4, memory_bytes: 1 << 20, output_bytes: 1 << 20 };
+    let options = Options {
+        program,
+        workers,
+        queue: 4,
+        memory_bytes: 1 << 20,
+        output_bytes: 1 << 20,
+        layers: Layers::ALL,
+        require: Layers::NONE,
+    };
     Arc::new(Pool::new(options, &Registry::new()).unwrap())
 }
 

@@ -1,7 +1,7 @@
 //! The child: what it does is told by the kind of each message.
 
 use hearth_metrics::Registry;
-use hearth_sandbox::{Ask, Lease, Message, Options, Pool, Program, Refused};
+use hearth_sandbox::{Ask, CONFINED, Layers, Lease, Message, Options, Pool, Program, Refused, confine};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::FromRawFd;
@@ -14,6 +14,8 @@ pub const EXIT: u8 = 3;
 pub const ALLOCATE: u8 = 4;
 pub const REPORT: u8 = 5;
 pub const GARBAGE: u8 = 6;
+pub const CONFINE: u8 = 7;
+pub const ATTEMPT: u8 = 8;
 
 /// Memory and output that children may have.
 pub const MEMORY_BYTES: u64 = 16 << 20;
@@ -21,6 +23,18 @@ pub const OUTPUT_BYTES: u64 = 256 << 10;
 
 /// Longest wait for anything.
 pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Not a test: a child that tells what confines it, which is all but Landlock.
+#[test]
+#[ignore = "the program of the children"]
+fn run_telling() {
+    // SAFETY: the parent has put the channel there, and nobody else uses it.
+    let mut channel = unsafe { File::from_raw_fd(3) };
+    let own = confine(Layers::ALL.without(Layers::LANDLOCK));
+    channel.write_all(&message(CONFINED, &own.bits().to_le_bytes())).unwrap();
+    // Until the parent hangs up.
+    let _ = channel.read(&mut [0]);
+}
 
 /// Not a test: what a child runs.
 #[test]
@@ -42,6 +56,15 @@ fn run() {
                 let memory = vec![1_u8; u64::from_le_bytes(payload.try_into().unwrap()) as usize];
                 std::thread::sleep(PATIENCE);
                 drop(memory);
+            }
+            CONFINE => {
+                let wanted = Layers::of_bits(u32::from_le_bytes(payload.try_into().unwrap()));
+                channel.write_all(&message(CONFINED, &confine(wanted).bits().to_le_bytes())).unwrap();
+                send(&mut channel, b"confined");
+            }
+            ATTEMPT => {
+                let outcome = crate::attempts::attempt(std::str::from_utf8(&payload).unwrap());
+                send(&mut channel, outcome.as_bytes());
             }
             REPORT => send(&mut channel, report().as_bytes()),
             GARBAGE => channel.write_all(b"these are no messages").unwrap(),
@@ -68,7 +91,7 @@ fn report() -> String {
     format!(
         "group {} of {}, nice {}, open {:?}, variables {variables}, core {}, file {}",
         fields[2],
-        std::process::id(),
+        stat.split(' ').next().unwrap(),
         fields[16],
         open.collect::<Vec<_>>(),
         limit("Max core file size"),
@@ -86,10 +109,40 @@ pub fn message(kind: u8, payload: &[u8]) -> Vec<u8> {
 
 /// A pool of these children.
 pub fn pool(workers: usize, queue: usize) -> Arc<Pool> {
+    pool_with(workers, queue, Layers::ALL, Layers::NONE, &Registry::new())
+}
+
+/// A pool whose children are confined by some layers at most, and by others at least.
+pub fn pool_with(
+    workers: usize,
+    queue: usize,
+    layers: Layers,
+    require: Layers,
+    metrics: &Registry,
+) -> Arc<Pool> {
     let path = std::env::current_exe().unwrap();
     let args = ["--exact", "child::run", "--ignored"].map(str::to_owned).to_vec();
     let program = Program { path, args };
-    let options = Options { program, workers, queue, memory_bytes: MEMORY_BYTES, output_bytes: OUTPUT_BYTES };
+    let options = Options {
+        program,
+        workers,
+        queue,
+        memory_bytes: MEMORY_BYTES,
+        output_bytes: OUTPUT_BYTES,
+        layers,
+        require,
+    };
+    Arc::new(Pool::new(options, metrics).unwrap())
+}
+
+/// A pool of one child that confines itself by some layers and tells before it is asked.
+pub fn telling_pool(layers: Layers, require: Layers) -> Arc<Pool> {
+    let program = Program {
+        path: std::env::current_exe().unwrap(),
+        args: ["--exact", "child::run_telling", "--ignored"].map(str::to_owned).to_vec(),
+    };
+    let (memory_bytes, output_bytes) = (MEMORY_BYTES, OUTPUT_BYTES);
+    let options = Options { program, workers: 1, queue: 2, memory_bytes, output_bytes, layers, require };
     Arc::new(Pool::new(options, &Registry::new()).unwrap())
 }
 

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod attempts;
 mod child;
 mod confinement;
+mod forbidden;
 mod pool;
 mod rounds;
 mod waiting;

@@ -66,9 +66,17 @@ fn what_a_child_may_not_do_ends_it_and_nobody_else() {
 
 #[test]
 fn a_program_that_cannot_start_is_an_error_and_not_a_wait() {
-    use hearth_sandbox::{Options, Pool, Program};
+    use hearth_sandbox::{Layers, Options, Pool, Program};
     let program = Program { path: "/no/such/program".into(), args: vec![] };
-    let options = Options { program, workers: 2, queue: 4, memory_bytes: 1, output_bytes: 1 };
+    let options = Options {
+        program,
+        workers: 2,
+        queue: 4,
+        memory_bytes: 1,
+        output_bytes: 1,
+        layers: Layers::ALL,
+        require: Layers::NONE,
+    };
     let pool = Pool::new(options, &hearth_metrics::Registry::new()).unwrap();
     for _ in 0..2 {
         match pool.lease(crate::child::ask("a", 1)) {
