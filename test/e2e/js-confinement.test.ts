@@ -1,8 +1,10 @@
 // What confines the processes of scripts: what the node says of it is what the kernel says.
 import fs from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
+import { nodeEnded } from '../../ts/cli/node-versions.ts'
 import { hearth, startNode, tempHome } from './harness.ts'
 import { NO_SCRIPTS, traceCode } from './js-node.ts'
+import { until } from './waiting.ts'
 
 const COUNT = '{n:0,step:function(){this.n++},fault:function(){},result:function(){return this.n}}'
 
@@ -41,14 +43,14 @@ describe.skipIf(NO_SCRIPTS)('the confinement of scripts', () => {
   const start = async (...args: string[]) => {
     const home = tempHome()
     homes.push(home)
-    return { home, node: await startNode(['dev', '--home', home, ...args]) }
+    return { home, node: await startNode(['dev', '--home', home, '--log.format=json', '--log.level=info', ...args]) }
   }
   afterAll(() => {
     for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
   })
   const toldOf = (home: string) => JSON.parse(hearth(['status', '--home', home, '--json']).stdout).scriptConfinement
 
-  it('status says what the kernel does; what must hold decides', async () => {
+  it('status and log say what the kernel does; what must hold decides', async () => {
     const { home, node } = await start()
     expect(toldOf(home)).toBeNull()
     expect((await traceCode(node.url, COUNT)).result).toBe(4)
@@ -59,6 +61,8 @@ describe.skipIf(NO_SCRIPTS)('the confinement of scripts', () => {
     const absent = Object.keys(told).filter((layer) => !told[layer])
     const text = hearth(['status', '--home', home]).stdout
     expect(text).toMatch(/^scripts confined {2,}no_new_privs, capabilities.*seccomp/m)
+    await until('the line of the log', () => node.log().includes('processes of JavaScript tracers are confined'))
+    expect(node.log().split('this version of Node gets no more security fixes')).toHaveLength(nodeEnded() === undefined ? 1 : 2)
     expect(await node.stop()).toBe(0)
 
     const strict = await start('--evm.trace_js_require_confinement=all')

@@ -217,7 +217,7 @@ export class Child {
     if ('unavailable' in command) throw new Error(command.unavailable)
     this.process = spawn(command.program, [...command.args], {
       stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
-      env: { UV_USE_IO_URING: '0' },
+      env: {},
     })
     this.channel = this.process.stdio[3] as Duplex
     this.channel.on('data', (bytes: Buffer) => {

@@ -120,7 +120,7 @@ What is recorded of a transaction is what the text of the script shows that it l
 const CONFINEMENT = `## What confines the processes
 
 V8 is the first wall: a script has no function that reaches outside. Behind it the kernel holds each process, for the case that V8 has a fault. A process starts without
-the node's environment, with its channel as its only open descriptor, at the lowest priority, and ends with the node. Its layers, each under the name that \`hearth status\`, the log
+environment, with its channel as its only open descriptor, at the lowest priority, and ends with the node. Its layers, each under the name that \`hearth status\`, the log
 and the metric js_tracer_confinement have for it:
 
 | layer | what it holds | needs |
@@ -132,8 +132,8 @@ and the metric js_tracer_confinement have for it:
 | \`pid_namespace\` | no process but its own can be named | the same |
 | \`mount_namespace\` | mounts of the system that come later are not seen to change | the same |
 | \`ipc_namespace\` | no shared memory, semaphores or queues of others | the same |
-| \`landlock\` | no path can be opened, no TCP port used, no signal sent outside, on the thread that runs scripts (on all threads from Linux 7.0 on); ports from Linux 6.7, signals from 6.12 on | Linux 5.13 with Landlock |
-| \`seccomp\` | a list of system calls for all threads: memory, threads, clocks, open descriptors. open, socket, connect, kill of others and new processes fail; exec, ptrace, reading another process's memory, mount, unshare, bpf and io_uring kill the process | Linux with seccomp |
+| \`landlock\` | no file can be written, made or removed, no TCP port used (from Linux 6.7 on), no signal sent outside (from 6.12 on), on all threads from the first moment; once loaded no path can be opened at all on the thread that runs scripts, on all threads from Linux 7.0 on | Linux 5.13 with Landlock |
+| \`seccomp\` | a list of system calls for all threads: memory, threads, clocks, open descriptors. open, socket, connect, kill of others and new processes fail; exec, ptrace, reading another process's memory, mount, unshare, bpf and io_uring kill the process (from its first moment they fail, but exec) | Linux with seccomp |
 | \`resource_limits\` | writable memory of twice evm.trace_js_memory_bytes and 1.25 GiB, address space of that and 8 GiB beyond what Node maps, 64 descriptors, no file grows, no core files | Linux |
 | \`thread_limit\` | 64 threads | user_namespace, and a node that does not run as root: the kernel exempts root |
 

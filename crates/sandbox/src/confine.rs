@@ -39,16 +39,18 @@ pub fn confine(wanted: Layers) -> Layers {
     own
 }
 
+/// What Landlock takes away where no rule gives it back.
+pub(crate) fn handled() -> Result<Ruleset, landlock::RulesetError> {
+    Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(ABI::V5))?
+        .handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?
+        .scope(Scope::AbstractUnixSocket | Scope::Signal)
+}
+
 /// Whether this thread may use no path, no TCP port, and no process or abstract socket outside.
 fn landlock_holds() -> bool {
-    let restrict = || {
-        let handled = Ruleset::default()
-            .set_compatibility(CompatLevel::BestEffort)
-            .handle_access(AccessFs::from_all(ABI::V5))?
-            .handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?
-            .scope(Scope::AbstractUnixSocket | Scope::Signal)?;
-        handled.create()?.all_threads(true)?.restrict_self()
-    };
+    let restrict = || handled()?.create()?.all_threads(true)?.restrict_self();
     let status: Result<_, landlock::RulesetError> = restrict();
     let enforced = status.is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced);
     // What counts is what the kernel does.

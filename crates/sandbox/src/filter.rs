@@ -72,7 +72,7 @@ const ALLOWED_OLD: &[libc::c_long] = &[libc::SYS_poll, libc::SYS_epoll_wait, lib
 const ALLOWED_OLD: &[libc::c_long] = &[];
 
 /// Calls that kill the process.
-const DEADLY: &[libc::c_long] = &[
+pub const DEADLY: &[libc::c_long] = &[
     libc::SYS_execve,
     libc::SYS_execveat,
     libc::SYS_ptrace,
@@ -91,9 +91,9 @@ const DEADLY: &[libc::c_long] = &[
 ];
 
 #[cfg(target_arch = "x86_64")]
-const DEADLY_OLD: &[libc::c_long] = &[libc::SYS_fork, libc::SYS_vfork];
+pub const DEADLY_OLD: &[libc::c_long] = &[libc::SYS_fork, libc::SYS_vfork];
 #[cfg(not(target_arch = "x86_64"))]
-const DEADLY_OLD: &[libc::c_long] = &[];
+pub const DEADLY_OLD: &[libc::c_long] = &[];
 
 type Rules = BTreeMap<libc::c_long, Vec<SeccompRule>>;
 
@@ -111,7 +111,8 @@ pub fn install() -> bool {
     programs.iter().all(|program| apply_filter_all_threads(program).is_ok())
 }
 
-fn program(
+/// The program of a filter whose listed calls end in one way and all others in the other.
+pub fn program(
     rules: Rules,
     otherwise: SeccompAction,
     listed: SeccompAction,

@@ -2,7 +2,7 @@
 //!
 //! - A child is a program that speaks over one stream socket, its file descriptor 3, in framed messages ([`Message`]). What the
 //!   messages mean is the business of whoever leases it.
-//! - It is started without the environment of this process, nothing but that descriptor, the lowest priority and tight limits, and it dies
+//! - It is started with an empty environment, nothing but that descriptor, the lowest priority and tight limits, and it dies
 //!   with this process, however that ends ([`Program`]). It has namespaces of its own and no rights; once it is loaded it gives up
 //!   files, sockets and most system calls ([`confine()`]). What of that the system refused is told ([`Layers`]).
 //! - A [`Pool`] has a fixed number of them. Who wants one waits in a bounded queue in which clients take turns, and within a
@@ -16,6 +16,8 @@
 mod channel;
 mod child;
 mod confine;
+#[cfg(not(test))]
+mod early;
 mod error;
 mod filter;
 mod history;

@@ -6,7 +6,8 @@
 
 use crate::Layers;
 use crate::child::Program;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use crate::early;
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::fs::OpenOptions;
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -24,9 +25,6 @@ const OPEN_FILES: u64 = 64;
 
 /// Threads that a child may have. Node and V8 make about twelve.
 const THREADS: u64 = 64;
-
-/// All of the environment: libuv shall not make a ring that the filter of system calls forbids to use.
-const NO_IO_URING: &CStr = c"UV_USE_IO_URING=0";
 
 /// The lowest priority there is.
 const NICE: c_int = 19;
@@ -110,6 +108,10 @@ struct Plan {
     data_bytes: u64,
     /// Layers to try for.
     layers: Layers,
+    /// The filter of system calls until the child installs its own; null where there is none.
+    filter: *const libc::sock_fprog,
+    /// Rules of Landlock until then; negative where there are none.
+    rules: RawFd,
     /// Namespaces that it begins in, as flags of clone.
     namespaces: c_int,
     /// The mask of signals that the child's program begins with.
@@ -118,7 +120,7 @@ struct Plan {
     failure: c_int,
 }
 
-/// Starts a program with `channel` as its one descriptor beside the standard streams, which lead nowhere; without the environment of this process,
+/// Starts a program with `channel` as its one descriptor beside the standard streams, which lead nowhere; without environment,
 /// at the lowest priority and under tight limits. It dies with the thread that calls this.
 /// The namespaces and limits are as far as `layers` names them and the system allows.
 pub(crate) fn spawn(program: &Program, channel: RawFd, layers: Layers, data_bytes: u64) -> Result<Process> {
@@ -128,7 +130,7 @@ pub(crate) fn spawn(program: &Program, channel: RawFd, layers: Layers, data_byte
         .chain(program.args.iter().map(|arg| text(arg.as_bytes())))
         .collect::<Result<_>>()?;
     let args: Vec<*const c_char> = args.iter().map(|arg| arg.as_ptr()).chain([ptr::null()]).collect();
-    let environment = [NO_IO_URING.as_ptr(), ptr::null()];
+    let environment = [ptr::null()];
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     // SAFETY: a set of signals is plain data, which the call fills.
     let mask = unsafe {
@@ -138,6 +140,13 @@ pub(crate) fn spawn(program: &Program, channel: RawFd, layers: Layers, data_byte
     };
     let parent = open_self();
     let parent_fd = parent.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+    let filter = if layers.contains(Layers::SECCOMP) { early::filter() } else { None };
+    let filter = filter.as_ref().map(|program| libc::sock_fprog {
+        len: u16::try_from(program.len()).unwrap_or(0),
+        // Both are the kernel's structure. The kernel only reads it.
+        filter: program.as_ptr().cast_mut().cast(),
+    });
+    let rules = if layers.contains(Layers::LANDLOCK) { early::rules() } else { None };
     let mut plan = Plan {
         path: path.as_ptr(),
         args: args.as_ptr(),
@@ -148,6 +157,8 @@ pub(crate) fn spawn(program: &Program, channel: RawFd, layers: Layers, data_byte
         parent_id: std::process::id() as libc::pid_t,
         data_bytes,
         layers,
+        filter: filter.as_ref().map_or(ptr::null(), ptr::from_ref),
+        rules: rules.as_ref().map_or(-1, AsRawFd::as_raw_fd),
         namespaces: 0,
         mask,
         failure: 0,
@@ -290,7 +301,7 @@ unsafe fn confine(plan: &Plan) -> std::result::Result<(), c_int> {
             limit(libc::RLIMIT_NPROC, THREADS)?;
         }
         default_signals();
-        give_up_rights(plan.layers);
+        give_up_rights(plan);
         check(libc::sigprocmask(libc::SIG_SETMASK, &raw const plan.mask, ptr::null_mut())).map(drop)
     }
 }
@@ -316,12 +327,12 @@ impl Plan {
 }
 
 /// Gives up every right that can be given up. What the system refuses here the child finds on itself later, and tells.
-fn give_up_rights(layers: Layers) {
+fn give_up_rights(plan: &Plan) {
     const LAST_CAPABILITY: libc::c_ulong = 63;
     const VERSION: u32 = 0x2008_0522;
     // SAFETY: numbers, and arrays as long as the version says, which live through the call.
     unsafe {
-        if layers.contains(Layers::CAPABILITIES) {
+        if plan.layers.contains(Layers::CAPABILITIES) {
             let locked = libc::SECBIT_NOROOT | libc::SECBIT_NOROOT_LOCKED;
             libc::prctl(libc::PR_SET_SECUREBITS, locked, 0, 0, 0);
             for capability in 0..=LAST_CAPABILITY {
@@ -331,8 +342,14 @@ fn give_up_rights(layers: Layers) {
             let (mut header, none) = ([VERSION, 0], [0_u32; 6]);
             libc::syscall(libc::SYS_capset, header.as_mut_ptr(), none.as_ptr());
         }
-        if layers.contains(Layers::NO_NEW_PRIVS) {
+        if plan.layers.contains(Layers::NO_NEW_PRIVS) {
             libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        }
+        if plan.rules >= 0 {
+            libc::syscall(libc::SYS_landlock_restrict_self, plan.rules, 0);
+        }
+        if !plan.filter.is_null() {
+            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, plan.filter, 0, 0);
         }
     }
 }

@@ -17,6 +17,7 @@ import { nodeSettings } from '../check-files.ts'
 import type { Terminal } from '../command.ts'
 import { homeOf, makeHome } from '../home.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../node-config.ts'
+import { nodeEnded } from '../node-versions.ts'
 import { type RunningNode, removeRunning, writeRunning } from '../running.ts'
 import { onStop } from '../signals.ts'
 import { NO_BLOCKS, transactionsText } from '../submission.ts'
@@ -122,6 +123,14 @@ async function sayUnbaked(baking: Baking, core: Core, home: string, log: Log): P
   log.room('bake').warn('blocks are not baked: `hearth bake` bakes older ones', { blocks, of, command })
 }
 
+/** Says that this Node gets no more fixes. */
+function checkNode(log: Log): void {
+  const ended = nodeEnded()
+  if (ended === undefined) return
+  const help = 'run Hearth on Node 24, or 22'
+  log.room('node').warn('this version of Node gets no more security fixes', { node: process.versions.node, ended, help })
+}
+
 /** Says where V8 alone may take all the memory that the whole node has. */
 function checkHeap(budgetBytes: number, log: Log): void {
   const heapBytes = heapLimitBytes()
@@ -214,6 +223,7 @@ export async function serve(
   )
   if (mode === 'dev') makeHome(home)
   const config = nodeConfig(home, mode, settings)
+  checkNode(log)
   checkHeap(config.memoryBudgetBytes, log)
   const letHeapGrow = boundYoungHeap()
   // The stores of a development chain are small: they are there before the listeners are, and in vain where those fail.

@@ -36,6 +36,10 @@ fn outcome(name: &str, argument: &str, number: impl Fn() -> i64) -> Result<i64> 
             let path = argument.to_owned();
             std::thread::spawn(move || File::open(path).map(|_| 0)).join().unwrap()
         }
+        "write-in-a-thread" => {
+            let path = argument.to_owned();
+            std::thread::spawn(move || File::create(path).map(|_| 0)).join().unwrap()
+        }
         "unlink" => std::fs::remove_file(argument).map(|()| 0),
         "connect" => TcpStream::connect(("127.0.0.1", u16::try_from(number()).unwrap())).map(|_| 0),
         "thread" => Ok(std::thread::spawn(|| 7).join().unwrap()),
@@ -74,6 +78,7 @@ fn raw(name: &str, number: impl Fn() -> i64) -> Result<i64> {
             "kill" => libc::kill(number() as libc::pid_t, 0).into(),
             "tgkill" => libc::syscall(libc::SYS_tgkill, number(), number(), 0),
             "socket" => libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0).into(),
+            "io_uring" => libc::syscall(libc::SYS_io_uring_setup, 1, word.as_ptr()),
             "unshare" => libc::unshare(libc::CLONE_NEWUSER).into(),
             "capability" => libc::setgroups(0, ptr::null()).into(),
             other => panic!("no attempt is named {other}"),

@@ -77,7 +77,7 @@ fn a_confined_child_can_do_nothing_that_it_need_not() {
     }
     child.end(Verdict::Unwanted);
     metrics.log().take();
-    let deadly = ["exec", "ptrace 1", "process_vm_readv 1", "unshare"];
+    let deadly = ["exec", "ptrace 1", "process_vm_readv 1", "unshare", "io_uring"];
     for what in deadly.into_iter().chain(cfg!(target_arch = "x86_64").then_some("raw-fork")) {
         let mut child = confined(&pool, Layers::ALL);
         let process = child.process_id();
@@ -104,6 +104,7 @@ fn each_layer_holds_without_the_others() {
         (processes, kill.as_str(), "ESRCH"),
         (Layers::LANDLOCK.and(Layers::NO_NEW_PRIVS), "open /etc/hostname", "EACCES"),
         (Layers::SECCOMP.and(Layers::NO_NEW_PRIVS), "open /etc/hostname", "ENOSYS"),
+        (Layers::LANDLOCK.and(Layers::NO_NEW_PRIVS), "write-in-a-thread /tmp/no-such-file", "EACCES"),
         (Layers::CAPABILITIES, "capability", "EPERM"),
         (Layers::LIMITS, "map 90194313216", "ENOMEM"),
     ];
@@ -121,6 +122,24 @@ fn each_layer_holds_without_the_others() {
         let told = attempt(&mut confined(&pool, threads), "threads").unwrap();
         let made: usize = told.strip_prefix("done ").unwrap().parse().unwrap();
         assert!(made < MANY_THREADS, "{made}");
+    }
+}
+
+#[test]
+fn before_it_is_loaded_a_child_has_no_ring_and_writes_nothing() {
+    let pool = pool_of(Layers::ALL);
+    let held = held(&pool, Layers::ALL);
+    let mut child = lease(&pool, "a", 1).unwrap();
+    for (layer, what, outcome) in [
+        (Layers::SECCOMP, "io_uring", "ENOSYS"),
+        (Layers::SECCOMP, "ptrace 1", "ENOSYS"),
+        (Layers::LANDLOCK, "write-in-a-thread /tmp/no-such-file", "EACCES"),
+        // The program has to load.
+        (Layers::NONE, "open /etc/hostname", "done 0"),
+    ] {
+        if held.contains(layer) {
+            assert_eq!(attempt(&mut child, what).as_deref(), Some(outcome), "{what}");
+        }
     }
 }
 
