@@ -134,7 +134,7 @@ and the metric js_tracer_confinement have for it:
 | \`ipc_namespace\` | no shared memory, semaphores or queues of others | the same |
 | \`landlock\` | no file can be written, made or removed, no TCP port used (from Linux 6.7 on), no signal sent outside (from 6.12 on), on all threads from the first moment; once loaded no path can be opened at all on the thread that runs scripts, on all threads from Linux 7.0 on | Linux 5.13 with Landlock |
 | \`seccomp\` | a list of system calls for all threads: memory, threads, clocks, open descriptors. open, socket, connect, kill of others and new processes fail; exec, ptrace, reading another process's memory, mount, unshare, bpf and io_uring kill the process (from its first moment they fail, but exec) | Linux with seccomp |
-| \`resource_limits\` | writable memory of twice evm.trace_js_memory_bytes and 1.25 GiB, address space of that and 8 GiB beyond what Node maps, 64 descriptors, no file grows, no core files | Linux |
+| \`resource_limits\` | writable memory, reserved or used, of twice evm.trace_js_memory_bytes and 6 GiB (V8 reserves much of that), address space of that and 8 GiB beyond what Node maps, 64 descriptors, no file grows, no core files | Linux |
 | \`thread_limit\` | 64 threads | user_namespace, and a node that does not run as root: the kernel exempts root |
 
 landlock, seccomp and the bound of the address space begin when Node and the engine are loaded, before the process is given any script. The memory of a process that is in

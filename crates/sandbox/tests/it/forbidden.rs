@@ -68,7 +68,7 @@ fn a_confined_child_can_do_nothing_that_it_need_not() {
         (format!("tgkill {parent}"), "ENOSYS"),
         ("capability".to_owned(), "ENOSYS"),
         (format!("map {far}"), "ENOMEM"),
-        (format!("map-writable {}", 3_u64 << 30), "ENOMEM"),
+        (format!("map-writable {}", 8_u64 << 30), "ENOMEM"),
         // What V8 needs.
         ("thread".to_owned(), "done 7"),
         ("map 1048576".to_owned(), "done 0"),
