@@ -47,6 +47,9 @@ let slow: string
 beforeAll(async () => {
   const settings = [
     '--workers.heavy_threads=1',
+    '--evm.max_concurrent_trace_calls=1',
+    // A trace keeps the thread while it waits for its client.
+    '--workers.parked_traces=0',
     `--evm.trace_stall_timeout=${STALL_MS}ms`,
     `--evm.simulation_gas_limit=${GAS}`,
     `--evm.batch_response_max_size=${BATCH_BYTES_MAX}`,

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import http from 'node:http'
+import net from 'node:net'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -25,7 +26,11 @@ afterEach(async () => {
   expect(await node.stop()).toBe(0)
 })
 const start = async (...settings: string[]): Promise<void> => {
-  node = await startNode(['start', '--home', home, ...settings])
+  // A trace keeps its thread while its client reads: that is what these tests take threads with.
+  await startParking(0, ...settings)
+}
+const startParking = async (traces: number, ...settings: string[]): Promise<void> => {
+  node = await startNode(['start', '--home', home, `--workers.parked_traces=${traces}`, ...settings])
 }
 
 /** JUMPDEST PUSH1 1 POP PUSH1 0 JUMP, until the gas is used up or the time is. */
@@ -150,6 +155,39 @@ describe('long work', () => {
     expect(before[0], 'traces of the greedy client before the other one').toBeLessThan(2)
     await until('the rest', () => greedy.length === 5)
     close()
+  })
+
+  it('of one address never has all threads for traces', async () => {
+    await start(LOOP_GAS, '--evm.max_concurrent_trace_calls=2', '--workers.heavy_threads=4', '--workers.heavy_wait=10m')
+    const giveBack = await takeThread('127.0.0.2')
+    const { answers: second, close } = await inOrder('127.0.0.2', ['debug_traceCall', running(50)])
+    expect((await runs(50, '127.0.0.3')).error?.message).toBe('execution timeout')
+    expect((await runs(50, '127.0.0.4')).error?.message).toBe('execution timeout')
+    expect(second, 'the second trace waits while the first one runs').toEqual([])
+    giveBack()
+    await until('the second trace', () => second.length > 0)
+    expect(second[0]).toMatchObject({ id: 0, error: { message: 'execution timeout' } })
+    close()
+  })
+
+  it('holds no thread while its client reads nothing', async () => {
+    await startParking(1, LOOP_GAS, '--evm.max_concurrent_trace_calls=1', '--workers.heavy_wait=10m', '--evm.trace_stall_timeout=10m')
+    const parked = async (): Promise<number | undefined> => (await metricsOf(node)).get('node_parked_traces')
+    expect(await parked()).toBe(0)
+    const config = { timeout: '10m', stateOverrides: loops }
+    const request = { jsonrpc: '2.0', id: 1, method: 'debug_traceCall', params: [{ ...looping, gas: '0xe8d4a51000' }, 'latest', config] }
+    const { hostname, port } = new URL(node.url)
+    const socket = net.connect({ host: hostname, port: Number(port), localAddress: '127.0.0.2' }).pause()
+    const body = JSON.stringify(request)
+    const head = `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+    socket.write(head + body)
+    await until('a trace without a thread', async () => (await parked()) === 1)
+    const answered = await trace(node.url, 'debug_traceCall', [{ to: ADDRESS }, 'latest', { tracer: 'callTracer' }])
+    expect(answered.result).toMatchObject({ type: 'CALL', to: ADDRESS })
+    // Its client's buffers may not have been full before: it may have run meanwhile, and waits again.
+    await until('the first one to wait still', async () => (await parked()) === 1)
+    socket.destroy()
+    await until('its end', async () => (await parked()) === 0)
   })
 
   it('of clients that leave ends, that which waits too', async () => {

@@ -33,6 +33,7 @@ const TOLD: Partial<Record<SettingKey, readonly [path: string, text: string, val
   'evm.max_concurrent_trace_calls': ['workers.traces', '7', 7],
   'evm.max_concurrent_simulation_calls': ['workers.simulations', '7', 7],
   'workers.heavy_wait': ['workers.waitMs', '7s', 7000],
+  'workers.parked_traces': ['workers.parkedTraces', '7', 7],
   'workers.heavy_nice': ['workers.heavyNice', '7', 7],
   'memory.budget_bytes': ['memoryBudgetBytes', '64 MiB', 67_108_864],
   'evm.enable_parallelized_block_trace': ['rpc.parallelBlockTraces', 'false', false],

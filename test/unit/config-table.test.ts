@@ -142,6 +142,7 @@ const ROWS: Record<SettingKey, Row> = {
   'workers.read_queue': count(4096),
   'workers.heavy_threads': count('auto'),
   'workers.heavy_queue': count(1024),
+  'workers.parked_traces': [8, '7', 7, 7, '257', '-1'],
   'txpool.max_transactions': count(5000),
   'txpool.max_per_account': count(64),
   'txpool.max_transaction_bytes': [131_072, '1 KiB', '1024', 1024, 'true', '17 MiB'],

@@ -20,6 +20,15 @@ const MEMORY_PART = 0.9
 /** Threads that one kind of work may have: one processor is left for all else. */
 const permits = (setting: number | 'auto'): number => (setting === 'auto' ? Math.max(1, os.availableParallelism() - 1) : setting)
 
+/** Traces that run at the same time on any machine where the settings leave that to it. */
+const TRACES_MIN = 2
+
+/** Those of them that run at the lowest priority: all beyond the threads that leave one processor for all else. */
+const lowTraces = (setting: number | 'auto'): number => (setting === 'auto' ? Math.max(0, TRACES_MIN - permits('auto')) : 0)
+
+/** In which parts the core counts shares. */
+const MILLION = 1_000_000
+
 /** Memory that the process may take, in bytes; 0 is no limit. */
 export function memoryBudget(setting: number | 'auto'): number {
   if (setting !== 'auto') return setting
@@ -29,8 +38,8 @@ export function memoryBudget(setting: number | 'auto'): number {
   return Math.floor(there * MEMORY_PART)
 }
 
-/** Threads for long work: two at least where the machine decides, so that one kind of work never has all of them. */
-const heavyThreads = (setting: number | 'auto'): number => (setting === 'auto' ? Math.max(2, os.availableParallelism()) : setting)
+/** Threads for long work: three at least where the machine decides, so that neither one kind of work nor one client ever has all of them. */
+const heavyThreads = (setting: number | 'auto'): number => (setting === 'auto' ? Math.max(3, os.availableParallelism()) : setting)
 
 const threads = (setting: number | 'auto'): number => (setting === 'auto' ? os.availableParallelism() : setting)
 const orZero = (setting: number | 'none'): number => (setting === 'none' ? 0 : setting)
@@ -129,6 +138,9 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
       simulations: permits(settings['evm.max_concurrent_simulation_calls']),
       waitMs: settings['workers.heavy_wait'],
       heavyNice: settings['workers.heavy_nice'],
+      lowTraces: lowTraces(settings['evm.max_concurrent_trace_calls']),
+      clientShare: Math.max(1, Math.floor(settings['evm.max_share_per_client'] * MILLION)),
+      parkedTraces: settings['workers.parked_traces'],
     },
     memoryBudgetBytes: memoryBudget(settings['memory.budget_bytes']),
     dev: devConfig(settings),

@@ -59,6 +59,12 @@ export interface NodeConfig {
     readonly waitMs: number
     /** Nice value of the heavy threads. */
     readonly heavyNice: number
+    /** Traces that run beside the others, at the lowest priority, while those have all of their threads. */
+    readonly lowTraces: number
+    /** Part of the slots of those threads that one client may have, in millionths; 1,000,000 is no share. */
+    readonly clientShare: number
+    /** Most traces that wait for their readers without a slot; a further one keeps its slot. */
+    readonly parkedTraces: number
   }
   /** Memory that the process may take before caches shrink and long work is refused; 0 is no limit. */
   readonly memoryBudgetBytes: number

@@ -24,6 +24,7 @@ mod rocksdb;
 mod script;
 mod snapshot;
 mod trace_cache;
+mod workers;
 
 pub use bake::BakeMetrics;
 pub use capsule::CapsuleMetrics;
@@ -37,6 +38,7 @@ pub use registry::{MAX_COLLECTORS, Registry};
 pub use rocksdb::{FamilyMetrics, LEVELS, RocksdbMetrics};
 pub use script::{SCRIPT_LAYERS, ScriptKill, ScriptMetrics, ScriptOutcome};
 pub use trace_cache::{CacheResult, TraceCacheMetrics};
+pub use workers::WorkerMetrics;
 
 /// Every native instrument, in the order of the scrape page.
 pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
@@ -49,6 +51,7 @@ pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
         capsule::ROWS,
         script::ROWS,
         memory::ROWS,
+        workers::ROWS,
     ]
     .into_iter()
     .flatten()

@@ -211,6 +211,15 @@ pub struct Workers {
     /// Nice value of those threads, 0 to 19: short reads come before them.
     #[serde(default)]
     pub heavy_nice: i32,
+    /// Traces that run beside the others, at the lowest priority, while those have all of their threads.
+    #[serde(default)]
+    pub low_traces: usize,
+    /// Part of the slots of those threads that one client may have, in millionths; 0 and 1,000,000 are no share.
+    #[serde(default)]
+    pub client_share: u32,
+    /// Most traces that wait for their readers without a slot; a further one keeps its slot.
+    #[serde(default)]
+    pub parked_traces: usize,
 }
 
 /// Everything [`crate::Node::open`] needs.

@@ -16,7 +16,7 @@ use crate::{
 };
 use calls::Calls;
 use hearth_chain::{Chain, pool::TransactionPool};
-use hearth_metrics::{Level, LogEntry, Registry};
+use hearth_metrics::{Level, LogEntry, Registry, WorkerMetrics};
 use hearth_tracers::Cancel;
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -90,10 +90,14 @@ impl Node {
             simulations: config.workers.simulations,
             wait: Some(Duration::from_millis(config.workers.wait_ms)),
             nice: config.workers.heavy_nice,
+            low_traces: config.workers.low_traces,
+            client_share: config.workers.client_share,
+            parked: config.workers.parked_traces,
         };
+        let parked = WorkerMetrics::new(&metrics).parked;
         let node = Self {
             read: WorkerPool::new("read", config.workers.read)?,
-            heavy: WorkerPool::with_limits("heavy", config.workers.heavy, &limits)?,
+            heavy: WorkerPool::with_limits("heavy", config.workers.heavy, &limits, Some(parked))?,
             scripts: JsTracers::new(config.scripts.as_ref(), &metrics)?,
             hooked: Threads::default(),
             config,

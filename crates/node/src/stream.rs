@@ -3,7 +3,7 @@
 mod chunk;
 mod pull;
 
-use crate::{NodeError, TraceOrigin};
+use crate::{NodeError, TraceOrigin, workers};
 use chunk::Chunk;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 pub(crate) use pull::Feed;
@@ -274,6 +274,8 @@ pub struct ByteSender {
     made: Instant,
     buffer: Vec<u8>,
     stall_limit: Duration,
+    /// Time that went by while the reader was behind.
+    stalled: Duration,
     /// Whether a chunk was handed on.
     sent: bool,
     /// Whether what was handed on is to be read even where an error follows that could stand alone.
@@ -325,6 +327,11 @@ impl ByteSender {
         }
     }
 
+    /// Time that went by while the job waited for its reader.
+    pub(crate) fn stalled(&self) -> Duration {
+        self.stalled
+    }
+
     /// Whether the reader has gone.
     pub fn is_cancelled(&self) -> bool {
         self.channel.state.lock().cancelled
@@ -343,11 +350,18 @@ impl ByteSender {
     /// Hands on a chunk, and takes the memory of an old one.
     fn put(&mut self, chunk: Vec<u8>) -> Result<(), Cancelled> {
         let mut state = self.channel.state.lock();
-        while state.chunks.len() >= CHUNKS_WAITING && !state.cancelled {
-            let waited = self.channel.writable.wait_for(&mut state, self.stall_limit);
-            if waited.timed_out() && state.chunks.len() >= CHUNKS_WAITING {
-                state.cancelled = true;
+        if state.chunks.len() >= CHUNKS_WAITING && !state.cancelled {
+            let begun = Instant::now();
+            // The slot of a pool goes to others meanwhile: a slow reader keeps no thread from them.
+            let parked = workers::park();
+            while state.chunks.len() >= CHUNKS_WAITING && !state.cancelled {
+                let waited = self.channel.writable.wait_for(&mut state, self.stall_limit);
+                if waited.timed_out() && state.chunks.len() >= CHUNKS_WAITING {
+                    state.cancelled = true;
+                }
             }
+            drop(parked);
+            self.stalled += begun.elapsed();
         }
         if state.cancelled {
             return Err(Cancelled);
@@ -409,6 +423,7 @@ pub fn channel(on_cancel: impl Fn() + Send + Sync + 'static) -> (ByteSender, Byt
         made: Instant::now(),
         buffer: Vec::new(),
         stall_limit: STALL_LIMIT,
+        stalled: Duration::ZERO,
         sent: false,
         kept: false,
         finished: false,

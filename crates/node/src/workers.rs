@@ -1,12 +1,18 @@
 //! A fixed thread pool with a bounded queue in which clients take turns. Work is of kinds, each of which has threads of its own
-//! number at most, so that none takes them all. What waits too long, and what finds the queue full, is refused; a panic stays
-//! inside its job.
+//! number at most, so that none takes them all, and a client has a share of them. What waits too long, and what finds the queue
+//! full, is refused; a panic stays inside its job. A job that waits for its reader gives its slot to another one meanwhile.
+
+mod slots;
 
 use crate::{NodeError, config::WorkerConfig};
+use hearth_metrics::Gauge;
 use hearth_primitives::FairQueue;
 use hearth_tracers::Cancel;
 use parking_lot::{Condvar, Mutex};
+pub use slots::WHOLE;
+use slots::{Place, Slots};
 use std::{
+    cell::RefCell,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread::JoinHandle,
@@ -44,7 +50,16 @@ pub struct Limits {
     pub wait: Option<Duration>,
     /// Nice value of the threads; 0: that of who starts them.
     pub nice: i32,
+    /// Traces that run beside those, at the lowest priority, while no thread is free for another trace.
+    pub low_traces: usize,
+    /// Part of the slots that one client may have, in parts of [`WHOLE`]; 0 and the whole are no share. One at least is anyone's.
+    pub client_share: u32,
+    /// Most jobs that wait for their readers without a slot, and as many of low priority; a further one keeps its slot.
+    pub parked: usize,
 }
+
+/// Nice value of the threads of low priority.
+const LOW_NICE: i32 = 19;
 
 impl Limits {
     /// By kind.
@@ -74,38 +89,50 @@ struct Waiting {
 struct Queue {
     /// By kind.
     lines: [FairQueue<Waiting>; KINDS],
-    /// Jobs that run, by kind.
-    running: [usize; KINDS],
-    /// Most of them.
-    permits: [usize; KINDS],
+    slots: Slots,
     /// The kind that is next.
     next: usize,
     closed: bool,
 }
 
 impl Queue {
-    fn new(limits: &Limits, limit: usize) -> Self {
-        let lines = std::array::from_fn(|_| FairQueue::new(limit));
-        Self { lines, running: [0; KINDS], permits: limits.permits(), next: 0, closed: false }
+    fn new(limits: &Limits, config: WorkerConfig) -> Self {
+        let lines = std::array::from_fn(|_| FairQueue::new(config.queue));
+        Self { lines, slots: Slots::new(config.threads, limits), next: 0, closed: false }
     }
 
     fn len(&self) -> usize {
         self.lines.iter().map(FairQueue::len).sum()
     }
 
-    /// The job whose turn it is, of those whose kind may have one more thread.
-    fn take(&mut self) -> Option<(usize, Job)> {
+    /// The job whose turn it is, of those whose kind may have one more thread and whose client may have one more slot.
+    fn take(&mut self) -> Option<(Place, Job)> {
         for kind in (self.next..KINDS).chain(0..self.next) {
-            if self.running[kind] >= self.permits[kind] {
-                continue;
-            }
-            if let Some(waiting) = self.lines[kind].pop() {
-                self.running[kind] += 1;
+            if self.slots.has_room(kind)
+                && let Some(taken) = self.take_kind(kind, false)
+            {
                 self.next = (kind + 1) % KINDS;
-                return Some((kind, waiting.job));
+                return Some(taken);
             }
         }
         None
+    }
+
+    /// The trace whose turn it is, for a thread of low priority. Once the pool closes, whatever thread is left runs what is.
+    fn take_low(&mut self) -> Option<(Place, Job)> {
+        if self.closed || self.slots.has_low_room() {
+            self.take_kind(Kind::Trace as usize, true)
+        } else {
+            None
+        }
+    }
+
+    fn take_kind(&mut self, kind: usize, low: bool) -> Option<(Place, Job)> {
+        let slots = &self.slots;
+        let (client, waiting) = self.lines[kind].pop_of(|client| slots.may_run(client, kind))?;
+        let place = Place { client, kind, low };
+        self.slots.begin(&place);
+        Some((place, waiting.job))
     }
 
     /// Takes out what has waited too long.
@@ -137,8 +164,13 @@ struct Shared {
     wait: Option<Duration>,
     nice: i32,
     queue: Mutex<Queue>,
+    parked: Option<Gauge>,
     /// Signalled when a thread may have something to do.
     ready: Condvar,
+    /// The same for threads that stand in for those of jobs that wait for their readers.
+    spare: Condvar,
+    /// The same for threads of low priority.
+    low: Condvar,
     /// Signalled when something begins to wait, for who watches deadlines.
     waits: Condvar,
 }
@@ -146,6 +178,20 @@ struct Shared {
 impl Shared {
     fn busy(&self) -> NodeError {
         NodeError::Busy { pool: self.name, queue: self.limit }
+    }
+
+    /// Wakes threads that may have something to do.
+    fn wake(&self, queue: &Queue) {
+        if queue.len() == 0 {
+            return;
+        }
+        self.ready.notify_one();
+        if queue.slots.parked() > 0 {
+            self.spare.notify_one();
+        }
+        if queue.slots.has_low_room() && !queue.lines[Kind::Trace as usize].is_empty() {
+            self.low.notify_one();
+        }
     }
 
     fn submit(&self, order: Order, job: Job) {
@@ -166,12 +212,12 @@ impl Shared {
         let until = self.wait.map(|wait| Instant::now() + wait);
         let was_empty = queue.len() == 0;
         let pushed = queue.lines[kind as usize].push(&client, Waiting { job, until, cancel });
+        self.wake(&queue);
         drop(queue);
         if let Err(waiting) = pushed {
             // Room was made above for one more, so this is not reached; a job is answered in any case.
             refused.push(waiting);
         }
-        self.ready.notify_one();
         if was_empty && self.wait.is_some() {
             self.waits.notify_one();
         }
@@ -196,19 +242,32 @@ pub struct WorkerPool {
 impl WorkerPool {
     /// Starts threads that take whatever comes.
     pub fn new(name: &'static str, config: WorkerConfig) -> Result<Self, NodeError> {
-        Self::with_limits(name, config, &Limits::default())
+        Self::with_limits(name, config, &Limits::default(), None)
     }
 
-    /// Starts the threads.
-    pub fn with_limits(name: &'static str, config: WorkerConfig, limits: &Limits) -> Result<Self, NodeError> {
-        let queue = Mutex::new(Queue::new(limits, config.queue));
-        let (ready, waits) = (Condvar::new(), Condvar::new());
+    /// Starts the threads. `parked` is told how many jobs wait for their readers.
+    pub fn with_limits(
+        name: &'static str,
+        config: WorkerConfig,
+        limits: &Limits,
+        parked: Option<Gauge>,
+    ) -> Result<Self, NodeError> {
+        let queue = Mutex::new(Queue::new(limits, config));
+        let (ready, spare, low, waits) = Default::default();
         let (limit, wait, nice) = (config.queue, limits.wait, limits.nice);
         let pool = Self {
-            shared: Arc::new(Shared { name, limit, wait, nice, queue, ready, waits }),
+            shared: Arc::new(Shared { name, limit, wait, nice, queue, parked, ready, spare, low, waits }),
             threads: Mutex::default(),
         };
-        let started = (0..config.threads).try_for_each(|index| pool.start(&index.to_string(), run));
+        let low = if limits.low_traces > 0 { limits.low_traces + limits.parked } else { 0 };
+        let groups: [(&str, usize, fn(&Arc<Shared>)); 3] = [
+            ("", config.threads, |shared| run(shared, shared.nice, &shared.ready, Queue::take)),
+            ("spare-", limits.parked, |shared| run(shared, shared.nice, &shared.spare, Queue::take)),
+            ("low-", low, |shared| run(shared, LOW_NICE, &shared.low, Queue::take_low)),
+        ];
+        let started = groups.iter().try_for_each(|(group, threads, work)| {
+            (0..*threads).try_for_each(|index| pool.start(&format!("{group}{index}"), *work))
+        });
         let watched = started.and_then(|()| limits.wait.map_or(Ok(()), |_| pool.start("clock", watch)));
         match watched {
             Ok(()) => Ok(pool),
@@ -219,7 +278,7 @@ impl WorkerPool {
         }
     }
 
-    fn start(&self, what: &str, work: fn(&Shared)) -> Result<(), NodeError> {
+    fn start(&self, what: &str, work: fn(&Arc<Shared>)) -> Result<(), NodeError> {
         let shared = self.shared.clone();
         let builder = std::thread::Builder::new().name(format!("hearth-{}-{what}", shared.name));
         let handle = builder.stack_size(WORKER_STACK_BYTES).spawn(move || work(&shared));
@@ -242,14 +301,21 @@ impl WorkerPool {
     /// Lets queued jobs finish, then ends the threads. A second call does nothing.
     pub fn close(&self) {
         self.shared.queue.lock().closed = true;
-        self.shared.ready.notify_all();
-        self.shared.waits.notify_all();
+        let shared = &*self.shared;
+        for condition in [&shared.ready, &shared.spare, &shared.low, &shared.waits] {
+            condition.notify_all();
+        }
         let current = std::thread::current().id();
         for handle in std::mem::take(&mut *self.threads.lock()) {
             if handle.thread().id() != current {
                 let _ = handle.join();
             }
         }
+        let left: Vec<_> = {
+            let mut queue = shared.queue.lock();
+            queue.lines.iter_mut().flat_map(|line| line.extract(|_| true)).collect()
+        };
+        left.into_iter().for_each(|waiting| refuse(waiting.job, NodeError::Closed));
     }
 }
 
@@ -287,35 +353,71 @@ impl Drop for WorkerPool {
     }
 }
 
-/// Runs jobs until the pool is closed and nothing is left that may run.
-fn run(shared: &Shared) {
-    if shared.nice != 0 {
-        hearth_bake::lower_priority(shared.nice);
-    }
+thread_local! {
+    /// The job that this thread runs.
+    static CURRENT: RefCell<Option<(Arc<Shared>, Place)>> = const { RefCell::new(None) };
+}
+
+/// A job that waits without a slot; dropped, it has its slot again.
+pub(crate) struct Parked(Arc<Shared>, Place);
+
+/// Gives the slot of the job that this thread runs to another one, until what this returns is dropped. `None` where the thread is not one
+/// of a pool's, or as many jobs wait that way as may: the job keeps its slot. Never waits for anything but the pool's lock.
+pub(crate) fn park() -> Option<Parked> {
+    let (shared, place) = CURRENT.with(|current| current.borrow().clone())?;
     let mut queue = shared.queue.lock();
-    loop {
-        let Some((kind, job)) = queue.take() else {
-            if queue.closed {
-                // What waits for its kind is run by the thread whose job is of that kind.
-                return;
-            }
-            shared.ready.wait(&mut queue);
-            continue;
-        };
-        drop(queue);
-        // Jobs answer their caller themselves, panics included; this only keeps the thread alive.
-        let _ = catch_unwind(AssertUnwindSafe(|| job(Ok(()))));
-        queue = shared.queue.lock();
-        queue.running[kind] -= 1;
-        if queue.len() > 1 {
-            // This thread takes one of them; another may be of the kind that has a thread more now.
-            shared.ready.notify_one();
+    if !queue.slots.park(&place) {
+        return None;
+    }
+    shared.wake(&queue);
+    drop(queue);
+    if let Some(parked) = &shared.parked {
+        parked.add(1);
+    }
+    Some(Parked(shared, place))
+}
+
+impl Drop for Parked {
+    fn drop(&mut self) {
+        let Self(shared, place) = self;
+        shared.queue.lock().slots.unpark(place);
+        if let Some(parked) = &shared.parked {
+            parked.add(-1);
         }
     }
 }
 
+/// Runs jobs until the pool is closed and nothing is left that may run.
+fn run(shared: &Arc<Shared>, nice: i32, ready: &Condvar, take: fn(&mut Queue) -> Option<(Place, Job)>) {
+    if nice != 0 {
+        hearth_bake::lower_priority(nice);
+    }
+    let mut queue = shared.queue.lock();
+    loop {
+        let Some((place, job)) = take(&mut queue) else {
+            if queue.closed {
+                // What waits for its kind is run by the thread whose job is of that kind.
+                return;
+            }
+            ready.wait(&mut queue);
+            continue;
+        };
+        // There may be something for another thread too.
+        shared.wake(&queue);
+        drop(queue);
+        CURRENT.set(Some((shared.clone(), place.clone())));
+        // Jobs answer their caller themselves, panics included; this only keeps the thread alive.
+        let _ = catch_unwind(AssertUnwindSafe(|| job(Ok(()))));
+        CURRENT.set(None);
+        queue = shared.queue.lock();
+        queue.slots.end(&place);
+        // This thread takes one of those that wait; another may be of the kind, or of the client, that has a thread more now.
+        shared.wake(&queue);
+    }
+}
+
 /// Refuses jobs that have waited too long, until the pool is closed.
-fn watch(shared: &Shared) {
+fn watch(shared: &Arc<Shared>) {
     let mut queue = shared.queue.lock();
     while !queue.closed {
         match queue.first_deadline() {

@@ -50,16 +50,22 @@ impl<T> FairQueue<T> {
 
     /// Takes out the first thing of the client whose turn it is.
     pub fn pop(&mut self) -> Option<T> {
-        let client = self.turns.pop_front()?;
+        self.pop_of(|_| true).map(|(_, thing)| thing)
+    }
+
+    /// As [`Self::pop`], of the clients that `may` says so of; the others keep their turns.
+    pub fn pop_of(&mut self, mut may: impl FnMut(&Arc<str>) -> bool) -> Option<(Arc<str>, T)> {
+        let at = self.turns.iter().position(&mut may)?;
+        let client = self.turns.remove(at)?;
         let line = self.lines.get_mut(&client)?;
         let thing = line.pop_front()?;
         self.len -= 1;
         if line.is_empty() {
             self.lines.remove(&client);
         } else {
-            self.turns.push_back(client);
+            self.turns.push_back(client.clone());
         }
-        Some(thing)
+        Some((client, thing))
     }
 
     /// Takes out all things that `is_over` says so of, wherever they stand.
@@ -129,6 +135,14 @@ mod tests {
         assert!(queue.is_empty() && queue.turns.is_empty() && queue.lines.is_empty());
         queue.push(&Arc::from("a"), 7).expect("room");
         assert_eq!(rest(&mut queue), [7]);
+    }
+
+    #[test]
+    fn who_may_not_have_more_keeps_its_turn() {
+        let mut queue = queue(&[("a", 1), ("a", 2), ("b", 3), ("b", 4), ("c", 5)]);
+        let mut next = |barred: &str| queue.pop_of(|client| **client != *barred).map(|(_, thing)| thing);
+        assert_eq!([next("a"), next("a"), next("c"), next("b")], [Some(3), Some(5), Some(1), Some(2)]);
+        assert_eq!([next("b"), next("a"), next("a")], [None, Some(4), None]);
     }
 
     #[test]

@@ -14,13 +14,13 @@ export const ANSWERS = {
     kind: integer(21_000, Number.MAX_SAFE_INTEGER),
     default: 50_000_000,
     unit: 'gas',
-    doc: 'Most gas that eth_call, eth_estimateGas, debug_traceCall and each call of debug_traceCallMany may use; a higher limit in the request is lowered to it.',
+    doc: 'Most gas that eth_call, eth_estimateGas and debug_traceCall may use, and all calls of one eth_simulateV1 or debug_traceCallMany together; a higher limit in the request is lowered to it.',
   }),
   'evm.simulation_evm_timeout': setting({
     kind: duration(1, HOUR),
     default: 5 * SECOND,
     unit: 'ms',
-    doc: 'Longest run of one eth_call or eth_estimateGas.',
+    doc: 'Longest run of one eth_call, eth_estimateGas or eth_simulateV1.',
   }),
   'evm.max_state_override_accounts': setting({
     kind: offAt(0, integer(0, 100_000)),

@@ -29,7 +29,7 @@ export const NODE = {
     kind: or('auto', integer(1, 1024)),
     default: 'auto' as number | 'auto',
     unit: 'threads',
-    doc: 'Threads for calls, searches and traces; auto is one a processor.',
+    doc: 'Threads for calls, searches and traces; auto is one a processor, three at least.',
   }),
   'workers.heavy_queue': setting({
     kind: integer(1, 1_000_000),

@@ -82,6 +82,12 @@ export const OPERATIONS = {
     default: 5,
     doc: 'Nice value of the threads for calls, searches and traces: the system runs short reads before them. 0 is equal, 19 is what is left.',
   }),
+  'workers.parked_traces': setting({
+    kind: integer(0, 256),
+    default: 8,
+    unit: 'traces',
+    doc: 'Most traces that wait for clients which read slowly without a place among those that run; a further one keeps its place while it waits. Each has a thread and what its trace holds in memory; as many may run beside the others once their clients read on. evm.max_share_per_client holds for them.',
+  }),
   'memory.budget_bytes': setting({
     kind: or('auto', offAt(0, bytes(0, 1024 * GIB))),
     default: 'auto' as number | 'auto',

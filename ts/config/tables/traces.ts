@@ -31,7 +31,7 @@ export const TRACES = {
     kind: duration(1, HOUR),
     default: 5 * SECOND,
     unit: 'ms',
-    doc: 'Longest run of the trace of one transaction where the request names no timeout. Waiting for the reader does not count.',
+    doc: 'Longest run of the trace of one transaction, or of all calls of one debug_traceCallMany together, where the request names no timeout. Waiting for the reader does not count.',
   }),
   'evm.trace_timeout': setting({
     kind: duration(1, DAY),
@@ -98,7 +98,7 @@ export const TRACES = {
   'evm.max_concurrent_trace_calls': setting({
     kind: or('auto', offAt(0, integer(0, 100_000))),
     default: 'auto' as number | 'auto',
-    doc: 'Traces that run at the same time; more wait their turn, by client. auto is one for each processor but one, one at least; 0 is no limit but that of the threads. What is baked needs no turn.',
+    doc: 'Traces that run at the same time; more wait their turn, by client. auto is one for each processor but one, and two at least, of which the second runs at the lowest priority; 0 is no limit but that of the threads. A trace that waits for its client has no place among them (workers.parked_traces). What is baked needs no turn.',
   }),
   'evm.max_trace_lookback_blocks': setting({
     kind: offAt(-1, integer(-1, Number.MAX_SAFE_INTEGER)),

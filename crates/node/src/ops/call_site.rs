@@ -7,7 +7,7 @@ use alloy_primitives::{Address, B256, U256};
 use hearth_chain::StateAt;
 use hearth_evm::{
     BlockEnvironment, BlockExecutor, BlockOverrides, CallError, CallRequest, CallSession, EvmContext,
-    Message, StateOverrides, TxStatus,
+    Message, StateOverrides, TxError, TxStatus,
 };
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Changeset, StateReader};
@@ -151,25 +151,34 @@ impl CallSite {
 pub(super) struct CallReplay<'a> {
     session: CallSession<'a>,
     message: Message,
+    /// Gas that this call and those after it may still use, all together; `None` without a cap.
+    gas_left: Option<u64>,
     /// Logs so far: of the block's transactions before the call, and of the calls.
     logs: u64,
     writes: Changeset,
 }
 
 impl<'a> CallReplay<'a> {
-    /// A replay whose call is set by [`Self::set`].
-    pub fn new((session, logs): (CallSession<'a>, u64)) -> Self {
-        Self { session, message: Message::default(), logs, writes: Changeset::default() }
+    /// A replay whose call is set by [`Self::set`]. `gas_cap` holds for all calls together, as in `eth_simulateV1`; 0 is no cap.
+    pub fn new((session, logs): (CallSession<'a>, u64), gas_cap: u64) -> Self {
+        let gas_left = (gas_cap > 0).then_some(gas_cap);
+        Self { session, message: Message::default(), gas_left, logs, writes: Changeset::default() }
     }
 
-    /// Sets the next call.
+    /// Sets the next call. It gets no more gas than the calls before it left.
     ///
     /// # Errors
-    /// The call's fields contradict each other.
-    pub fn set(&mut self, request: &CallRequest, gas_cap: u64) -> Result<(), NodeError> {
+    /// The call's fields contradict each other, or nothing of the gas is left.
+    pub fn set(&mut self, request: &CallRequest) -> Result<(), NodeError> {
         let chain_id = self.session.environment().chain_id;
         let base_fee = self.session.environment().base_fee;
-        self.message = request.message(base_fee, chain_id, gas_cap).map_err(call_error)?;
+        let cap = self.gas_left.unwrap_or(0);
+        let message = request.message(base_fee, chain_id, cap).map_err(call_error)?;
+        if self.gas_left == Some(0) {
+            let gas = request.gas.map_or(0, |gas| gas.to());
+            return Err(call_error(CallError::Invalid { source: TxError::GasLimitReached, gas }));
+        }
+        self.message = message;
         Ok(())
     }
 
@@ -234,6 +243,7 @@ impl Replay for CallReplay<'_> {
             other => TraceError::Execution(other.to_string()),
         })?;
         self.logs += done.logs;
+        self.gas_left = self.gas_left.map(|left| left.saturating_sub(done.outcome.gas_used));
         self.writes = done.writes;
         Ok(TxEnd {
             gas_limit: self.message.gas,

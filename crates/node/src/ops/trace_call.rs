@@ -9,6 +9,7 @@ use crate::{
 };
 use hearth_primitives::Height;
 use hearth_tracers::{Limits, Sink, TraceError, TracePlan, trace_transaction};
+use std::time::{Duration, Instant};
 
 /// Most calls of one `debug_traceCallMany`, over all bundles.
 pub const MAX_CALLS: usize = 10_000;
@@ -28,9 +29,9 @@ pub(crate) fn one(
     let site = CallSite::find(home, asked.block, index, |height| admit(home, height, sender))?;
     let reads = site.reads();
     let session = site.session(home, &*reads, asked.block_overrides.as_ref(), &limits.cancel)?;
-    let mut replay = CallReplay::new(session);
+    let mut replay = CallReplay::new(session, home.config().rpc.gas_cap);
     replay.override_state(asked.state_overrides.as_ref())?;
-    replay.set(&asked.transaction, home.config().rpc.gas_cap)?;
+    replay.set(&asked.transaction)?;
     trace_transaction(&mut replay, 0, &plan, limits, sender).map(drop).map_err(trace_error)
 }
 
@@ -42,12 +43,14 @@ fn admit(home: &OpenHome, height: Height, sender: &ByteSender) -> Result<(), Nod
 
 /// Traces bundles of calls one after the other, each on what those before it left. A bundle stands for a block: the first
 /// one runs in the block's own context, each further one as the block after the one before it, as in reth and Erigon.
+/// Gas cap and timeout hold for all calls together: a request is no more work than one call, however many it names.
 pub(crate) fn many(
     home: &OpenHome,
     asked: &TraceCallMany,
     limits: &Limits,
     sender: &mut ByteSender,
 ) -> Result<(), NodeError> {
+    let started = Instant::now();
     let plan = plan_of(asked.config.as_ref())?;
     let calls: usize = asked.bundles.iter().map(|bundle| bundle.transactions.len()).sum();
     if calls > MAX_CALLS {
@@ -60,9 +63,10 @@ pub(crate) fn many(
     let site = CallSite::find(home, block, index, |height| admit(home, height, sender))?;
     let reads = site.reads();
     let session = site.session(home, &*reads, asked.block_overrides.as_ref(), &limits.cancel)?;
-    let mut replay = CallReplay::new(session);
+    let mut replay = CallReplay::new(session, home.config().rpc.gas_cap);
     replay.override_state(asked.state_overrides.as_ref())?;
-    let mut out = Bundles { home, plan: &plan, limits, sink: Counted { sender, written: 0 } };
+    let timeout = plan.timeout;
+    let mut out = Bundles { plan, timeout, started, limits, sink: Counted { sender, written: 0 } };
     let mut header = site.header().clone();
     for (index, bundle) in asked.bundles.iter().enumerate() {
         if index > 0 {
@@ -93,8 +97,11 @@ pub(crate) fn many(
 
 /// Writes bundles.
 struct Bundles<'a> {
-    home: &'a OpenHome,
-    plan: &'a TracePlan,
+    /// The tracer; its timeout is what is left for the next call.
+    plan: TracePlan,
+    /// Time for all calls together, without waiting for the reader.
+    timeout: Duration,
+    started: Instant,
     limits: &'a Limits,
     sink: Counted<'a>,
 }
@@ -107,12 +114,10 @@ impl Bundles<'_> {
                 self.text(b",")?;
             }
             let before = self.sink.written;
-            let outcome = match replay.set(request, self.home.config().rpc.gas_cap) {
-                Ok(()) => {
-                    trace_transaction(replay, 0, self.plan, self.limits, &mut self.sink).map_err(trace_error)
-                }
-                Err(error) => Err(error),
-            };
+            let ready = self.take_time().and_then(|()| replay.set(request));
+            let outcome = ready.and_then(|()| {
+                trace_transaction(replay, 0, &self.plan, self.limits, &mut self.sink).map_err(trace_error)
+            });
             let Err(error) = outcome else { continue };
             if self.limits.cancel.is_cancelled() {
                 return Err(error);
@@ -124,6 +129,16 @@ impl Bundles<'_> {
             }
             let failed = serde_json::json!({ "error": error.to_string() }).to_string();
             self.text(failed.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Gives the next call the time that is left; fails where nothing is.
+    fn take_time(&mut self) -> Result<(), NodeError> {
+        let taken = self.started.elapsed().saturating_sub(self.sink.sender.stalled());
+        self.plan.timeout = self.timeout.saturating_sub(taken);
+        if self.plan.timeout.is_zero() {
+            return Err(trace_error(TraceError::ExecutionTimeout));
         }
         Ok(())
     }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::stream::{ByteStream, CHUNK_BYTES, channel};
 use std::sync::mpsc;
 
 fn pool(threads: usize, queue: usize) -> WorkerPool {
@@ -6,7 +7,7 @@ fn pool(threads: usize, queue: usize) -> WorkerPool {
 }
 
 fn limited(threads: usize, queue: usize, limits: Limits) -> WorkerPool {
-    WorkerPool::with_limits("test", WorkerConfig { threads, queue }, &limits).expect("threads start")
+    WorkerPool::with_limits("test", WorkerConfig { threads, queue }, &limits, None).expect("threads start")
 }
 
 fn order(client: &str, kind: Kind) -> Order {
@@ -159,6 +160,134 @@ fn close_runs_what_was_queued_and_then_refuses() {
     drop(send);
     assert_eq!(receive.iter().count(), 50);
     assert!(matches!(pool.submit(|| {}), Err(NodeError::Closed)));
+}
+
+#[test]
+fn a_client_at_its_share_waits_and_the_others_run() {
+    let limits = Limits { traces: 2, client_share: WHOLE / 2, ..Limits::default() };
+    let pool = limited(4, 64, limits);
+    let release = hold(&pool, Kind::Trace);
+    let (told, seen) = mpsc::channel();
+    say(&pool, order("holder", Kind::Trace), "second of the holder", &told);
+    say(&pool, order("other", Kind::Trace), "other", &told);
+    assert_eq!(seen.recv().expect("told").expect("runs"), "other");
+    // Another kind has slots of its own.
+    say(&pool, order("holder", Kind::Simulation), "call of the holder", &told);
+    assert_eq!(seen.recv().expect("told").expect("runs"), "call of the holder");
+    drop(release);
+    assert_eq!(seen.recv().expect("told").expect("runs"), "second of the holder");
+}
+
+#[test]
+fn a_client_leaves_a_slot_of_all_kinds_to_the_others() {
+    let pool = limited(3, 64, Limits { client_share: WHOLE / 2, ..Limits::default() });
+    let (trace, simulation) = (hold(&pool, Kind::Trace), hold(&pool, Kind::Simulation));
+    let (told, seen) = mpsc::channel();
+    say(&pool, order("holder", Kind::Other), "third of the holder", &told);
+    say(&pool, order("other", Kind::Other), "other", &told);
+    assert_eq!(seen.recv().expect("told").expect("runs"), "other");
+    drop(simulation);
+    assert_eq!(seen.recv().expect("told").expect("runs"), "third of the holder");
+    drop(trace);
+}
+
+#[test]
+fn work_of_nobody_has_no_share() {
+    let pool = limited(2, 64, Limits { client_share: 1, ..Limits::default() });
+    let (both, met) = (Arc::new(std::sync::Barrier::new(2)), mpsc::channel());
+    for _ in 0..2 {
+        let (both, met) = (both.clone(), met.0.clone());
+        let run = move || {
+            both.wait();
+            met.send(()).expect("test waits");
+        };
+        pool.submit(run).expect("room");
+    }
+    met.1.recv().expect("both run at once");
+    met.1.recv().expect("both run at once");
+}
+
+#[test]
+fn a_second_trace_runs_at_low_priority_where_the_first_has_the_only_slot() {
+    let start = || limited(2, 64, Limits { traces: 1, low_traces: 1, nice: 3, ..Limits::default() });
+    let nice = |pool: &WorkerPool, kind: Kind| {
+        let (told, seen) = mpsc::channel();
+        pool.submitter().submit_for(order("other", kind), move |go| {
+            let stat = go.map(|()| std::fs::read_to_string("/proc/thread-self/stat").expect("a file"));
+            told.send(stat).expect("test waits");
+        });
+        let stat = seen.recv().expect("told").expect("runs");
+        // What stands behind the name in parentheses; nice is field 19 of all.
+        let (_, fields) = stat.rsplit_once(')').expect("a name");
+        fields.split_whitespace().nth(16).expect("a field").to_owned()
+    };
+    assert_eq!(nice(&start(), Kind::Trace), "3", "the usual slot is free");
+    let pool = start();
+    let release = hold(&pool, Kind::Trace);
+    assert_eq!([nice(&pool, Kind::Trace), nice(&pool, Kind::Simulation)], ["19", "3"]);
+    drop(release);
+}
+
+/// A job that writes to a stream without end, until its reader goes; then it says `what`.
+fn pour(
+    pool: &WorkerPool,
+    client: &str,
+    what: &'static str,
+    told: &mpsc::Sender<Result<&'static str, NodeError>>,
+) -> ByteStream {
+    let (mut sender, stream) = channel(|| {});
+    let told = told.clone();
+    pool.submitter().submit_for(order(client, Kind::Trace), move |go| {
+        let chunk = vec![0; CHUNK_BYTES];
+        while go.is_ok() && sender.write(&chunk).is_ok() {}
+        sender.finish(Ok(()));
+        drop(told.send(go.map(|()| what)));
+    });
+    stream
+}
+
+#[test]
+fn a_trace_whose_reader_is_slow_holds_no_slot() {
+    for limits in [
+        Limits { traces: 1, parked: 1, ..Limits::default() },
+        Limits { traces: 1, parked: 2, client_share: WHOLE / 2, ..Limits::default() },
+    ] {
+        let registry = hearth_metrics::Registry::new();
+        let gauge = hearth_metrics::WorkerMetrics::new(&registry).parked;
+        let config = WorkerConfig { threads: 1, queue: 8 };
+        let pool =
+            WorkerPool::with_limits("test", config, &limits, Some(gauge.clone())).expect("threads start");
+        let (told, seen) = mpsc::channel();
+        let first = pour(&pool, "slow", "first", &told);
+        say(&pool, order("other", Kind::Trace), "other", &told);
+        assert_eq!(seen.recv().expect("told").expect("runs"), "other", "the first one still waits");
+        assert_eq!(gauge.value(), 1);
+        // As many wait without a slot as may: the second one keeps its own.
+        let second = pour(&pool, "slow", "second", &told);
+        say(&pool, order("other", Kind::Trace), "another", &told);
+        drop(second);
+        assert_eq!(seen.recv().expect("told").expect("ends"), "second");
+        assert_eq!(seen.recv().expect("told").expect("runs"), "another");
+        assert_eq!(gauge.value(), 1);
+        drop(first);
+        assert_eq!(seen.recv().expect("told").expect("ends"), "first");
+        assert_eq!(gauge.value(), 0);
+        pool.close();
+    }
+}
+
+#[test]
+fn a_slow_reader_holds_no_slot_of_low_priority_either() {
+    let limits = Limits { traces: 1, low_traces: 1, parked: 1, ..Limits::default() };
+    let pool = limited(2, 8, limits);
+    let release = hold(&pool, Kind::Trace);
+    let (told, seen) = mpsc::channel();
+    let slow = pour(&pool, "slow", "slow", &told);
+    say(&pool, order("other", Kind::Trace), "other", &told);
+    assert_eq!(seen.recv().expect("told").expect("runs"), "other");
+    drop(slow);
+    assert_eq!(seen.recv().expect("told").expect("ends"), "slow");
+    drop(release);
 }
 
 #[test]

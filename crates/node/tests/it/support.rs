@@ -83,6 +83,9 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
             simulations: 0,
             wait_ms: 60_000,
             heavy_nice: 0,
+            low_traces: 0,
+            client_share: 0,
+            parked_traces: 0,
         },
         memory_budget_bytes: 0,
         // One genesis for all homes.

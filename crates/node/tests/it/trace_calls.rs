@@ -214,6 +214,35 @@ fn one_bad_call_of_a_bundle_does_not_spoil_the_rest() {
 }
 
 #[test]
+fn gas_counts_over_all_calls_of_all_bundles() {
+    let (_home, node) = open();
+    // An endless loop uses all the gas that it gets. The cap is 50,000,000.
+    let bundle = |gas: &[u64]| {
+        let calls: Vec<_> = gas.iter().map(|gas| json!({ "to": AT, "gas": format!("{gas:#x}") })).collect();
+        json!({ "transactions": calls })
+    };
+    let bundles = json!([bundle(&[100_000, 49_800_000]), bundle(&[300_000]), bundle(&[60_000])]);
+    let looping = json!({ AT: { "code": "0x5b5f56" } });
+    let answer = many(&node, json!({ "bundles": bundles, "stateOverrides": looping })).expect("traces");
+    let used = |bundle: usize, call: usize| answer[bundle][call]["gasUsed"].as_str().expect("a quantity");
+    assert_eq!([used(0, 0), used(0, 1), used(1, 0)], ["0x186a0", "0x2f7e340", "0x186a0"]);
+    assert_eq!(answer[1][0]["error"], "out of gas", "it got what was left");
+    assert_eq!(answer[2][0], json!({ "error": "err: gas limit reached (supplied gas 60000)" }));
+    // The next request has all of it again.
+    let again = json!({ "bundles": [bundle(&[49_900_000])], "stateOverrides": looping });
+    assert_eq!(many(&node, again).expect("traces")[0][0]["gasUsed"], "0x2f969e0");
+}
+
+#[test]
+fn no_call_runs_once_the_time_of_the_request_is_over() {
+    let (_home, node) = open();
+    let bundle = json!({ "transactions": [{ "to": AT }, { "to": AT }] });
+    let args = json!({ "bundles": [bundle, bundle], "config": { "tracer": "callTracer", "timeout": "0s" } });
+    let late = json!({ "error": "execution timeout" });
+    assert_eq!(trace(&node, "traceCallMany", args).expect("answers"), json!([[late, late], [late, late]]));
+}
+
+#[test]
 fn bundles_that_contradict_themselves_are_refused() {
     let (_home, node) = open();
     let both = json!({ AT: { "state": {}, "stateDiff": {} } });

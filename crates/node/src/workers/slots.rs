@@ -1,0 +1,144 @@
+//! Who runs in the slots of a pool: how many jobs of each kind, how many of one client, and which gave their slot back while they wait.
+
+use super::{KINDS, Kind, Limits};
+use std::{collections::HashMap, sync::Arc};
+
+/// Slots that one client may have of all kinds together where its share of them is less: a trace and a call of one user run at
+/// the same time on any machine.
+const SLOTS_OF_CLIENT_MIN: usize = 2;
+
+/// Parts of a whole in which shares are counted.
+pub const WHOLE: u32 = 1_000_000;
+
+/// A job's place.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub client: Arc<str>,
+    pub kind: usize,
+    /// On a thread of low priority.
+    pub low: bool,
+}
+
+/// What one client has.
+#[derive(Default)]
+struct Held {
+    running: [usize; KINDS],
+    parked: usize,
+}
+
+/// The slots of a pool.
+pub(super) struct Slots {
+    threads: usize,
+    permits: [usize; KINDS],
+    /// Jobs that run in slots, by kind, those of low priority apart.
+    running: [usize; KINDS],
+    low: usize,
+    low_running: usize,
+    /// Jobs that wait without a slot, usual ones and those of low priority, and most of each.
+    parked: [usize; 2],
+    parked_max: usize,
+    held: HashMap<Arc<str>, Held>,
+    /// Most of one client, by kind, of all kinds together, and parked.
+    most: [usize; KINDS],
+    most_running: usize,
+    most_parked: usize,
+}
+
+impl Slots {
+    pub fn new(threads: usize, limits: &Limits) -> Self {
+        let permits = limits.permits();
+        let share = |of: usize| match limits.client_share {
+            0 | WHOLE.. => usize::MAX,
+            share => ((of as u64 * u64::from(share) / u64::from(WHOLE)) as usize).max(1),
+        };
+        let mut slots = permits.map(|permits| permits.min(threads));
+        slots[Kind::Trace as usize] += limits.low_traces;
+        Self {
+            threads,
+            permits,
+            running: [0; KINDS],
+            low: limits.low_traces,
+            low_running: 0,
+            parked: [0; 2],
+            parked_max: limits.parked,
+            held: HashMap::new(),
+            most: slots.map(share),
+            most_running: share(threads + limits.low_traces).max(SLOTS_OF_CLIENT_MIN),
+            most_parked: share(limits.parked),
+        }
+    }
+
+    /// Whether a usual thread may begin a job of this kind.
+    pub fn has_room(&self, kind: usize) -> bool {
+        self.has_thread() && self.running[kind] < self.permits[kind]
+    }
+
+    fn has_thread(&self) -> bool {
+        self.running.iter().sum::<usize>() < self.threads
+    }
+
+    /// Whether a thread of low priority may begin a trace: it does where no usual one can.
+    pub fn has_low_room(&self) -> bool {
+        self.low_running < self.low && !self.has_room(Kind::Trace as usize)
+    }
+
+    /// Whether a client may have one more of this kind. Work of nobody in particular has no share.
+    pub fn may_run(&self, client: &Arc<str>, kind: usize) -> bool {
+        let Some(held) = self.held.get(client) else { return true };
+        held.running[kind] < self.most[kind] && held.running.iter().sum::<usize>() < self.most_running
+    }
+
+    /// Gives a job its slot.
+    pub fn begin(&mut self, place: &Place) {
+        *self.count(place) += 1;
+        if !place.client.is_empty() {
+            self.held.entry(place.client.clone()).or_default().running[place.kind] += 1;
+        }
+    }
+
+    /// Takes the slot back.
+    pub fn end(&mut self, place: &Place) {
+        *self.count(place) -= 1;
+        if let Some(held) = self.held.get_mut(&place.client) {
+            held.running[place.kind] -= 1;
+            if held.parked == 0 && held.running.iter().all(|running| *running == 0) {
+                self.held.remove(&place.client);
+            }
+        }
+    }
+
+    /// Takes the slot of a job that waits; false where as many jobs wait without one as may.
+    pub fn park(&mut self, place: &Place) -> bool {
+        let client = self.held.get_mut(&place.client);
+        if self.parked[usize::from(place.low)] >= self.parked_max
+            || client.as_ref().is_some_and(|held| held.parked >= self.most_parked)
+        {
+            return false;
+        }
+        if let Some(held) = client {
+            held.parked += 1;
+        }
+        self.parked[usize::from(place.low)] += 1;
+        self.end(place);
+        true
+    }
+
+    /// Gives a job that waited its slot again, though another one may have it meanwhile: a job that has begun never waits for one that
+    /// has not. So up to as many jobs more than slots run as may be parked, and none begins before they are as many again.
+    pub fn unpark(&mut self, place: &Place) {
+        self.begin(place);
+        if let Some(held) = self.held.get_mut(&place.client) {
+            held.parked -= 1;
+        }
+        self.parked[usize::from(place.low)] -= 1;
+    }
+
+    /// Jobs that wait without a slot.
+    pub fn parked(&self) -> usize {
+        self.parked.iter().sum()
+    }
+
+    fn count(&mut self, place: &Place) -> &mut usize {
+        if place.low { &mut self.low_running } else { &mut self.running[place.kind] }
+    }
+}
