@@ -15,7 +15,7 @@ const collect = vm.runInNewContext('gc') as () => void
 function read(chunks: readonly Buffer[]): string | BodyFailure | undefined {
   const request = Object.assign(new EventEmitter(), { headers: {} })
   let outcome: string | BodyFailure | undefined
-  const limits = { bytes: 1e9, idle: new IdleClock(0), take: () => true }
+  const limits = { bytes: 1e9, idle: new IdleClock(0), take: () => undefined }
   readBody(request as unknown as IncomingMessage, limits, (body) => {
     outcome = body
   })

@@ -456,7 +456,8 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
         return '"0x1b"'
       },
     })
-    const { httpUrl } = await serve({ 'evm.max_concurrent_request_bytes': '2 KiB', 'evm.max_request_body_bytes': '2 KiB' }, core)
+    const bounds = { 'evm.max_concurrent_request_bytes': '2 KiB', 'evm.max_request_body_bytes': '2 KiB' }
+    const { httpUrl } = await serve({ ...bounds, 'evm.max_share_per_client': '1' }, core)
     const padded = asked('eth_blockNumber').padEnd(1500)
     const waiting = post(httpUrl, padded)
     let refused = await post(httpUrl, padded)
@@ -640,7 +641,19 @@ describe('what the core is told', () => {
   const told = (flags: Flags) => Object.fromEntries(flat(nodeConfig('/h', 'start', settingsOf(flags)), ''))
 
   it.each(Object.entries(TOLD))('%s', (key, [path, text, value]) => {
-    expect(told({ [key]: text })).toEqual({ ...told({}), [path]: value })
+    // A number of traces leaves none to the machine, which alone adds some at low priority.
+    const low = key === 'evm.max_concurrent_trace_calls' ? { 'workers.lowTraces': 0 } : {}
+    expect(told({ [key]: text })).toEqual({ ...told({}), ...low, [path]: value })
     expect(told({})[path]).not.toEqual(value)
+  })
+
+  it('the share of a client in millionths', () => {
+    const shares = ['0.25', '1', '0.0000001'].map((share) => told({ 'evm.max_share_per_client': share })['workers.clientShare'])
+    expect(shares).toEqual([250_000, 1_000_000, 1])
+  })
+
+  it('two traces at least where the machine decides', () => {
+    const { 'workers.traces': traces, 'workers.lowTraces': low } = told({})
+    expect((traces as number) + (low as number)).toBeGreaterThanOrEqual(2)
   })
 })

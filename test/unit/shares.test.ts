@@ -7,6 +7,7 @@ import { FILTERS_MAX } from '../../ts/rpc/follow/limits.ts'
 import { Shares } from '../../ts/rpc/shares.ts'
 import { Admission } from '../../ts/server/admission/index.ts'
 import type { Server } from '../../ts/server/index.ts'
+import { until } from '../e2e/waiting.ts'
 import { fakeCore } from './fake-core.ts'
 import { type Flags, serveCore } from './serving.ts'
 
@@ -119,6 +120,40 @@ describe('connections', () => {
   it('have no share on a development chain', async () => {
     const server = await serve({ 'evm.max_open_connections': '4' }, true)
     for (let i = 0; i < 4; i++) expect(await connect(server.httpUrl, MANY)).toBe('open')
+  })
+})
+
+describe('bytes of bodies', () => {
+  /** A whole body of so many bytes, or all of it but its last byte; resolves to the first bytes of the answer. */
+  function send(url: string | undefined, from: string, bytes: number, isWhole: boolean): Promise<string> {
+    const { hostname, port } = new URL(url ?? '')
+    return new Promise((resolve) => {
+      const socket = net.connect({ host: hostname, port: Number(port), localAddress: from })
+      sockets.push(socket)
+      socket.on('error', () => resolve('')).once('data', (data) => resolve(data.toString()))
+      const body = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}'.padEnd(bytes, ' ')
+      // Chunks are read by node:http, never by a lane.
+      const head = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+      const chunk = `${head}${bytes.toString(16)}\r\n${body}`
+      socket.write(isWhole ? `${chunk}\r\n0\r\n\r\n` : chunk.slice(0, -1))
+    })
+  }
+
+  it('of one address leave room for others', async () => {
+    const sizes = { 'evm.max_request_body_bytes': '4 KiB', 'evm.max_concurrent_request_bytes': '16 KiB' }
+    const { httpUrl } = await serve(sizes)
+    for (let i = 0; i < 2; i++) void send(httpUrl, MANY, 4096, false)
+    let refused = ''
+    await until('both bodies to be there', async () => {
+      refused = await send(httpUrl, MANY, 100, true)
+      return !refused.startsWith('HTTP/1.1 200')
+    })
+    expect(refused).toMatch(/^HTTP\/1\.1 429 /)
+    expect(refused).toContain('server busy: too many bytes of requests of one client (evm.max_share_per_client)')
+    expect(await send(httpUrl, OTHER, 4096, true)).toMatch(/^HTTP\/1\.1 200 /)
+    // What was taken is given back with the connections.
+    for (const socket of sockets.splice(0)) socket.destroy()
+    await until('room again', async () => (await send(httpUrl, MANY, 4096, true)).startsWith('HTTP/1.1 200'))
   })
 })
 

@@ -6,9 +6,9 @@ export class Shares {
   readonly most: number
   private readonly held = new Map<string, number>()
 
-  /** `limit` is that of all clients together, `share` the part of it that one client may hold, at most 1. At least one is anyone's. */
-  constructor(limit: number, share: number) {
-    this.most = share >= 1 ? Number.POSITIVE_INFINITY : Math.max(Math.min(1, limit), Math.floor(limit * share))
+  /** `limit` is that of all clients together, `share` the part of it that one client may hold, at most 1. `least` is anyone's. */
+  constructor(limit: number, share: number, least = 1) {
+    this.most = share >= 1 ? Number.POSITIVE_INFINITY : Math.max(Math.min(least, limit), Math.floor(limit * share))
   }
 
   /** Takes `count` for a client; false where it would hold more than its share. Work of this process has no client and no share. */

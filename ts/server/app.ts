@@ -157,6 +157,10 @@ function serveRpc(options: AppOptions, request: IncomingMessage, response: Serve
   }
 }
 
+/** Why there is no room for a body. */
+const BUSY = 'server busy'
+const OVER_SHARE = 'server busy: too many bytes of requests of one client (evm.max_share_per_client)'
+
 /** What needs no waiting is done within the event that brings the body's end: promises cost more than short reads. */
 function serveJson(options: AppOptions, request: IncomingMessage, response: ServerResponse, barred?: Barred): void {
   const { admission, compression } = options
@@ -168,10 +172,14 @@ function serveJson(options: AppOptions, request: IncomingMessage, response: Serv
   client.barred = barred
   client.forwarded = FORWARDED_HEADER in request.headers
   let taken = 0
-  const take = (bytes: number): boolean => {
-    const room = admission.httpBytes.take(bytes)
-    if (room) taken += bytes
-    return room
+  const take = (bytes: number): string | undefined => {
+    if (!admission.httpShares.take(address, bytes)) return OVER_SHARE
+    if (!admission.httpBytes.take(bytes)) {
+      admission.httpShares.release(address, bytes)
+      return BUSY
+    }
+    taken += bytes
+    return undefined
   }
   const failed = (e: unknown): void => {
     if (!isGone(response, e)) options.report(e)
@@ -195,6 +203,7 @@ function serveJson(options: AppOptions, request: IncomingMessage, response: Serv
     forget()
     client.leave()
     admission.httpBytes.release(taken)
+    admission.httpShares.release(address, taken)
   })
 }
 

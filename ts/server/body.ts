@@ -34,8 +34,8 @@ export interface BodyLimits {
   readonly bytes: number
   /** Ends bodies of which nothing comes for too long. */
   readonly idle: IdleClock
-  /** Takes room for bytes that have come; false where there is none. */
-  readonly take: (bytes: number) => boolean
+  /** Takes room for bytes that have come; why there is none, where that is so. */
+  readonly take: (bytes: number) => string | undefined
 }
 
 /** Chunks that any body may come in. */
@@ -128,7 +128,8 @@ export function readBody(request: IncomingMessage, limits: BodyLimits, done: (bo
     size += chunk.length
     if (size > limits.bytes) return end(new BodyTooLarge(`request body too large (limit ${limits.bytes})`))
     if (++chunks > CHUNKS_MIN && size < chunks * CHUNK_BYTES_MEAN_MIN) return end(new BodyFragmented('request body in too many chunks'))
-    if (!limits.take(chunk.length)) return end(new BodyRefused('server busy'))
+    const refused = limits.take(chunk.length)
+    if (refused !== undefined) return end(new BodyRefused(refused))
     if (!body.isEmpty) waiter.lastMs = performance.now()
     body.add(chunk)
   })

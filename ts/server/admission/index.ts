@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Settings } from '../../config/index.ts'
+import { Shares } from '../../rpc/shares.ts'
 import { ClientAddresses } from './address.ts'
 import { TokenBuckets } from './buckets.ts'
 import { ByteBudget } from './budget.ts'
@@ -16,6 +17,8 @@ export const webSocketPayload = (settings: Settings): number => {
 export class Admission {
   readonly httpBytes: ByteBudget
   readonly webSocketBytes: ByteBudget
+  /** Bytes of bodies by client. What comes in one piece and is served by a lane is at most one read of a socket, and is not in it. */
+  readonly httpShares: Shares
   /** How long a WebSocket message waits for room, in milliseconds. */
   readonly webSocketWaitMs: number
   private readonly addresses: ClientAddresses
@@ -26,6 +29,8 @@ export class Admission {
     // The largest request must find room once it is alone.
     this.httpBytes = new ByteBudget(bytes === 0 ? 0 : Math.max(bytes, settings['evm.max_request_body_bytes']))
     this.webSocketBytes = new ByteBudget(bytes === 0 ? 0 : Math.max(bytes, webSocketPayload(settings)))
+    const all = bytes === 0 ? Number.POSITIVE_INFINITY : bytes
+    this.httpShares = new Shares(all, settings['evm.max_share_per_client'], settings['evm.max_request_body_bytes'])
     this.webSocketWaitMs = settings['evm.ws_admission_timeout']
     this.addresses = new ClientAddresses(settings['evm.trusted_proxy_cidrs'])
     this.buckets = settings['evm.rate_limiting_enabled']
