@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ClientAddresses } from '../../ts/server/admission/address.ts'
 import { BUCKETS_MAX, TokenBuckets } from '../../ts/server/admission/buckets.ts'
 import { ByteBudget } from '../../ts/server/admission/budget.ts'
+import { ClientBudgets } from '../../ts/server/admission/client-budget.ts'
 
 const from = (remoteAddress: string | undefined, forwarded?: string | string[]) =>
   ({ socket: { remoteAddress }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } }) as never
@@ -116,5 +117,58 @@ describe('the budget of bytes', () => {
     await Promise.all([first, last])
     expect(order).toEqual(['late false', 'first true', 'last true'])
     expect(budget.taken).toBe(100)
+  })
+})
+
+describe('the budgets of clients', () => {
+  it('leave room for others, and name what is lacking', () => {
+    const budgets = new ClientBudgets(100, 0.5, 10)
+    const [many, again, other, third] = [budgets.of('a'), budgets.of('a'), budgets.of('b'), budgets.of('c')]
+    expect([many.take(30), again.take(20), again.take(1), again.isOverShare]).toEqual([true, true, false, true])
+    expect([other.take(50), third.take(1), third.isOverShare]).toEqual([true, false, false])
+    many.release(30)
+    expect([again.take(30), third.take(1)]).toEqual([true, false])
+    again.release(50)
+    expect([third.take(50), many.take(1), many.isOverShare]).toEqual([true, false, false])
+  })
+
+  it('take one request of the largest size in any case, and all with a share of 1', () => {
+    const small = new ClientBudgets(100, 0.01, 10).of('a')
+    expect([small.take(4), small.take(6), small.take(1)]).toEqual([true, true, false])
+    const whole = new ClientBudgets(100, 1, 10).of('a')
+    expect([whole.take(60), whole.take(40), whole.take(1), whole.isOverShare]).toEqual([true, true, false, false])
+    const endless = new ClientBudgets(0, 0.5, 10).of('a')
+    expect([endless.take(1e12), endless.take(1e12)]).toEqual([true, true])
+  })
+
+  it('let nobody wait behind a client that has its share', async () => {
+    const budgets = new ClientBudgets(100, 0.5, 10)
+    const [many, other] = [budgets.of('a'), budgets.of('b')]
+    expect(many.take(50)).toBe(true)
+    const order: string[] = []
+    const waiting = many.takeWithin(20, 60_000).then((admitted) => order.push(`many ${admitted}`))
+    expect(await other.takeWithin(50, 60_000)).toBe(true)
+    order.push('other')
+    many.release(20)
+    expect(other.take(1)).toBe(false)
+    other.release(50)
+    await waiting
+    expect(order).toEqual(['other', 'many true'])
+    expect(await many.takeWithin(1, 0)).toBe(false)
+    expect(many.isOverShare).toBe(true)
+  })
+
+  it('are forgotten with the last connection and the last byte', () => {
+    const budgets = new ClientBudgets(100, 0.5, 10)
+    const [first, second] = [budgets.of('a'), budgets.of('a')]
+    expect(first.take(50)).toBe(true)
+    first.leave()
+    second.leave()
+    expect([budgets.clients, budgets.of('a').take(1)]).toEqual([1, false])
+    first.release(50)
+    expect(budgets.clients).toBe(1)
+    const lone = budgets.of('b')
+    lone.leave()
+    expect(budgets.clients).toBe(1)
   })
 })

@@ -226,6 +226,9 @@ export const unauthorized = (why: string): RpcError => new RpcError(CODE.server,
 export const tooManyRequests = (): RpcError => new RpcError(CODE.limitExceeded, 'too many requests')
 /** So many bytes of requests are in memory that this one found no room. */
 export const noRoom = (): RpcError => new RpcError(CODE.limitExceeded, 'server busy: too many bytes of requests are being served')
+/** As {@link noRoom}, where one client has as many as it may. */
+export const noRoomForClient = (): RpcError =>
+  new RpcError(CODE.limitExceeded, 'server busy: too many bytes of requests of one client (evm.max_share_per_client)')
 /** A request outside the limits of this node. */
 export const limitExceeded = (message: string): RpcError => new RpcError(CODE.limitExceeded, message)
 /** A client holds as much of something as one client may. */
@@ -259,6 +262,10 @@ export const protocolErrors = (): [RpcError, string][] => [
     'The listener, or the namespace of the method, needs a token or JWT (`evm.auth_token_file`, `evm.auth_jwt_file`); HTTP status 401.',
   ],
   [tooManyRequests(), 'An address sent more than `evm.ip_rate_limit_rps` and `evm.ip_rate_limit_burst` let through; HTTP status 429.'],
+  [
+    noRoomForClient(),
+    'The connections of the client hold its share of `evm.max_concurrent_request_bytes`; a WebSocket message has waited for `evm.ws_admission_timeout`, and the connection ends (1013). Over HTTP: status 429.',
+  ],
   [
     noRoom(),
     'A WebSocket message waited for `evm.ws_admission_timeout` under `evm.max_concurrent_request_bytes`; the connection ends (1013). Over HTTP: status 429.',

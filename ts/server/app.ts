@@ -2,6 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { CoreError } from '../core/error.ts'
 import { type Answer, bytesOf, type Dispatch, Packed } from '../rpc/dispatch.ts'
+import { noRoomForClient } from '../rpc/errors.ts'
 import { TRACE_HEADER, WARNING_HEADER } from '../rpc/headers.ts'
 import { FORWARDED_HEADER } from '../rpc/submission.ts'
 import { negotiate } from './accept.ts'
@@ -157,9 +158,9 @@ function serveRpc(options: AppOptions, request: IncomingMessage, response: Serve
   }
 }
 
-/** Why there is no room for a body. */
+/** Why there is no room for a body; over HTTP in few words. */
 const BUSY = 'server busy'
-const OVER_SHARE = 'server busy: too many bytes of requests of one client (evm.max_share_per_client)'
+const OVER_SHARE = noRoomForClient().message
 
 /** What needs no waiting is done within the event that brings the body's end: promises cost more than short reads. */
 function serveJson(options: AppOptions, request: IncomingMessage, response: ServerResponse, barred?: Barred): void {

@@ -2,7 +2,7 @@
 // more than is served is not read for a while.
 import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
-import type { ByteBudget } from './admission/budget.ts'
+import type { Room } from './admission/client-budget.ts'
 import { FrameCounter } from './frames.ts'
 import type { IdleClock, Waiter } from './idle.ts'
 import { MESSAGE_COST, MESSAGES_AT_ONCE_MAX, WAITING_MESSAGES_MAX } from './limits.ts'
@@ -11,7 +11,7 @@ import { Queue } from './queue.ts'
 /** Rules that all connections of an endpoint share. */
 export interface InboxRules {
   /** Where the bytes of messages are counted, from their first frame until they are answered. */
-  readonly budget: ByteBudget
+  readonly budget: Room
   /** How long a connection waits for room there, in milliseconds. */
   readonly roomMs: number
   /** Messages of a connection that are served at the same time. */

@@ -5,8 +5,9 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { giveBack } from '../core/chunks.ts'
 import { type Answer, bytesOf, type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { errorAnswer } from '../rpc/envelope.ts'
-import { noRoom } from '../rpc/errors.ts'
+import { noRoom, noRoomForClient } from '../rpc/errors.ts'
 import type { Authentication, Barred } from './admission/auth.ts'
+import type { Room } from './admission/client-budget.ts'
 import type { Admission } from './admission/index.ts'
 import { isAllowedOrigin, isSameHost } from './cors.ts'
 import { isAllowedHost } from './hosts.ts'
@@ -74,6 +75,7 @@ class Connection {
   /** Who waits for the messages in flight. */
   private readonly clients = new Set<WaitingClient>()
   private readonly subscriptions: Subscriptions
+  private readonly room: Room
   /** What the client may not ask for. */
   private readonly barred: Barred | undefined
 
@@ -87,7 +89,8 @@ class Connection {
       options.report(e)
     }
     const { admission, maxInFlight, arrival } = options
-    const rules: InboxRules = { budget: admission.webSocketBytes, roomMs: admission.webSocketWaitMs, maxInFlight, arrival }
+    this.room = admission.webSocketBytes.of(address)
+    const rules: InboxRules = { budget: this.room, roomMs: admission.webSocketWaitMs, maxInFlight, arrival }
     this.inbox = new Inbox(socket, raw, rules, {
       serve: (text) => this.answer(text).catch(broken),
       noRoom: () => void this.turnAway().catch(broken),
@@ -97,6 +100,7 @@ class Connection {
     this.subscriptions = new Subscriptions((notification) => this.inTurn(notification), broken, options.report, overflow)
     socket.on('close', () => {
       this.inbox.close()
+      this.room.leave()
       this.subscriptions.close()
       for (const client of this.clients) client.leave()
     })
@@ -113,7 +117,7 @@ class Connection {
 
   /** Tells a client that there is no room for its message, and ends the connection. */
   private async turnAway(): Promise<void> {
-    await this.inTurn(new TextEncoder().encode(errorAnswer('null', noRoom())))
+    await this.inTurn(new TextEncoder().encode(errorAnswer('null', this.room.isOverShare ? noRoomForClient() : noRoom())))
     this.end(TRY_AGAIN_LATER, 'server busy')
   }
 

@@ -9,7 +9,6 @@ use hearth_metrics::Gauge;
 use hearth_primitives::FairQueue;
 use hearth_tracers::Cancel;
 use parking_lot::{Condvar, Mutex};
-pub use slots::WHOLE;
 use slots::{Place, Slots};
 use std::{
     cell::RefCell,
@@ -52,7 +51,7 @@ pub struct Limits {
     pub nice: i32,
     /// Traces that run beside those, at the lowest priority, while no thread is free for another trace.
     pub low_traces: usize,
-    /// Part of the slots that one client may have, in parts of [`WHOLE`]; 0 and the whole are no share. One at least is anyone's.
+    /// Part of the slots that one client may have, in millionths; 0 and 1,000,000 are no share. One at least is anyone's.
     pub client_share: u32,
     /// Most jobs that wait for their readers without a slot, and as many of low priority; a further one keeps its slot.
     pub parked: usize,

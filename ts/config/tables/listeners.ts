@@ -114,7 +114,7 @@ export const LISTENERS = {
     kind: fraction,
     default: 0.5,
     devDefault: 1,
-    doc: 'Part of evm.max_open_connections, evm.max_subscriptions_new_head, evm.max_subscriptions_logs, of the 10,000 filters and the memory of their results, of the bytes of bodies over HTTP (evm.max_concurrent_request_bytes; each may send one of the largest size), of the threads for traces, calls and searches and of workers.parked_traces that one client may hold, so that none holds the last. Every client may hold one of each. A client whose share of the threads is in use waits, while others run; a full queue makes room for whoever has less in it. A client is an IPv4 address or the first 64 bits of an IPv6 address; behind evm.trusted_proxy_cidrs the one that the proxy names, and connections of the proxy itself have no share. 1 is no share. Behind a proxy that is not trusted all clients are one.',
+    doc: 'Part of evm.max_open_connections, evm.max_subscriptions_new_head, evm.max_subscriptions_logs, of the 10,000 filters and the memory of their results, of evm.max_concurrent_request_bytes (each client may send one request of the largest size), of the threads for traces, calls and searches and of workers.parked_traces that one client may hold, so that none holds the last. Every client may hold one of each. A client whose share of the threads is in use waits, while others run; a full queue makes room for whoever has less in it. A client is an IPv4 address or the first 64 bits of an IPv6 address; behind evm.trusted_proxy_cidrs the one that the proxy names, and connections of the proxy itself have no share. 1 is no share. Behind a proxy that is not trusted all clients are one.',
   }),
   'evm.max_request_body_bytes': setting({
     kind: bytes(KIB, GIB),

@@ -6,6 +6,7 @@ import { Shares } from '../../rpc/shares.ts'
 import { ClientAddresses } from './address.ts'
 import { TokenBuckets } from './buckets.ts'
 import { ByteBudget } from './budget.ts'
+import { ClientBudgets } from './client-budget.ts'
 
 /** Largest message over WebSocket, in bytes. */
 export const webSocketPayload = (settings: Settings): number => {
@@ -16,7 +17,7 @@ export const webSocketPayload = (settings: Settings): number => {
 /** The limits of one node. HTTP and WebSocket share the buckets; each has a budget of its own. */
 export class Admission {
   readonly httpBytes: ByteBudget
-  readonly webSocketBytes: ByteBudget
+  readonly webSocketBytes: ClientBudgets
   /** Bytes of bodies by client. What comes in one piece and is served by a lane is at most one read of a socket, and is not in it. */
   readonly httpShares: Shares
   /** How long a WebSocket message waits for room, in milliseconds. */
@@ -28,7 +29,8 @@ export class Admission {
     const bytes = settings['evm.max_concurrent_request_bytes']
     // The largest request must find room once it is alone.
     this.httpBytes = new ByteBudget(bytes === 0 ? 0 : Math.max(bytes, settings['evm.max_request_body_bytes']))
-    this.webSocketBytes = new ByteBudget(bytes === 0 ? 0 : Math.max(bytes, webSocketPayload(settings)))
+    const payload = webSocketPayload(settings)
+    this.webSocketBytes = new ClientBudgets(bytes === 0 ? 0 : Math.max(bytes, payload), settings['evm.max_share_per_client'], payload)
     const all = bytes === 0 ? Number.POSITIVE_INFINITY : bytes
     this.httpShares = new Shares(all, settings['evm.max_share_per_client'], settings['evm.max_request_body_bytes'])
     this.webSocketWaitMs = settings['evm.ws_admission_timeout']

@@ -8,7 +8,7 @@ use std::{collections::HashMap, sync::Arc};
 const SLOTS_OF_CLIENT_MIN: usize = 2;
 
 /// Parts of a whole in which shares are counted.
-pub const WHOLE: u32 = 1_000_000;
+pub(super) const WHOLE: u32 = 1_000_000;
 
 /// A job's place.
 #[derive(Clone, Debug)]

@@ -1,3 +1,4 @@
+use super::slots::WHOLE;
 use super::*;
 use crate::stream::{ByteStream, CHUNK_BYTES, channel};
 use std::sync::mpsc;
