@@ -158,7 +158,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.slow_request_threshold': [1000, 'off', '"off"', 0, '7', '2h'],
   'workers.heavy_wait': [30_000, '250ms', '"250ms"', 250, '250', '0s'],
   'workers.heavy_nice': count(5, '20'),
-  'workers.parked_traces': [8, '7', 7, 7, '257', '-1'],
+  'workers.parked_traces': [8, '7', '7', 7, '257', '-1'],
   'memory.budget_bytes': ['auto', 'off', '0', 0, 'true', '-1'],
   'log.level': ['info', 'debug', '"debug"', 'debug', '1', 'loud'],
   'log.levels': [[], 'bake=debug', '["bake=debug"]', ['bake=debug'], '"bake=debug"', 'bake'],

@@ -199,8 +199,12 @@ describe('a message that is not complete', () => {
     expect(answer.text()).toContain('0x1b')
   })
 
-  it('counts against evm.max_concurrent_request_bytes', async () => {
+  it.each([
+    ['1', 'are being served'],
+    ['0.5', 'of one client (evm.max_share_per_client)'],
+  ])('counts against evm.max_concurrent_request_bytes (share %s)', async (share, of) => {
     const limits = {
+      'evm.max_share_per_client': share,
       'evm.max_concurrent_request_bytes': '1 MiB',
       'evm.max_request_body_bytes': '1 MiB',
       'evm.ws_admission_timeout': '200ms',
@@ -214,7 +218,7 @@ describe('a message that is not complete', () => {
     const refused = heard(second)
     second.write(frame(TEXT, half, false))
     await refused.closed
-    expect(refused.text()).toContain('server busy: too many bytes of requests are being served')
+    expect(refused.text()).toContain(`server busy: too many bytes of requests ${of}`)
     expect(closeCode(refused.text())).toBe(1013)
     // Room comes back with the first one's answer, and with a connection that goes.
     const answered = heard(first)
