@@ -37,9 +37,9 @@ const BODIES = {
 }
 
 /** Sends a body; resolves to status and text. */
-function post(url, body, headers = {}) {
+function post(url, body, headers = {}, localAddress = ATTACKER) {
   return new Promise((resolve) => {
-    const options = { method: 'POST', agent: false, localAddress: ATTACKER, headers: { 'content-type': 'application/json', ...headers } }
+    const options = { method: 'POST', agent: false, localAddress, headers: { 'content-type': 'application/json', ...headers } }
     const sent = http.request(url, options, (response) => {
       let text = ''
       response.on('data', (data) => {
@@ -121,6 +121,35 @@ async function neverRead(node, count, waitMs) {
   const left = open()
   for (const socket of sockets) socket.destroy()
   return left
+}
+
+/** A contract that loops until its gas is used up, in the overrides of a trace. */
+const LOOPS = '0x00000000000000000000000000000000000d00d5'
+const looping = { [LOOPS]: { code: '0x5b600150600056' } }
+const asking = (method, params) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+
+/** What a trace of another address is answered with. */
+const otherTrace = async (url) => {
+  const body = asking('debug_traceCall', [{ to: LOOPS }, 'latest', { tracer: 'callTracer' }])
+  return `another client: ${await post(url, body, {}, '127.0.0.4')}`
+}
+
+/** Traces without end whose answers are never read; gives what another address's trace is answered with meanwhile. */
+async function unreadTraces({ url }, count) {
+  const { hostname, port, host } = new URL(url)
+  const body = asking('debug_traceCall', [{ to: LOOPS, gas: '0xe8d4a51000' }, 'latest', { timeout: '10m', stateOverrides: looping }])
+  const text = `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const sockets = Array.from({ length: count }, () => {
+    const socket = net.connect({ host: hostname, port: Number(port), localAddress: ATTACKER })
+    socket.on('error', () => undefined).pause()
+    socket.write(text)
+    return socket
+  })
+  await sleep(3000)
+  const answer = await otherTrace(url)
+  const open = sockets.filter((socket) => !socket.destroyed).length
+  for (const socket of sockets) socket.destroy()
+  return `open: ${open}, ${answer}`
 }
 
 /** All attacks: settings of the node, what is done, and the bounds that must hold. */
@@ -256,6 +285,25 @@ export const ATTACKS = [
       return answer
     },
     outcome: '"result":"0x',
+  },
+  {
+    name: '12 traces without end that nobody reads',
+    settings: ['--evm.simulation_gas_limit=1000000000000', '--evm.trace_stall_timeout=5m'],
+    run: (node) => unreadTraces(node, 12),
+    outcome: 'open: 12, another client: 200 {"jsonrpc":"2.0","id":1,"result":{"type":"CALL"',
+    memoryMiB: 12 * 16,
+  },
+  {
+    name: '10,000 endless calls in one debug_traceCallMany',
+    run: async ({ url }) => {
+      const transactions = Array(50).fill({ to: LOOPS, gas: '0x2faf080' })
+      const bundles = Array(200).fill({ transactions })
+      const attack = post(url, asking('debug_traceCallMany', [bundles, {}, { tracer: 'callTracer', stateOverrides: looping }]))
+      const other = await otherTrace(url)
+      return other.includes('"result":{"type":"CALL"') ? (await attack).slice(-300) : other
+    },
+    outcome: 'err: gas limit reached (supplied gas 50000000)',
+    memoryMiB: 64,
   },
   {
     name: 'a page of another origin',

@@ -24,6 +24,9 @@ type Job = Box<dyn FnOnce(Result<(), NodeError>) + Send>;
 /// Stack of a worker, in bytes. The EVM's own frames live on the heap; 1,024 nested calls still need room.
 const WORKER_STACK_BYTES: usize = 16 * 1024 * 1024;
 
+/// What a thread of a pool does until the pool is closed.
+type Work = fn(&Arc<Shared>);
+
 /// What a job is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -259,7 +262,7 @@ impl WorkerPool {
             threads: Mutex::default(),
         };
         let low = if limits.low_traces > 0 { limits.low_traces + limits.parked } else { 0 };
-        let groups: [(&str, usize, fn(&Arc<Shared>)); 3] = [
+        let groups: [(&str, usize, Work); 3] = [
             ("", config.threads, |shared| run(shared, shared.nice, &shared.ready, Queue::take)),
             ("spare-", limits.parked, |shared| run(shared, shared.nice, &shared.spare, Queue::take)),
             ("low-", low, |shared| run(shared, LOW_NICE, &shared.low, Queue::take_low)),
@@ -277,7 +280,7 @@ impl WorkerPool {
         }
     }
 
-    fn start(&self, what: &str, work: fn(&Arc<Shared>)) -> Result<(), NodeError> {
+    fn start(&self, what: &str, work: Work) -> Result<(), NodeError> {
         let shared = self.shared.clone();
         let builder = std::thread::Builder::new().name(format!("hearth-{}-{what}", shared.name));
         let handle = builder.stack_size(WORKER_STACK_BYTES).spawn(move || work(&shared));
