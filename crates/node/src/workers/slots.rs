@@ -47,9 +47,13 @@ pub(super) struct Slots {
 impl Slots {
     pub fn new(threads: usize, limits: &Limits) -> Self {
         let permits = limits.permits();
+        // Rounded up, but never the last one.
         let share = |of: usize| match limits.client_share {
             0 | WHOLE.. => usize::MAX,
-            share => ((of as u64 * u64::from(share) / u64::from(WHOLE)) as usize).max(1),
+            share => {
+                let part = (of as u64 * u64::from(share)).div_ceil(u64::from(WHOLE));
+                usize::try_from(part).unwrap_or(of).min(of.saturating_sub(1)).max(1)
+            }
         };
         let mut slots = permits.map(|permits| permits.min(threads));
         slots[Kind::Trace as usize] += limits.low_traces;
@@ -140,5 +144,26 @@ impl Slots {
 
     fn count(&mut self, place: &Place) -> &mut usize {
         if place.low { &mut self.low_running } else { &mut self.running[place.kind] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_rounded_up_and_never_the_last_slot() {
+        let most = |threads: usize, traces: usize, low_traces: usize, client_share: u32| {
+            let limits = Limits { traces, low_traces, client_share, parked: 8, ..Limits::default() };
+            let slots = Slots::new(threads, &limits);
+            (slots.most, slots.most_running, slots.most_parked)
+        };
+        assert_eq!(most(3, 1, 1, WHOLE / 2), ([1, 2, 2], 2, 4));
+        assert_eq!(most(8, 7, 0, WHOLE / 2), ([4, 4, 4], 4, 4));
+        assert_eq!(most(4, 3, 0, WHOLE / 10), ([1, 1, 1], 2, 1));
+        assert_eq!(most(4, 3, 0, WHOLE - 1), ([2, 3, 3], 3, 7));
+        let all = usize::MAX;
+        assert_eq!(most(4, 3, 0, WHOLE), ([all; KINDS], all, all));
+        assert_eq!(most(4, 3, 0, 0), ([all; KINDS], all, all));
     }
 }
