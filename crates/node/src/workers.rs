@@ -371,11 +371,12 @@ pub(crate) fn park() -> Option<Parked> {
     if !queue.slots.park(&place) {
         return None;
     }
-    shared.wake(&queue);
-    drop(queue);
+    // Before anybody else may run: whoever runs because of this sees it counted.
     if let Some(parked) = &shared.parked {
         parked.add(1);
     }
+    shared.wake(&queue);
+    drop(queue);
     Some(Parked(shared, place))
 }
 
