@@ -499,7 +499,7 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
     second.send(padded)
     expect(JSON.parse((await answers[1]) ?? '').error).toEqual({
       code: -32005,
-      message: 'server busy: too many bytes of requests are being served',
+      message: 'server busy: too many bytes of requests of one client (evm.max_share_per_client)',
     })
     expect(await closed).toBe(1013)
     release()
