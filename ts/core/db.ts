@@ -165,6 +165,9 @@ export interface BlockRecord {
 export interface LedgerRepair {
   readonly restored: readonly BlockRecord[]
   readonly broken: readonly (BlockRecord & { readonly why: string })[]
+  /** How many more there are of each kind than are listed, which are 10,000 at most. */
+  readonly moreRestored: number
+  readonly moreBroken: number
 }
 
 /** Rows of a stream. */

@@ -10,6 +10,11 @@ pub enum LedgerError {
     /// A table failed, refused or holds damaged bytes.
     #[error(transparent)]
     Table(#[from] LittError),
+    /// A table does not open: the head of a segment is damaged or the segment is gone. No repair replaces one.
+    #[error(
+        "{0}, without which the table does not open, and no command repairs that: restore a backup, or import the chain into a new data directory"
+    )]
+    Unopenable(LittError),
     /// The state store, which keeps the indexes, failed.
     #[error(transparent)]
     Index(#[from] StateError),
@@ -42,13 +47,23 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
+    /// What opening a table says.
+    pub(crate) fn of_opening(source: LittError) -> Self {
+        if matches!(source, LittError::Corrupt { .. }) {
+            Self::Unopenable(source)
+        } else {
+            Self::Table(source)
+        }
+    }
+
     /// Whether bytes are damaged, so that a repair may help.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Damaged { .. }
             | Self::Undecodable { .. }
             | Self::BadIndexRow(_)
-            | Self::MissingBlock(_) => true,
+            | Self::MissingBlock(_)
+            | Self::Unopenable(_) => true,
             Self::Table(error) => matches!(error, LittError::Corrupt { .. }),
             Self::Index(error) => error.is_damage(),
         }

@@ -56,17 +56,20 @@ impl LedgerTables {
             iterator_lease: options.iterator_lease,
             metrics,
             ..if options.transient { StoreOptions::transient(dir) } else { StoreOptions::new(dir) }
-        })?;
+        })
+        .map_err(LedgerError::of_opening)?;
         let table = |name| {
-            store.table(TableOptions {
-                // What goes with the process need not be small.
-                compression: if options.transient { Compression::None } else { COMPRESSION },
-                segment_bytes: options.segment_bytes,
-                segment_keys: options.segment_keys,
-                read_cache_bytes: options.read_cache_bytes,
-                write_cache_bytes: options.write_cache_bytes,
-                ..TableOptions::new(name)
-            })
+            store
+                .table(TableOptions {
+                    // What goes with the process need not be small.
+                    compression: if options.transient { Compression::None } else { COMPRESSION },
+                    segment_bytes: options.segment_bytes,
+                    segment_keys: options.segment_keys,
+                    read_cache_bytes: options.read_cache_bytes,
+                    write_cache_bytes: options.write_cache_bytes,
+                    ..TableOptions::new(name)
+                })
+                .map_err(LedgerError::of_opening)
         };
         let (blocks, receipts, capsules) = (table(BLOCKS)?, table(RECEIPTS)?, table(CAPSULES)?);
         let (keeps_capsules, capsule_window) = (options.capsules, options.capsule_window_blocks);

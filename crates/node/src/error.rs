@@ -5,7 +5,7 @@ use hearth_chain::pool::PoolError;
 use hearth_evm::SimulateError;
 use hearth_flatkv::Holder;
 use hearth_primitives::{Height, StateError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Everything that can go wrong between a request and its answer, or while a home is opened.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -318,12 +318,14 @@ pub enum NodeError {
     #[error("node is closed")]
     Closed,
     /// A home whose stores cannot be opened, because something in them is damaged.
-    #[error("{} is damaged: {reason}; run `hearth db repair --home {}`", home.display(), home.display())]
+    #[error("{} is damaged: {reason}{}", home.display(), repair_advice(home, *repairable))]
     HomeDamaged {
         /// The home.
         home: PathBuf,
         /// What is damaged.
         reason: String,
+        /// Whether `hearth db repair` may help; otherwise the reason says what does.
+        repairable: bool,
     },
     /// The stored record of a block fails its checksum.
     #[error("the {what} of block {hash}: {why}")]
@@ -352,6 +354,11 @@ pub enum NodeError {
 /// Names a process that has a home, as far as it is known.
 pub(crate) fn who(holder: &Option<Holder>) -> String {
     holder.as_ref().map_or_else(|| "another process".to_owned(), Holder::to_string)
+}
+
+/// The command that repairs a home, where one does.
+fn repair_advice(home: &Path, repairable: bool) -> String {
+    if repairable { format!("; run `hearth db repair --home {}`", home.display()) } else { String::new() }
 }
 
 impl NodeError {

@@ -280,9 +280,10 @@ fn open_error(home: &Path, error: ChainError) -> NodeError {
     if !error.is_damage() {
         return chain_error(home, error);
     }
+    let repairable = !matches!(error, ChainError::Ledger(LedgerError::Unopenable(_)));
     // Some messages name the command themselves.
     let reason = error.to_string().replace("; run `hearth db repair`", "");
-    NodeError::HomeDamaged { home: home.to_owned(), reason }
+    NodeError::HomeDamaged { home: home.to_owned(), reason, repairable }
 }
 
 /// The development chain that the home has, whatever it began with, or a new one.

@@ -9,14 +9,16 @@ use crate::import::{block_hash, each_block};
 use crate::{Chain, ChainError};
 use alloy_primitives::{B256, U256};
 use alloy_rlp::Decodable;
-use hearth_evm::{BlockEnvironment, BlockExecutor, check_output, recover_senders, validate_roots};
+use hearth_evm::{BlockEnvironment, BlockExecutor, Fork, check_output, recover_senders, validate_roots};
 use hearth_flatkv::{VerifyProgress, Watch};
-use hearth_primitives::{Block, Height};
+use hearth_primitives::{Block, Height, RootTracker};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Most damaged records of one repair; another repair continues after them.
-const MAX_DAMAGED: usize = 10_000;
+/// Most damaged records that are looked for before they are repaired; the search continues after them.
+const BATCH_RECORDS: usize = 10_000;
+/// Most records that a report lists of each kind; it counts the others.
+const LISTED_MAX: usize = 10_000;
 /// Most bytes of blocks that wait for their parents.
 const MAX_WAITING_BYTES: usize = 256 << 20;
 
@@ -38,23 +40,41 @@ pub struct LedgerRepair {
     pub restored: Vec<BlockRecord>,
     /// Records that stay damaged, each with the reason.
     pub broken: Vec<(BlockRecord, String)>,
+    /// How many more were written again than are listed.
+    pub more_restored: u64,
+    /// How many more stay damaged than are listed.
+    pub more_broken: u64,
+}
+
+impl LedgerRepair {
+    fn add(&mut self, record: BlockRecord, broken: Option<String>) {
+        match broken {
+            Some(why) if self.broken.len() < LISTED_MAX => self.broken.push((record, why)),
+            Some(_) => self.more_broken += 1,
+            None if self.restored.len() < LISTED_MAX => self.restored.push(record),
+            None => self.more_restored += 1,
+        }
+    }
 }
 
 /// Damaged blocks by hash.
 type Wanted = BTreeMap<B256, Height>;
 
 impl Chain {
-    /// The damaged records of canonical blocks, lowest first.
-    ///
-    /// # Errors
-    /// The index's; [`ChainError::Cancelled`] where `watch` says so.
-    pub fn damaged_records(&self, watch: Watch<'_>) -> Result<Vec<BlockRecord>, ChainError> {
+    /// The damaged records of canonical blocks from `from` on, lowest first: about `count` of them, all those of the last
+    /// block included.
+    fn damaged_records(
+        &self,
+        from: Height,
+        count: usize,
+        watch: Watch<'_>,
+    ) -> Result<Vec<BlockRecord>, ChainError> {
         let (blocks, receipts) = self.ledger().floors();
         let base = if self.base() == 0 { 0 } else { self.base() + 1 };
-        let (first, last) = (base.max(blocks), self.head().height);
-        let (total, mut found) = ((last + 1).saturating_sub(first), Vec::new());
-        for number in first..=last {
-            if !watch(VerifyProgress { phase: "ledger", done: number - first, total }) {
+        let (lowest, last) = (base.max(blocks), self.head().height);
+        let (total, mut found) = ((last + 1).saturating_sub(lowest), Vec::new());
+        for number in lowest.max(from)..=last {
+            if !watch(VerifyProgress { phase: "ledger", done: number - lowest, total }) {
                 return Err(ChainError::Cancelled);
             }
             let Some(hash) = self.ledger().canonical_hash(number)? else { continue };
@@ -70,7 +90,7 @@ impl Chain {
             if number >= receipts && !reads {
                 found.push(BlockRecord { number, hash, what: "receipts" });
             }
-            if found.len() >= MAX_DAMAGED {
+            if found.len() >= count {
                 break;
             }
         }
@@ -83,10 +103,34 @@ impl Chain {
     /// # Errors
     /// The stores'; those of a file that does not read; [`ChainError::Cancelled`]. What was written until then stays.
     pub fn repair_ledger(&self, from: &[PathBuf], watch: Watch<'_>) -> Result<LedgerRepair, ChainError> {
-        let damaged = self.damaged_records(watch)?;
-        if damaged.is_empty() {
-            return Ok(LedgerRepair::default());
+        self.repair_ledger_in(BATCH_RECORDS, from, watch)
+    }
+
+    /// As [`Chain::repair_ledger`], where so many damaged records are looked for at a time.
+    ///
+    /// # Errors
+    /// As [`Chain::repair_ledger`].
+    pub fn repair_ledger_in(
+        &self,
+        batch: usize,
+        from: &[PathBuf],
+        watch: Watch<'_>,
+    ) -> Result<LedgerRepair, ChainError> {
+        let (mut report, mut next) = (LedgerRepair::default(), 0);
+        loop {
+            let damaged = self.damaged_records(next, batch, watch)?;
+            let Some(last) = damaged.last() else { return Ok(report) };
+            next = last.number + 1;
+            self.repair_records(damaged, from, &mut report)?;
         }
+    }
+
+    fn repair_records(
+        &self,
+        damaged: Vec<BlockRecord>,
+        from: &[PathBuf],
+        report: &mut LedgerRepair,
+    ) -> Result<(), ChainError> {
         let of = |what| damaged.iter().filter(move |record| record.what == what);
         let mut wanted: Wanted = of("block").map(|record| (record.hash, record.number)).collect();
         let mut why = BTreeMap::new();
@@ -100,24 +144,19 @@ impl Chain {
             }
         }
         self.kv().keep_tables()?;
-        let mut report = LedgerRepair::default();
         for record in damaged {
             let reads = match record.what {
                 "block" => matches!(self.ledger().block(&record.hash), Ok(Some(_))),
                 _ => matches!(self.ledger().receipts(&record.hash), Ok(Some(_))),
             };
-            if reads {
-                report.restored.push(record);
-            } else {
-                let none = || match from {
-                    [] => "no file was given that has it".to_owned(),
-                    _ => "it is not in what was given".to_owned(),
-                };
-                let reason = why.remove(&(record.hash, record.what)).unwrap_or_else(none);
-                report.broken.push((record, reason));
-            }
+            let none = || match from {
+                [] => "no file was given that has it".to_owned(),
+                _ => "it is not in what was given".to_owned(),
+            };
+            let reason = why.remove(&(record.hash, record.what));
+            report.add(record, (!reads).then(|| reason.unwrap_or_else(none)));
         }
-        Ok(report)
+        Ok(())
     }
 
     /// Writes those of the wanted blocks again that are in the files, and the genesis block.
@@ -222,8 +261,12 @@ impl Chain {
             Vec::new()
         } else {
             let state = self.state_at(number - 1)?;
-            let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger);
-            let output = executor.on_partial_state().run(&block.block, &senders, None).map_err(refused)?;
+            // Receipts before Byzantium have the state root after their transaction (EIP-658).
+            let with_roots = env.fork < Fork::Byzantium && self.kv().has_trie();
+            let mut trie = if with_roots { Some(self.trie_after(number - 1)?) } else { None };
+            let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger).on_partial_state();
+            let roots = trie.as_mut().map(|trie| trie as &mut dyn RootTracker);
+            let output = executor.run(&block.block, &senders, roots).map_err(refused)?;
             check_output(&self.spec, header, &output).map_err(refused)?;
             output.receipts
         };

@@ -10,5 +10,6 @@ mod empty_runs;
 mod files;
 mod formats;
 mod homes;
+mod ledger_repair;
 mod reorg;
 mod support;

@@ -51,7 +51,13 @@ fn a_sound_store_has_no_findings_and_every_row_is_counted() {
             assert_eq!(report.counts.trie_nodes > 0, kind == CommitmentKind::Mpt);
             let snapshot = kv.snapshot().unwrap();
             let read_only = FlatKv::open_in(options, &snapshot).unwrap();
-            assert_eq!(verify(&read_only), report);
+            let mut of_snapshot = verify(&read_only);
+            if history_blocks > 0 {
+                // Rows below the oldest height go in the background, at any time after the height rose.
+                assert!(of_snapshot.counts.history <= report.counts.history);
+                of_snapshot.counts.history = report.counts.history;
+            }
+            assert_eq!(of_snapshot, report);
             assert!(matches!(kv.verify(&mut |_| false), Err(FlatKvError::Cancelled)));
         }
     }

@@ -301,11 +301,13 @@ fn record(BlockRecord { number, hash, what }: &BlockRecord) -> Value {
     json!({ "number": number, "hash": hash, "what": what })
 }
 
-fn records(LedgerRepair { restored, broken }: &LedgerRepair) -> Value {
+fn records(LedgerRepair { restored, broken, more_restored, more_broken }: &LedgerRepair) -> Value {
     let with_reason = |(of, why): &(BlockRecord, String)| json!({ "number": of.number, "hash": of.hash, "what": of.what, "why": why });
     json!({
         "restored": restored.iter().map(record).collect::<Vec<_>>(),
         "broken": broken.iter().map(with_reason).collect::<Vec<_>>(),
+        "moreRestored": more_restored,
+        "moreBroken": more_broken,
     })
 }
 

@@ -135,6 +135,7 @@ fn of_flatkv() -> Vec<FlatKvError> {
 
 fn of_ledger() -> Vec<LedgerError> {
     let mut all: Vec<_> = of_table().into_iter().map(LedgerError::Table).collect();
+    all.extend(of_table().into_iter().map(LedgerError::Unopenable));
     all.extend(of_state().into_iter().map(LedgerError::Index));
     all.extend(of_table().into_iter().map(|source| LedgerError::Damaged {
         what: "record",
@@ -198,7 +199,7 @@ fn all() -> Vec<NodeError> {
         all.push(NodeError::Unsupported { message: error.to_string() });
         all.push(NodeError::ExecutionFailed { message: error.to_string() });
     }
-    all.push(NodeError::HomeDamaged { home: home.clone(), reason: text() });
+    all.push(NodeError::HomeDamaged { home: home.clone(), reason: text(), repairable: true });
     all.push(NodeError::HomeInUse { home: home.clone(), holder: None });
     all.push(NodeError::HomeNotEmpty { home });
     all.push(NodeError::Input { file: path(), reason: text() });

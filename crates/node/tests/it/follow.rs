@@ -140,7 +140,7 @@ fn a_branch_that_is_worked_on_and_not_chosen_is_not_told() {
     chain.set_head(&own).expect("known");
     assert_eq!(events(&node, began), Vec::<Value>::new());
     chain.set_head(&foreign.hash).expect("known");
-    let want = [json!(["removed", "0x1", own]), json!(["added", "0x1", foreign.hash])];
+    let want = [json!(["removed", "0x1", own]), json!(["added", "0x1", foreign.hash, 1])];
     assert_eq!(events(&node, began), want);
 }
 

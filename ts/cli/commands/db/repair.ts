@@ -24,9 +24,11 @@ const DONE = {
 const nameOf = ({ number, hash, what }: BlockRecord): string =>
   what === 'block' ? `block ${number} (${hash})` : `the receipts of block ${number} (${hash})`
 
-function ledgerLines({ restored, broken }: LedgerRepair, home: string): string[] {
+function ledgerLines({ restored, broken, moreRestored, moreBroken }: LedgerRepair, home: string): string[] {
   const lines = restored.map((record) => `${nameOf(record)}: written again`)
+  if (moreRestored > 0) lines.push(`${moreRestored} more records: written again`)
   for (const record of broken) lines.push(`${nameOf(record)}: still damaged: ${record.why}`)
+  if (moreBroken > 0) lines.push(`${moreBroken} more records: still damaged`)
   if (broken.some(({ what }) => what === 'block'))
     lines.push(
       `run \`hearth db repair --home ${home} --from FILE\` with a file of RLP blocks that has these blocks, ` +
@@ -71,8 +73,10 @@ async function repaired(parsed: Parsed, terminal: Terminal, home: string): Promi
     await rawBlocks(url, missing, file)
     const done = await finishJob(startDbTask(base, 'restoreBlocks', { from: [file] }), terminal, rowsLine)
     if (done === undefined) return undefined
-    const { restored, broken } = done.result
-    return { ...first, ledger: { restored: [...first.ledger.restored, ...restored], broken } }
+    const { restored, moreRestored, ...left } = done.result
+    const { ledger } = first
+    const again = { restored: [...ledger.restored, ...restored], moreRestored: ledger.moreRestored + moreRestored }
+    return { ...first, ledger: { ...left, ...again } }
   } finally {
     fs.rmSync(dir, { recursive: true, force: true })
   }
