@@ -163,6 +163,26 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
     expectRepaired(home)
   }, 120_000)
 
+  it('in the head of a segment is not repaired: start, verify and repair say what helps', () => {
+    const home = copy('no head', sound)
+    // The head stands twice.
+    for (const offset of [0, 40]) flip(home, 'blocks', offset)
+    const reason = 'segment header, without which the table does not open, and no command repairs that: restore a backup'
+    for (const command of [
+      ['db', 'verify'],
+      ['db', 'repair', '--from', chain],
+    ]) {
+      const [status, stdout, stderr] = run(home, ...command)
+      expect([status, stdout, stderr]).toEqual([1, '', expect.stringContaining(reason)])
+    }
+    const [status, , stderr] = run(home, 'start', '--evm.http_port=0', '--evm.ws_port=0', '--metrics.port=0')
+    expect([status, stderr]).toEqual([CANNOT_START, expect.stringContaining(reason)])
+    expect(stderr).not.toContain('db repair')
+    // One copy of the head is enough.
+    flip(home, 'blocks', 40)
+    expect(verified(home)).toMatchObject({ found: 0, head: { height: HEIGHT } })
+  }, 60_000)
+
   it('is told to clients without a path, and to the log with one', async () => {
     const home = copy('served')
     const node = await startNode(['start', '--home', home, FAST])

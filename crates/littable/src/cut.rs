@@ -6,7 +6,7 @@
 use crate::LittError;
 use crate::ctx::Ctx;
 use crate::doc;
-use crate::format::{SEGMENT_HEADER, split_position};
+use crate::format::{Head, SEGMENT_HEADER, SegmentHeader, position, put_head, split_position};
 use crate::lane::{Lane, LaneState};
 use crate::recover::{self, Loaded};
 use crate::run::parse_run_name;
@@ -101,6 +101,8 @@ impl Table {
         if self.position()? == to {
             return Ok(());
         }
+        // What stays is noted to be durable.
+        self.flush()?;
         let _merging = self.merging.lock();
         let _sealing = self.sealing.lock();
         let none = || LittError::NoSuchPosition { table: self.ctx.name.clone(), position: to };
@@ -184,11 +186,36 @@ pub(crate) fn drop_behind(ctx: &Ctx, shard: u8, cutting: Cutting) -> Result<(), 
         let file = disk.open(path, OpenMode::ReadWrite).map_err(LittError::io(path))?;
         let cut = file.set_len(offset.max(SEGMENT_HEADER as u64)).and_then(|()| file.sync_data());
         cut.map_err(LittError::io(path))?;
+        if offset > SEGMENT_HEADER as u64 {
+            note_durable(&*file, index, offset).map_err(LittError::io(path))?;
+        }
     }
     ctx.update_state(|state| {
         state.forget_gone_from(shard, index + 1);
         state.cutting = None;
     })
+}
+
+/// Notes behind the last record of a segment that all of it is durable. The notes that told that may have been behind the
+/// cut, and without one the next opening takes a damaged record for the beginning of a torn tail.
+fn note_durable(file: &dyn DiskFile, index: u32, end: u64) -> std::io::Result<()> {
+    let mut header = [0; SEGMENT_HEADER];
+    if file.read_at(&mut header, 0)? < SEGMENT_HEADER {
+        return Ok(());
+    }
+    // A header that is damaged in both copies is found at the opening.
+    let Ok(header) = SegmentHeader::decode(&header) else { return Ok(()) };
+    let head = Head { mark: true, synced: Some(position(index, end)), ..Head::default() };
+    let mut note = Vec::new();
+    put_head(&mut note, header.seed(), end, &head, &[]);
+    let noted = file.write_all_at(&note, end).and_then(|()| file.sync_data());
+    match noted {
+        // The first sync that finds space notes it.
+        Err(error) if error.kind() == ErrorKind::StorageFull => {
+            file.set_len(end).and_then(|()| file.sync_data())
+        }
+        noted => noted,
+    }
 }
 
 /// Removes a file. One that is not there may come back with a power cut, if it was removed before and the sync of its
