@@ -2,10 +2,11 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
 import { FIXTURES, fixtures } from '../conformance/fixtures.ts'
-import { hearth, tempHome } from './harness.ts'
+import { hearth, spawnHearth, tempHome } from './harness.ts'
+import { until } from './waiting.ts'
 
 const dir = tempHome()
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
@@ -191,5 +192,49 @@ describe('hearth replay', () => {
     expect(last).toBeGreaterThan(0)
     const one = lines([block, '--tx', String(last), ...flags(names)])
     expect(one).toEqual(whole.map((elements) => elements[last]?.result))
+  })
+})
+
+describe.skipIf(process.platform !== 'linux')('a gzip file that inflates to more than a case may have', () => {
+  /** Longest case, in bytes (crates/evm/src/recorded). */
+  const LIMIT = 2 ** 30
+  const MIB = 2 ** 20
+  const file = path.join(dir, 'bomb.json.gz')
+
+  /** Exit code, what was printed, and the most memory that was seen while it ran, in bytes. */
+  async function watched(args: readonly string[]): Promise<{ status: number | null; text: string; peak: number }> {
+    const child = spawnHearth(args)
+    let [text, peak, status]: [string, number, number | null | undefined] = ['', 0, undefined]
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (data: Buffer) => {
+        text += data.toString()
+      })
+    child.once('close', (code) => {
+      status = code
+    })
+    await until('its end', () => {
+      try {
+        const held = /VmHWM:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]
+        peak = Math.max(peak, Number(held ?? 0) * 1024)
+      } catch {
+        // It has ended.
+      }
+      return status !== undefined
+    })
+    return { status: status ?? null, text, peak }
+  }
+
+  it('is refused by replay and import, and never lies in memory', async () => {
+    const member = gzipSync(Buffer.alloc(64 * MIB, ' '))
+    fs.writeFileSync(file, Buffer.concat(Array.from({ length: 24 }, () => member)))
+    for (const args of [
+      ['replay', '--tracer', 'callTracer', file],
+      ['import', '--home', path.join(dir, 'bombed'), file],
+    ]) {
+      const { status, text, peak } = await watched(args)
+      expect([status, text]).toEqual([1, expect.stringContaining(`longer than ${LIMIT} bytes`)])
+      expect(peak).toBeGreaterThan(0)
+      expect(peak).toBeLessThan(512 * MIB)
+    }
   })
 })

@@ -2,13 +2,13 @@
 //!
 //! The block is executed and checked in memory first; only a block that passes makes or touches a home.
 
+use super::case_text;
 use crate::home::{
     ChainFile, Commitment, DESCRIPTION_FORMAT, HomePaths, RulesFrom, parse_genesis, write_whole,
 };
 use crate::{Chain, ChainError, ChainOptions};
 use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
 use alloy_primitives::{B256, Bytes, U256};
-use flate2::read::MultiGzDecoder;
 use hearth_evm::{
     AllocState, BlockEnvironment, BlockError, BlockExecutor, ChainSpec, Field, Fork, RecordedCase,
     check_output, check_without_receipts_root, recover_senders, validate_roots,
@@ -18,8 +18,7 @@ use hearth_ledger::index::number_key;
 use hearth_primitives::{
     AccountChange, Block, BlockOutput, Changeset, Height, RootTracker, SlotChange, StateError,
 };
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -161,13 +160,12 @@ fn describe(file: &ChainFile) -> String {
 }
 
 fn read(path: &Path) -> Result<RecordedCase, ChainError> {
-    let file = File::open(path).map_err(ChainError::io(path))?;
-    let mut buffered = BufReader::new(file);
-    let gzip = buffered.fill_buf().map_err(ChainError::io(path))?.starts_with(&[0x1f, 0x8b]);
-    let input: Box<dyn Read> =
-        if gzip { Box::new(MultiGzDecoder::new(buffered)) } else { Box::new(buffered) };
-    RecordedCase::parse(input)
-        .map_err(|error| ChainError::BadCase { file: path.to_owned(), why: error.to_string() })
+    let bad = |why: String| ChainError::BadCase { file: path.to_owned(), why };
+    let text = case_text(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => bad(error.to_string()),
+        _ => ChainError::io(path)(error),
+    })?;
+    RecordedCase::parse_json(&text).map_err(|error| bad(error.to_string()))
 }
 
 /// A recorded block that passed every check that it has enough for.

@@ -6,10 +6,12 @@
 
 mod blame;
 mod case;
+mod case_text;
 mod pipeline;
 mod reader;
 
 pub use case::{CaseReport, recorded_pre_state};
+pub use case_text::case_text;
 pub use reader::MAX_BLOCK_BYTES;
 
 use crate::insert::Inserted;

@@ -19,7 +19,7 @@ use alloy_consensus::{BlockBody, Header};
 use alloy_eips::eip4895::{Withdrawal, Withdrawals};
 use alloy_primitives::{Address, B64, B256, Bloom, Bytes};
 use hearth_primitives::{Block, BlockHashes, Changeset, Height, StateError, Transaction};
-use std::{collections::BTreeMap, io::Read};
+use std::collections::BTreeMap;
 
 /// Longest document that is read, in bytes.
 pub const MAX_CASE_BYTES: u64 = 1 << 30;
@@ -43,12 +43,6 @@ pub enum RecordedError {
         /// What the document says.
         got: B256,
     },
-    /// The document cannot be read.
-    #[error("recorded block: {0}")]
-    Io(#[from] std::io::Error),
-    /// The document is too long.
-    #[error("recorded block: longer than {MAX_CASE_BYTES} bytes")]
-    TooLong,
 }
 
 /// One recorded block with what is needed to execute it.
@@ -75,19 +69,6 @@ pub struct RecordedCase {
 }
 
 impl RecordedCase {
-    /// Reads a recorded block from JSON text.
-    ///
-    /// # Errors
-    /// [`RecordedError`] names the JSON field.
-    pub fn parse(mut reader: impl Read) -> Result<Self, RecordedError> {
-        let mut text = String::new();
-        let read = reader.by_ref().take(MAX_CASE_BYTES + 1).read_to_string(&mut text)?;
-        if read as u64 > MAX_CASE_BYTES {
-            return Err(RecordedError::TooLong);
-        }
-        Self::parse_json(&text)
-    }
-
     /// Reads a recorded block from JSON text.
     ///
     /// # Errors

@@ -2,25 +2,15 @@
 
 use crate::NodeError;
 use alloy_primitives::Address;
-use flate2::read::MultiGzDecoder;
-use hearth_chain::import::recorded_pre_state;
+use hearth_chain::import::{case_text, recorded_pre_state};
 use hearth_evm::{
-    AllocState, BlockEnvironment, BlockExecutor, ChainSpec, MAX_CASE_BYTES, RecordedCase, TracerTest,
-    recover_senders,
+    AllocState, BlockEnvironment, BlockExecutor, ChainSpec, RecordedCase, TracerTest, recover_senders,
 };
 use hearth_primitives::Block;
 use hearth_tracers::BlockReplay;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use std::{
-    borrow::Cow,
-    fs::File,
-    io::{BufRead, BufReader, Read},
-    path::Path,
-};
-
-/// First bytes of a gzip member (RFC 1952).
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+use std::{borrow::Cow, path::Path};
 
 /// What a file holds.
 pub(super) enum Input {
@@ -53,7 +43,7 @@ impl Input {
     /// [`NodeError::Input`] naming the file and the field.
     pub fn read(path: &Path) -> Result<Self, NodeError> {
         let bad = |reason: String| NodeError::Input { file: path.to_owned(), reason };
-        let text = text(path).map_err(|error| bad(error.to_string()))?;
+        let text = case_text(path).map_err(|error| bad(error.to_string()))?;
         let shape: Shape = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
         if shape.block.is_some() {
             return BlockInput::parse(&text).map(Self::Block).map_err(bad);
@@ -114,17 +104,4 @@ impl BlockInput {
         let state = AllocState::from_changes(recorded_pre_state(&case, environment.fork));
         Ok(Box::new(Self { spec, case, block, senders, state }))
     }
-}
-
-/// The text of a file, inflated where it is gzipped, up to [`MAX_CASE_BYTES`].
-fn text(path: &Path) -> std::io::Result<String> {
-    let mut file = BufReader::new(File::open(path)?);
-    let zipped = file.fill_buf()?.starts_with(&GZIP_MAGIC);
-    let reader: Box<dyn Read> = if zipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-    let mut text = String::new();
-    let read = reader.take(MAX_CASE_BYTES + 1).read_to_string(&mut text)?;
-    if read as u64 > MAX_CASE_BYTES {
-        return Err(std::io::Error::other(format!("longer than {MAX_CASE_BYTES} bytes")));
-    }
-    Ok(text)
 }
