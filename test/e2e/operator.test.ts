@@ -231,14 +231,14 @@ describe('the log', () => {
     const said = linesOf(node).map(({ level, room, msg }) => `${level} ${room} ${msg}`)
     const ended = nodeEnded() === undefined ? [] : ['warn node this version of Node gets no more security fixes']
     expect(said).toEqual([
-      ...ended,
       'info node serving',
+      ...ended,
       'info node this node makes no blocks: new ones come from `hearth import`',
       'info node stopping',
       'info node every answer under way has ended; closing the stores',
       'info node closed',
     ])
-    expect(linesOf(node)[ended.length]).toMatchObject({ home, httpUrl: node.url, wsUrl: node.ws, metricsUrl: node.metrics })
+    expect(linesOf(node)[0]).toMatchObject({ home, httpUrl: node.url, wsUrl: node.ws, metricsUrl: node.metrics })
     expect(linesOf(node)[ended.length + 2]).toMatchObject({ signal: 'SIGTERM' })
   })
 

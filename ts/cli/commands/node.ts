@@ -223,7 +223,6 @@ export async function serve(
   )
   if (mode === 'dev') makeHome(home)
   const config = nodeConfig(home, mode, settings)
-  checkNode(log)
   checkHeap(config.memoryBudgetBytes, log)
   const letHeapGrow = boundYoungHeap()
   // The stores of a development chain are small: they are there before the listeners are, and in vain where those fail.
@@ -260,6 +259,7 @@ export async function serve(
         writeRunning(home, runningNode(server, metrics.url, mode, settings, baking), runToken)
         const { httpUrl, wsUrl, debugUrl } = server
         log.room('node').info('serving', { version: clientVersion(), home, httpUrl, wsUrl, debugUrl, metricsUrl: metrics.url })
+        checkNode(log)
         if (baking !== undefined) await sayUnbaked(baking, core, home, log)
         if (mode === 'start') sayNoBlocks(settings, log, terminal)
         if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
