@@ -228,8 +228,8 @@ describe.skipIf(process.platform !== 'linux')('a gzip file that inflates to more
     const member = gzipSync(Buffer.alloc(64 * MIB, ' '))
     fs.writeFileSync(file, Buffer.concat(Array.from({ length: 24 }, () => member)))
     for (const args of [
-      ['replay', '--tracer', 'callTracer', file],
-      ['import', '--home', path.join(dir, 'bombed'), file],
+      ['replay', '--trace', '{"tracer":"callTracer"}', file],
+      ['import', '--home', path.join(dir, 'bombed'), '--case', file],
     ]) {
       const { status, text, peak } = await watched(args)
       expect([status, text]).toEqual([1, expect.stringContaining(`longer than ${LIMIT} bytes`)])
