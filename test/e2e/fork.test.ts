@@ -2,7 +2,7 @@
 // proxy that counts what is asked of it, and that can be slow, refuse, or die in the middle.
 import fs from 'node:fs'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -416,9 +416,14 @@ describe('a fork of a chain with one contract', () => {
         expect(run.status).toBe(1)
         return run.stderr
       }
-      expect(tried('--fork-timeout', '500ms', '--fork-url', 'http://127.0.0.1:1')).toMatch(
-        /cannot fork http:\/\/127\.0\.0\.1:1: .*no answer/,
-      )
+      // The system takes connections to it, and nobody answers there.
+      const silent = net.createServer()
+      await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+      const nowhere = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+      expect(tried('--fork-timeout', '500ms', '--fork-url', nowhere)).toMatch(/cannot fork http:\/\/127\.0\.0\.1:\d+: .*no answer/)
+      silent.close()
+      // A wait that nobody has the patience for would end this test.
+      expect(tried('--fork-timeout', '1h', '--fork-url', 'http://127.0.0.1:1')).toMatch(/cannot fork http:\/\/127\.0\.0\.1:1: bad port: /)
       expect(tried('--fork-url', origin.url, '--fork-block', '99999')).toMatch(/it has no block 99999/)
     })
   })

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
 import { resolveSettings, SettingError } from '../../ts/config/index.ts'
+import { findOrigin } from '../../ts/fork/index.ts'
 import { type ForwardOptions, forwardTo } from '../../ts/peers/forward.ts'
+import { post, Refused } from '../../ts/peers/post.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { NO_METER } from '../../ts/rpc/meter.ts'
 import { METHODS } from '../../ts/rpc/table.ts'
@@ -105,6 +107,14 @@ describe('a forwarded request', () => {
   it('ends at its time limit', async () => {
     const url = await serverOf(() => undefined)
     expect(await one(url, { timeoutMs: 50 })).toEqual([{ failure: 'timeout' }, ['no answer within the time limit']])
+  })
+
+  it('is refused at once for a port that fetch never connects to, also where an origin may take long', async () => {
+    const url = 'http://127.0.0.1:1'
+    await expect(post(url, '{}', { timeoutMs: 5000 })).rejects.toThrow(Refused)
+    expect(await one(url)).toEqual([{ failure: 'unusable' }, [expect.stringMatching(/^bad port: /)]])
+    // An hour: a wait until then would end this test.
+    await expect(findOrigin(url, undefined, 3_600_000)).rejects.toThrow(`cannot fork ${url}: bad port: `)
   })
 
   it('says where nothing was sent', async () => {

@@ -47,6 +47,9 @@ function withoutCredentials(text: string): { readonly url: string; readonly head
   return { url: url.href, headers: { authorization: `Basic ${Buffer.from(user).toString('base64')}` } }
 }
 
+/** What fetch says of a port that no page may use (the bad ports of the Fetch standard); its error has no code. */
+const BAD_PORT = 'bad port'
+
 /**
  * Posts a body and parses the answer. Throws `Refused` where another attempt is in vain, `NoAnswer`
  * where nothing came back, else an error that says why.
@@ -97,10 +100,11 @@ async function text(response: Response, bytesMax: number): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** Why a request got no answer; fetch hides it in the cause. */
-function noAnswer(e: unknown): NoAnswer {
+/** Why a request got no answer; fetch hides it in the cause. `Refused` where nothing was sent and never will be. */
+function noAnswer(e: unknown): NoAnswer | Refused {
   const cause = e instanceof Error && e.cause instanceof Error ? e.cause : e
   if (!(cause instanceof Error)) return new NoAnswer(String(cause), false)
+  if (cause.message === BAD_PORT) return new Refused('bad port: the Fetch standard has it among those that are never connected to')
   const { code } = cause as NodeJS.ErrnoException
   const named = typeof code === 'string' ? code : undefined
   if (cause.name === 'TimeoutError') return new NoAnswer('no answer', true, named)
