@@ -113,7 +113,7 @@ export const DEV = {
   'dev.throw_on_revert': setting({
     kind: or('auto', boolean),
     default: false as boolean | 'auto',
-    doc: 'Whether sending a transaction that is mined at once and fails is answered with an error, as by the node of Hardhat, in place of its hash. auto: from the first hardhat_metadata on, which Hardhat asks; viem sends a transaction again after such an error.',
+    doc: 'Whether sending a transaction that is mined at once and fails is answered with an error, as by the node of Hardhat, in place of its hash. auto: from the first hardhat_metadata on, which Hardhat asks. false is the default because viem, that of Hardhat too, sends a transaction again after such an error; set true for hardhat-ethers and its chai matchers, which expect the error.',
   }),
   'dev.silent': setting({ kind: boolean, default: false, doc: 'Whether nothing is printed but errors.' }),
   'dev.verbose': setting({
