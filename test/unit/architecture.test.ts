@@ -24,7 +24,7 @@ function walk(dir: string, suffix: string): string[] {
 function crateUses(manifest: string): string[] {
   const text = fs.readFileSync(path.join(ROOT, manifest), 'utf8')
   const dependencies = /^\[dependencies\]\n([\s\S]*?)(?=^\[|$(?![\s\S]))/m.exec(text)?.[1] ?? ''
-  return [...dependencies.matchAll(/^hearth-([a-z]+)/gm)].map((m) => m[1] ?? '')
+  return [...dependencies.matchAll(/^hearth-([a-z-]+)/gm)].map((m) => m[1] ?? '')
 }
 
 describe('the map', () => {

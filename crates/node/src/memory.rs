@@ -1,8 +1,9 @@
 //! The memory that the process takes, looked at a few times a second: caches shrink before it reaches its budget, and long
 //! requests are refused where it does all the same.
 
-use crate::{NodeError, OpenHome};
-use hearth_metrics::{Kept, Level, Log, LogEntry, MemoryMetrics, Registry};
+use hearth_home::NodeError;
+use hearth_metrics::{Level, Log, LogEntry, MemoryMetrics, Registry};
+use hearth_traces::Traces;
 use parking_lot::{Condvar, Mutex};
 use std::{
     fs,
@@ -82,15 +83,15 @@ impl Memory {
     ///
     /// # Errors
     /// [`NodeError::Internal`] where the thread cannot be started.
-    pub fn watch(home: &Arc<OpenHome>, budget: u64, registry: &Registry) -> Result<Self, NodeError> {
+    pub fn watch(traces: &Arc<Traces>, budget: u64, registry: &Registry) -> Result<Self, NodeError> {
         let metrics = MemoryMetrics::new(registry);
         metrics.budget.set_unsigned(budget);
         metrics.cache_percent.set_unsigned(100);
-        let (kept, of_scrape) = (metrics.kept.clone(), Arc::downgrade(home));
+        let (kept, of_scrape) = (metrics.kept.clone(), Arc::downgrade(traces));
         registry.collect_with(move || {
-            let home = of_scrape.upgrade();
-            home.iter().for_each(|home| kept.set(&home.kept()));
-            home.is_some()
+            let traces = of_scrape.upgrade();
+            traces.iter().for_each(|traces| kept.set(&traces.kept()));
+            traces.is_some()
         });
         let shared = Arc::new(Shared {
             budget,
@@ -103,9 +104,9 @@ impl Memory {
         let thread = if budget == 0 {
             None
         } else {
-            let (of_thread, home, log) = (shared.clone(), Arc::downgrade(home), registry.log().clone());
+            let (of_thread, traces, log) = (shared.clone(), Arc::downgrade(traces), registry.log().clone());
             let builder = std::thread::Builder::new().name("hearth-memory".to_owned());
-            let started = builder.spawn(move || run(&of_thread, &home, &log));
+            let started = builder.spawn(move || run(&of_thread, &traces, &log));
             let failed = |e| NodeError::Internal { message: format!("cannot start a thread: {e}") };
             Some(started.map_err(failed)?)
         };
@@ -133,22 +134,22 @@ impl Memory {
     }
 }
 
-fn run(shared: &Shared, home: &Weak<OpenHome>, log: &Log) {
+fn run(shared: &Shared, traces: &Weak<Traces>, log: &Log) {
     let mut pressure = Pressure::NONE;
-    while let Some(home) = home.upgrade() {
+    while let Some(traces) = traces.upgrade() {
         if let Some(used) = resident() {
             let next = pressure.after(used, shared.budget);
             shared.used.store(used, Ordering::Relaxed);
             shared.refuses.store(next.refuses, Ordering::Relaxed);
             shared.metrics.used.set_unsigned(used);
             if next.share != pressure.share {
-                home.share_caches(next.share);
+                traces.share_caches(next.share as usize, WHOLE as usize);
                 shared.metrics.cache_percent.set_unsigned(u64::from(next.share * 100 / WHOLE));
             }
             tell(log, pressure, next, used, shared.budget);
             pressure = next;
         }
-        drop(home);
+        drop(traces);
         let mut stopped = shared.stopped.lock();
         if !*stopped {
             shared.stop.wait_for(&mut stopped, LOOK_EVERY);
@@ -178,30 +179,6 @@ fn resident() -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
-}
-
-impl OpenHome {
-    /// What the caches keep now.
-    fn kept(&self) -> Kept {
-        let [blocks, receipts, senders, of_ledger] = self.chain().ledger().kept_bytes();
-        let (capsules, new_capsules) = self.capsules().bytes();
-        let (traces, of_traces) = self.trace_db().map_or((0, 0), |db| (db.hot_bytes(), db.index_bytes()));
-        Kept { blocks, receipts, senders, capsules, new_capsules, traces, key_indexes: of_ledger + of_traces }
-    }
-
-    /// Bounds the caches to a part of what the settings allow, in sixteenths.
-    fn share_caches(&self, sixteenths: u32) {
-        let (part, whole) = (sixteenths as usize, WHOLE as usize);
-        self.capsules().share(part, whole);
-        if let Some(db) = self.trace_db() {
-            db.share_caches(self.config().bake.hot_bytes / whole * part, part, whole);
-        }
-        self.chain().ledger().share_caches(part, whole);
-        self.chain().kv().share_caches(part, whole);
-        if sixteenths < WHOLE {
-            hearth_evm::forget_code();
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,23 +1,20 @@
 //! The node: the door for requests, the thread pools behind it, and its end.
 
 mod calls;
+mod tracing;
 
-use crate::{
-    ByteSender, ByteStream, Envelope, NodeConfig, NodeError, Request, TraceOrigin, TraceRequest,
-    bake::Bakery,
-    baked::{BakedAsk, CachedAnswer, Ready},
-    home::{HomeStatus, OpenHome, init_home},
-    inbox::Inbox,
-    js_tracers::{Asker, HookLink, JsTracers, ScriptNeed, Threads, hook_link},
-    memory::Memory,
-    ops,
-    stream::{self, Canceller},
-    workers::{Kind, Limits, Order, Submitter, WorkerPool, guarded},
-};
+use crate::memory::Memory;
 use calls::Calls;
+use hearth_admin::{Inbox, open_with_snapshot};
 use hearth_chain::{Chain, pool::TransactionPool};
+use hearth_home::{
+    Home, HomeStatus, NodeConfig, NodeError, init_home,
+    stream::Canceller,
+    workers::{Limits, WorkerPool, guarded},
+};
 use hearth_metrics::{Level, LogEntry, Registry, WorkerMetrics};
-use hearth_tracers::Cancel;
+use hearth_rpc::{Request, Rpc};
+use hearth_traces::{Bakery, JsTracers, Threads, Traces};
 use parking_lot::{Mutex, RwLock};
 use std::{
     path::Path,
@@ -28,14 +25,28 @@ use std::{
     time::Duration,
 };
 
-/// Traces under hooks of this process that may run at the same time.
-const HOOKED_TRACES_MAX: usize = 64;
+/// The stores of a home and the rooms that work on them.
+struct Opened {
+    home: Arc<Home>,
+    traces: Arc<Traces>,
+    rpc: Rpc,
+}
+
+impl Opened {
+    fn open(config: &NodeConfig, stopping: &Arc<AtomicBool>, metrics: &Registry) -> Result<Self, NodeError> {
+        let open = || Home::open(config.clone(), stopping.clone(), metrics.clone());
+        let home = Arc::new(if config.read_only { open_with_snapshot(open) } else { open() }?);
+        let traces = Arc::new(Traces::open(home.clone(), metrics)?);
+        let rpc = Rpc::new(home.clone(), traces.clone());
+        Ok(Self { home, traces, rpc })
+    }
+}
 
 /// A node. Requests run on the caller's thread ([`Node::handle`]) or on the node's own ([`Node::spawn`]).
 pub struct Node {
     config: NodeConfig,
     /// The stores; gone once the node is closed, so that the home is free again.
-    home: RwLock<Option<Arc<OpenHome>>>,
+    opened: RwLock<Option<Arc<Opened>>>,
     /// Set while the node closes: running calls look at it.
     stopping: Arc<AtomicBool>,
     read: WorkerPool,
@@ -72,19 +83,20 @@ impl Node {
     pub fn open(config: NodeConfig) -> Result<Arc<Self>, NodeError> {
         config.check()?;
         let (stopping, metrics) = (Arc::new(AtomicBool::new(false)), Registry::new());
-        let home = Arc::new(OpenHome::open(config.clone(), stopping.clone(), metrics.clone())?);
+        let rooms = Opened::open(&config, &stopping, &metrics)?;
+        let (home, traces) = (rooms.home.clone(), rooms.traces.clone());
         let opened = home.status();
         let told = format!(
             "open at block {} ({}), state from block {} on",
             opened.head, opened.head_hash, opened.oldest_state
         );
         metrics.log().add(LogEntry::new(Level::Info, "stores", told));
-        let bakery = config.bake.enabled.then(|| Bakery::start(&home, &metrics)).transpose()?;
+        let bakery = config.bake.enabled.then(|| Bakery::start(&traces, &metrics)).transpose()?;
         let baker = bakery.as_ref().map(|bakery| bakery.worker().clone());
         let inbox = (!config.read_only)
             .then(|| Inbox::open(home.clone(), baker, metrics.log().clone()))
             .transpose()?;
-        let memory = Arc::new(Memory::watch(&home, config.memory_budget_bytes, &metrics)?);
+        let memory = Arc::new(Memory::watch(&traces, config.memory_budget_bytes, &metrics)?);
         let limits = Limits {
             traces: config.workers.traces,
             simulations: config.workers.simulations,
@@ -101,7 +113,7 @@ impl Node {
             scripts: JsTracers::new(config.scripts.as_ref(), &metrics)?,
             hooked: Threads::default(),
             config,
-            home: RwLock::new(Some(home)),
+            opened: RwLock::new(Some(Arc::new(rooms))),
             stopping,
             running: Mutex::default(),
             metrics,
@@ -137,148 +149,13 @@ impl Node {
     /// # Errors
     /// Those of the operation; [`NodeError::Closed`].
     pub fn handle(&self, request: Request) -> Result<Vec<u8>, NodeError> {
-        let home = self.home()?;
-        guarded(|| ops::answer(&home, request, &home.stop()))
+        let opened = self.opened()?;
+        guarded(|| opened.rpc.answer(request, &opened.home.stop()))
     }
 
     /// The answer to a short read that needs neither the disk nor another thread; `None` for all else, failures included.
     pub fn at_once(&self, request: &Request) -> Option<Vec<u8>> {
-        ops::at_once(&*self.home().ok()?, request)
-    }
-
-    /// Starts a trace on the heavy pool. The stream's first answer is an error where nothing could be traced.
-    pub fn stream(&self, request: TraceRequest) -> ByteStream {
-        self.stream_packed(request, None)
-    }
-
-    /// The answer to a trace, where all of it lies in the memory of the trace cache and it is not wanted in gzip. Nothing
-    /// is read from the disk, and nothing waits.
-    pub fn cached(&self, request: &TraceRequest, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
-        let home = self.home().ok()?;
-        let baked = home.baked()?;
-        let mut answer = baked.hot(&baked.ask(request)?, envelope)?;
-        answer.historical = home.is_historical(answer.height);
-        Some(answer)
-    }
-
-    /// Writes the answer to a trace, with what stands around it, where it is baked and its bytes are in the memory of this process
-    /// or of the system: nothing waits. Where there is too little room, nothing is written. `None` where it is not ready.
-    pub fn ready(&self, ask: &BakedAsk, envelope: &Envelope, into: &mut [u8]) -> Option<Ready> {
-        let home = self.home().ok()?;
-        let (height, ready) = home.baked()?.write_ready(ask, envelope, into)?;
-        Some(Ready { historical: home.is_historical(height), ..ready })
-    }
-
-    /// As [`Self::stream`]. What is baked comes from the trace cache, and with an envelope as one gzip member together with
-    /// it, where that can be had: [`ByteStream::packed_bytes`] says so.
-    pub fn stream_packed(&self, request: TraceRequest, envelope: Option<Envelope>) -> ByteStream {
-        self.stream_for(request, &Asker::default(), envelope)
-    }
-
-    /// As [`Self::stream_packed`], for whoever asks. A trace under a script waits for a process to run that.
-    pub fn stream_for(&self, request: TraceRequest, asker: &Asker, envelope: Option<Envelope>) -> ByteStream {
-        let cancel = Cancel::new();
-        let on_cancel = cancel.clone();
-        let (home, sender, stream) = match self.open_stream(move || on_cancel.cancel()) {
-            Ok(opened) => opened,
-            Err(refused) => return refused,
-        };
-        if let Some(need) = ScriptNeed::of_config(request.config()) {
-            if let Err(error) = self.memory.admit() {
-                sender.finish(Err(error));
-                return stream;
-            }
-            let (arrived, of_trace) = (asker.arrived, cancel.clone());
-            self.scripts.run(&need, asker, &cancel, sender, move |sender, host| {
-                home.run_trace(request, of_trace, sender, Some((host, arrived)));
-            });
-            return stream;
-        }
-        let asked = home.baked().and_then(|baked| Some((baked.clone(), baked.ask(&request)?)));
-        let client = asker.client.clone();
-        let (heavy, memory) = (self.heavy.submitter(), self.memory.clone());
-        let live = Live { home, request, client, cancel, sender, heavy, memory };
-        let Some((baked, ask)) = asked else {
-            live.start();
-            return stream;
-        };
-        let read = self.read.submitter();
-        if let Some(answer) = baked.hot(&ask, envelope.as_ref()) {
-            live.home.tell_height(answer.height, &live.sender);
-            live.sender.feed(TraceOrigin::Baked, answer.into(), read);
-            return stream;
-        }
-        let feeder = read.clone();
-        // In a slot, so that a refused job hands it back.
-        let slot = Arc::new(Mutex::new(Some(live)));
-        let job_slot = slot.clone();
-        let submitted = read.submit(move || {
-            let Some(mut live) = job_slot.lock().take() else { return };
-            match guarded(|| Ok(baked.stored(&ask, envelope.as_ref()))) {
-                Ok(Some((height, answer))) => {
-                    live.home.tell_height(height, &live.sender);
-                    match answer {
-                        Ok(feed) => live.sender.feed(TraceOrigin::Baked, feed, feeder),
-                        Err(error) => {
-                            live.sender.set_origin(TraceOrigin::Baked);
-                            live.sender.finish(Err(error));
-                        }
-                    }
-                }
-                Ok(None) | Err(_) => live.start(),
-            }
-        });
-        if submitted.is_err()
-            && let Some(live) = slot.lock().take()
-        {
-            live.start();
-        }
-        stream
-    }
-
-    /// Starts a trace under hooks of this process. Its configuration must be that of a script, whose text nobody reads: the
-    /// hooks are at the other end of the link. What they answer to each transaction stands in the stream as it was said.
-    pub fn trace_hooked(&self, request: TraceRequest) -> (HookLink, ByteStream) {
-        let (cancel, arrived) = (Cancel::new(), std::time::Instant::now());
-        let (link, host) = hook_link(arrived);
-        let (on_cancel, its_link) = (cancel.clone(), link.clone());
-        let opened = self.open_stream(move || {
-            on_cancel.cancel();
-            its_link.cancel();
-        });
-        let (home, sender, stream) = match opened {
-            Ok(opened) => opened,
-            Err(refused) => return (link, refused),
-        };
-        if self.hooked.count() >= HOOKED_TRACES_MAX {
-            sender.finish(Err(NodeError::Busy { pool: "hooks", queue: HOOKED_TRACES_MAX }));
-            return (link, stream);
-        }
-        self.hooked.start(sender, move |sender| {
-            home.run_trace(request, cancel, sender, Some((Arc::new(host), arrived)));
-        });
-        (link, stream)
-    }
-
-    /// A stream of an open home; one with the error alone where it is closed.
-    fn open_stream(
-        &self,
-        on_cancel: impl Fn() + Send + Sync + 'static,
-    ) -> Result<(Arc<OpenHome>, ByteSender, ByteStream), ByteStream> {
-        let (sender, stream) = stream::channel(on_cancel);
-        // Under the lock that closing takes first, so that no stream begins behind its back.
-        let mut running = self.running.lock();
-        match self.home() {
-            Ok(home) => {
-                running.retain(Canceller::is_live);
-                running.push(stream.canceller());
-                Ok((home, sender, stream))
-            }
-            Err(error) => {
-                sender.finish(Err(error));
-                Err(stream)
-            }
-        }
+        self.opened().ok()?.rpc.at_once(request)
     }
 
     /// Tells what happened to chain and pool after the first `after` events since the node was opened:
@@ -310,12 +187,13 @@ impl Node {
     /// # Errors
     /// What the stores report; the node is closed all the same.
     pub fn close(&self) -> Result<(), NodeError> {
-        let (home, streams) = {
+        let (opened, streams) = {
             let mut running = self.running.lock();
-            (self.home.write().take(), std::mem::take(&mut *running))
+            (self.opened.write().take(), std::mem::take(&mut *running))
         };
-        let Some(home) = home else { return Ok(()) };
+        let Some(opened) = opened else { return Ok(()) };
         self.stopping.store(true, Ordering::Release);
+        let home = &opened.home;
         home.events().close();
         streams.iter().for_each(Canceller::cancel);
         self.calls.cancel_all();
@@ -332,7 +210,8 @@ impl Node {
         self.scripts.close();
         self.hooked.wait();
         home.snapshot_if_moved(self.metrics.log());
-        home.close()
+        let flushed = opened.traces.flush();
+        home.close().and(flushed)
     }
 
     /// The configuration that the node was opened with.
@@ -356,36 +235,12 @@ impl Node {
         Ok(self.home()?.pool().clone())
     }
 
-    fn home(&self) -> Result<Arc<OpenHome>, NodeError> {
-        self.home.read().clone().ok_or(NodeError::Closed)
+    fn opened(&self) -> Result<Arc<Opened>, NodeError> {
+        self.opened.read().clone().ok_or(NodeError::Closed)
     }
-}
 
-/// A trace that is to be made from the block itself.
-struct Live {
-    home: Arc<OpenHome>,
-    request: TraceRequest,
-    /// Whose it is: clients take turns.
-    client: Arc<str>,
-    cancel: Cancel,
-    sender: ByteSender,
-    heavy: Submitter,
-    memory: Arc<Memory>,
-}
-
-impl Live {
-    /// Queues it; refused where memory is short or the queue is full, and where it has waited too long.
-    fn start(self) {
-        let Self { home, request, client, cancel, sender, heavy, memory } = self;
-        if let Err(error) = memory.admit() {
-            return sender.finish(Err(error));
-        }
-        let order = Order { client, kind: Kind::Trace, cancel: cancel.clone() };
-        heavy.submit_for(order, move |go| match go {
-            Ok(()) if cancel.is_cancelled() => sender.finish(Err(ops::given_up(&home))),
-            Ok(()) => home.run_trace(request, cancel, sender, None),
-            Err(error) => sender.finish(Err(error)),
-        });
+    fn home(&self) -> Result<Arc<Home>, NodeError> {
+        Ok(self.opened()?.home.clone())
     }
 }
 

@@ -1,7 +1,8 @@
 //! One node for all of a process: whoever opens a home that this process has open with the same configuration gets the
 //! node that is there. The worker threads of a script share a home like this; the last one to leave closes it.
 
-use crate::{Node, NodeConfig, NodeError};
+use crate::Node;
+use hearth_home::{NodeConfig, NodeError};
 use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::HashMap,

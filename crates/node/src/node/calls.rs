@@ -1,13 +1,13 @@
 //! Requests that may take long: whose they are, which kind of work they are, and how one ends that nobody waits for.
 
 use super::Node;
-use crate::{
-    NodeError, Request,
-    js_tracers::Asker,
-    ops,
+use hearth_home::{
+    NodeError,
     workers::{Kind, Order, guarded},
 };
+use hearth_rpc::Request;
 use hearth_tracers::Cancel;
+use hearth_traces::Asker;
 use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc};
 
@@ -76,8 +76,8 @@ impl Node {
         ticket: Option<u64>,
         done: impl FnOnce(Result<Vec<u8>, NodeError>) + Send + 'static,
     ) {
-        let home = match self.home() {
-            Ok(home) => home,
+        let opened = match self.opened() {
+            Ok(opened) => opened,
             Err(error) => return done(Err(error)),
         };
         let is_heavy = request.is_heavy();
@@ -88,7 +88,7 @@ impl Node {
             return done(Err(error));
         }
         let ticket = ticket.filter(|_| is_heavy);
-        let cancel = if ticket.is_some() { Cancel::new() } else { home.stop() };
+        let cancel = if ticket.is_some() { Cancel::new() } else { opened.home.stop() };
         if let Some(ticket) = ticket {
             self.calls.begin(ticket, &cancel);
         }
@@ -98,14 +98,14 @@ impl Node {
         let workers = if is_heavy { &self.heavy } else { &self.read };
         workers.submitter().submit_for(order, move |go| {
             let answer = go.and_then(|()| match cancel.is_cancelled() {
-                true => Err(ops::given_up(&home)),
-                false => guarded(|| ops::answer(&home, request, &cancel)),
+                true => Err(opened.home.interrupted()),
+                false => guarded(|| opened.rpc.answer(request, &cancel)),
             });
             if let (Some(ticket), Some(node)) = (ticket, node.upgrade()) {
                 node.calls.end(ticket);
             }
             // The home is let go before the answer is seen: who closes after it finds nothing held here.
-            drop(home);
+            drop(opened);
             done(answer);
         });
     }

@@ -5,7 +5,8 @@ use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, B256};
 use alloy_rlp::Encodable;
 use hearth_evm::RecordedCase;
-use hearth_node::json::{BlockParts, JsonWriter, write_block};
+use hearth_home::JsonWriter;
+use hearth_rpc::json::{BlockParts, write_block};
 use serde_json::Value;
 use std::{io::Read, path::Path, time::Instant};
 

@@ -1,0 +1,372 @@
+//! Everything a node needs to know to open a home. There are no defaults here: the settings table that users see
+//! supplies every field, and this crate only says which values it can work with.
+
+mod bake;
+mod dev;
+mod fork;
+mod littable;
+mod scripts;
+
+use crate::NodeError;
+use hearth_chain::{StateOptions, pool::PoolLimits};
+use serde::{Deserialize, Serialize};
+use std::{path::PathBuf, str::FromStr, time::Duration};
+
+pub use bake::BakeConfig;
+pub use dev::{DevConfig, MiningOrder};
+pub use fork::{Asking, ForkConfig, OriginBlock};
+pub use littable::LittableConfig;
+pub use scripts::{ScriptChildren, ScriptsConfig, ScriptsUnavailable};
+
+/// How the node gets its blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Serves a home that `import` or `init` made; produces no blocks.
+    Start,
+    /// Built-in development chain: a block for every transaction.
+    Dev,
+}
+
+/// When the logs are forced to the disk: `block`, `interval:<milliseconds>`, `none` or `never`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum FsyncPolicy {
+    /// After every block.
+    Block,
+    /// At most this long after a block.
+    Interval(Duration),
+    /// Left to the operating system.
+    None,
+    /// Not at all: the home goes with its process, and nothing in it need outlive that.
+    Never,
+}
+
+impl FromStr for FsyncPolicy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "block" => Ok(Self::Block),
+            "none" => Ok(Self::None),
+            "never" => Ok(Self::Never),
+            other => match other.strip_prefix("interval:").map(str::parse::<u64>) {
+                Some(Ok(milliseconds)) if milliseconds > 0 => {
+                    Ok(Self::Interval(Duration::from_millis(milliseconds)))
+                }
+                _ => Err(format!("{other:?} is not \"block\", \"interval:<ms>\", \"none\" or \"never\"")),
+            },
+        }
+    }
+}
+
+impl TryFrom<String> for FsyncPolicy {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<FsyncPolicy> for String {
+    fn from(policy: FsyncPolicy) -> Self {
+        match policy {
+            FsyncPolicy::Block => "block".into(),
+            FsyncPolicy::Interval(every) => format!("interval:{}", every.as_millis()),
+            FsyncPolicy::None => "none".into(),
+            FsyncPolicy::Never => "never".into(),
+        }
+    }
+}
+
+/// Settings of the state store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FlatkvConfig {
+    /// Whether RocksDB's internal metrics are gathered, for every data DB.
+    pub enable_kvdb_metrics: bool,
+    /// Memory that the store takes, in bytes.
+    pub memory_budget_bytes: usize,
+    /// Blocks below the head whose state is kept; 0: all.
+    pub state_history_blocks: u64,
+    /// A snapshot is taken at every height that this divides; 0: only on demand.
+    pub snapshot_interval_blocks: u64,
+    /// Newest snapshots that are kept.
+    pub snapshot_keep: usize,
+    /// Bytes of log from which on a snapshot is forced; 0: no bound.
+    pub wal_max_bytes: u64,
+    /// Bytes that must stay free on the disk; 0: no bound.
+    pub min_free_bytes: u64,
+    /// Files that are held open.
+    pub max_open_files: i32,
+    /// Whether a snapshot is taken at the end of an import, and when a node that only serves stops.
+    #[serde(default)]
+    pub snapshot_on_stop: bool,
+}
+
+impl FlatkvConfig {
+    /// The store's options.
+    pub fn state(&self) -> StateOptions {
+        StateOptions {
+            memory_budget_bytes: self.memory_budget_bytes,
+            history_blocks: self.state_history_blocks,
+            snapshot_interval_blocks: self.snapshot_interval_blocks,
+            snapshot_keep: self.snapshot_keep,
+            wal_max_bytes: self.wal_max_bytes,
+            min_free_bytes: self.min_free_bytes,
+            max_open_files: self.max_open_files,
+            kvdb_metrics: self.enable_kvdb_metrics,
+            origin: None,
+        }
+    }
+}
+
+impl From<StateOptions> for FlatkvConfig {
+    fn from(options: StateOptions) -> Self {
+        Self {
+            enable_kvdb_metrics: options.kvdb_metrics,
+            memory_budget_bytes: options.memory_budget_bytes,
+            state_history_blocks: options.history_blocks,
+            snapshot_interval_blocks: options.snapshot_interval_blocks,
+            snapshot_keep: options.snapshot_keep,
+            wal_max_bytes: options.wal_max_bytes,
+            min_free_bytes: options.min_free_bytes,
+            max_open_files: options.max_open_files,
+            snapshot_on_stop: false,
+        }
+    }
+}
+
+/// What traces of past blocks are made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TraceSource {
+    /// The block's capsule; its history where it has none.
+    #[default]
+    Auto,
+    /// The state of the parent, the transactions before it executed.
+    History,
+    /// The block's capsule, or an error.
+    Capsule,
+}
+
+/// Limits of the JSON-RPC answers that this crate makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RpcLimits {
+    /// Most gas a simulated call may use; 0 for no cap.
+    pub gas_cap: u64,
+    /// Longest run of one simulated call, in milliseconds; 0 for no limit.
+    pub call_timeout_ms: u64,
+    /// Most logs in one answer of `eth_getLogs`.
+    pub logs_max_results: usize,
+    /// Most bytes in one answer of `eth_getLogs`.
+    pub logs_max_bytes: usize,
+    /// Most blocks in the range of one `eth_getLogs`; 0 for no limit.
+    pub logs_max_block_range: u64,
+    /// Most blocks in one `eth_feeHistory`; longer requests are shortened, as go-ethereum does.
+    pub fee_history_max_blocks: u64,
+    /// Highest total fee that `eth_sendRawTransaction` accepts, in wei; 0 for no cap.
+    pub tx_fee_cap_wei: u128,
+    /// Longest run of a whole trace call, in milliseconds; a longer `timeout` of the request raises it.
+    pub trace_timeout_ms: u64,
+    /// Most bytes of the struct logs of one transaction; 0 for no cap.
+    pub struct_log_max_bytes: u64,
+    /// What traces of past blocks are made from.
+    pub trace_source: TraceSource,
+    /// How far below the head a block may be whose trace reads the state of its height, in blocks; `None` for any.
+    pub max_trace_lookback_blocks: Option<u64>,
+    /// Whether the transactions of a block are traced at the same time, where its capsule allows that.
+    pub parallel_block_traces: bool,
+    /// Whether legacy transactions without a chain id (EIP-155) are accepted.
+    pub allow_unprotected_txs: bool,
+    /// Most transactions in one answer about the content of the pool.
+    pub pool_content_max: usize,
+}
+
+/// Sizes of one thread pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WorkerConfig {
+    /// Number of threads; at least 1.
+    pub threads: usize,
+    /// Jobs that may wait; a further one is refused as busy.
+    pub queue: usize,
+}
+
+/// The thread pools that run requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Workers {
+    /// Short reads: blocks, receipts, balances.
+    pub read: WorkerConfig,
+    /// Long work: calls, gas estimates, log searches, traces, sent transactions.
+    pub heavy: WorkerConfig,
+    /// Traces that run on those threads at the same time; 0 for as many as there are threads.
+    pub traces: usize,
+    /// Calls and estimates that do; 0 for as many as there are threads.
+    pub simulations: usize,
+    /// Longest wait for one of them, in milliseconds.
+    pub wait_ms: u64,
+    /// Nice value of those threads, 0 to 19: short reads come before them.
+    #[serde(default)]
+    pub heavy_nice: i32,
+    /// Traces that run beside the others, at the lowest priority, while those have all of their threads.
+    #[serde(default)]
+    pub low_traces: usize,
+    /// Part of the slots of those threads that one client may have, in millionths; 0 and 1,000,000 are no share.
+    #[serde(default)]
+    pub client_share: u32,
+    /// Most traces that wait for their readers without a slot; a further one keeps its slot.
+    #[serde(default)]
+    pub parked_traces: usize,
+}
+
+/// Everything [`hearth_node::Node::open`] needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeConfig {
+    /// The home directory: `config/`, `data/`.
+    pub home: PathBuf,
+    /// Where blocks come from.
+    pub mode: Mode,
+    /// Whether the home is opened for reading (`start` only): beside a node that has it, its newest snapshot is read.
+    #[serde(default)]
+    pub read_only: bool,
+    /// A geth-format genesis file that the home's chain must equal (`start` only).
+    #[serde(default)]
+    pub genesis: Option<PathBuf>,
+    /// When the logs are forced to the disk.
+    pub fsync: FsyncPolicy,
+    /// The state store.
+    pub flatkv: FlatkvConfig,
+    /// The ledger's tables.
+    pub littable: LittableConfig,
+    /// Limits of answers.
+    pub rpc: RpcLimits,
+    /// Traces that are made before anyone asks.
+    pub bake: BakeConfig,
+    /// Limits of the transaction pool.
+    pub pool: PoolLimits,
+    /// Thread pools.
+    pub workers: Workers,
+    /// Memory that the process may take before caches shrink and long work is refused, in bytes; 0 for no limit.
+    pub memory_budget_bytes: u64,
+    /// Who runs JavaScript tracers; absent where they are not allowed.
+    #[serde(default)]
+    pub scripts: Option<ScriptsConfig>,
+    /// Development chain.
+    pub dev: DevConfig,
+    /// What the development chain is a fork of; absent where it has a genesis of its own.
+    #[serde(default)]
+    pub fork: Option<ForkConfig>,
+}
+
+impl NodeConfig {
+    /// Reads a configuration from JSON; the error names the field.
+    pub fn from_json(text: &str) -> Result<Self, NodeError> {
+        let config: Self =
+            serde_json::from_str(text).map_err(|e| NodeError::Config { reason: e.to_string() })?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Refuses values that no node can run with.
+    pub fn check(&self) -> Result<(), NodeError> {
+        let positive = [
+            ("workers.read.threads", self.workers.read.threads),
+            ("workers.read.queue", self.workers.read.queue),
+            ("workers.heavy.threads", self.workers.heavy.threads),
+            ("workers.heavy.queue", self.workers.heavy.queue),
+            ("rpc.logsMaxResults", self.rpc.logs_max_results),
+            ("rpc.logsMaxBytes", self.rpc.logs_max_bytes),
+            ("pool.maxTransactions", self.pool.max_transactions),
+            ("pool.maxPerAccount", self.pool.max_per_account),
+        ];
+        if self.read_only && self.mode != Mode::Start {
+            let reason = "readOnly goes with the mode start alone: a development chain makes blocks";
+            return Err(NodeError::Config { reason: reason.into() });
+        }
+        match positive.into_iter().find(|(_, value)| *value == 0) {
+            Some((field, _)) => Err(NodeError::Config { reason: format!("{field} must be at least 1") }),
+            None => self.bake.check().and_then(|()| match self.mode {
+                Mode::Dev => self.dev.check(),
+                Mode::Start => Ok(()),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What crosses from the layer above, whole.
+    fn json() -> serde_json::Value {
+        serde_json::json!({
+            "home": "/h", "mode": "dev", "fsync": "interval:100",
+            "flatkv": {
+                "enableKvdbMetrics": true, "memoryBudgetBytes": 1, "stateHistoryBlocks": 0, "snapshotIntervalBlocks": 0,
+                "snapshotKeep": 1, "walMaxBytes": 0, "minFreeBytes": 0, "maxOpenFiles": 16
+            },
+            "littable": {
+                "extraRoots": ["/v"], "allowNetworkFs": false, "indexMemoryBytes": 1, "maxOpenFiles": 1, "gcPeriodMs": 1,
+                "iteratorLeaseMs": 1, "segmentBytes": 1, "segmentKeys": 1, "readCacheBytes": 0, "writeCacheBytes": 0,
+                "capsuleWindowBlocks": 0
+            },
+            "rpc": {
+                "gasCap": 50_000_000, "callTimeoutMs": 5000,
+                "logsMaxResults": 10_000, "logsMaxBytes": 67_108_864, "logsMaxBlockRange": 0,
+                "feeHistoryMaxBlocks": 1024, "poolContentMax": 1, "traceTimeoutMs": 300_000, "structLogMaxBytes": 0, "traceSource": "auto", "maxTraceLookbackBlocks": 10_000, "parallelBlockTraces": true, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
+                "allowUnprotectedTxs": false
+            },
+            "bake": {
+                "enabled": false, "workers": 1, "queueSize": 4096, "tracers": ["callTracer"], "windowBlocks": 0,
+                "useSnapshot": false, "snapshotWindow": 64, "timeoutMs": 60_000, "hotBytes": 0, "canonicalConfigs": false
+            },
+            "pool": {
+                "maxTransactions": 1, "maxPerAccount": 1, "maxBytes": 1, "maxTransactionBytes": 1,
+                "priceBumpPercent": 10, "minTipWei": 1
+            },
+            "workers": {
+                "read": { "threads": 1, "queue": 1 }, "heavy": { "threads": 1, "queue": 1 },
+                "traces": 1, "simulations": 1, "waitMs": 1, "heavyNice": 5
+            },
+            "memoryBudgetBytes": 0,
+            "dev": { "gasLimit": 30_000_000 }
+        })
+    }
+
+    #[test]
+    fn a_configuration_reads_whole_or_names_its_field() {
+        let config = NodeConfig::from_json(&json().to_string()).expect("whole");
+        assert_eq!((config.mode, config.genesis), (Mode::Dev, None));
+        assert_eq!(config.rpc.tx_fee_cap_wei, 1_000_000_000_000_000_000);
+        let refusal = |change: fn(&mut serde_json::Value)| {
+            let mut json = json();
+            change(&mut json);
+            let error = NodeConfig::from_json(&json.to_string()).expect_err("refused");
+            assert_eq!(error.kind(), "config");
+            error.to_string()
+        };
+        assert!(refusal(|json| json["rpc"]["gasCap"] = "x".into()).contains("x"));
+        assert!(refusal(|json| json["rpc"]["extra"] = 1.into()).contains("extra"));
+        assert!(
+            refusal(|json| drop(json.as_object_mut().map(|json| json.remove("flatkv")))).contains("flatkv")
+        );
+        let zero = refusal(|json| json["workers"]["heavy"]["threads"] = 0.into());
+        assert_eq!(zero, "configuration: workers.heavy.threads must be at least 1");
+    }
+
+    #[test]
+    fn fsync_reads_its_four_forms_and_nothing_else() {
+        assert_eq!("block".parse(), Ok(FsyncPolicy::Block));
+        assert_eq!("none".parse(), Ok(FsyncPolicy::None));
+        assert_eq!("never".parse(), Ok(FsyncPolicy::Never));
+        assert_eq!("interval:250".parse(), Ok(FsyncPolicy::Interval(Duration::from_millis(250))));
+        for bad in ["interval:", "interval:0", "interval:x", "always", ""] {
+            assert!(bad.parse::<FsyncPolicy>().is_err(), "{bad}");
+        }
+        assert_eq!(String::from(FsyncPolicy::Interval(Duration::from_millis(250))), "interval:250");
+    }
+}

@@ -1,0 +1,134 @@
+//! Settings of traces that are made before anyone asks.
+
+use crate::NodeError;
+use hearth_bake::BakedTracer;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The bake worker and the trace cache.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BakeConfig {
+    /// Whether new blocks are baked, and requests served from what is baked.
+    pub enabled: bool,
+    /// Threads that bake; at least 1.
+    pub workers: usize,
+    /// Heights that may wait to be baked; at least 1.
+    pub queue_size: usize,
+    /// Names of the tracers that each block is baked under; at least one.
+    pub tracers: Vec<String>,
+    /// Newest blocks whose baked traces are kept; 0: all.
+    pub window_blocks: u64,
+    /// Whether decoded capsules of the newest blocks stay in memory for baking.
+    pub use_snapshot: bool,
+    /// How many of them; at least 1.
+    pub snapshot_window: usize,
+    /// Longest bake of one block, in milliseconds.
+    pub timeout_ms: u64,
+    /// Bound of inflated answers in memory, in bytes; 0 for none.
+    pub hot_bytes: usize,
+    /// Whether tracers with their most used options are baked too.
+    pub canonical_configs: bool,
+}
+
+impl BakeConfig {
+    /// The tracers that each block is baked under, without options and, where that is wanted, with them.
+    ///
+    /// # Errors
+    /// [`NodeError::Config`] that names a tracer which cannot be baked, and those that can.
+    pub fn baked_tracers(&self) -> Result<Vec<BakedTracer>, NodeError> {
+        let known = || BakedTracer::PLAIN.map(BakedTracer::name).join(", ");
+        let refused = |reason| Err(NodeError::Config { reason });
+        let mut tracers = Vec::new();
+        for name in &self.tracers {
+            match BakedTracer::plain(name) {
+                Some(tracer) if !tracers.contains(&tracer) => tracers.push(tracer),
+                Some(_) => {}
+                None => {
+                    return refused(format!("bake.tracers: {name:?} cannot be baked; known: {}", known()));
+                }
+            }
+        }
+        if tracers.is_empty() {
+            return refused(format!("bake.tracers is empty; known: {}", known()));
+        }
+        if self.canonical_configs {
+            let named = |tracer: &BakedTracer| self.tracers.iter().any(|name| name == tracer.name());
+            let with_options =
+                BakedTracer::ALL.into_iter().filter(|tracer| !BakedTracer::PLAIN.contains(tracer));
+            tracers.extend(with_options.filter(named));
+        }
+        Ok(tracers)
+    }
+
+    /// Longest bake of one block.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+
+    /// Refuses values that no worker can run with.
+    pub fn check(&self) -> Result<(), NodeError> {
+        let positive = [
+            ("bake.workers", self.workers as u64),
+            ("bake.queueSize", self.queue_size as u64),
+            ("bake.snapshotWindow", self.snapshot_window as u64),
+            ("bake.timeoutMs", self.timeout_ms),
+        ];
+        if let Some((field, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
+            return Err(NodeError::Config { reason: format!("{field} must be at least 1") });
+        }
+        self.baked_tracers().map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> BakeConfig {
+        BakeConfig {
+            enabled: true,
+            workers: 1,
+            queue_size: 1,
+            tracers: vec!["prestateTracer".into(), "callTracer".into(), "prestateTracer".into()],
+            window_blocks: 0,
+            use_snapshot: false,
+            snapshot_window: 1,
+            timeout_ms: 60_000,
+            hot_bytes: 0,
+            canonical_configs: false,
+        }
+    }
+
+    #[test]
+    fn tracers_count_once_and_options_are_for_those_alone() {
+        let mut config = config();
+        let plain = [BakedTracer::Prestate, BakedTracer::Call];
+        assert_eq!(config.baked_tracers().unwrap(), plain);
+        config.canonical_configs = true;
+        let both = [plain.as_slice(), &[BakedTracer::CallWithLog, BakedTracer::PrestateDiff]].concat();
+        assert_eq!(config.baked_tracers().unwrap(), both);
+        config.tracers.truncate(1);
+        assert_eq!(config.baked_tracers().unwrap(), [BakedTracer::Prestate, BakedTracer::PrestateDiff]);
+    }
+
+    #[test]
+    fn what_cannot_run_is_refused_by_name() {
+        let refusal = |change: fn(&mut BakeConfig)| {
+            let mut config = config();
+            change(&mut config);
+            config.check().unwrap_err().to_string()
+        };
+        let known = "known: callTracer, prestateTracer, flatCallTracer";
+        let unknown = refusal(|config| config.tracers.push("muxTracer".into()));
+        assert_eq!(unknown, format!("configuration: bake.tracers: \"muxTracer\" cannot be baked; {known}"));
+        let empty = refusal(|config| config.tracers.clear());
+        assert_eq!(empty, format!("configuration: bake.tracers is empty; {known}"));
+        assert_eq!(refusal(|config| config.workers = 0), "configuration: bake.workers must be at least 1");
+        assert_eq!(
+            refusal(|config| config.queue_size = 0),
+            "configuration: bake.queueSize must be at least 1"
+        );
+        config().check().unwrap();
+    }
+}

@@ -1,0 +1,182 @@
+//! The origin of a fork: another node, asked over a callback for what nobody here has read yet.
+//!
+//! A thread that needs something waits for it, with a deadline. What two threads need at the same time is asked for once. Only
+//! answers that read as what was asked for are kept; everything else is an error of whoever waits, and is asked for again the
+//! next time.
+
+mod answers;
+mod cache;
+mod file;
+mod flights;
+
+use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
+use answers::Ask;
+use cache::Cache;
+use flights::Flights;
+use hearth_chain::dev::ForkBlock;
+use hearth_primitives::{Account, BlockHashes, Height, Origin, StateError, StateReader};
+use parking_lot::Mutex;
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+/// Who asks the origin.
+pub trait Fetch: Send + Sync + fmt::Debug {
+    /// Asks JSON-RPC requests, given as `[[METHOD,PARAMS],…]`, and gives their results in order, as JSON; one that failed fails
+    /// all. Blocks until then, or until the time is over.
+    ///
+    /// # Errors
+    /// Why there is no answer, in words.
+    fn fetch(&self, requests: String, timeout: Duration) -> Result<String, String>;
+}
+
+/// Something of the origin's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Key {
+    Account(Address),
+    Slot(Address, U256),
+    Code(B256),
+    BlockHash(Height),
+}
+
+/// What the origin says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// `None`: it does not exist.
+    Account(Option<Account>),
+    Word(U256),
+    Code(Bytes),
+}
+
+/// The state of another node after one block.
+pub struct ForkOrigin {
+    fetch: Arc<dyn Fetch>,
+    block: ForkBlock,
+    timeout: Duration,
+    cache: Mutex<Cache>,
+    flights: Flights,
+}
+
+/// Where a home keeps what it read of a block of a chain.
+fn folder(home: &Path, chain_id: u64, block: Height) -> PathBuf {
+    home.join("data/fork").join(chain_id.to_string()).join(block.to_string())
+}
+
+impl ForkOrigin {
+    /// The origin of a home, with what that home has read of it before.
+    pub fn new(home: &Path, config: &crate::ForkConfig, fetch: Arc<dyn Fetch>, block: ForkBlock) -> Self {
+        let dir = folder(home, config.chain_id, block.header.number);
+        let cache = Cache::open(&dir, block.hash, config.cache_bytes).into();
+        let timeout = Duration::from_millis(config.timeout_ms);
+        Self { fetch, block, timeout, cache, flights: Flights::default() }
+    }
+
+    /// What is kept, or what the origin says.
+    fn get(&self, key: Key) -> Result<Value, StateError> {
+        if let Some(value) = self.cache.lock().get(&key) {
+            return Ok(value);
+        }
+        self.flights.join(key, || {
+            // Whoever flew before may have landed meanwhile.
+            let kept = self.cache.lock().get(&key);
+            match kept {
+                Some(value) => Ok(value),
+                None => self.ask(key),
+            }
+        })
+    }
+
+    fn ask(&self, key: Key) -> Result<Value, StateError> {
+        let asked_of = match key {
+            Key::Code(hash) => self.cache.lock().address_of(&hash).ok_or(StateError::MissingCode(hash))?,
+            Key::Account(address) | Key::Slot(address, _) => address,
+            Key::BlockHash(_) => Address::ZERO,
+        };
+        let ask = Ask::of(&key, asked_of, self.block.header.number);
+        let answer = self.fetch.fetch(ask.requests(), self.timeout).map_err(StateError::Origin)?;
+        let read = ask.read(&answer).map_err(StateError::Origin)?;
+        let mut cache = self.cache.lock();
+        match (&key, read) {
+            (Key::Account(address), answers::Read::Account(account, code)) => {
+                if let Some(account) = account.filter(Account::has_code) {
+                    cache.put_code(account.code_hash, *address, code);
+                }
+                cache.put(key, Value::Account(account));
+                Ok(Value::Account(account))
+            }
+            (Key::Code(hash), answers::Read::Code(code)) if keccak256(&code) == *hash => {
+                cache.put_code(*hash, asked_of, code.clone());
+                Ok(Value::Code(code))
+            }
+            (_, answers::Read::Word(word)) => {
+                cache.put(key, Value::Word(word));
+                Ok(Value::Word(word))
+            }
+            _ => Err(StateError::Origin(format!("the code of {asked_of} is another one now"))),
+        }
+    }
+}
+
+impl StateReader for ForkOrigin {
+    fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
+        match self.get(Key::Account(*address))? {
+            Value::Account(account) => Ok(account),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
+        // A contract has a nonce from its creation on (EIP-161), and so has an account that ever was delegated.
+        let account = self.account(address)?;
+        if account.is_none_or(|account| account.nonce == 0 && !account.has_code()) {
+            return Ok(U256::ZERO);
+        }
+        match self.get(Key::Slot(*address, *slot))? {
+            Value::Word(value) => Ok(value),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
+        if *hash == KECCAK256_EMPTY {
+            return Ok(Bytes::new());
+        }
+        match self.get(Key::Code(*hash))? {
+            Value::Code(code) => Ok(code),
+            _ => Err(mixed_up()),
+        }
+    }
+
+    fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
+        Err(StateError::Origin(format!("the storage of {address} cannot be listed")))
+    }
+}
+
+impl BlockHashes for ForkOrigin {
+    fn block_hash(&self, number: Height) -> Result<B256, StateError> {
+        let newest = self.block.header.number;
+        if number >= newest {
+            return Ok(if number == newest { self.block.hash } else { B256::ZERO });
+        }
+        match self.get(Key::BlockHash(number))? {
+            Value::Word(hash) => Ok(hash.into()),
+            _ => Err(mixed_up()),
+        }
+    }
+}
+
+impl Origin for ForkOrigin {}
+
+impl fmt::Debug for ForkOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ForkOrigin(block {} {})", self.block.header.number, self.block.hash)
+    }
+}
+
+/// No key has a value of another kind: a record of the cache that says otherwise is not served.
+fn mixed_up() -> StateError {
+    StateError::Origin("what is kept of it is of another kind than what was asked for".to_owned())
+}

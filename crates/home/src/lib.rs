@@ -1,0 +1,37 @@
+//! An open home and what the rooms of a node share: configuration, errors, the stores, events, the origin of a fork,
+//! worker pools, bounded byte streams, and the resolving of blocks and states.
+//!
+//! Nothing in here knows HTTP, JSON-RPC, JavaScript or the environment.
+
+mod config;
+mod error;
+mod events;
+mod fork;
+mod historical;
+mod home;
+mod json_writer;
+mod open;
+mod parent_state;
+mod pending;
+mod reference;
+mod resolve;
+pub mod stream;
+mod tip_oracle;
+mod trace_origin;
+pub mod workers;
+
+pub use config::{
+    Asking, BakeConfig, DevConfig, FlatkvConfig, ForkConfig, FsyncPolicy, LittableConfig, MiningOrder, Mode,
+    NodeConfig, OriginBlock, RpcLimits, ScriptChildren, ScriptsConfig, ScriptsUnavailable, TraceSource,
+    WorkerConfig, Workers,
+};
+pub use error::{NodeError, who};
+pub use fork::Fetch;
+pub use historical::Reach;
+pub use home::{Home, HomeStatus};
+pub use json_writer::JsonWriter;
+pub use open::{chain_error, init_home};
+pub use pending::{PendingBlock, Site, TARGET_GAS_LIMIT};
+pub use reference::{BlockNumber, BlockRef};
+pub use stream::{ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled, NextChunk, STALL_LIMIT};
+pub use trace_origin::TraceOrigin;

@@ -1,0 +1,134 @@
+//! The pending block: what the next block would be if it were made now of what waits in the pool.
+
+mod state;
+
+use crate::{Home, NodeError, chain_error};
+use alloy_primitives::{Address, B256};
+use hearth_chain::{BlockAttributes, Chain, Draft, dev::DevChain, fees, next_gas_limit, pool::Order};
+use hearth_ledger::StoredBlock;
+use hearth_primitives::{Header, RootTracker as _, StateReader};
+use parking_lot::Mutex;
+use state::PendingState;
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// Gas limit that blocks of this node move towards (go-ethereum's default).
+pub const TARGET_GAS_LIMIT: u64 = 60_000_000;
+
+/// A block that is not on the chain, with the state after it.
+pub struct PendingBlock {
+    /// The block without its state root, which calls do not need and which takes as long as all the rest.
+    draft: Draft,
+    parent: Arc<StoredBlock>,
+    /// The state after it.
+    pub state: PendingState,
+    /// The block with its state root, once it was asked for.
+    block: Mutex<Option<Arc<StoredBlock>>>,
+}
+
+impl PendingBlock {
+    /// The header for calls on its state: without the fields that its execution gives.
+    pub fn call_header(&self) -> &Header {
+        self.draft.header()
+    }
+
+    /// Senders of its transactions.
+    pub fn senders(&self) -> &[Address] {
+        &self.draft.output.senders
+    }
+
+    /// The whole block. Its hash is of no use to anyone, since the next block will differ in its time at least.
+    pub fn block(&self, chain: &Chain) -> Result<Arc<StoredBlock>, NodeError> {
+        // Under the lock, so that several requests at once compute one root.
+        let mut made = self.block.lock();
+        if let Some(block) = &*made {
+            return Ok(block.clone());
+        }
+        let mut trie = chain.trie_after(self.parent.number())?;
+        trie.apply(&self.draft.output.changes)?;
+        let block = self.draft.complete(trie.root()?);
+        let stored = Arc::new(StoredBlock {
+            hash: block.header.hash_slow(),
+            total_difficulty: self.parent.total_difficulty + block.header.difficulty,
+            size: alloy_rlp::Encodable::length(&block),
+            tx_hashes: block.body.transactions.iter().map(|tx| *tx.tx_hash()).collect(),
+            ommer_hashes: Vec::new(),
+            block,
+        });
+        *made = Some(stored.clone());
+        Ok(stored)
+    }
+}
+
+/// The last pending block, until the head or the pool changes.
+#[derive(Default)]
+pub struct Pending(Mutex<Option<Made>>);
+
+/// A pending block, with the head and the counts of changes that it was made on.
+type Made = (B256, (u64, u64), Arc<PendingBlock>);
+
+impl Home {
+    /// The pending block; `None` where the state is a part of a chain's alone, on which no block can be made.
+    pub fn pending(&self) -> Result<Option<Arc<PendingBlock>>, NodeError> {
+        if !self.chain().kv().has_trie() {
+            return Ok(None);
+        }
+        // Under the lock, so that many who ask wait for one block and do not make one each.
+        let mut last = self.pending_block().0.lock();
+        let settings = self.dev().map_or(0, DevChain::version);
+        let (head, version) = (self.head()?, (self.pool().version(), settings));
+        if let Some((hash, of, block)) = &*last
+            && (*hash, *of) == (head.hash, version)
+        {
+            return Ok(Some(block.clone()));
+        }
+        let block = Arc::new(self.build_pending(head.clone())?);
+        *last = Some((head.hash, version, block.clone()));
+        Ok(Some(block))
+    }
+
+    fn build_pending(&self, parent: Arc<StoredBlock>) -> Result<PendingBlock, NodeError> {
+        let failed = |error| chain_error(&self.config().home, error);
+        let header = &parent.block.header;
+        let chain = self.chain();
+        let header = match self.dev() {
+            Some(dev) => dev.next_header(header),
+            None => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+                let attributes = BlockAttributes {
+                    timestamp: now.max(header.timestamp + 1),
+                    gas_limit: self.next_gas_limit(header),
+                    ..BlockAttributes::default()
+                };
+                chain.header_after(header, &attributes)
+            }
+        };
+        let blob_fee = fees::blob_base_fee(chain.spec(), &header).unwrap_or(0);
+        let state = self.state_after(parent.number(), &parent.hash)?;
+        let order = self.dev().map_or(Order::Fees, DevChain::order);
+        let base_fee = header.base_fee_per_gas.unwrap_or(0);
+        let mut source = self.pool().in_order(order, &state, base_fee, blob_fee)?;
+        let draft = chain.draft(header, &[], &state, &mut source).map_err(failed)?;
+        let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { message: error.to_string() })?;
+        let state = PendingState::new(state, &draft.output.changes);
+        Ok(PendingBlock { draft, parent, state, block: Mutex::default() })
+    }
+
+    /// The gas limit of a block that this node makes on another one.
+    pub fn next_gas_limit(&self, parent: &Header) -> u64 {
+        match self.dev() {
+            Some(_) => parent.gas_limit,
+            None => next_gas_limit(parent.gas_limit, TARGET_GAS_LIMIT),
+        }
+    }
+}
+
+/// A header and the state after its block, for reads and calls.
+pub struct Site {
+    /// The header.
+    pub header: Header,
+    /// The state after the block.
+    pub state: Box<dyn StateReader>,
+}

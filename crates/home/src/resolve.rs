@@ -1,0 +1,207 @@
+//! From what a request names to blocks and states, with go-ethereum's distinctions: a block that is not there is
+//! `null` where blocks are asked for, and an error where state is.
+
+use crate::{
+    BlockNumber, BlockRef, Home, NodeError, chain_error,
+    pending::{PendingBlock, Site},
+};
+use alloy_eips::{BlockNumberOrTag, RpcBlockHash};
+use alloy_primitives::{Address, B256};
+use hearth_chain::StateAt;
+use hearth_ledger::{LedgerError, StoredBlock, StoredReceipts};
+use hearth_primitives::{Block, Height, StateReader};
+use std::sync::Arc;
+
+impl From<LedgerError> for NodeError {
+    fn from(error: LedgerError) -> Self {
+        match error {
+            LedgerError::Damaged { what, hash, source } => {
+                Self::RecordDamaged { what, hash, why: source.to_string() }
+            }
+            other => Self::Store { message: other.to_string() },
+        }
+    }
+}
+
+fn is_pending(reference: Option<BlockRef>) -> bool {
+    reference == Some(BlockRef::Number(BlockNumberOrTag::Pending))
+}
+
+/// Resolved blocks and their states.
+impl Home {
+    /// The canonical head.
+    pub fn head(&self) -> Result<Arc<StoredBlock>, NodeError> {
+        self.stored(&self.chain().head().hash)
+    }
+
+    /// A block that an index names: its absence is damage.
+    pub fn stored(&self, hash: &B256) -> Result<Arc<StoredBlock>, NodeError> {
+        self.chain()
+            .ledger()
+            .block(hash)?
+            .ok_or_else(|| NodeError::Store { message: format!("block {hash} is missing from the ledger") })
+    }
+
+    /// Receipts and senders of a block that is there.
+    pub fn receipts_of(&self, block: &StoredBlock) -> Result<Arc<StoredReceipts>, NodeError> {
+        self.check_receipts(block)?;
+        self.chain().ledger().receipts(&block.hash)?.ok_or_else(|| NodeError::Store {
+            message: format!("receipts of block {} are missing from the ledger", block.hash),
+        })
+    }
+
+    fn check_receipts(&self, block: &StoredBlock) -> Result<(), NodeError> {
+        let (height, (_, floor)) = (block.number(), self.chain().ledger().floors());
+        if height < floor { Err(NodeError::Pruned { height, what: "receipts", floor }) } else { Ok(()) }
+    }
+
+    /// Senders of the transactions of a block that is there.
+    pub fn senders_of(&self, block: &StoredBlock) -> Result<Arc<Vec<Address>>, NodeError> {
+        self.check_receipts(block)?;
+        self.chain().ledger().senders(&block.hash)?.ok_or_else(|| NodeError::Store {
+            message: format!("receipts of block {} are missing from the ledger", block.hash),
+        })
+    }
+
+    /// The height that a number or tag means. Where the pending block itself cannot be meant, `pending` is the head; there
+    /// is no other authority over what is final, so `safe` and `finalized` are the head too.
+    pub fn height(&self, number: BlockNumber) -> Result<Height, NodeError> {
+        Ok(match number {
+            BlockNumberOrTag::Number(number) => number,
+            BlockNumberOrTag::Earliest => self.first_block(),
+            BlockNumberOrTag::Latest
+            | BlockNumberOrTag::Pending
+            | BlockNumberOrTag::Safe
+            | BlockNumberOrTag::Finalized => self.head()?.block.header.number,
+        })
+    }
+
+    /// A canonical block by number or tag. A height below the first block is an error: `None` would say that the chain
+    /// has no such block.
+    pub fn block_by_number(&self, number: BlockNumber) -> Result<Option<Arc<StoredBlock>>, NodeError> {
+        match number {
+            BlockNumberOrTag::Number(_) | BlockNumberOrTag::Earliest => {
+                let height = self.height(number)?;
+                let block = self.canonical(height)?;
+                let first = self.first_block();
+                if block.is_none() && height < first {
+                    return Err(NodeError::BeforeFirstBlock { height, first });
+                }
+                Ok(block)
+            }
+            _ => self.head().map(Some),
+        }
+    }
+
+    /// A canonical block by height. Below the base of a home that began in the middle only hashes may be known.
+    pub fn canonical(&self, height: Height) -> Result<Option<Arc<StoredBlock>>, NodeError> {
+        let (floor, _) = self.chain().ledger().floors();
+        if height < floor {
+            return Err(NodeError::Pruned { height, what: "blocks", floor });
+        }
+        Ok(self.chain().ledger().canonical_block(height)?)
+    }
+
+    /// A block of any branch by hash.
+    pub fn block_by_hash(&self, hash: &B256) -> Result<Option<Arc<StoredBlock>>, NodeError> {
+        Ok(self.chain().ledger().block(hash)?)
+    }
+
+    /// A block by any reference; `None` where there is none.
+    pub fn block_by_ref(&self, reference: BlockRef) -> Result<Option<Arc<StoredBlock>>, NodeError> {
+        match reference {
+            BlockRef::Number(number) => self.block_by_number(number),
+            BlockRef::Hash(hash) => match self.block_by_hash(&hash.block_hash)? {
+                Some(block) => self.check_canonical(&hash, &block).map(|()| Some(block)),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// The state after a block, and the block.
+    pub fn state_at(&self, reference: Option<BlockRef>) -> Result<(StateAt, Arc<StoredBlock>), NodeError> {
+        let block = match reference.unwrap_or_default() {
+            BlockRef::Number(number) => self.block_by_number(number)?.ok_or(NodeError::HeaderNotFound)?,
+            BlockRef::Hash(hash) => {
+                let block = self.block_by_hash(&hash.block_hash)?.ok_or(NodeError::HeaderForHashNotFound)?;
+                self.check_canonical(&hash, &block)?;
+                block
+            }
+        };
+        let state = self.state_after(block.block.header.number, &block.hash)?;
+        Ok((state, block))
+    }
+
+    /// The nonce that follows those of an account's transactions on the chain and in the pool, both as they are at one
+    /// moment: a block that is made between the two reads would count its transactions in neither.
+    pub fn next_nonce(&self, address: &Address) -> Result<u64, NodeError> {
+        loop {
+            let waiting = self.pool().version();
+            let (state, head) = self.state_at(None)?;
+            let nonce = state.account(address)?.unwrap_or_default().nonce;
+            let next = self.pool().next_nonce(address, nonce);
+            // Each round more is a change that another thread completed.
+            if self.pool().version() == waiting || self.chain().head().hash == head.hash {
+                return Ok(next);
+            }
+        }
+    }
+
+    /// The pending block, where a number or tag means it and there is one.
+    pub fn pending_by_number(&self, number: BlockNumber) -> Result<Option<Arc<PendingBlock>>, NodeError> {
+        if number == BlockNumberOrTag::Pending { self.pending() } else { Ok(None) }
+    }
+
+    /// What is read at a block: of the pending one, where there is one.
+    pub fn reader(&self, reference: Option<BlockRef>) -> Result<Box<dyn StateReader>, NodeError> {
+        if is_pending(reference)
+            && let Some(pending) = self.pending()?
+        {
+            return Ok(Box::new(pending.state.clone()));
+        }
+        Ok(Box::new(self.state_at(reference)?.0))
+    }
+
+    /// Where calls on a block are made: on the pending one, where there is one.
+    pub fn site(&self, reference: Option<BlockRef>) -> Result<Site, NodeError> {
+        if is_pending(reference)
+            && let Some(pending) = self.pending()?
+        {
+            let header = pending.call_header().clone();
+            return Ok(Site { header, state: Box::new(pending.state.clone()) });
+        }
+        let (state, block) = self.state_at(reference)?;
+        Ok(Site { header: block.block.header.clone(), state: Box::new(state) })
+    }
+
+    /// The state after the block with this height and hash, which must be canonical.
+    pub fn state_after(&self, height: Height, hash: &B256) -> Result<StateAt, NodeError> {
+        if self.chain().ledger().canonical_hash(height)? != Some(*hash) {
+            return Err(NodeError::StateNotCanonical { height, hash: *hash });
+        }
+        Ok(self.chain().state_at(height)?)
+    }
+
+    fn check_canonical(&self, hash: &RpcBlockHash, block: &StoredBlock) -> Result<(), NodeError> {
+        let must = hash.require_canonical.unwrap_or(false);
+        let canonical = || self.chain().ledger().canonical_hash(block.block.header.number);
+        if must && canonical()? != Some(block.hash) { Err(NodeError::NotCanonical) } else { Ok(()) }
+    }
+
+    /// The last blocks that this home refused, from any source.
+    ///
+    /// # Errors
+    /// [`NodeError::Store`] where their file cannot be read.
+    pub fn bad_blocks(&self) -> Result<Vec<Block>, NodeError> {
+        self.chain().bad_blocks().map_err(|error| chain_error(&self.config().home, error))
+    }
+
+    /// A refused block by its hash.
+    ///
+    /// # Errors
+    /// [`NodeError::BadBlockNotFound`] where it is not among those that are kept.
+    pub fn bad_block(&self, hash: &B256) -> Result<Block, NodeError> {
+        let found = self.bad_blocks()?.into_iter().find(|block| block.header.hash_slow() == *hash);
+        found.ok_or(NodeError::BadBlockNotFound { hash: *hash })
+    }
+}

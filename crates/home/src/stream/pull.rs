@@ -1,0 +1,139 @@
+//! Streams whose bytes are fetched when the reader has room for them: a slow reader holds no thread.
+
+use super::{ByteSender, CHUNK_BYTES, CHUNKS_WAITING, CHUNKS_WAKE, Channel, Chunk, State, tell};
+use crate::{
+    NodeError, TraceOrigin,
+    workers::{Submitter, guarded},
+};
+use hearth_bake::AnswerBytes;
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
+
+/// Gives the next bytes; `None` at the end.
+type Fetch = Box<dyn FnMut() -> Result<Option<AnswerBytes>, NodeError> + Send>;
+
+/// Where the chunks of a stream come from.
+pub(super) struct Pull {
+    fetch: Fetch,
+    /// The threads that fetch.
+    pool: Submitter,
+}
+
+/// An answer that is there to be read.
+pub struct Feed {
+    /// Its first bytes.
+    pub first: Vec<AnswerBytes>,
+    /// What gives the rest, where there is one.
+    pub rest: Option<Fetch>,
+    /// Bytes of all of it, where they are one gzip member with its envelope.
+    pub packed_bytes: Option<u64>,
+}
+
+impl ByteSender {
+    /// Hands over to something that is read as the reader asks for it.
+    pub fn feed(mut self, origin: TraceOrigin, feed: Feed, pool: Submitter) {
+        self.finished = true;
+        let Feed { first, rest, packed_bytes } = feed;
+        let mut state = self.channel.state.lock();
+        if state.cancelled {
+            state.end.get_or_insert(Err(NodeError::Cancelled));
+            tell(state);
+            self.channel.readable.notify_all();
+            return;
+        }
+        (state.origin, state.packed_bytes) = (Some(origin), packed_bytes);
+        state.chunks.extend(first.into_iter().filter(|bytes| !bytes.is_empty()).map(Chunk::Shared));
+        match rest {
+            Some(fetch) => state.pull = Some(Pull { fetch, pool }),
+            None => state.end = Some(Ok(())),
+        }
+        tell(state);
+        self.channel.readable.notify_all();
+        refill(&self.channel, self.channel.state.lock());
+    }
+}
+
+/// Has more chunks fetched where few wait, more are to come, and nobody fetches already.
+pub(super) fn refill(channel: &Arc<Channel>, mut state: MutexGuard<'_, State>) {
+    if state.pull.is_none() || state.waiting() >= CHUNKS_WAKE * CHUNK_BYTES {
+        return;
+    }
+    let Some(pull) = state.pull.take() else { return };
+    drop(state);
+    let pool = pull.pool.clone();
+    // In a slot, so that a refused job hands it back.
+    let slot = Arc::new(Mutex::new(Some(pull)));
+    let (of_job, for_job) = (slot.clone(), channel.clone());
+    let submitted = pool.submit(move || {
+        let pull = of_job.lock().take();
+        if let Some(pull) = pull {
+            fetch(&for_job, pull);
+        }
+    });
+    if submitted.is_err() {
+        // The threads are busy: a few chunks on this one are better than a torn answer.
+        let pull = slot.lock().take();
+        if let Some(pull) = pull {
+            fetch(channel, pull);
+        }
+    }
+}
+
+/// Fetches chunks until enough of them wait.
+fn fetch(channel: &Channel, mut pull: Pull) {
+    loop {
+        // A panic must become the end of the stream: its reader waits for one.
+        let bytes = guarded(&mut pull.fetch);
+        let mut state = channel.state.lock();
+        if state.cancelled {
+            state.end.get_or_insert(Err(NodeError::Cancelled));
+            tell(state);
+            channel.readable.notify_all();
+            return;
+        }
+        match bytes {
+            Ok(Some(bytes)) => {
+                if !bytes.is_empty() {
+                    state.chunks.push_back(Chunk::Shared(bytes));
+                }
+                if state.waiting() >= CHUNKS_WAITING * CHUNK_BYTES {
+                    state.pull = Some(pull);
+                    tell(state);
+                    channel.readable.notify_all();
+                    return;
+                }
+                tell(state);
+            }
+            end => {
+                state.end = Some(end.map(drop));
+                tell(state);
+                channel.readable.notify_all();
+                return;
+            }
+        }
+        channel.readable.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{WorkerConfig, stream, workers::WorkerPool};
+    use std::{panic::resume_unwind, sync::mpsc, time::Duration};
+
+    #[test]
+    fn a_fetch_that_panics_is_the_end_of_the_stream() {
+        let pool = WorkerPool::new("test", WorkerConfig { threads: 1, queue: 1 }).expect("a thread");
+        let (sender, stream) = stream::channel(|| {});
+        let rest: Fetch = Box::new(|| resume_unwind(Box::new("planted")));
+        let feed = Feed { first: Vec::new(), rest: Some(rest), packed_bytes: None };
+        sender.feed(TraceOrigin::Baked, feed, pool.submitter());
+        let (told, answer) = mpsc::channel();
+        stream.ready_with(move |ready| told.send(ready).expect("the test listens"));
+        let ready = answer.recv_timeout(Duration::from_secs(60)).expect("the stream ends");
+        assert_eq!(
+            ready.expect_err("it failed").to_string(),
+            NodeError::Internal { message: "planted".into() }.to_string()
+        );
+    }
+}

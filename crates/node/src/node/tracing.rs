@@ -1,0 +1,183 @@
+//! Traces of a node: what the trace cache can answer at once, and streams of traces that are made on the heavy pool.
+
+use super::Node;
+use crate::memory::Memory;
+use hearth_home::{
+    ByteSender, ByteStream, NodeError, TraceOrigin,
+    stream::{self, Canceller},
+    workers::{Kind, Order, Submitter, guarded},
+};
+use hearth_tracers::Cancel;
+use hearth_traces::{
+    Asker, BakedAsk, CachedAnswer, Envelope, HookLink, Ready, ScriptNeed, TraceRequest, Traces, hook_link,
+};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Traces under hooks of this process that may run at the same time.
+const HOOKED_TRACES_MAX: usize = 64;
+
+impl Node {
+    /// Starts a trace on the heavy pool. The stream's first answer is an error where nothing could be traced.
+    pub fn stream(&self, request: TraceRequest) -> ByteStream {
+        self.stream_packed(request, None)
+    }
+
+    /// The answer to a trace, where all of it lies in the memory of the trace cache and it is not wanted in gzip. Nothing
+    /// is read from the disk, and nothing waits.
+    pub fn cached(&self, request: &TraceRequest, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
+        let opened = self.opened().ok()?;
+        let baked = opened.traces.baked()?;
+        let mut answer = baked.hot(&baked.ask(request)?, envelope)?;
+        answer.historical = opened.home.is_historical(answer.height);
+        Some(answer)
+    }
+
+    /// Writes the answer to a trace, with what stands around it, where it is baked and its bytes are in the memory of this process
+    /// or of the system: nothing waits. Where there is too little room, nothing is written. `None` where it is not ready.
+    pub fn ready(&self, ask: &BakedAsk, envelope: &Envelope, into: &mut [u8]) -> Option<Ready> {
+        let opened = self.opened().ok()?;
+        let (height, ready) = opened.traces.baked()?.write_ready(ask, envelope, into)?;
+        Some(Ready { historical: opened.home.is_historical(height), ..ready })
+    }
+
+    /// As [`Self::stream`]. What is baked comes from the trace cache, and with an envelope as one gzip member together with
+    /// it, where that can be had: [`ByteStream::packed_bytes`] says so.
+    pub fn stream_packed(&self, request: TraceRequest, envelope: Option<Envelope>) -> ByteStream {
+        self.stream_for(request, &Asker::default(), envelope)
+    }
+
+    /// As [`Self::stream_packed`], for whoever asks. A trace under a script waits for a process to run that.
+    pub fn stream_for(&self, request: TraceRequest, asker: &Asker, envelope: Option<Envelope>) -> ByteStream {
+        let cancel = Cancel::new();
+        let on_cancel = cancel.clone();
+        let (traces, sender, stream) = match self.open_stream(move || on_cancel.cancel()) {
+            Ok(opened) => opened,
+            Err(refused) => return refused,
+        };
+        if let Some(need) = ScriptNeed::of_config(request.config()) {
+            if let Err(error) = self.memory.admit() {
+                sender.finish(Err(error));
+                return stream;
+            }
+            let (arrived, of_trace) = (asker.arrived, cancel.clone());
+            self.scripts.run(&need, asker, &cancel, sender, move |sender, host| {
+                traces.run_trace(request, of_trace, sender, Some((host, arrived)));
+            });
+            return stream;
+        }
+        let asked = traces.baked().and_then(|baked| Some((baked.clone(), baked.ask(&request)?)));
+        let client = asker.client.clone();
+        let (heavy, memory) = (self.heavy.submitter(), self.memory.clone());
+        let live = Live { traces, request, client, cancel, sender, heavy, memory };
+        let Some((baked, ask)) = asked else {
+            live.start();
+            return stream;
+        };
+        let read = self.read.submitter();
+        if let Some(answer) = baked.hot(&ask, envelope.as_ref()) {
+            live.traces.home().tell_height(answer.height, &live.sender);
+            live.sender.feed(TraceOrigin::Baked, answer.into(), read);
+            return stream;
+        }
+        let feeder = read.clone();
+        // In a slot, so that a refused job hands it back.
+        let slot = Arc::new(Mutex::new(Some(live)));
+        let job_slot = slot.clone();
+        let submitted = read.submit(move || {
+            let Some(mut live) = job_slot.lock().take() else { return };
+            match guarded(|| Ok(baked.stored(&ask, envelope.as_ref()))) {
+                Ok(Some((height, answer))) => {
+                    live.traces.home().tell_height(height, &live.sender);
+                    match answer {
+                        Ok(feed) => live.sender.feed(TraceOrigin::Baked, feed, feeder),
+                        Err(error) => {
+                            live.sender.set_origin(TraceOrigin::Baked);
+                            live.sender.finish(Err(error));
+                        }
+                    }
+                }
+                Ok(None) | Err(_) => live.start(),
+            }
+        });
+        if submitted.is_err()
+            && let Some(live) = slot.lock().take()
+        {
+            live.start();
+        }
+        stream
+    }
+
+    /// Starts a trace under hooks of this process. Its configuration must be that of a script, whose text nobody reads: the
+    /// hooks are at the other end of the link. What they answer to each transaction stands in the stream as it was said.
+    pub fn trace_hooked(&self, request: TraceRequest) -> (HookLink, ByteStream) {
+        let (cancel, arrived) = (Cancel::new(), std::time::Instant::now());
+        let (link, host) = hook_link(arrived);
+        let (on_cancel, its_link) = (cancel.clone(), link.clone());
+        let opened = self.open_stream(move || {
+            on_cancel.cancel();
+            its_link.cancel();
+        });
+        let (traces, sender, stream) = match opened {
+            Ok(opened) => opened,
+            Err(refused) => return (link, refused),
+        };
+        if self.hooked.count() >= HOOKED_TRACES_MAX {
+            sender.finish(Err(NodeError::Busy { pool: "hooks", queue: HOOKED_TRACES_MAX }));
+            return (link, stream);
+        }
+        self.hooked.start(sender, move |sender| {
+            traces.run_trace(request, cancel, sender, Some((Arc::new(host), arrived)));
+        });
+        (link, stream)
+    }
+
+    /// A stream of an open home; one with the error alone where it is closed.
+    fn open_stream(
+        &self,
+        on_cancel: impl Fn() + Send + Sync + 'static,
+    ) -> Result<(Arc<Traces>, ByteSender, ByteStream), ByteStream> {
+        let (sender, stream) = stream::channel(on_cancel);
+        // Under the lock that closing takes first, so that no stream begins behind its back.
+        let mut running = self.running.lock();
+        match self.opened() {
+            Ok(opened) => {
+                running.retain(Canceller::is_live);
+                running.push(stream.canceller());
+                Ok((opened.traces.clone(), sender, stream))
+            }
+            Err(error) => {
+                sender.finish(Err(error));
+                Err(stream)
+            }
+        }
+    }
+}
+
+/// A trace that is to be made from the block itself.
+struct Live {
+    traces: Arc<Traces>,
+    request: TraceRequest,
+    /// Whose it is: clients take turns.
+    client: Arc<str>,
+    cancel: Cancel,
+    sender: ByteSender,
+    heavy: Submitter,
+    memory: Arc<Memory>,
+}
+
+impl Live {
+    /// Queues it; refused where memory is short or the queue is full, and where it has waited too long.
+    fn start(self) {
+        let Self { traces, request, client, cancel, sender, heavy, memory } = self;
+        if let Err(error) = memory.admit() {
+            return sender.finish(Err(error));
+        }
+        let order = Order { client, kind: Kind::Trace, cancel: cancel.clone() };
+        heavy.submit_for(order, move |go| match go {
+            Ok(()) if cancel.is_cancelled() => sender.finish(Err(traces.home().interrupted())),
+            Ok(()) => traces.run_trace(request, cancel, sender, None),
+            Err(error) => sender.finish(Err(error)),
+        });
+    }
+}

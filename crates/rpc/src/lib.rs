@@ -1,0 +1,14 @@
+//! The operations behind the JSON-RPC methods: typed requests in, finished JSON bytes out.
+//!
+//! Nothing in here knows HTTP, envelopes or the names of methods.
+
+pub mod json;
+mod ops;
+mod reading;
+mod request;
+mod service;
+
+pub use ops::PayloadAttributes;
+pub use reading::Reading;
+pub use request::{LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, ProofSlot, Request};
+pub use service::Rpc;

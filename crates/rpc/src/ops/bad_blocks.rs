@@ -1,0 +1,41 @@
+//! `debug_getBadBlocks`: the last blocks that this home refused, whoever offered them. They are kept in a file of the
+//! home, so that those of an import are there afterwards.
+
+use super::Answer;
+use crate::json::{BlockParts, write_block};
+use alloy_primitives::{Address, B256};
+use alloy_rlp::Encodable as _;
+use hearth_evm::{BlockEnvironment, recover_sender};
+use hearth_home::{Home, JsonWriter};
+use hearth_primitives::Block;
+
+pub(super) fn list(home: &Home) -> Answer {
+    let mut writer = JsonWriter::default();
+    writer.begin_array();
+    for block in home.bad_blocks()? {
+        let hash = block.header.hash_slow();
+        let rlp = alloy_rlp::encode(&block);
+        writer.begin_object();
+        writer.key("hash").hash(&hash);
+        writer.key("block");
+        write(&mut writer, home, &block, &hash);
+        writer.key("rlp").bytes(&rlp);
+        writer.end_object();
+    }
+    writer.end_array();
+    Ok(writer.into_bytes())
+}
+
+fn write(writer: &mut JsonWriter, home: &Home, block: &Block, hash: &B256) {
+    let spec = home.chain().spec();
+    let environment = BlockEnvironment::from_header(spec, &block.header);
+    let transactions = &block.body.transactions;
+    let tx_hashes: Vec<B256> = transactions.iter().map(|tx| *tx.tx_hash()).collect();
+    let ommer_hashes: Vec<B256> = block.body.ommers.iter().map(|ommer| ommer.hash_slow()).collect();
+    // A signature may be what was wrong with the block: its sender is zero then, as in go-ethereum.
+    let sender = |tx| recover_sender(spec, &environment, tx).unwrap_or_default();
+    let senders: Vec<Address> = transactions.iter().map(sender).collect();
+    let parts =
+        BlockParts { block, hash, size: block.length(), tx_hashes: &tx_hashes, ommer_hashes: &ommer_hashes };
+    write_block(writer, &parts, Some(&senders));
+}

@@ -1,0 +1,22 @@
+//! The chain's name and height.
+
+use super::{Answer, quantity};
+use hearth_home::Home;
+
+pub(super) fn block_number(home: &Home) -> Answer {
+    quantity(home.head()?.block.header.number)
+}
+
+pub(super) fn chain_id(home: &Home) -> Answer {
+    quantity(home.chain().spec().chain_id())
+}
+
+/// The network's id is the chain's: there are no peers to tell apart.
+pub(super) fn net_version(home: &Home) -> Answer {
+    Ok(format!("\"{}\"", home.chain().spec().chain_id()).into_bytes())
+}
+
+/// Blocks come from files or from this node itself, so it is never behind anyone.
+pub(super) fn syncing() -> Answer {
+    Ok(b"false".to_vec())
+}

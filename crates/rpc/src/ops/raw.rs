@@ -1,0 +1,58 @@
+//! Blocks, headers, receipts and transactions in their consensus encodings. An unknown number gives empty bytes, an
+//! unknown hash an error: go-ethereum's habit.
+
+use super::{Answer, null};
+use alloy_eips::eip2718::Encodable2718;
+use alloy_primitives::B256;
+use alloy_rlp::Encodable;
+use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
+use hearth_ledger::StoredBlock;
+use std::sync::Arc;
+
+pub(super) fn block(home: &Home, block: BlockRef) -> Answer {
+    let bytes = find(home, block)?.map(|found| alloy_rlp::encode(&found.block));
+    hex(&bytes.unwrap_or_default())
+}
+
+pub(super) fn header(home: &Home, block: BlockRef) -> Answer {
+    let bytes = find(home, block)?.map(|found| {
+        let mut out = Vec::with_capacity(found.block.header.length());
+        found.block.header.encode(&mut out);
+        out
+    });
+    hex(&bytes.unwrap_or_default())
+}
+
+pub(super) fn receipts(home: &Home, block: BlockRef) -> Answer {
+    let Some(found) = find(home, block)? else { return null() };
+    let stored = home.receipts_of(&found)?;
+    let mut writer = JsonWriter::default();
+    writer.begin_array();
+    stored.receipts.iter().for_each(|receipt| {
+        writer.bytes(&receipt.encoded_2718());
+    });
+    writer.end_array();
+    Ok(writer.into_bytes())
+}
+
+pub(super) fn transaction(home: &Home, hash: &B256) -> Answer {
+    if let Some((block, index)) = home.chain().ledger().transaction(hash)? {
+        let tx = block.block.body.transactions.get(index);
+        return hex(&tx.map(|tx| tx.encoded_2718()).unwrap_or_default());
+    }
+    let entry = home.pool().get(hash);
+    hex(&entry.map(|entry| entry.encoded()).unwrap_or_default())
+}
+
+fn find(home: &Home, block: BlockRef) -> Result<Option<Arc<StoredBlock>>, NodeError> {
+    match (home.block_by_ref(block)?, block) {
+        (None, BlockRef::Hash(_)) => Err(NodeError::BlockNotFound { number: None }),
+        (found, _) => Ok(found),
+    }
+}
+
+fn hex(bytes: &[u8]) -> Answer {
+    let mut writer = JsonWriter::with_capacity(bytes.len() * 2 + 4);
+    writer.bytes(bytes);
+    Ok(writer.into_bytes())
+}

@@ -1,0 +1,83 @@
+//! Receipts.
+
+use super::{Answer, blocks::check_length, null};
+use crate::json::{LogPlace, ReceiptPlace, write_receipt};
+use alloy_primitives::B256;
+use hearth_chain::fees;
+use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
+use hearth_ledger::{StoredBlock, StoredReceipts};
+
+/// Room for a receipt with a log or two, in bytes.
+const RECEIPT_BYTES: usize = 2048;
+
+pub(super) fn of_block(home: &Home, block: BlockRef) -> Answer {
+    let Some(block) = home.block_by_ref(block)? else { return null() };
+    let stored = home.receipts_of(&block)?;
+    check_length(&block, stored.receipts.len())?;
+    let mut writer = JsonWriter::with_capacity(RECEIPT_BYTES * (stored.receipts.len() + 1));
+    writer.begin_array();
+    let mut cursor = Cursor::default();
+    for index in 0..stored.receipts.len() {
+        write_one(home, &mut writer, &block, &stored, index, &cursor)?;
+        cursor.pass(&stored, index);
+    }
+    writer.end_array();
+    Ok(writer.into_bytes())
+}
+
+pub(super) fn of_transaction(home: &Home, hash: &B256) -> Answer {
+    let Some((block, index)) = home.chain().ledger().transaction(hash)? else { return null() };
+    let stored = home.receipts_of(&block)?;
+    check_length(&block, stored.receipts.len())?;
+    let mut cursor = Cursor::default();
+    (0..index).for_each(|before| cursor.pass(&stored, before));
+    let mut writer = JsonWriter::with_capacity(RECEIPT_BYTES);
+    write_one(home, &mut writer, &block, &stored, index, &cursor)?;
+    Ok(writer.into_bytes())
+}
+
+/// What the receipts before one add up to.
+#[derive(Default)]
+struct Cursor {
+    gas: u64,
+    logs: u64,
+}
+
+impl Cursor {
+    fn pass(&mut self, stored: &StoredReceipts, index: usize) {
+        if let Some(receipt) = stored.receipts.get(index) {
+            self.gas = receipt.cumulative_gas_used();
+            self.logs += receipt.logs().len() as u64;
+        }
+    }
+}
+
+fn write_one(
+    home: &Home,
+    writer: &mut JsonWriter,
+    block: &StoredBlock,
+    stored: &StoredReceipts,
+    index: usize,
+    before: &Cursor,
+) -> Result<(), NodeError> {
+    let missing = || NodeError::Store { message: format!("block {} has no receipt {index}", block.hash) };
+    let header = &block.block.header;
+    let place = LogPlace {
+        block_hash: &block.hash,
+        number: header.number,
+        timestamp: header.timestamp,
+        tx_hash: block.tx_hashes.get(index).ok_or_else(missing)?,
+        tx_index: index as u64,
+    };
+    let at = ReceiptPlace {
+        place,
+        tx: block.block.body.transactions.get(index).ok_or_else(missing)?,
+        sender: stored.senders.get(index).ok_or_else(missing)?,
+        gas_before: before.gas,
+        logs_before: before.logs,
+        base_fee: header.base_fee_per_gas,
+        blob_gas_price: fees::blob_base_fee(home.chain().spec(), header),
+    };
+    write_receipt(writer, stored.receipts.get(index).ok_or_else(missing)?, &at);
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! `debug_intermediateRoots`: the state root after each transaction of a block, a refused one included.
+
+use super::Answer;
+use alloy_primitives::B256;
+use hearth_evm::{BlockEnvironment, BlockExecutor, recover_senders};
+use hearth_home::{Home, JsonWriter, NodeError};
+use hearth_primitives::RootTracker as _;
+use hearth_traces::check_traceable;
+use std::sync::atomic::Ordering;
+
+/// Furthest block below the head whose roots are made: the trie is that of the head, taken back block by block.
+pub const MAX_DEPTH_BLOCKS: u64 = 1024;
+
+pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
+    let (stored, refused);
+    let block = match home.block_by_hash(hash)? {
+        Some(found) => {
+            stored = found;
+            &stored.block
+        }
+        None => {
+            refused = home.bad_block(hash).map_err(|error| match error {
+                NodeError::BadBlockNotFound { hash } => NodeError::ParentNotFound { hash },
+                other => other,
+            })?;
+            &refused
+        }
+    };
+    check_traceable(block)?;
+    let (chain, number) = (home.chain(), block.header.number);
+    if !chain.kv().has_trie() {
+        return Err(NodeError::Unsupported {
+            message: "this home keeps no state trie: it has no roots".to_owned(),
+        });
+    }
+    let depth = home.head()?.block.header.number.saturating_sub(number);
+    if depth > MAX_DEPTH_BLOCKS {
+        return Err(NodeError::LimitExceeded {
+            message: format!(
+                "block {number} is {depth} blocks below the head, at most {MAX_DEPTH_BLOCKS} are allowed"
+            ),
+        });
+    }
+    let state = home.parent_state(&block.header)?;
+    let failed = |reason: String| NodeError::Execution { height: number, reason };
+    let mut trie = chain.trie_after(number - 1)?;
+    let environment = BlockEnvironment::from_header(chain.spec(), &block.header);
+    let transactions = &block.body.transactions;
+    let senders = recover_senders(chain.spec(), &environment, transactions)
+        .map_err(|error| failed(error.to_string()))?;
+    let mut executor = BlockExecutor::new(chain.spec(), environment, &state, chain.ledger().as_ref());
+    executor.begin().map_err(|error| failed(error.to_string()))?;
+    if let Some(changes) = executor.writes().last() {
+        trie.apply(changes)?;
+    }
+    let mut roots = Vec::with_capacity(transactions.len());
+    for (tx, sender) in transactions.iter().zip(&senders) {
+        if home.stopping().load(Ordering::Relaxed) {
+            return Err(NodeError::Closed);
+        }
+        // The roots up to a transaction that does not execute are the answer, as in go-ethereum.
+        if executor.transact(tx, *sender).is_err() {
+            break;
+        }
+        if let Some(changes) = executor.writes().last() {
+            trie.apply(changes)?;
+        }
+        roots.push(trie.root()?);
+    }
+    Ok(render(&roots))
+}
+
+/// A list of roots; `null` where there is none, as in go-ethereum.
+fn render(roots: &[B256]) -> Vec<u8> {
+    let mut writer = JsonWriter::default();
+    if roots.is_empty() {
+        writer.null();
+        return writer.into_bytes();
+    }
+    writer.begin_array();
+    for root in roots {
+        writer.hash(root);
+    }
+    writer.end_array();
+    writer.into_bytes()
+}

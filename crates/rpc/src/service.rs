@@ -1,0 +1,34 @@
+//! The service that answers requests on an open home.
+
+use crate::{Request, ops};
+use hearth_home::{Home, NodeError};
+use hearth_tracers::Cancel;
+use hearth_traces::Traces;
+use std::sync::Arc;
+
+/// Answers requests on one open home.
+pub struct Rpc {
+    pub(crate) home: Arc<Home>,
+    pub(crate) traces: Arc<Traces>,
+}
+
+impl Rpc {
+    /// A service over a home and its traces.
+    pub fn new(home: Arc<Home>, traces: Arc<Traces>) -> Self {
+        Self { home, traces }
+    }
+
+    /// Runs a request to its end on this thread: the JSON bytes of its result. Long work ends early where `stop` is set.
+    ///
+    /// # Errors
+    /// Those of the operation; [`NodeError::ReadOnly`] for one that writes to a home that is open for reading.
+    pub fn answer(&self, request: Request, stop: &Cancel) -> Result<Vec<u8>, NodeError> {
+        ops::answer(self, request, stop)
+    }
+
+    /// The answer to a short read that memory alone can give, without waiting for a lock, a disk or another thread; `None` for
+    /// all else, failures included.
+    pub fn at_once(&self, request: &Request) -> Option<Vec<u8>> {
+        ops::at_once(&self.home, request)
+    }
+}

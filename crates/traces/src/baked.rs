@@ -1,0 +1,290 @@
+//! Requests that are answered from the trace cache.
+//!
+//! The cache is asked before anything else: what is in memory is answered on the caller's thread, the rest on the pool of
+//! short reads. A block that is not there, or whose row is damaged, is traced live.
+
+mod eligible;
+mod places;
+
+use crate::TraceRequest;
+use eligible::eligible;
+pub use eligible::{BakedAsk, TraceOf};
+use hearth_bake::{AnswerBytes, BakeError, BakedBlock, Found, Part, TraceDb};
+use hearth_chain::Chain;
+use hearth_disk::without_waiting;
+use hearth_home::{BakeConfig, NodeError, stream::Feed};
+use hearth_metrics::CacheResult;
+use hearth_primitives::Height;
+use places::{Place, Places};
+use std::sync::Arc;
+
+/// Answers of at most so many bytes are read as a whole before the first byte is sent.
+const READ_WHOLE_BYTES: u64 = 1 << 20;
+
+/// Raw bytes of an answer that are inflated on the caller's thread, which takes about a tenth of a millisecond.
+const INFLATE_AT_ONCE_BYTES: u64 = 64 << 10;
+
+/// Bytes of an answer in gzip that are read on the caller's thread.
+const PACKED_AT_ONCE_BYTES: u64 = 256 << 10;
+
+/// What stands around an answer that is to be one gzip member with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// Bytes before the answer.
+    pub head: Vec<u8>,
+    /// Bytes behind it.
+    pub tail: Vec<u8>,
+    /// Answers of more bytes, these counted, are wanted in gzip.
+    pub over_bytes: u64,
+}
+
+impl Envelope {
+    /// Whether an answer of so many bytes is wanted in gzip.
+    fn wants(&self, bytes: u64) -> bool {
+        bytes + (self.head.len() + self.tail.len()) as u64 > self.over_bytes
+    }
+}
+
+/// An answer that is in memory, in pieces.
+pub struct CachedAnswer {
+    pieces: Vec<AnswerBytes>,
+    /// Height of its block.
+    pub height: Height,
+    /// Whether that is further below the head than traces may look back.
+    pub historical: bool,
+}
+
+impl CachedAnswer {
+    /// Its bytes.
+    pub fn len(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.len()).sum()
+    }
+
+    /// Whether its block is further below the head than traces may look back.
+    pub fn is_historical(&self) -> bool {
+        self.historical
+    }
+
+    /// Whether it has none; no JSON does.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes as much of it as there is room for.
+    pub fn copy_to(&self, mut into: &mut [u8]) {
+        for piece in &self.pieces {
+            into = put(into, piece);
+        }
+    }
+}
+
+/// An answer that is ready: how long it is with what stands around it, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// Its bytes. Where there was not so much room, none of them was written.
+    pub bytes: usize,
+    /// Whether they are one gzip member.
+    pub packed: bool,
+    /// Whether its block is further below the head than traces may look back.
+    pub historical: bool,
+}
+
+/// The trace cache of an open home.
+pub struct Baked {
+    db: Arc<TraceDb>,
+    chain: Arc<Chain>,
+    places: Places,
+    /// Newest blocks that are served; 0: all.
+    window: u64,
+    /// Whether tracers with options are looked for too.
+    options: bool,
+}
+
+impl Baked {
+    /// The cache of a chain's home, as requests see it.
+    pub fn new(db: Arc<TraceDb>, chain: Arc<Chain>, config: &BakeConfig) -> Self {
+        let (window, options) = (config.window_blocks, config.canonical_configs);
+        Self { db, chain, places: Places::default(), window, options }
+    }
+
+    /// What of the cache could answer a request.
+    pub fn ask(&self, request: &TraceRequest) -> Option<BakedAsk> {
+        let first = match self.chain.base() {
+            0 => 0,
+            base => base + 1,
+        };
+        let (target, tracer) = eligible(request, self.options, first)?;
+        Some(BakedAsk { target, tracer })
+    }
+
+    /// The answer, where all of it is in memory; nothing is read from the disk. `None` also where it is wanted in gzip, of
+    /// which the disk has the bytes.
+    pub fn hot(&self, ask: &BakedAsk, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
+        let place = self.places.known(&self.chain, &ask.target)?;
+        if !self.is_kept(place.key.number) {
+            return None;
+        }
+        let block = self.db.hot_block(&place.key, ask.tracer)?;
+        if is_packed(&block, place.part, envelope) {
+            return None;
+        }
+        let pieces = block.hot(place.part)?;
+        self.db.count(CacheResult::Hot);
+        Some(CachedAnswer { pieces, height: place.key.number, historical: false })
+    }
+
+    /// Writes the answer with what stands around it, where its bytes are in the memory of this process or of the system and
+    /// little is to be done with them: nothing waits. `None` where that is not so, and for a transaction's error.
+    pub fn write_ready(
+        &self,
+        ask: &BakedAsk,
+        envelope: &Envelope,
+        into: &mut [u8],
+    ) -> Option<(Height, Ready)> {
+        let place = self.places.known(&self.chain, &ask.target)?;
+        if !self.is_kept(place.key.number) {
+            return None;
+        }
+        let written = without_waiting(|| {
+            let Some(block) = self.db.block(&place.key, ask.tracer)? else { return Ok(None) };
+            match is_packed(&block, place.part, Some(envelope)) {
+                true => write_packed(&block, place.part, envelope, into),
+                false => write_plain(&block, place.part, envelope, into),
+            }
+        });
+        match written {
+            Ok(Some((ready, result))) => {
+                if ready.bytes <= into.len() {
+                    self.db.count(result);
+                }
+                Some((place.key.number, ready))
+            }
+            // Who reads it next finds what is wrong with it, says so, and drops it.
+            Ok(None) | Err(_) => None,
+        }
+    }
+
+    /// The answer from the disk, or from memory where that has it, with the block's height. `None`: to be traced live.
+    pub fn stored(
+        &self,
+        ask: &BakedAsk,
+        envelope: Option<&Envelope>,
+    ) -> Option<(Height, Result<Feed, NodeError>)> {
+        let place = self.places.find(&self.chain, &ask.target)?;
+        if !self.is_kept(place.key.number) {
+            return None;
+        }
+        let found = self.db.block(&place.key, ask.tracer);
+        let read = found.and_then(|block| block.map(|block| feed(block, place, envelope)).transpose());
+        match read {
+            Ok(None) => {
+                self.db.count(CacheResult::Miss);
+                None
+            }
+            Ok(Some(answer)) => {
+                self.db.count(CacheResult::Stored);
+                Some((place.key.number, answer))
+            }
+            Err(_) => {
+                self.db.count(CacheResult::Damaged);
+                None
+            }
+        }
+    }
+
+    /// Whether blocks of this height are served.
+    fn is_kept(&self, height: Height) -> bool {
+        self.window == 0 || height.saturating_add(self.window) >= self.chain.head().height
+    }
+}
+
+fn is_packed(block: &BakedBlock, part: Part, envelope: Option<&Envelope>) -> bool {
+    let wanted = |envelope: &Envelope| block.bytes(part).is_some_and(|bytes| envelope.wants(bytes));
+    envelope.is_some_and(wanted) && block.packs(part)
+}
+
+type Written = Result<Option<(Ready, CacheResult)>, BakeError>;
+
+/// A part as one gzip member.
+fn write_packed(block: &BakedBlock, part: Part, envelope: &Envelope, into: &mut [u8]) -> Written {
+    let Some(mut answer) = block.gzip(part, &envelope.head, &envelope.tail)? else { return Ok(None) };
+    if answer.len() > PACKED_AT_ONCE_BYTES {
+        return Ok(None);
+    }
+    let ready = Ready { bytes: answer.len() as usize, packed: true, historical: false };
+    if let Some(room) = into.get_mut(..ready.bytes) {
+        let mut room = room;
+        while let Some(bytes) = answer.read()? {
+            room = put(room, &bytes);
+        }
+    }
+    Ok(Some((ready, CacheResult::Stored)))
+}
+
+/// A part as it is, between the envelope's head and tail.
+fn write_plain(block: &BakedBlock, part: Part, envelope: &Envelope, into: &mut [u8]) -> Written {
+    let Some(bytes) = block.bytes(part).filter(|bytes| *bytes <= READ_WHOLE_BYTES) else { return Ok(None) };
+    let around = envelope.head.len() + envelope.tail.len();
+    let ready = Ready { bytes: bytes as usize + around, packed: false, historical: false };
+    let Some(room) = into.get_mut(..ready.bytes) else { return Ok(Some((ready, CacheResult::Stored))) };
+    let Some((pieces, inflated)) = block.soon(part, INFLATE_AT_ONCE_BYTES)? else { return Ok(None) };
+    let mut room = put(room, &envelope.head);
+    for piece in &pieces {
+        room = put(room, piece);
+    }
+    put(room, &envelope.tail);
+    Ok(Some((ready, if inflated == 0 { CacheResult::Hot } else { CacheResult::Stored })))
+}
+
+/// Writes bytes to the front of a room that has enough; what is left of it.
+fn put<'a>(room: &'a mut [u8], bytes: &[u8]) -> &'a mut [u8] {
+    let (now, later) = room.split_at_mut(bytes.len().min(room.len()));
+    now.copy_from_slice(&bytes[..now.len()]);
+    later
+}
+
+/// A part of a baked block as a stream reads it; a transaction's error is the answer's.
+fn feed(
+    block: BakedBlock,
+    place: Place,
+    envelope: Option<&Envelope>,
+) -> Result<Result<Feed, NodeError>, BakeError> {
+    let part = place.part;
+    if let Some(envelope) = envelope.filter(|_| is_packed(&block, part, envelope))
+        && let Some(mut answer) = block.gzip(part, &envelope.head, &envelope.tail)?
+    {
+        let bytes = answer.len();
+        let feed = fill(&block, part, bytes, move || answer.read())?;
+        return Ok(Ok(Feed { packed_bytes: Some(bytes), ..feed }));
+    }
+    match block.part(part)? {
+        Found::Failed(message) => Ok(Err(NodeError::Trace { message })),
+        Found::Bytes(mut answer) => fill(&block, part, answer.left(), move || answer.read()).map(Ok),
+    }
+}
+
+impl From<CachedAnswer> for Feed {
+    fn from(CachedAnswer { pieces: first, .. }: CachedAnswer) -> Self {
+        Self { first, rest: None, packed_bytes: None }
+    }
+}
+
+/// Reads an answer that is small; one that is large is looked at, and read as its reader asks for it.
+fn fill(
+    block: &BakedBlock,
+    part: Part,
+    bytes: u64,
+    mut read: impl FnMut() -> Result<Option<AnswerBytes>, BakeError> + Send + 'static,
+) -> Result<Feed, BakeError> {
+    let mut feed = Feed { first: Vec::new(), rest: None, packed_bytes: None };
+    if bytes > READ_WHOLE_BYTES {
+        block.verify(part)?;
+        feed.rest =
+            Some(Box::new(move || read().map_err(|error| NodeError::Store { message: error.to_string() })));
+        return Ok(feed);
+    }
+    while let Some(bytes) = read()? {
+        feed.first.push(bytes);
+    }
+    Ok(feed)
+}

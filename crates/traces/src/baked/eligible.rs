@@ -1,0 +1,231 @@
+//! Which requests the trace cache may answer.
+
+use crate::TraceRequest;
+use alloy_primitives::B256;
+use hearth_bake::BakedTracer;
+use hearth_home::BlockNumber;
+use hearth_primitives::Height;
+use hearth_tracers::{TraceConfig, TracePlan, TracerPlan};
+use serde_json::{Map, Value};
+use std::sync::LazyLock;
+
+/// What a request is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Target {
+    /// A transaction of the canonical chain.
+    Transaction(B256),
+    /// The canonical block at a height.
+    Number(Height),
+    /// The head.
+    Head,
+    /// A block of any branch.
+    Hash(B256),
+}
+
+/// Which method names what is to be traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceOf {
+    /// A transaction, by its hash.
+    Transaction,
+    /// A block, by its height or `latest`.
+    BlockByNumber,
+    /// A block, by its hash.
+    BlockByHash,
+}
+
+/// A request that may be answered from the cache.
+pub struct BakedAsk {
+    pub(super) target: Target,
+    pub(super) tracer: BakedTracer,
+}
+
+impl BakedAsk {
+    /// A request whose configuration is the name of a tracer and nothing else. `named` is what the method names it by: `0x` and 64
+    /// digits, `0x` and the digits of a height, or `latest`. `None` for all else.
+    pub fn named(of: TraceOf, named: &str, tracer: &str) -> Option<Self> {
+        let tracer = BakedTracer::plain(tracer)?;
+        let digits = named.strip_prefix("0x");
+        let hash = || digits.filter(|digits| digits.len() == 64)?.parse::<B256>().ok();
+        let number =
+            || digits.filter(|d| (1..=16).contains(&d.len()) && d.bytes().all(|b| b.is_ascii_hexdigit()));
+        let target = match of {
+            TraceOf::Transaction => Target::Transaction(hash()?),
+            TraceOf::BlockByHash => Target::Hash(hash()?),
+            TraceOf::BlockByNumber if named == "latest" => Target::Head,
+            TraceOf::BlockByNumber => Target::Number(u64::from_str_radix(number()?, 16).ok()?),
+        };
+        Some(Self { target, tracer })
+    }
+}
+
+/// What each baked tracer runs.
+static PLANS: LazyLock<Vec<(BakedTracer, TracerPlan)>> = LazyLock::new(|| {
+    let plan = |tracer: BakedTracer| Some((tracer, plan_of(tracer.config_json())?.tracer));
+    BakedTracer::ALL.into_iter().filter_map(plan).collect()
+});
+
+/// What a request is about and under which tracer, where it may be answered from the cache: its tracer is one of those that
+/// can be baked, and it has no `tracerConfig`; null and an empty one count as one. With `options` a `tracerConfig` is looked
+/// at, and may mean what is baked. `first` is the height of the chain's first block.
+pub(super) fn eligible(
+    request: &TraceRequest,
+    options: bool,
+    first: Height,
+) -> Option<(Target, BakedTracer)> {
+    let (target, config) = match request {
+        TraceRequest::TraceTransaction { hash, config } => (Target::Transaction(*hash), config),
+        TraceRequest::TraceBlockByHash { hash, config } => (Target::Hash(*hash), config),
+        TraceRequest::TraceBlockByNumber { block, config } => (target_of(*block, first), config),
+        _ => return None,
+    };
+    let Some(Value::Object(config)) = config else { return None };
+    let tracer = if options { canonical(config) } else { plain(config) };
+    tracer.map(|tracer| (target, tracer))
+}
+
+fn target_of(block: BlockNumber, first: Height) -> Target {
+    match block {
+        BlockNumber::Number(number) => Target::Number(number),
+        BlockNumber::Earliest => Target::Number(first),
+        // Nothing is produced ahead of time, and no other authority says what is final.
+        BlockNumber::Latest | BlockNumber::Pending | BlockNumber::Safe | BlockNumber::Finalized => {
+            Target::Head
+        }
+    }
+}
+
+/// The tracer of a configuration without `tracerConfig`. Keys count in any case, as they do for the decoder.
+fn plain(config: &Map<String, Value>) -> Option<BakedTracer> {
+    let mut tracer = None;
+    let mut others = false;
+    for (key, value) in config {
+        if key.eq_ignore_ascii_case("tracer") {
+            // Of two spellings the decoder takes the later one: that is left to it.
+            if tracer.replace(BakedTracer::plain(value.as_str()?)?).is_some() {
+                return None;
+            }
+        } else if !key.is_ascii() || key.eq_ignore_ascii_case("tracerConfig") {
+            return None;
+        } else {
+            others |= !is_usual_timeout(key, value);
+        }
+    }
+    // Other members do not matter, but what cannot be decoded is an error that live tracing tells.
+    tracer.filter(|_| !others || plan_of(&Value::Object(config.clone()).to_string()).is_some())
+}
+
+/// A timeout in milliseconds, as the node itself adds it.
+fn is_usual_timeout(key: &str, value: &Value) -> bool {
+    let digits = value.as_str().and_then(|text| text.strip_suffix("ms"));
+    key == "timeout"
+        && digits.is_some_and(|d| (1..=9).contains(&d.len()) && d.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The baked tracer that a configuration means, with its options.
+fn canonical(config: &Map<String, Value>) -> Option<BakedTracer> {
+    let plan = plan_of(&Value::Object(config.clone()).to_string())?;
+    PLANS.iter().find(|(_, baked)| *baked == plan.tracer).map(|(tracer, _)| *tracer)
+}
+
+fn plan_of(text: &str) -> Option<TracePlan> {
+    TracePlan::new(&TraceConfig::parse(text).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn tracer(config: Value, options: bool) -> Option<BakedTracer> {
+        let request = TraceRequest::TraceTransaction { hash: B256::ZERO, config: Some(config) };
+        eligible(&request, options, 0).map(|(target, tracer)| {
+            assert_eq!(target, Target::Transaction(B256::ZERO));
+            tracer
+        })
+    }
+
+    #[test]
+    fn eligible_is_a_baked_tracer_without_tracer_config() {
+        use BakedTracer::{Call, CallWithLog, FlatCall, Prestate, PrestateDiff};
+        // Configuration; without the setting; with it.
+        let table = [
+            (json!({"tracer": "callTracer"}), Some(Call), Some(Call)),
+            (json!({"tracer": "prestateTracer"}), Some(Prestate), Some(Prestate)),
+            (json!({"tracer": "flatCallTracer"}), Some(FlatCall), Some(FlatCall)),
+            (json!({"tracer": "callTracer", "timeout": "5000ms"}), Some(Call), Some(Call)),
+            (json!({"tracer": "callTracer", "timeout": "1m30s"}), Some(Call), Some(Call)),
+            (json!({"Tracer": "callTracer", "TIMEOUT": "5s"}), Some(Call), Some(Call)),
+            (json!({"tracer": "callTracer", "reexec": 128, "limit": 5}), Some(Call), Some(Call)),
+            (json!({"tracer": "callTracer", "enableMemory": true, "unknown": [1]}), Some(Call), Some(Call)),
+            // Present, whatever is in it.
+            (json!({"tracer": "callTracer", "tracerConfig": null}), None, Some(Call)),
+            (json!({"tracer": "callTracer", "tracerConfig": {}}), None, Some(Call)),
+            (json!({"tracer": "callTracer", "TracerConfig": {}}), None, Some(Call)),
+            (json!({"tracer": "callTracer", "tracerConfig": {"withLog": true}}), None, Some(CallWithLog)),
+            (json!({"tracer": "callTracer", "tracerConfig": {"withLog": false}}), None, Some(Call)),
+            (json!({"tracer": "callTracer", "tracerConfig": {"onlyTopCall": false}}), None, Some(Call)),
+            (json!({"tracer": "callTracer", "tracerConfig": {"onlyTopCall": true}}), None, None),
+            (
+                json!({"tracer": "prestateTracer", "tracerConfig": {"diffMode": true}}),
+                None,
+                Some(PrestateDiff),
+            ),
+            (json!({"tracer": "prestateTracer", "tracerConfig": {"disableCode": true}}), None, None),
+            (json!({"tracer": "flatCallTracer", "tracerConfig": {"convertParityErrors": true}}), None, None),
+            // Live tracing says what is wrong with these.
+            (json!({"tracer": "callTracer", "timeout": "soon"}), None, None),
+            (json!({"tracer": "callTracer", "reexec": "x"}), None, None),
+            (json!({"tracer": "callTracer", "tracerConfig": {"withLog": 1}}), None, None),
+            // Other tracers.
+            (json!({}), None, None),
+            (json!({"tracer": null}), None, None),
+            (json!({"tracer": " callTracer "}), None, None),
+            (json!({"tracer": "4byteTracer"}), None, None),
+            (json!({"tracer": "muxTracer"}), None, None),
+            (json!({"tracer": "{step:function(){},fault:function(){},result:function(){}}"}), None, None),
+        ];
+        for (config, without, with) in table {
+            assert_eq!(tracer(config.clone(), false), without, "{config}");
+            assert_eq!(tracer(config.clone(), true), with, "{config} with options");
+        }
+        let two = serde_json::from_str(r#"{"tracer":"callTracer","TRACER":"prestateTracer"}"#).unwrap();
+        assert_eq!(tracer(two, false), None);
+    }
+
+    #[test]
+    fn what_is_named_is_what_the_method_says() {
+        let hash = format!("0x{}", "aB".repeat(32));
+        let named = |of, text: &str| BakedAsk::named(of, text, "callTracer").map(|ask| ask.target);
+        let (bytes, of) = (B256::repeat_byte(0xab), TraceOf::BlockByNumber);
+        assert_eq!(named(TraceOf::Transaction, &hash), Some(Target::Transaction(bytes)));
+        assert_eq!(named(TraceOf::BlockByHash, &hash), Some(Target::Hash(bytes)));
+        assert_eq!(named(of, "0x1B"), Some(Target::Number(27)));
+        assert_eq!(named(of, "0xffffffffffffffff"), Some(Target::Number(u64::MAX)));
+        assert_eq!(named(of, "latest"), Some(Target::Head));
+        for text in [&hash, "earliest", "0x", "0x+1", "1b", "", "0x00000000000000001"] {
+            assert_eq!(named(of, text), None, "{text}");
+        }
+        for text in ["0x1", "latest", &hash[2..], &hash[..65], &hash.replace('a', "g")] {
+            assert_eq!(named(TraceOf::Transaction, text), None, "{text}");
+        }
+        for (name, tracer) in [("prestateTracer", Some(BakedTracer::Prestate)), ("4byteTracer", None)] {
+            assert_eq!(BakedAsk::named(of, "0x1", name).map(|ask| ask.tracer), tracer);
+        }
+    }
+
+    #[test]
+    fn methods_and_blocks_are_told_apart() {
+        let config = Some(json!({"tracer": "callTracer"}));
+        let number =
+            |block| eligible(&TraceRequest::TraceBlockByNumber { block, config: config.clone() }, false, 7);
+        assert_eq!(number(BlockNumber::Number(3)).unwrap().0, Target::Number(3));
+        assert_eq!(number(BlockNumber::Earliest).unwrap().0, Target::Number(7));
+        assert_eq!(number(BlockNumber::Latest).unwrap().0, Target::Head);
+        let hash = B256::repeat_byte(1);
+        let by_hash = TraceRequest::TraceBlockByHash { hash, config: config.clone() };
+        assert_eq!(eligible(&by_hash, false, 0).unwrap().0, Target::Hash(hash));
+        assert!(eligible(&TraceRequest::TraceBadBlock { hash, config: config.clone() }, false, 0).is_none());
+        assert!(eligible(&TraceRequest::TraceTransactionProfile { hash, config }, false, 0).is_none());
+        assert!(eligible(&TraceRequest::TraceTransaction { hash, config: None }, false, 0).is_none());
+    }
+}

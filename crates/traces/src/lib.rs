@@ -1,0 +1,23 @@
+//! Traces of an open home: what can be asked for, where a block is executed again from, shared execution, the trace cache
+//! and its bake worker, JavaScript tracers.
+//!
+//! Nothing in here knows HTTP, JSON-RPC envelopes or settings' defaults.
+
+mod bake;
+mod baked;
+mod capsules;
+mod js_tracers;
+mod ops;
+mod request;
+mod shared_traces;
+mod trace;
+mod trace_source;
+mod traces;
+
+pub use bake::{Bakery, RangeRequest, checked_range, start_range_worker};
+pub use baked::{BakedAsk, CachedAnswer, Envelope, Ready, TraceOf};
+pub use js_tracers::{Asker, HookLink, JsTracers, ScriptNeed, Threads, hook_link, lease_for, not_available};
+pub use ops::call_site::CallSite;
+pub use request::{CallBundle, TraceCall, TraceCallMany, TraceRequest};
+pub use trace::{Counted, check_traceable, plan_of, trace_error};
+pub use traces::Traces;

@@ -1,0 +1,185 @@
+//! `debug_traceTransactionProfile`: a trace and where its time went.
+//!
+//! ```text
+//! { "trace": result of the tracer,
+//!   "profile": { "totalNanos", "historicalDbLookupNanos", "otherNanos",
+//!     "phases": { "lookupTransactionNanos", "loadBlockNanos", "buildBlockContextNanos", "replayHistoricalTxsNanos",
+//!                 "prepareTxNanos", "executionNanos", "traceResultNanos" },
+//!     "store": { "reads": { "account", "storage", "code" }, "nanos": { "account", "storage", "code" } } } }
+//! ```
+//!
+//! All are JSON numbers; times are nanoseconds. `executionNanos` is the transaction under its tracer; a tracer that writes
+//! while the transaction runs has its writing in there and little in `traceResultNanos`. `historicalDbLookupNanos` is
+//! spent reading the state store in all phases. `otherNanos` is what is left of the total besides execution and the
+//! lookups outside of it: lookups during the execution are not taken off twice.
+
+use super::timed_state::TimedState;
+use crate::Traces;
+use crate::{
+    trace::{check_traceable, plan_of, trace_error},
+    trace_source::replay_error,
+};
+use alloy_primitives::B256;
+use hearth_evm::EvmContext;
+use hearth_home::{ByteSender, NodeError, Reach};
+use hearth_tracers::{
+    BlockReplay, Limits, Replay, Sink, SinkClosed, StateReads, TraceError, TxContext, TxEnd,
+    trace_transaction,
+};
+use revm::Inspector;
+use std::time::Instant;
+
+pub fn of_transaction(
+    traces: &Traces,
+    hash: &B256,
+    config: Option<&serde_json::Value>,
+    limits: &Limits,
+    sender: &mut ByteSender,
+) -> Result<(), NodeError> {
+    let plan = plan_of(config)?;
+    let mut clock = Clock::start();
+    let home = traces.home();
+    let (stored, index) = home.chain().ledger().transaction(hash)?.ok_or(NodeError::TransactionNotFound)?;
+    let lookup_transaction = clock.lap();
+    let block = &stored.block;
+    check_traceable(block)?;
+    let senders = home.senders_of(&stored)?;
+    home.tell_height(block.header.number, sender);
+    traces.with_source((&block.header, stored.hash), Reach::Guarded, |source| {
+        let load_block = clock.lap();
+        let timed = TimedState::new(source.state());
+        let told = |error| replay_error(&block.header, error);
+        let replay = source.through(&timed).replay(home.chain().spec(), (block, stored.hash), Some(&senders));
+        let mut replay = replay.map_err(told)?;
+        let build_block_context = clock.lap();
+        replay.seek(index, &|| limits.cancel.is_cancelled()).map_err(told)?;
+        let replay_transactions = clock.lap();
+        let mut watched = Watched { replay, timed: &timed, prepare: 0, execution: 0, lookups: 0 };
+        let mut sink = Behind { sender, head: b"{\"trace\":" };
+        let outcome = trace_transaction(&mut watched, index, &plan, limits, &mut sink);
+        let traced = clock.lap();
+        if sink.is_untouched() {
+            outcome.map_err(told)?;
+            return Err(NodeError::Internal { message: "a trace gave no result".to_owned() });
+        }
+        let total = clock.total();
+        let Watched { prepare, execution, lookups, .. } = watched;
+        let outside = timed.nanos().saturating_sub(lookups);
+        let profile = serde_json::json!({
+            "totalNanos": total,
+            "historicalDbLookupNanos": timed.nanos(),
+            "otherNanos": total.saturating_sub(execution).saturating_sub(outside),
+            "phases": {
+                "lookupTransactionNanos": lookup_transaction,
+                "loadBlockNanos": load_block,
+                "buildBlockContextNanos": build_block_context,
+                "replayHistoricalTxsNanos": replay_transactions,
+                "prepareTxNanos": prepare,
+                "executionNanos": execution,
+                "traceResultNanos": traced.saturating_sub(prepare).saturating_sub(execution),
+            },
+            "store": {
+                "reads": { "account": timed.account.count(), "storage": timed.storage.count(), "code": timed.code.count() },
+                "nanos": { "account": timed.account.nanos(), "storage": timed.storage.nanos(), "code": timed.code.nanos() },
+            },
+        });
+        let tail = format!(",\"profile\":{profile}}}");
+        let written = sink.write(tail.as_bytes()).map_err(|_| trace_error(TraceError::Cancelled));
+        // A trace that was cut short is a whole value: the profile stands beside it, and the error beside the answer.
+        outcome.map_err(told).and(written)
+    })
+}
+
+/// Time by phases, in nanoseconds.
+struct Clock {
+    began: Instant,
+    lap: Instant,
+}
+
+impl Clock {
+    fn start() -> Self {
+        let now = Instant::now();
+        Self { began: now, lap: now }
+    }
+
+    /// Since the last lap.
+    fn lap(&mut self) -> u64 {
+        let now = Instant::now();
+        between(std::mem::replace(&mut self.lap, now), now)
+    }
+
+    /// From the start to the last lap: the sum of all laps.
+    fn total(&self) -> u64 {
+        between(self.began, self.lap)
+    }
+}
+
+fn nanos(since: Instant) -> u64 {
+    between(since, Instant::now())
+}
+
+fn between(from: Instant, to: Instant) -> u64 {
+    u64::try_from(to.duration_since(from).as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A replay with a stopwatch.
+struct Watched<'r, 'a> {
+    replay: BlockReplay<'r>,
+    timed: &'r TimedState<'a>,
+    prepare: u64,
+    execution: u64,
+    /// Reading the store during the execution.
+    lookups: u64,
+}
+
+impl Replay for Watched<'_, '_> {
+    fn count(&self) -> usize {
+        self.replay.count()
+    }
+
+    fn hash(&self, index: usize) -> B256 {
+        self.replay.hash(index)
+    }
+
+    fn seek(&mut self, index: usize, should_stop: &dyn Fn() -> bool) -> Result<TxContext, TraceError> {
+        let began = Instant::now();
+        let context = self.replay.seek(index, should_stop);
+        self.prepare += nanos(began);
+        context
+    }
+
+    fn record<I>(&mut self, inspector: &mut I) -> Result<TxEnd<'_>, TraceError>
+    where
+        I: for<'c> Inspector<EvmContext<'c>>,
+    {
+        let (began, before) = (Instant::now(), self.timed.nanos());
+        let end = self.replay.record(inspector);
+        self.execution += nanos(began);
+        self.lookups += self.timed.nanos().saturating_sub(before);
+        end
+    }
+
+    fn state(&mut self) -> &mut dyn StateReads {
+        self.replay.state()
+    }
+}
+
+/// Writes a head before the first bytes, so that nothing is written where there are none.
+struct Behind<'a> {
+    sender: &'a mut ByteSender,
+    head: &'static [u8],
+}
+
+impl Behind<'_> {
+    fn is_untouched(&self) -> bool {
+        !self.head.is_empty()
+    }
+}
+
+impl Sink for Behind<'_> {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
+        let head = std::mem::take(&mut self.head);
+        Sink::write(self.sender, head)?;
+        Sink::write(self.sender, chunk)
+    }
+}

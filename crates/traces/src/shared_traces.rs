@@ -1,0 +1,276 @@
+//! Traces of a whole block that are asked for while the same one runs: they are executed once.
+//!
+//! The first one keeps what it has written, up to a limit, and the others read along. Where that is not possible any more
+//! (too large, given up, too slow), such a one executes the block itself and leaves out what it has sent already: the bytes
+//! are the same each time.
+
+use alloy_primitives::B256;
+use hearth_home::{ByteSender, NodeError, TraceOrigin};
+use hearth_tracers::{Limits, Sink, SinkClosed, TracePlan};
+use parking_lot::{Condvar, Mutex};
+use std::{sync::Arc, time::Duration};
+
+/// Bytes of a running trace that others may read along.
+pub const SHARED_TRACE_BYTES: usize = 16 << 20;
+
+/// How long one waits for bytes of another's trace before it executes the block itself: that one's reader may be slow.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Bytes that are handed on at a time.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// Whole-block traces that run at the moment.
+#[derive(Default)]
+pub struct SharedTraces(Mutex<Vec<(B256, TracePlan, Arc<Running>)>>);
+
+/// A trace that runs, as far as it has come.
+#[derive(Default)]
+pub struct Running {
+    told: Mutex<Told>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct Told {
+    origin: Option<TraceOrigin>,
+    bytes: Vec<u8>,
+    end: End,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum End {
+    /// More may come.
+    #[default]
+    Open,
+    /// That was all.
+    Whole,
+    /// What is missing never comes.
+    Lost,
+}
+
+/// The part that one has in a trace.
+pub enum Part<'a> {
+    /// It runs it.
+    Leads(Leader<'a>),
+    /// Another does.
+    Follows(Arc<Running>),
+}
+
+/// The one that runs a trace. Dropping it without [`Leader::whole`] gives the trace up.
+pub struct Leader<'a> {
+    traces: &'a SharedTraces,
+    running: Arc<Running>,
+}
+
+impl SharedTraces {
+    /// Joins the trace of a block, or begins it.
+    pub fn join(&self, hash: B256, plan: &TracePlan) -> Part<'_> {
+        let mut all = self.0.lock();
+        let same = all.iter().find(|(known, asked, _)| *known == hash && asked == plan);
+        if let Some((_, _, running)) = same {
+            return Part::Follows(running.clone());
+        }
+        let running = Arc::new(Running::default());
+        all.push((hash, plan.clone(), running.clone()));
+        Part::Leads(Leader { traces: self, running })
+    }
+}
+
+impl Leader<'_> {
+    /// Everything was written.
+    pub fn whole(&self) {
+        self.running.ends(End::Whole);
+    }
+}
+
+impl Drop for Leader<'_> {
+    fn drop(&mut self) {
+        self.traces.0.lock().retain(|(_, _, running)| !Arc::ptr_eq(running, &self.running));
+        self.running.ends(End::Lost);
+    }
+}
+
+impl Running {
+    /// The first end counts.
+    fn ends(&self, end: End) {
+        let mut told = self.told.lock();
+        if told.end == End::Open {
+            told.end = end;
+        }
+        self.more.notify_all();
+    }
+
+    fn add(&self, chunk: &[u8]) {
+        let mut told = self.told.lock();
+        if told.end != End::Open {
+            return;
+        }
+        if told.bytes.len() + chunk.len() > SHARED_TRACE_BYTES {
+            told.bytes = Vec::new();
+            told.end = End::Lost;
+        } else {
+            told.bytes.extend_from_slice(chunk);
+        }
+        self.more.notify_all();
+    }
+
+    /// Sends on what another's trace writes. `Ok(None)` where that was all of it; else the number of bytes that were sent
+    /// before the rest had to be made here.
+    ///
+    /// # Errors
+    /// [`NodeError::Cancelled`] where nobody reads.
+    pub fn follow(&self, sender: &mut ByteSender, limits: &Limits) -> Result<Option<u64>, NodeError> {
+        let mut sent = 0;
+        loop {
+            let piece = {
+                let mut told = self.told.lock();
+                if told.bytes.len() <= sent && told.end == End::Open {
+                    let late = self.more.wait_for(&mut told, PATIENCE).timed_out();
+                    if late && told.bytes.len() <= sent {
+                        return Ok(Some(sent as u64));
+                    }
+                }
+                if let Some(origin) = told.origin.filter(|_| sent == 0) {
+                    sender.set_origin(origin);
+                }
+                match told.end {
+                    End::Lost => return Ok(Some(sent as u64)),
+                    End::Whole if told.bytes.len() == sent => return Ok(None),
+                    _ => told.bytes[sent..].iter().take(PIECE_BYTES).copied().collect::<Vec<u8>>(),
+                }
+            };
+            if limits.cancel.is_cancelled() {
+                return Err(NodeError::Cancelled);
+            }
+            sent += piece.len();
+            sender.write(&piece).map_err(|_| NodeError::Cancelled)?;
+        }
+    }
+}
+
+/// Where a trace goes: to its reader, and to those who read along.
+pub struct Out<'a> {
+    sender: &'a mut ByteSender,
+    /// Bytes that the reader has already.
+    skip: u64,
+    running: Option<&'a Running>,
+}
+
+impl<'a> Out<'a> {
+    /// To the reader alone, who has `skip` bytes already.
+    pub fn alone(sender: &'a mut ByteSender, skip: u64) -> Self {
+        Self { sender, skip, running: None }
+    }
+
+    /// To the reader and to all who have joined.
+    pub fn leading(sender: &'a mut ByteSender, leader: &'a Leader<'_>) -> Self {
+        Self { sender, skip: 0, running: Some(&leader.running) }
+    }
+
+    /// Says what the trace is made from, before its first byte.
+    pub fn set_origin(&mut self, origin: TraceOrigin) {
+        if self.skip == 0 {
+            self.sender.set_origin(origin);
+        }
+        if let Some(running) = self.running {
+            running.told.lock().origin = Some(origin);
+        }
+    }
+}
+
+impl Sink for Out<'_> {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
+        if let Some(running) = self.running {
+            running.add(chunk);
+        }
+        let known = usize::try_from(self.skip).unwrap_or(usize::MAX).min(chunk.len());
+        self.skip -= known as u64;
+        Sink::write(self.sender, &chunk[known..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hearth_home::stream;
+    use hearth_tracers::TraceConfig;
+
+    fn plan(text: &str) -> TracePlan {
+        TracePlan::new(&TraceConfig::parse(text).expect("reads")).expect("a plan")
+    }
+
+    fn read(stream: &hearth_home::ByteStream) -> Vec<u8> {
+        let mut all = Vec::new();
+        while let Some(chunk) = stream.next().expect("no error") {
+            all.extend(chunk);
+        }
+        all
+    }
+
+    fn lead<'a>(traces: &'a SharedTraces, plan: &'a TracePlan) -> Leader<'a> {
+        match traces.join(B256::ZERO, plan) {
+            Part::Leads(leader) => leader,
+            Part::Follows(_) => panic!("nobody leads"),
+        }
+    }
+
+    fn join(traces: &SharedTraces, plan: &TracePlan) -> Arc<Running> {
+        match traces.join(B256::ZERO, plan) {
+            Part::Follows(running) => running,
+            Part::Leads(_) => panic!("somebody leads"),
+        }
+    }
+
+    #[test]
+    fn a_second_one_reads_along_and_another_plan_does_not() {
+        let (traces, calls) = (SharedTraces::default(), plan(r#"{"tracer":"callTracer"}"#));
+        let (mut first, first_stream) = stream::channel(|| {});
+        let leader = lead(&traces, &calls);
+        assert!(matches!(traces.join(B256::ZERO, &plan("{}")), Part::Leads(_)));
+        assert!(matches!(traces.join(B256::repeat_byte(1), &calls), Part::Leads(_)));
+        let (mut second, second_stream) = stream::channel(|| {});
+        let running = join(&traces, &calls);
+        let mut out = Out::leading(&mut first, &leader);
+        out.set_origin(TraceOrigin::Capsule);
+        out.write(b"[1,").expect("room");
+        let follower = std::thread::spawn(move || {
+            let rest = running.follow(&mut second, &Limits::default()).expect("reads");
+            second.finish(Ok(()));
+            rest
+        });
+        out.write(b"2]").expect("room");
+        leader.whole();
+        drop(leader);
+        first.finish(Ok(()));
+        assert_eq!(follower.join().expect("ends"), None);
+        assert_eq!(read(&first_stream), b"[1,2]");
+        assert_eq!(read(&second_stream), b"[1,2]");
+        assert_eq!(second_stream.origin(), Some(TraceOrigin::Capsule));
+        assert!(matches!(traces.join(B256::ZERO, &calls), Part::Leads(_)), "it is over");
+    }
+
+    #[test]
+    fn what_is_too_large_or_given_up_is_made_again_from_where_it_was_sent() {
+        let (traces, calls) = (SharedTraces::default(), plan(r#"{"tracer":"callTracer"}"#));
+        let (mut first, first_stream) = stream::channel(|| {});
+        let reader = std::thread::spawn(move || read(&first_stream).len());
+        let leader = lead(&traces, &calls);
+        let (large, lost) = (join(&traces, &calls), join(&traces, &calls));
+        let mut out = Out::leading(&mut first, &leader);
+        out.write(b"[").expect("room");
+        let (mut second, second_stream) = stream::channel(|| {});
+        let limits = Limits::default();
+        assert_eq!(lost.follow(&mut second, &limits).expect("reads"), Some(1), "nothing more came in time");
+        let mut again = Out::alone(&mut second, 1);
+        again.write(b"[").expect("room");
+        again.write(b"7]").expect("room");
+        second.finish(Ok(()));
+        assert_eq!(read(&second_stream), b"[7]");
+        out.write(&vec![b' '; SHARED_TRACE_BYTES]).expect("room");
+        let (mut third, _third_stream) = stream::channel(|| {});
+        assert_eq!(large.follow(&mut third, &limits).expect("reads"), Some(0), "too large");
+        drop(leader);
+        first.finish(Ok(()));
+        assert_eq!(reader.join().expect("ends"), SHARED_TRACE_BYTES + 1);
+    }
+}

@@ -1,0 +1,265 @@
+//! Traces: finds block and state, drives the tracers, fills the stream.
+
+use crate::Traces;
+use crate::{
+    TraceRequest,
+    capsules::Taken,
+    ops::{profile, state_access, trace_call},
+    shared_traces::{Out, Part},
+    trace_source::{Source, replay_error},
+};
+use alloy_primitives::{Address, B256};
+use alloy_rlp::Decodable as _;
+use hearth_evm::{BlockEnvironment, recover_senders};
+use hearth_home::{ByteSender, NodeError, Reach, TraceOrigin, workers::guarded};
+use hearth_ledger::StoredBlock;
+use hearth_primitives::Block;
+use hearth_tracers::{
+    BlockReplay, Cancel, Limits, ScriptHost, Sink, SinkClosed, TraceConfig, TraceError, TracePlan,
+    trace_block_in_parallel,
+};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+/// Gas of a block below which more threads cost more than they save.
+const PARALLEL_GAS: u64 = 1_000_000;
+
+/// A stream that counts what reaches it, so that a failure knows whether bytes went out before it.
+pub struct Counted<'a> {
+    /// The stream.
+    pub sender: &'a mut ByteSender,
+    /// Bytes so far.
+    pub written: u64,
+}
+
+impl Sink for Counted<'_> {
+    fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed> {
+        self.written += chunk.len() as u64;
+        Sink::write(self.sender, chunk)
+    }
+}
+
+impl Traces {
+    /// Runs a trace to its end, on the thread of the heavy pool that calls this.
+    /// `scripts` are who runs its scripts, and since when it counts.
+    pub fn run_trace(
+        &self,
+        request: TraceRequest,
+        cancel: Cancel,
+        mut sender: ByteSender,
+        scripts: Option<(Arc<dyn ScriptHost>, Instant)>,
+    ) {
+        sender.begin();
+        let rpc = &self.home().config().rpc;
+        let call_timeout = Duration::from_millis(rpc.trace_timeout_ms);
+        let struct_log_bytes = rpc.struct_log_max_bytes;
+        let mut limits = Limits { call_timeout, struct_log_bytes, cancel, ..Limits::default() };
+        if let Some((host, arrived)) = scripts {
+            (limits.scripts, limits.started) = (Some(host), arrived);
+        }
+        let outcome = guarded(|| match &request {
+            TraceRequest::TraceCall(asked) => trace_call::one(self, asked, &limits, &mut sender),
+            TraceRequest::TraceCallMany(asked) => trace_call::many(self, asked, &limits, &mut sender),
+            TraceRequest::TraceTransaction { hash, config } => {
+                let plan = plan_of(config.as_ref())?;
+                let found = self.home().chain().ledger().transaction(hash)?;
+                let (block, index) = found.ok_or(NodeError::TransactionNotFound)?;
+                self.trace_stored(&block, Some(index), &plan, &limits, &mut sender)
+            }
+            TraceRequest::TraceBlockByNumber { block, config } => {
+                let plan = plan_of(config.as_ref())?;
+                let number = Some(self.home().height(*block)?);
+                let block =
+                    self.home().block_by_number(*block)?.ok_or(NodeError::BlockNotFound { number })?;
+                self.trace_stored(&block, None, &plan, &limits, &mut sender)
+            }
+            TraceRequest::TraceBlockByHash { hash, config } => {
+                let plan = plan_of(config.as_ref())?;
+                let block =
+                    self.home().block_by_hash(hash)?.ok_or(NodeError::ParentNotFound { hash: *hash })?;
+                self.trace_stored(&block, None, &plan, &limits, &mut sender)
+            }
+            TraceRequest::TraceTransactionProfile { hash, config } => {
+                profile::of_transaction(self, hash, config.as_ref(), &limits, &mut sender)
+            }
+            TraceRequest::TraceStateAccess { hash } => {
+                state_access::of_transaction(self, hash, &limits.cancel, &mut sender)
+            }
+            TraceRequest::TraceBadBlock { hash, config } => {
+                let plan = plan_of(config.as_ref())?;
+                self.trace_given(&self.home().bad_block(hash)?, &plan, &limits, &mut sender)
+            }
+            TraceRequest::TraceBlock { rlp, config } => {
+                let plan = plan_of(config.as_ref())?;
+                let block = Block::decode(&mut &rlp[..])
+                    .map_err(|error| NodeError::BlockDecode { message: error.to_string() })?;
+                self.trace_given(&block, &plan, &limits, &mut sender)
+            }
+        });
+        sender.finish(match outcome {
+            // Given up because the node closes, not because its reader went.
+            Err(_) if self.home().stopping().load(Ordering::Relaxed) => Err(NodeError::Closed),
+            other => other,
+        });
+    }
+
+    /// Traces a block of the ledger, or one of its transactions.
+    fn trace_stored(
+        &self,
+        block: &StoredBlock,
+        index: Option<usize>,
+        plan: &TracePlan,
+        limits: &Limits,
+        sender: &mut ByteSender,
+    ) -> Result<(), NodeError> {
+        check_traceable(&block.block)?;
+        self.home().tell_height(block.number(), sender);
+        let senders = self.home().senders_of(block)?;
+        self.trace_block((&block.block, block.hash), &senders, index, plan, limits, sender)
+    }
+
+    /// Traces a block that need not be known; its parent must be.
+    fn trace_given(
+        &self,
+        block: &Block,
+        plan: &TracePlan,
+        limits: &Limits,
+        sender: &mut ByteSender,
+    ) -> Result<(), NodeError> {
+        check_traceable(block)?;
+        let hash = block.header.hash_slow();
+        let known = self.home().block_by_hash(&hash)?;
+        if let Some(known) = known.as_ref().filter(|known| known.block == *block) {
+            return self.trace_stored(known, None, plan, limits, sender);
+        }
+        let (height, parent_hash) = (block.header.number, block.header.parent_hash);
+        self.home().tell_height(height, sender);
+        let canonical = self.home().chain().ledger().canonical_hash(height - 1)? == Some(parent_hash);
+        if !canonical && self.home().block_by_hash(&parent_hash)?.is_none() {
+            return Err(NodeError::ParentNotFound { hash: parent_hash });
+        }
+        let spec = self.home().chain().spec();
+        let environment = BlockEnvironment::from_header(spec, &block.header);
+        let senders = recover_senders(spec, &environment, &block.body.transactions)
+            .map_err(|error| NodeError::Execution { height, reason: error.to_string() })?;
+        // A header that is known with another body: what is kept under its hash is not of this block.
+        let hash = if known.is_some() { B256::ZERO } else { hash };
+        self.trace_into((block, hash), &senders, None, plan, limits, Out::alone(sender, 0))
+    }
+
+    fn trace_block(
+        &self,
+        (block, hash): (&Block, B256),
+        senders: &[Address],
+        index: Option<usize>,
+        plan: &TracePlan,
+        limits: &Limits,
+        sender: &mut ByteSender,
+    ) -> Result<(), NodeError> {
+        // Two runs of a script need not give the same bytes.
+        if index.is_some() || !plan.scripts().is_empty() {
+            return self.trace_into((block, hash), senders, index, plan, limits, Out::alone(sender, 0));
+        }
+        let skip = match self.capsules().shared.join(hash, plan) {
+            Part::Leads(leader) => {
+                let out = Out::leading(sender, &leader);
+                self.trace_into((block, hash), senders, None, plan, limits, out)?;
+                leader.whole();
+                return Ok(());
+            }
+            Part::Follows(running) => running.follow(sender, limits)?,
+        };
+        match skip {
+            None => Ok(()),
+            Some(skip) => {
+                self.trace_into((block, hash), senders, None, plan, limits, Out::alone(sender, skip))
+            }
+        }
+    }
+
+    /// Executes what a trace needs, and writes it.
+    fn trace_into(
+        &self,
+        (block, hash): (&Block, B256),
+        senders: &[Address],
+        index: Option<usize>,
+        plan: &TracePlan,
+        limits: &Limits,
+        mut out: Out<'_>,
+    ) -> Result<(), NodeError> {
+        let _running = self.capsules().processors.take_one();
+        self.with_source((&block.header, hash), Reach::Guarded, |source| {
+            out.set_origin(source.origin());
+            let replay = || source.replay(self.home().chain().spec(), (block, hash), Some(senders));
+            let done = match index {
+                Some(index) => {
+                    let before = source.before(index);
+                    let spec = self.home().chain().spec();
+                    let replay = match &before {
+                        Some(state) => {
+                            let block = (block, hash);
+                            BlockReplay::before_transaction(spec, block, Some(senders), index, state)
+                        }
+                        None => replay(),
+                    };
+                    replay.and_then(|mut replay| {
+                        hearth_tracers::trace_transaction(&mut replay, index, plan, limits, &mut out)
+                            .map(drop)
+                    })
+                }
+                None => {
+                    let helpers = self.helpers(&source, block);
+                    let count = block.body.transactions.len();
+                    match helpers.count() {
+                        0 => replay().and_then(|mut replay| {
+                            hearth_tracers::trace_block(&mut replay, plan, limits, &mut out).map(drop)
+                        }),
+                        more => {
+                            trace_block_in_parallel(replay, count, more, plan, limits, &mut out).map(drop)
+                        }
+                    }
+                }
+            };
+            done.map_err(|error| replay_error(&block.header, error))
+        })
+    }
+
+    /// Processors that may help with a block of which each transaction stands alone.
+    fn helpers(&self, source: &Source<'_>, block: &Block) -> Taken<'_> {
+        let worth = block.header.gas_used >= PARALLEL_GAS && source.origin() == TraceOrigin::Capsule;
+        let wanted = block.body.transactions.len().saturating_sub(1);
+        let allowed = self.home().config().rpc.parallel_block_traces && worth;
+        self.capsules().processors.take_idle(if allowed { wanted } else { 0 })
+    }
+}
+
+/// A checked trace configuration.
+///
+/// # Errors
+/// What in it cannot be used.
+pub fn plan_of(config: Option<&serde_json::Value>) -> Result<TracePlan, NodeError> {
+    let text = config.map_or_else(|| "null".to_owned(), |config| config.to_string());
+    let config = TraceConfig::parse(&text).map_err(|error| NodeError::invalid_params(error.to_string()))?;
+    TracePlan::new(&config).map_err(trace_error)
+}
+
+/// Block 0 has no parent to execute on.
+pub fn check_traceable(block: &Block) -> Result<(), NodeError> {
+    if block.header.number == 0 { Err(NodeError::GenesisNotTraceable) } else { Ok(()) }
+}
+
+/// What a tracer says, in the node's terms.
+pub fn trace_error(error: TraceError) -> NodeError {
+    match error {
+        // go-ethereum answers a tracer's own configuration with the code of the call, not of its parameters.
+        TraceError::Config(error) => NodeError::Unsupported { message: error.to_string() },
+        TraceError::ScriptsBusy { message } => NodeError::LimitExceeded { message },
+        TraceError::NotBuilt { .. } | TraceError::JavaScript { .. } | TraceError::UnknownTracer { .. } => {
+            NodeError::Unsupported { message: error.to_string() }
+        }
+        TraceError::Cancelled => NodeError::Cancelled,
+        other => NodeError::Trace { message: other.to_string() },
+    }
+}

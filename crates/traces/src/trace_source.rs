@@ -1,0 +1,254 @@
+//! Where a block that is executed again comes from: which state its transactions run on, and how one gets to them.
+
+use crate::Traces;
+use crate::trace::trace_error;
+use alloy_primitives::{Address, B256, Bytes, U256};
+use hearth_evm::{BlockEnvironment, BlockExecutor, ChainSpec};
+use hearth_flatkv::StateView;
+use hearth_home::{Home, NodeError, Reach, TraceOrigin, TraceSource};
+use hearth_ledger::StoredBlock;
+use hearth_primitives::{
+    Account, Block, BlockHashes, CapsuleState, Header, Height, StateError, StateReader, TraceCapsule,
+    Transaction,
+};
+use hearth_tracers::{BlockReplay, TraceError};
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// The state at the start of a block, and what is known of its steps.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    state: &'a dyn StateReader,
+    hashes: &'a dyn BlockHashes,
+    capsule: Option<CapsuleState<'a>>,
+}
+
+impl<'a> Source<'a> {
+    /// What it is.
+    pub fn origin(&self) -> TraceOrigin {
+        if self.capsule.is_some() { TraceOrigin::Capsule } else { TraceOrigin::History }
+    }
+
+    /// The state at the start of the block.
+    pub fn state(&self) -> &'a dyn StateReader {
+        self.state
+    }
+
+    /// The same with another reader of the state, which must say the same.
+    pub fn through<'b>(self, state: &'b dyn StateReader) -> Source<'b>
+    where
+        'a: 'b,
+    {
+        Source { state, ..self }
+    }
+
+    /// A replay of the block.
+    ///
+    /// # Errors
+    /// As [`BlockReplay::new`] and [`BlockReplay::from_capsule`].
+    pub fn replay(
+        &self,
+        spec: &'a ChainSpec,
+        (block, hash): (&'a Block, B256),
+        senders: Option<&'a [Address]>,
+    ) -> Result<BlockReplay<'a>, TraceError> {
+        match self.capsule {
+            Some(start) => {
+                let capsule = start.capsule();
+                BlockReplay::from_capsule(spec, (block, hash), senders, capsule, self.state, self.hashes)
+            }
+            None => BlockReplay::new(spec, block, senders, self.state, self.hashes),
+        }
+    }
+
+    /// The state right before a transaction, where it is known without executing those before it.
+    pub fn before(&self, index: usize) -> Option<CapsuleState<'a>> {
+        self.capsule.map(|start| start.before_transaction(index))
+    }
+
+    /// Brings an executor of the block, that nothing was done with, before one of its transactions.
+    ///
+    /// # Errors
+    /// A transaction that does not execute, state that cannot be read, [`TraceError::Cancelled`].
+    pub fn go_to(
+        &self,
+        executor: &mut BlockExecutor<'_>,
+        index: usize,
+        transactions: impl Iterator<Item = (&'a Transaction, Address)>,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<(), TraceError> {
+        let failed = |error: &dyn std::fmt::Display| TraceError::Replay(error.to_string());
+        if let Some(capsule) = self.capsule.map(|start| start.capsule()) {
+            let mut steps = 0..=index;
+            return steps
+                .try_for_each(|step| executor.apply_capsule(capsule, step))
+                .map_err(|error| failed(&error));
+        }
+        executor.begin().map_err(|error| failed(&error))?;
+        for (tx, sender) in transactions.take(index) {
+            if should_stop() {
+                return Err(TraceError::Cancelled);
+            }
+            executor.transact(tx, sender).map_err(|error| failed(&error))?;
+        }
+        Ok(())
+    }
+
+    /// An executor of a block on this state.
+    pub fn executor(&self, spec: &'a ChainSpec, environment: BlockEnvironment) -> BlockExecutor<'a> {
+        BlockExecutor::new(spec, environment, self.state, self.hashes)
+    }
+}
+
+/// What a trace says, where the block's execution is told apart from the rest.
+pub fn replay_error(header: &Header, error: TraceError) -> NodeError {
+    match error {
+        TraceError::Replay(reason) => NodeError::Execution { height: header.number, reason },
+        other => trace_error(other),
+    }
+}
+
+/// The state before a block, found when it is needed for the first time.
+struct Beneath<'a> {
+    home: &'a Home,
+    header: &'a Header,
+    reach: Reach,
+    codes: Option<StateView>,
+    state: OnceLock<Result<Box<dyn StateReader + 'a>, NodeError>>,
+}
+
+impl<'a> Beneath<'a> {
+    fn new(home: &'a Home, header: &'a Header, reach: Reach) -> Self {
+        Self { home, header, reach, codes: home.chain().kv().latest(), state: OnceLock::new() }
+    }
+
+    /// What the guard said, where it was asked and said no.
+    fn refusal(&self) -> Option<NodeError> {
+        match self.state.get() {
+            Some(Err(error @ NodeError::BeyondLookback { .. })) => Some(error.clone()),
+            _ => None,
+        }
+    }
+
+    fn state(&self, what: &'static str) -> Result<&dyn StateReader, StateError> {
+        let find = || {
+            self.home.check_lookback(self.header.number, self.reach)?;
+            self.home.replay_state(self.header)
+        };
+        match self.state.get_or_init(find) {
+            Ok(state) => Ok(&**state),
+            Err(error) => {
+                let why = error.to_string();
+                Err(StateError::OutsideCapsule { height: self.header.number, what, why })
+            }
+        }
+    }
+}
+
+impl StateReader for Beneath<'_> {
+    fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
+        self.state("an account")?.account(address)
+    }
+
+    fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
+        self.state("a slot")?.storage(address, slot)
+    }
+
+    /// Code is kept by its hash, for every height and branch.
+    fn code(&self, hash: &B256) -> Result<Bytes, StateError> {
+        self.codes.as_ref().ok_or(StateError::MissingCode(*hash))?.code(hash)
+    }
+
+    fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
+        self.state("a whole storage")?.storage_of(address)
+    }
+}
+
+impl BlockHashes for Beneath<'_> {
+    fn block_hash(&self, number: Height) -> Result<B256, StateError> {
+        // The ledger knows the canonical chain, as does the state.
+        self.state("a block hash")?;
+        self.home.chain().ledger().block_hash(number)
+    }
+}
+
+impl Traces {
+    /// Runs something over the transactions of a block of the ledger; it is told where the state comes from before
+    /// anything is executed.
+    ///
+    /// # Errors
+    /// Where there is no state to execute on, and what the run gives, as [`replay_error`] has it.
+    pub fn replay_stored<T>(
+        &self,
+        block: &StoredBlock,
+        run: impl FnOnce(&mut BlockReplay<'_>, TraceOrigin) -> Result<T, TraceError>,
+    ) -> Result<T, NodeError> {
+        let senders = self.home().senders_of(block)?;
+        let header = &block.block.header;
+        self.with_source((header, block.hash), Reach::Any, |source| {
+            let replay =
+                source.replay(self.home().chain().spec(), (&block.block, block.hash), Some(&senders));
+            let done = replay.and_then(|mut replay| run(&mut replay, source.origin()));
+            done.map_err(|error| replay_error(header, error))
+        })
+    }
+
+    /// Finds what the transactions of a block are to run on, as the settings have it.
+    ///
+    /// # Errors
+    /// [`NodeError::NoCapsule`]; [`NodeError::BeyondLookback`]; those of [`Home::replay_state`]; those of `run`.
+    pub fn with_source<T>(
+        &self,
+        (header, hash): (&Header, B256),
+        reach: Reach,
+        run: impl FnOnce(Source<'_>) -> Result<T, NodeError>,
+    ) -> Result<T, NodeError> {
+        let setting = self.home().config().rpc.trace_source;
+        let (chain, height) = (self.home().chain(), header.number);
+        let mut damaged = false;
+        if setting != TraceSource::History {
+            match self.capsules().get(chain.ledger(), &hash) {
+                Ok(Some(capsule)) => return self.with_capsule(header, &capsule, reach, run),
+                Ok(None) if setting == TraceSource::Capsule => {
+                    return Err(NodeError::NoCapsule { height, hash });
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    self.capsules().metrics.unreadable.add(1);
+                    if setting == TraceSource::Capsule {
+                        return Err(error.into());
+                    }
+                    damaged = true;
+                }
+            }
+        }
+        self.home().check_lookback(height, reach)?;
+        let state = self.home().replay_state(header)?;
+        let done = run(Source { state: &*state, hashes: chain.ledger().as_ref(), capsule: None });
+        if damaged && done.is_ok() {
+            // The answer does not depend on it: where it cannot be made now, the next trace tries again.
+            let _ = chain.make_capsule(&hash);
+        }
+        done
+    }
+
+    /// Runs something on a capsule that is in memory already.
+    ///
+    /// # Errors
+    /// Those of `run`; [`NodeError::BeyondLookback`] where that came to need what the capsule does not have.
+    pub fn with_capsule<T>(
+        &self,
+        header: &Header,
+        capsule: &TraceCapsule,
+        reach: Reach,
+        run: impl FnOnce(Source<'_>) -> Result<T, NodeError>,
+    ) -> Result<T, NodeError> {
+        let (beneath, outside) = (Beneath::new(self.home(), header, reach), AtomicU64::new(0));
+        let state = CapsuleState::new(capsule, &beneath, &beneath, &beneath, &outside);
+        let done = run(Source { state: &state, hashes: &state, capsule: Some(state) });
+        self.capsules().metrics.outside_reads.add(outside.load(Ordering::Relaxed));
+        done.map_err(|error| beneath.refusal().unwrap_or(error))
+    }
+}

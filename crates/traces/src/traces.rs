@@ -1,0 +1,82 @@
+//! The traces of one open home: its capsules and its trace cache.
+
+use crate::{bake, baked::Baked, capsules::Capsules};
+use hearth_bake::TraceDb;
+use hearth_home::{Home, NodeError};
+use hearth_metrics::{Kept, Registry};
+use std::sync::Arc;
+
+/// What traces of one home share: decoded capsules, running executions and the trace cache.
+pub struct Traces {
+    home: Arc<Home>,
+    capsules: Capsules,
+    /// Where baking is enabled.
+    db: Option<Arc<TraceDb>>,
+    /// The same, as requests see it.
+    baked: Option<Arc<Baked>>,
+}
+
+impl Traces {
+    /// Opens the trace cache of a home, where baking is enabled; `metrics` gets the instruments of cache and capsules.
+    ///
+    /// # Errors
+    /// [`NodeError::Store`] where the cache cannot be opened.
+    pub fn open(home: Arc<Home>, metrics: &Registry) -> Result<Self, NodeError> {
+        let capsules = Capsules::new(metrics);
+        let config = home.config();
+        let db = config.bake.enabled.then(|| bake::open_cache(config, metrics)).transpose()?;
+        let baked =
+            db.as_ref().map(|db| Arc::new(Baked::new(db.clone(), home.chain().clone(), &config.bake)));
+        Ok(Self { home, capsules, db, baked })
+    }
+
+    /// The home whose blocks are traced.
+    pub fn home(&self) -> &Arc<Home> {
+        &self.home
+    }
+
+    /// Decoded trace capsules, and the processors that traces share.
+    pub fn capsules(&self) -> &Capsules {
+        &self.capsules
+    }
+
+    /// The trace cache, where baking is enabled.
+    pub fn db(&self) -> Option<&Arc<TraceDb>> {
+        self.db.as_ref()
+    }
+
+    /// What is baked, where baking is enabled.
+    pub fn baked(&self) -> Option<&Arc<Baked>> {
+        self.baked.as_ref()
+    }
+
+    /// Writes out what the trace cache holds back.
+    ///
+    /// # Errors
+    /// [`NodeError::Store`].
+    pub fn flush(&self) -> Result<(), NodeError> {
+        let flushed = self.db.as_ref().map_or(Ok(()), |db| db.flush());
+        flushed.map_err(|error| NodeError::Store { message: error.to_string() })
+    }
+
+    /// Bytes that the caches of home and traces keep.
+    pub fn kept(&self) -> Kept {
+        let [blocks, receipts, senders, of_ledger] = self.home.chain().ledger().kept_bytes();
+        let (capsules, new_capsules) = self.capsules.bytes();
+        let (traces, of_traces) = self.db.as_ref().map_or((0, 0), |db| (db.hot_bytes(), db.index_bytes()));
+        Kept { blocks, receipts, senders, capsules, new_capsules, traces, key_indexes: of_ledger + of_traces }
+    }
+
+    /// Bounds the caches of home and traces to `part` of `whole` of what the settings allow.
+    pub fn share_caches(&self, part: usize, whole: usize) {
+        self.capsules.share(part, whole);
+        if let Some(db) = &self.db {
+            db.share_caches(self.home.config().bake.hot_bytes / whole * part, part, whole);
+        }
+        self.home.chain().ledger().share_caches(part, whole);
+        self.home.chain().kv().share_caches(part, whole);
+        if part < whole {
+            hearth_evm::forget_code();
+        }
+    }
+}
