@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, metricsCatalog, openLittable, openNode, startJob, startReplay } = nativeBinding
+const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, metricsCatalog, openLittable, openNode, startJob, startReplay, startWatchdog } = nativeBinding
 export { NativeHooks }
 export { NativeJob }
 export { NativeLittable }
@@ -789,4 +789,5 @@ export { openLittable }
 export { openNode }
 export { startJob }
 export { startReplay }
+export { startWatchdog }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -21,6 +21,7 @@ mod jobs;
 mod littable;
 mod node;
 mod origin;
+mod watchdog;
 
 pub use confine::confine_process;
 pub use hooks::NativeHooks;
@@ -32,6 +33,7 @@ pub use node::{
     NativeEnvelope, NativeNode, NativeStream, dev_accounts, metrics_catalog, open_node, start_replay,
 };
 pub use origin::NativeOrigin;
+pub use watchdog::start_watchdog;
 
 /// Node dlopens this library after its start, when no more static TLS may be had: `local_dynamic_tls` needs none.
 /// `no_thp`: the system joins pages that were given back to huge ones again, so that a node under load would take some 80 MiB more, and

@@ -23,8 +23,8 @@ export function hearth(
 }
 
 /** Starts `hearth` with these arguments and does not wait. */
-export const spawnHearth = (args: readonly string[]): ChildProcess =>
-  spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+export const spawnHearth = (args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess =>
+  spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } })
 
 /** A fresh folder for a home. */
 export const tempHome = (): string => fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-'))
@@ -45,8 +45,8 @@ export interface RunningNode {
 }
 
 /** Starts `hearth start` or `hearth dev` on free ports and waits until it says that it is ready. */
-export async function startNode(args: readonly string[]): Promise<RunningNode> {
-  const child = spawnHearth([...args, '--evm.http_port=0', '--evm.ws_port=0', '--metrics.port=0'])
+export async function startNode(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<RunningNode> {
+  const child = spawnHearth([...args, '--evm.http_port=0', '--evm.ws_port=0', '--metrics.port=0'], env)
   let log = ''
   const ended = new Promise<number | string | null>((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
   const [url, ws] = await new Promise<[string, string]>((resolve, reject) => {

@@ -4,7 +4,7 @@ import type { LogLevel } from '../../ts/config/index.ts'
 import { CoreError } from '../../ts/core/error.ts'
 import { type KeptEvent, type Log, openLog } from '../../ts/log/index.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
-import { NO_METER, type SlowRequest } from '../../ts/rpc/meter.ts'
+import { NO_METER, NO_WATCH, type SlowRequest } from '../../ts/rpc/meter.ts'
 import { drain, fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
 
 function log(format: 'json' | 'text', level: LogLevel = 'info', levels: string[] = []): [Log, string[]] {
@@ -126,7 +126,7 @@ describe('requests that take long', () => {
     )
     const context = { core, namespaces: ['eth', 'debug'], clientVersion: 'Hearth/test', ...PLAIN_RULES }
     const limits = { requests: 5, responseBytes: 1000, concurrency: 2 }
-    return [makeDispatch(context, limits, () => undefined, meter, { overMs, slow: (request) => slow.push(request) }), slow]
+    return [makeDispatch(context, limits, () => undefined, meter, { ...NO_WATCH, overMs, slow: (request) => slow.push(request) }), slow]
   }
   const client = { connection: 'http', address: '203.0.113.9', onGone: () => undefined } as const
   const asked = (method: string, params: unknown[] = []) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })

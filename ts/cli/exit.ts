@@ -1,7 +1,7 @@
 // The exit codes of the program, once: for the code, for docs/cli.md and for the unit file of systemd.
 
 /** Exit codes by name. */
-export const EXIT = { done: 0, failed: 1, usage: 2, cannotStart: 3, stopped: 130 } as const
+export const EXIT = { done: 0, failed: 1, usage: 2, cannotStart: 3, cutShort: 4, stopped: 130 } as const
 
 /** What each code means, for readers. */
 export const EXIT_TABLE: readonly { readonly code: number; readonly meaning: string }[] = [
@@ -16,6 +16,11 @@ export const EXIT_TABLE: readonly { readonly code: number; readonly meaning: str
     code: EXIT.cannotStart,
     meaning:
       '`start` or `dev` cannot run on this data directory as it is: it has no chain yet, another process has it open, or its format is newer than this version. Starting again does not help.',
+  },
+  {
+    code: EXIT.cutShort,
+    meaning:
+      '`start` or `dev` was asked to stop, and its main thread was stuck or its stop hung: a watchdog thread flushed and closed the stores in its place and ended the process. Standard error says why, and whether the stores were closed. What was acknowledged is kept; answers under way were cut off, and files that are written at the end of a run (`--dump-state`) are missing.',
   },
   { code: EXIT.stopped, meaning: 'A signal stopped the work before its end.' },
 ]

@@ -128,6 +128,10 @@ function failureFields(failure: Error): Fields {
   return { name: failure.name, stack: framesOf(failure) }
 }
 
+/** The level of a part of the node. */
+export const levelOf = ({ level, levels }: Pick<LogOptions, 'level' | 'levels'>, room: LogRoom): LogLevel =>
+  levelsOf(levels).get(room) ?? level
+
 /** Opens a log. */
 export function openLog({ level, levels, format, write }: LogOptions): Log {
   const clock = new LineClock()

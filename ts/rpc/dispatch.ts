@@ -10,6 +10,8 @@ import {
   type Connection,
   endpointOf,
   NO_METER,
+  NO_WATCH,
+  READING_REQUEST,
   type RequestInfo,
   type RequestMeter,
   Sample,
@@ -220,12 +222,19 @@ function forwarding(context: Surroundings, meter: RequestMeter): (client: Client
 export type Report = (e: unknown, about?: RequestInfo & { readonly id: string | undefined }) => void
 
 /** Makes the dispatcher of a node. Failures that are this program's fault are told to `report`; every request is told to the meter. */
-export function makeDispatch(given: Context, limits: BatchLimits, report: Report, meter: RequestMeter = NO_METER, watch?: Watch): Dispatch {
+export function makeDispatch(
+  given: Context,
+  limits: BatchLimits,
+  report: Report,
+  meter: RequestMeter = NO_METER,
+  watch: Watch = NO_WATCH,
+): Dispatch {
   const { core, denied } = given
   const namespaces = servedNamespaces(given.namespaces, core.dev)
   const context: Surroundings = { ...given, namespaces, follow: new Following(core, given.following, report) }
   const table = methodTable(namespaces, denied)
   const contextOf = forwarding(context, meter)
+  const { begun } = watch
 
   /** Reports failures of one request. */
   const reporting =
@@ -305,6 +314,7 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: Report
     const { id } = call
     const failed = (e: unknown): Answer => refused(toRpcError(e, reporting(sample, id)))
     if (client.barred?.namespaces.has(namespaceOf(call.method)) === true) client.denied = true
+    sample.begin()
     try {
       const method = lookUp(call.method, client)
       const result = method.call(surroundingsOf(method, client, sample, client.subscriber), call.params)
@@ -330,6 +340,7 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: Report
       if (!isOpened(outcome)) sample.produced()
       return outcome
     }
+    sample.begin()
     try {
       const method = lookUp(call.method, client)
       const result = method.call(surroundingsOf(method, client, sample), call.params)
@@ -428,6 +439,7 @@ export function makeDispatch(given: Context, limits: BatchLimits, report: Report
   }
 
   return (text, client) => {
+    begun[0] = READING_REQUEST
     const arrived = meter.now()
     const trace = toFind(text, client)
     // It is one request, whatever becomes of it.

@@ -54,14 +54,16 @@ export type RequestInfo = {
   readonly client: string | undefined
 }
 
-/** Who is told of requests that take long. */
+/** Who is told of requests that take long, and of what this thread begins. */
 export interface Watch {
   readonly overMs: number
+  /** Its only number is what was begun last, by the positions of `BEGUN_NAMES`. */
+  readonly begun: Uint32Array
   slow(request: SlowRequest): void
 }
 
 /** Watches nothing. */
-const NO_WATCH: Watch = { overMs: Number.POSITIVE_INFINITY, slow: () => undefined }
+export const NO_WATCH: Watch = { overMs: Number.POSITIVE_INFINITY, begun: new Uint32Array(1), slow: () => undefined }
 
 /** Whose a request is. */
 export interface Sender {
@@ -78,6 +80,13 @@ const numbers = new Map(METHODS.map((m, i) => [m.name, i]))
 
 /** The endpoint of a request by the name of its method; undefined where none could be read. */
 export const endpointOf = (method: string | undefined): number => (method === undefined ? INVALID : (numbers.get(method) ?? UNKNOWN))
+
+/** What this thread may begin: nothing, reading a request, and from `ENDPOINT_FIRST` on the endpoints. */
+export const BEGUN_NAMES: readonly string[] = ['none', 'reading_request', ...ENDPOINTS]
+
+/** The position of reading a request. */
+export const READING_REQUEST = 1
+const ENDPOINT_FIRST = 2
 
 /** One request under way: gives exactly one sample, however it ends. */
 export class Sample {
@@ -107,6 +116,11 @@ export class Sample {
   get about(): RequestInfo {
     const { method, sender } = this
     return { method: method?.slice(0, SHOWN_CHARACTERS_MAX), connection: sender.connection, client: sender.address }
+  }
+
+  /** Its handler is called now. */
+  begin(): void {
+    this.watch.begun[0] = this.endpoint + ENDPOINT_FIRST
   }
 
   /** Its block is further below the head than traces may look back; counts once. */

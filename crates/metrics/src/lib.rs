@@ -14,6 +14,7 @@
 mod bake;
 mod capsule;
 mod cells;
+mod event_loop;
 mod flatkv;
 mod instrument;
 mod litt;
@@ -29,6 +30,7 @@ mod workers;
 pub use bake::BakeMetrics;
 pub use capsule::CapsuleMetrics;
 pub use cells::{Counter, Flag, Gauge, Histogram, Timer};
+pub use event_loop::EventLoopMetrics;
 pub use flatkv::{DataDb, FlatkvMetrics, PerDb};
 pub use instrument::{Instrument, Kind, Label, Unit, Values};
 pub use litt::{CacheMetrics, ChunkCache, LittMetrics, MAX_TABLES, OTHER_TABLES, TableMetrics};
@@ -52,6 +54,7 @@ pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
         script::ROWS,
         memory::ROWS,
         workers::ROWS,
+        event_loop::ROWS,
     ]
     .into_iter()
     .flatten()

@@ -5,6 +5,7 @@
 mod memory;
 mod node;
 mod shared_nodes;
+mod watchdog;
 
 pub use hearth_admin::{Replay, jobs};
 pub use hearth_chain::{
@@ -28,3 +29,4 @@ pub use hearth_traces::{
 };
 pub use node::{Node, metrics_catalog};
 pub use shared_nodes::NodeLease;
+pub use watchdog::{WATCHDOG_CELLS, start_watchdog};

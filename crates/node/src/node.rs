@@ -12,7 +12,7 @@ use hearth_home::{
     stream::Canceller,
     workers::{Limits, WorkerPool, guarded},
 };
-use hearth_metrics::{Level, LogEntry, Registry, WorkerMetrics};
+use hearth_metrics::{EventLoopMetrics, Level, LogEntry, Registry, WorkerMetrics};
 use hearth_rpc::{Request, Rpc};
 use hearth_traces::{Bakery, JsTracers, Threads, Traces};
 use parking_lot::{Mutex, RwLock};
@@ -107,6 +107,8 @@ impl Node {
             parked: config.workers.parked_traces,
         };
         let parked = WorkerMetrics::new(&metrics).parked;
+        // The series is there before the first stall.
+        EventLoopMetrics::new(&metrics);
         let node = Self {
             read: WorkerPool::new("read", config.workers.read)?,
             heavy: WorkerPool::with_limits("heavy", config.workers.heavy, &limits, Some(parked))?,
@@ -129,6 +131,11 @@ impl Node {
     /// that is closed are the last ones.
     pub fn metrics_snapshot(&self) -> String {
         self.metrics.snapshot_json()
+    }
+
+    /// Counts that the event loop of the main thread stood still for so long, by what that thread had begun.
+    pub(crate) fn stalled(&self, began: &str, stood: Duration) {
+        EventLoopMetrics::new(&self.metrics).stalled(began, stood);
     }
 
     /// Takes what operators should read in the log since the last call.

@@ -77,6 +77,34 @@ impl Drop for NodeLease {
     }
 }
 
+/// The slots of this process at this moment.
+fn slots() -> Vec<Slot> {
+    SLOTS.lock().values().cloned().collect()
+}
+
+/// Calls back with each node that is open. Homes that are being opened or closed are left out.
+pub(crate) fn each_open(mut with: impl FnMut(&Node)) {
+    for slot in slots() {
+        if let Some(node) = slot.try_lock().and_then(|slot| slot.node.clone()) {
+            with(&node);
+        }
+    }
+}
+
+/// Closes every node of this process, whoever has it, and waits for those that are being closed. Whoever has one finds it
+/// closed.
+///
+/// # Errors
+/// Those of [`Node::close`], the first of them; the others are closed all the same.
+pub(crate) fn close_all() -> Result<(), NodeError> {
+    let close = |slot: Slot| {
+        let mut slot = slot.lock();
+        slot.holders = 0;
+        slot.node.take().map_or(Ok(()), |node| node.close())
+    };
+    slots().into_iter().map(close).fold(Ok(()), Result::and)
+}
+
 /// The node of a slot, opened where nobody has it; and whether it is shared.
 fn join(slot: &mut MutexGuard<'_, Shared>, config: NodeConfig) -> Result<(Arc<Node>, bool), NodeError> {
     let node = match &slot.node {

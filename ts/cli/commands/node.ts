@@ -5,7 +5,7 @@ import type { Mode, NodeConfig } from '../../core/config.ts'
 import { openNode } from '../../core/native.ts'
 import type { AskOrigin } from '../../core/origin.ts'
 import type { Core } from '../../core/port.ts'
-import { type Log, openLog } from '../../log/index.ts'
+import { type Log, type LogOptions, levelOf, openLog } from '../../log/index.ts'
 import { shownUrl } from '../../peers/post.ts'
 import type { Dispatch } from '../../rpc/dispatch.ts'
 import { type RequestMeter, SHOWN_CHARACTERS_MAX, type Watch } from '../../rpc/meter.ts'
@@ -15,6 +15,7 @@ import type { Parsed } from '../args.ts'
 import { type Baking, bakeCommand, bakedCount, bakingOf, cacheRows } from '../baked.ts'
 import { nodeSettings } from '../check-files.ts'
 import type { Terminal } from '../command.ts'
+import { type Heart, watchedHeart } from '../heart.ts'
 import { homeOf, makeHome } from '../home.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../node-config.ts'
 import { nodeEnded } from '../node-versions.ts'
@@ -80,26 +81,39 @@ const runningNode = (
   baking: baking ?? null,
 })
 
-/** The log of a node: on a terminal, and beside the console of a development chain, for readers. */
-export function nodeLog(mode: Mode, settings: Settings, terminal: Terminal): Log {
+/** How the log of a node is written: on a terminal, and beside the console of a development chain, for readers. */
+function logOptions(mode: Mode, settings: Settings, terminal: Terminal): LogOptions {
   const format = settings['log.format']
-  return openLog({
+  return {
     level: settings['log.level'],
     levels: settings['log.levels'],
     format: format === 'auto' ? (mode === 'dev' || terminal.interactive ? 'text' : 'json') : format,
     write: terminal.err,
-  })
+  }
+}
+
+/** The log of a node. */
+export const nodeLog = (mode: Mode, settings: Settings, terminal: Terminal): Log => openLog(logOptions(mode, settings, terminal))
+
+/** What the watchdog sees of this thread. Handlers of signals must be there. */
+function heartOf(mode: Mode, settings: Settings, terminal: Terminal, log: Log): Heart {
+  const options = logOptions(mode, settings, terminal)
+  const stopMs = settings['evm.shutdown_delay'] + settings['evm.shutdown_timeout']
+  return watchedHeart({ stopMs, format: options.format, level: levelOf(options, 'node') }, (why) =>
+    log.room('node').warn('no watchdog: a stop waits for the main thread', { why }),
+  )
 }
 
 /** Writes requests that take long to the log, and gives all of them to `each` where it is there. */
-function watchRequests(settings: Settings, log: Log, each: Extras['onRequest']): Watch {
+function watchRequests(settings: Settings, log: Log, { begun }: Heart, each: Extras['onRequest']): Watch {
   const threshold = settings['evm.slow_request_threshold'] || Number.POSITIVE_INFINITY
   const rpc = log.room('rpc')
   const slow: Watch['slow'] = ({ method, connection, client, ms, bytes, success }) =>
     rpc.warn('slow request', { method: method?.slice(0, SHOWN_CHARACTERS_MAX), connection, client, ms: Math.round(ms), bytes, success })
-  if (each === undefined) return { overMs: threshold, slow }
+  if (each === undefined) return { overMs: threshold, begun, slow }
   return {
     overMs: Number.NEGATIVE_INFINITY,
+    begun,
     slow: (request) => {
       each(request.method?.slice(0, SHOWN_CHARACTERS_MAX), request.ms, request.success)
       if (request.ms > threshold) slow(request)
@@ -145,10 +159,11 @@ function dispatches(
   core: Core,
   settings: Settings,
   log: Log,
+  heart: Heart,
   meter: RequestMeter,
   onRequest: Extras['onRequest'],
 ): { readonly all: Dispatch; readonly debug: Dispatch } {
-  const watch = watchRequests(settings, log, onRequest)
+  const watch = watchRequests(settings, log, heart, onRequest)
   const node = shownUrl(settings['evm.forward_url'])
   const context = rpcContext(core, settings, (reason, failures) => log.room('rpc').warn('forwarding failed', { node, reason, failures }))
   const make = (namespaces: readonly string[]): Dispatch =>
@@ -221,6 +236,7 @@ export async function serve(
       resolve()
     }),
   )
+  const heart = heartOf(mode, settings, terminal, log)
   if (mode === 'dev') makeHome(home)
   const config = nodeConfig(home, mode, settings)
   checkHeap(config.memoryBudgetBytes, log)
@@ -251,7 +267,7 @@ export async function serve(
       const noMoreOfCore = joinLogs(core, log)
       try {
         open = core
-        const { all, debug } = dispatches(serving, core, settings, log, metrics.meter, extras.onRequest)
+        const { all, debug } = dispatches(serving, core, settings, log, heart, metrics.meter, extras.onRequest)
         starting.become(all)
         startingDebug.become(debug)
         readiness.opened(readyChecks(core, home, settings))
@@ -264,9 +280,11 @@ export async function serve(
         if (mode === 'start') sayNoBlocks(settings, log, terminal)
         if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
         terminal.out(await ready(server, core))
+        heart.serving()
         await stopped
         await setTimeout(settings['evm.shutdown_delay'])
         await server.stop()
+        heart.closing()
         await extras.beforeClose?.(core)
         log.room('node').info('every answer under way has ended; closing the stores')
       } finally {

@@ -90,7 +90,7 @@ export const LISTENERS = {
     kind: duration(0, HOUR),
     default: 10 * SECOND,
     unit: 'ms',
-    doc: 'How long requests under way may take after SIGTERM or SIGINT; the connections of those that are left are closed.',
+    doc: 'How long requests under way may take after SIGTERM or SIGINT; the connections of those that are left are closed. Where the main thread is stuck, a watchdog thread closes the stores and ends the process 1 s after this time and evm.shutdown_delay, with exit code 4.',
   }),
   'evm.shutdown_delay': setting({
     kind: duration(0, HOUR),

@@ -1,0 +1,233 @@
+//! What follows from beats and signals. Knows neither clocks nor threads.
+
+use crate::cells::Phase;
+use std::time::Duration;
+
+/// Time between two looks.
+pub(crate) const TICK: Duration = Duration::from_millis(100);
+
+/// Time that counts between two looks at most. A process that was stopped, or that gets no processor, is late with all its
+/// threads: that is no stall of one of them.
+const COUNTED_MAX: Duration = Duration::from_millis(200);
+
+/// An event loop that stands still for longer is reported.
+pub const STALL: Duration = Duration::from_secs(1);
+
+/// Time between two lines about one stall at most; before, it doubles.
+const REPORT_EVERY_MAX: Duration = Duration::from_secs(60);
+
+/// Time that an ordinary stop has beyond that of its answers.
+pub const STOP_GRACE: Duration = Duration::from_secs(1);
+
+/// Further time for an ordinary stop whose event loop turns.
+pub const LIVE_GRACE: Duration = Duration::from_secs(10);
+
+/// Time that the main thread has to end the process after a second signal.
+pub const SECOND_SIGNAL_GRACE: Duration = Duration::from_secs(1);
+
+/// What one look sees.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// Since the look before.
+    pub elapsed: Duration,
+    pub beats: u32,
+    /// Signals that asked for a stop until now.
+    pub signals: u32,
+    pub phase: Phase,
+}
+
+/// What a look leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The event loop has stood still for so long, and still does.
+    Stalls(Duration),
+    /// The event loop turns again; it stood still for so long.
+    Stalled(Duration),
+    /// The ordinary stop is late: the watchdog closes the stores and ends the process. How long after the signal, and whether
+    /// the event loop stands still.
+    TakeOver { after: Duration, is_stalled: bool },
+    /// A second signal came, and the main thread did not end the process.
+    EndAtOnce,
+}
+
+/// What was seen until now.
+#[derive(Debug)]
+pub(crate) struct Policy {
+    /// Time between two beats.
+    beat: Duration,
+    /// Time of the ordinary stop for answers.
+    stop: Duration,
+    beats: u32,
+    /// Since the last beat.
+    quiet: Duration,
+    /// The stall that is reported next as going on; none where none is reported yet.
+    next_report: Option<Duration>,
+    since_signal: Option<Duration>,
+    since_second: Option<Duration>,
+}
+
+/// Adds to a time that begins with the first look at which it should run.
+fn run_on(time: &mut Option<Duration>, runs: bool, elapsed: Duration) {
+    if runs {
+        *time = Some(time.map_or(Duration::ZERO, |time| time + elapsed));
+    }
+}
+
+impl Policy {
+    pub fn new(beat: Duration, stop: Duration) -> Self {
+        Self {
+            beat,
+            stop,
+            beats: 0,
+            quiet: Duration::ZERO,
+            next_report: None,
+            since_signal: None,
+            since_second: None,
+        }
+    }
+
+    /// Takes a look into account.
+    pub fn look(&mut self, reading: Reading) -> [Option<Step>; 2] {
+        let elapsed = reading.elapsed.min(COUNTED_MAX);
+        let stall = self.stall(&reading, elapsed);
+        [stall, self.stop(&reading, elapsed)]
+    }
+
+    /// For how long the event loop stands still at least: a beat was due some time after the last one.
+    fn stands_still(&self) -> Duration {
+        self.quiet.saturating_sub(self.beat)
+    }
+
+    fn stall(&mut self, reading: &Reading, elapsed: Duration) -> Option<Step> {
+        if reading.beats != self.beats {
+            self.beats = reading.beats;
+            let stood = self.stands_still();
+            self.quiet = Duration::ZERO;
+            return self.next_report.take().map(|_| Step::Stalled(stood));
+        }
+        self.quiet += elapsed;
+        let stands = self.stands_still();
+        if reading.phase != Phase::Serving || stands < self.next_report.unwrap_or(STALL) {
+            return None;
+        }
+        self.next_report = Some(stands + stands.min(REPORT_EVERY_MAX));
+        Some(Step::Stalls(stands))
+    }
+
+    fn stop(&mut self, reading: &Reading, elapsed: Duration) -> Option<Step> {
+        run_on(&mut self.since_signal, reading.signals > 0, elapsed);
+        run_on(&mut self.since_second, reading.signals > 1, elapsed);
+        if self.since_second.is_some_and(|since| since >= SECOND_SIGNAL_GRACE) {
+            return Some(Step::EndAtOnce);
+        }
+        let after = self.since_signal?;
+        let is_stalled = self.stands_still() >= STALL;
+        // Stores may take long to flush: whoever closes them in the ordinary way is left to it.
+        if !is_stalled && reading.phase == Phase::Closing {
+            return None;
+        }
+        let patience = if is_stalled { Duration::ZERO } else { LIVE_GRACE };
+        (after >= self.stop + STOP_GRACE + patience).then_some(Step::TakeOver { after, is_stalled })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEAT: Duration = Duration::from_millis(250);
+    const STOP: Duration = Duration::from_secs(10);
+
+    /// Looks once every tick: what comes of them, with the time of each step.
+    fn run(
+        policy: &mut Policy,
+        ticks: std::ops::Range<u32>,
+        read: impl Fn(u32) -> (u32, u32, Phase),
+    ) -> Vec<(Duration, Step)> {
+        let look = |tick: u32| {
+            let (beats, signals, phase) = read(tick);
+            let steps = policy.look(Reading { elapsed: TICK, beats, signals, phase });
+            steps.into_iter().flatten().map(|step| (TICK * tick, step)).collect::<Vec<_>>()
+        };
+        ticks.flat_map(look).collect()
+    }
+
+    fn policy() -> Policy {
+        Policy::new(BEAT, STOP)
+    }
+
+    fn millis(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_loop_that_turns_says_nothing() {
+        assert_eq!(run(&mut policy(), 0..1000, |tick| (tick / 3, 0, Phase::Serving)), []);
+        // Three beats late: less than a second.
+        assert_eq!(run(&mut policy(), 0..1000, |tick| (tick / 11, 0, Phase::Serving)), []);
+    }
+
+    #[test]
+    fn a_stall_is_told_while_it_lasts_ever_more_seldom_and_at_its_end() {
+        let mut policy = policy();
+        let stuck = run(&mut policy, 0..3000, |_| (0, 0, Phase::Serving));
+        let told: Vec<Duration> = stuck
+            .iter()
+            .map(|(_, step)| match step {
+                Step::Stalls(stands) => *stands,
+                step => panic!("{step:?}"),
+            })
+            .collect();
+        let seconds: Vec<u64> = told.iter().map(Duration::as_secs).collect();
+        assert_eq!(seconds, [1, 2, 4, 8, 17, 35, 70, 130, 190, 250]);
+        let over = run(&mut policy, 3000..3100, |tick| (tick, 0, Phase::Serving));
+        assert_eq!(over, [(millis(300_000), Step::Stalled(millis(299_750)))]);
+    }
+
+    #[test]
+    fn nothing_is_a_stall_before_the_node_serves_and_while_it_closes() {
+        for phase in [Phase::Opening, Phase::Closing] {
+            assert_eq!(run(&mut policy(), 0..1000, |_| (0, 0, phase)), []);
+        }
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_has_not_stalled() {
+        let mut policy = policy();
+        let after =
+            Reading { elapsed: Duration::from_secs(3600), beats: 0, signals: 0, phase: Phase::Serving };
+        assert_eq!(policy.look(after), [None, None]);
+        assert_eq!(run(&mut policy, 0..100, |tick| (tick / 3 + 1, 0, Phase::Serving)), []);
+    }
+
+    #[test]
+    fn a_main_thread_that_is_stuck_loses_the_process_once_the_stop_is_due() {
+        let steps = run(&mut policy(), 0..150, |tick| (0, u32::from(tick >= 20), Phase::Serving));
+        let first = steps.iter().find(|(_, step)| !matches!(step, Step::Stalls(_)));
+        let after = STOP + STOP_GRACE;
+        assert_eq!(first, Some(&(millis(2000) + after, Step::TakeOver { after, is_stalled: true })));
+    }
+
+    #[test]
+    fn a_stop_that_hangs_while_the_loop_turns_has_more_time() {
+        let steps = run(&mut policy(), 0..400, |tick| (tick / 3, u32::from(tick >= 20), Phase::Serving));
+        let after = STOP + STOP_GRACE + LIVE_GRACE;
+        assert_eq!(steps[0], (millis(2000) + after, Step::TakeOver { after, is_stalled: false }));
+    }
+
+    #[test]
+    fn stores_that_are_closed_in_the_ordinary_way_have_the_time_that_they_take() {
+        let closing = |tick: u32| (tick / 3, 1, Phase::Closing);
+        assert_eq!(run(&mut policy(), 0..10_000, closing), []);
+        // But not where the main thread hangs in it.
+        let steps = run(&mut policy(), 0..10_000, |_| (0, 1, Phase::Closing));
+        assert_eq!(steps[0].1, Step::TakeOver { after: STOP + STOP_GRACE, is_stalled: true });
+    }
+
+    #[test]
+    fn a_second_signal_ends_what_does_not_end_itself() {
+        let signals = |tick: u32| u32::from(tick >= 20) + u32::from(tick >= 30);
+        let steps = run(&mut policy(), 0..50, |tick| (tick / 3, signals(tick), Phase::Serving));
+        assert_eq!(steps[0], (millis(3000) + SECOND_SIGNAL_GRACE, Step::EndAtOnce));
+    }
+}

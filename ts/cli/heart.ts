@@ -1,0 +1,54 @@
+// What the main thread shows the watchdog: that its event loop turns, what it began last, and how far the node is.
+import { CELL, PHASE, startWatchdog, type WatchdogOptions } from '../core/watchdog.ts'
+import { BEGUN_NAMES } from '../rpc/meter.ts'
+import { EXIT } from './exit.ts'
+
+/** Time between two beats, in milliseconds. */
+const BEAT_MS = 250
+
+/** The main thread as the watchdog sees it. */
+export interface Heart {
+  /** Its only number is to be set to what is begun, by the positions of `BEGUN_NAMES`. */
+  readonly begun: Uint32Array
+  /** The node serves: stalls are reported from now on. */
+  serving(): void
+  /** Every answer has ended: the stores have the time that they take. */
+  closing(): void
+}
+
+/** Nobody looks. */
+const UNWATCHED: Heart = { begun: new Uint32Array(1), serving: () => undefined, closing: () => undefined }
+
+/** One beat: what was begun until now was begun before it. */
+function beat(cells: Uint32Array): void {
+  const began = cells[CELL.began] ?? 0
+  if (began !== 0) cells[CELL.before] = began
+  cells[CELL.began] = 0
+  cells[CELL.beats] = ((cells[CELL.beats] ?? 0) + 1) >>> 0
+}
+
+/**
+ * Starts the watchdog of this process, whose handlers of SIGTERM and SIGINT must be there. Where there can be none, `report` gets the
+ * reason.
+ */
+export function watchedHeart(options: Pick<WatchdogOptions, 'stopMs' | 'format' | 'level'>, report: (why: string) => void): Heart {
+  let cells: Uint32Array
+  try {
+    const codes = { cutShortCode: EXIT.cutShort, stoppedCode: EXIT.stopped }
+    cells = startWatchdog({ ...options, ...codes, names: BEGUN_NAMES, beatMs: BEAT_MS })
+  } catch (e) {
+    report(e instanceof Error ? e.message : String(e))
+    return UNWATCHED
+  }
+  beat(cells)
+  setInterval(beat, BEAT_MS, cells).unref()
+  return {
+    begun: cells.subarray(CELL.began, CELL.began + 1),
+    serving() {
+      cells[CELL.phase] = PHASE.serving
+    },
+    closing() {
+      cells[CELL.phase] = PHASE.closing
+    },
+  }
+}
