@@ -267,7 +267,7 @@ export declare function startReplay(json: string): NativeStream
 
 /**
  * Starts the watchdog of this process, described in JSON. Gives the numbers that the main thread writes to: beats of its event
- * loop, what it began since the last beat, what it began before that, the phase (0 opening, 1 serving, 2 closing). Throws
+ * loop, what it began since the last beat, what it began before that, the phase (0 opening, 1 serving, 2 closing, 3 closed). Throws
  * where there can be none: the process has one, or SIGTERM and SIGINT have no handlers yet.
  */
 export declare function startWatchdog(json: string): Uint32Array

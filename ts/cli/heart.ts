@@ -14,10 +14,17 @@ export interface Heart {
   serving(): void
   /** Every answer has ended: the stores have the time that they take. */
   closing(): void
+  /** They are closed: the process ends soon. */
+  closed(): void
 }
 
 /** Nobody looks. */
-const UNWATCHED: Heart = { begun: new Uint32Array(1), serving: () => undefined, closing: () => undefined }
+const UNWATCHED: Heart = {
+  begun: new Uint32Array(1),
+  serving: () => undefined,
+  closing: () => undefined,
+  closed: () => undefined,
+}
 
 /** One beat: what was begun until now was begun before it. */
 function beat(cells: Uint32Array): void {
@@ -49,6 +56,9 @@ export function watchedHeart(options: Pick<WatchdogOptions, 'stopMs' | 'format' 
     },
     closing() {
       cells[CELL.phase] = PHASE.closing
+    },
+    closed() {
+      cells[CELL.phase] = PHASE.closed
     },
   }
 }

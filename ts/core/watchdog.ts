@@ -23,7 +23,7 @@ export interface WatchdogOptions {
 export const CELL = { beats: 0, began: 1, before: 2, phase: 3 } as const
 
 /** What `phase` says; 0 while the node opens. */
-export const PHASE = { serving: 1, closing: 2 } as const
+export const PHASE = { serving: 1, closing: 2, closed: 3 } as const
 
 /**
  * Starts the watchdog; gives the numbers that this thread writes to. Throws where there can be none: the process has one, or SIGTERM and

@@ -406,6 +406,7 @@ export function makeDispatch(
     if (found === undefined) return undefined
     const { body, packed, historical } = found
     const sample = new Sample(meter, trace.method, client, arrived, watch)
+    sample.begin()
     if (historical) sample.historical()
     client.origin = 'baked'
     sample.made(body.length)

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub const CELLS: usize = 4;
 
 /// Numbers that the main thread stores by position: 0 counts beats of the event loop, 1 is what was begun since the last
-/// beat, 2 what was begun before it, both by the positions of names, 3 is the phase: 0 opening, 1 serving, 2 closing.
+/// beat, 2 what was begun before it, both by the positions of names, 3 is the phase: 0 opening, 1 serving, 2 closing,
+/// 3 closed.
 #[derive(Debug, Default)]
 pub struct Cells([AtomicU32; CELLS]);
 
@@ -20,6 +21,8 @@ pub(crate) enum Phase {
     Serving,
     /// Every answer has ended; the stores are being closed.
     Closing,
+    /// The stores are closed; the process ends.
+    Closed,
 }
 
 impl Cells {
@@ -57,7 +60,8 @@ impl Cells {
         match self.at(3) {
             0 => Phase::Opening,
             1 => Phase::Serving,
-            _ => Phase::Closing,
+            2 => Phase::Closing,
+            _ => Phase::Closed,
         }
     }
 }

@@ -19,7 +19,7 @@ const REPORT_EVERY_MAX: Duration = Duration::from_secs(60);
 /// Time that an ordinary stop has beyond that of its answers.
 pub const STOP_GRACE: Duration = Duration::from_secs(1);
 
-/// Further time for an ordinary stop whose event loop turns.
+/// Further time for an ordinary stop whose event loop turns; and time for which that may stand still while stores are closed.
 pub const LIVE_GRACE: Duration = Duration::from_secs(10);
 
 /// Time that the main thread has to end the process after a second signal.
@@ -64,6 +64,9 @@ pub(crate) struct Policy {
     next_report: Option<Duration>,
     since_signal: Option<Duration>,
     since_second: Option<Duration>,
+    phase: Phase,
+    /// Since the phase began.
+    in_phase: Duration,
 }
 
 /// Adds to a time that begins with the first look at which it should run.
@@ -83,12 +86,16 @@ impl Policy {
             next_report: None,
             since_signal: None,
             since_second: None,
+            phase: Phase::Opening,
+            in_phase: Duration::ZERO,
         }
     }
 
     /// Takes a look into account.
     pub fn look(&mut self, reading: Reading) -> [Option<Step>; 2] {
         let elapsed = reading.elapsed.min(COUNTED_MAX);
+        self.in_phase = if reading.phase == self.phase { self.in_phase + elapsed } else { Duration::ZERO };
+        self.phase = reading.phase;
         let stall = self.stall(&reading, elapsed);
         [stall, self.stop(&reading, elapsed)]
     }
@@ -121,13 +128,17 @@ impl Policy {
             return Some(Step::EndAtOnce);
         }
         let after = self.since_signal?;
-        let is_stalled = self.stands_still() >= STALL;
-        // Stores may take long to flush: whoever closes them in the ordinary way is left to it.
-        if !is_stalled && reading.phase == Phase::Closing {
-            return None;
-        }
-        let patience = if is_stalled { Duration::ZERO } else { LIVE_GRACE };
-        (after >= self.stop + STOP_GRACE + patience).then_some(Step::TakeOver { after, is_stalled })
+        // The end of a run may write large files at once.
+        let is_closing = reading.phase == Phase::Closing;
+        let is_stalled = self.stands_still() >= if is_closing { LIVE_GRACE } else { STALL };
+        let due = self.stop + STOP_GRACE;
+        let is_late = if is_stalled {
+            after >= due
+        } else {
+            // Stores may take long to flush: whoever closes them in the ordinary way is left to it.
+            !is_closing && after >= due + LIVE_GRACE && self.in_phase >= LIVE_GRACE
+        };
+        is_late.then_some(Step::TakeOver { after, is_stalled })
     }
 }
 
@@ -186,7 +197,7 @@ mod tests {
 
     #[test]
     fn nothing_is_a_stall_before_the_node_serves_and_while_it_closes() {
-        for phase in [Phase::Opening, Phase::Closing] {
+        for phase in [Phase::Opening, Phase::Closing, Phase::Closed] {
             assert_eq!(run(&mut policy(), 0..1000, |_| (0, 0, phase)), []);
         }
     }
@@ -219,9 +230,19 @@ mod tests {
     fn stores_that_are_closed_in_the_ordinary_way_have_the_time_that_they_take() {
         let closing = |tick: u32| (tick / 3, 1, Phase::Closing);
         assert_eq!(run(&mut policy(), 0..10_000, closing), []);
-        // But not where the main thread hangs in it.
-        let steps = run(&mut policy(), 0..10_000, |_| (0, 1, Phase::Closing));
-        assert_eq!(steps[0].1, Step::TakeOver { after: STOP + STOP_GRACE, is_stalled: true });
+        // But not where the main thread hangs in it for long.
+        let steps = run(&mut policy(), 0..10_000, |tick| (tick.min(200), 1, Phase::Closing));
+        // Ten seconds after a beat was due, which was a quarter of a second after the last one.
+        assert_eq!(steps[0].0, millis(20_000) + BEAT + LIVE_GRACE + millis(50));
+        assert!(matches!(steps[0].1, Step::TakeOver { is_stalled: true, .. }));
+    }
+
+    #[test]
+    fn a_process_that_does_not_end_once_its_stores_are_closed_is_ended() {
+        let phase = |tick| if tick < 600 { Phase::Closing } else { Phase::Closed };
+        let steps = run(&mut policy(), 0..1000, |tick| (tick / 3, 1, phase(tick)));
+        let after = millis(60_000) + LIVE_GRACE;
+        assert_eq!(steps[0], (after, Step::TakeOver { after, is_stalled: false }));
     }
 
     #[test]

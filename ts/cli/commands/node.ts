@@ -290,6 +290,7 @@ export async function serve(
       } finally {
         removeRunning(home, process.pid)
         await core.close()
+        heart.closed()
         noMoreOfCore()
         log.room('node').info('closed')
       }
