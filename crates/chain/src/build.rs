@@ -8,10 +8,10 @@ use alloy_consensus::{
 use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_evm::{
-    BlockEnvironment, BlockExecutor, ExecuteError, Fork, TxError, TxOutcome, next_difficulty,
-    next_excess_blob_gas,
+    BlockEnvironment, BlockExecutor, ExecuteError, Fork, TxError, TxOutcome, empty_block_output,
+    next_difficulty, next_excess_blob_gas,
 };
-use hearth_primitives::{Block, BlockOutput, Header, StateReader, Transaction};
+use hearth_primitives::{Block, BlockOutput, Header, StateError, StateReader, Transaction};
 
 /// What whoever asks for a block decides about it.
 #[derive(Clone, Debug, Default)]
@@ -110,11 +110,21 @@ impl Draft {
 impl Chain {
     /// The header of the block after `parent`, without what execution gives.
     pub fn header_after(&self, parent: &Header, attributes: &BlockAttributes) -> Header {
+        self.header_on(parent, parent.hash_slow(), attributes)
+    }
+
+    /// As [`Self::header_after`], where the parent's hash is known.
+    pub(crate) fn header_on(
+        &self,
+        parent: &Header,
+        parent_hash: B256,
+        attributes: &BlockAttributes,
+    ) -> Header {
         let spec = &self.spec;
         let timestamp = attributes.timestamp;
         let number = parent.number + 1;
         let mut header = Header {
-            parent_hash: parent.hash_slow(),
+            parent_hash,
             ommers_hash: EMPTY_OMMER_ROOT_HASH,
             beneficiary: attributes.beneficiary,
             number,
@@ -138,6 +148,23 @@ impl Chain {
             header.parent_beacon_block_root = Some(attributes.parent_beacon_block_root);
         }
         header
+    }
+
+    /// A block without transactions and withdrawals on the state of its parent.
+    ///
+    /// # Errors
+    /// As [`Self::draft`].
+    pub(crate) fn draft_empty(&self, header: Header, state: &dyn StateReader) -> Result<Draft, ChainError> {
+        let env = BlockEnvironment::from_header(&self.spec, &header);
+        if let Some(output) = empty_block_output(&self.spec, &env, state)? {
+            let withdrawals = header.withdrawals_root.map(|_| Vec::new());
+            return Ok(Draft { header, transactions: Vec::new(), withdrawals, output, tips: U256::ZERO });
+        }
+        let number = header.number;
+        let draft = self.draft(header, &[], state, &mut AllOf::new(&[]))?;
+        Ok(draft.map_err(|(hash, error)| {
+            StateError::Store(format!("block {number}: transaction {hash}: {error}"))
+        })?)
     }
 
     /// Executes a block on the state of its parent. The inner error is a transaction that cannot be in it, with its

@@ -269,7 +269,8 @@ impl DevChain {
             let own = transactions.iter().filter(|given| given.block == block);
             let mut source = Given(own.map(|given| (given.transaction.clone(), given.sender)).collect());
             let state = self.chain.state_at(parent.number).map_err(ChainError::from)?;
-            let header = self.next.lock().header(&self.chain, &parent, &edits_of(&state));
+            let header =
+                self.next.lock().header(&self.chain, (&parent, parent.hash_slow()), &edits_of(&state));
             parent = self.build_sure(header, &state, &mut source)?.1.header;
         }
         self.revalidate()?;

@@ -2,18 +2,57 @@
 //! in the ledger, for the system calls at its start change the state (EIP-2935, EIP-4788). What they share is work that a
 //! single block does for itself: one open trie, state that is read once and then kept in memory, one commit.
 
-use super::producer::{DevChain, Steps, edits_of};
-use crate::{AllOf, ChainError, StateAt, insert::Built};
+use super::{
+    NextBlock,
+    producer::{DevChain, Steps, edits_of},
+};
+use crate::{ChainError, StateAt, insert::Built};
 use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
+use hearth_flatkv::{TrieSession, TrieUpdate};
 use hearth_primitives::{Account, Changeset, Header, RootTracker as _, StateError, StateReader};
 use parking_lot::RwLock;
+use std::{
+    panic::resume_unwind,
+    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    thread,
+};
 
 /// Most empty blocks of one commit: with about 2 KiB of rows and records each, a few MiB of memory.
 const RUN_BLOCKS_MAX: u64 = 1024;
 
+/// Runs that may wait for their commit, while one is committed and one is made.
+const RUNS_WAITING_MAX: usize = 1;
+
+/// Blocks that are committed in one step.
+struct Run {
+    blocks: Vec<Built>,
+    /// The trie after the last of them, where the home keeps one.
+    trie: Option<TrieUpdate>,
+    /// What the next block was to be like before the first of them.
+    before: NextBlock,
+}
+
+/// A run that could not be committed.
+struct Uncommitted {
+    failed: ChainError,
+    /// What the next block is to be like again.
+    before: NextBlock,
+}
+
+/// What blocks are made on.
+struct Making<'a> {
+    state: &'a StateAt,
+    reads: RunState<'a>,
+    trie: Option<TrieSession>,
+    /// The newest block that was made.
+    parent: Header,
+    parent_hash: B256,
+}
+
 impl DevChain {
-    /// Makes up to `count` empty blocks on `parent` in one commit; the header of the last one. `None` where that cannot be
-    /// done: something waits in the pool, or the state was edited since the last block.
+    /// Makes `count` empty blocks on `parent`, or fewer where `should_stop` says so; the header of the last one. While a run of
+    /// them is committed, the next one is made. `None` where that cannot be done: something waits in the pool, or the state was
+    /// edited since the last block.
     pub(super) fn mine_empty(
         &self,
         parent: &Header,
@@ -26,47 +65,105 @@ impl DevChain {
         if count < 2 || !self.pool.is_empty() || !edits_of(&state).is_empty() {
             return Ok(None);
         }
-        let mut trie = match self.chain.kv().has_trie() {
-            true => Some(self.chain.kv().trie()?),
-            false => None,
-        };
-        let reads = RunState::new(&state);
-        let before = self.next_block();
-        let mut run: Vec<Built> = Vec::new();
-        let mut parent = parent.clone();
-        for index in 0..count.min(RUN_BLOCKS_MAX) {
-            if should_stop() {
+        let kv = self.chain.kv();
+        let trie = if kv.has_trie() { Some(kv.trie()?) } else { None };
+        let (reads, parent_hash) = (RunState::new(&state), parent.hash_slow());
+        let mut making = Making { state: &state, reads, trie, parent: parent.clone(), parent_hash };
+        let (sender, receiver) = sync_channel(RUNS_WAITING_MAX);
+        let (made, committed) = thread::scope(|scope| {
+            let commits = thread::Builder::new().name("hearth-dev-commit".into());
+            let commits = commits.spawn_scoped(scope, move || self.commit_runs(&receiver));
+            let commits = match commits {
+                Ok(commits) => commits,
+                Err(error) => {
+                    return (Err(StateError::Store(format!("no thread: {error}")).into()), Ok(None));
+                }
+            };
+            let made = self.make_runs(&mut making, &sender, count, steps, is_first, should_stop);
+            // Ends the other thread once everything is committed.
+            drop(sender);
+            (made, commits.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        });
+        let last = committed.map_err(|uncommitted| {
+            let Uncommitted { failed, before } = *uncommitted;
+            self.set_next(|next| *next = before);
+            failed
+        })?;
+        made?;
+        last.map(Some).ok_or(ChainError::Cancelled)
+    }
+
+    /// Commits runs until no more come; the header of the last block.
+    fn commit_runs(&self, runs: &Receiver<Run>) -> Result<Option<Header>, Box<Uncommitted>> {
+        let mut last = None;
+        for Run { blocks, trie, before } in runs {
+            if let Err(failed) = self.chain.commit_run(&blocks, trie) {
+                return Err(Box::new(Uncommitted { failed, before }));
+            }
+            last = blocks.into_iter().next_back().map(|built| built.block.header);
+        }
+        Ok(last)
+    }
+
+    /// Makes blocks run by run. Ends early where nobody takes them any more: the commit failed, and says why.
+    fn make_runs(
+        &self,
+        making: &mut Making<'_>,
+        runs: &SyncSender<Run>,
+        count: u64,
+        steps: Steps,
+        is_first: bool,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Result<(), ChainError> {
+        let mut left = count;
+        while left > 0 {
+            let before = self.next_block();
+            let size = left.min(RUN_BLOCKS_MAX);
+            let mut blocks = Vec::with_capacity(size as usize);
+            for _ in 0..size {
+                if should_stop() {
+                    left = 0;
+                    break;
+                }
+                let step = steps.interval.filter(|_| left < count || !is_first || steps.first);
+                match self.make_empty(making, step) {
+                    Ok(built) => blocks.push(built),
+                    Err(failed) => {
+                        self.set_next(|next| *next = before);
+                        return Err(failed);
+                    }
+                }
+                left -= 1;
+            }
+            if blocks.is_empty() {
                 break;
             }
-            let step = steps.interval.filter(|_| index > 0 || !is_first || steps.first);
-            let header = self.header_after_step(&parent, step, &edits_of(&state));
-            let number = header.number;
-            let draft = self.chain.draft(header, &[], &reads, &mut AllOf::new(&[]))?;
-            let draft = draft.map_err(|(hash, error)| {
-                StateError::Store(format!("block {number}: transaction {hash}: {error}"))
-            })?;
-            let root = match &mut trie {
-                Some(trie) => {
-                    trie.apply(&draft.output.changes)?;
-                    trie.root()?
-                }
-                None => B256::ZERO,
-            };
-            let block = draft.complete(root);
-            self.next.lock().made(&block.header);
-            reads.apply(&draft.output.changes);
-            parent = block.header.clone();
-            run.push(Built { hash: block.header.hash_slow(), block, output: draft.output });
+            let trie = making.trie.as_mut().map(TrieSession::take_update).transpose()?;
+            if runs.send(Run { blocks, trie, before }).is_err() {
+                break;
+            }
         }
-        if run.is_empty() {
-            return Err(ChainError::Cancelled);
-        }
-        let trie = trie.map(|trie| trie.into_update()).transpose()?;
-        if let Err(failed) = self.chain.commit_run(&run, trie) {
-            self.set_next(|next| *next = before);
-            return Err(failed);
-        }
-        Ok(Some(parent))
+        Ok(())
+    }
+
+    /// Makes one block on the newest one.
+    fn make_empty(&self, making: &mut Making<'_>, step: Option<u64>) -> Result<Built, ChainError> {
+        let parent = (&making.parent, making.parent_hash);
+        let header = self.header_after_step(parent, step, &edits_of(making.state));
+        let draft = self.chain.draft_empty(header, &making.reads)?;
+        let root = match &mut making.trie {
+            Some(trie) => {
+                trie.apply(&draft.output.changes)?;
+                trie.root()?
+            }
+            None => B256::ZERO,
+        };
+        let block = draft.complete(root);
+        self.next.lock().made(&block.header);
+        making.reads.apply(&draft.output.changes);
+        let hash = block.header.hash_slow();
+        (making.parent, making.parent_hash) = (block.header.clone(), hash);
+        Ok(Built { hash, block, output: draft.output })
     }
 }
 

@@ -24,10 +24,15 @@ pub struct NextBlock {
 
 impl NextBlock {
     /// The header of the block after this one, without what execution gives. `edits` are those that it takes along.
-    pub(super) fn header(&self, chain: &Chain, parent: &Header, edits: &Edits) -> Header {
+    pub(super) fn header(
+        &self,
+        chain: &Chain,
+        (parent, parent_hash): (&Header, B256),
+        edits: &Edits,
+    ) -> Header {
         // There is no beacon chain to draw lots: a value that differs from block to block has to do. Edits are part of it, for
         // two blocks with one hash must have been executed on one state.
-        let mut draw = [parent.hash_slow().as_slice(), &(parent.number + 1).to_be_bytes()].concat();
+        let mut draw = [parent_hash.as_slice(), &(parent.number + 1).to_be_bytes()].concat();
         let digest = (!edits.is_empty()).then(|| edits.digest());
         draw.extend(digest.iter().flat_map(|digest| digest.0));
         let extra = digest.filter(|_| self.prev_randao.is_some());
@@ -41,7 +46,7 @@ impl NextBlock {
                 .mark_chain_id(extra.map(|digest| digest.to_vec().into()).unwrap_or_default()),
             ..BlockAttributes::default()
         };
-        let mut header = chain.header_after(parent, &attributes);
+        let mut header = chain.header_on(parent, parent_hash, &attributes);
         if let (Some(set), true) = (self.base_fee, header.base_fee_per_gas.is_some()) {
             header.base_fee_per_gas = Some(set);
         }

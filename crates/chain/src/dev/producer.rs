@@ -292,7 +292,7 @@ impl DevChain {
     /// Makes a block of what waits, as far as it fits; its header. `step` says how far its time is from its parent's.
     pub(super) fn mine_one(&self, parent: Header, step: Option<u64>) -> Result<Header, ChainError> {
         let state = self.chain.state_at(parent.number)?;
-        let header = self.header_after_step(&parent, step, &edits_of(&state));
+        let header = self.header_after_step((&parent, parent.hash_slow()), step, &edits_of(&state));
         if self.pool.is_empty() {
             let (_, block) = self.build_sure(header, &state, &mut AllOf::new(&[]))?;
             return Ok(block.header);
@@ -310,12 +310,17 @@ impl DevChain {
     }
 
     /// The header of the next block. `step` says how far its time is from its parent's.
-    pub(super) fn header_after_step(&self, parent: &Header, step: Option<u64>, edits: &Edits) -> Header {
+    pub(super) fn header_after_step(
+        &self,
+        parent: (&Header, B256),
+        step: Option<u64>,
+        edits: &Edits,
+    ) -> Header {
         let mut next = self.next.lock();
         if let Some(step) = step {
-            let time = parent.timestamp.saturating_add(step.max(1));
+            let time = parent.0.timestamp.saturating_add(step.max(1));
             // A time that was checked when the step was: it lies after the parent's.
-            let _ = next.clock.set_next(time, parent.timestamp);
+            let _ = next.clock.set_next(time, parent.0.timestamp);
         }
         next.header(&self.chain, parent, edits)
     }
@@ -334,7 +339,7 @@ impl DevChain {
     /// The header of the next block, without what execution gives, if it were made now on this one.
     pub fn next_header(&self, parent: &Header) -> Header {
         let edits = self.chain.pending_edits();
-        self.next.lock().header(&self.chain, parent, &edits)
+        self.next.lock().header(&self.chain, (parent, parent.hash_slow()), &edits)
     }
 
     /// A number that differs whenever the next block might, with the same head and the same pool.

@@ -2,6 +2,7 @@
 //! `../shared/fixtures` beside the checkout; without them a test prints that it was skipped.
 
 mod blockchain;
+mod empty_blocks;
 mod fixtures;
 mod headers;
 mod mainnet;

@@ -105,6 +105,15 @@ impl TrieSession {
         Self(StateTrie::new(Arc::new(StoredNodes(db)), root))
     }
 
+    /// The nodes that changed since the session began or since the last update was taken. The session goes on as if the update were
+    /// committed, and must be dropped where a commit of it fails.
+    ///
+    /// # Errors
+    /// [`StateError::MissingNode`].
+    pub fn take_update(&mut self) -> Result<TrieUpdate, StateError> {
+        self.0.take_update()
+    }
+
     /// The changed nodes, for the commit.
     pub fn into_update(self) -> Result<TrieUpdate, StateError> {
         self.0.into_update()

@@ -176,17 +176,24 @@ impl<'a> StateTrie<'a> {
 impl StateTrie<'static> {
     /// What the store has to change, and the trie in memory for the next session on the new root.
     pub(super) fn into_update(mut self) -> Result<TrieUpdate, StateError> {
+        let update = self.take_update()?;
+        Ok(TrieUpdate { kept: Some(Box::new(self)), ..update })
+    }
+
+    /// What the store has to change since the last update. The nodes count as stored from then on: this trie goes on with
+    /// them in memory while the update is committed, and is of no use where that fails.
+    pub(super) fn take_update(&mut self) -> Result<TrieUpdate, StateError> {
         let root = self.root()?;
-        let source = &*self.source;
+        let source = self.source.clone();
         let mut nodes = Vec::new();
-        self.kept += self.accounts.collect(source, &mut nodes)?;
+        self.kept += self.accounts.collect(&*source, &mut nodes)?;
         for address in self.touched.drain() {
             if let Some(open) = self.open.get_mut(&address) {
-                self.kept += open.storage.collect(source, &mut nodes)?;
+                self.kept += open.storage.collect(&*source, &mut nodes)?;
             }
         }
         let base = std::mem::replace(&mut self.base, root);
-        Ok(TrieUpdate { base, root, nodes, kept: Some(Box::new(self)) })
+        Ok(TrieUpdate { base, root, nodes, kept: None })
     }
 
     /// Nodes and accounts in memory, or more.
