@@ -1,17 +1,39 @@
-// Loaded into a node by a test (NODE_OPTIONS=--require): a request whose text has "spin" keeps the main thread busy from after its method
-// was called until the file SPIN_UNTIL is there, as a fault in a handler would.
+// Loaded into a node by a test (NODE_OPTIONS=--require): requests whose text has these words keep the main thread busy from after their
+// method was called, as a fault in a handler would.
 const fs = require('node:fs')
 
 const { parse } = JSON
 const until = process.env.SPIN_UNTIL
+const parent = process.ppid
 
+/** A test that failed must leave no busy process behind. */
+function endWithParent() {
+  if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL')
+}
+
+/** Runs until the file SPIN_UNTIL is there. */
 function spin() {
   fs.writeSync(2, 'the main thread spins\n')
-  while (!fs.existsSync(until));
+  while (!fs.existsSync(until)) endWithParent()
+}
+
+/** Writes to standard error until somebody reads it, for ever where nobody does. */
+function flood() {
+  fs.writeSync(1, 'the main thread floods\n')
+  const text = 'x'.repeat(65536)
+  for (;;) {
+    endWithParent()
+    try {
+      fs.writeSync(2, text)
+    } catch (e) {
+      if (e.code !== 'EAGAIN') throw e
+    }
+  }
 }
 
 JSON.parse = (text, reviver) => {
   // What waits for the next tick runs behind the event that brought the request, before any other one.
   if (typeof text === 'string' && text.includes('"spin"')) process.nextTick(spin)
+  if (typeof text === 'string' && text.includes('"flood"')) process.nextTick(flood)
   return parse(text, reviver)
 }

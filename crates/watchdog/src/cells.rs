@@ -40,6 +40,11 @@ impl Cells {
         self.0[0].as_ptr()
     }
 
+    #[cfg(test)]
+    pub(crate) fn set(&self, at: usize, value: u32) {
+        self.0[at].store(value, Relaxed);
+    }
+
     fn at(&self, at: usize) -> u32 {
         self.0[at].load(Relaxed)
     }

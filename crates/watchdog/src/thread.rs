@@ -171,3 +171,46 @@ fn end(code: i32) -> ! {
     // SAFETY: has no conditions, and does not return.
     unsafe { libc::_exit(code) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Format, line::Line};
+    use serde_json::Value;
+
+    struct Nothing;
+
+    impl Guarded for Nothing {
+        fn close(&self) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn stalled(&self, _: &str, _: Duration) {}
+    }
+
+    #[test]
+    fn a_line_names_what_began_since_the_last_beat_or_else_what_began_before() {
+        let cells: &'static Cells = Box::leak(Box::default());
+        let options = Options {
+            names: ["none", "reading_request", "eth_call"].map(str::to_owned).to_vec(),
+            beat_ms: 250,
+            stop_ms: 0,
+            cut_short_code: 4,
+            stopped_code: 130,
+            format: Format::Text,
+            level: Level::Warn,
+        };
+        let watchdog = Watchdog { options, guarded: Arc::new(Nothing), cells };
+        let fields = |began, before| {
+            cells.set(1, began);
+            cells.set(2, before);
+            watchdog.with_begun(Line::new(Level::Warn, "a line")).fields
+        };
+        let text = |name, value: &str| (name, Value::from(value));
+        assert_eq!(fields(0, 0), [text("began", "none")]);
+        assert_eq!(fields(2, 1), [text("began", "eth_call")]);
+        assert_eq!(fields(0, 2), [text("began", "none"), text("before", "eth_call")]);
+        // A number that no name is for.
+        assert_eq!(fields(9, 0), [text("began", "none")]);
+    }
+}
