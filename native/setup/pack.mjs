@@ -1,4 +1,5 @@
-// Packs what is published: a package with the binary of each platform that was built, and the package itself, as tarballs in dist/npm.
+// Packs what is published: a package with the binary of each platform that was built, and the package itself, as tarballs in dist/npm, and
+// the bill of materials of both.
 //
 //   node native/setup/pack.mjs
 //
@@ -67,9 +68,11 @@ for (const entry of ENTRIES) {
 }
 fs.writeFileSync(path.join(bare, 'package.json'), `${JSON.stringify(published(built), null, 2)}\n`)
 run('npm', ['pack', '--silent', '--pack-destination', OUT], bare)
+run(process.execPath, [path.join(ROOT, 'native/setup/sbom/run.mjs'), path.join(OUT, 'hearth.cdx.json')])
 fs.rmSync(bare, { recursive: true })
 
 console.log(
   `packed for ${built.join(', ') || 'no platform'}; without a binary: ${platforms.filter((name) => !built.includes(name)).join(', ') || 'none'}`,
 )
-for (const name of fs.readdirSync(OUT).filter((file) => file.endsWith('.tgz'))) console.log(path.join('dist/npm', name))
+for (const name of fs.readdirSync(OUT).filter((file) => file.endsWith('.tgz') || file.endsWith('.cdx.json')))
+  console.log(path.join('dist/npm', name))

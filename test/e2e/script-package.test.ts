@@ -236,6 +236,12 @@ describe.skipIf(process.platform !== 'linux')('JavaScript tracers of an installe
     for (const dir of projects.values()) fs.writeFileSync(path.join(dir, 'trace.mjs'), JS_TRACER)
   }, PACK_MS_MAX)
 
+  it('a bill of materials lies beside the tarballs', () => {
+    const bill = JSON.parse(fs.readFileSync(path.join(ROOT, 'dist/npm/hearth.cdx.json'), 'utf8'))
+    const { name, version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'))
+    expect([bill.bomFormat, bill.specVersion, bill.metadata.component.purl]).toEqual(['CycloneDX', '1.6', `pkg:npm/${name}@${version}`])
+  })
+
   const cases = TARBALLS.flatMap((how) => Object.entries(ENGINES).map(([major, { node }]) => [how, major, node] as const))
   it.each(cases)('%s: work under Node %s', async (how, major, release) => {
     const own = process.versions.node.split('.')[0] === major
