@@ -120,6 +120,30 @@ describe('HTTP as go-ethereum', () => {
     await expect(serve(core(), { 'evm.http_port': port })).rejects.toThrow('--evm.http_port=PORT')
   })
 
+  // A name with an empty label is refused without a name server (RFC 1035, section 3.1), and 192.0.2.0/24 is for documentation (RFC 5737): no machine has it.
+  it.each([
+    [
+      'evm.http_host',
+      'no..such.host',
+      /^cannot listen on no\.\.such\.host:0: the host no\.\.such\.host is unknown \((ENOTFOUND|EAI_\w+)\)\. /,
+    ],
+    [
+      'evm.ws_host',
+      'no..such.host',
+      /^cannot listen on no\.\.such\.host:0: the host no\.\.such\.host is unknown \((ENOTFOUND|EAI_\w+)\)\. /,
+    ],
+    ['evm.http_host', '192.0.2.1', /^cannot listen on 192\.0\.2\.1:0: this machine does not have the address 192\.0\.2\.1\. /],
+  ])('refuses a host of %s that is none of this machine, and advises no other port', async (setting, host, why) => {
+    const refused = await serve(core(), { [setting]: host }).then(
+      () => undefined,
+      (e: unknown) => e,
+    )
+    expect(refused).toBeInstanceOf(ListenError)
+    expect((refused as ListenError).message).toMatch(why)
+    expect((refused as ListenError).message).toContain(`with --${setting}=ADDRESS: 127.0.0.1 for this machine alone`)
+    expect((refused as ListenError).message).not.toContain('PORT')
+  })
+
   it('closes connections beyond the limit', async () => {
     const { httpUrl } = await serve(core(), { 'evm.max_open_connections': '1' })
     const first = net.connect(Number(new URL(httpUrl).port), '127.0.0.1')

@@ -13,12 +13,24 @@ export class ListenError extends Error {
   override name = 'ListenError'
 }
 
-/** Listens; resolves to the port. Rejects with `ListenError`, which names the setting of the port. */
+/** Codes of a host that has no address: no such name (getaddrinfo), or no name server that answers. */
+const UNKNOWN_HOST_CODES: ReadonlySet<string> = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_NODATA', 'EAI_NONAME'])
+
+/** Why a port cannot be had, and what helps: the setting of the host stands beside that of the port, under the same name. */
+function refusal(e: NodeJS.ErrnoException, host: string, portSetting: string): string {
+  const hostSetting = portSetting.replace(/port$/, 'host')
+  const choose = `Choose an address of this machine with --${hostSetting}=ADDRESS: 127.0.0.1 for this machine alone, 0.0.0.0 for all of its networks.`
+  if (UNKNOWN_HOST_CODES.has(e.code ?? '')) return `the host ${host} is unknown (${e.code}). ${choose}`
+  if (e.code === 'EADDRNOTAVAIL') return `this machine does not have the address ${host}. ${choose}`
+  const why = e.code === 'EADDRINUSE' ? 'another process has it' : e.message
+  return `${why}. Choose another port with --${portSetting}=PORT.`
+}
+
+/** Listens; resolves to the port. Rejects with `ListenError`, which names the setting that is to be changed: the port's or the host's. */
 export function listen(server: http.Server, host: string, port: number, setting: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (e: NodeJS.ErrnoException) => {
-      const why = e.code === 'EADDRINUSE' ? 'another process has it' : e.message
-      reject(new ListenError(`cannot listen on ${host}:${port}: ${why}. Choose another port with --${setting}=PORT.`))
+      reject(new ListenError(`cannot listen on ${shownHost(host)}:${port}: ${refusal(e, host, setting)}`))
     })
     server.listen(port, host, () => {
       server.removeAllListeners('error')
