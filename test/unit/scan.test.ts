@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Core } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
-import { parseMessage } from '../../ts/rpc/envelope.ts'
+import { parseInTurns, parseMessage, READ_AT_ONCE_MAX } from '../../ts/rpc/envelope.ts'
 import { CODE, RpcError } from '../../ts/rpc/errors.ts'
 import { BatchTooLarge, Scanner } from '../../ts/rpc/scan.ts'
 import { StartingDispatch } from '../../ts/rpc/starting.ts'
@@ -174,5 +174,45 @@ describe('ids', () => {
       JSON.parse(text)
       expect(new Scanner(text, { requests: 4 }).scan().ids, text).toEqual(requests.map(([, id]) => id))
     }
+  })
+})
+
+describe('a large text that is read in turns', () => {
+  const pad = ' '.repeat(READ_AT_ONCE_MAX)
+  const texts = {
+    'a request': `${pad}{"id": 7, "method": "eth_call", "params": ["${'0'.repeat(READ_AT_ONCE_MAX)}"]}`,
+    'a batch': `[{"id":1,"method":"a"},${pad}{"id":"\\u0061","method":"b"},7]`,
+    'an empty batch': `[${pad}]`,
+    'no JSON': `${pad}{"id":1`,
+    'too many requests': `[${'{"id":1},'.repeat(20)}${pad}0]`,
+    'too much nesting': '['.repeat(READ_AT_ONCE_MAX),
+    'white space': pad,
+  }
+  const limits = { requests: 10 }
+
+  it.each(Object.entries(texts))('is the message that it is at once: %s', async (_, text) => {
+    const atOnce = (): unknown => {
+      try {
+        return parseMessage(text, limits)
+      } catch (e) {
+        return e
+      }
+    }
+    let steps = 0
+    const inTurns = await parseInTurns(text, limits, () => steps++).catch((e: unknown) => e)
+    expect(inTurns).toEqual(atOnce())
+    expect(steps).toBeGreaterThan(0)
+  })
+
+  it('lets others have their turn between its steps', async () => {
+    const seen: string[] = []
+    const immediates = (left: number): void => {
+      seen.push('other')
+      if (left > 0) setImmediate(() => immediates(left - 1))
+    }
+    setImmediate(() => immediates(5))
+    await parseInTurns(texts['a batch'], limits, () => seen.push('step'))
+    expect(seen.filter((who) => who === 'step')).toHaveLength(3)
+    expect(seen.filter((who, i) => who === 'step' && seen[i - 1] === 'step')).toEqual([])
   })
 })

@@ -2,7 +2,17 @@
 import { giveBack } from '../core/chunks.ts'
 import type { CoreAsker, ReadyTrace, ResultStream, TraceOrigin } from '../core/port.ts'
 import { Batch, type BatchLimits, type Entry, isBad, isOpened, type Opened, type Outcome, type Runner, spliced } from './batch.ts'
-import { type BadCall, type Call, errorAnswer, type Message, parseMessage, RESULT_TAIL, resultHead } from './envelope.ts'
+import {
+  type BadCall,
+  type Call,
+  errorAnswer,
+  type Message,
+  parseInTurns,
+  parseMessage,
+  READ_AT_ONCE_MAX,
+  RESULT_TAIL,
+  resultHead,
+} from './envelope.ts'
 import { type RpcError, tooManyRequests, toRpcError, unauthorized } from './errors.ts'
 import { Following } from './follow/index.ts'
 import {
@@ -439,22 +449,21 @@ export function makeDispatch(
     return refuseAll(client, arrived, { error: toRpcError(e, report), methods: [undefined], id: undefined, batch: false })
   }
 
-  return (text, client) => {
-    begun[0] = READING_REQUEST
-    const arrived = meter.now()
-    const trace = toFind(text, client)
-    // It is one request, whatever becomes of it.
-    const isLetIn = trace && client.admit?.(1) !== false
-    if (trace !== undefined && isLetIn) {
-      const answer = ready(trace, client, arrived)
-      if (answer !== undefined) return answer
-    }
+  /** The answer to a large text, which is read in turns with those of others. */
+  async function large(text: string, client: Client, arrived: number): Promise<Answer> {
     let message: Message
     try {
-      message = parseMessage(text, limits)
+      message = await parseInTurns(text, limits, () => {
+        begun[0] = READING_REQUEST
+      })
     } catch (e) {
       return unread(e, client, arrived)
     }
+    return await served(message, client)
+  }
+
+  /** The answer to a message that was read. `isLetIn` says whether the rate limit lets it in, where that was asked. */
+  function served(message: Message, client: Client, isLetIn?: boolean): Promise<Answer> | Answer {
     if (!(isLetIn ?? client.admit?.(message.calls.length) !== false)) return tooMany(message, client)
     const parsed = meter.now()
     const measured = (call: Call | BadCall): Sample => new Sample(meter, call.method, client, parsed, watch)
@@ -465,5 +474,25 @@ export function makeDispatch(
       )
     const [call] = message.calls
     return single(call, client, measured(call))
+  }
+
+  return (text, client) => {
+    begun[0] = READING_REQUEST
+    const arrived = meter.now()
+    const trace = toFind(text, client)
+    // It is one request, whatever becomes of it.
+    const isLetIn = trace && client.admit?.(1) !== false
+    if (trace !== undefined && isLetIn) {
+      const answer = ready(trace, client, arrived)
+      if (answer !== undefined) return answer
+    }
+    if (text.length > READ_AT_ONCE_MAX) return large(text, client, arrived)
+    let message: Message
+    try {
+      message = parseMessage(text, limits)
+    } catch (e) {
+      return unread(e, client, arrived)
+    }
+    return served(message, client, isLetIn)
   }
 }

@@ -1,6 +1,7 @@
 // The envelope of JSON-RPC 2.0: reading requests with their ids byte for byte, and writing answers around ready bytes.
+import { setImmediate } from 'node:timers/promises'
 import { invalidRequest, parseError, type RpcError } from './errors.ts'
-import { NESTING_MAX, type RequestLimits, Scanner } from './scan.ts'
+import { NESTING_MAX, type RequestLimits, type Scanned, Scanner } from './scan.ts'
 
 /** A request that can be served. */
 export interface Call {
@@ -90,8 +91,29 @@ export function parseMessage(text: string, limits: RequestLimits): Message {
     const simple = simpleId(text, value)
     if (simple !== undefined) return { batch: false, calls: [toCall(value, simple)] }
   }
-  const { ids } = new Scanner(text, limits).scan()
-  value ??= parsed(text)
+  return messageOf(text, new Scanner(text, limits).scan(), value)
+}
+
+/** Texts of more UTF-16 units are read by `parseInTurns`: looking at a mebibyte takes a few milliseconds, in which nobody else is served. */
+export const READ_AT_ONCE_MAX = 256 * 1024
+
+/**
+ * As `parseMessage`, for a large text: other clients have their turn after each of its steps. `step` is called before each.
+ */
+export async function parseInTurns(text: string, limits: RequestLimits, step: () => void): Promise<Message> {
+  await setImmediate()
+  step()
+  const scanned = new Scanner(text, limits).scan()
+  await setImmediate()
+  step()
+  const message = messageOf(text, scanned)
+  await setImmediate()
+  step()
+  return message
+}
+
+/** The message of a text that keeps the limits. */
+function messageOf(text: string, { ids }: Scanned, value: unknown = parsed(text)): Message {
   if (!Array.isArray(value)) return { batch: false, calls: [toCall(value, ids[0])] }
   if (value.length === 0) throw invalidRequest('empty batch')
   return { batch: true, calls: value.map((entry, i) => toCall(entry, ids[i])) }

@@ -25,12 +25,12 @@ export const SEND_AHEAD_BYTES = 256 * 1024
 export const METRICS_CONNECTIONS_MAX = 32
 
 /**
- * Size of the messages of a WebSocket connection that wait to be served before the connection is no longer read, in UTF-16 units. Each
+ * Size of the messages of a WebSocket connection that wait to be served before the connection is no longer read, in bytes. Each
  * message counts as `MESSAGE_COST` more, so that empty ones count too.
  */
 export const WAITING_MESSAGES_MAX = 64 * 1024
 
-/** What a waiting message takes beside its text, in UTF-16 units. */
+/** What a waiting message takes beside its text, in bytes. */
 export const MESSAGE_COST = 64
 
 /** Messages of one WebSocket connection that are served before other connections have a turn. */
