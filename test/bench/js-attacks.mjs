@@ -1,5 +1,6 @@
 // Hostile scripts: what each comes to, how soon the next script runs, and what honest clients notice.
 import { spawn } from 'node:child_process'
+import net from 'node:net'
 import os from 'node:os'
 import { loop, SCRIPTS, script } from './js-scripts.mjs'
 import { loopParams } from './memory.mjs'
@@ -10,6 +11,13 @@ import { table } from './stats.mjs'
 const HOSTILE = 200
 const BESIDE_MS = 4000
 const EVERY_MS = 5
+
+/** Largest body that a node takes by default, in bytes. */
+const BODY_BYTES_MAX = 5 * 1024 * 1024
+
+/** Clients that do not read, and the steps of the trace that each asks for: about 60 MB. */
+const READERS = 40
+const READER_STEPS = 400_000
 
 /** Time limit of an attack, in milliseconds. */
 const LIMIT_MS = 1000
@@ -83,26 +91,58 @@ async function attackRow(url, [name, tracer]) {
   return [name, told, (ended - began).toFixed(0), recovered.toFixed(1), p99.toFixed(1)]
 }
 
-/** Sends many requests at once from a process of its own, which stands for other machines: it has the lowest priority here. */
-function crowd(url, bodies) {
+/** Attacks a node from a process of its own, which stands for other machines: it has the lowest priority here. */
+function crowd(url, attack) {
   const child = spawn(process.execPath, [import.meta.filename, url], { stdio: ['pipe', 'ignore', 'inherit'] })
   os.setPriority(child.pid, 19)
-  child.stdin.end(JSON.stringify(bodies))
+  child.stdin.end(JSON.stringify(attack))
   return new Promise((resolve) => child.once('exit', resolve))
+}
+
+/** What the process of attacks does, by name, until `BESIDE_MS` are over. */
+const CROWDS = {
+  /** Sends all requests at once. */
+  requests: (url, { bodies }) => Promise.all(bodies.map(({ method, params }) => ask(url, method, params).catch(() => undefined))),
+  /** Sends batches of the largest body that is allowed, one after the other. */
+  batches: async (url) => {
+    const call = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]},'
+    const body = `[${call.repeat(Math.floor(BODY_BYTES_MAX / call.length) - 1)}${call.slice(0, -1)}]`
+    const until = performance.now() + BESIDE_MS
+    while (performance.now() < until) {
+      const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      await answer.arrayBuffer()
+    }
+  },
+  /** Asks for traces of many megabytes and never reads them. */
+  readers: async (url) => {
+    const { hostname, port } = new URL(url)
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceCall', params: loopParams(READER_STEPS) })
+    const head = `POST / HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
+    const sockets = Array.from({ length: READERS }, () => {
+      const socket = net.connect({ host: hostname, port: Number(port) })
+      socket.pause().on('error', () => undefined)
+      socket.write(head + body)
+      return socket
+    })
+    await pause(BESIDE_MS)
+    for (const socket of sockets) socket.destroy()
+  },
 }
 
 /** Tables of `npm run bench -- js`: what honest clients notice of many attacks, and each attack. */
 export async function attackTables({ url }) {
   await ask(url, ...HONEST)
-  const beside = async (bodies) => {
-    const end = Promise.all([pause(BESIDE_MS), bodies.length === 0 ? undefined : crowd(url, bodies)])
-    return openLoop(url, end)
-  }
-  const bodies = (method, params) => Array.from({ length: HOSTILE }, (_, i) => ({ method, params: params(i) }))
+  const beside = (attack) => openLoop(url, Promise.all([pause(BESIDE_MS), attack && crowd(url, attack)]))
+  const requests = (method, params) => ({
+    kind: 'requests',
+    bodies: Array.from({ length: HOSTILE }, (_, i) => ({ method, params: params(i) })),
+  })
   const scripts = [0, 4, 3].map((at) => ATTACKS[at][1])
-  const idle = await beside([])
-  const plain = await beside(bodies('debug_noSuchMethod', () => []))
-  const busy = await beside(bodies('debug_traceCall', (i) => hostile(scripts[i % scripts.length])))
+  const idle = await beside(undefined)
+  const plain = await beside(requests('debug_noSuchMethod', () => []))
+  const busy = await beside(requests('debug_traceCall', (i) => hostile(scripts[i % scripts.length])))
+  const batches = await beside({ kind: 'batches' })
+  const readers = await beside({ kind: 'readers' })
   const began = performance.now()
   await ask(url, ...HONEST)
   const after = performance.now() - began
@@ -115,6 +155,8 @@ export async function attackTables({ url }) {
       ['idle', ...cells(idle)],
       [`beside ${HOSTILE} requests at once that are refused, without scripts`, ...cells(plain)],
       [`beside ${HOSTILE} hostile scripts at once`, ...cells(busy)],
+      [`beside batches of ${BODY_BYTES_MAX >> 20} MiB, one after the other`, ...cells(batches)],
+      [`beside ${READERS} clients that do not read their traces`, ...cells(readers)],
       ['wanted', '', `<= ${bound.toFixed(1)}`],
       ['an honest script after them', after.toFixed(1), ''],
     ],
@@ -129,6 +171,6 @@ export async function attackTables({ url }) {
 if (process.argv[1] === import.meta.filename) {
   const parts = []
   for await (const part of process.stdin) parts.push(part)
-  const requests = JSON.parse(Buffer.concat(parts).toString())
-  await Promise.all(requests.map(({ method, params }) => ask(process.argv[2], method, params).catch(() => undefined)))
+  const attack = JSON.parse(Buffer.concat(parts).toString())
+  await CROWDS[attack.kind](process.argv[2], attack)
 }
