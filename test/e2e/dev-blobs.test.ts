@@ -1,10 +1,11 @@
 // Blobs of a development chain: accepted with their proofs, and read back while they wait and after they were mined.
+import fs from 'node:fs'
 import { commitmentsToVersionedHashes, type Hex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Calls } from './dev-calls.ts'
 import { startDev } from './dev-node.ts'
-import type { RunningNode } from './harness.ts'
+import { type RunningNode, tempHome } from './harness.ts'
 
 const ACCOUNT = mnemonicToAccount('test test test test test test test test test test test junk')
 
@@ -35,11 +36,11 @@ beforeAll(async () => {
 afterAll(() => node.stop())
 
 /** A signed transaction that carries these blobs with the commitments above. */
-async function carrying(blobs: readonly Hex[]): Promise<Hex> {
+async function carrying(blobs: readonly Hex[], to = dev): Promise<Hex> {
   return await ACCOUNT.signTransaction({
     type: 'eip4844',
     chainId: 31_337,
-    nonce: Number(await dev.call<string>('eth_getTransactionCount', ACCOUNT.address, 'latest')),
+    nonce: Number(await to.call<string>('eth_getTransactionCount', ACCOUNT.address, 'latest')),
     to: ACCOUNT.address,
     gas: 21_000n,
     maxFeePerGas: 10n ** 10n,
@@ -61,6 +62,22 @@ describe('blobs', () => {
     expect(await dev.call('eth_getTransactionByHash', hash)).toMatchObject({ blobVersionedHashes: HASHES })
     expect(await dev.call('anvil_getBlobsByTransactionHash', hash)).toEqual(BLOBS)
     for (const [i, versioned] of HASHES.entries()) expect(await dev.call('anvil_getBlobByHash', versioned)).toBe(BLOBS[i])
+  })
+
+  it('are null after a restart, which keeps their transaction, its block and its hashes', async () => {
+    const home = tempHome()
+    const first = await startDev(['--home', home])
+    const hash = await new Calls(first.url).call<Hex>('eth_sendRawTransaction', await carrying(BLOBS, new Calls(first.url)))
+    expect(await new Calls(first.url).call('anvil_getBlobsByTransactionHash', hash)).toEqual(BLOBS)
+    expect(await first.stop()).toBe(0)
+    const second = await startDev(['--home', home])
+    const again = new Calls(second.url)
+    expect(await again.call('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1', type: '0x3', blobGasUsed: '0x40000' })
+    expect(await again.call('eth_getTransactionByHash', hash)).toMatchObject({ blobVersionedHashes: HASHES })
+    expect(await again.call('anvil_getBlobsByTransactionHash', hash)).toBe(null)
+    for (const versioned of HASHES) expect(await again.call('anvil_getBlobByHash', versioned)).toBe(null)
+    expect(await second.stop()).toBe(0)
+    fs.rmSync(home, { recursive: true, force: true })
   })
 
   it('are null for what is not there', async () => {

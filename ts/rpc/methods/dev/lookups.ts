@@ -107,7 +107,7 @@ export const devLookups: readonly Method[] = [
   ),
   ...named(
     'anvil_getBlobsByTransactionHash',
-    'The blobs of a transaction that waits or is among the last mined ones (64 MiB of them are kept), or null.',
+    'The blobs of a transaction that waits or is among the last mined ones, or null. Blocks have only hashes of blobs: 64 MiB of blobs are kept in memory, none beyond a restart.',
     [required('hash', hash)],
     ({ core }, hash) => core.request('blobsOfTransaction', { hash }),
     'heavy',
