@@ -281,6 +281,31 @@ describe('a fork of a chain with one contract', () => {
       await proxy.close()
     })
 
+    it('is slow: waiting for it is no time of the call, and is bounded by itself', async () => {
+      // One slot after the other, each with a wait of its own: longer together than the call may run, and than its waits may last.
+      const SLOTS = 12
+      const delayMs = 300
+      const reads = Array.from({ length: SLOTS }, (_, i) => `60${(i + 64).toString(16)}5450`).join('')
+      // A call at the end, to the identity precompile: there the clock is looked at.
+      const code = `0x${reads}5f5f5f5f5f60045af150602a5f5260205ff3`
+      const params = [{ to: contract }, 'latest', { [contract]: { code } }]
+      const answer = `0x${42n.toString(16).padStart(64, '0')}`
+      const { proxy, fork } = await forked('--evm.simulation_evm_timeout=2s', '--fork-timeout', '1m')
+      proxy.delayMs = delayMs
+      expect(await rpc(fork.url, 'eth_call', params)).toMatchObject({ result: answer })
+      expect(proxy.count('eth_getStorageAt') * delayMs).toBeGreaterThan(2000)
+      expect(await fork.stop()).toBe(0)
+      proxy.delayMs = 0
+      const impatient = await startFork(proxy.url, '--evm.simulation_evm_timeout=1m', '--fork-timeout', '2500ms')
+      proxy.delayMs = delayMs
+      const late = await rpc(impatient.url, 'eth_call', params)
+      expect(late.error?.message).toMatch(/origin of the fork: .* \(dev\.fork_timeout\)/)
+      // What came is kept, so that tries come to an end.
+      await until('an answer', async () => (await rpc(impatient.url, 'eth_call', params)).result === answer)
+      expect(await impatient.stop()).toBe(0)
+      await proxy.close()
+    })
+
     it('is busy for a while: the request is tried again', async () => {
       const { proxy, fork } = await forked()
       let refusals = 3

@@ -1,6 +1,7 @@
 //! Stopping a run that takes too long or is not wanted any more.
 
 use crate::machine::EvmContext;
+use hearth_primitives::OriginWaits;
 use revm::{
     Inspector,
     interpreter::{
@@ -10,7 +11,7 @@ use revm::{
 };
 use std::{
     sync::atomic::{AtomicBool, Ordering},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// Steps between two looks at the clock.
@@ -19,8 +20,10 @@ const STEPS_PER_LOOK: u32 = 4_096;
 /// When to stop a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch<'w> {
-    /// Time at which it ends.
+    /// Time at which it ends, later by what it waits for the origin of a fork.
     pub deadline: Option<Instant>,
+    /// What its thread had waited for an origin before.
+    pub waited_before: Duration,
     /// Set from outside to end it.
     pub cancel: Option<&'w AtomicBool>,
 }
@@ -29,7 +32,12 @@ impl Watch<'_> {
     /// Whether the run has to stop.
     pub fn expired(&self) -> bool {
         self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
-            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline + self.waited())
+    }
+
+    /// How long the run has waited for an origin: a run stays on the thread that it begins on.
+    fn waited(&self) -> Duration {
+        OriginWaits::waited().saturating_sub(self.waited_before)
     }
 }
 

@@ -7,12 +7,14 @@ mod changes;
 mod fair_queue;
 mod origin;
 mod state;
+mod waits;
 
 pub use capsule::{CapsuleAccount, CapsuleState, CapsuleWrite, TraceCapsule};
 pub use changes::{AccountChange, Changeset, SlotChange};
 pub use fair_queue::FairQueue;
 pub use origin::Origin;
 pub use state::{BlockHashes, RootTracker, StateError, StateReader};
+pub use waits::OriginWaits;
 
 use alloy_eips::eip7685::Requests;
 use alloy_primitives::{Address, B256, Bloom, U256};

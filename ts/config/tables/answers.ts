@@ -20,7 +20,7 @@ export const ANSWERS = {
     kind: duration(1, HOUR),
     default: 5 * SECOND,
     unit: 'ms',
-    doc: 'Longest run of one eth_call, eth_estimateGas or eth_simulateV1.',
+    doc: 'Longest run of one eth_call, eth_estimateGas or eth_simulateV1, without what it waits for the origin of a fork (dev.fork_timeout).',
   }),
   'evm.max_state_override_accounts': setting({
     kind: offAt(0, integer(0, 100_000)),

@@ -136,7 +136,7 @@ export const DEV = {
     kind: duration(100, HOUR),
     default: 30 * SECOND,
     unit: 'ms',
-    doc: 'Longest wait for an answer of the origin of a fork, all attempts together; what needed it fails then.',
+    doc: 'Longest wait for an answer of the origin of a fork, all attempts together; what needed it fails then. One eth_call, eth_estimateGas, eth_createAccessList or eth_simulateV1 begins no more waits after as long altogether.',
   }),
   'dev.fork_cache_bytes': setting({
     kind: bytes(MIB, 1024 * GIB),

@@ -14,7 +14,7 @@ use crate::{
 };
 use alloy_consensus::Header;
 use alloy_primitives::{Bytes, Log, U256};
-use hearth_primitives::{BlockHashes, StateReader};
+use hearth_primitives::{BlockHashes, OriginWaits, StateReader};
 use revm::{
     Inspector,
     context_interface::{
@@ -56,7 +56,7 @@ pub struct CallSite<'a> {
 pub struct CallLimits<'w> {
     /// Most gas; 0 for no limit.
     pub gas_cap: u64,
-    /// Longest time; zero for no limit.
+    /// Longest time, without what the call waits for the origin of a fork; zero for no limit.
     pub timeout: Duration,
     /// Set from outside to give the call up.
     pub cancel: Option<&'w AtomicBool>,
@@ -71,7 +71,7 @@ impl Default for CallLimits<'_> {
 impl<'w> CallLimits<'w> {
     pub(crate) fn watch(&self) -> Watch<'w> {
         let deadline = (!self.timeout.is_zero()).then(|| Instant::now() + self.timeout);
-        Watch { deadline, cancel: self.cancel }
+        Watch { deadline, waited_before: OriginWaits::waited(), cancel: self.cancel }
     }
 }
 

@@ -14,13 +14,13 @@ use answers::Ask;
 use cache::Cache;
 use flights::Flights;
 use hearth_chain::dev::ForkBlock;
-use hearth_primitives::{Account, BlockHashes, Height, Origin, StateError, StateReader};
+use hearth_primitives::{Account, BlockHashes, Height, Origin, OriginWaits, StateError, StateReader};
 use parking_lot::Mutex;
 use std::{
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Who asks the origin.
@@ -79,14 +79,22 @@ impl ForkOrigin {
         if let Some(value) = self.cache.lock().get(&key) {
             return Ok(value);
         }
-        self.flights.join(key, || {
+        if OriginWaits::are_spent() {
+            return Err(StateError::Origin(
+                "its answers to one request took as long as they may together (dev.fork_timeout); those are kept".to_owned(),
+            ));
+        }
+        let began = Instant::now();
+        let value = self.flights.join(key, || {
             // Whoever flew before may have landed meanwhile.
             let kept = self.cache.lock().get(&key);
             match kept {
                 Some(value) => Ok(value),
                 None => self.ask(key),
             }
-        })
+        });
+        OriginWaits::count(began.elapsed());
+        value
     }
 
     fn ask(&self, key: Key) -> Result<Value, StateError> {

@@ -6,6 +6,7 @@ use hearth_evm::{
     estimate_gas as run_estimate,
 };
 use hearth_home::{BlockRef, Home, JsonWriter, NodeError, Site};
+use hearth_primitives::OriginWaits;
 use hearth_tracers::Cancel;
 use std::time::Duration;
 
@@ -47,10 +48,16 @@ pub(super) fn at_site<T>(
     let quick = state.for_execution();
     let site =
         CallSite { spec: chain.spec(), header: &header, state: quick.as_deref().unwrap_or(&*state), hashes };
+    let _waits = origin_waits(home);
     run(site, call_limits(home, stop)).map_err(|error| match error {
         CallError::Aborted(_) if stop.is_cancelled() => home.interrupted(),
         other => NodeError::from(other),
     })
+}
+
+/// Bounds what a request waits for the origin of a fork altogether. What came is kept, so the next try goes on from there.
+pub(super) fn origin_waits(home: &Home) -> OriginWaits {
+    OriginWaits::bounded(home.config().fork.as_ref().map(|fork| Duration::from_millis(fork.timeout_ms)))
 }
 
 /// What calls of this node may use.

@@ -1,6 +1,9 @@
 //! `eth_simulateV1`.
 
-use super::{Answer, simulate::call_limits};
+use super::{
+    Answer,
+    simulate::{call_limits, origin_waits},
+};
 use crate::json::{BlockParts, LogPlace, write_block_fields, write_log};
 use alloy_rlp::Encodable as _;
 use hearth_evm::{
@@ -31,6 +34,7 @@ pub(super) fn v1(home: &Home, request: &SimulateRequest, block: Option<BlockRef>
     let quick = state.for_execution();
     let reads = quick.as_deref().unwrap_or(&state);
     let site = CallSite { spec: chain.spec(), header, state: reads, hashes: chain.ledger().as_ref() };
+    let _waits = origin_waits(home);
     let blocks = simulate_blocks(site, &mut roots, request, &call_limits(home, stop))
         .map_err(|error| simulate_error(home, stop, error))?;
     Ok(render(&blocks, request.return_full_transactions))

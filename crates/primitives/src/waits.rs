@@ -1,0 +1,74 @@
+//! Time that a thread spends waiting for another node. It is counted apart from a call's own work: how fast the origin of a
+//! fork answers says nothing of how long a call runs.
+
+use std::{cell::Cell, time::Duration};
+
+thread_local! {
+    static WAITED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    static LONGEST: Cell<Option<Duration>> = const { Cell::new(None) };
+}
+
+/// Bounds what this thread waits for the origin of a fork from now on, all waits together, until it is dropped. It stays on the
+/// thread that made it.
+#[must_use]
+#[derive(Debug)]
+pub struct OriginWaits {
+    before: Option<Duration>,
+    /// Not to be sent to another thread.
+    thread: std::marker::PhantomData<*const ()>,
+}
+
+impl OriginWaits {
+    /// Waits of at most `longest` together; `None` for no limit.
+    pub fn bounded(longest: Option<Duration>) -> Self {
+        let end = longest.map(|longest| WAITED.get().saturating_add(longest));
+        Self { before: LONGEST.replace(end), thread: std::marker::PhantomData }
+    }
+
+    /// How long this thread has waited since it began. Differences count.
+    pub fn waited() -> Duration {
+        WAITED.get()
+    }
+
+    /// Whether this thread has waited as long as it may.
+    pub fn are_spent() -> bool {
+        LONGEST.get().is_some_and(|longest| WAITED.get() >= longest)
+    }
+
+    /// Counts a wait of this thread.
+    pub fn count(time: Duration) {
+        WAITED.set(WAITED.get().saturating_add(time));
+    }
+}
+
+impl Drop for OriginWaits {
+    fn drop(&mut self) {
+        LONGEST.set(self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_spent_when_they_took_as_long_as_they_may_and_bounds_end_with_their_run() {
+        let second = Duration::from_secs(1);
+        OriginWaits::count(10 * second);
+        assert!(!OriginWaits::are_spent());
+        {
+            let _outer = OriginWaits::bounded(Some(3 * second));
+            assert!(!OriginWaits::are_spent());
+            {
+                let _inner = OriginWaits::bounded(Some(second));
+                OriginWaits::count(second);
+                assert!(OriginWaits::are_spent());
+            }
+            assert!(!OriginWaits::are_spent());
+            OriginWaits::count(2 * second);
+            assert!(OriginWaits::are_spent());
+        }
+        assert!(!OriginWaits::are_spent());
+        assert_eq!(OriginWaits::waited(), 13 * second);
+    }
+}
