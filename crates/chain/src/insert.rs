@@ -12,6 +12,9 @@ use hearth_ledger::{LedgerError, StoredBlock, StoredReceipts};
 use hearth_primitives::{Block, BlockOutput, Header, Height, RootTracker, StateError, TraceCapsule};
 use std::sync::Arc;
 
+/// Newest blocks of a run that are kept decoded.
+const KEPT_OF_RUN: usize = 128;
+
 /// What [`Chain::insert_block`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
@@ -158,11 +161,15 @@ impl Chain {
             return committed;
         }
         let mut total_difficulty = parent.total_difficulty;
-        for (Built { hash, block, output }, capsule) in run.iter().zip(&capsules) {
+        // Of a long run the first blocks would only push each other out.
+        let kept_from = run.len().saturating_sub(KEPT_OF_RUN);
+        for (number, (Built { hash, block, output }, capsule)) in run.iter().zip(&capsules).enumerate() {
             total_difficulty += block.header.difficulty;
-            let receipts =
-                StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
-            self.ledger.keep_decoded(block, *hash, total_difficulty, receipts);
+            if number >= kept_from {
+                let receipts =
+                    StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
+                self.ledger.keep_decoded(block, *hash, total_difficulty, receipts);
+            }
             self.watched.committed(block.header.number, *hash, capsule.as_ref());
         }
         if let Some(last) = run.last() {

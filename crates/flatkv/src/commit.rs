@@ -378,8 +378,13 @@ pub(crate) fn put_end(
     changes: &EncodedChanges,
     rows: &mut BatchRows,
 ) {
-    let Block { head, index, first, oldest, rows: BlockRows { legacy, .. } } = *block;
-    let mut encoding = rows.encode();
+    put_changes_and_index(batch, block, changes);
+    put_head(batch, block, rows);
+}
+
+/// Puts the index, and what unwinds the block.
+pub(crate) fn put_changes_and_index(batch: &mut Batch<'_>, block: &Block<'_>, changes: &EncodedChanges) {
+    let Block { head, index, first, rows: BlockRows { legacy, .. }, .. } = *block;
     for change in index {
         batch.set(Family::Index, &change.write.key, change.write.value.as_deref());
     }
@@ -389,7 +394,12 @@ pub(crate) fn put_end(
         false => changes_value(head, changes, index, legacy),
     };
     batch.put(Family::Changes, &head.height.to_be_bytes(), &value);
-    encoding.skip();
+}
+
+/// Puts the rows that say where the store is: one block's take the place of those of the block before it.
+pub(crate) fn put_head(batch: &mut Batch<'_>, block: &Block<'_>, rows: &mut BatchRows) {
+    let Block { head, first, oldest, .. } = *block;
+    let mut encoding = rows.encode();
     batch.put(Family::Metadata, meta::HEAD, &head_value(head));
     batch.put(Family::Metadata, meta::OLDEST, &oldest.to_be_bytes());
     if first {

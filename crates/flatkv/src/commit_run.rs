@@ -1,14 +1,15 @@
 //! Committing blocks that follow each other in one step: a WAL record each, written together, then one RocksDB batch.
 //!
 //! Rows that several of the blocks write are in the batch in the order of the blocks, so the last one stands; of the trie
-//! only the nodes after the last block are written. History, changes and index have the rows of every block, so each of
+//! only the nodes after the last block are written, and of the head only the last. History, changes and index have the rows of every block, so each of
 //! them can be read and unwound as if it had been committed alone.
 
 use crate::{
     Commit, CommitmentKind, FlatKvError, Head,
     batch::Batch,
     codec::RowChange,
-    commit::{Block, put_end, put_rows, put_trie},
+    commit::{Block, put_changes_and_index, put_head, put_rows, put_trie},
+    db::Family,
     measure::{BatchRows, Pairs},
     rows::{BlockRows, EncodedChanges},
     staging::check_order,
@@ -18,7 +19,7 @@ use crate::{
 };
 use alloy_primitives::B256;
 use hearth_primitives::{Height, StateError};
-use std::{collections::HashSet, sync::atomic::Ordering::SeqCst};
+use std::{collections::HashSet, mem::take, sync::atomic::Ordering::SeqCst};
 
 /// What the blocks of a run put into log and store.
 struct Encoded<'a> {
@@ -126,21 +127,24 @@ impl Core {
     }
 
     /// Puts the rows of all blocks into one batch, and makes their records.
-    fn encode_run(&self, run: Vec<Commit<'_>>) -> Result<Encoded<'_>, FlatKvError> {
+    fn encode_run(&self, mut run: Vec<Commit<'_>>) -> Result<Encoded<'_>, FlatKvError> {
         let (mut rows, mut payloads) = (BatchRows::default(), Vec::with_capacity(run.len()));
         let mut batch = self.db.batch()?;
+        let indexes = self.metrics.batch_read_old_values.measure(|| self.old_indexes(&mut run))?;
         let mut last: Option<(Head, Vec<u64>, Height)> = None;
-        for commit in run {
-            let Commit { height, hash, parent, changes, state_root, index, positions, .. } = commit;
+        let count = run.len();
+        for (number, (commit, index)) in (1..).zip(run.into_iter().zip(indexes)) {
+            let Commit { height, hash, parent, changes, state_root, positions, .. } = commit;
             let head = Head { height, hash, commitment: state_root.unwrap_or(B256::ZERO) };
             let block_rows = BlockRows { changes, legacy: &[] };
-            let index: Vec<RowChange> =
-                self.metrics.batch_read_old_values.measure(|| self.old_index(index))?;
             let oldest = self.oldest_at(height, false);
             let encoded = EncodedChanges::of(changes);
             put_rows(&mut batch, height, block_rows, &mut rows);
             let block = Block { head: &head, rows: block_rows, index: &index, first: false, oldest };
-            put_end(&mut batch, &block, &encoded, &mut rows);
+            put_changes_and_index(&mut batch, &block, &encoded);
+            if number == count {
+                put_head(&mut batch, &block, &mut rows);
+            }
             let record = RecordHead { unwind: false, head, parent, positions, oldest };
             let payload = record.commit_payload(&encoded, block_rows, &index);
             let bytes = payload.len() as u64;
@@ -153,5 +157,19 @@ impl Core {
         }
         let (head, positions, oldest) = last.ok_or(FlatKvError::Empty)?;
         Ok(Encoded { batch, rows, payloads, head, positions, oldest })
+    }
+
+    /// The index rows of each block in ascending order of key, with what they hold now: one batch of reads, for no two blocks
+    /// write the same row. Takes the rows out of the commits.
+    fn old_indexes(&self, run: &mut [Commit<'_>]) -> Result<Vec<Vec<RowChange>>, StateError> {
+        run.iter_mut().for_each(|commit| commit.index.sort_unstable_by(|a, b| a.key.cmp(&b.key)));
+        let keys = run.iter().flat_map(|commit| &commit.index).map(|write| &write.key);
+        let mut old = self.db.get_many(Family::Index, keys)?.into_iter();
+        let indexes = run.iter_mut().map(|commit| {
+            let writes = take(&mut commit.index).into_iter();
+            let changes = writes.zip(old.by_ref());
+            changes.map(|(write, old)| RowChange { write, old: old.map(|row| row.to_vec()) }).collect()
+        });
+        Ok(indexes.collect())
     }
 }

@@ -114,11 +114,6 @@ impl Encoding<'_> {
         *time += now - self.since;
         self.since = now;
     }
-
-    /// The time since the last call went into rows of no data DB.
-    pub(crate) fn skip(&mut self) {
-        self.since = Instant::now();
-    }
 }
 
 /// Flushes all families together, and records how long each data DB's flush took: they end as one.

@@ -17,8 +17,13 @@ use std::{
     thread,
 };
 
-/// Most empty blocks of one commit: with about 2 KiB of rows and records each, a few MiB of memory.
-const RUN_BLOCKS_MAX: u64 = 1024;
+/// Empty blocks of the first commit and of the last: nothing is committed before the first is made, or made while the last is
+/// committed.
+const RUN_BLOCKS_MIN: u64 = 512;
+
+/// Most empty blocks of one commit: with about 3 KiB of rows and records each, 12 MiB of memory. Upper nodes of the trie are
+/// written once a commit.
+const RUN_BLOCKS_MAX: u64 = 4096;
 
 /// Runs that may wait for their commit, while one is committed and one is made.
 const RUNS_WAITING_MAX: usize = 1;
@@ -118,7 +123,7 @@ impl DevChain {
         let mut left = count;
         while left > 0 {
             let before = self.next_block();
-            let size = left.min(RUN_BLOCKS_MAX);
+            let size = run_blocks(count - left, left);
             let mut blocks = Vec::with_capacity(size as usize);
             for _ in 0..size {
                 if should_stop() {
@@ -165,6 +170,12 @@ impl DevChain {
         (making.parent, making.parent_hash) = (block.header.clone(), hash);
         Ok(Built { hash, block, output: draft.output })
     }
+}
+
+/// Blocks of the next commit, after `made` and with `left` to be made: as many as were made before, and no more than half of
+/// what is left, so that both threads begin early and end about together.
+fn run_blocks(made: u64, left: u64) -> u64 {
+    made.min(left / 2).clamp(RUN_BLOCKS_MIN, RUN_BLOCKS_MAX).min(left)
 }
 
 /// The state after blocks that are not committed yet, over that of a committed one.
@@ -229,5 +240,29 @@ impl StateReader for RunState<'_> {
     /// Only asked for an account that is destroyed, which no block without transactions does.
     fn storage_of(&self, _: &Address) -> Result<Vec<(U256, U256)>, StateError> {
         Err(StateError::Store("an empty block destroys an account".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(count: u64) -> Vec<u64> {
+        let (mut made, mut runs) = (0, Vec::new());
+        while made < count {
+            runs.push(run_blocks(made, count - made));
+            made += runs[runs.len() - 1];
+        }
+        assert_eq!(made, count);
+        runs
+    }
+
+    #[test]
+    fn runs_grow_to_the_most_of_a_commit_and_shrink_towards_the_end() {
+        assert_eq!(runs(2), [2]);
+        assert_eq!(runs(512), [512]);
+        assert_eq!(runs(1_500), [512, 512, 476]);
+        assert_eq!(runs(20_000), [512, 512, 1024, 2048, 4096, 4096, 3856, 1928, 964, 512, 452]);
+        assert!(runs(1_000_000).iter().all(|run| *run <= RUN_BLOCKS_MAX));
     }
 }

@@ -12,8 +12,10 @@ use hearth_flatkv::Fsync;
 use hearth_primitives::{Height, StateReader as _};
 use std::{path::Path, sync::Arc};
 
-/// More blocks than one commit takes, and fewer than two.
+/// More blocks than one commit takes at first.
 const MANY: u64 = 1_500;
+/// More blocks than the ring buffers of EIP-2935 and EIP-4788 have entries (8,191), in commits of several sizes.
+const AROUND: u64 = 8_700;
 const STEP: Steps = Steps { interval: Some(3), first: true };
 
 fn mine(dev: &DevChain, count: u64) {
@@ -58,13 +60,15 @@ fn blocks_of_a_run_are_those_that_are_made_alone() {
     let (together, alone) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let ((one, run), (other, single)) =
         (open_same(together.path(), &genesis), open_same(alone.path(), &genesis));
-    mine(&run, MANY);
-    for _ in 0..MANY {
+    mine(&run, AROUND);
+    for _ in 0..AROUND {
         mine(&single, 1);
     }
     assert_eq!(one.head(), other.head());
-    assert_eq!(one.head().height, MANY);
-    for height in (1..=MANY).step_by(97).chain([2, 1_023, 1_024, 1_025, MANY - 1, MANY]) {
+    assert_eq!(one.head().height, AROUND);
+    for height in
+        (1..=AROUND).step_by(97).chain([2, 512, 513, 4_096, 4_097, 8_191, 8_192, 8_193, AROUND - 1, AROUND])
+    {
         assert_eq!(facts(&one, height), facts(&other, height), "block {height}");
     }
     // What comes after a run is as after single blocks: blocks, unwinds into the run, and out of it.
@@ -80,7 +84,7 @@ fn blocks_of_a_run_are_those_that_are_made_alone() {
     }
     assert_eq!(one.head(), other.head());
     let head = one.head().height;
-    assert_eq!(head, MANY + 41 - 700 + 25);
+    assert_eq!(head, AROUND + 41 - 700 + 25);
     for height in [head - 26, head - 25, head - 24, head] {
         assert_eq!(facts(&one, height), facts(&other, height), "block {height}");
     }

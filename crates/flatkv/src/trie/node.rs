@@ -3,12 +3,14 @@
 //! Keys are Keccak-256 hashes, so all have 64 nibbles and no branch carries a value.
 
 use crate::error::corrupt;
-use alloy_primitives::{B256, keccak256};
+use alloy_primitives::{B256, utils::keccak256_uncached};
 use alloy_rlp::{BufMut, Header, PayloadView};
 use hearth_primitives::StateError;
 
 /// Nodes with a shorter RLP are embedded in their parent instead of being named by their hash.
 const EMBED_BELOW_BYTES: usize = 32;
+/// RLP of a hash: a byte that says its length, and the hash.
+const HASH_RLP_BYTES: usize = 33;
 
 /// A node whose children may still be on disk.
 #[derive(Debug)]
@@ -64,6 +66,19 @@ impl Link {
         matches!(self, Self::Empty)
     }
 
+    /// Bytes that [`Self::encode`] appends.
+    fn encoded_len(&self) -> usize {
+        match self {
+            Self::Empty => 1,
+            Self::Hash(_) => HASH_RLP_BYTES,
+            Self::Node(loaded) => match &loaded.reference {
+                Some(Reference::Hash(_)) => HASH_RLP_BYTES,
+                Some(Reference::Embedded(rlp)) => rlp.len(),
+                None => unreachable!("children are hashed before their parent"),
+            },
+        }
+    }
+
     /// Appends what the parent's RLP holds for this child, whose reference must be computed.
     fn encode(&self, out: &mut Vec<u8>) {
         match self {
@@ -92,7 +107,8 @@ impl Link {
         if rlp.len() < EMBED_BELOW_BYTES {
             loaded.reference = Some(Reference::Embedded(rlp));
         } else {
-            loaded.reference = Some(Reference::Hash(keccak256(&rlp)));
+            // Hardly a node is hashed twice, so there is nothing to gain by the cache of small inputs.
+            loaded.reference = Some(Reference::Hash(keccak256_uncached(&rlp)));
             loaded.rlp = Some(rlp);
         }
     }
@@ -101,26 +117,28 @@ impl Link {
 impl Node {
     /// The node's RLP. References of all children must be computed.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut body = Vec::with_capacity(64);
         match self {
             Self::Leaf { path, value } => {
-                encode_string(&pack(path, true), &mut body);
-                encode_string(value, &mut body);
+                let path = pack(path, true);
+                let mut out = list(string_len(&path) + string_len(value));
+                encode_string(&path, &mut out);
+                encode_string(value, &mut out);
+                out
             }
             Self::Extension { path, child } => {
-                encode_string(&pack(path, false), &mut body);
-                child.encode(&mut body);
+                let path = pack(path, false);
+                let mut out = list(string_len(&path) + child.encoded_len());
+                encode_string(&path, &mut out);
+                child.encode(&mut out);
+                out
             }
             Self::Branch { children } => {
-                body.reserve(17 * 33);
-                children.iter().for_each(|child| child.encode(&mut body));
-                body.put_u8(alloy_rlp::EMPTY_STRING_CODE);
+                let mut out = list(children.iter().map(Link::encoded_len).sum::<usize>() + 1);
+                children.iter().for_each(|child| child.encode(&mut out));
+                out.put_u8(alloy_rlp::EMPTY_STRING_CODE);
+                out
             }
         }
-        let mut out = Vec::with_capacity(body.len() + 4);
-        Header { list: true, payload_length: body.len() }.encode(&mut out);
-        out.extend_from_slice(&body);
-        out
     }
 
     /// Whether a node with this RLP has a place of its own; the root always has.
@@ -179,6 +197,18 @@ fn decode_link(item: &[u8]) -> Result<Link, StateError> {
 
 fn string(mut item: &[u8]) -> Result<&[u8], StateError> {
     Header::decode_bytes(&mut item, false).map_err(|_| corrupt("trie"))
+}
+
+/// The start of a list whose items take so many bytes, with room for them.
+fn list(payload_length: usize) -> Vec<u8> {
+    let header = Header { list: true, payload_length };
+    let mut out = Vec::with_capacity(header.length() + payload_length);
+    header.encode(&mut out);
+    out
+}
+
+fn string_len(bytes: &[u8]) -> usize {
+    alloy_rlp::Encodable::length(bytes)
 }
 
 fn encode_string(bytes: &[u8], out: &mut Vec<u8>) {

@@ -14,7 +14,7 @@ pub(crate) use check::LogFault;
 use crate::FlatKvError;
 use hearth_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::Mutex;
-use record::{MAX_PAYLOAD_BYTES, SegmentHeader, frame};
+use record::{MAX_PAYLOAD_BYTES, RECORD_HEADER_BYTES, SegmentHeader, put_frame};
 use scan::{End, Scan};
 use std::{
     collections::VecDeque,
@@ -111,13 +111,11 @@ impl Wal {
             self.start_segment()?;
         }
         let Some(open) = &mut self.open else { unreachable!("started above") };
-        let numbered = (self.next..).zip(payloads);
-        let framed = numbered.map(|(number, payload)| frame(open.salt, number, payload.as_ref()));
-        let records = framed.reduce(|mut all, record| {
-            all.extend_from_slice(&record);
-            all
-        });
-        let records = records.unwrap_or_default();
+        let bytes = payloads.iter().map(|payload| RECORD_HEADER_BYTES + payload.as_ref().len()).sum();
+        let mut records = Vec::with_capacity(bytes);
+        for (number, payload) in (self.next..).zip(payloads) {
+            put_frame(&mut records, open.salt, number, payload.as_ref());
+        }
         if let Err(error) = open.tail.file.write_all_at(&records, open.end) {
             // What was written of the records is a torn tail; without it nothing needs to be cut at the next open.
             let _ = open.tail.file.set_len(open.end);

@@ -159,15 +159,13 @@ impl SegmentHeader {
     }
 }
 
-/// A whole record: header and payload.
-pub(crate) fn frame(salt: u64, number: u64, payload: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(RECORD_HEADER_BYTES + payload.len());
+/// Appends a whole record: header and payload.
+pub(crate) fn put_frame(out: &mut Vec<u8>, salt: u64, number: u64, payload: &[u8]) {
     out.extend_from_slice(RECORD_MAGIC);
     out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     out.extend_from_slice(&number.to_le_bytes());
     out.extend_from_slice(&checksum(salt, number, payload).to_le_bytes());
     out.extend_from_slice(payload);
-    out
 }
 
 /// The record at the start of `bytes`: its number and payload; `None` where no whole, sound record stands there.
