@@ -6,7 +6,7 @@
 //! traces at once, and bytes of the answer.
 
 use alloy_eips::BlockNumberOrTag;
-use hearth_node::{Node, NodeConfig, NodeError, TraceRequest};
+use hearth_node::{Node, NodeConfig, NodeError, TraceRequest, TraceSubject};
 use serde_json::json;
 use std::{error::Error, fs, sync::Arc, time::Instant};
 
@@ -21,10 +21,11 @@ type Done<T> = Result<T, Box<dyn Error>>;
 
 /// Traces the block; the milliseconds that it took, and the bytes of the answer.
 fn trace(node: &Arc<Node>, height: u64, tracer: &str, timeout: &str) -> Result<(f64, usize), NodeError> {
-    let config = Some(json!({ "tracer": tracer, "timeout": timeout }));
-    let block = BlockNumberOrTag::Number(height);
+    let config = json!({ "tracer": tracer, "timeout": timeout }).to_string();
+    let subject = TraceSubject::BlockByNumber(BlockNumberOrTag::Number(height));
+    let request = TraceRequest::new(subject, Some(&config))?;
     let began = Instant::now();
-    let stream = node.stream(TraceRequest::TraceBlockByNumber { block, config });
+    let stream = node.stream(request);
     let mut bytes = 0;
     while let Some(chunk) = stream.next()? {
         bytes += chunk.len();

@@ -25,7 +25,7 @@ pub use hearth_rpc::{
 pub use hearth_sandbox::{Layers, confine};
 pub use hearth_traces::{
     Asker, BakedAsk, CachedAnswer, CallBundle, Envelope, HookLink, Ready, TraceCall, TraceCallMany, TraceOf,
-    TraceRequest,
+    TraceRequest, TraceSubject,
 };
 pub use node::{Node, metrics_catalog};
 pub use shared_nodes::NodeLease;

@@ -76,6 +76,8 @@ pub struct TraceConfig {
     pub tracer: Option<String>,
     /// JSON text of the tracer's own configuration.
     pub tracer_config: Option<String>,
+    /// Whether the client sent a `tracerConfig`, `null` included.
+    pub has_tracer_config: bool,
     /// Go duration for one transaction.
     pub timeout: Option<String>,
     /// Accepted for compatibility; state is never made again by executing blocks.
@@ -99,7 +101,10 @@ impl TraceConfig {
             "tracer" => self.tracer = string(value, "TraceConfig.Tracer")?,
             "timeout" => self.timeout = string(value, "TraceConfig.Timeout")?,
             "reexec" => self.reexec = number(value, "TraceConfig.Reexec", "uint64")?,
-            "tracerconfig" => self.tracer_config = (value != "null").then(|| value.to_owned()),
+            "tracerconfig" => {
+                self.tracer_config = (value != "null").then(|| value.to_owned());
+                self.has_tracer_config = true;
+            }
             "overrides" => match value.as_bytes().first() {
                 Some(b'{') => self.logger.overrides = Some(value.to_owned()),
                 Some(b'n') => self.logger.overrides = None,
@@ -185,11 +190,11 @@ mod tests {
 
     #[test]
     fn null_and_empty_are_the_default() {
-        for text in
-            ["null", "{}", " null ", r#"{"tracer":null,"tracerConfig":null,"timeout":null,"limit":null}"#]
-        {
+        for text in ["null", "{}", " null ", r#"{"tracer":null,"timeout":null,"limit":null}"#] {
             assert_eq!(TraceConfig::parse(text), Ok(TraceConfig::default()), "{text}");
         }
+        let null = TraceConfig::parse(r#"{"tracerConfig":null}"#).unwrap();
+        assert_eq!(null, TraceConfig { has_tracer_config: true, ..TraceConfig::default() });
         for options in ["null", "{}", r#"{"withLog":null}"#] {
             assert_eq!(CallTracerConfig::parse(options), Ok(CallTracerConfig::default()));
         }

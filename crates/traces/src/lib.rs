@@ -18,6 +18,6 @@ pub use bake::{Bakery, RangeRequest, checked_range, start_range_worker};
 pub use baked::{BakedAsk, CachedAnswer, Envelope, Ready, TraceOf};
 pub use js_tracers::{Asker, HookLink, JsTracers, ScriptNeed, Threads, hook_link, lease_for, not_available};
 pub use ops::call_site::CallSite;
-pub use request::{CallBundle, TraceCall, TraceCallMany, TraceRequest};
-pub use trace::{Counted, check_traceable, plan_of, trace_error};
+pub use request::{CallBundle, TraceCall, TraceCallMany, TraceRequest, TraceSubject};
+pub use trace::{Counted, check_traceable, trace_error};
 pub use traces::Traces;

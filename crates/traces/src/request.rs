@@ -1,71 +1,46 @@
-//! What can be traced: one typed request an operation, read from `{"op":…,"args":{…}}`.
+//! What can be traced: one typed request an operation, read from `{"op":…,"args":{…}}` together with the plan of its tracer, so that
+//! the configuration is parsed once.
 
+use crate::trace::trace_error;
 use alloy_primitives::{B256, Bytes, U64};
 use hearth_evm::{BlockOverrides, CallRequest, StateOverrides};
 use hearth_home::{BlockNumber, BlockRef, NodeError};
+use hearth_tracers::{TraceConfig, TracePlan};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
-/// What to trace.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "op", content = "args", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum TraceRequest {
+/// A trace that a client wants.
+#[derive(Clone, Debug)]
+pub struct TraceRequest {
+    /// What is traced.
+    pub subject: TraceSubject,
+    /// How it is traced: the tracer, its options and its time limit.
+    pub plan: TracePlan,
+    /// Whether the configuration has a `tracerConfig`, whatever is in it.
+    pub has_tracer_config: bool,
+}
+
+/// What is traced.
+#[derive(Clone, Debug)]
+pub enum TraceSubject {
     /// One transaction of the canonical chain.
-    TraceTransaction {
-        /// Which transaction.
-        hash: B256,
-        /// The tracer's configuration, as the second parameter of `debug_traceTransaction`.
-        #[serde(default)]
-        config: Option<serde_json::Value>,
-    },
-    /// All transactions of a block.
-    TraceBlockByNumber {
-        /// Which block.
-        block: BlockNumber,
-        /// The tracer's configuration.
-        #[serde(default)]
-        config: Option<serde_json::Value>,
-    },
-    /// All transactions of a block, canonical or not.
-    TraceBlockByHash {
-        /// Which block.
-        hash: B256,
-        /// The tracer's configuration.
-        #[serde(default)]
-        config: Option<serde_json::Value>,
-    },
-    /// All transactions of a block that is given in full; its parent must be known.
-    TraceBlock {
-        /// The block in RLP.
-        rlp: Bytes,
-        /// The tracer's configuration.
-        #[serde(default)]
-        config: Option<serde_json::Value>,
-    },
+    Transaction(B256),
+    /// All transactions of a canonical block.
+    BlockByNumber(BlockNumber),
+    /// All transactions of a block of any branch.
+    BlockByHash(B256),
+    /// All transactions of a block that is given in RLP; its parent must be known.
+    Block(Bytes),
     /// One transaction of the canonical chain, with where the time of tracing it went.
-    TraceTransactionProfile {
-        /// Which transaction.
-        hash: B256,
-        /// The tracer's configuration.
-        #[serde(default)]
-        config: Option<serde_json::Value>,
-    },
+    TransactionProfile(B256),
     /// All transactions of a block that this home refused.
-    TraceBadBlock {
-        /// Which block.
-        hash: B256,
-        /// The tracer's configuration.
-        #[serde(default)]
-        config: Option<serde_json::Value>,
-    },
-    /// What one transaction read and wrote.
-    TraceStateAccess {
-        /// Which transaction.
-        hash: B256,
-    },
+    BadBlock(B256),
+    /// What one transaction read and wrote; no tracer runs.
+    StateAccess(B256),
     /// A call.
-    TraceCall(Box<TraceCall>),
+    Call(Box<TraceCall>),
     /// Bundles of calls.
-    TraceCallMany(Box<TraceCallMany>),
+    CallMany(Box<TraceCallMany>),
 }
 
 /// A call to trace.
@@ -85,9 +60,6 @@ pub struct TraceCall {
     /// Block fields to pretend.
     #[serde(default)]
     pub block_overrides: Option<BlockOverrides>,
-    /// The tracer's configuration.
-    #[serde(default)]
-    pub config: Option<serde_json::Value>,
 }
 
 /// Bundles of calls to trace one after the other. The answer is an array for each bundle with the result of each call.
@@ -108,9 +80,6 @@ pub struct TraceCallMany {
     /// Block fields to pretend in bundles that name none.
     #[serde(default)]
     pub block_overrides: Option<BlockOverrides>,
-    /// The tracer's configuration.
-    #[serde(default)]
-    pub config: Option<serde_json::Value>,
 }
 
 /// Calls of one simulated block.
@@ -127,24 +96,93 @@ pub struct CallBundle {
     pub state_overrides: Option<StateOverrides>,
 }
 
+/// A request as it is written.
+#[derive(Deserialize)]
+struct Wire<'a> {
+    op: Operation,
+    #[serde(borrow)]
+    args: &'a RawValue,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+enum Operation {
+    #[serde(rename = "traceTransaction")]
+    Transaction,
+    #[serde(rename = "traceBlockByNumber")]
+    BlockByNumber,
+    #[serde(rename = "traceBlockByHash")]
+    BlockByHash,
+    #[serde(rename = "traceBlock")]
+    Block,
+    #[serde(rename = "traceTransactionProfile")]
+    TransactionProfile,
+    #[serde(rename = "traceBadBlock")]
+    BadBlock,
+    #[serde(rename = "traceStateAccess")]
+    StateAccess,
+    #[serde(rename = "traceCall")]
+    Call,
+    #[serde(rename = "traceCallMany")]
+    CallMany,
+}
+
+/// The second parameter of `debug_traceTransaction` and its like, among the arguments of every operation.
+#[derive(Deserialize)]
+struct Configured<'a> {
+    #[serde(borrow, default)]
+    config: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct OfHash {
+    hash: B256,
+}
+
+#[derive(Deserialize)]
+struct OfNumber {
+    block: BlockNumber,
+}
+
+#[derive(Deserialize)]
+struct OfRlp {
+    rlp: Bytes,
+}
+
 impl TraceRequest {
-    /// The tracer's configuration.
-    pub fn config(&self) -> Option<&serde_json::Value> {
-        match self {
-            Self::TraceTransaction { config, .. }
-            | Self::TraceBlockByNumber { config, .. }
-            | Self::TraceBlockByHash { config, .. }
-            | Self::TraceBlock { config, .. }
-            | Self::TraceTransactionProfile { config, .. }
-            | Self::TraceBadBlock { config, .. } => config.as_ref(),
-            Self::TraceStateAccess { .. } => None,
-            Self::TraceCall(call) => call.config.as_ref(),
-            Self::TraceCallMany(calls) => calls.config.as_ref(),
+    /// Reads a request from JSON.
+    ///
+    /// # Errors
+    /// [`NodeError::InvalidParams`] that names the argument, or says what in the configuration cannot be used;
+    /// [`NodeError::Unsupported`] for a tracer that does not exist.
+    pub fn from_json(text: &[u8]) -> Result<Self, NodeError> {
+        fn args<'a, T: Deserialize<'a>>(text: &'a RawValue) -> Result<T, NodeError> {
+            serde_json::from_str(text.get()).map_err(|error| NodeError::invalid_params(error.to_string()))
         }
+        let wire: Wire<'_> =
+            serde_json::from_slice(text).map_err(|error| NodeError::invalid_params(error.to_string()))?;
+        let text = wire.args;
+        let subject = match wire.op {
+            Operation::Transaction => TraceSubject::Transaction(args::<OfHash>(text)?.hash),
+            Operation::BlockByNumber => TraceSubject::BlockByNumber(args::<OfNumber>(text)?.block),
+            Operation::BlockByHash => TraceSubject::BlockByHash(args::<OfHash>(text)?.hash),
+            Operation::Block => TraceSubject::Block(args::<OfRlp>(text)?.rlp),
+            Operation::TransactionProfile => TraceSubject::TransactionProfile(args::<OfHash>(text)?.hash),
+            Operation::BadBlock => TraceSubject::BadBlock(args::<OfHash>(text)?.hash),
+            Operation::StateAccess => TraceSubject::StateAccess(args::<OfHash>(text)?.hash),
+            Operation::Call => TraceSubject::Call(args(text)?),
+            Operation::CallMany => TraceSubject::CallMany(args(text)?),
+        };
+        Self::new(subject, args::<Configured<'_>>(text)?.config.map(RawValue::get))
     }
 
-    /// Reads a request from JSON; the error names the argument.
-    pub fn from_json(text: &[u8]) -> Result<Self, NodeError> {
-        serde_json::from_slice(text).map_err(|e| NodeError::invalid_params(e.to_string()))
+    /// A request with its configuration as JSON text; the struct logger without one.
+    ///
+    /// # Errors
+    /// As [`Self::from_json`].
+    pub fn new(subject: TraceSubject, config: Option<&str>) -> Result<Self, NodeError> {
+        let config = TraceConfig::parse(config.unwrap_or("null"))
+            .map_err(|error| NodeError::invalid_params(error.to_string()))?;
+        let plan = TracePlan::new(&config).map_err(trace_error)?;
+        Ok(Self { subject, plan, has_tracer_config: config.has_tracer_config })
     }
 }

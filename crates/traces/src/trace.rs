@@ -2,7 +2,7 @@
 
 use crate::Traces;
 use crate::{
-    TraceRequest,
+    TraceRequest, TraceSubject,
     capsules::Taken,
     ops::{profile, state_access, trace_call},
     shared_traces::{Out, Part},
@@ -15,8 +15,7 @@ use hearth_home::{ByteSender, NodeError, Reach, TraceOrigin, workers::guarded};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Block;
 use hearth_tracers::{
-    BlockReplay, Cancel, Limits, ScriptHost, Sink, SinkClosed, TraceConfig, TraceError, TracePlan,
-    trace_block_in_parallel,
+    BlockReplay, Cancel, Limits, ScriptHost, Sink, SinkClosed, TraceError, TracePlan, trace_block_in_parallel,
 };
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -59,43 +58,39 @@ impl Traces {
         if let Some((host, arrived)) = scripts {
             (limits.scripts, limits.started) = (Some(host), arrived);
         }
-        let outcome = guarded(|| match &request {
-            TraceRequest::TraceCall(asked) => trace_call::one(self, asked, &limits, &mut sender),
-            TraceRequest::TraceCallMany(asked) => trace_call::many(self, asked, &limits, &mut sender),
-            TraceRequest::TraceTransaction { hash, config } => {
-                let plan = plan_of(config.as_ref())?;
-                let found = self.home().chain().ledger().transaction(hash)?;
+        let (home, plan) = (self.home(), &request.plan);
+        let outcome = guarded(|| match &request.subject {
+            TraceSubject::Call(call) => trace_call::one(self, call, plan, &limits, &mut sender),
+            TraceSubject::CallMany(calls) => trace_call::many(self, calls, plan, &limits, &mut sender),
+            TraceSubject::Transaction(hash) => {
+                let found = home.chain().ledger().transaction(hash)?;
                 let (block, index) = found.ok_or(NodeError::TransactionNotFound)?;
-                self.trace_stored(&block, Some(index), &plan, &limits, &mut sender)
+                self.trace_stored(&block, Some(index), plan, &limits, &mut sender)
             }
-            TraceRequest::TraceBlockByNumber { block, config } => {
-                let plan = plan_of(config.as_ref())?;
-                let number = Some(self.home().height(*block)?);
-                let block =
-                    self.home().block_by_number(*block)?.ok_or(NodeError::BlockNotFound { number })?;
-                self.trace_stored(&block, None, &plan, &limits, &mut sender)
+            TraceSubject::BlockByNumber(number) => {
+                let block = home.block_by_number(*number)?;
+                let missing =
+                    || Ok::<_, NodeError>(NodeError::BlockNotFound { number: Some(home.height(*number)?) });
+                let block = block.map_or_else(|| Err(missing()?), Ok)?;
+                self.trace_stored(&block, None, plan, &limits, &mut sender)
             }
-            TraceRequest::TraceBlockByHash { hash, config } => {
-                let plan = plan_of(config.as_ref())?;
-                let block =
-                    self.home().block_by_hash(hash)?.ok_or(NodeError::ParentNotFound { hash: *hash })?;
-                self.trace_stored(&block, None, &plan, &limits, &mut sender)
+            TraceSubject::BlockByHash(hash) => {
+                let block = home.block_by_hash(hash)?.ok_or(NodeError::ParentNotFound { hash: *hash })?;
+                self.trace_stored(&block, None, plan, &limits, &mut sender)
             }
-            TraceRequest::TraceTransactionProfile { hash, config } => {
-                profile::of_transaction(self, hash, config.as_ref(), &limits, &mut sender)
+            TraceSubject::TransactionProfile(hash) => {
+                profile::of_transaction(self, hash, plan, &limits, &mut sender)
             }
-            TraceRequest::TraceStateAccess { hash } => {
+            TraceSubject::StateAccess(hash) => {
                 state_access::of_transaction(self, hash, &limits.cancel, &mut sender)
             }
-            TraceRequest::TraceBadBlock { hash, config } => {
-                let plan = plan_of(config.as_ref())?;
-                self.trace_given(&self.home().bad_block(hash)?, &plan, &limits, &mut sender)
+            TraceSubject::BadBlock(hash) => {
+                self.trace_given(&home.bad_block(hash)?, plan, &limits, &mut sender)
             }
-            TraceRequest::TraceBlock { rlp, config } => {
-                let plan = plan_of(config.as_ref())?;
+            TraceSubject::Block(rlp) => {
                 let block = Block::decode(&mut &rlp[..])
                     .map_err(|error| NodeError::BlockDecode { message: error.to_string() })?;
-                self.trace_given(&block, &plan, &limits, &mut sender)
+                self.trace_given(&block, plan, &limits, &mut sender)
             }
         });
         sender.finish(match outcome {
@@ -233,16 +228,6 @@ impl Traces {
         let allowed = self.home().config().rpc.parallel_block_traces && worth;
         self.capsules().processors.take_idle(if allowed { wanted } else { 0 })
     }
-}
-
-/// A checked trace configuration.
-///
-/// # Errors
-/// What in it cannot be used.
-pub fn plan_of(config: Option<&serde_json::Value>) -> Result<TracePlan, NodeError> {
-    let text = config.map_or_else(|| "null".to_owned(), |config| config.to_string());
-    let config = TraceConfig::parse(&text).map_err(|error| NodeError::invalid_params(error.to_string()))?;
-    TracePlan::new(&config).map_err(trace_error)
 }
 
 /// Block 0 has no parent to execute on.

@@ -55,7 +55,7 @@ impl Node {
             Ok(opened) => opened,
             Err(refused) => return refused,
         };
-        if let Some(need) = ScriptNeed::of_config(request.config()) {
+        if let Some(need) = ScriptNeed::of_all(std::slice::from_ref(&request.plan)) {
             if let Err(error) = self.memory.admit() {
                 sender.finish(Err(error));
                 return stream;

@@ -1,12 +1,11 @@
 //! Which requests the trace cache may answer.
 
-use crate::TraceRequest;
+use crate::{TraceRequest, TraceSubject};
 use alloy_primitives::B256;
 use hearth_bake::BakedTracer;
 use hearth_home::BlockNumber;
 use hearth_primitives::Height;
 use hearth_tracers::{TraceConfig, TracePlan, TracerPlan};
-use serde_json::{Map, Value};
 use std::sync::LazyLock;
 
 /// What a request is about.
@@ -65,22 +64,24 @@ static PLANS: LazyLock<Vec<(BakedTracer, TracerPlan)>> = LazyLock::new(|| {
 });
 
 /// What a request is about and under which tracer, where it may be answered from the cache: its tracer is one of those that
-/// can be baked, and it has no `tracerConfig`; null and an empty one count as one. With `options` a `tracerConfig` is looked
-/// at, and may mean what is baked. `first` is the height of the chain's first block.
+/// can be baked, and it has no `tracerConfig`, null and an empty one included. With `options` a `tracerConfig` may mean what is
+/// baked. `first` is the height of the chain's first block.
 pub(super) fn eligible(
     request: &TraceRequest,
     options: bool,
     first: Height,
 ) -> Option<(Target, BakedTracer)> {
-    let (target, config) = match request {
-        TraceRequest::TraceTransaction { hash, config } => (Target::Transaction(*hash), config),
-        TraceRequest::TraceBlockByHash { hash, config } => (Target::Hash(*hash), config),
-        TraceRequest::TraceBlockByNumber { block, config } => (target_of(*block, first), config),
+    let target = match &request.subject {
+        TraceSubject::Transaction(hash) => Target::Transaction(*hash),
+        TraceSubject::BlockByHash(hash) => Target::Hash(*hash),
+        TraceSubject::BlockByNumber(block) => target_of(*block, first),
         _ => return None,
     };
-    let Some(Value::Object(config)) = config else { return None };
-    let tracer = if options { canonical(config) } else { plain(config) };
-    tracer.map(|tracer| (target, tracer))
+    if request.has_tracer_config && !options {
+        return None;
+    }
+    let (tracer, _) = PLANS.iter().find(|(_, baked)| *baked == request.plan.tracer)?;
+    Some((target, *tracer))
 }
 
 fn target_of(block: BlockNumber, first: Height) -> Target {
@@ -94,39 +95,6 @@ fn target_of(block: BlockNumber, first: Height) -> Target {
     }
 }
 
-/// The tracer of a configuration without `tracerConfig`. Keys count in any case, as they do for the decoder.
-fn plain(config: &Map<String, Value>) -> Option<BakedTracer> {
-    let mut tracer = None;
-    let mut others = false;
-    for (key, value) in config {
-        if key.eq_ignore_ascii_case("tracer") {
-            // Of two spellings the decoder takes the later one: that is left to it.
-            if tracer.replace(BakedTracer::plain(value.as_str()?)?).is_some() {
-                return None;
-            }
-        } else if !key.is_ascii() || key.eq_ignore_ascii_case("tracerConfig") {
-            return None;
-        } else {
-            others |= !is_usual_timeout(key, value);
-        }
-    }
-    // Other members do not matter, but what cannot be decoded is an error that live tracing tells.
-    tracer.filter(|_| !others || plan_of(&Value::Object(config.clone()).to_string()).is_some())
-}
-
-/// A timeout in milliseconds, as the node itself adds it.
-fn is_usual_timeout(key: &str, value: &Value) -> bool {
-    let digits = value.as_str().and_then(|text| text.strip_suffix("ms"));
-    key == "timeout"
-        && digits.is_some_and(|d| (1..=9).contains(&d.len()) && d.bytes().all(|b| b.is_ascii_digit()))
-}
-
-/// The baked tracer that a configuration means, with its options.
-fn canonical(config: &Map<String, Value>) -> Option<BakedTracer> {
-    let plan = plan_of(&Value::Object(config.clone()).to_string())?;
-    PLANS.iter().find(|(_, baked)| *baked == plan.tracer).map(|(tracer, _)| *tracer)
-}
-
 fn plan_of(text: &str) -> Option<TracePlan> {
     TracePlan::new(&TraceConfig::parse(text).ok()?).ok()
 }
@@ -134,10 +102,11 @@ fn plan_of(text: &str) -> Option<TracePlan> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn tracer(config: Value, options: bool) -> Option<BakedTracer> {
-        let request = TraceRequest::TraceTransaction { hash: B256::ZERO, config: Some(config) };
+        let subject = TraceSubject::Transaction(B256::ZERO);
+        let request = TraceRequest::new(subject, Some(&config.to_string())).ok()?;
         eligible(&request, options, 0).map(|(target, tracer)| {
             assert_eq!(target, Target::Transaction(B256::ZERO));
             tracer
@@ -188,8 +157,10 @@ mod tests {
             assert_eq!(tracer(config.clone(), false), without, "{config}");
             assert_eq!(tracer(config.clone(), true), with, "{config} with options");
         }
-        let two = serde_json::from_str(r#"{"tracer":"callTracer","TRACER":"prestateTracer"}"#).unwrap();
-        assert_eq!(tracer(two, false), None);
+        // Of two spellings the later one counts, as in go-ethereum's decoder.
+        let two = r#"{"tracer":"callTracer","TRACER":"prestateTracer"}"#;
+        let two = TraceRequest::new(TraceSubject::Transaction(B256::ZERO), Some(two)).unwrap();
+        assert_eq!(eligible(&two, false, 0).unwrap().1, Prestate);
     }
 
     #[test]
@@ -215,17 +186,17 @@ mod tests {
 
     #[test]
     fn methods_and_blocks_are_told_apart() {
-        let config = Some(json!({"tracer": "callTracer"}));
-        let number =
-            |block| eligible(&TraceRequest::TraceBlockByNumber { block, config: config.clone() }, false, 7);
-        assert_eq!(number(BlockNumber::Number(3)).unwrap().0, Target::Number(3));
-        assert_eq!(number(BlockNumber::Earliest).unwrap().0, Target::Number(7));
-        assert_eq!(number(BlockNumber::Latest).unwrap().0, Target::Head);
-        let hash = B256::repeat_byte(1);
-        let by_hash = TraceRequest::TraceBlockByHash { hash, config: config.clone() };
-        assert_eq!(eligible(&by_hash, false, 0).unwrap().0, Target::Hash(hash));
-        assert!(eligible(&TraceRequest::TraceBadBlock { hash, config: config.clone() }, false, 0).is_none());
-        assert!(eligible(&TraceRequest::TraceTransactionProfile { hash, config }, false, 0).is_none());
-        assert!(eligible(&TraceRequest::TraceTransaction { hash, config: None }, false, 0).is_none());
+        let target = |subject, config| {
+            eligible(&TraceRequest::new(subject, config).unwrap(), false, 7).map(|(target, _)| target)
+        };
+        let (hash, call) = (B256::repeat_byte(1), Some(r#"{"tracer":"callTracer"}"#));
+        let number = |block| target(TraceSubject::BlockByNumber(block), call).unwrap();
+        assert_eq!(number(BlockNumber::Number(3)), Target::Number(3));
+        assert_eq!(number(BlockNumber::Earliest), Target::Number(7));
+        assert_eq!(number(BlockNumber::Latest), Target::Head);
+        assert_eq!(target(TraceSubject::BlockByHash(hash), call), Some(Target::Hash(hash)));
+        assert_eq!(target(TraceSubject::BadBlock(hash), call), None);
+        assert_eq!(target(TraceSubject::TransactionProfile(hash), call), None);
+        assert_eq!(target(TraceSubject::Transaction(hash), None), None);
     }
 }

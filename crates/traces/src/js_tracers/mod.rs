@@ -14,7 +14,7 @@ use hearth_home::ScriptsConfig;
 use hearth_home::{ByteSender, NodeError};
 use hearth_metrics::Registry;
 use hearth_sandbox::{Ask, Layers, Lease, Options, Pool, Program, Refused};
-use hearth_tracers::{Cancel, Named, ScriptHost, ScriptPlan, TracePlan, TracerName};
+use hearth_tracers::{Cancel, ScriptHost, ScriptPlan, TracePlan};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
@@ -75,19 +75,6 @@ impl ScriptNeed {
     /// Processes that are needed at once.
     pub fn children(&self) -> usize {
         self.children
-    }
-
-    /// The need of a configuration as it was sent. One that cannot be used has none: its error is told by whoever traces.
-    pub fn of_config(config: Option<&serde_json::Value>) -> Option<Self> {
-        let config = config?;
-        let may_be = config.as_object()?.iter().any(|(key, value)| {
-            let named = |text: &str| match Named::find(text) {
-                Ok(Named::Tracer(name)) => name == TracerName::MuxTracer,
-                found => found.is_ok(),
-            };
-            key.eq_ignore_ascii_case("tracer") && value.as_str().is_some_and(named)
-        });
-        if may_be { Self::of_all(&[crate::trace::plan_of(Some(config)).ok()?]) } else { None }
     }
 }
 

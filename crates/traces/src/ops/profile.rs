@@ -16,14 +16,14 @@
 use super::timed_state::TimedState;
 use crate::Traces;
 use crate::{
-    trace::{check_traceable, plan_of, trace_error},
+    trace::{check_traceable, trace_error},
     trace_source::replay_error,
 };
 use alloy_primitives::B256;
 use hearth_evm::EvmContext;
 use hearth_home::{ByteSender, NodeError, Reach};
 use hearth_tracers::{
-    BlockReplay, Limits, Replay, Sink, SinkClosed, StateReads, TraceError, TxContext, TxEnd,
+    BlockReplay, Limits, Replay, Sink, SinkClosed, StateReads, TraceError, TracePlan, TxContext, TxEnd,
     trace_transaction,
 };
 use revm::Inspector;
@@ -32,11 +32,10 @@ use std::time::Instant;
 pub fn of_transaction(
     traces: &Traces,
     hash: &B256,
-    config: Option<&serde_json::Value>,
+    plan: &TracePlan,
     limits: &Limits,
     sender: &mut ByteSender,
 ) -> Result<(), NodeError> {
-    let plan = plan_of(config)?;
     let mut clock = Clock::start();
     let home = traces.home();
     let (stored, index) = home.chain().ledger().transaction(hash)?.ok_or(NodeError::TransactionNotFound)?;
@@ -56,7 +55,7 @@ pub fn of_transaction(
         let replay_transactions = clock.lap();
         let mut watched = Watched { replay, timed: &timed, prepare: 0, execution: 0, lookups: 0 };
         let mut sink = Behind { sender, head: b"{\"trace\":" };
-        let outcome = trace_transaction(&mut watched, index, &plan, limits, &mut sink);
+        let outcome = trace_transaction(&mut watched, index, plan, limits, &mut sink);
         let traced = clock.lap();
         if sink.is_untouched() {
             outcome.map_err(told)?;

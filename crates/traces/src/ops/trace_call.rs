@@ -4,7 +4,7 @@ use super::call_site::{CallReplay, CallSite};
 use crate::Traces;
 use crate::{
     CallBundle, TraceCall, TraceCallMany,
-    trace::{Counted, plan_of, trace_error},
+    trace::{Counted, trace_error},
 };
 use hearth_home::{BlockRef, ByteSender, Home, NodeError, Reach};
 use hearth_primitives::Height;
@@ -21,10 +21,10 @@ const BUNDLE_SECONDS: u64 = 12;
 pub fn one(
     traces: &Traces,
     asked: &TraceCall,
+    plan: &TracePlan,
     limits: &Limits,
     sender: &mut ByteSender,
 ) -> Result<(), NodeError> {
-    let plan = plan_of(asked.config.as_ref())?;
     let index = asked.tx_index.map(|index| index.to());
     let site =
         CallSite::find(traces.home(), asked.block, index, |height| admit(traces.home(), height, sender))?;
@@ -33,7 +33,7 @@ pub fn one(
     let mut replay = CallReplay::new(session, traces.home().config().rpc.gas_cap);
     replay.override_state(asked.state_overrides.as_ref())?;
     replay.set(&asked.transaction)?;
-    trace_transaction(&mut replay, 0, &plan, limits, sender).map(drop).map_err(trace_error)
+    trace_transaction(&mut replay, 0, plan, limits, sender).map(drop).map_err(trace_error)
 }
 
 /// Calls read the state of their block, whatever they do.
@@ -48,11 +48,11 @@ fn admit(home: &Home, height: Height, sender: &ByteSender) -> Result<(), NodeErr
 pub fn many(
     traces: &Traces,
     asked: &TraceCallMany,
+    plan: &TracePlan,
     limits: &Limits,
     sender: &mut ByteSender,
 ) -> Result<(), NodeError> {
     let started = Instant::now();
-    let plan = plan_of(asked.config.as_ref())?;
     let calls: usize = asked.bundles.iter().map(|bundle| bundle.transactions.len()).sum();
     if calls > MAX_CALLS {
         return Err(NodeError::LimitExceeded {
@@ -67,7 +67,8 @@ pub fn many(
     let mut replay = CallReplay::new(session, traces.home().config().rpc.gas_cap);
     replay.override_state(asked.state_overrides.as_ref())?;
     let timeout = plan.timeout;
-    let mut out = Bundles { plan, timeout, started, limits, sink: Counted { sender, written: 0 } };
+    let mut out =
+        Bundles { plan: plan.clone(), timeout, started, limits, sink: Counted { sender, written: 0 } };
     let mut header = site.header().clone();
     for (index, bundle) in asked.bundles.iter().enumerate() {
         if index > 0 {
