@@ -7,13 +7,9 @@ use hearth_evm::{
     Ancestors, BlockEnvironment, BlockError, BlockExecutor, Field, check_output, recover_senders,
     validate_body, validate_header, validate_merge,
 };
-use hearth_flatkv::{Commit, CommitmentKind, FlatKvError, Head, JoinedTables, TrieUpdate};
-use hearth_ledger::{LedgerError, StoredBlock, StoredReceipts};
-use hearth_primitives::{Block, BlockOutput, Header, Height, RootTracker, StateError, TraceCapsule};
-use std::sync::Arc;
-
-/// Newest blocks of a run that are kept decoded.
-const KEPT_OF_RUN: usize = 128;
+use hearth_flatkv::{CommitmentKind, FlatKvError, Head};
+use hearth_ledger::{LedgerError, StoredBlock};
+use hearth_primitives::{Block, Header, Height, RootTracker, StateError};
 
 /// What [`Chain::insert_block`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,17 +41,6 @@ impl From<Block> for Prepared {
         let hash = block.header.hash_slow();
         Self { block, hash, senders: None }
     }
-}
-
-/// A block that was built on the one before it, with its hash and what its execution gave.
-#[derive(Clone, Debug)]
-pub(crate) struct Built {
-    /// Its hash.
-    pub hash: B256,
-    /// The block.
-    pub block: Block,
-    /// What its execution gave.
-    pub output: BlockOutput,
 }
 
 /// What the one that changes the chain keeps.
@@ -99,102 +84,6 @@ impl Chain {
         let settled = self.settle(working);
         self.announce(working);
         settled.and(inserted)
-    }
-
-    /// Stores a block that was built and executed on top of the head, with the output of that execution.
-    /// The caller vouches for the block: nothing but its place is checked.
-    ///
-    /// # Errors
-    /// The stores', among them [`FlatKvError::Parent`] where the head has moved meanwhile.
-    pub fn commit_built(
-        &self,
-        block: &Block,
-        output: &BlockOutput,
-        trie: Option<TrieUpdate>,
-    ) -> Result<B256, ChainError> {
-        let working = &mut *self.working.lock();
-        self.note_head(working);
-        let hash = block.header.hash_slow();
-        let parent = self.parent_of(&block.header, hash)?;
-        let total_difficulty = parent.total_difficulty + block.header.difficulty;
-        self.commit(block, hash, total_difficulty, output, trie)?;
-        let receipts = StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
-        self.ledger.keep_decoded(block, hash, total_difficulty, receipts);
-        self.announce(working);
-        Ok(hash)
-    }
-
-    /// As [`Chain::commit_built`], for blocks that follow each other and are stored in one step. None of them may destroy an
-    /// account, and no edit of the state may wait for the first of them. `trie` is the trie after the last one.
-    ///
-    /// # Errors
-    /// As [`Chain::commit_built`].
-    pub(crate) fn commit_run(&self, run: &[Built], trie: Option<TrieUpdate>) -> Result<(), ChainError> {
-        let Some(first) = run.first() else { return Ok(()) };
-        let working = &mut *self.working.lock();
-        self.note_head(working);
-        let parent = self.parent_of(&first.block.header, first.hash)?;
-        let before = self.ledger.positions();
-        let mut total_difficulty = parent.total_difficulty;
-        let (mut commits, mut capsules) = (Vec::with_capacity(run.len()), Vec::with_capacity(run.len()));
-        let mut append = || -> Result<(), ChainError> {
-            for Built { hash, block, output } in run {
-                total_difficulty += block.header.difficulty;
-                capsules.push(self.append(block, *hash, total_difficulty, output, &[])?);
-                commits.push(Commit {
-                    height: block.header.number,
-                    hash: *hash,
-                    parent: block.header.parent_hash,
-                    changes: &output.changes,
-                    trie: None,
-                    state_root: Some(block.header.state_root),
-                    index: self.ledger.index_rows(block, *hash, &output.receipts),
-                    positions: self.ledger.positions(),
-                });
-            }
-            Ok(())
-        };
-        let appended = append();
-        let committed = appended.and_then(|()| Ok(self.kv.commit_run(commits, trie)?));
-        if committed.is_err() {
-            let _ = self.ledger.tables().cut(&before);
-            return committed;
-        }
-        let mut total_difficulty = parent.total_difficulty;
-        // Of a long run the first blocks would only push each other out.
-        let kept_from = run.len().saturating_sub(KEPT_OF_RUN);
-        for (number, (Built { hash, block, output }, capsule)) in run.iter().zip(&capsules).enumerate() {
-            total_difficulty += block.header.difficulty;
-            if number >= kept_from {
-                let receipts =
-                    StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
-                self.ledger.keep_decoded(block, *hash, total_difficulty, receipts);
-            }
-            self.watched.committed(block.header.number, *hash, capsule.as_ref());
-        }
-        if let Some(last) = run.last() {
-            let _ = self.ledger.forget_capsules(last.block.header.number);
-        }
-        self.announce(working);
-        Ok(())
-    }
-
-    /// Appends a block's rows to the ledger's tables; its capsule, where it has one.
-    fn append(
-        &self,
-        block: &Block,
-        hash: B256,
-        total_difficulty: U256,
-        output: &BlockOutput,
-        ommers: &[B256],
-    ) -> Result<Option<Arc<TraceCapsule>>, ChainError> {
-        let (receipts, senders) = (&output.receipts, &output.senders);
-        self.ledger.append_recorded(block, hash, total_difficulty, receipts, senders, ommers)?;
-        let capsule = TraceCapsule::of(output).map(Arc::new);
-        if let Some(capsule) = &capsule {
-            self.ledger.append_capsule(block.header.number, hash, capsule)?;
-        }
-        Ok(capsule)
     }
 
     /// Makes a known block of any branch the head. Blocks above it stay in the ledger.
@@ -298,7 +187,11 @@ impl Chain {
         self.choose(working, chosen)
     }
 
-    fn parent_of(&self, header: &Header, hash: B256) -> Result<std::sync::Arc<StoredBlock>, ChainError> {
+    pub(crate) fn parent_of(
+        &self,
+        header: &Header,
+        hash: B256,
+    ) -> Result<std::sync::Arc<StoredBlock>, ChainError> {
         let (number, parent) = (header.number, header.parent_hash);
         self.ledger.block(&parent)?.ok_or(ChainError::UnknownParent { number, hash, parent })
     }
@@ -410,7 +303,7 @@ impl Chain {
     /// Executes a block of the ledger on the working head, as when it came.
     pub(crate) fn execute_known(&self, hash: &B256) -> Result<(), ChainError> {
         let block = self.ledger.block(hash)?.ok_or(ChainError::UnknownBlock(*hash))?;
-        let senders = self.ledger.receipts(hash)?.map(|receipts| receipts.senders.clone());
+        let senders = self.ledger.senders(hash)?.map(|senders| senders.to_vec());
         self.execute(&block.block, *hash, block.total_difficulty, senders).map(drop)
     }
 
@@ -454,67 +347,6 @@ impl Chain {
         };
         self.commit(block, hash, total_difficulty, &output, trie)?;
         Ok(output.gas_used)
-    }
-
-    /// Appends a block to the tables and commits its state and index rows.
-    pub(crate) fn commit(
-        &self,
-        block: &Block,
-        hash: B256,
-        total_difficulty: U256,
-        output: &BlockOutput,
-        trie: Option<TrieUpdate>,
-    ) -> Result<(), ChainError> {
-        self.commit_with(block, hash, total_difficulty, output, trie, &[])
-    }
-
-    /// As [`Chain::commit`], for a recorded block of whose ommers only the hashes are known.
-    pub(crate) fn commit_with(
-        &self,
-        block: &Block,
-        hash: B256,
-        total_difficulty: U256,
-        output: &BlockOutput,
-        trie: Option<TrieUpdate>,
-        ommers: &[B256],
-    ) -> Result<(), ChainError> {
-        let before = self.ledger.positions();
-        let appended = self.append(block, hash, total_difficulty, output, ommers);
-        let (mut taken, mut index) = (None, self.ledger.index_rows(block, hash, &output.receipts));
-        let committed = appended.and_then(|capsule| {
-            if let Some((edits, row)) = self.take_edits(block.header.number)? {
-                taken = Some(edits);
-                index.push(row);
-            }
-            let commit = Commit {
-                height: block.header.number,
-                hash,
-                parent: block.header.parent_hash,
-                changes: &output.changes,
-                trie,
-                state_root: None,
-                index,
-                positions: self.ledger.positions(),
-            };
-            self.kv.commit(commit)?;
-            Ok(capsule)
-        });
-        if let Some(edits) = taken {
-            self.edits_taken(edits, committed.is_ok());
-        }
-        match committed {
-            Err(error) => {
-                // The block must not look known. If this fails too, opening the home cuts the tables.
-                let _ = self.ledger.tables().cut(&before);
-                Err(error)
-            }
-            Ok(capsule) => {
-                // The block is committed; what is not forgotten now is forgotten later.
-                let _ = self.ledger.forget_capsules(block.header.number);
-                self.watched.committed(block.header.number, hash, capsule.as_ref());
-                Ok(())
-            }
-        }
     }
 }
 

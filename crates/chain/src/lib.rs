@@ -10,6 +10,7 @@ mod bad_blocks;
 mod build;
 mod capsules;
 mod chain;
+mod commit;
 pub mod dev;
 mod edits;
 mod error;

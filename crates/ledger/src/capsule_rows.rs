@@ -57,11 +57,6 @@ impl Ledger {
         decoded.map_err(|why| LedgerError::Undecodable { what: "capsule", hash: *hash, why: why.to_owned() })
     }
 
-    /// Whether a block has a capsule; one whose index is damaged counts as missing.
-    pub fn has_capsule(&self, hash: &B256) -> bool {
-        self.tables().capsules.exists(hash.as_slice()).unwrap_or(false)
-    }
-
     /// Lowest height whose block is to have a capsule under a head.
     pub fn first_capsule(&self, head: Height) -> Height {
         let kept = match self.tables().capsule_window {

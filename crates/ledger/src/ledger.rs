@@ -326,15 +326,6 @@ impl Ledger {
         Ok(self.block(hash)?.map(|b| b.number()))
     }
 
-    /// Whether the block is in the canonical chain.
-    ///
-    /// # Errors
-    /// As [`Ledger::block`].
-    pub fn is_canonical(&self, hash: &B256) -> Result<bool, LedgerError> {
-        let Some(number) = self.number_of(hash)? else { return Ok(false) };
-        Ok(self.canonical_hash(number)? == Some(*hash))
-    }
-
     /// Whether a block of any branch is there.
     pub fn has_block(&self, hash: &B256) -> bool {
         // One whose index is damaged counts as missing: writing it again heals it.

@@ -6,7 +6,7 @@ use super::{
     NextBlock,
     producer::{DevChain, Steps, edits_of},
 };
-use crate::{ChainError, StateAt, insert::Built};
+use crate::{ChainError, StateAt, commit::Built};
 use alloy_primitives::{Address, B256, Bytes, U256, map::HashMap};
 use hearth_flatkv::{TrieSession, TrieUpdate};
 use hearth_primitives::{Account, Changeset, Header, RootTracker as _, StateError, StateReader};

@@ -227,8 +227,11 @@ impl Chain {
     }
 
     /// Brings what is edited into the block that is committed next: applied to the store, with the row that keeps it.
-    /// `None` where nothing is. [`Self::edits_taken`] ends it.
-    pub(crate) fn take_edits(&self, height: Height) -> Result<Option<(Taken<'_>, IndexWrite)>, ChainError> {
+    /// `None` where nothing is.
+    pub(crate) fn take_edits(
+        &self,
+        height: Height,
+    ) -> Result<Option<(TakenEdits<'_>, IndexWrite)>, ChainError> {
         if !self.edited.any.load(SeqCst) {
             return Ok(None);
         }
@@ -238,23 +241,38 @@ impl Chain {
         }
         self.kv.apply(&pending.edits.changes(), &[])?;
         let row = IndexWrite { key: row_key(height), value: Some(pending.edits.to_bytes(false)) };
-        Ok(Some((pending, row)))
-    }
-
-    /// The block that took the edits is committed, or could not be.
-    pub(crate) fn edits_taken(&self, mut pending: Taken<'_>, committed: bool) {
-        if !committed {
-            return self.kv.discard();
-        }
-        pending.edits = Arc::default();
-        // A file that stays names a block that is not the head: whoever opens the home sees that.
-        let _ = pending.file.replace(&self.paths.edits(), &B256::ZERO, &Edits::default());
+        Ok(Some((TakenEdits { chain: self, pending: Some(pending) }, row)))
     }
 
     /// Forgets the edits after the head: a block is going to be executed that was not made on them.
     pub(crate) fn drop_edits(&self) {
         if self.edited.any.load(SeqCst) {
-            self.edits_taken(self.edited.pending.write(), true);
+            TakenEdits { chain: self, pending: Some(self.edited.pending.write()) }.committed();
+        }
+    }
+}
+
+/// Edits that go into the block that is committed next. Dropped before it is, they stay edits, and what was applied of them to
+/// the store is discarded.
+pub(crate) struct TakenEdits<'a> {
+    chain: &'a Chain,
+    pending: Option<Taken<'a>>,
+}
+
+impl TakenEdits<'_> {
+    /// The block is committed: its state has the edits.
+    pub(crate) fn committed(mut self) {
+        let Some(mut pending) = self.pending.take() else { return };
+        pending.edits = Arc::default();
+        // A file that stays names a block that is not the head, which opening the home sees.
+        let _ = pending.file.replace(&self.chain.paths.edits(), &B256::ZERO, &Edits::default());
+    }
+}
+
+impl Drop for TakenEdits<'_> {
+    fn drop(&mut self) {
+        if self.pending.is_some() {
+            self.chain.kv.discard();
         }
     }
 }

@@ -54,16 +54,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Blocks executed a second.
-    pub fn blocks_per_second(&self) -> f64 {
-        self.blocks as f64 / self.elapsed.as_secs_f64().max(f64::EPSILON)
-    }
-
-    /// Millions of gas executed a second.
-    pub fn mgas_per_second(&self) -> f64 {
-        self.gas as f64 / 1e6 / self.elapsed.as_secs_f64().max(f64::EPSILON)
-    }
-
     /// Time left at the rate so far, judged by bytes; `None` while nothing is done.
     pub fn remaining(&self) -> Option<Duration> {
         let left = self.bytes_total.saturating_sub(self.bytes_done) as f64;

@@ -1,0 +1,192 @@
+//! Committing executed blocks: rows into the tables of the ledger, then one commit of the state store, which names where the tables
+//! end. The commit of the state store is the point at which a block is there; what fails before it leaves nothing behind.
+
+use crate::{Chain, ChainError};
+use alloy_primitives::{B256, U256};
+use hearth_flatkv::{Commit, JoinedTables as _, TrieUpdate};
+use hearth_ledger::{Ledger, StoredReceipts};
+use hearth_primitives::{Block, BlockOutput, TraceCapsule};
+use std::sync::Arc;
+
+/// Newest blocks of a run that are kept decoded.
+const KEPT_OF_RUN: usize = 128;
+
+/// A block that was built on the one before it, with its hash and what its execution gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Built {
+    /// Its hash.
+    pub hash: B256,
+    /// The block.
+    pub block: Block,
+    /// What its execution gave.
+    pub output: BlockOutput,
+}
+
+/// Rows of the ledger that no commit names yet. Dropped, they are cut off the tables again: a block must not look known before
+/// its state is committed.
+struct AppendedRows<'a> {
+    ledger: &'a Ledger,
+    /// Ends of the tables before the rows.
+    before: Option<Vec<u64>>,
+}
+
+impl<'a> AppendedRows<'a> {
+    fn begin(ledger: &'a Ledger) -> Self {
+        Self { ledger, before: Some(ledger.positions()) }
+    }
+
+    /// A commit names the rows.
+    fn keep(mut self) {
+        self.before = None;
+    }
+}
+
+impl Drop for AppendedRows<'_> {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // If this fails too, opening the home cuts the tables.
+            let _ = self.ledger.tables().cut(before);
+        }
+    }
+}
+
+impl Chain {
+    /// Stores a block that was built and executed on top of the head, with the output of that execution.
+    /// The caller vouches for the block: nothing but its place is checked.
+    ///
+    /// # Errors
+    /// The stores', among them [`FlatKvError::Parent`] where the head has moved meanwhile.
+    pub fn commit_built(
+        &self,
+        block: &Block,
+        output: &BlockOutput,
+        trie: Option<TrieUpdate>,
+    ) -> Result<B256, ChainError> {
+        let working = &mut *self.working.lock();
+        self.note_head(working);
+        let hash = block.header.hash_slow();
+        let parent = self.parent_of(&block.header, hash)?;
+        let total_difficulty = parent.total_difficulty + block.header.difficulty;
+        self.commit(block, hash, total_difficulty, output, trie)?;
+        let receipts = StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
+        self.ledger.keep_decoded(block, hash, total_difficulty, receipts);
+        self.announce(working);
+        Ok(hash)
+    }
+
+    /// As [`Chain::commit_built`], for blocks that follow each other and are stored in one step. None of them may destroy an
+    /// account, and no edit of the state may wait for the first of them. `trie` is the trie after the last one.
+    ///
+    /// # Errors
+    /// As [`Chain::commit_built`].
+    pub(crate) fn commit_run(&self, run: &[Built], trie: Option<TrieUpdate>) -> Result<(), ChainError> {
+        let Some(first) = run.first() else { return Ok(()) };
+        let working = &mut *self.working.lock();
+        self.note_head(working);
+        let parent = self.parent_of(&first.block.header, first.hash)?;
+        let rows = AppendedRows::begin(&self.ledger);
+        let mut total_difficulty = parent.total_difficulty;
+        let (mut commits, mut capsules) = (Vec::with_capacity(run.len()), Vec::with_capacity(run.len()));
+        for Built { hash, block, output } in run {
+            total_difficulty += block.header.difficulty;
+            capsules.push(self.append(block, *hash, total_difficulty, output, &[])?);
+            commits.push(Commit {
+                height: block.header.number,
+                hash: *hash,
+                parent: block.header.parent_hash,
+                changes: &output.changes,
+                trie: None,
+                state_root: Some(block.header.state_root),
+                index: self.ledger.index_rows(block, *hash, &output.receipts),
+                positions: self.ledger.positions(),
+            });
+        }
+        self.kv.commit_run(commits, trie)?;
+        rows.keep();
+        let mut total_difficulty = parent.total_difficulty;
+        // Of a long run the first blocks would only push each other out.
+        let kept_from = run.len().saturating_sub(KEPT_OF_RUN);
+        for (number, (Built { hash, block, output }, capsule)) in run.iter().zip(&capsules).enumerate() {
+            total_difficulty += block.header.difficulty;
+            if number >= kept_from {
+                let receipts =
+                    StoredReceipts { receipts: output.receipts.clone(), senders: output.senders.clone() };
+                self.ledger.keep_decoded(block, *hash, total_difficulty, receipts);
+            }
+            self.watched.committed(block.header.number, *hash, capsule.as_ref());
+        }
+        if let Some(last) = run.last() {
+            let _ = self.ledger.forget_capsules(last.block.header.number);
+        }
+        self.announce(working);
+        Ok(())
+    }
+
+    /// Appends a block's rows to the ledger's tables; its capsule, where it has one.
+    fn append(
+        &self,
+        block: &Block,
+        hash: B256,
+        total_difficulty: U256,
+        output: &BlockOutput,
+        ommers: &[B256],
+    ) -> Result<Option<Arc<TraceCapsule>>, ChainError> {
+        let (receipts, senders) = (&output.receipts, &output.senders);
+        self.ledger.append_recorded(block, hash, total_difficulty, receipts, senders, ommers)?;
+        let capsule = TraceCapsule::of(output).map(Arc::new);
+        if let Some(capsule) = &capsule {
+            self.ledger.append_capsule(block.header.number, hash, capsule)?;
+        }
+        Ok(capsule)
+    }
+
+    /// Appends a block to the tables and commits its state and index rows.
+    pub(crate) fn commit(
+        &self,
+        block: &Block,
+        hash: B256,
+        total_difficulty: U256,
+        output: &BlockOutput,
+        trie: Option<TrieUpdate>,
+    ) -> Result<(), ChainError> {
+        self.commit_with(block, hash, total_difficulty, output, trie, &[])
+    }
+
+    /// As [`Chain::commit`], for a recorded block of whose ommers only the hashes are known.
+    pub(crate) fn commit_with(
+        &self,
+        block: &Block,
+        hash: B256,
+        total_difficulty: U256,
+        output: &BlockOutput,
+        trie: Option<TrieUpdate>,
+        ommers: &[B256],
+    ) -> Result<(), ChainError> {
+        let height = block.header.number;
+        let rows = AppendedRows::begin(&self.ledger);
+        let capsule = self.append(block, hash, total_difficulty, output, ommers)?;
+        let mut index = self.ledger.index_rows(block, hash, &output.receipts);
+        let edits = self.take_edits(height)?.map(|(edits, row)| {
+            index.push(row);
+            edits
+        });
+        self.kv.commit(Commit {
+            height,
+            hash,
+            parent: block.header.parent_hash,
+            changes: &output.changes,
+            trie,
+            state_root: None,
+            index,
+            positions: self.ledger.positions(),
+        })?;
+        if let Some(edits) = edits {
+            edits.committed();
+        }
+        rows.keep();
+        // The block is committed: capsules that are not forgotten now are forgotten after the next one.
+        let _ = self.ledger.forget_capsules(height);
+        self.watched.committed(height, hash, capsule.as_ref());
+        Ok(())
+    }
+}
