@@ -247,7 +247,7 @@ impl NativeNode {
         let source = match TraceRequest::from_json(json.as_bytes()) {
             Ok(request) => {
                 let asker = Asker::now(client.as_deref());
-                Source::Stream(self.node.stream_for(request, &asker, envelope.map(Into::into)))
+                Source::Stream(self.node.stream(request, &asker, envelope.map(Into::into)))
             }
             Err(error) => Source::Refused(Mutex::new(Some(error))),
         };

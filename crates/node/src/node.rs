@@ -10,7 +10,7 @@ use hearth_chain::{Chain, pool::TransactionPool};
 use hearth_home::{
     Home, HomeStatus, NodeConfig, NodeError, init_home,
     stream::Canceller,
-    workers::{Limits, WorkerPool, guarded},
+    workers::{Limits, WorkerPool},
 };
 use hearth_metrics::{EventLoopMetrics, Level, LogEntry, Registry, WorkerMetrics};
 use hearth_rpc::{Request, Rpc};
@@ -42,7 +42,7 @@ impl Opened {
     }
 }
 
-/// A node. Requests run on the caller's thread ([`Node::handle`]) or on the node's own ([`Node::spawn`]).
+/// A node. Requests run on its own threads ([`Node::spawn`], [`Node::stream`]); short reads of memory on the caller's ([`Node::at_once`]).
 pub struct Node {
     config: NodeConfig,
     /// The stores; gone once the node is closed, so that the home is free again.
@@ -149,15 +149,6 @@ impl Node {
     /// [`NodeError::Genesis`] naming the field, [`NodeError::HomeNotEmpty`].
     pub fn init(home: &Path, genesis_json: &str) -> Result<HomeStatus, NodeError> {
         init_home(home, genesis_json)
-    }
-
-    /// Answers a request on this thread. A panic inside becomes [`NodeError::Internal`].
-    ///
-    /// # Errors
-    /// Those of the operation; [`NodeError::Closed`].
-    pub fn handle(&self, request: Request) -> Result<Vec<u8>, NodeError> {
-        let opened = self.opened()?;
-        guarded(|| opened.rpc.answer(request, &opened.home.stop()))
     }
 
     /// The answer to a short read that needs neither the disk nor another thread; `None` for all else, failures included.

@@ -1,4 +1,4 @@
-//! The table of tracers by name: what exists, what is still to come.
+//! The table of tracers by name.
 
 use crate::error::TraceError;
 use crate::script::SCRIPTS;
@@ -30,61 +30,43 @@ pub enum TracerName {
     OpcodeTracer,
 }
 
-/// Whether a tracer can be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Availability {
-    /// It renders.
-    Built,
-    /// Known by name; asking for it is a clear error.
-    NotYet,
-}
-
 /// Every built-in tracer, by the name that users type.
-pub const TRACERS: &[(&str, TracerName, Availability)] = &[
-    ("callTracer", TracerName::CallTracer, Availability::Built),
-    ("flatCallTracer", TracerName::FlatCallTracer, Availability::Built),
-    ("prestateTracer", TracerName::PrestateTracer, Availability::Built),
-    ("4byteTracer", TracerName::FourByteTracer, Availability::Built),
-    ("noopTracer", TracerName::NoopTracer, Availability::Built),
-    ("muxTracer", TracerName::MuxTracer, Availability::Built),
-    ("erc7562Tracer", TracerName::Erc7562Tracer, Availability::Built),
-    ("keccak256PreimageTracer", TracerName::Keccak256PreimageTracer, Availability::Built),
-    ("opcodeTracer", TracerName::OpcodeTracer, Availability::Built),
+pub const TRACERS: &[(&str, TracerName)] = &[
+    ("callTracer", TracerName::CallTracer),
+    ("flatCallTracer", TracerName::FlatCallTracer),
+    ("prestateTracer", TracerName::PrestateTracer),
+    ("4byteTracer", TracerName::FourByteTracer),
+    ("noopTracer", TracerName::NoopTracer),
+    ("muxTracer", TracerName::MuxTracer),
+    ("erc7562Tracer", TracerName::Erc7562Tracer),
+    ("keccak256PreimageTracer", TracerName::Keccak256PreimageTracer),
+    ("opcodeTracer", TracerName::OpcodeTracer),
 ];
 
-fn names(keep: impl Fn(Availability) -> bool) -> String {
-    let names: Vec<&str> = TRACERS.iter().filter(|t| keep(t.2)).map(|t| t.0).collect();
-    names.join(", ")
-}
-
-/// The error for a tracer that is known but not built.
-pub(crate) fn not_built(name: &str) -> TraceError {
-    TraceError::NotBuilt { name: name.to_owned(), available: names(|a| a == Availability::Built) }
+fn names() -> String {
+    TRACERS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// The error for JavaScript where nobody runs it.
 pub(crate) fn no_scripts() -> TraceError {
-    TraceError::JavaScript { available: names(|a| a == Availability::Built) }
+    TraceError::JavaScript { available: names() }
 }
 
 impl<'a> Named<'a> {
     /// Finds a usable tracer by its exact name; what is no word is source.
     ///
     /// # Errors
-    /// [`TraceError::UnknownTracer`], [`TraceError::NotBuilt`]; [`TraceError::JavaScript`] for an empty text.
+    /// [`TraceError::UnknownTracer`]; [`TraceError::JavaScript`] for an empty text.
     pub fn find(text: &'a str) -> Result<Self, TraceError> {
         if SCRIPTS.contains(&text) {
             return Ok(Self::Script(text));
         }
-        if let Some((name, tracer, availability)) = TRACERS.iter().find(|t| t.0 == text) {
-            return match availability {
-                Availability::Built => Ok(Self::Tracer(*tracer)),
-                Availability::NotYet => Err(not_built(name)),
-            };
+        if let Some((_, tracer)) = TRACERS.iter().find(|(name, _)| *name == text) {
+            return Ok(Self::Tracer(*tracer));
         }
         if !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
             let cut = text.get(..MAX_NAME_BYTES).unwrap_or(text);
-            let known = format!("{}, {}", names(|_| true), SCRIPTS.join(", "));
+            let known = format!("{}, {}", names(), SCRIPTS.join(", "));
             return Err(TraceError::UnknownTracer { name: cut.to_owned(), known });
         }
         if text.is_empty() { Err(no_scripts()) } else { Ok(Self::Script(text)) }
@@ -97,15 +79,8 @@ mod tests {
 
     #[test]
     fn every_name_answers() {
-        for (name, tracer, availability) in TRACERS {
-            match (Named::find(name), availability) {
-                (Ok(found), Availability::Built) => assert_eq!(found, Named::Tracer(*tracer)),
-                (Err(TraceError::NotBuilt { name: said, available }), Availability::NotYet) => {
-                    assert_eq!(&said, name);
-                    assert!(available.contains("callTracer"));
-                }
-                (other, _) => panic!("{name}: {other:?}"),
-            }
+        for (name, tracer) in TRACERS {
+            assert_eq!(Named::find(name).unwrap(), Named::Tracer(*tracer));
         }
     }
 

@@ -49,14 +49,6 @@ pub enum TraceError {
     /// `timeout` is no duration.
     #[error(transparent)]
     Timeout(#[from] DurationError),
-    /// A built-in tracer that this version does not have yet.
-    #[error("tracer {name} is not available yet; available: {available}")]
-    NotBuilt {
-        /// Name asked for; `structLogger` where no tracer was named.
-        name: String,
-        /// Names that work, separated by commas.
-        available: String,
-    },
     /// JavaScript where only built-in tracers run.
     #[error("JavaScript tracers are not available; available: {available}")]
     JavaScript {

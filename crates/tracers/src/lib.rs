@@ -59,7 +59,7 @@ mod watch;
 
 pub use call_tracer::{CallTracer, CallTracerConfig};
 pub use config::{LoggerConfig, TraceConfig};
-pub use directory::{Availability, Named, TRACERS, TracerName};
+pub use directory::{Named, TRACERS, TracerName};
 pub use drive::{BlockStats, Replay, trace_block, trace_block_in_parallel, trace_transaction};
 pub use duration::{DurationError, parse_go_duration};
 pub use elements::{ElementSink, trace_elements};

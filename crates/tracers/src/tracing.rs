@@ -16,7 +16,7 @@
 //! - The struct logger writes while the transaction runs and is no [`Tracing`]; see `struct_logger`.
 //!
 //! To add a tracer: a variant of [`crate::TracerPlan`] with its checked options, its line in `TracePlan::new`, in
-//! `with_tracer!` of `drive` and in `Ensemble::add` (for muxTracer and replays), `Availability::Built` in `directory`,
+//! `with_tracer!` of `drive` and in `Ensemble::add` (for muxTracer and replays), its name in `directory`,
 //! and the type with `impl Observed` and `impl Tracing`. The result is rendered with sorted or unsorted keys alike; no
 //! trailing white space.
 //!

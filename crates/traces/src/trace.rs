@@ -241,7 +241,7 @@ pub fn trace_error(error: TraceError) -> NodeError {
         // go-ethereum answers a tracer's own configuration with the code of the call, not of its parameters.
         TraceError::Config(error) => NodeError::Unsupported { message: error.to_string() },
         TraceError::ScriptsBusy { message } => NodeError::LimitExceeded { message },
-        TraceError::NotBuilt { .. } | TraceError::JavaScript { .. } | TraceError::UnknownTracer { .. } => {
+        TraceError::JavaScript { .. } | TraceError::UnknownTracer { .. } => {
             NodeError::Unsupported { message: error.to_string() }
         }
         TraceError::Cancelled => NodeError::Cancelled,

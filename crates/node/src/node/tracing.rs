@@ -18,11 +18,6 @@ use std::sync::Arc;
 const HOOKED_TRACES_MAX: usize = 64;
 
 impl Node {
-    /// Starts a trace on the heavy pool. The stream's first answer is an error where nothing could be traced.
-    pub fn stream(&self, request: TraceRequest) -> ByteStream {
-        self.stream_packed(request, None)
-    }
-
     /// The answer to a trace, where all of it lies in the memory of the trace cache and it is not wanted in gzip. Nothing
     /// is read from the disk, and nothing waits.
     pub fn cached(&self, request: &TraceRequest, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
@@ -41,14 +36,10 @@ impl Node {
         Some(Ready { historical: opened.home.is_historical(height), ..ready })
     }
 
-    /// As [`Self::stream`]. What is baked comes from the trace cache, and with an envelope as one gzip member together with
-    /// it, where that can be had: [`ByteStream::packed_bytes`] says so.
-    pub fn stream_packed(&self, request: TraceRequest, envelope: Option<Envelope>) -> ByteStream {
-        self.stream_for(request, &Asker::default(), envelope)
-    }
-
-    /// As [`Self::stream_packed`], for whoever asks. A trace under a script waits for a process to run that.
-    pub fn stream_for(&self, request: TraceRequest, asker: &Asker, envelope: Option<Envelope>) -> ByteStream {
+    /// Starts a trace for a client. What is baked comes from the trace cache, and with an envelope as one gzip member together with it, where that can
+    /// be had: [`ByteStream::packed_bytes`] says so. A trace under a script waits for a process to run that, any other for a thread of the
+    /// heavy pool. The stream's first answer is an error where nothing could be traced.
+    pub fn stream(&self, request: TraceRequest, asker: &Asker, envelope: Option<Envelope>) -> ByteStream {
         let cancel = Cancel::new();
         let on_cancel = cancel.clone();
         let (traces, sender, stream) = match self.open_stream(move || on_cancel.cancel()) {

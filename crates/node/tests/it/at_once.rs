@@ -1,16 +1,17 @@
 //! Short reads that are answered on the caller's thread: the same bytes as by the ordinary way, or nothing.
 
 use crate::dev_chain::{open, send, sign, transfer};
+use crate::support::answer;
 use hearth_node::{Node, Request, dev_accounts};
 use serde_json::{Value, json};
 
 /// The answer at once, and by the ordinary way.
-fn both(node: &Node, op: &str, args: Value) -> (Option<String>, String) {
+fn both(node: &std::sync::Arc<Node>, op: &str, args: Value) -> (Option<String>, String) {
     let text =
         if args.is_null() { json!({ "op": op }) } else { json!({ "op": op, "args": args }) }.to_string();
     let request = || Request::from_json(text.as_bytes()).expect("a request");
     let shown = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    let ordinary = node.handle(request()).map_or_else(|error| error.to_string(), shown);
+    let ordinary = answer(node, request()).map_or_else(|error| error.to_string(), shown);
     (node.at_once(&request()).map(shown), ordinary)
 }
 

@@ -11,7 +11,7 @@ use hearth_chain::{Chain, ChainOptions, StateOptions};
 use hearth_flatkv::Fsync;
 use hearth_metrics::Registry;
 use hearth_node::{
-    BakeConfig, BakedAsk, Envelope, Mode, Node, NodeError, TraceOf, TraceOrigin, TraceRequest,
+    Asker, BakeConfig, BakedAsk, Envelope, Mode, Node, NodeError, TraceOf, TraceOrigin, TraceRequest,
     jobs::{Job, JobControl},
 };
 use hearth_tracers::{ElementSink, Sink};
@@ -31,7 +31,8 @@ type Traced = Result<(Vec<u8>, Option<TraceOrigin>, bool), NodeError>;
 fn traced(node: &Arc<Node>, op: &str, args: &Value, over_bytes: Option<u64>) -> Traced {
     let text = json!({ "op": op, "args": args }).to_string();
     let envelope = |over_bytes| Envelope { head: HEAD.into(), tail: b"}".to_vec(), over_bytes };
-    let stream = node.stream_packed(TraceRequest::from_json(text.as_bytes())?, over_bytes.map(envelope));
+    let stream =
+        node.stream(TraceRequest::from_json(text.as_bytes())?, &Asker::default(), over_bytes.map(envelope));
     let mut bytes = Vec::new();
     while let Some(chunk) = stream.next()? {
         bytes.extend(chunk);
@@ -134,7 +135,7 @@ fn asked(hash: &str) -> Value {
 }
 
 /// How often the cache answered so.
-fn requests(node: &Node, result: &str) -> u64 {
+fn requests(node: &Arc<Node>, result: &str) -> u64 {
     let all: Value = serde_json::from_str(&node.metrics_snapshot()).expect("JSON");
     let family =
         all.as_array().expect("a list").iter().find(|family| family["name"] == "trace_cache_requests");
@@ -190,7 +191,7 @@ fn hits_come_from_memory_the_second_time_and_misses_are_live() {
 }
 
 /// What is ready for a request, in a buffer of so many bytes: how many it takes, whether in gzip, and what was written.
-fn ready(node: &Node, ask: &BakedAsk, over_bytes: u64, room: usize) -> Option<(usize, bool, Vec<u8>)> {
+fn ready(node: &Arc<Node>, ask: &BakedAsk, over_bytes: u64, room: usize) -> Option<(usize, bool, Vec<u8>)> {
     let envelope = Envelope { head: HEAD.into(), tail: b"}".to_vec(), over_bytes };
     let mut into = vec![0; room];
     let ready = node.ready(ask, &envelope, &mut into)?;
@@ -399,7 +400,8 @@ fn large_answers_are_read_as_they_are_asked_for() {
         }
         // A reader that goes leaves nothing behind that keeps the home.
         let text = json!({ "op": "traceTransaction", "args": asked(&sent) }).to_string();
-        let stream = node.stream(TraceRequest::from_json(text.as_bytes()).expect("reads"));
+        let stream =
+            node.stream(TraceRequest::from_json(text.as_bytes()).expect("reads"), &Asker::default(), None);
         assert!(stream.next().expect("begins").is_some());
         node.close().expect("closes");
     }

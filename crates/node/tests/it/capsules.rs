@@ -8,7 +8,7 @@ use alloy_primitives::{Bytes, U256};
 use hearth_chain::{Chain, ChainOptions, StateOptions};
 use hearth_flatkv::Fsync;
 use hearth_littable::{Littable, StoreOptions, TableOptions};
-use hearth_node::{Mode, Node, NodeError, TraceOrigin, TraceRequest, TraceSource};
+use hearth_node::{Asker, Mode, Node, NodeError, TraceOrigin, TraceRequest, TraceSource};
 use hearth_primitives::{Block, Transaction};
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
@@ -29,7 +29,7 @@ const CONFIGS: [&str; 10] = [
 /// The bytes of a trace and where they came from.
 fn traced(node: &Arc<Node>, op: &str, args: Value) -> Result<(Vec<u8>, Option<TraceOrigin>), NodeError> {
     let text = json!({ "op": op, "args": args }).to_string();
-    let stream = node.stream(TraceRequest::from_json(text.as_bytes())?);
+    let stream = node.stream(TraceRequest::from_json(text.as_bytes())?, &Asker::default(), None);
     let mut bytes = Vec::new();
     while let Some(chunk) = stream.next()? {
         bytes.extend(chunk);
@@ -43,7 +43,7 @@ fn open(home: &Path, source: TraceSource) -> Arc<Node> {
     Node::open(config).expect("opens")
 }
 
-fn counter(node: &Node, name: &str) -> u64 {
+fn counter(node: &Arc<Node>, name: &str) -> u64 {
     let all: Value = serde_json::from_str(&node.metrics_snapshot()).expect("JSON");
     find(&all, name).unwrap_or_else(|| panic!("{name} is not among the metrics"))
 }

@@ -43,13 +43,13 @@ pub fn sign<T: SignableTransaction<Signature>>(tx: T, who: usize) -> alloy_conse
     tx.into_signed(signature)
 }
 
-pub fn send(node: &Node, tx: impl Into<PooledTransaction>) -> Result<String, String> {
+pub fn send(node: &Arc<Node>, tx: impl Into<PooledTransaction>) -> Result<String, String> {
     let raw = Bytes::from(tx.into().encoded_2718());
     let hash = ask(node, "sendRawTransaction", json!({ "transaction": raw })).map_err(|e| e.to_string())?;
     Ok(hash.as_str().expect("a hash").to_owned())
 }
 
-fn receipt(node: &Node, hash: &str) -> Value {
+fn receipt(node: &Arc<Node>, hash: &str) -> Value {
     ask(node, "getTransactionReceipt", json!({ "hash": hash })).expect("answers")
 }
 
@@ -67,7 +67,7 @@ pub fn transfer(nonce: u64) -> TxEip1559 {
 }
 
 /// Sends one transaction of each type; gives their hashes.
-fn one_of_each(node: &Node) -> Vec<String> {
+fn one_of_each(node: &Arc<Node>) -> Vec<String> {
     let to = Address::repeat_byte(9);
     let legacy = TxLegacy {
         chain_id: Some(CHAIN_ID),

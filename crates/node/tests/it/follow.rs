@@ -3,7 +3,7 @@
 
 use crate::{
     dev_chain::{open, send, sign, transfer},
-    support::{ask, config, execution_apis},
+    support::{answer, ask, config, execution_apis},
 };
 use alloy_consensus::TxEip1559;
 use alloy_eips::eip2718::Encodable2718;
@@ -20,7 +20,7 @@ const TWO_LOGS: [u8; 24] = hex!("600d80600b6000396000f34360006000a14360006000a10
 const ROUNDS: usize = 250;
 
 /// All events after the first `after`.
-fn events(node: &Node, mut after: u64) -> Vec<Value> {
+fn events(node: &std::sync::Arc<Node>, mut after: u64) -> Vec<Value> {
     let mut all = Vec::new();
     loop {
         let (sender, receiver) = mpsc::channel();
@@ -38,14 +38,14 @@ fn events(node: &Node, mut after: u64) -> Vec<Value> {
 }
 
 /// Lines of `blockLogs`.
-fn logs(node: &Node, hash: &Value, removed: bool) -> Vec<Value> {
+fn logs(node: &std::sync::Arc<Node>, hash: &Value, removed: bool) -> Vec<Value> {
     let args = json!({ "op": "blockLogs", "args": { "hash": hash, "filter": {}, "removed": removed } });
     let request = hearth_node::Request::from_json(args.to_string().as_bytes()).expect("reads");
-    let lines = String::from_utf8(node.handle(request).expect("answers")).expect("UTF-8");
+    let lines = String::from_utf8(answer(node, request).expect("answers")).expect("UTF-8");
     lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-fn nonce(node: &Node) -> u64 {
+fn nonce(node: &std::sync::Arc<Node>) -> u64 {
     let count = ask(node, "getTransactionCount", json!({ "address": dev_accounts()[0].address }));
     u64::from_str_radix(&count.expect("answers").as_str().expect("hex")[2..], 16).expect("a number")
 }
@@ -162,7 +162,7 @@ fn the_logs_of_a_block_are_those_that_a_filter_and_its_heights_want() {
     let count = |filter: Value| {
         let args = json!({ "op": "blockLogs", "args": { "hash": hash, "filter": filter, "removed": false } });
         let request = hearth_node::Request::from_json(args.to_string().as_bytes()).expect("reads");
-        node.handle(request).expect("answers").iter().filter(|byte| **byte == b'\n').count()
+        answer(&node, request).expect("answers").iter().filter(|byte| **byte == b'\n').count()
     };
     assert_eq!(count(json!({})), 2);
     assert_eq!(count(json!({ "address": contract, "topics": [B256::with_last_byte(2)] })), 2);

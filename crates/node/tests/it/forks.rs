@@ -8,7 +8,7 @@ use alloy_primitives::{B256, U256};
 use hearth_node::{Node, dev_accounts};
 use serde_json::{Value, json};
 
-fn hashes(node: &Node, last: u64) -> Vec<B256> {
+fn hashes(node: &std::sync::Arc<Node>, last: u64) -> Vec<B256> {
     let chain = node.chain().expect("open");
     (0..=last).map(|n| chain.ledger().canonical_hash(n).expect("reads").expect("there")).collect()
 }

@@ -1,6 +1,6 @@
 //! Opening, closing, refusing.
 
-use crate::support::{ask, config};
+use crate::support::{answer, ask, config};
 use hearth_chain::dev::dev_genesis_json;
 use hearth_node::{Mode, Node, NodeError, Request};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ fn a_closed_node_refuses_and_closes_twice() {
     let node = Node::open(config(home.path(), Mode::Dev)).expect("opens");
     node.close().expect("closes");
     node.close().expect("again");
-    assert!(matches!(node.handle(Request::BlockNumber), Err(NodeError::Closed)));
+    assert!(matches!(answer(&node, Request::BlockNumber), Err(NodeError::Closed)));
     let (told, answer) = mpsc::channel();
     node.spawn(Request::ChainId, move |result| told.send(result).expect("test waits"));
     assert!(matches!(answer.recv().expect("called"), Err(NodeError::Closed)));

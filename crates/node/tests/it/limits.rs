@@ -16,7 +16,7 @@ fn with(change: impl FnOnce(&mut NodeConfig)) -> Option<(tempfile::TempDir, Arc<
     Some((home, node))
 }
 
-fn logs(node: &Node, from: u64, to: u64) -> Result<Vec<Value>, NodeError> {
+fn logs(node: &Arc<Node>, from: u64, to: u64) -> Result<Vec<Value>, NodeError> {
     let filter = json!({ "fromBlock": format!("{from:#x}"), "toBlock": format!("{to:#x}") });
     let found = ask(node, "getLogs", json!({ "filter": filter }))?;
     Ok(found.as_array().expect("logs").clone())
@@ -27,7 +27,7 @@ fn number(value: &Value) -> u64 {
 }
 
 /// Heights with logs and how many each has, in order.
-fn heights(node: &Node) -> Vec<(u64, usize)> {
+fn heights(node: &Arc<Node>) -> Vec<(u64, usize)> {
     let head = number(&ask(node, "blockNumber", Value::Null).expect("answers"));
     let mut heights: Vec<(u64, usize)> = Vec::new();
     for log in logs(node, 0, head).expect("fits") {
@@ -40,7 +40,7 @@ fn heights(node: &Node) -> Vec<(u64, usize)> {
     heights
 }
 
-fn refusal(node: &Node, from: u64, to: u64) -> String {
+fn refusal(node: &Arc<Node>, from: u64, to: u64) -> String {
     let error = logs(node, from, to).expect_err("too much");
     assert_eq!(error.kind(), "limit_exceeded");
     error.to_string()
@@ -120,7 +120,7 @@ fn struct_logs_over_their_cap_are_an_error_and_never_cut() {
 const AT: &str = "0x00000000000000000000000000000000000000aa";
 
 /// Output of a call of this code.
-fn run(node: &Node, code: &str, gas: Option<&str>) -> Result<Value, NodeError> {
+fn run(node: &Arc<Node>, code: &str, gas: Option<&str>) -> Result<Value, NodeError> {
     let transaction = json!({ "to": AT, "gas": gas });
     let args =
         json!({ "transaction": transaction, "block": "latest", "stateOverrides": { AT: { "code": code } } });

@@ -4,8 +4,8 @@ use hearth_chain::{Chain, ChainOptions, StateOptions, import::ImportJob};
 use hearth_flatkv::Fsync;
 use hearth_ledger::LedgerOptions;
 use hearth_node::{
-    BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits, Request,
-    RpcLimits, TraceRequest, TraceSource, WorkerConfig, Workers,
+    Asker, BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits,
+    Request, RpcLimits, TraceRequest, TraceSource, WorkerConfig, Workers,
 };
 use serde_json::{Value, json};
 use std::{
@@ -114,17 +114,24 @@ pub fn execution_apis() -> Option<(tempfile::TempDir, Arc<Node>)> {
     Some((home, node))
 }
 
+/// The answer to a request, once a thread of the node has it.
+pub fn answer(node: &Arc<Node>, request: Request) -> Result<Vec<u8>, NodeError> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    node.spawn(request, move |answer| drop(sender.send(answer)));
+    receiver.recv().expect("answers once")
+}
+
 /// Asks for an operation as the boundary does: through JSON.
-pub fn ask(node: &Node, op: &str, args: Value) -> Result<Value, NodeError> {
+pub fn ask(node: &Arc<Node>, op: &str, args: Value) -> Result<Value, NodeError> {
     let text = if args.is_null() { json!({ "op": op }) } else { json!({ "op": op, "args": args }) };
-    let bytes = node.handle(Request::from_json(text.to_string().as_bytes())?)?;
+    let bytes = answer(node, Request::from_json(text.to_string().as_bytes())?)?;
     Ok(serde_json::from_slice(&bytes).expect("answers are JSON"))
 }
 
 /// Asks for a trace and reads it whole.
 pub fn trace(node: &Arc<Node>, op: &str, args: Value) -> Result<Value, NodeError> {
     let text = json!({ "op": op, "args": args }).to_string();
-    let stream = node.stream(TraceRequest::from_json(text.as_bytes())?);
+    let stream = node.stream(TraceRequest::from_json(text.as_bytes())?, &Asker::default(), None);
     let mut bytes = Vec::new();
     while let Some(chunk) = stream.next()? {
         bytes.extend(chunk);

@@ -14,7 +14,7 @@ fn word(value: u64) -> String {
 }
 
 /// Deploys code; gives the contract's address, lower-case.
-fn deploy(node: &Node, nonce: u64, code: &[u8]) -> String {
+fn deploy(node: &std::sync::Arc<Node>, nonce: u64, code: &[u8]) -> String {
     let length = u8::try_from(code.len()).expect("short");
     let init = [&[0x60, length, 0x60, 10, 0x5f, 0x39, 0x60, length, 0x5f, 0xf3][..], code].concat();
     let create = TxEip1559 {
@@ -29,7 +29,7 @@ fn deploy(node: &Node, nonce: u64, code: &[u8]) -> String {
     receipt["contractAddress"].as_str().expect("made").to_owned()
 }
 
-fn call(node: &Node, nonce: u64, to: &str, input: Bytes) -> String {
+fn call(node: &std::sync::Arc<Node>, nonce: u64, to: &str, input: Bytes) -> String {
     let to: Address = to.parse().expect("an address");
     let tx =
         TxEip1559 { to: TxKind::Call(to), value: U256::ZERO, gas_limit: 200_000, input, ..transfer(nonce) };
@@ -37,7 +37,7 @@ fn call(node: &Node, nonce: u64, to: &str, input: Bytes) -> String {
 }
 
 /// Balance of the first dev account after a block, and its nonce.
-fn account(node: &Node, block: &str) -> (Value, Value) {
+fn account(node: &std::sync::Arc<Node>, block: &str) -> (Value, Value) {
     let of = |op: &str| {
         ask(node, op, json!({ "address": dev_accounts()[0].address, "block": block })).expect("answers")
     };

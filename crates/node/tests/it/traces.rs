@@ -6,7 +6,9 @@ use crate::{
 };
 use alloy_consensus::TxEip1559;
 use alloy_primitives::{Bytes, TxKind, U256};
-use hearth_node::{CHUNK_BYTES, CHUNKS_WAITING, Mode, Node, NodeError, Request, TraceRequest, WorkerConfig};
+use hearth_node::{
+    Asker, CHUNK_BYTES, CHUNKS_WAITING, Mode, Node, NodeError, Request, TraceRequest, WorkerConfig,
+};
 use serde_json::{Value, json};
 use std::sync::mpsc;
 
@@ -79,7 +81,7 @@ fn closing_the_node_ends_its_streams() {
     node.close().expect("closes");
     let request =
         TraceRequest::from_json(br#"{"op":"traceBlockByNumber","args":{"block":"latest"}}"#).expect("reads");
-    assert!(matches!(node.stream(request).next(), Err(NodeError::Closed)));
+    assert!(matches!(node.stream(request, &Asker::default(), None).next(), Err(NodeError::Closed)));
 }
 
 #[test]
@@ -94,12 +96,12 @@ fn closing_ends_a_trace_that_nobody_reads() {
         "block": "0x1", "config": { "tracer": "callTracer", "tracerConfig": { "withLog": true } } } });
     let request = || TraceRequest::from_json(request.to_string().as_bytes()).expect("reads");
     let whole = {
-        let stream = node.stream(request());
+        let stream = node.stream(request(), &Asker::default(), None);
         std::iter::from_fn(|| stream.next().expect("no error")).map(|chunk| chunk.len()).sum::<usize>()
     };
     assert!(whole > (CHUNKS_WAITING + 2) * CHUNK_BYTES, "only {whole} bytes");
 
-    let unread = node.stream(request());
+    let unread = node.stream(request(), &Asker::default(), None);
     assert!(unread.next().expect("begins").is_some());
     node.close().expect("does not wait for the reader");
     let mut rest = 1;
@@ -131,7 +133,8 @@ fn a_full_heavy_pool_is_busy_while_short_reads_go_on() {
     let config = json!({ "tracer": "callTracer", "tracerConfig": { "withLog": true } });
     let request =
         json!({ "op": "traceBlockByNumber", "args": { "block": "0x1", "config": config } }).to_string();
-    let unread = node.stream(TraceRequest::from_json(request.as_bytes()).expect("reads"));
+    let unread =
+        node.stream(TraceRequest::from_json(request.as_bytes()).expect("reads"), &Asker::default(), None);
     assert!(unread.next().expect("begins").is_some(), "the only heavy thread is taken");
 
     let (told, answers) = mpsc::channel();
