@@ -106,7 +106,7 @@ const CROWDS = {
   /** Sends batches of the largest body that is allowed, one after the other. */
   batches: async (url) => {
     const call = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]},'
-    const body = `[${call.repeat(Math.floor(BODY_BYTES_MAX / call.length) - 1)}${call.slice(0, -1)}]`
+    const body = `[${call.repeat(Math.floor(BODY_BYTES_MAX / call.length) - 2)}${call.slice(0, -1)}]`
     const until = performance.now() + BESIDE_MS
     while (performance.now() < until) {
       const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
