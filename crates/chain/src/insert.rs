@@ -355,7 +355,7 @@ struct Family<'a>(&'a Chain);
 
 impl Family<'_> {
     fn get(&self, hash: &B256) -> Result<Option<std::sync::Arc<StoredBlock>>, StateError> {
-        self.0.ledger.block(hash).map_err(|error: LedgerError| StateError::Store(error.to_string()))
+        self.0.ledger.block(hash).map_err(LedgerError::into_state)
     }
 }
 

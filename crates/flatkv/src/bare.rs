@@ -23,6 +23,18 @@ pub(crate) fn has_history() -> bool {
     !WITHOUT_HISTORY.load(Ordering::SeqCst)
 }
 
+/// Whether every batch is written whole, by one thread.
+static WHOLE_BATCHES: AtomicBool = AtomicBool::new(false);
+
+/// Writes every batch of all stores of this process whole, or large ones in two halves again.
+pub fn write_whole_batches(whole: bool) {
+    WHOLE_BATCHES.store(whole, Ordering::SeqCst);
+}
+
+pub(crate) fn has_halves() -> bool {
+    !WHOLE_BATCHES.load(Ordering::SeqCst)
+}
+
 /// RocksDB with the store's families and options.
 pub struct Bare(Db);
 

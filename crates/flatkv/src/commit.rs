@@ -6,6 +6,7 @@ use crate::{
     codec::{RowChange, put_account, trimmed},
     commitment::{Lattice, changed_rows},
     db::Family,
+    invariants::check_sequence,
     lthash::PARALLEL_ROWS,
     measure::{BatchRows, Pairs},
     planted::{Point, reach},
@@ -15,12 +16,12 @@ use crate::{
     },
     staging::{Merged, check_order},
     store::{Core, SpaceRule, Writer},
-    trie::TrieUpdate,
     wal::record::{MAX_PAYLOAD_BYTES, RecordHead},
 };
 use alloy_primitives::{Address, B256, U256};
 use hearth_metrics::DataDb;
 use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
+use hearth_trie::TrieUpdate;
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::atomic::Ordering::SeqCst};
 
 /// Bytes of a batch a byte of encoded changes, about: latest rows, history and the changes themselves.
@@ -95,10 +96,11 @@ impl Core {
         if let Some(applying) = applying {
             applying.succeed();
         }
+        self.check_records(writer, [&record], first)?;
         let pairs = Pairs::of(applied);
         pairs.count(&self.metrics);
         let _pending = pairs.pending(&self.metrics);
-        self.log(writer, &payload, batch.bytes())?;
+        self.log(writer, height, &payload, batch.bytes())?;
         writer.positions = record.positions;
 
         self.upcoming.store(height, SeqCst);
@@ -131,25 +133,30 @@ impl Core {
         Ok(())
     }
 
-    /// Appends a WAL record and counts it together with its batch.
+    /// Appends the WAL record that takes the head to `height`, and counts it together with its batch.
     pub(crate) fn log(
         &self,
         writer: &mut Writer,
+        height: Height,
         payload: &[u8],
         batch_bytes: u64,
     ) -> Result<(), FlatKvError> {
-        self.log_run(writer, &[payload], batch_bytes)
+        self.log_run(writer, height, &[payload], batch_bytes)
     }
 
-    /// Appends WAL records together and counts them with their batch.
+    /// Appends WAL records together, the last of which takes the head to `height`, and counts them with their batch.
     pub(crate) fn log_run<P: AsRef<[u8]>>(
         &self,
         writer: &mut Writer,
+        height: Height,
         payloads: &[P],
         batch_bytes: u64,
     ) -> Result<(), FlatKvError> {
+        let before = writer.wal.last();
         let appended = writer.wal.append_together(payloads);
         let wal_bytes = writer.fail(appended)?;
+        let grown = check_sequence(height, before, payloads.len() as u64, writer.wal.last());
+        writer.fail(grown)?;
         writer.unflushed.add(wal_bytes, batch_bytes);
         payloads.iter().skip(1).for_each(|_| writer.unflushed.add(0, 0));
         self.snapshots.count(wal_bytes);
@@ -184,7 +191,7 @@ impl Core {
         let bytes = changes.bytes().len() * BATCH_BYTES_A_CHANGE;
         let mut batch = self.db.batch()?;
         let large = HALVED_BATCH_BYTES.contains(&bytes) || (ALSO_SMALL && height.is_multiple_of(2));
-        if large && self.db.failed_in_background().is_ok() {
+        if large && has_halves() && self.db.failed_in_background().is_ok() {
             batch = batch.in_halves(bytes);
         }
         let mut counts = BatchRows::default();
@@ -217,15 +224,15 @@ impl Core {
                         session.into_update()?
                     }
                 };
-                if update.base != base {
-                    return Err(FlatKvError::TrieBase { expected: base, got: update.base });
+                if update.base() != base {
+                    return Err(FlatKvError::TrieBase { expected: base, got: update.base() });
                 }
                 if let Some(expected) = state_root
-                    && expected != update.root
+                    && expected != update.root()
                 {
-                    return Err(FlatKvError::StateRoot { height, expected, got: update.root });
+                    return Err(FlatKvError::StateRoot { height, expected, got: update.root() });
                 }
-                Ok(Committed { commitment: update.root, trie: Some(update), lattice: None })
+                Ok(Committed { commitment: update.root(), trie: Some(update), lattice: None })
             }
         }
     }
@@ -292,11 +299,17 @@ impl Core {
 }
 
 #[cfg(feature = "bench")]
-use crate::bare::has_history;
+use crate::bare::{has_halves, has_history};
 
 /// Whether history is written: always, except where a bench measures what it costs.
 #[cfg(not(feature = "bench"))]
 const fn has_history() -> bool {
+    true
+}
+
+/// Whether large batches are written in two halves: always, except where a bench measures what that brings.
+#[cfg(not(feature = "bench"))]
+const fn has_halves() -> bool {
     true
 }
 
@@ -433,7 +446,7 @@ pub(crate) fn set_legacy(batch: &mut Batch<'_>, key: &[u8], stamp: Height, value
 
 /// Puts the changed trie nodes.
 pub(crate) fn put_trie(batch: &mut Batch<'_>, update: Option<&TrieUpdate>) {
-    for (key, node) in update.iter().flat_map(|update| &update.nodes) {
+    for (key, node) in update.iter().flat_map(|update| update.nodes()) {
         batch.set(Family::Trie, key, node.as_deref());
     }
 }

@@ -14,11 +14,11 @@ use crate::{
     rows::{BlockRows, EncodedChanges},
     staging::check_order,
     store::{Core, Writer},
-    trie::TrieUpdate,
     wal::record::{MAX_PAYLOAD_BYTES, RecordHead},
 };
 use alloy_primitives::B256;
-use hearth_primitives::{Height, StateError};
+use hearth_primitives::StateError;
+use hearth_trie::TrieUpdate;
 use std::{collections::HashSet, mem::take, sync::atomic::Ordering::SeqCst};
 
 /// What the blocks of a run put into log and store.
@@ -26,10 +26,8 @@ struct Encoded<'a> {
     batch: Batch<'a>,
     rows: BatchRows,
     payloads: Vec<Vec<u8>>,
-    /// The head after the last block.
-    head: Head,
-    positions: Vec<u64>,
-    oldest: Height,
+    /// The record of each block; the last one names the head after the run.
+    records: Vec<RecordHead>,
 }
 
 impl Core {
@@ -62,8 +60,10 @@ impl Core {
         let mut encoded = self.encode_run(run)?;
         put_trie(&mut encoded.batch, trie.as_ref());
         applying.succeed();
-        let Encoded { batch, rows, payloads, head, positions, oldest } = encoded;
-        self.log_run(writer, &payloads, batch.bytes())?;
+        let Encoded { batch, rows, payloads, mut records } = encoded;
+        self.check_records(writer, &records, false)?;
+        let RecordHead { head, positions, oldest, .. } = records.pop().ok_or(FlatKvError::Empty)?;
+        self.log_run(writer, head.height, &payloads, batch.bytes())?;
         writer.positions = positions;
         self.upcoming.store(head.height, SeqCst);
         let written = rows.write(batch, &self.metrics).map_err(FlatKvError::from);
@@ -113,11 +113,11 @@ impl Core {
             (CommitmentKind::None, None) => Ok(()),
             (CommitmentKind::Mpt, Some(update)) => {
                 let base = self.trie_root();
-                if update.base != base {
-                    return Err(FlatKvError::TrieBase { expected: base, got: update.base });
+                if update.base() != base {
+                    return Err(FlatKvError::TrieBase { expected: base, got: update.base() });
                 }
-                if update.root != head.commitment {
-                    let (height, expected, got) = (head.height, head.commitment, update.root);
+                if update.root() != head.commitment {
+                    let (height, expected, got) = (head.height, head.commitment, update.root());
                     return Err(FlatKvError::StateRoot { height, expected, got });
                 }
                 Ok(())
@@ -131,8 +131,8 @@ impl Core {
         let (mut rows, mut payloads) = (BatchRows::default(), Vec::with_capacity(run.len()));
         let mut batch = self.db.batch()?;
         let indexes = self.metrics.batch_read_old_values.measure(|| self.old_indexes(&mut run))?;
-        let mut last: Option<(Head, Vec<u64>, Height)> = None;
         let count = run.len();
+        let mut records = Vec::with_capacity(count);
         for (number, (commit, index)) in (1..).zip(run.into_iter().zip(indexes)) {
             let Commit { height, hash, parent, changes, state_root, positions, .. } = commit;
             let head = Head { height, hash, commitment: state_root.unwrap_or(B256::ZERO) };
@@ -153,10 +153,9 @@ impl Core {
             }
             Pairs::of(block_rows).count(&self.metrics);
             payloads.push(payload);
-            last = Some((head, record.positions, oldest));
+            records.push(record);
         }
-        let (head, positions, oldest) = last.ok_or(FlatKvError::Empty)?;
-        Ok(Encoded { batch, rows, payloads, head, positions, oldest })
+        Ok(Encoded { batch, rows, payloads, records })
     }
 
     /// The index rows of each block in ascending order of key, with what they hold now: one batch of reads, for no two blocks

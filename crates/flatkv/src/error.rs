@@ -7,6 +7,7 @@ use hearth_primitives::{Height, StateError};
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -60,6 +61,21 @@ pub enum FlatKvError {
         expected: B256,
         /// Parent that the commit names.
         got: B256,
+    },
+    /// A record about to be written, or just written, breaks the order that all records keep. Nothing is
+    /// written after it.
+    #[error(
+        "the state store stops before it writes something wrong: the {what} of block {height} is {got}, expected {expected}; please report this"
+    )]
+    Invariant {
+        /// What is wrong.
+        what: &'static str,
+        /// Height of the block.
+        height: Height,
+        /// Value that it must have, or the least that it may have.
+        expected: u64,
+        /// Value that it has.
+        got: u64,
     },
     /// The state root is not the one that was expected.
     #[error("state root of height {height}: expected {expected}, got {got}")]
@@ -301,6 +317,14 @@ impl FlatKvError {
         }
     }
 
+    /// This error as that of a read of state; one that began as a [`StateError`] is that again.
+    pub fn into_state(self) -> StateError {
+        match self {
+            Self::State(error) => error,
+            other => StateError::failed("the state store", other),
+        }
+    }
+
     /// Wraps an I/O error with the path that it concerns.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
@@ -344,10 +368,11 @@ fn no_snapshot(dir: &Path, asked: Option<Height>, there: &[(Height, Height)]) ->
 
 /// A failure of RocksDB as the error of a read.
 pub(crate) fn rocks(error: rocksdb::Error) -> StateError {
-    StateError::Store(error.into_string())
+    let damaged = error.kind() == rocksdb::ErrorKind::Corruption;
+    StateError::Database { damaged, source: Arc::new(error) }
 }
 
 /// Bytes in the store that do not decode.
-pub(crate) fn corrupt(what: &str) -> StateError {
-    StateError::Store(format!("damaged {what} row; run `hearth db repair`"))
+pub(crate) fn corrupt(what: &'static str) -> StateError {
+    StateError::Damaged { what }
 }

@@ -28,6 +28,7 @@ mod fill;
 mod flush;
 mod intent;
 mod internals;
+mod invariants;
 mod iterate;
 mod lthash;
 mod manifest;
@@ -35,6 +36,7 @@ mod measure;
 mod open;
 mod origin;
 mod parent;
+mod past_trie;
 mod pending;
 #[cfg(feature = "planted")]
 pub mod planted;
@@ -65,9 +67,11 @@ mod wal;
 pub use error::FlatKvError;
 pub use hearth_disk::{Holder, LockError};
 pub use hearth_metrics::DataDb;
+pub use hearth_trie::{AccountProof, SlotProof, TrieUpdate, WitnessTrie};
 pub use iterate::{MAX_ITERATOR_AGE, Row, RowIter, RowRange};
 pub use open::LOCK_FILE;
 pub use parent::ParentView;
+pub use past_trie::{PastTrie, TAKEN_BACK_MAX};
 pub use pending::PendingView;
 pub use readonly::list_snapshots;
 pub use repair::{Executor, Repair, RepairAction, RepairReport};
@@ -77,7 +81,7 @@ pub use store::{FlatKv, IndexRow};
 pub use transfer::{
     Attachment, Exported, ImportSource, Imported, StreamCounts, StreamHead, TransferProgress, WatchTransfer,
 };
-pub use trie::{AccountProof, PastTrie, SlotProof, TAKEN_BACK_MAX, TrieSession, TrieUpdate, WitnessTrie};
+pub use trie::TrieSession;
 pub use types::{
     Commit, CommitmentKind, DEFAULT_MAX_OPEN_FILES, DEFAULT_MEMORY_BUDGET_BYTES, DEFAULT_SEGMENT_BYTES,
     DEFAULT_SNAPSHOT_KEEP, Fsync, Head, IndexWrite, JoinedTables, MAX_LEGACY_KEY_BYTES,

@@ -21,6 +21,7 @@ use std::{
     ffi::OsStr,
     ops::RangeInclusive,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// The file that names the MANIFEST with which the database begins.
@@ -141,11 +142,22 @@ pub(crate) fn refuse_endless(disk: &dyn Disk, dir: &Path) -> Result<(), StateErr
     let Ok(bytes) = disk.read(&path) else { return Ok(()) };
     match endless(&bytes) {
         None => Ok(()),
-        Some(at) => Err(StateError::Store(format!(
-            "{} is damaged: at byte {at} it has a kind of piece that no MANIFEST has; run `hearth db repair`",
-            path.display()
-        ))),
+        Some(offset) => {
+            Err(StateError::Database { damaged: true, source: Arc::new(DamagedManifest { path, offset }) })
+        }
     }
+}
+
+/// A MANIFEST that RocksDB would read without end.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} is damaged: at byte {offset} it has a record type that no MANIFEST has; run `hearth db repair`",
+    path.display()
+)]
+struct DamagedManifest {
+    path: PathBuf,
+    /// Byte at which the record begins.
+    offset: usize,
 }
 
 /// Where the first piece begins that is of no kind of these files. Behind one that is not sound reading goes on with the next block.

@@ -108,6 +108,12 @@ pub(crate) fn open(
     let mut replay = Replay::new(db.clone(), options.commitment, shares, metrics)?;
     metrics.catchup.measure(|| replay.follow(&scan, None))?;
     let Replay { head, oldest, lattice, kept, unflushed, .. } = replay;
+    // What RocksDB holds now is what the last record says, byte for byte of its hash.
+    if let Some(last) = scan.records.last()
+        && head != Some(last.head.head)
+    {
+        return Err(corrupt("WAL").into());
+    }
     if let Some(head) = &head {
         check_commitment(&db, options.commitment, head, lattice.as_ref())?;
     }
@@ -423,7 +429,7 @@ impl<'m> Replay<'m> {
         put_trie(&mut batch, update.as_ref());
         put_lattice(&mut batch, lattice.as_ref(), None, &mut rows);
         let computed = match self.kind {
-            CommitmentKind::Mpt => update.as_ref().map(|update| update.root),
+            CommitmentKind::Mpt => update.as_ref().map(|update| update.root()),
             CommitmentKind::LtHash => lattice.as_ref().map(Lattice::checksum),
             CommitmentKind::None => None,
         };

@@ -73,7 +73,7 @@ impl StateReader for PendingView<'_> {
         let range = RowRange::prefix(address.as_slice());
         let rows = RowIter::new(self.core, DataDb::Storage, &range)?;
         let slot = |row: Result<crate::Row, _>| {
-            let row = row.map_err(|error: crate::FlatKvError| StateError::Store(error.to_string()))?;
+            let row = row.map_err(crate::FlatKvError::into_state)?;
             let slot = row.key.get(20..52).ok_or_else(|| corrupt("storage"))?;
             Ok((U256::from_be_slice(slot), read_slot(&row.value)?))
         };

@@ -72,7 +72,7 @@ impl Pruner {
         *core.pruning.wake.lock() = Some(wake);
         let weak = Arc::downgrade(core);
         let thread = Builder::new().name("flatkv-prune".into()).spawn(move || run(&weak, &woken));
-        let thread = thread.map_err(|error| StateError::Store(format!("thread of pruning: {error}")))?;
+        let thread = thread.map_err(|error| StateError::failed("thread of pruning", error))?;
         Ok(Some(Self { core: Arc::downgrade(core), thread: Some(thread) }))
     }
 }

@@ -33,7 +33,7 @@ impl Syncer {
             }
         };
         let thread = Builder::new().name("flatkv-sync".into()).spawn(run);
-        let thread = thread.map_err(|error| StateError::Store(format!("thread of the syncer: {error}")))?;
+        let thread = thread.map_err(|error| StateError::failed("thread of the syncer", error))?;
         Ok(Some(Self { stop: Some(stop), thread: Some(thread) }))
     }
 }

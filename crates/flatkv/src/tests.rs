@@ -103,7 +103,7 @@ fn a_manifest_that_rocksdb_would_read_for_ever_is_refused() {
     bytes[6] = 5;
     fs::write(&manifest, &bytes).unwrap();
     let refused = open(dir.path(), CommitmentKind::Mpt).err().map(|error| error.to_string()).unwrap();
-    assert!(refused.contains("at byte 0 it has a kind of piece that no MANIFEST has"), "{refused}");
+    assert!(refused.contains("at byte 0 it has a record type that no MANIFEST has"), "{refused}");
     bytes[6] = 1;
     fs::write(&manifest, &bytes).unwrap();
     assert_eq!(nonces(&open(dir.path(), CommitmentKind::Mpt).unwrap()), [1]);

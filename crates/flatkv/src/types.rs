@@ -1,10 +1,10 @@
 //! What callers hand in and get back: options, commits, heads, the joined tables.
 
-use crate::trie::TrieUpdate;
 use alloy_primitives::B256;
 use hearth_disk::{Disk, RealDisk, TransientDisk};
 use hearth_metrics::Registry;
 use hearth_primitives::{Changeset, Height, Origin, StateError};
+use hearth_trie::TrieUpdate;
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 /// Memory that a store takes by default, in bytes.

@@ -45,7 +45,7 @@ impl Core {
 
         let (parent, positions) = (Default::default(), self.tables.positions());
         let record = RecordHead { unwind: true, head, parent, positions, oldest };
-        self.log(&mut writer, &record.unwind_payload(), batch.bytes())?;
+        self.log(&mut writer, to, &record.unwind_payload(), batch.bytes())?;
         writer.positions = record.positions;
         // It was made on a head that is gone.
         self.discard();
@@ -88,7 +88,7 @@ impl Core {
             return Ok(());
         }
         let record = RecordHead { unwind: true, head, parent, positions, oldest: self.oldest.load(SeqCst) };
-        self.log(&mut writer, &record.unwind_payload(), 0)?;
+        self.log(&mut writer, head.height, &record.unwind_payload(), 0)?;
         writer.positions = record.positions;
         Ok(())
     }
@@ -144,7 +144,7 @@ pub(crate) fn undo<'a>(
     let head = Head { height: to, hash: target.hash, commitment: target.commitment };
     let update = trie.map(TrieSession::into_update).transpose()?;
     let computed = match kind {
-        CommitmentKind::Mpt => update.as_ref().map(|update| update.root),
+        CommitmentKind::Mpt => update.as_ref().map(|update| update.root()),
         CommitmentKind::LtHash => lattice.as_ref().map(Lattice::checksum),
         CommitmentKind::None => None,
     };

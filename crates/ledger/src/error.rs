@@ -47,6 +47,14 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
+    /// This error as that of a read of state; one that began as a [`StateError`] is that again.
+    pub fn into_state(self) -> StateError {
+        match self {
+            Self::Index(error) => error,
+            other => StateError::failed("the ledger", other),
+        }
+    }
+
     /// What opening a table says.
     pub(crate) fn of_opening(source: LittError) -> Self {
         if matches!(source, LittError::Corrupt { .. }) {

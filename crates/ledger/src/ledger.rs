@@ -476,7 +476,7 @@ impl Ledger {
 
 impl BlockHashes for Ledger {
     fn block_hash(&self, number: Height) -> Result<B256, StateError> {
-        let hash = self.canonical_hash(number).map_err(|e| StateError::Store(e.to_string()))?;
+        let hash = self.canonical_hash(number).map_err(LedgerError::into_state)?;
         match (hash, self.kv.origin()) {
             (Some(hash), _) => Ok(hash),
             (None, Some(origin)) => origin.block_hash(number),

@@ -135,5 +135,5 @@ impl JoinedTables for LedgerTables {
 }
 
 fn store(error: LittError) -> StateError {
-    StateError::Store(error.to_string())
+    StateError::failed("a table of the ledger", error)
 }

@@ -2,6 +2,7 @@
 
 use crate::{Account, Changeset, Height};
 use alloy_primitives::{Address, B256, Bytes, U256};
+use std::{error::Error, sync::Arc};
 
 /// A read of state that could not be answered. Absence is never an error.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -56,20 +57,56 @@ pub enum StateError {
     /// The chain that this home is a fork of did not say what was asked of it.
     #[error("the origin of the fork: {0}")]
     Origin(String),
-    /// The store failed or holds bytes that do not decode.
+    /// A row of the store does not decode, or contradicts another one.
+    #[error("state store: damaged {what} row; run `hearth db repair`")]
+    Damaged {
+        /// Kind of the row.
+        what: &'static str,
+    },
+    /// The database below the store failed.
+    #[error("state store: {source}")]
+    Database {
+        /// Whether the database found its files damaged (RocksDB's `Status::Corruption`), rather than failed to
+        /// read or write them.
+        damaged: bool,
+        /// The database's error.
+        source: SharedError,
+    },
+    /// Something else that the store needs failed: a thread, another store.
+    #[error("state store: {what}: {source}")]
+    Failed {
+        /// What failed, in a few words.
+        what: String,
+        /// Its error.
+        source: SharedError,
+    },
+    /// The store refuses what was asked of it, in a sentence.
     #[error("state store: {0}")]
     Store(String),
 }
+
+/// An error that several holders of a failed store share.
+pub type SharedError = Arc<dyn Error + Send + Sync>;
 
 impl StateError {
     /// Whether something in the store is damaged, so that a repair may help.
     pub fn is_damage(&self) -> bool {
         match self {
-            // RocksDB's word, and the state store's own.
-            Self::Store(text) => text.contains("Corruption") || text.contains("damaged"),
-            Self::MissingCode(_) | Self::MissingNode { .. } => true,
-            _ => false,
+            Self::Damaged { .. } | Self::MissingCode(_) | Self::MissingNode { .. } => true,
+            Self::Database { damaged, .. } => *damaged,
+            Self::NotRetained { .. }
+            | Self::Unwound { .. }
+            | Self::TooFarBack { .. }
+            | Self::OutsideCapsule { .. }
+            | Self::Origin(_)
+            | Self::Failed { .. }
+            | Self::Store(_) => false,
         }
+    }
+
+    /// The failure of something that the store needs, with its error as the source.
+    pub fn failed(what: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Self {
+        Self::Failed { what: what.into(), source: Arc::new(source) }
     }
 }
 

@@ -81,7 +81,7 @@ impl DevChain {
             let commits = match commits {
                 Ok(commits) => commits,
                 Err(error) => {
-                    return (Err(StateError::Store(format!("no thread: {error}")).into()), Ok(None));
+                    return (Err(StateError::failed("thread of the commits", error).into()), Ok(None));
                 }
             };
             let made = self.make_runs(&mut making, &sender, count, steps, is_first, should_stop);

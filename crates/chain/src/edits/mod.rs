@@ -109,7 +109,7 @@ impl Chain {
         let Some(row) = self.kv.index_get(&row_key(height + 1))? else { return Ok(None) };
         let edits = Edits::from_bytes(&row);
         let edits =
-            edits.map_err(|error| StateError::Store(format!("edits after block {height}: {error}")))?;
+            edits.map_err(|error| StateError::failed(format!("edits after block {height}"), error))?;
         Ok(Some(Arc::new(edits)))
     }
 

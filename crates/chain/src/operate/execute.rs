@@ -56,7 +56,7 @@ impl Executor for Again {
     fn execute(&mut self, store: &Arc<FlatKv>, last: Option<Head>) -> Result<(), FlatKvError> {
         self.run(store, last).map_err(|error| match error {
             ChainError::Store(error) => error,
-            other => StateError::Store(format!("executing the ledger again: {other}")).into(),
+            other => StateError::failed("executing the ledger again", other).into(),
         })
     }
 }

@@ -3,7 +3,7 @@
 use crate::chain::{Chain, commit, pairs};
 use crate::harness::{Bench, Fallible, Sample, Target, timed};
 use crate::{open, options};
-use hearth_flatkv::bare::{Bare, BareRows, leave_out_history};
+use hearth_flatkv::bare::{Bare, BareRows, leave_out_history, write_whole_batches};
 use hearth_flatkv::{CommitmentKind, FlatKv, Fsync};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -136,6 +136,17 @@ pub fn rows(bench: &Bench, stores: &mut Stores<'_>) -> Fallible<()> {
         let measured = bench.pair(name, "pairs/s", target, || ours.sample(blocks), || theirs.sample(blocks));
         leave_out_history(false);
         measured?;
+    }
+    let name = "commit: batches in two halves, for whole ones";
+    if bench.wants(name) {
+        let ours = std::cell::RefCell::new(Ours::new(bench, None)?);
+        let whole = || {
+            write_whole_batches(true);
+            let sample = ours.borrow_mut().sample(blocks);
+            write_whole_batches(false);
+            sample
+        };
+        bench.pair(name, "pairs/s", Target::Shown, || ours.borrow_mut().sample(blocks), whole)?;
     }
     let name = "commit: everything on, three times another system's 88,000";
     if bench.wants(name) {

@@ -35,8 +35,7 @@ impl Keeper {
             }
         };
         let thread = Builder::new().name("flatkv-snapshot".into()).spawn(run);
-        let thread =
-            thread.map_err(|error| StateError::Store(format!("thread of the snapshots: {error}")))?;
+        let thread = thread.map_err(|error| StateError::failed("thread of the snapshots", error))?;
         *core.snapshots.wake.lock() = Some(wake);
         Ok(Some(Self { core: Arc::downgrade(core), thread: Some(thread) }))
     }

@@ -14,12 +14,12 @@ use crate::{
     db::Family,
     intent::Intent,
     rows::{BlockRows, account_history, at_height, legacy_history, read_account, read_slot, slot_history},
-    trie::TrieUpdate,
 };
 use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_trie::EMPTY_ROOT_HASH;
 use hearth_metrics::{DataDb, FlatkvMetrics};
 use hearth_primitives::{Account, AccountChange, Changeset, RootTracker, SlotChange, StateError};
+use hearth_trie::TrieUpdate;
 use std::{collections::HashSet, io::Read, sync::Arc, time::Instant};
 
 /// What was read.
@@ -248,7 +248,7 @@ impl<'a> Import<'a> {
                 trie.apply(&changes)?;
                 let mut update = trie.into_update()?;
                 put_trie(&mut batch, Some(&update));
-                self.root = update.root;
+                self.root = update.root();
                 core.kept.keep(&mut update);
             }
         }
@@ -377,7 +377,7 @@ impl<'a> Import<'a> {
 fn at(offset: u64, error: FlatKvError) -> FlatKvError {
     match error {
         FlatKvError::BadStream { what, .. } => bad(offset, what),
-        FlatKvError::State(error @ StateError::Store(_)) => bad(offset, error.to_string()),
+        FlatKvError::State(error @ StateError::Damaged { .. }) => bad(offset, error.to_string()),
         other => other,
     }
 }

@@ -91,6 +91,9 @@ fn of_state() -> Vec<StateError> {
         StateError::TooFarBack { height: 1, limit: 2 },
         StateError::OutsideCapsule { height: 1, what: "an account", why: format!("state store: {}", text()) },
         StateError::Origin("no answer".into()),
+        StateError::Damaged { what: "account" },
+        StateError::Database { damaged: true, source: Arc::new(io::Error::other(text())) },
+        StateError::failed("a table of the ledger", io::Error::other(text())),
         StateError::Store(text()),
     ];
     for error in &all {
@@ -102,6 +105,9 @@ fn of_state() -> Vec<StateError> {
             | StateError::TooFarBack { .. }
             | StateError::OutsideCapsule { .. }
             | StateError::Origin(_)
+            | StateError::Damaged { .. }
+            | StateError::Database { .. }
+            | StateError::Failed { .. }
             | StateError::Store(_) => {}
         }
     }

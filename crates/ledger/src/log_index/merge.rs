@@ -7,7 +7,7 @@ use crate::index::{NUMBER, decode_hash, number_key};
 use crate::{LedgerError, LedgerTables, receipts};
 use alloy_primitives::B256;
 use hearth_flatkv::{FlatKv, FlatKvError, IndexWrite};
-use hearth_primitives::{Height, StateError};
+use hearth_primitives::Height;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -268,5 +268,5 @@ impl Shared {
 }
 
 fn fill_error(error: FlatKvError) -> LedgerError {
-    LedgerError::Index(StateError::Store(error.to_string()))
+    LedgerError::Index(error.into_state())
 }

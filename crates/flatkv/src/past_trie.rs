@@ -1,11 +1,6 @@
 //! The state trie as it was after an earlier block, in memory: the head's nodes, with everything above the block taken
 //! back.
 
-use super::{
-    proof::AccountProof,
-    state::StateTrie,
-    tree::{self, NodeSource},
-};
 use crate::{
     CommitmentKind, FlatKv,
     db::{Family, Pinned},
@@ -16,6 +11,7 @@ use alloy_primitives::{Address, B256, U256, keccak256};
 use hearth_primitives::{
     Account, AccountChange, Changeset, Height, RootTracker, SlotChange, StateError, StateReader,
 };
+use hearth_trie::{AccountProof, NodeSource, StateTrie, node_key};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -141,7 +137,7 @@ struct PinnedNodes<'a>(Pinned<'a>);
 
 impl NodeSource for PinnedNodes<'_> {
     fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError> {
-        let key = [tree::key_prefix(owner).as_slice(), path].concat();
+        let key = node_key(owner, path);
         match self.0.get(Family::Trie, &key)? {
             Some(rlp) if keccak256(&*rlp) == *hash => Ok(rlp.to_vec()),
             _ => Err(StateError::MissingNode { hash: *hash }),

@@ -1,7 +1,9 @@
 //! One trie in memory: loads the nodes on the paths it is asked for, and knows which changed.
 
-use super::node::{Link, Loaded, Node, Reference};
-use crate::error::corrupt;
+use crate::{
+    damaged,
+    node::{Link, Loaded, Node, Reference},
+};
 use alloy_primitives::{B256, keccak256};
 use alloy_trie::EMPTY_ROOT_HASH;
 use hearth_primitives::StateError;
@@ -9,8 +11,11 @@ use rayon::prelude::*;
 use std::collections::HashSet;
 
 /// Where nodes come from.
-pub(super) trait NodeSource: Send + Sync {
+pub trait NodeSource: Send + Sync {
     /// RLP of the node with this hash, at this path of the trie of `owner` (`None`: the accounts' trie).
+    ///
+    /// # Errors
+    /// [`StateError::MissingNode`] where the source has no node there, or another one; the source's own.
     fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError>;
 
     /// Paths of all nodes stored for an owner.
@@ -19,33 +24,33 @@ pub(super) trait NodeSource: Send + Sync {
 
 /// One trie: the accounts', or one account's storage.
 #[derive(Debug)]
-pub(super) struct Tree {
-    pub(super) owner: Option<B256>,
-    pub(super) root: Link,
+pub(crate) struct Tree {
+    pub(crate) owner: Option<B256>,
+    pub(crate) root: Link,
     /// Paths at which the store holds a node that is not in the trie any more.
-    pub(super) stale: HashSet<Box<[u8]>>,
+    pub(crate) stale: HashSet<Box<[u8]>>,
     /// Whether the store's nodes were dropped as a whole; they are listed when the changes are collected.
     dropped: bool,
     /// Nodes that came into memory, for bounding it.
-    pub(super) loaded: usize,
+    pub(crate) loaded: usize,
 }
 
 impl Tree {
     /// The trie with this root.
-    pub(super) fn new(owner: Option<B256>, root: B256) -> Self {
+    pub(crate) fn new(owner: Option<B256>, root: B256) -> Self {
         let root = if root == EMPTY_ROOT_HASH { Link::Empty } else { Link::Hash(root) };
         Self { owner, root, stale: HashSet::new(), dropped: false, loaded: 0 }
     }
 
     /// Empties the trie without looking at its nodes.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.dropped |= !self.root.is_empty() || !self.stale.is_empty();
         self.root = Link::Empty;
         self.stale.clear();
     }
 
     /// The value at a key of 64 nibbles.
-    pub(super) fn get(
+    pub(crate) fn get(
         &mut self,
         source: &dyn NodeSource,
         key: &[u8; 64],
@@ -54,7 +59,7 @@ impl Tree {
     }
 
     /// The value at a key; `visit` gets each node on the way, from the root on, and how many nibbles are above it.
-    pub(super) fn walk(
+    pub(crate) fn walk(
         &mut self,
         source: &dyn NodeSource,
         key: &[u8; 64],
@@ -79,7 +84,7 @@ impl Tree {
                     link = child;
                 }
                 Node::Branch { children } => {
-                    let nibble = *key.get(depth).ok_or_else(|| corrupt("trie"))?;
+                    let nibble = *key.get(depth).ok_or_else(damaged)?;
                     depth += 1;
                     link = &mut children[usize::from(nibble)];
                 }
@@ -88,7 +93,7 @@ impl Tree {
     }
 
     /// Sets the value at a key.
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &mut self,
         source: &dyn NodeSource,
         key: &[u8; 64],
@@ -106,7 +111,7 @@ impl Tree {
     }
 
     /// Removes a key; nothing happens where it is not set.
-    pub(super) fn remove(&mut self, source: &dyn NodeSource, key: &[u8; 64]) -> Result<(), StateError> {
+    pub(crate) fn remove(&mut self, source: &dyn NodeSource, key: &[u8; 64]) -> Result<(), StateError> {
         let mut walk = Walk {
             source,
             owner: self.owner.as_ref(),
@@ -118,14 +123,14 @@ impl Tree {
     }
 
     /// Notes that something below the root changed.
-    pub(super) fn touch_root(&mut self) {
+    pub(crate) fn touch_root(&mut self) {
         if let Link::Node(root) = &mut self.root {
             touch(root, &[], &mut self.stale);
         }
     }
 
     /// The root hash; hashes what changed. `parallel`: one task for each child of the root.
-    pub(super) fn root(&mut self, parallel: bool) -> B256 {
+    pub(crate) fn root(&mut self, parallel: bool) -> B256 {
         if parallel
             && let Link::Node(loaded) = &mut self.root
             && let Node::Branch { children } = &mut loaded.node
@@ -145,7 +150,7 @@ impl Tree {
     }
 
     /// Nodes in memory.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         fn count(link: &Link) -> usize {
             let Link::Node(loaded) = link else { return 0 };
             1 + match &loaded.node {
@@ -158,7 +163,7 @@ impl Tree {
     }
 
     /// Forgets the stored nodes below so many levels.
-    pub(super) fn trim(&mut self, levels: usize) {
+    pub(crate) fn trim(&mut self, levels: usize) {
         fn trim(link: &mut Link, levels: usize) {
             let Link::Node(loaded) = link else { return };
             if let (0, true, Some(Reference::Hash(hash))) = (levels, loaded.stored, &loaded.reference) {
@@ -178,7 +183,7 @@ impl Tree {
 
     /// Appends what has to be written and deleted so that the store holds this trie, and takes it as done. Call
     /// [`Self::root`] first. Returns how many nodes came into memory since the last time.
-    pub(super) fn collect(
+    pub(crate) fn collect(
         &mut self,
         source: &dyn NodeSource,
         out: &mut Vec<(Vec<u8>, Option<Vec<u8>>)>,
@@ -189,7 +194,7 @@ impl Tree {
             self.stale.extend(source.paths(owner)?.into_iter().map(Vec::into_boxed_slice));
         }
         let mut path = Vec::with_capacity(64);
-        let prefix = key_prefix(self.owner.as_ref());
+        let prefix = node_prefix(self.owner.as_ref());
         collect(&mut self.root, &mut path, &prefix, &mut self.stale, out);
         out.extend(self.stale.drain().map(|path| ([prefix.as_slice(), &path].concat(), None)));
         Ok(std::mem::take(&mut self.loaded))
@@ -197,11 +202,16 @@ impl Tree {
 }
 
 /// First bytes of the keys of an owner's nodes in the trie family; the nibbles follow, one a byte.
-pub(super) fn key_prefix(owner: Option<&B256>) -> Vec<u8> {
+pub fn node_prefix(owner: Option<&B256>) -> Vec<u8> {
     match owner {
         None => vec![0],
         Some(owner) => [&[1], owner.as_slice()].concat(),
     }
+}
+
+/// The key of the node at a path of an owner's trie.
+pub fn node_key(owner: Option<&B256>, path: &[u8]) -> Vec<u8> {
+    [node_prefix(owner).as_slice(), path].concat()
 }
 
 fn collect(
@@ -240,7 +250,7 @@ fn collect(
 }
 
 /// Loads the node behind a link where only its hash is known.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     source: &dyn NodeSource,
     owner: Option<&B256>,
     link: &mut Link,
@@ -267,12 +277,12 @@ fn touch(loaded: &mut Loaded, path: &[u8], stale: &mut HashSet<Box<[u8]>>) {
 }
 
 /// One change of a trie. Where it fails, the trie is not fit for use any more.
-pub(super) struct Walk<'a> {
-    pub(super) source: &'a dyn NodeSource,
-    pub(super) owner: Option<&'a B256>,
-    pub(super) key: &'a [u8; 64],
-    pub(super) stale: &'a mut HashSet<Box<[u8]>>,
-    pub(super) loaded: &'a mut usize,
+pub(crate) struct Walk<'a> {
+    pub(crate) source: &'a dyn NodeSource,
+    pub(crate) owner: Option<&'a B256>,
+    pub(crate) key: &'a [u8; 64],
+    pub(crate) stale: &'a mut HashSet<Box<[u8]>>,
+    pub(crate) loaded: &'a mut usize,
 }
 
 impl Walk<'_> {
@@ -281,7 +291,7 @@ impl Walk<'_> {
     }
 
     /// Returns whether anything changed.
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &mut self,
         link: &mut Link,
         depth: usize,
@@ -303,7 +313,7 @@ impl Walk<'_> {
                 let leaf = |tail: &[u8], value| Link::new(Node::Leaf { path: tail.to_vec(), value });
                 let shared = shared_len(path, rest);
                 let (Some(&ours), Some(&theirs)) = (rest.get(shared), path.get(shared)) else {
-                    return Err(corrupt("trie"));
+                    return Err(damaged());
                 };
                 let there = (theirs, leaf(&path[shared + 1..], std::mem::take(old)));
                 loaded.node = fork(&rest[..shared], (ours, leaf(&rest[shared + 1..], value)), there);
@@ -314,7 +324,7 @@ impl Walk<'_> {
                 if shared == path.len() {
                     self.insert(child, depth + shared, value)?
                 } else {
-                    let ours = *rest.get(shared).ok_or_else(|| corrupt("trie"))?;
+                    let ours = *rest.get(shared).ok_or_else(damaged)?;
                     let leaf = Link::new(Node::Leaf { path: rest[shared + 1..].to_vec(), value });
                     // The child stays where it is; only what leads to it gets shorter.
                     let below = match &path[shared + 1..] {
@@ -328,7 +338,7 @@ impl Walk<'_> {
                 }
             }
             Node::Branch { children } => {
-                let nibble = *rest.first().ok_or_else(|| corrupt("trie"))?;
+                let nibble = *rest.first().ok_or_else(damaged)?;
                 self.insert(&mut children[usize::from(nibble)], depth + 1, value)?
             }
         };
@@ -361,7 +371,7 @@ impl Walk<'_> {
                 loaded.node = self.join(path, child, at)?;
             }
             Node::Branch { children } => {
-                let nibble = *rest.first().ok_or_else(|| corrupt("trie"))?;
+                let nibble = *rest.first().ok_or_else(damaged)?;
                 if !self.remove(&mut children[usize::from(nibble)], depth + 1)? {
                     return Ok(false);
                 }
@@ -371,7 +381,7 @@ impl Walk<'_> {
                     self.touch(loaded, here);
                     return Ok(true);
                 }
-                let (nibble, child) = last.ok_or_else(|| corrupt("trie"))?;
+                let (nibble, child) = last.ok_or_else(damaged)?;
                 let child = std::mem::take(child);
                 self.touch(loaded, here);
                 loaded.node = self.join(vec![nibble], child, &[here, &[nibble]].concat())?;
@@ -383,7 +393,7 @@ impl Walk<'_> {
     /// The node that leads over `path` to `child`, which stood at `at`: leaves and extensions take the path in.
     fn join(&mut self, mut path: Vec<u8>, mut child: Link, at: &[u8]) -> Result<Node, StateError> {
         resolve(self.source, self.owner, &mut child, at, self.loaded)?;
-        let Link::Node(mut loaded) = child else { return Err(corrupt("trie")) };
+        let Link::Node(mut loaded) = child else { return Err(damaged()) };
         if matches!(loaded.node, Node::Branch { .. }) {
             return Ok(Node::Extension { path, child: Link::Node(loaded) });
         }

@@ -2,7 +2,7 @@
 //!
 //! Keys are Keccak-256 hashes, so all have 64 nibbles and no branch carries a value.
 
-use crate::error::corrupt;
+use crate::damaged;
 use alloy_primitives::{B256, utils::keccak256_uncached};
 use alloy_rlp::{BufMut, Header, PayloadView};
 use hearth_primitives::StateError;
@@ -14,7 +14,7 @@ const HASH_RLP_BYTES: usize = 33;
 
 /// A node whose children may still be on disk.
 #[derive(Debug)]
-pub(super) enum Node {
+pub(crate) enum Node {
     /// The rest of a key and its value.
     Leaf { path: Vec<u8>, value: Vec<u8> },
     /// Nibbles that all keys below share, never empty; the child is a branch.
@@ -25,7 +25,7 @@ pub(super) enum Node {
 
 /// What stands in a parent for its child.
 #[derive(Debug, Default)]
-pub(super) enum Link {
+pub(crate) enum Link {
     /// No child.
     #[default]
     Empty,
@@ -37,19 +37,19 @@ pub(super) enum Link {
 
 /// A node in memory.
 #[derive(Debug)]
-pub(super) struct Loaded {
-    pub(super) node: Node,
+pub(crate) struct Loaded {
+    pub(crate) node: Node,
     /// How the parent names it; `None` while it or anything below it changed.
-    pub(super) reference: Option<Reference>,
+    pub(crate) reference: Option<Reference>,
     /// Its RLP from when it was hashed until it is stored.
-    pub(super) rlp: Option<Vec<u8>>,
+    pub(crate) rlp: Option<Vec<u8>>,
     /// Whether the store holds exactly this node at its path.
-    pub(super) stored: bool,
+    pub(crate) stored: bool,
 }
 
 /// How a parent names a child.
 #[derive(Clone, Debug)]
-pub(super) enum Reference {
+pub(crate) enum Reference {
     /// By its hash.
     Hash(B256),
     /// By its RLP itself.
@@ -58,11 +58,11 @@ pub(super) enum Reference {
 
 impl Link {
     /// A link to a node that is new in memory.
-    pub(super) fn new(node: Node) -> Self {
+    pub(crate) fn new(node: Node) -> Self {
         Self::Node(Box::new(Loaded { node, reference: None, rlp: None, stored: false }))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Empty)
     }
 
@@ -93,7 +93,7 @@ impl Link {
     }
 
     /// Computes the references of this node and of everything below that changed.
-    pub(super) fn hash(&mut self) {
+    pub(crate) fn hash(&mut self) {
         let Self::Node(loaded) = self else { return };
         if loaded.reference.is_some() {
             return;
@@ -116,7 +116,7 @@ impl Link {
 
 impl Node {
     /// The node's RLP. References of all children must be computed.
-    pub(super) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         match self {
             Self::Leaf { path, value } => {
                 let path = pack(path, true);
@@ -142,18 +142,18 @@ impl Node {
     }
 
     /// Whether a node with this RLP has a place of its own; the root always has.
-    pub(super) fn stands_alone(rlp: &[u8]) -> bool {
+    pub(crate) fn stands_alone(rlp: &[u8]) -> bool {
         rlp.len() >= EMBED_BELOW_BYTES
     }
 
     /// Reads a node from its RLP.
-    pub(super) fn decode(mut rlp: &[u8]) -> Result<Self, StateError> {
-        let bad = |_| corrupt("trie");
+    pub(crate) fn decode(mut rlp: &[u8]) -> Result<Self, StateError> {
+        let bad = |_| damaged();
         let PayloadView::List(items) = Header::decode_raw(&mut rlp).map_err(bad)? else {
-            return Err(corrupt("trie"));
+            return Err(damaged());
         };
         if !rlp.is_empty() {
-            return Err(corrupt("trie"));
+            return Err(damaged());
         }
         match items.as_slice() {
             [path, rest] => {
@@ -163,7 +163,7 @@ impl Node {
                 }
                 let child = decode_link(rest)?;
                 if path.is_empty() || child.is_empty() {
-                    return Err(corrupt("trie"));
+                    return Err(damaged());
                 }
                 Ok(Self::Extension { path, child })
             }
@@ -174,7 +174,7 @@ impl Node {
                 }
                 Ok(Self::Branch { children })
             }
-            _ => Err(corrupt("trie")),
+            _ => Err(damaged()),
         }
     }
 }
@@ -183,7 +183,7 @@ impl Node {
 fn decode_link(item: &[u8]) -> Result<Link, StateError> {
     if item.first().is_some_and(|byte| *byte >= alloy_rlp::EMPTY_LIST_CODE) {
         if item.len() >= EMBED_BELOW_BYTES {
-            return Err(corrupt("trie"));
+            return Err(damaged());
         }
         let node = Node::decode(item)?;
         let reference = Some(Reference::Embedded(item.to_vec()));
@@ -191,12 +191,12 @@ fn decode_link(item: &[u8]) -> Result<Link, StateError> {
     }
     match string(item)? {
         [] => Ok(Link::Empty),
-        hash => B256::try_from(hash).map(Link::Hash).map_err(|_| corrupt("trie")),
+        hash => B256::try_from(hash).map(Link::Hash).map_err(|_| damaged()),
     }
 }
 
 fn string(mut item: &[u8]) -> Result<&[u8], StateError> {
-    Header::decode_bytes(&mut item, false).map_err(|_| corrupt("trie"))
+    Header::decode_bytes(&mut item, false).map_err(|_| damaged())
 }
 
 /// The start of a list whose items take so many bytes, with room for them.
@@ -229,9 +229,9 @@ fn pack(path: &[u8], leaf: bool) -> Vec<u8> {
 }
 
 fn unpack(packed: &[u8]) -> Result<(Vec<u8>, bool), StateError> {
-    let (&first, rest) = packed.split_first().ok_or_else(|| corrupt("trie"))?;
+    let (&first, rest) = packed.split_first().ok_or_else(damaged)?;
     if first & 0xc0 != 0 || (first & 0x10 == 0 && first & 0x0f != 0) {
-        return Err(corrupt("trie"));
+        return Err(damaged());
     }
     let mut path = Vec::with_capacity(1 + rest.len() * 2);
     if first & 0x10 != 0 {
@@ -242,7 +242,7 @@ fn unpack(packed: &[u8]) -> Result<(Vec<u8>, bool), StateError> {
 }
 
 /// A hash as its 64 nibbles.
-pub(super) fn nibbles(hash: &B256) -> [u8; 64] {
+pub(crate) fn nibbles(hash: &B256) -> [u8; 64] {
     let mut out = [0; 64];
     for (pair, byte) in out.chunks_exact_mut(2).zip(hash.iter()) {
         pair[0] = byte >> 4;

@@ -1,14 +1,14 @@
 //! Merkle proofs: the nodes on the way from the root to a key.
 
-use super::{
+use crate::{
+    damaged,
     node::{Node, nibbles},
     state::StateTrie,
     tree::{NodeSource, Tree},
 };
-use crate::error::corrupt;
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_rlp::Decodable;
-use hearth_primitives::{Account, StateError};
+use hearth_primitives::{Account, RootTracker, StateError};
 
 /// What a state root proves of an account (EIP-1186).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,10 @@ pub struct SlotProof {
 
 impl StateTrie<'_> {
     /// The account with the nodes that prove it and its slots.
-    pub(super) fn prove(&mut self, address: &Address, slots: &[U256]) -> Result<AccountProof, StateError> {
+    ///
+    /// # Errors
+    /// [`StateError::MissingNode`]; the node source's own.
+    pub fn prove(&mut self, address: &Address, slots: &[U256]) -> Result<AccountProof, StateError> {
         let state_root = self.root()?;
         self.guard(|trie| {
             let source = &*trie.source;
@@ -62,7 +65,7 @@ fn prove_slot(source: &dyn NodeSource, storage: &mut Tree, slot: &U256) -> Resul
     let key = nibbles(&keccak256(slot.to_be_bytes::<32>()));
     let nodes = storage.prove(source, &key)?;
     let value = match storage.get(source, &key)? {
-        Some(mut leaf) => U256::decode(&mut leaf).map_err(|_| corrupt("trie"))?,
+        Some(mut leaf) => U256::decode(&mut leaf).map_err(|_| damaged())?,
         None => U256::ZERO,
     };
     Ok(SlotProof { slot: *slot, value, nodes })

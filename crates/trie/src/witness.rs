@@ -1,6 +1,6 @@
 //! A partial state trie out of recorded nodes.
 
-use super::{state::StateTrie, tree::NodeSource};
+use crate::{state::StateTrie, tree::NodeSource};
 use alloy_primitives::{B256, Bytes, keccak256};
 use hearth_primitives::{Changeset, RootTracker, StateError};
 use std::{collections::HashMap, sync::Arc};

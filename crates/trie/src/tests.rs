@@ -1,16 +1,15 @@
 //! The trie against alloy's root functions, over random write sets.
 
-use super::{
-    state::StateTrie,
-    tree::{NodeSource, key_prefix},
-    *,
+use crate::{
+    NodeSource, StateTrie, TrieUpdate, WitnessTrie,
+    tree::{node_key, node_prefix},
 };
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
-use hearth_primitives::{Account, AccountChange, SlotChange};
+use hearth_primitives::{Account, AccountChange, Changeset, RootTracker, SlotChange, StateError};
 use parking_lot::RwLock;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 type Accounts = BTreeMap<Address, (Account, BTreeMap<U256, U256>)>;
 
@@ -49,14 +48,14 @@ impl Memory {
 
 impl NodeSource for Memory {
     fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError> {
-        let key = [key_prefix(owner).as_slice(), path].concat();
+        let key = node_key(owner, path);
         let node = self.0.read().get(&key).cloned().ok_or(StateError::MissingNode { hash: *hash })?;
         assert_eq!(keccak256(&node), *hash, "another node stands at {key:?}");
         Ok(node)
     }
 
     fn paths(&self, owner: &B256) -> Result<Vec<Vec<u8>>, StateError> {
-        let prefix = key_prefix(Some(owner));
+        let prefix = node_prefix(Some(owner));
         let rows = self.0.read();
         Ok(rows.keys().filter_map(|key| Some(key.strip_prefix(prefix.as_slice())?.to_vec())).collect())
     }
@@ -213,7 +212,7 @@ proptest! {
             prop_assert_eq!(update.root, expected_root(&model));
             root = fresh.commit(root, &[changes]);
             prop_assert_eq!(memory.rows(), fresh.rows());
-            kept = update.kept.take().unwrap();
+            kept = update.take_trie().unwrap();
             kept.trim(limit);
             prop_assert!(kept.size() <= limit, "{} of {limit}", kept.size());
         }

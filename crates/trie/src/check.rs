@@ -1,44 +1,42 @@
 //! Every stored node against the hash under which its parent, or the head, names it.
 
-use super::{
-    node::{Link, Node},
-    tree::key_prefix,
-};
 use crate::{
-    db::{Db, Family},
-    error::corrupt,
+    NodeSource, damaged,
+    node::{Link, Node},
 };
-use alloy_primitives::{B256, Bytes, keccak256};
+use alloy_primitives::{B256, Bytes};
 use alloy_rlp::Decodable;
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
 use hearth_primitives::StateError;
-use std::sync::Arc;
 
 /// A node that is missing or has another hash.
 #[derive(Clone, Debug)]
-pub(crate) struct NodeFault {
+pub struct NodeFault {
     /// Hash of the account's address; `None` in the accounts' trie.
-    pub(crate) owner: Option<B256>,
+    pub owner: Option<B256>,
     /// Nibbles from the root.
-    pub(crate) path: Bytes,
+    pub path: Bytes,
     /// Hash that it should have.
-    pub(crate) hash: B256,
+    pub hash: B256,
 }
 
-/// Looks at every node below a root, told one by one with its fault if it has one; `false` stops. Returns how many sound
-/// ones there are.
-pub(crate) fn check_nodes(
-    db: &Arc<Db>,
+/// Visits every node below a root; `each` gets the fault of a bad node and `None` for a sound one, and stops the
+/// check by `false`. Returns the number of sound nodes.
+///
+/// # Errors
+/// Those of the source but [`StateError::MissingNode`], which is a fault of the node.
+pub fn check_nodes(
+    source: &dyn NodeSource,
     root: B256,
     each: &mut dyn FnMut(Option<NodeFault>) -> bool,
 ) -> Result<u64, StateError> {
-    let mut check = Check { db, each, sound: 0, stopped: false };
+    let mut check = Check { source, each, sound: 0, stopped: false };
     check.trie(None, root)?;
     Ok(check.sound)
 }
 
 struct Check<'a> {
-    db: &'a Db,
+    source: &'a dyn NodeSource,
     each: &'a mut dyn FnMut(Option<NodeFault>) -> bool,
     sound: u64,
     stopped: bool,
@@ -57,8 +55,10 @@ impl Check<'_> {
         if self.stopped {
             return Ok(());
         }
-        let key = [key_prefix(owner.as_ref()).as_slice(), path].concat();
-        let rlp = self.db.get(Family::Trie, &key)?.filter(|rlp| keccak256(&**rlp) == hash);
+        let rlp = match self.source.node(owner.as_ref(), path, &hash) {
+            Err(StateError::MissingNode { .. }) => None,
+            found => Some(found?),
+        };
         let node = rlp.and_then(|rlp| Node::decode(&rlp).ok());
         let fault = node.is_none().then(|| NodeFault { owner, path: Bytes::copy_from_slice(path), hash });
         self.stopped = !(self.each)(fault);
@@ -107,9 +107,9 @@ impl Check<'_> {
 fn account(path: &[u8], mut value: &[u8]) -> Result<(B256, B256), StateError> {
     let (pairs, rest) = path.as_chunks::<2>();
     let hash: Vec<u8> = pairs.iter().map(|[high, low]| high << 4 | low).collect();
-    let leaf = TrieAccount::decode(&mut value).map_err(|_| corrupt("trie"))?;
+    let leaf = TrieAccount::decode(&mut value).map_err(|_| damaged())?;
     match B256::try_from(hash.as_slice()) {
         Ok(hash) if rest.is_empty() => Ok((hash, leaf.storage_root)),
-        _ => Err(corrupt("trie")),
+        _ => Err(damaged()),
     }
 }

@@ -1,15 +1,14 @@
 //! The two-level state trie: accounts by the hash of their address, each with a storage trie of its own.
 
-use super::{
-    TrieUpdate,
+use crate::{
+    TrieUpdate, damaged,
     node::nibbles,
     tree::{NodeSource, Tree},
 };
-use crate::error::corrupt;
 use alloy_primitives::{Address, B256, keccak256};
 use alloy_rlp::Decodable;
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
-use hearth_primitives::{Account, AccountChange, Changeset, StateError};
+use hearth_primitives::{Account, AccountChange, Changeset, RootTracker, StateError};
 use rayon::prelude::*;
 use std::{
     collections::{HashMap, HashSet},
@@ -27,11 +26,13 @@ const TRIM_LEVELS: usize = 6;
 const OPEN_NODES: usize = 256;
 
 /// A state trie and the changes made on top of it.
-pub(super) struct StateTrie<'a> {
-    pub(super) source: Arc<dyn NodeSource + 'a>,
+///
+/// After an error in the middle of a change every further use repeats that error.
+pub struct StateTrie<'a> {
+    pub(crate) source: Arc<dyn NodeSource + 'a>,
     base: B256,
-    pub(super) accounts: Tree,
-    pub(super) open: HashMap<Address, OpenAccount>,
+    pub(crate) accounts: Tree,
+    pub(crate) open: HashMap<Address, OpenAccount>,
     /// Accounts whose leaf is behind.
     behind: Vec<Address>,
     /// Accounts that the session changed, for collecting their nodes.
@@ -43,17 +44,18 @@ pub(super) struct StateTrie<'a> {
 }
 
 /// An account that something was applied to.
-pub(super) struct OpenAccount {
+pub(crate) struct OpenAccount {
     key: [u8; 64],
-    pub(super) account: Option<Account>,
-    pub(super) storage: Tree,
+    pub(crate) account: Option<Account>,
+    pub(crate) storage: Tree,
     behind: bool,
     /// Slots that changed since the storage was hashed.
     changed_slots: usize,
 }
 
 impl<'a> StateTrie<'a> {
-    pub(super) fn new(source: Arc<dyn NodeSource + 'a>, root: B256) -> Self {
+    /// The trie with this root; nothing is loaded yet.
+    pub fn new(source: Arc<dyn NodeSource + 'a>, root: B256) -> Self {
         let accounts = Tree::new(None, root);
         Self {
             source,
@@ -68,19 +70,11 @@ impl<'a> StateTrie<'a> {
     }
 
     /// Root that the session started from.
-    pub(super) fn base(&self) -> B256 {
+    pub fn base(&self) -> B256 {
         self.base
     }
 
-    pub(super) fn apply(&mut self, changes: &Changeset) -> Result<(), StateError> {
-        self.guard(|trie| trie.apply_all(changes))
-    }
-
-    pub(super) fn root(&mut self) -> Result<B256, StateError> {
-        self.guard(Self::catch_up)
-    }
-
-    pub(super) fn guard<T>(
+    pub(crate) fn guard<T>(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<T, StateError>,
     ) -> Result<T, StateError> {
@@ -119,14 +113,14 @@ impl<'a> StateTrie<'a> {
         Ok(())
     }
 
-    pub(super) fn open_account(&mut self, address: &Address) -> Result<OpenAccount, StateError> {
+    pub(crate) fn open_account(&mut self, address: &Address) -> Result<OpenAccount, StateError> {
         self.kept += 1;
         let hash = keccak256(address);
         let key = nibbles(&hash);
         let (account, root) = match self.accounts.get(&*self.source, &key)? {
             None => (None, EMPTY_ROOT_HASH),
             Some(mut leaf) => {
-                let leaf = TrieAccount::decode(&mut leaf).map_err(|_| corrupt("trie"))?;
+                let leaf = TrieAccount::decode(&mut leaf).map_err(|_| damaged())?;
                 let TrieAccount { nonce, balance, storage_root, code_hash } = leaf;
                 (Some(Account { nonce, balance, code_hash }), storage_root)
             }
@@ -146,7 +140,7 @@ impl<'a> StateTrie<'a> {
         let parallel = addresses.len() >= PARALLEL_ACCOUNTS;
         let mut work = Vec::with_capacity(addresses.len());
         for address in addresses {
-            let open = self.open.remove(&address).ok_or_else(|| corrupt("trie"))?;
+            let open = self.open.remove(&address).ok_or_else(damaged)?;
             work.push((address, open, EMPTY_ROOT_HASH));
         }
         if parallel {
@@ -173,16 +167,32 @@ impl<'a> StateTrie<'a> {
     }
 }
 
+impl RootTracker for StateTrie<'_> {
+    fn apply(&mut self, changes: &Changeset) -> Result<(), StateError> {
+        self.guard(|trie| trie.apply_all(changes))
+    }
+
+    fn root(&mut self) -> Result<B256, StateError> {
+        self.guard(Self::catch_up)
+    }
+}
+
 impl StateTrie<'static> {
     /// What the store has to change, and the trie in memory for the next session on the new root.
-    pub(super) fn into_update(mut self) -> Result<TrieUpdate, StateError> {
+    ///
+    /// # Errors
+    /// [`StateError::MissingNode`]; the node source's own.
+    pub fn into_update(mut self) -> Result<TrieUpdate, StateError> {
         let update = self.take_update()?;
-        Ok(TrieUpdate { kept: Some(Box::new(self)), ..update })
+        Ok(TrieUpdate { trie: Some(Box::new(self)), ..update })
     }
 
     /// What the store has to change since the last update. The nodes count as stored from then on: this trie goes on with
     /// them in memory while the update is committed, and is of no use where that fails.
-    pub(super) fn take_update(&mut self) -> Result<TrieUpdate, StateError> {
+    ///
+    /// # Errors
+    /// [`StateError::MissingNode`]; the node source's own.
+    pub fn take_update(&mut self) -> Result<TrieUpdate, StateError> {
         let root = self.root()?;
         let source = self.source.clone();
         let mut nodes = Vec::new();
@@ -193,18 +203,18 @@ impl StateTrie<'static> {
             }
         }
         let base = std::mem::replace(&mut self.base, root);
-        Ok(TrieUpdate { base, root, nodes, kept: None })
+        Ok(TrieUpdate { base, root, nodes, trie: None })
     }
 
     /// Nodes and accounts in memory, or more.
     #[cfg(test)]
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.kept
     }
 
     /// Makes the trie smaller where it holds more than so many nodes and accounts: its upper levels stay, which every
     /// path needs. Everything must be stored.
-    pub(super) fn trim(&mut self, limit: usize) {
+    pub fn trim(&mut self, limit: usize) {
         if self.kept <= limit {
             return;
         }

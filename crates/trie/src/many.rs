@@ -1,6 +1,6 @@
 //! Many keys of one trie at once: the children of its root are worked on side by side.
 
-use super::{
+use crate::{
     node::{Link, Node},
     tree::{NodeSource, Tree, Walk, resolve},
 };
@@ -90,7 +90,7 @@ fn by_nibble<T>(items: impl Iterator<Item = T>, key: impl Fn(&T) -> &[u8; 64]) -
 
 impl Tree {
     /// Sets the values of many keys; a key's last value counts.
-    pub(super) fn insert_many(
+    pub(crate) fn insert_many(
         &mut self,
         source: &dyn NodeSource,
         entries: Vec<([u8; 64], Vec<u8>)>,
@@ -107,7 +107,7 @@ impl Tree {
     }
 
     /// Brings the nodes on the ways to many keys into memory, so that looking these up waits for nothing.
-    pub(super) fn load(&mut self, source: &dyn NodeSource, keys: Vec<[u8; 64]>) -> Result<(), StateError> {
+    pub(crate) fn load(&mut self, source: &dyn NodeSource, keys: Vec<[u8; 64]>) -> Result<(), StateError> {
         if keys.len() < PARALLEL_KEYS || !self.branches(source)? {
             return Ok(());
         }
