@@ -4,8 +4,11 @@ use alloy_primitives::{B256, Bytes};
 use hearth_chain::pool::PoolError;
 use hearth_evm::{CallError, SimulateError};
 use hearth_flatkv::Holder;
-use hearth_primitives::{Height, StateError};
-use std::path::{Path, PathBuf};
+use hearth_primitives::{Height, SharedError, StateError};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Everything that can go wrong between a request and its answer, or while a home is opened.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -118,10 +121,16 @@ pub enum NodeError {
         /// What is wrong with the bytes.
         message: String,
     },
-    /// No block with this hash: the one to trace, or the parent of one that was given in full.
+    /// No block with this hash.
+    #[error("block {hash} not found")]
+    BlockHashNotFound {
+        /// Hash asked for.
+        hash: B256,
+    },
+    /// The parent of a block that was given in full, or of a refused one, is not known.
     #[error("block {hash} not found")]
     ParentNotFound {
-        /// Hash asked for, or the parent's.
+        /// Hash of the parent.
         hash: B256,
     },
     /// A block that is not among the refused ones.
@@ -337,11 +346,20 @@ pub enum NodeError {
         /// Where the damage is.
         why: String,
     },
-    /// A store failed or holds bytes that do not decode.
+    /// Stores contradict each other, or are not open; the message names no path.
     #[error("store: {message}")]
     Store {
         /// Which store and why.
         message: String,
+    },
+    /// The state store failed.
+    #[error("store: {0}")]
+    State(#[source] StateError),
+    /// A store failed, in words that may name files of this machine: clients do not get them.
+    #[error("store: {source}")]
+    StoreFailed {
+        /// The store's error.
+        source: SharedError,
     },
     /// A defect of this program: a job panicked.
     #[error("internal error: {message}")]
@@ -362,6 +380,11 @@ fn repair_advice(home: &Path, repairable: bool) -> String {
 }
 
 impl NodeError {
+    /// The failure of a store, whose own words clients do not get.
+    pub fn store_failed(source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::StoreFailed { source: Arc::new(source) }
+    }
+
     /// A stable machine name of the kind, for the table of JSON-RPC errors.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -382,7 +405,9 @@ impl NodeError {
             Self::BeforeFirstBlock { .. } => "evm_not_supported",
             Self::TransactionNotFound => "transaction_not_found",
             Self::BlockDecode { .. } => "transaction_decode",
-            Self::BadBlockNotFound { .. } | Self::ParentNotFound { .. } => "block_not_found",
+            Self::BadBlockNotFound { .. } | Self::BlockHashNotFound { .. } | Self::ParentNotFound { .. } => {
+                "block_not_found"
+            }
             Self::InvalidIndex { .. } => "transaction_not_found",
             Self::GenesisNotTraceable => "genesis_not_traceable",
             Self::ExecutionReverted { .. } => "execution_reverted",
@@ -412,7 +437,7 @@ impl NodeError {
             Self::Closed => "closed",
             Self::HomeDamaged { .. } => "home_damaged",
             Self::RecordDamaged { .. } => "record_damaged",
-            Self::Store { .. } => "store",
+            Self::Store { .. } | Self::State(_) | Self::StoreFailed { .. } => "store",
             Self::Internal { .. } => "internal",
         }
     }
@@ -442,12 +467,20 @@ impl NodeError {
     pub fn public(&self) -> Option<String> {
         let text = match self {
             Self::RecordDamaged { what, hash, .. } => format!("the {what} of block {hash} is damaged"),
-            Self::Store { message } => {
-                if !has_path(message) && !message.contains(STORE_FAILED) {
-                    return None;
-                }
-                "a store of this node failed; its log says more".to_owned()
-            }
+            Self::StoreFailed { .. } => STORE_FAILED_PUBLIC.to_owned(),
+            Self::State(error) => match error {
+                StateError::Damaged { .. }
+                | StateError::Database { .. }
+                | StateError::Failed { .. }
+                | StateError::OutsideCapsule { .. }
+                | StateError::Store(_) => STORE_FAILED_PUBLIC.to_owned(),
+                StateError::NotRetained { .. }
+                | StateError::Unwound { .. }
+                | StateError::MissingCode(_)
+                | StateError::MissingNode { .. }
+                | StateError::TooFarBack { .. }
+                | StateError::Origin(_) => return None,
+            },
             Self::HomeInUse { .. } => "the home is in use by another process".to_owned(),
             Self::HomeEmpty { .. } => "the home holds no chain yet".to_owned(),
             Self::HomeNotEmpty { .. } => "the home holds a chain already".to_owned(),
@@ -500,6 +533,9 @@ fn without_store(message: &str) -> Option<String> {
     Some(format!("{}{STORE_FAILED}it failed; the log of this node says more", &message[..at]))
 }
 
+/// What clients get in place of a store's own words.
+const STORE_FAILED_PUBLIC: &str = "a store of this node failed; its log says more";
+
 /// How the failure of a state store begins, see [`StateError::Store`].
 const STORE_FAILED: &str = "state store: ";
 
@@ -528,7 +564,7 @@ impl From<StateError> for NodeError {
             }
             StateError::Origin(_) => Self::Origin { message: error.to_string() },
             StateError::TooFarBack { .. } => Self::LimitExceeded { message: error.to_string() },
-            other => Self::Store { message: other.to_string() },
+            other => Self::State(other),
         }
     }
 }

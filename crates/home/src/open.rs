@@ -140,6 +140,7 @@ pub fn chain_error(home: &Path, error: ChainError) -> NodeError {
         }
         ChainError::Cancelled => NodeError::Closed,
         ChainError::Ledger(error @ LedgerError::Damaged { .. }) => error.into(),
-        other => NodeError::Store { message: other.to_string() },
+        ChainError::State(error) | ChainError::Store(FlatKvError::State(error)) => NodeError::State(error),
+        other => NodeError::store_failed(other),
     }
 }

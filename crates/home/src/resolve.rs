@@ -18,7 +18,11 @@ impl From<LedgerError> for NodeError {
             LedgerError::Damaged { what, hash, source } => {
                 Self::RecordDamaged { what, hash, why: source.to_string() }
             }
-            other => Self::Store { message: other.to_string() },
+            LedgerError::Index(error) => error.into(),
+            error @ (LedgerError::Table(_) | LedgerError::Unopenable(_)) => Self::store_failed(error),
+            error @ (LedgerError::Undecodable { .. }
+            | LedgerError::BadIndexRow(_)
+            | LedgerError::MissingBlock(_)) => Self::Store { message: error.to_string() },
         }
     }
 }
@@ -191,7 +195,7 @@ impl Home {
     /// The last blocks that this home refused, from any source.
     ///
     /// # Errors
-    /// [`NodeError::Store`] where their file cannot be read.
+    /// [`NodeError::StoreFailed`] where their file cannot be read.
     pub fn bad_blocks(&self) -> Result<Vec<Block>, NodeError> {
         self.chain().bad_blocks().map_err(|error| chain_error(&self.config().home, error))
     }

@@ -13,7 +13,7 @@ pub use capsule::{CapsuleAccount, CapsuleState, CapsuleWrite, TraceCapsule};
 pub use changes::{AccountChange, Changeset, SlotChange};
 pub use fair_queue::FairQueue;
 pub use origin::Origin;
-pub use state::{BlockHashes, RootTracker, StateError, StateReader};
+pub use state::{BlockHashes, RootTracker, SharedError, StateError, StateReader};
 pub use waits::OriginWaits;
 
 use alloy_eips::eip7685::Requests;

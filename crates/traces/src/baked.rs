@@ -279,8 +279,7 @@ fn fill(
     let mut feed = Feed { first: Vec::new(), rest: None, packed_bytes: None };
     if bytes > READ_WHOLE_BYTES {
         block.verify(part)?;
-        feed.rest =
-            Some(Box::new(move || read().map_err(|error| NodeError::Store { message: error.to_string() })));
+        feed.rest = Some(Box::new(move || read().map_err(NodeError::store_failed)));
         return Ok(feed);
     }
     while let Some(bytes) = read()? {

@@ -75,7 +75,7 @@ impl Traces {
                 self.trace_stored(&block, None, plan, &limits, &mut sender)
             }
             TraceSubject::BlockByHash(hash) => {
-                let block = home.block_by_hash(hash)?.ok_or(NodeError::ParentNotFound { hash: *hash })?;
+                let block = home.block_by_hash(hash)?.ok_or(NodeError::BlockHashNotFound { hash: *hash })?;
                 self.trace_stored(&block, None, plan, &limits, &mut sender)
             }
             TraceSubject::TransactionProfile(hash) => {

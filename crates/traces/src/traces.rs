@@ -20,7 +20,7 @@ impl Traces {
     /// Opens the trace cache of a home, where baking is enabled; `metrics` gets the instruments of cache and capsules.
     ///
     /// # Errors
-    /// [`NodeError::Store`] where the cache cannot be opened.
+    /// [`NodeError::StoreFailed`] where the cache cannot be opened.
     pub fn open(home: Arc<Home>, metrics: &Registry) -> Result<Self, NodeError> {
         let capsules = Capsules::new(metrics);
         let config = home.config();
@@ -53,10 +53,10 @@ impl Traces {
     /// Writes out what the trace cache holds back.
     ///
     /// # Errors
-    /// [`NodeError::Store`].
+    /// [`NodeError::StoreFailed`].
     pub fn flush(&self) -> Result<(), NodeError> {
         let flushed = self.db.as_ref().map_or(Ok(()), |db| db.flush());
-        flushed.map_err(|error| NodeError::Store { message: error.to_string() })
+        flushed.map_err(NodeError::store_failed)
     }
 
     /// Bytes that the caches of home and traces keep.

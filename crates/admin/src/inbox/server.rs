@@ -52,11 +52,12 @@ impl Inbox {
     /// Opens the inbox of a home; `baker` makes traces, where the node bakes.
     ///
     /// # Errors
-    /// [`NodeError::Store`] where the folder or the thread cannot be made.
+    /// [`NodeError::StoreFailed`] where the folder or the thread cannot be made.
     pub fn open(home: Arc<Home>, baker: Option<Arc<BakeWorker>>, log: Log) -> Result<Self, NodeError> {
         let folder = protocol::folder(&home.config().home);
-        let failed =
-            |error: io::Error| NodeError::Store { message: format!("{}: {error}", folder.display()) };
+        let failed = |error: io::Error| {
+            NodeError::store_failed(io::Error::new(error.kind(), format!("{}: {error}", folder.display())))
+        };
         fs::create_dir_all(&folder).map_err(failed)?;
         let closed = Arc::new((Mutex::new(false), Condvar::new()));
         let wake = closed.clone();

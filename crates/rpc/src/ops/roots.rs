@@ -20,7 +20,7 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
         }
         None => {
             refused = home.bad_block(hash).map_err(|error| match error {
-                NodeError::BadBlockNotFound { hash } => NodeError::ParentNotFound { hash },
+                NodeError::BadBlockNotFound { hash } => NodeError::BlockHashNotFound { hash },
                 other => other,
             })?;
             &refused

@@ -24,7 +24,7 @@ pub(super) fn batch(home: &Home, db: &str, range: RowRange) -> Result<Vec<u8>, N
     packed.raw(&[0; HEAD_BYTES]);
     let (mut rows, mut more) = (0, false);
     for row in home.chain().kv().rows(named, &range)? {
-        let row = row.map_err(|error| NodeError::Store { message: error.to_string() })?;
+        let row = row.map_err(NodeError::store_failed)?;
         packed.bytes(&row.key).bytes(&row.value);
         packed.optional(row.height, |packed, height| {
             packed.u64(height);

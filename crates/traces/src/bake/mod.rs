@@ -30,7 +30,7 @@ fn folder(home: &Path) -> PathBuf {
 /// Opens the trace cache of a home.
 ///
 /// # Errors
-/// [`NodeError::Store`].
+/// [`NodeError::StoreFailed`].
 pub(crate) fn open_cache(config: &NodeConfig, metrics: &Registry) -> Result<Arc<TraceDb>, NodeError> {
     let options = TraceDbOptions { hot_bytes: config.bake.hot_bytes, ..TraceDbOptions::default() };
     let db = TraceDb::open(&folder(&config.home).join("rows"), &options, metrics).map_err(store_error)?;
@@ -38,7 +38,7 @@ pub(crate) fn open_cache(config: &NodeConfig, metrics: &Registry) -> Result<Arc<
 }
 
 fn store_error(error: BakeError) -> NodeError {
-    NodeError::Store { message: error.to_string() }
+    NodeError::store_failed(error)
 }
 
 /// How the worker of a home works; one that bakes ranges alone keeps no progress.
@@ -58,7 +58,7 @@ fn worker_options(config: &NodeConfig, ranges_alone: bool) -> Result<BakeOptions
 /// Starts a bake worker that works on ranges alone: it neither follows the chain nor keeps a cursor.
 ///
 /// # Errors
-/// [`NodeError::Store`] where its threads or its cache cannot be had, [`NodeError::Unsupported`] for tracers that cannot be
+/// [`NodeError::StoreFailed`] where its threads or its cache cannot be had, [`NodeError::Unsupported`] for tracers that cannot be
 /// baked.
 pub fn start_range_worker(traces: &Arc<Traces>, metrics: &Registry) -> Result<BakeWorker, NodeError> {
     let source = Arc::new(HomeSource::new(traces.clone())?);
@@ -98,7 +98,7 @@ impl Bakery {
     /// Starts baking what is committed from now on, and what was missed since the last start.
     ///
     /// # Errors
-    /// [`NodeError::Store`] where the home has no trace cache open, or a thread or a file cannot be made.
+    /// [`NodeError::StoreFailed`] where the home has no trace cache open, or a thread or a file cannot be made.
     pub fn start(traces: &Arc<Traces>, metrics: &Registry) -> Result<Self, NodeError> {
         let (log, home) = (metrics.log().clone(), traces.home());
         let bake = &home.config().bake;

@@ -27,7 +27,7 @@ impl HomeSource {
     /// The source of a home whose trace cache is open.
     ///
     /// # Errors
-    /// [`NodeError::Store`] where it is not.
+    /// [`NodeError::StoreFailed`] where it is not.
     pub fn new(traces: Arc<Traces>) -> Result<Self, NodeError> {
         let none = || NodeError::Store { message: "the trace cache is not open".to_owned() };
         let db = traces.db().ok_or_else(none)?.clone();

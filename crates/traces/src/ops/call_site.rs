@@ -42,7 +42,7 @@ impl CallSite {
         }
         let missing = match block {
             BlockRef::Number(number) => NodeError::BlockNotFound { number: Some(home.height(number)?) },
-            BlockRef::Hash(hash) => NodeError::ParentNotFound { hash: hash.block_hash },
+            BlockRef::Hash(hash) => NodeError::BlockHashNotFound { hash: hash.block_hash },
         };
         let block = home.block_by_ref(block)?.ok_or(missing)?;
         admit(block.number())?;
