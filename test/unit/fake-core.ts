@@ -8,7 +8,15 @@ import { type Answer, Packed } from '../../ts/rpc/dispatch.ts'
 export const PLAIN_RULES = {
   denied: [],
   submission: 'pool',
-  trace: { timeoutMs: 5000, allowed: 'all', withoutTracer: 'structLogger', scripts: true, strictOptions: false, scriptNames: [] },
+  trace: {
+    timeoutMs: 5000,
+    allowed: 'all',
+    withoutTracer: 'structLogger',
+    scripts: true,
+    strictOptions: false,
+    filterMaxBlocks: 1000,
+    scriptNames: [],
+  },
   overrides: { accounts: 100, slots: 1000 },
   following: { filterIdleMs: 60_000, heads: 100, logs: 100 },
 } as const

@@ -181,6 +181,7 @@ export const rpcContext = (core: Core, settings: Settings, onForwardFailure?: Fo
     withoutTracer: STRUCT_LOGGER,
     scripts: settings['evm.trace_allow_js_tracers'],
     strictOptions: settings['evm.strict_trace_options'],
+    filterMaxBlocks: settings['evm.max_trace_filter_blocks'],
     scriptNames: SCRIPT_NAMES,
   },
   following: {

@@ -149,6 +149,13 @@ export interface StreamOperations {
     blockOverrides: JsonObject | undefined
     config: JsonObject | undefined
   }
+  parityCalls: {
+    calls: readonly { transaction?: JsonObject; raw?: Hex; types: readonly string[] }[]
+    block: BlockRef | undefined
+    list: boolean
+    config: JsonObject | undefined
+  }
+  traceFilter: JsonObject
   traceCallMany: {
     bundles: readonly CallBundle[]
     block: BlockRef | undefined

@@ -96,6 +96,7 @@ import { version } from './methods/net/version.ts'
 import { personalSign } from './methods/personal/sign.ts'
 import { modules } from './methods/rpc/modules.ts'
 import { buildBlockV1 } from './methods/testing/buildBlockV1.ts'
+import { TRACE_METHODS } from './methods/trace/index.ts'
 import { content } from './methods/txpool/content.ts'
 import { contentFrom } from './methods/txpool/contentFrom.ts'
 import { inspect } from './methods/txpool/inspect.ts'
@@ -204,6 +205,7 @@ export const METHODS: readonly Method[] = [
   chaindbPropertyRefused,
   chaindbCompactRefused,
   setHeadRefused,
+  ...TRACE_METHODS,
   ...DEV_METHODS,
 ]
 

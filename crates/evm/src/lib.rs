@@ -55,7 +55,7 @@ pub use outcome::{ExecuteError, TxOutcome, TxStatus};
 pub use overlay::{BlockState, PrefixState, ReadError};
 pub use precompiles::Precompiles;
 pub use recorded::{AllocState, MAX_CASE_BYTES, RecordedCase, RecordedError, TracerTest};
-pub use rewards::block_reward;
+pub use rewards::{block_reward, block_rewards};
 pub use senders::{recover_sender, recover_senders};
 pub use simulate::{
     BlockCalls, BlockOverrides, CallError, CallFailure, CallLimits, CallOutcome, CallRequest, CallSession,

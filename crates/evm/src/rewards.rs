@@ -21,6 +21,18 @@ pub fn block_reward(fork: Fork) -> U256 {
     U256::from(ethers) * U256::from(ETHER)
 }
 
+/// Rewards of a block of proof of work in wei: its miner's, and each ommer's with its beneficiary (yellow paper,
+/// section 11.3).
+pub fn block_rewards(env: &BlockEnvironment, ommers: &[Header]) -> (U256, Vec<(Address, U256)>) {
+    let reward = block_reward(env.fork);
+    let of_ommer = |ommer: &Header| {
+        let distance = env.number.saturating_sub(ommer.number).min(8);
+        (ommer.beneficiary, reward * U256::from(8 - distance) / U256::from(8))
+    };
+    let miner = reward + reward / U256::from(32) * U256::from(ommers.len());
+    (miner, ommers.iter().map(of_ommer).collect())
+}
+
 /// Pays rewards before the merge, withdrawals after it.
 pub(crate) fn pay(
     state: &mut BlockState<'_>,
@@ -30,12 +42,9 @@ pub(crate) fn pay(
     writes: &mut WriteSet,
 ) -> Result<(), StateError> {
     if env.prev_randao.is_none() {
-        let reward = block_reward(env.fork);
-        let mut miner = reward;
-        for ommer in ommers {
-            let distance = env.number.saturating_sub(ommer.number).min(8);
-            credit(state, env, ommer.beneficiary, reward * U256::from(8 - distance) / U256::from(8), writes)?;
-            miner += reward / U256::from(32);
+        let (miner, ommers) = block_rewards(env, ommers);
+        for (beneficiary, reward) in ommers {
+            credit(state, env, beneficiary, reward, writes)?;
         }
         return credit(state, env, env.beneficiary, miner, writes);
     }

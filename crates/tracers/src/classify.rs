@@ -79,6 +79,11 @@ impl Failure {
         }
     }
 
+    /// With the size of memory before the instruction, in bytes: revm extends it before it takes all of the gas.
+    pub(crate) fn with_memory(self, memory: u64) -> Self {
+        Self { memory, ..self }
+    }
+
     /// The fault. `result` is revm's reason.
     pub(crate) fn classify<CTX: ContextTr<Journal: JournalExt>>(
         &self,

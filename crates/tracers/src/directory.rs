@@ -28,6 +28,7 @@ pub enum TracerName {
     Erc7562Tracer,
     Keccak256PreimageTracer,
     OpcodeTracer,
+    ParityTracer,
 }
 
 /// Every built-in tracer, by the name that users type.
@@ -41,6 +42,7 @@ pub const TRACERS: &[(&str, TracerName)] = &[
     ("erc7562Tracer", TracerName::Erc7562Tracer),
     ("keccak256PreimageTracer", TracerName::Keccak256PreimageTracer),
     ("opcodeTracer", TracerName::OpcodeTracer),
+    ("parityTracer", TracerName::ParityTracer),
 ];
 
 fn names() -> String {

@@ -4,6 +4,7 @@ use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
 use crate::parallel::{self, Line};
+use crate::parity::Elements;
 use crate::plan::{TracePlan, TracerPlan};
 use crate::script::StateReads;
 use crate::sink::Sink;
@@ -162,6 +163,10 @@ macro_rules! with_tracer {
                 let mut $engine = Recorded(crate::erc7562_tracer::Erc7562Tracer::new(config));
                 $body
             }
+            TracerPlan::Parity(config) => {
+                let mut $engine = Recorded(crate::parity::ParityTracer::new(config.clone()));
+                $body
+            }
             TracerPlan::Script(plan) => {
                 let mut $engine = crate::script::Alone::new(plan);
                 $body
@@ -202,7 +207,7 @@ pub fn trace_block_in_parallel<R: Replay>(
     limits: &Limits,
     sink: &mut (dyn Sink + Send),
 ) -> Result<BlockStats, TraceError> {
-    parallel::together(Line::new(count, sink), helpers, |line, is_helper| {
+    parallel::together(Line::new(count, sink, plan), helpers, |line, is_helper| {
         let mut replay = replay()?;
         with_tracer!(plan, engine => {
             // A helper that gets no process of its own for a script is none.
@@ -252,10 +257,7 @@ fn block<R: Replay, E: Engine>(
     let mut broken: Option<TraceError> = None;
     json.raw(b"[");
     for index in 0..replay.count() {
-        json.raw(if index > 0 { b",{\"txHash\":" } else { b"{\"txHash\":" });
-        json.hex_bytes(replay.hash(index).as_slice());
-        json.mark();
-        json.raw(b",\"result\":");
+        plan.elements().open(&mut json, index, &replay.hash(index));
         let outcome = match &broken {
             Some(error) => Err(error.clone()),
             None => one(replay, index, plan, limits, engine, &mut json),
@@ -266,18 +268,59 @@ fn block<R: Replay, E: Engine>(
         match outcome {
             Ok(()) => stats.traced += 1,
             Err(error) => {
-                write_error(&mut json, &error);
+                plan.elements().fail(&mut json, &error);
                 stats.failed += 1;
                 if !error.is_local() {
                     broken = Some(error);
                 }
             }
         }
-        json.raw(b"}");
+        plan.elements().close(&mut json);
     }
-    json.raw(b"]");
+    end_block(&mut json, plan, replay.count());
     stats.bytes = json.finish()?;
     Ok(stats)
+}
+
+/// Writes what follows the last transaction of a block.
+pub(crate) fn end_block(json: &mut JsonWriter<'_>, plan: &TracePlan, count: usize) {
+    let rewards = plan.rewards();
+    json.raw(if count > 0 && !rewards.is_empty() { b"," } else { b"" });
+    json.raw(rewards.as_bytes());
+    json.raw(b"]");
+}
+
+impl Elements {
+    /// Begins the element of a transaction, without the bracket of the list.
+    pub(crate) fn open(self, json: &mut JsonWriter<'_>, index: usize, hash: &B256) {
+        json.raw(if index > 0 { b"," } else { b"" });
+        if self == Self::Named {
+            json.raw(b"{\"txHash\":");
+            json.hex_bytes(hash.as_slice());
+        }
+        json.mark();
+        if self == Self::Named {
+            json.raw(b",\"result\":");
+        }
+    }
+
+    /// Writes an error in place of the result; beside it where some of the result has left.
+    pub(crate) fn fail(self, json: &mut JsonWriter<'_>, error: &TraceError) {
+        match self {
+            Self::Named => write_error(json, error),
+            Self::Plain | Self::Joined => {
+                let rewound = json.rewind();
+                json.raw(if rewound { b"{\"error\":" } else { b",{\"error\":" });
+                json.string(&error.to_string());
+                json.raw(b"}");
+            }
+        }
+    }
+
+    /// Ends the element.
+    pub(crate) fn close(self, json: &mut JsonWriter<'_>) {
+        json.raw(if self == Self::Named { b"}" } else { b"" });
+    }
 }
 
 /// Writes the error of one element: in place of its result where nothing of that has left, else beside it.

@@ -13,6 +13,7 @@ use crate::frame_tracer::{FrameView, Frames};
 use crate::json::JsonWriter;
 use crate::keccak_tracer::Keccak256PreimageTracer;
 use crate::limits::Limits;
+use crate::parity::ParityTracer;
 use crate::plan::TracerPlan;
 use crate::prestate_tracer::PrestateTracer;
 use crate::recorder::RecorderOptions;
@@ -75,6 +76,9 @@ impl<'s> Ensemble<'s> {
                 self.add_tracer(plan, || Box::new(Keccak256PreimageTracer::default()))
             }
             TracerPlan::Erc7562(config) => self.add_tracer(plan, || Box::new(Erc7562Tracer::new(config))),
+            TracerPlan::Parity(config) => {
+                self.add_tracer(plan, || Box::new(ParityTracer::new(config.clone())))
+            }
             TracerPlan::Script(script) => {
                 let make: fn(&ScriptPlan) -> ScriptTracer = match self.once {
                     false => ScriptTracer::new,

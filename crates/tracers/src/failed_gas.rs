@@ -54,6 +54,23 @@ impl Failure {
         FailedStep { cost: constant.saturating_add(dynamic), refund }
     }
 
+    /// Gas that the instruction wants, also where not even its constant part could be paid: OpenEthereum adds both
+    /// up before it looks at what is left (`ethcore/evm/src/interpreter/gasometer.rs`).
+    pub(crate) fn wanted<CTX: ContextTr<Journal: JournalExt>>(
+        &self,
+        fault: &Fault,
+        contract: Address,
+        context: &mut CTX,
+    ) -> u64 {
+        let constant = constant_gas(self.opcode, self.spec);
+        match fault {
+            Fault::OutOfGas if self.gas < constant => {
+                constant.saturating_add(self.dynamic(contract, context).0)
+            }
+            _ => self.step(fault, contract, context).cost,
+        }
+    }
+
     fn since(&self, fork: SpecId) -> bool {
         self.spec.is_enabled_in(fork)
     }

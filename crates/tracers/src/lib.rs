@@ -38,6 +38,7 @@ mod memory;
 mod mux_tracer;
 mod opcode;
 mod parallel;
+mod parity;
 mod plan;
 mod precompile;
 mod precompile_bls;
@@ -77,6 +78,9 @@ pub use limits::{
 };
 pub use mux_tracer::MuxTracer;
 pub use parallel::{FINISHED_BYTES, KEPT_RESULT_BYTES};
+pub use parity::{
+    Elements, FrameFilter, ParityConfig, ParityForm, ParityTracer, reward_traces, write_filtered,
+};
 pub use plan::{TracePlan, TracerPlan};
 pub use prestate_tracer::{PrestateTracer, PrestateTracerConfig};
 pub use recorder::{Frame, FrameKind, LogRecord, Recorder, RecorderOptions, Span};

@@ -58,7 +58,7 @@ pub(crate) fn inputs(opcode: u8) -> usize {
 }
 
 /// Items that the instruction leaves on the stack.
-fn outputs(opcode: u8) -> usize {
+pub(crate) fn outputs(opcode: u8) -> usize {
     match opcode {
         0x80..=0x8f => usize::from(opcode) - 0x7e,
         0x90..=0x9f => usize::from(opcode) - 0x8e,

@@ -3,7 +3,7 @@
 //! Each thread takes the next transaction that nobody has. A result whose turn has not come is kept, up to limits; the one
 //! whose turn it is goes straight to the sink, however large.
 
-use crate::drive::{BlockStats, Engine, Replay, one, write_error};
+use crate::drive::{BlockStats, Engine, Replay, end_block, one};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
@@ -31,6 +31,7 @@ pub(crate) struct Line<'s> {
     sink: Mutex<&'s mut (dyn Sink + Send)>,
     next: AtomicUsize,
     count: usize,
+    plan: &'s TracePlan,
 }
 
 #[derive(Default)]
@@ -57,9 +58,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'s> Line<'s> {
-    pub(crate) fn new(count: usize, sink: &'s mut (dyn Sink + Send)) -> Self {
+    pub(crate) fn new(count: usize, sink: &'s mut (dyn Sink + Send), plan: &'s TracePlan) -> Self {
         let (state, moved, next) = Default::default();
-        Self { state, moved, sink: Mutex::new(sink), next, count }
+        Self { state, moved, sink: Mutex::new(sink), next, count, plan }
     }
 
     /// The next transaction that nobody has; `None` where there is none, or no use in it.
@@ -192,19 +193,17 @@ fn element<R: Replay, E: Engine>(
 ) -> Result<bool, TraceError> {
     let index = place.index;
     let mut json = JsonWriter::new(place);
-    json.raw(if index > 0 { b",{\"txHash\":" } else { b"[{\"txHash\":" });
-    json.hex_bytes(replay.hash(index).as_slice());
-    json.mark();
-    json.raw(b",\"result\":");
+    json.raw(if index > 0 { b"" } else { b"[" });
+    plan.elements().open(&mut json, index, &replay.hash(index));
     // Whatever becomes of one transaction, the others stand on the capsule alone.
     let outcome = one(replay, index, plan, limits, engine, &mut json);
     if json.is_closed() || matches!(outcome, Err(TraceError::Cancelled)) {
         return Err(TraceError::Cancelled);
     }
     if let Err(error) = &outcome {
-        write_error(&mut json, error);
+        plan.elements().fail(&mut json, error);
     }
-    json.raw(b"}");
+    plan.elements().close(&mut json);
     json.finish()?;
     Ok(outcome.is_err())
 }
@@ -238,19 +237,23 @@ pub(crate) fn together(
         outcome
     });
     outcome?;
-    let Line { state, sink, count, .. } = line;
+    let Line { state, sink, count, plan, .. } = line;
     let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
     if state.turn < count {
         return Err(TraceError::Cancelled);
     }
     let sink = sink.into_inner().unwrap_or_else(PoisonError::into_inner);
-    sink.write(if count > 0 { b"]" } else { b"[]" })?;
+    let mut json = JsonWriter::new(&mut *sink);
+    json.raw(if count > 0 { b"" } else { b"[" });
+    end_block(&mut json, plan, count);
+    json.finish()?;
     Ok(state.stats)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::TracerPlan;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
     use std::sync::Barrier;
     use std::sync::mpsc::channel;
@@ -265,6 +268,7 @@ mod tests {
         let (ended, end) = channel();
         std::thread::spawn(move || {
             let mut sink = Vec::new();
+            let plan = TracePlan { tracer: TracerPlan::Noop, timeout: LIMIT };
             let (first_taken, second_taken) = (Barrier::new(2), Barrier::new(2));
             let work = |line: &Line<'_>, is_helper: bool| -> Result<(), TraceError> {
                 if is_helper == helper_panics {
@@ -279,7 +283,8 @@ mod tests {
                 line.wait_for(1)?;
                 Ok(())
             };
-            let outcome = catch_unwind(AssertUnwindSafe(|| together(Line::new(2, &mut sink), 1, work)));
+            let outcome =
+                catch_unwind(AssertUnwindSafe(|| together(Line::new(2, &mut sink, &plan), 1, work)));
             let text = outcome.map_or_else(
                 |_| "panic".to_owned(),
                 |outcome| outcome.map_or_else(|error| error.to_string(), |_| "traced".to_owned()),

@@ -8,6 +8,7 @@ use crate::erc7562_tracer::Erc7562TracerConfig;
 use crate::error::TraceError;
 use crate::flat_call_tracer::FlatCallTracerConfig;
 use crate::limits::DEFAULT_TRACE_TIMEOUT;
+use crate::parity::{Elements, ParityConfig};
 use crate::prestate_tracer::PrestateTracerConfig;
 use crate::script::ScriptPlan;
 use crate::struct_logger::StructLogConfig;
@@ -42,6 +43,8 @@ pub enum TracerPlan {
     Keccak256Preimage,
     /// `erc7562Tracer`.
     Erc7562(Erc7562TracerConfig),
+    /// `parityTracer`.
+    Parity(ParityConfig),
     /// No tracer named: the struct logger; or `opcodeTracer`.
     StructLog(StructLogConfig),
     /// JavaScript.
@@ -71,6 +74,7 @@ impl TracePlan {
             Some(TracerName::MuxTracer) => TracerPlan::Mux(tracer_options::parse_mux(options, 0)?),
             Some(TracerName::Keccak256PreimageTracer) => TracerPlan::Keccak256Preimage,
             Some(TracerName::Erc7562Tracer) => TracerPlan::Erc7562(Erc7562TracerConfig::parse(options)?),
+            Some(TracerName::ParityTracer) => TracerPlan::Parity(ParityConfig::parse(options)?),
             Some(TracerName::OpcodeTracer) => TracerPlan::StructLog(LoggerConfig::parse(options)?.plan(true)),
         };
         Self::with_timeout(tracer, timeout)
@@ -79,6 +83,22 @@ impl TracePlan {
     fn with_timeout(tracer: TracerPlan, timeout: Option<&str>) -> Result<Self, TraceError> {
         let timeout = timeout.map_or(Ok(DEFAULT_TRACE_TIMEOUT), parse_go_duration)?;
         Ok(Self { tracer, timeout })
+    }
+
+    /// How the results of a block's transactions are written.
+    pub(crate) fn elements(&self) -> Elements {
+        match &self.tracer {
+            TracerPlan::Parity(config) => config.elements,
+            _ => Elements::Named,
+        }
+    }
+
+    /// What follows the results of a block's transactions: elements with commas between.
+    pub(crate) fn rewards(&self) -> &str {
+        match &self.tracer {
+            TracerPlan::Parity(config) => &config.rewards,
+            _ => "",
+        }
     }
 
     /// The JavaScript tracers in it, those within muxTracer too.

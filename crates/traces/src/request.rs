@@ -1,6 +1,7 @@
 //! What can be traced: one typed request an operation, read from `{"op":…,"args":{…}}` together with the plan of its tracer, so that
 //! the configuration is parsed once.
 
+use crate::ops::parity::{ParityCalls, TraceFilter};
 use crate::trace::trace_error;
 use alloy_primitives::{B256, Bytes, U64};
 use hearth_evm::{BlockOverrides, CallRequest, StateOverrides};
@@ -41,6 +42,10 @@ pub enum TraceSubject {
     Call(Box<TraceCall>),
     /// Bundles of calls.
     CallMany(Box<TraceCallMany>),
+    /// Calls in the form of `trace_call` and its like.
+    ParityCalls(Box<ParityCalls>),
+    /// Frames of many blocks, by their accounts.
+    Filter(Box<TraceFilter>),
 }
 
 /// A call to trace.
@@ -124,6 +129,10 @@ enum Operation {
     Call,
     #[serde(rename = "traceCallMany")]
     CallMany,
+    #[serde(rename = "parityCalls")]
+    ParityCalls,
+    #[serde(rename = "traceFilter")]
+    Filter,
 }
 
 /// The second parameter of `debug_traceTransaction` and its like, among the arguments of every operation.
@@ -171,6 +180,8 @@ impl TraceRequest {
             Operation::StateAccess => TraceSubject::StateAccess(args::<OfHash>(text)?.hash),
             Operation::Call => TraceSubject::Call(args(text)?),
             Operation::CallMany => TraceSubject::CallMany(args(text)?),
+            Operation::ParityCalls => TraceSubject::ParityCalls(args(text)?),
+            Operation::Filter => TraceSubject::Filter(args(text)?),
         };
         Self::new(subject, args::<Configured<'_>>(text)?.config.map(RawValue::get))
     }

@@ -4,7 +4,7 @@ use crate::Traces;
 use crate::{
     TraceRequest, TraceSubject,
     capsules::Taken,
-    ops::{profile, state_access, trace_call},
+    ops::{parity, profile, state_access, trace_call},
     shared_traces::{Out, Part},
     trace_source::{Source, replay_error},
 };
@@ -15,7 +15,8 @@ use hearth_home::{ByteSender, NodeError, Reach, TraceOrigin, workers::guarded};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Block;
 use hearth_tracers::{
-    BlockReplay, Cancel, Limits, ScriptHost, Sink, SinkClosed, TraceError, TracePlan, trace_block_in_parallel,
+    BlockReplay, Cancel, Elements, FrameFilter, Limits, ParityConfig, ScriptHost, Sink, SinkClosed,
+    TraceError, TracePlan, TracerPlan, trace_block_in_parallel,
 };
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -61,21 +62,28 @@ impl Traces {
         let (home, plan) = (self.home(), &request.plan);
         let outcome = guarded(|| match &request.subject {
             TraceSubject::Call(call) => trace_call::one(self, call, plan, &limits, &mut sender),
+            TraceSubject::ParityCalls(asked) => parity::calls(self, asked, plan, &limits, &mut sender),
+            TraceSubject::Filter(asked) => parity::filter(self, asked, plan, &limits, &mut sender),
             TraceSubject::CallMany(calls) => trace_call::many(self, calls, plan, &limits, &mut sender),
             TraceSubject::Transaction(hash) => {
                 let found = home.chain().ledger().transaction(hash)?;
-                let (block, index) = found.ok_or(NodeError::TransactionNotFound)?;
+                let Some((block, index)) = found else {
+                    return unknown(plan, NodeError::TransactionNotFound, &mut sender);
+                };
                 self.trace_stored(&block, Some(index), plan, &limits, &mut sender)
             }
             TraceSubject::BlockByNumber(number) => {
                 let block = home.block_by_number(*number)?;
                 let missing =
                     || Ok::<_, NodeError>(NodeError::BlockNotFound { number: Some(home.height(*number)?) });
-                let block = block.map_or_else(|| Err(missing()?), Ok)?;
+                let Some(block) = block else { return unknown(plan, missing()?, &mut sender) };
                 self.trace_stored(&block, None, plan, &limits, &mut sender)
             }
             TraceSubject::BlockByHash(hash) => {
-                let block = home.block_by_hash(hash)?.ok_or(NodeError::BlockHashNotFound { hash: *hash })?;
+                let missing = NodeError::BlockHashNotFound { hash: *hash };
+                let Some(block) = home.block_by_hash(hash)? else {
+                    return unknown(plan, missing, &mut sender);
+                };
                 self.trace_stored(&block, None, plan, &limits, &mut sender)
             }
             TraceSubject::TransactionProfile(hash) => {
@@ -109,10 +117,27 @@ impl Traces {
         limits: &Limits,
         sender: &mut ByteSender,
     ) -> Result<(), NodeError> {
+        if let (0, TracerPlan::Parity(_)) = (block.number(), &plan.tracer) {
+            return write(sender, b"[]");
+        }
         check_traceable(&block.block)?;
         self.home().tell_height(block.number(), sender);
+        let rewarded = self.with_rewards(block, plan);
+        let plan = rewarded.as_ref().unwrap_or(plan);
         let senders = self.home().senders_of(block)?;
         self.trace_block((&block.block, block.hash), &senders, index, plan, limits, sender)
+    }
+
+    /// The plan of a `trace_block` with the block's rewards; `None` for every other plan.
+    fn with_rewards(&self, block: &StoredBlock, plan: &TracePlan) -> Option<TracePlan> {
+        let TracerPlan::Parity(config) = &plan.tracer else { return None };
+        if config.elements != Elements::Joined {
+            return None;
+        }
+        let rewards = parity::rewards(self, block, &mut FrameFilter::all());
+        let rewards = String::from_utf8_lossy(&rewards).into_owned();
+        let config = ParityConfig { rewards, ..config.clone() };
+        Some(TracePlan { tracer: TracerPlan::Parity(config), timeout: plan.timeout })
     }
 
     /// Traces a block that need not be known; its parent must be.
@@ -228,6 +253,21 @@ impl Traces {
         let allowed = self.home().config().rpc.parallel_block_traces && worth;
         self.capsules().processors.take_idle(if allowed { wanted } else { 0 })
     }
+}
+
+/// The answer for what is not known: OpenEthereum's methods say `null`, but a replay of a block is refused.
+fn unknown(plan: &TracePlan, error: NodeError, sender: &mut ByteSender) -> Result<(), NodeError> {
+    match &plan.tracer {
+        TracerPlan::Parity(config) if config.elements == Elements::Plain => {
+            Err(NodeError::invalid_params("Invalid block param (block not found)"))
+        }
+        TracerPlan::Parity(_) => write(sender, b"null"),
+        _ => Err(error),
+    }
+}
+
+fn write(sender: &mut ByteSender, bytes: &[u8]) -> Result<(), NodeError> {
+    Sink::write(sender, bytes).map_err(|_| NodeError::Cancelled)
 }
 
 /// Block 0 has no parent to execute on.

@@ -11,6 +11,7 @@ export const TRACER_NAMES = [
   STRUCT_LOGGER,
   'callTracer',
   'flatCallTracer',
+  'parityTracer',
   'prestateTracer',
   '4byteTracer',
   'noopTracer',
@@ -105,6 +106,12 @@ export const TRACES = {
     default: 10_000,
     unit: 'blocks',
     doc: 'How far below the head a block may be whose trace needs the state of its height; 0 is the head alone, -1 is no limit. Traces that are baked, or made from the capsule of their block, are served at any depth.',
+  }),
+  'evm.max_trace_filter_blocks': setting({
+    kind: integer(1, Number.MAX_SAFE_INTEGER),
+    default: 1_000,
+    unit: 'blocks',
+    doc: 'Most blocks that one trace_filter searches; a request for more is refused with the range that would fit.',
   }),
   'evm.enable_parallelized_block_trace': setting({
     kind: boolean,

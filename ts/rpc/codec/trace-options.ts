@@ -15,6 +15,7 @@ export const CALL_OPTIONS: readonly string[] = ['stateOverrides', 'blockOverride
 export const TRACER_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   callTracer: ['onlyTopCall', 'withLog'],
   flatCallTracer: ['convertParityErrors', 'includePrecompiles'],
+  parityTracer: ['types', 'form', 'traceAddress', 'elements', 'withHash'],
   prestateTracer: ['diffMode', 'disableCode', 'disableStorage', 'includeEmpty'],
   erc7562Tracer: ['ignoredOpcodes', 'stackTopItemsSize', 'withLog'],
   opcodeTracer: STRUCT_LOGGER,

@@ -15,6 +15,8 @@ export interface TraceRules {
   readonly scripts: boolean
   /** Whether unknown options are refused. */
   readonly strictOptions: boolean
+  /** Most blocks that one trace_filter searches. */
+  readonly filterMaxBlocks: number
   /** Names that stand for scripts; the names of built-in tracers say nothing of them. */
   readonly scriptNames: readonly string[]
 }

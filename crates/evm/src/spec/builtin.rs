@@ -54,6 +54,7 @@ impl ChainSpec {
             ],
             deposit_contract: MAINNET_DEPOSIT_CONTRACT,
             code_size_limit: None,
+            fixed_difficulty: None,
             moved: Default::default(),
         }
     }
@@ -85,6 +86,7 @@ impl ChainSpec {
             blobs: vec![BlobScheduleEntry { time: 0, params: BlobParams::PRAGUE }],
             deposit_contract: MAINNET_DEPOSIT_CONTRACT,
             code_size_limit: None,
+            fixed_difficulty: None,
             moved: Default::default(),
         }
     }

@@ -79,8 +79,17 @@ impl ChainSpec {
             blobs: blob_schedule(config, &times)?,
             deposit_contract: config.address("depositContractAddress")?.unwrap_or(Address::ZERO),
             code_size_limit: code_size_limit(config)?,
+            fixed_difficulty: fixed_difficulty(config)?,
             moved: MovedId::new(config.bool("chainIdInExtraData")?.unwrap_or(false)),
         })
+    }
+}
+
+/// `ethash.fixeddifficulty`, as Besu's genesis files have it (`JsonGenesisConfigOptions.getFixedDifficulty`).
+fn fixed_difficulty(config: &Fields) -> Result<Option<u64>, SpecError> {
+    match config.object("ethash")? {
+        Some(ethash) => ethash.u64("fixeddifficulty"),
+        None => Ok(None),
     }
 }
 

@@ -126,6 +126,8 @@ pub struct ChainSpec {
     pub(crate) deposit_contract: Address,
     /// Largest contract in bytes in place of EIP-170's limit.
     pub(crate) code_size_limit: Option<usize>,
+    /// Difficulty of every block in place of the formulas: Besu's `ethash.fixeddifficulty`.
+    pub(crate) fixed_difficulty: Option<u64>,
     pub(crate) moved: moved::MovedId,
 }
 

@@ -123,6 +123,7 @@ impl ChainSpec {
             blobs: entries.collect(),
             deposit_contract: DEPOSIT_CONTRACT,
             code_size_limit: None,
+            fixed_difficulty: None,
             moved: Default::default(),
         }
     }

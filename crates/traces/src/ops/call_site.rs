@@ -186,6 +186,11 @@ impl<'a> CallReplay<'a> {
         Ok(())
     }
 
+    /// Gives the next call the whole cap again.
+    pub fn renew_gas(&mut self, gas_cap: u64) {
+        self.gas_left = (gas_cap > 0).then_some(gas_cap);
+    }
+
     /// Makes accounts hold something else from now on.
     ///
     /// # Errors

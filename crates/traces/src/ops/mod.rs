@@ -1,6 +1,7 @@
 //! Traces with a way of their own: of calls, of what a transaction read and wrote, and of where its time went.
 
 pub(crate) mod call_site;
+pub(crate) mod parity;
 pub(crate) mod profile;
 pub(crate) mod state_access;
 mod timed_state;

@@ -7,7 +7,6 @@ import { devNode } from './node.ts'
 import { devSenders } from './senders.ts'
 import { devState } from './state.ts'
 import { devTime } from './time.ts'
-import { devTraces } from './traces.ts'
 
 /** All of them. */
 export const DEV_METHODS: readonly Method[] = [
@@ -18,5 +17,4 @@ export const DEV_METHODS: readonly Method[] = [
   ...devSenders,
   ...devNode,
   ...devLookups,
-  ...devTraces,
 ]

@@ -1,0 +1,15 @@
+// trace_callMany: Calls one after the other, each on what those before it left.
+import { arrayOf, blockRef, callWithTypes, transaction } from '../../codec/index.ts'
+import { method, optional, required } from '../../method.ts'
+import { parity } from './parity.ts'
+
+/** Calls of one request. */
+const CALLS_MAX = 10_000
+
+export const traceCallManyParts = method({
+  name: 'trace_callMany',
+  doc: 'Calls with the parts wanted of each, one after the other: every call sees what those before it left.',
+  cost: 'heavy',
+  params: [required('calls', arrayOf(callWithTypes(transaction), CALLS_MAX)), optional('block', blockRef)],
+  handle: (context, calls, block) => context.core.stream('parityCalls', { calls, block, list: true, config: parity(context, {}) }),
+})

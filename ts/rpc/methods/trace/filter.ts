@@ -1,0 +1,13 @@
+// trace_filter: The calls and rewards of a range of blocks that are from or to some accounts.
+import { traceFilter } from '../../codec/index.ts'
+import { method, required } from '../../method.ts'
+import { parity } from './parity.ts'
+
+export const traceFilterCalls = method({
+  name: 'trace_filter',
+  doc: 'The calls and rewards of a range of blocks that are from one of some accounts and to one of others; after passes over the first ones, count bounds the answer.',
+  cost: 'heavy',
+  params: [required('filter', traceFilter)],
+  handle: (context, filter) =>
+    context.core.stream('traceFilter', { ...filter, maxBlocks: context.trace.filterMaxBlocks, config: parity(context, {}) }),
+})

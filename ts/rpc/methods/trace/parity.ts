@@ -1,0 +1,16 @@
+// The configuration of parityTracer as the methods of the namespace ask for it.
+import { underRules } from '../../codec/index.ts'
+import type { Surroundings } from '../../method.ts'
+
+/** Options of parityTracer, by name. */
+export interface ParityOptions {
+  readonly types?: readonly string[]
+  readonly form?: 'replay' | 'localized'
+  readonly traceAddress?: readonly number[]
+  readonly elements?: 'named' | 'plain' | 'joined'
+  readonly withHash?: boolean
+}
+
+/** The configuration of a trace in the form of the namespace, under the rules of the node. */
+export const parity = ({ trace }: Surroundings, tracerConfig: ParityOptions): Record<string, unknown> =>
+  underRules({ tracer: 'parityTracer', tracerConfig }, trace)

@@ -1,0 +1,13 @@
+// trace_replayBlockTransactions: Every transaction of a block as trace_replayTransaction.
+import { blockNumber, traceTypes } from '../../codec/index.ts'
+import { method, required } from '../../method.ts'
+import { parity } from './parity.ts'
+
+export const traceReplayBlockTransactions = method({
+  name: 'trace_replayBlockTransactions',
+  doc: 'Output, calls (trace), changes of state (stateDiff) and instructions (vmTrace) of every transaction of a block, as asked for.',
+  cost: 'heavy',
+  params: [required('block', blockNumber), required('types', traceTypes)],
+  handle: (context, block, types) =>
+    context.core.stream('traceBlockByNumber', { block, config: parity(context, { types, withHash: true, elements: 'plain' }) }),
+})
