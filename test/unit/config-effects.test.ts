@@ -106,6 +106,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'evm.forward_url': 'forward.test.ts: a node that makes no blocks',
   'evm.forward_timeout': 'forward.test.ts: says that the other node is silent',
   'evm.forward_max_in_flight': 'forward.test.ts: answers that as many wait as may',
+  'evm.max_trace_filter_blocks': 'trace-namespace.test.ts: searches no more blocks than the setting allows',
   'evm.strict_trace_options': 'trace-options.test.ts: refuses unknown options where that is asked for',
   'evm.http_port': 'server.test.ts: refuses a port that is taken, with its setting',
   'evm.ws_port': 'server.test.ts: shares the port of HTTP where both settings name it',

@@ -24,7 +24,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.ws_host': ['127.0.0.1', ...HOSTS],
   'evm.ws_port': [8546, ...PORTS],
   'evm.namespaces': [
-    ['eth', 'net', 'web3', 'debug', 'txpool', 'rpc', 'chain'],
+    ['eth', 'net', 'web3', 'debug', 'txpool', 'rpc', 'chain', 'trace'],
     'eth, rpc',
     '["eth", "rpc"]',
     ['eth', 'rpc'],
@@ -94,6 +94,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.trace_js_require_confinement': ['system-calls', 'all', '"all"', 'all', '1', 'some'],
   'evm.max_concurrent_trace_calls': ['auto', 'off', '0', 0, '"0"', '-1'],
   'evm.max_trace_lookback_blocks': [10_000, 'off', '-1', -1, '"-1"', '-2'],
+  'evm.max_trace_filter_blocks': [1000, '7', '7', 7, '"7"', '0'],
   'evm.enable_parallelized_block_trace': [true, ...OFF],
   'evm.trace_source': ['auto', 'capsule', '"capsule"', 'capsule', '7', 'both'],
   'evm.trace_capsule_window_blocks': [0, '7', '7', 7, '"7"', '-1'],

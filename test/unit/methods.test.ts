@@ -19,7 +19,7 @@ const PROMISED = {
     newFilter newBlockFilter newPendingTransactionFilter getFilterChanges getFilterLogs uninstallFilter subscribe unsubscribe
     sendUnsignedTransaction getAccount getAccountInfo getTransactionBySenderAndNonce sendTransactionSync`,
   tenderly: 'setBalance addBalance setErc20Balance',
-  trace: 'transaction block',
+  trace: 'transaction block get filter replayTransaction replayBlockTransactions call callMany rawTransaction',
   net: 'version listening peerCount',
   web3: 'clientVersion sha3',
   testing: 'buildBlockV1',
@@ -72,16 +72,16 @@ describe('the table of methods', () => {
         ).toBe(true)
     }
     const writes = METHODS.filter((m) => m.cost === 'write').map((m) => m.name)
-    const ofDev = DEV_METHODS.filter((m) => !/_(get|nodeInfo|metadata|dumpState)|^trace_/.test(m.name)).map((m) => m.name)
+    const ofDev = DEV_METHODS.filter((m) => !/_(get|nodeInfo|metadata|dumpState)/.test(m.name)).map((m) => m.name)
     expect(writes).toEqual(['eth_sendRawTransaction', 'eth_sendTransaction', 'eth_sendRawTransactionSync', ...ofDev])
   })
 
   it('keeps the namespaces of the development chain to it, whatever is asked for', () => {
     const asked = ['eth', ...DEV_NAMESPACES]
     expect(servedNamespaces(asked, false)).toEqual(['eth'])
-    expect(servedNamespaces(['eth'], true)).toEqual(['eth', 'anvil', 'evm', 'hardhat', 'personal', 'tenderly', 'trace'])
+    expect(servedNamespaces(['eth'], true)).toEqual(['eth', 'anvil', 'evm', 'hardhat', 'personal', 'tenderly'])
     expect([...new Set(METHODS.map((m) => namespaceOf(m.name)))].sort()).toEqual([...NAMESPACES].sort())
-    expect(DEV_NAMESPACES).toEqual(['anvil', 'evm', 'hardhat', 'personal', 'tenderly', 'trace'])
+    expect(DEV_NAMESPACES).toEqual(['anvil', 'evm', 'hardhat', 'personal', 'tenderly'])
   })
 
   it('serves the namespaces asked for alone', () => {

@@ -24,8 +24,12 @@ import {
   simulation,
   stateOverrides,
   storageKey,
+  traceAddress,
   traceConfig,
+  traceFilter,
+  traceTypes,
   transaction,
+  typedCalls,
   uint64,
   uint256,
   url,
@@ -125,6 +129,31 @@ const CALL = { to: ADDRESS }
 /** By codec. */
 const KINDS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
   [address, { good: ADDRESS, bad: NO_WIDTH }],
+  [traceTypes, { good: ['trace', 'stateDiff'], bad: [...NO_ARRAY, [1], ['traces'], [['trace']]] }],
+  [traceAddress, { good: [0, '0x1'], bad: [...NO_ARRAY, [-1], [1.5], ['1'], [2 ** 32], many(0)] }],
+  [
+    traceFilter,
+    {
+      good: { fromBlock: '0x1', toAddress: [ADDRESS], after: 2, count: '0x5' },
+      bad: [
+        ...NO_OBJECT,
+        ...withField('fromBlock', [...NO_QUANTITY, 'latestt']),
+        ...withField('toBlock', NO_QUANTITY),
+        ...withField('fromAddress', [...NO_ARRAY, ['0x11'], many(ADDRESS)]),
+        ...withField('toAddress', [...NO_ARRAY, [1]]),
+        ...withField('after', [-1, 1.5, '1', [], {}]),
+        ...withField('count', [-1, 1.5, '1', [], {}]),
+        ...withField('mode', ['both', 1, []]),
+      ],
+    },
+  ],
+  [
+    typedCalls,
+    {
+      good: [[CALL, ['trace']]],
+      bad: [...NO_ARRAY, [CALL], [[CALL]], [[CALL, 'trace']], [[{ to: '0x1' }, ['trace']]], million([CALL, []])],
+    },
+  ],
   [hash, { good: HASH, bad: [...NO_WIDTH, ADDRESS, 'latest'] }],
   [data, { good: '0x1234', bad: NO_BYTES }],
   [uint64, { good: '0x1', bad: [...NO_QUANTITY, `0x1${'0'.repeat(16)}`] }],

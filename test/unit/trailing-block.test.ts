@@ -21,6 +21,9 @@ const OPTIONAL: Readonly<Record<string, readonly unknown[]>> = {
   eth_getStorageAt: [A, SLOT],
   eth_getStorageValues: [{ [A]: [SLOT] }],
   eth_getTransactionCount: [A],
+  // Optional in Besu.
+  trace_call: [TX, ['trace']],
+  trace_callMany: [[]],
   // anvil's own lookups, whose block may be null there.
   eth_getAccount: [A],
   eth_getAccountInfo: [A],
@@ -51,6 +54,7 @@ const REQUIRED: Readonly<Record<string, readonly unknown[]>> = {
   eth_getUncleByBlockNumberAndIndex: [],
   eth_getUncleCountByBlockNumber: [],
   trace_block: [],
+  trace_replayBlockTransactions: [],
 }
 
 /** Names of block parameters. */

@@ -96,7 +96,15 @@ import { version } from './methods/net/version.ts'
 import { personalSign } from './methods/personal/sign.ts'
 import { modules } from './methods/rpc/modules.ts'
 import { buildBlockV1 } from './methods/testing/buildBlockV1.ts'
-import { TRACE_METHODS } from './methods/trace/index.ts'
+import { traceBlockCalls } from './methods/trace/block.ts'
+import { traceCallParts } from './methods/trace/call.ts'
+import { traceCallManyParts } from './methods/trace/callMany.ts'
+import { traceFilterCalls } from './methods/trace/filter.ts'
+import { traceGet } from './methods/trace/get.ts'
+import { traceRawTransaction } from './methods/trace/rawTransaction.ts'
+import { traceReplayBlockTransactions } from './methods/trace/replayBlockTransactions.ts'
+import { traceReplayTransaction } from './methods/trace/replayTransaction.ts'
+import { traceTransactionCalls } from './methods/trace/transaction.ts'
 import { content } from './methods/txpool/content.ts'
 import { contentFrom } from './methods/txpool/contentFrom.ts'
 import { inspect } from './methods/txpool/inspect.ts'
@@ -205,7 +213,15 @@ export const METHODS: readonly Method[] = [
   chaindbPropertyRefused,
   chaindbCompactRefused,
   setHeadRefused,
-  ...TRACE_METHODS,
+  traceBlockCalls,
+  traceCallParts,
+  traceCallManyParts,
+  traceFilterCalls,
+  traceGet,
+  traceRawTransaction,
+  traceReplayBlockTransactions,
+  traceReplayTransaction,
+  traceTransactionCalls,
   ...DEV_METHODS,
 ]
 

@@ -1,5 +1,6 @@
 // Arguments of the trace_* methods: types of a replay, places in a tree of calls, filters.
 import { blockNumber } from './block.ts'
+import { transaction } from './call.ts'
 import { arrayOf, BadValue, type Codec, fields, kindOf, part } from './codec.ts'
 import { address, quantity } from './hex.ts'
 
@@ -58,10 +59,11 @@ export const traceFilter: Codec<Record<string, unknown>> = (value) => {
   return { fromBlock: 'earliest', toBlock: 'latest', ...found, union: union ?? false }
 }
 
-/** A call with the types that are wanted of it, as a pair. */
-export function callWithTypes(call: Codec<Record<string, unknown>>): Codec<{ transaction: Record<string, unknown>; types: string[] }> {
-  return (value) => {
-    if (!Array.isArray(value) || value.length !== 2) throw new BadValue('want a call and a list of trace types')
-    return { transaction: part('[0]', call, value[0]), types: part('[1]', traceTypes, value[1]) }
-  }
-}
+/** Calls of one trace_callMany. */
+const CALLS_MAX = 10_000
+
+/** Calls, each in a pair with the types that are wanted of it. */
+export const typedCalls: Codec<{ transaction: Record<string, unknown>; types: string[] }[]> = arrayOf((value) => {
+  if (!Array.isArray(value) || value.length !== 2) throw new BadValue('want a call and a list of trace types')
+  return { transaction: part('[0]', transaction, value[0]), types: part('[1]', traceTypes, value[1]) }
+}, CALLS_MAX)

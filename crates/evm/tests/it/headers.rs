@@ -67,6 +67,17 @@ fn difficulty_does_not_fall_below_the_minimum() {
 }
 
 #[test]
+fn a_fixed_difficulty_takes_the_place_of_every_formula() {
+    let config = r#"{"chainId":1982,"homesteadBlock":0,"ethash":{"fixeddifficulty":15}}"#;
+    let spec = ChainSpec::from_config_json(config).unwrap();
+    assert_eq!(next_difficulty(&spec, 9_000, &parent(1, 1_000, 15)), U256::from(15));
+    let without = ChainSpec::from_config_json(r#"{"chainId":1982,"homesteadBlock":0,"ethash":{}}"#).unwrap();
+    assert_eq!(next_difficulty(&without, 9_000, &parent(1, 1_000, 15)), U256::from(131_072));
+    let wrong = ChainSpec::from_config_json(r#"{"chainId":1982,"ethash":{"fixeddifficulty":"x"}}"#);
+    assert!(wrong.unwrap_err().to_string().contains("config.ethash.fixeddifficulty"));
+}
+
+#[test]
 fn base_fee_follows_the_parent() {
     let spec = ChainSpec::dev(1);
     let after = |base_fee: u64, gas_used: u64| {

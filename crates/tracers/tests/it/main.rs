@@ -13,6 +13,7 @@ mod limits;
 mod mainnet;
 mod native;
 mod parallel;
+mod parity;
 mod scripts;
 mod several;
 mod steps;

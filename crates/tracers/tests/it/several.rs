@@ -71,7 +71,7 @@ fn each_line_is_as_if_it_was_alone() {
 
 #[test]
 fn a_failure_leaves_nothing_or_a_whole_value_on_each_line() {
-    let plans = plans(&[r#"{"timeout":"50ms"}"#, r#"{"tracer":"callTracer","timeout":"1ms"}"#]);
+    let plans = plans(&[r#"{"timeout":"500ms"}"#, r#"{"tracer":"callTracer","timeout":"1ms"}"#]);
     let world = World::london().contract(0x71, 1, 0, &PUSH_POP).call(0x71, 900_000_000, &[]);
     let mut texts = vec![Vec::new(); 2];
     let limits = Limits::default();

@@ -259,7 +259,7 @@ fn check_range(from: Height, to: Height, most: u64) -> Result<(), NodeError> {
         return Ok(());
     }
     let fits = from + most - 1;
-    Err(NodeError::ClientLimit {
+    Err(NodeError::LimitExceeded {
         message: format!(
             "{blocks} blocks, at most {most} are searched (evm.max_trace_filter_blocks): ask for {from:#x} to {fits:#x} first"
         ),
@@ -273,7 +273,7 @@ fn filter_block(
     limits: &Limits,
     json: &mut JsonWriter<'_>,
 ) -> Result<(), NodeError> {
-    if !block.block.body.transactions.is_empty() {
+    if !block.block.body.transactions.is_empty() && may_match(traces, block, filter) {
         let senders = traces.home().senders_of(block)?;
         let (header, hash) = (&block.block.header, block.hash);
         traces.with_source((header, hash), Reach::Guarded, |source| {
@@ -285,6 +285,21 @@ fn filter_block(
     }
     json.raw(&rewards(traces, block, filter));
     Ok(())
+}
+
+/// Whether a frame of the block can match: its accounts are among those that the block's capsule has looked at.
+fn may_match(traces: &Traces, block: &StoredBlock, filter: &FrameFilter) -> bool {
+    let (from, to) = (&filter.from, &filter.to);
+    if from.is_empty() && to.is_empty() {
+        return true;
+    }
+    let Ok(Some(capsule)) = traces.capsules().get(traces.home().chain().ledger(), &block.hash) else {
+        return true;
+    };
+    let known =
+        |address: &Address| capsule.accounts.binary_search_by_key(address, |account| account.address).is_ok();
+    let has = |wanted: &[Address]| wanted.is_empty() || wanted.iter().any(known);
+    if filter.union { from.iter().chain(to).any(known) } else { has(from) && has(to) }
 }
 
 /// The rewards of a block before the merge as localized traces with commas between.

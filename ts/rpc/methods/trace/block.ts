@@ -1,7 +1,7 @@
 // trace_block: The calls of all transactions of a block, each as a trace of its own, and the block's rewards before the merge.
 import { blockNumber } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
-import { parity } from './parity.ts'
+import { parity } from '../../parity.ts'
 
 export const traceBlockCalls = method({
   name: 'trace_block',

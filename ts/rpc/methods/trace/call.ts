@@ -1,7 +1,7 @@
 // trace_call: A call on the state after a block, with the parts that are asked for.
 import { blockRef, traceTypes, transaction } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
-import { parity } from './parity.ts'
+import { parity } from '../../parity.ts'
 
 export const traceCallParts = method({
   name: 'trace_call',

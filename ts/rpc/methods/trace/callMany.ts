@@ -1,15 +1,12 @@
 // trace_callMany: Calls one after the other, each on what those before it left.
-import { arrayOf, blockRef, callWithTypes, transaction } from '../../codec/index.ts'
+import { blockRef, typedCalls } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
-import { parity } from './parity.ts'
-
-/** Calls of one request. */
-const CALLS_MAX = 10_000
+import { parity } from '../../parity.ts'
 
 export const traceCallManyParts = method({
   name: 'trace_callMany',
   doc: 'Calls with the parts wanted of each, one after the other: every call sees what those before it left.',
   cost: 'heavy',
-  params: [required('calls', arrayOf(callWithTypes(transaction), CALLS_MAX)), optional('block', blockRef)],
+  params: [required('calls', typedCalls), optional('block', blockRef)],
   handle: (context, calls, block) => context.core.stream('parityCalls', { calls, block, list: true, config: parity(context, {}) }),
 })

@@ -1,7 +1,7 @@
 // trace_filter: The calls and rewards of a range of blocks that are from or to some accounts.
 import { traceFilter } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
-import { parity } from './parity.ts'
+import { parity } from '../../parity.ts'
 
 export const traceFilterCalls = method({
   name: 'trace_filter',

@@ -1,7 +1,7 @@
 // trace_get: One call of a transaction by its place among the calls; null where there is none.
 import { hash, traceAddress } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
-import { parity } from './parity.ts'
+import { parity } from '../../parity.ts'
 
 export const traceGet = method({
   name: 'trace_get',

@@ -1,7 +1,7 @@
 // trace_rawTransaction: A signed transaction on the state of the head, with the parts that are asked for; it is not sent.
 import { data, traceTypes } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
-import { parity } from './parity.ts'
+import { parity } from '../../parity.ts'
 
 export const traceRawTransaction = method({
   name: 'trace_rawTransaction',

@@ -1,7 +1,7 @@
 // trace_replayBlockTransactions: Every transaction of a block as trace_replayTransaction.
 import { blockNumber, traceTypes } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
-import { parity } from './parity.ts'
+import { parity } from '../../parity.ts'
 
 export const traceReplayBlockTransactions = method({
   name: 'trace_replayBlockTransactions',

@@ -1,7 +1,7 @@
 // trace_replayTransaction: A transaction again, with the parts that are asked for; null where there is no such transaction.
 import { hash, traceTypes } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
-import { parity } from './parity.ts'
+import { parity } from '../../parity.ts'
 
 export const traceReplayTransaction = method({
   name: 'trace_replayTransaction',

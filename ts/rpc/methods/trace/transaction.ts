@@ -1,7 +1,7 @@
 // trace_transaction: The calls of a transaction, each as a trace of its own; null where there is no such transaction.
 import { hash } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
-import { parity } from './parity.ts'
+import { parity } from '../../parity.ts'
 
 export const traceTransactionCalls = method({
   name: 'trace_transaction',

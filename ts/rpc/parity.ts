@@ -1,6 +1,6 @@
 // The configuration of parityTracer as the methods of the namespace ask for it.
-import { underRules } from '../../codec/index.ts'
-import type { Surroundings } from '../../method.ts'
+import { underRules } from './codec/index.ts'
+import type { Surroundings } from './method.ts'
 
 /** Options of parityTracer, by name. */
 export interface ParityOptions {
