@@ -87,6 +87,25 @@ describe('the trace namespace', () => {
     expect(await dev.refused('trace_rawTransaction', '0x02c0', ['trace'])).toMatchObject({ code: expect.any(Number) })
   })
 
+  it('speaks to Otterscan', async () => {
+    expect(await dev.call('ots_getApiLevel')).toBe(8)
+    expect(await dev.call('erigon_getHeaderByNumber', '0x1')).toEqual(await dev.call('eth_getHeaderByNumber', '0x1'))
+    const at = (block: string): Promise<unknown> => dev.call('ots_hasCode', contract, block)
+    expect([await at('0x0'), await at('latest')]).toEqual([false, true])
+    expect(await dev.call('ots_getContractCreator', contract)).toEqual({ hash: hashes[0], creator: ALICE })
+    expect(await dev.call('ots_getContractCreator', BOB)).toBeNull()
+    expect(await dev.call('ots_getTransactionBySenderAndNonce', ALICE, 2)).toBe(hashes[2])
+    expect(await dev.call('ots_getTransactionBySenderAndNonce', ALICE, 99)).toBeNull()
+    const revert = await dev.call<{ output: string; input: string }>('debug_traceTransaction', hashes[3], { tracer: 'callTracer' })
+    expect(await dev.call('ots_getTransactionError', hashes[3])).toBe(revert.output)
+    expect(await dev.call('ots_getTransactionError', hashes[2])).toBe('0x')
+    const call = { type: 'CALL', depth: 0, from: ALICE, to: contract, value: '0x0', input: revert.input, output: revert.output }
+    expect(await dev.call('ots_traceTransaction', hashes[3])).toEqual([call])
+    // A transaction that makes a contract: its init code is the caller of nothing, so nothing moves within.
+    expect(await dev.call('ots_getInternalOperations', hashes[0])).toEqual([])
+    expect(await dev.call('ots_getInternalOperations', UNKNOWN)).toBeNull()
+  })
+
   it('finds calls by account', async () => {
     const hashesOf = async (filter: object): Promise<string[]> =>
       (await dev.call<Trace[]>('trace_filter', { fromBlock: '0x2', ...filter })).map(({ transactionHash }) => transactionHash)

@@ -24,7 +24,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.ws_host': ['127.0.0.1', ...HOSTS],
   'evm.ws_port': [8546, ...PORTS],
   'evm.namespaces': [
-    ['eth', 'net', 'web3', 'debug', 'txpool', 'rpc', 'chain', 'trace'],
+    ['eth', 'net', 'web3', 'debug', 'txpool', 'rpc', 'chain', 'trace', 'ots', 'erigon'],
     'eth, rpc',
     '["eth", "rpc"]',
     ['eth', 'rpc'],

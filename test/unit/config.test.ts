@@ -26,7 +26,8 @@ import { keyPlaces } from '../../ts/config/places.ts'
 
 const file = (text: string) => ({ path: 'node.toml', text })
 
-const NAMESPACE_LIST = 'a list of eth, net, web3, debug, txpool, rpc, chain, trace, testing, anvil, evm, hardhat, personal, tenderly'
+const NAMESPACE_LIST =
+  'a list of eth, net, web3, debug, txpool, rpc, chain, trace, ots, erigon, testing, anvil, evm, hardhat, personal, tenderly'
 
 describe('precedence', () => {
   const key = 'evm.http_port'
@@ -451,7 +452,7 @@ describe('a rewritten settings file', () => {
     const gone = fresh.filter((line) => !upgraded.text.split('\n').includes(line))
     expect(gone).toEqual([
       '# http_port = 8545',
-      '# namespaces = ["eth", "net", "web3", "debug", "txpool", "rpc", "chain", "trace"]',
+      '# namespaces = ["eth", "net", "web3", "debug", "txpool", "rpc", "chain", "trace", "ots", "erigon"]',
       '# simulation_gas_limit = 50000000',
     ])
     const before = resolveSettings({ file: file(OLD), dev: true }).settings

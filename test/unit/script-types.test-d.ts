@@ -63,6 +63,7 @@ describe('traces', () => {
   it('the result follows from the tracer', () => {
     expectTypeOf(node.trace(hash, 'prestateTracer')).resolves.toEqualTypeOf<Prestate>()
     expectTypeOf(node.trace(hash, 'flatCallTracer')).resolves.toEqualTypeOf<readonly FlatCall[]>()
+    expectTypeOf(node.trace(hash, 'parityTracer')).resolves.toEqualTypeOf<ParityReplay>()
     expectTypeOf(node.trace(hash, 'opcodeTracer')).resolves.toEqualTypeOf<OpcodeTrace>()
     expectTypeOf(node.trace(hash, '4byteTracer')).resolves.toEqualTypeOf<Readonly<Record<string, number>>>()
     expectTypeOf(node.trace(hash, 'structLogs')).toEqualTypeOf<Steps>()

@@ -55,6 +55,8 @@ const REQUIRED: Readonly<Record<string, readonly unknown[]>> = {
   eth_getUncleCountByBlockNumber: [],
   trace_block: [],
   trace_replayBlockTransactions: [],
+  erigon_getHeaderByNumber: [],
+  ots_hasCode: [A],
 }
 
 /** Names of block parameters. */

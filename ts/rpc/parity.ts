@@ -5,7 +5,7 @@ import type { Surroundings } from './method.ts'
 /** Options of parityTracer, by name. */
 export interface ParityOptions {
   readonly types?: readonly string[]
-  readonly form?: 'replay' | 'localized'
+  readonly form?: 'replay' | 'localized' | 'operations' | 'calls' | 'failure'
   readonly traceAddress?: readonly number[]
   readonly elements?: 'named' | 'plain' | 'joined'
   readonly withHash?: boolean

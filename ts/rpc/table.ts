@@ -31,6 +31,7 @@ import { traceTransaction } from './methods/debug/traceTransaction.ts'
 import { traceTransactionProfile } from './methods/debug/traceTransactionProfile.ts'
 import { unsubscribe } from './methods/debug/unsubscribe.ts'
 import { DEV_METHODS } from './methods/dev/index.ts'
+import { erigonHeaderByNumber } from './methods/erigon/getHeaderByNumber.ts'
 import { accounts } from './methods/eth/accounts.ts'
 import { baseFee } from './methods/eth/baseFee.ts'
 import { blobBaseFee } from './methods/eth/blobBaseFee.ts'
@@ -93,6 +94,13 @@ import { ethUnsubscribe } from './methods/eth/unsubscribe.ts'
 import { listening } from './methods/net/listening.ts'
 import { peerCount } from './methods/net/peerCount.ts'
 import { version } from './methods/net/version.ts'
+import { otsApiLevel } from './methods/ots/getApiLevel.ts'
+import { otsContractCreator } from './methods/ots/getContractCreator.ts'
+import { otsInternalOperations } from './methods/ots/getInternalOperations.ts'
+import { otsBySenderAndNonce } from './methods/ots/getTransactionBySenderAndNonce.ts'
+import { otsTransactionError } from './methods/ots/getTransactionError.ts'
+import { otsHasCode } from './methods/ots/hasCode.ts'
+import { otsTraceTransaction } from './methods/ots/traceTransaction.ts'
 import { personalSign } from './methods/personal/sign.ts'
 import { modules } from './methods/rpc/modules.ts'
 import { buildBlockV1 } from './methods/testing/buildBlockV1.ts'
@@ -222,6 +230,14 @@ export const METHODS: readonly Method[] = [
   traceReplayBlockTransactions,
   traceReplayTransaction,
   traceTransactionCalls,
+  otsApiLevel,
+  otsContractCreator,
+  otsInternalOperations,
+  otsBySenderAndNonce,
+  otsTransactionError,
+  otsHasCode,
+  otsTraceTransaction,
+  erigonHeaderByNumber,
   ...DEV_METHODS,
 ]
 

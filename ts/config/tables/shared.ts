@@ -26,7 +26,7 @@ export const origins = list('a list of origins such as https://example.org, or l
 export const methods = list('a list of method names', (word) => /^[a-zA-Z0-9]+_[a-zA-Z0-9_]+$/.test(word))
 
 /** The namespaces that the node knows; `evm.namespaces` chooses from them. */
-export const DEFAULT_NAMESPACES = ['eth', 'net', 'web3', 'debug', 'txpool', 'rpc', 'chain', 'trace'] as const
+export const DEFAULT_NAMESPACES = ['eth', 'net', 'web3', 'debug', 'txpool', 'rpc', 'chain', 'trace', 'ots', 'erigon'] as const
 
 /** Namespaces that only a development chain serves, whatever `evm.namespaces` says. */
 export const DEV_NAMESPACES = ['anvil', 'evm', 'hardhat', 'personal', 'tenderly'] as const

@@ -182,6 +182,60 @@ export interface Erc7562Frame extends CallFrameBase {
   readonly calls?: readonly Erc7562Frame[]
 }
 
+/** Options of `parityTracer`. */
+export interface ParityTracerConfig {
+  /** What is wanted of a replay; `trace` where absent. */
+  readonly types?: readonly ('trace' | 'stateDiff' | 'vmTrace')[]
+}
+
+/** A call as `trace_replayTransaction` has it. */
+export interface ParityTrace {
+  readonly type: 'call' | 'create' | 'suicide'
+  readonly action: Readonly<Record<string, Hex>>
+  readonly result?: Readonly<Record<string, Hex>> | null
+  readonly error?: string
+  readonly revertReason?: Hex
+  readonly subtraces: number
+  readonly traceAddress: readonly number[]
+}
+
+/** A value before and after: unchanged, changed, of a new account, of one that is gone. */
+export type ParityChange = '=' | { readonly '*': { readonly from: Hex; readonly to: Hex } } | { readonly '+': Hex } | { readonly '-': Hex }
+
+/** What a transaction changed of an account. */
+export interface ParityAccountDiff {
+  readonly balance: ParityChange
+  readonly code: ParityChange
+  readonly nonce: ParityChange
+  readonly storage: Readonly<Record<Hex, ParityChange>>
+}
+
+/** The instructions of a frame. */
+export interface ParityVmTrace {
+  readonly code: Hex
+  readonly ops: readonly {
+    readonly pc: number
+    /** Gas, that of a call with what goes along. */
+    readonly cost: number
+    readonly ex: {
+      readonly mem: { readonly data: Hex; readonly off: number } | null
+      readonly push: readonly Hex[]
+      readonly store: { readonly key: Hex; readonly val: Hex } | null
+      /** Gas left. */
+      readonly used: number
+    } | null
+    readonly sub: ParityVmTrace | null
+  }[]
+}
+
+/** What `parityTracer` gives; parts that were not asked for are null, `trace` is empty then. */
+export interface ParityReplay {
+  readonly output: Hex
+  readonly trace: readonly ParityTrace[]
+  readonly stateDiff: Readonly<Record<Hex, ParityAccountDiff>> | null
+  readonly vmTrace: ParityVmTrace | null
+}
+
 /** Options of `muxTracer`: the options of tracers by their names. */
 export type MuxTracerConfig = { readonly [N in Exclude<TracerName, 'muxTracer' | 'structLogs'>]?: TracerConfig<N> }
 
@@ -190,6 +244,7 @@ export interface TracerConfigs {
   readonly callTracer: CallTracerConfig
   readonly prestateTracer: PrestateTracerConfig
   readonly flatCallTracer: FlatCallTracerConfig
+  readonly parityTracer: ParityTracerConfig
   readonly opcodeTracer: StructLogConfig
   readonly erc7562Tracer: Erc7562TracerConfig
   readonly '4byteTracer': Readonly<Record<string, never>>
@@ -217,16 +272,18 @@ export type TraceResult<N extends TracerName, C = unknown> = N extends 'callTrac
       : Prestate
     : N extends 'flatCallTracer'
       ? readonly FlatCall[]
-      : N extends 'opcodeTracer'
-        ? OpcodeTrace
-        : N extends 'erc7562Tracer'
-          ? Erc7562Frame
-          : N extends '4byteTracer'
-            ? Readonly<Record<string, number>>
-            : N extends 'noopTracer'
-              ? Readonly<Record<string, never>>
-              : N extends 'keccak256PreimageTracer'
-                ? Readonly<Record<Hex, Hex>>
-                : N extends 'muxTracer'
-                  ? MuxResult<C>
-                  : StructLogs
+      : N extends 'parityTracer'
+        ? ParityReplay
+        : N extends 'opcodeTracer'
+          ? OpcodeTrace
+          : N extends 'erc7562Tracer'
+            ? Erc7562Frame
+            : N extends '4byteTracer'
+              ? Readonly<Record<string, number>>
+              : N extends 'noopTracer'
+                ? Readonly<Record<string, never>>
+                : N extends 'keccak256PreimageTracer'
+                  ? Readonly<Record<Hex, Hex>>
+                  : N extends 'muxTracer'
+                    ? MuxResult<C>
+                    : StructLogs

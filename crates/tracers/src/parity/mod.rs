@@ -8,6 +8,7 @@
 
 mod frames;
 mod options;
+mod otterscan;
 mod state_diff;
 mod text;
 mod vm;
@@ -231,6 +232,9 @@ impl Tracing for ParityTracer {
                 frames::write(&self.frames, tx, Some(tx), &mut FrameFilter::all(), json);
                 json.raw(if joined { b"" } else { b"]" });
             }
+            ParityForm::Operations => otterscan::operations(&self.frames, json),
+            ParityForm::Calls => otterscan::calls(&self.frames, json),
+            ParityForm::Failure => otterscan::failure(&self.frames, json),
             ParityForm::At(path) => frames::write_at(&self.frames, tx, path, json),
         }
     }

@@ -30,6 +30,12 @@ pub enum ParityForm {
     Replay,
     /// `localized`: the call frames with block and transaction, as `trace_transaction`.
     Localized,
+    /// `operations`: the value that moved, as `ots_getInternalOperations`.
+    Operations,
+    /// `calls`: every frame with its depth, as `ots_traceTransaction`.
+    Calls,
+    /// `failure`: the data of the REVERT that ended the transaction, as `ots_getTransactionError`.
+    Failure,
     /// The localized frame at a trace address, as `trace_get`; `null` where there is none.
     At(Vec<u32>),
 }
@@ -75,7 +81,13 @@ impl ParityConfig {
                     config.form = match value {
                         "\"replay\"" => ParityForm::Replay,
                         "\"localized\"" => ParityForm::Localized,
-                        _ => return Err(bad("parityTracerConfig.form", "replay or localized")),
+                        "\"operations\"" => ParityForm::Operations,
+                        "\"calls\"" => ParityForm::Calls,
+                        "\"failure\"" => ParityForm::Failure,
+                        _ => {
+                            let kind = "replay, localized, operations, calls or failure";
+                            return Err(bad("parityTracerConfig.form", kind));
+                        }
                     }
                 }
                 "traceaddress" => {

@@ -170,3 +170,54 @@ fn calls_are_counted_as_the_frames_of_the_call_tracer() {
     assert_eq!(entered.len(), 3);
     assert!(entered.iter().all(|op| op["sub"] == json!({"code": "0x", "ops": []})));
 }
+
+fn form(world: &World, form: &str) -> Value {
+    let config = format!(r#"{{"tracer":"parityTracer","tracerConfig":{{"form":"{form}"}}}}"#);
+    let plan = TracePlan::new(&TraceConfig::parse(&config).unwrap()).unwrap();
+    let mut out = Vec::new();
+    trace_transaction(&mut world.replay(), 0, &plan, &Limits::default(), &mut out).unwrap();
+    serde_json::from_slice(&out).unwrap()
+}
+
+#[test]
+fn the_forms_of_otterscan_list_calls_and_moved_value() {
+    // CALL 0x72 with 7 wei, DELEGATECALL 0x72, CREATE of nothing with 1 wei, SELFDESTRUCT to 0x73.
+    let code = [
+        [0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, 7, 0x60, 0x72, 0x5a, 0xf1, 0x50].as_slice(),
+        &[0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0x72, 0x5a, 0xf4, 0x50],
+        &[0x60, 0, 0x60, 0, 0x60, 1, 0xf0, 0x50],
+        &[0x60, 0x73, 0xff],
+    ]
+    .concat();
+    let world =
+        World::london().contract(0x71, 100, 0, &code).contract(0x72, 0, 0, &[0x00]).call(0x71, 400_000, &[]);
+    let operations = form(&world, "operations");
+    let moved: Vec<_> =
+        operations.as_array().unwrap().iter().map(|o| (o["type"].clone(), o["value"].clone())).collect();
+    assert_eq!(moved, [(json!(0), json!("0x7")), (json!(2), json!("0x1")), (json!(1), json!("0x5c"))]);
+    assert_eq!(
+        (&operations[0]["from"], &operations[0]["to"]),
+        (&json!(address(0x71)), &json!(address(0x72)))
+    );
+    let calls = form(&world, "calls");
+    let kinds: Vec<_> = calls
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| (c["type"].clone(), c["depth"].clone(), c["value"].clone()))
+        .collect();
+    let call = |kind: &str, depth: u8, value: Value| (json!(kind), json!(depth), value);
+    assert_eq!(
+        kinds,
+        [
+            call("CALL", 0, json!("0x0")),
+            call("CALL", 1, json!("0x7")),
+            call("DELEGATECALL", 1, Value::Null),
+            call("CREATE", 1, json!("0x1")),
+            call("SELFDESTRUCT", 1, json!("0x5c")),
+        ]
+    );
+    assert_eq!(form(&world, "failure"), "0x");
+    let reverting = World::london().contract(0x71, 0, 0, &[0x60, 9, 0x60, 0, 0x53, 0x60, 1, 0x60, 0, 0xfd]);
+    assert_eq!(form(&reverting.call(0x71, 100_000, &[]), "failure"), "0x09");
+}

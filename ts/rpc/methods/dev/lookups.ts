@@ -3,6 +3,7 @@ import type { BlockRef, Core, Hex } from '../../../core/port.ts'
 import { address, anything, blockRef, hash, hexOrDecimal, number64, transaction } from '../../codec/index.ts'
 import { json, type Method, optional, type Result, required } from '../../method.ts'
 import { sendAndWait } from '../../receipt-wait.ts'
+import { minedBySenderAndNonce } from '../../sender-nonce.ts'
 import { answering, named } from './named.ts'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
@@ -35,8 +36,6 @@ async function accountInfo(core: Core, address: Hex, given: BlockRef): Promise<R
   return `{"balance":${textOf(balance)},"nonce":${textOf(nonce)},"code":${textOf(code)}}`
 }
 
-const hex = (n: bigint): Hex => `0x${n.toString(16)}`
-
 interface Transaction {
   readonly from: Hex
   readonly nonce: Hex
@@ -46,25 +45,11 @@ interface Transaction {
 async function bySenderAndNonce(core: Core, sender: Hex, nonce: bigint): Promise<Result> {
   const address = sender.toLowerCase()
   const isWanted = (tx: Transaction): boolean => tx.from.toLowerCase() === address && BigInt(tx.nonce) === nonce
-  const used = async (block: string): Promise<boolean> =>
-    BigInt(parse<Hex>(await core.request('getTransactionCount', { address, block }))) > nonce
-  let high = BigInt(parse<Hex>(await core.request('blockNumber', undefined)))
-  if (!(await used(hex(high)))) {
-    type Waiting = Record<'pending' | 'queued', Record<string, Transaction>>
-    const { pending, queued } = parse<Waiting>(await core.request('txpoolContentFrom', { address }))
-    return json([...Object.values(pending), ...Object.values(queued)].find(isWanted) ?? null)
-  }
-  let low = 0n
-  if (await used('0x0')) return json(null)
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n
-    if (await used(hex(middle))) high = middle
-    else low = middle
-  }
-  const { transactions } = parse<{ transactions: readonly Transaction[] }>(
-    await core.request('getBlockByNumber', { block: hex(high), full: true }),
-  )
-  return json(transactions.find(isWanted) ?? null)
+  const mined = await minedBySenderAndNonce(core, sender, nonce)
+  if (mined !== undefined) return json(mined)
+  type Waiting = Record<'pending' | 'queued', Record<string, Transaction>>
+  const { pending, queued } = parse<Waiting>(await core.request('txpoolContentFrom', { address }))
+  return json([...Object.values(pending), ...Object.values(queued)].find(isWanted) ?? null)
 }
 
 export const devLookups: readonly Method[] = [

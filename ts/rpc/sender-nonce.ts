@@ -1,0 +1,41 @@
+// The transaction of a sender with a nonce, found by the sender's nonces after blocks.
+import type { Core, Hex } from '../core/port.ts'
+
+/** A transaction as eth_getTransactionByHash has it, as far as the search looks. */
+export interface FoundTransaction {
+  readonly hash: Hex
+  readonly from: Hex
+  readonly nonce: Hex
+}
+
+const hex = (n: bigint): Hex => `0x${n.toString(16)}`
+const parse = <T>(bytes: Uint8Array | string): T => JSON.parse(typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString()) as T
+
+/**
+ * The first height from which something holds of the chain, and goes on to hold; undefined where it does not hold of the head. Reads a
+ * number of states that grows with the logarithm of the height.
+ */
+export async function firstHeight(core: Core, holds: (block: Hex) => Promise<boolean>): Promise<bigint | undefined> {
+  let high = BigInt(parse<Hex>(await core.request('blockNumber', undefined)))
+  if (!(await holds(hex(high)))) return undefined
+  let low = -1n
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n
+    if (await holds(hex(middle))) high = middle
+    else low = middle
+  }
+  return high
+}
+
+/** The mined transaction of a sender with a nonce; undefined where there is none. */
+export async function minedBySenderAndNonce(core: Core, sender: Hex, nonce: bigint): Promise<FoundTransaction | undefined> {
+  const address = sender.toLowerCase()
+  const used = async (block: Hex): Promise<boolean> =>
+    BigInt(parse<Hex>(await core.request('getTransactionCount', { address, block }))) > nonce
+  const height = await firstHeight(core, used)
+  // What the genesis says was used was no transaction.
+  if (height === undefined || height === 0n) return undefined
+  const block = await core.request('getBlockByNumber', { block: hex(height), full: true })
+  const { transactions } = parse<{ transactions: readonly FoundTransaction[] }>(block)
+  return transactions.find((tx) => tx.from.toLowerCase() === address && BigInt(tx.nonce) === nonce)
+}
