@@ -11,6 +11,7 @@ import type {
   Hex,
   Log,
   OpcodeTrace,
+  ParityReplay,
   Prestate,
   Receipt,
   Rows,
