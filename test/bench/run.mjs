@@ -17,6 +17,7 @@ import { writePage } from './page.mjs'
 import { rootsBench } from './roots.mjs'
 import { scriptBench } from './script.mjs'
 import { traceBench } from './trace.mjs'
+import { traceParityBench } from './trace-parity.mjs'
 
 /** Benches by name. */
 const BENCHES = {
@@ -46,6 +47,7 @@ const BENCHES = {
   rpc: everydayBench,
   script: scriptBench,
   trace: traceBench,
+  'trace-parity': traceParityBench,
 }
 
 const names = process.argv.slice(2).filter((a) => !a.startsWith('-'))

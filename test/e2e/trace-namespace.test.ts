@@ -101,6 +101,25 @@ describe('the trace namespace', () => {
     expect(await dev.call('ots_getTransactionError', hashes[2])).toBe('0x')
     const call = { type: 'CALL', depth: 0, from: ALICE, to: contract, value: '0x0', input: revert.input, output: revert.output }
     expect(await dev.call('ots_traceTransaction', hashes[3])).toEqual([call])
+    const block = await dev.call<Record<string, unknown>>('eth_getBlockByNumber', '0x2', true)
+    const { transactions, ...header } = block as { transactions: Record<string, unknown>[] }
+    const slim = { ...header, logsBloom: null, transactionCount: 1 }
+    const { gasUsed, effectiveGasPrice } = await dev.call<Record<'gasUsed' | 'effectiveGasPrice', string>>(
+      'eth_getTransactionReceipt',
+      hashes[1],
+    )
+    const totalFees = `0x${(BigInt(gasUsed) * BigInt(effectiveGasPrice)).toString(16)}`
+    const details = { block: slim, issuance: { blockReward: '0x0', uncleReward: '0x0', issuance: '0x0' }, totalFees }
+    expect(await dev.call('ots_getBlockDetails', 2)).toEqual(details)
+    expect(await dev.call('ots_getBlockDetailsByHash', block.hash)).toEqual(details)
+    expect([await dev.call('ots_getBlockDetails', 99), await dev.call('ots_getBlockTransactions', 99, 0, 5)]).toEqual([null, null])
+    const receipt = await dev.call<object>('eth_getTransactionReceipt', hashes[1])
+    const [tx] = transactions
+    expect(await dev.call('ots_getBlockTransactions', 2, 0, 5)).toEqual({
+      fullblock: { ...slim, transactions: [{ ...tx, input: set(42).slice(0, 10) }] },
+      receipts: [{ ...receipt, logs: null, logsBloom: null }],
+    })
+    expect(await dev.call('ots_getBlockTransactions', 2, 1, 5)).toMatchObject({ fullblock: { transactions: [] }, receipts: [] })
     // A transaction that makes a contract: its init code is the caller of nothing, so nothing moves within.
     expect(await dev.call('ots_getInternalOperations', hashes[0])).toEqual([])
     expect(await dev.call('ots_getInternalOperations', UNKNOWN)).toBeNull()

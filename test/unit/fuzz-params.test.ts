@@ -18,12 +18,13 @@ const replies: Record<string, string> = {
   getTransactionReceipt: '{}',
   getProof: '{}',
   getBlockId: '{"number":"0x1"}',
-  getBlockByNumber: '{"timestamp":"0x1","transactions":[]}',
+  getBlockByNumber: '{"number":"0x1","difficulty":"0x1","timestamp":"0x1","transactions":[]}',
+  getBlockReceipts: '[]',
   getTransactionCount: '"0x1"',
   blockNumber: '"0x1"',
   txpoolContentFrom: '{"pending":{},"queued":{}}',
 }
-const core = fakeCore(new Proxy({}, { get: (_, op: string) => replies[op] ?? 'null' }), () => fakeStream(['null']))
+const core = fakeCore(new Proxy({}, { get: (_, op: string) => replies[op] ?? 'null' }), () => fakeStream(['[]']))
 const namespaces = [...new Set(METHODS.map((m) => namespaceOf(m.name)))]
 const context = { core: { ...core, dev: true }, namespaces, clientVersion: 'test', ...PLAIN_RULES }
 const dispatch = makeDispatch(context, { requests: 10, responseBytes: 1e9, concurrency: 1 }, (e) => failures.push(e))

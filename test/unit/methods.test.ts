@@ -20,7 +20,7 @@ const PROMISED = {
     sendUnsignedTransaction getAccount getAccountInfo getTransactionBySenderAndNonce sendTransactionSync`,
   tenderly: 'setBalance addBalance setErc20Balance',
   trace: 'transaction block get filter replayTransaction replayBlockTransactions call callMany rawTransaction',
-  ots: 'getApiLevel getContractCreator getInternalOperations getTransactionBySenderAndNonce getTransactionError hasCode traceTransaction',
+  ots: 'getApiLevel getBlockDetails getBlockDetailsByHash getBlockTransactions getContractCreator getInternalOperations getTransactionBySenderAndNonce getTransactionError hasCode traceTransaction',
   erigon: 'getHeaderByNumber',
   net: 'version listening peerCount',
   web3: 'clientVersion sha3',

@@ -13,10 +13,13 @@ import {
   data,
   filter,
   hash,
+  heightOrTag,
   hexOrDecimal,
   mineOptions,
   number64,
   number256,
+  pageNumber,
+  pageSize,
   payloadAttributes,
   rawTransactions,
   reorgPairs,
@@ -129,6 +132,9 @@ const CALL = { to: ADDRESS }
 /** By codec. */
 const KINDS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
   [address, { good: ADDRESS, bad: NO_WIDTH }],
+  [heightOrTag, { good: 1, bad: [...BAD_HEIGHTS.filter((value) => value !== 0), HASH] }],
+  [pageNumber, { good: 0, bad: [...NO_STRING.filter((value) => value !== 0), '0x1', '1'] }],
+  [pageSize, { good: 25, bad: [...NO_STRING, '0x1', '1', 1001] }],
   [traceTypes, { good: ['trace', 'stateDiff'], bad: [...NO_ARRAY, [1], ['traces'], [['trace']]] }],
   [traceAddress, { good: [0, '0x1'], bad: [...NO_ARRAY, [-1], [1.5], ['1'], [2 ** 32], many(0)] }],
   [

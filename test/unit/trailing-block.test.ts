@@ -56,6 +56,8 @@ const REQUIRED: Readonly<Record<string, readonly unknown[]>> = {
   trace_block: [],
   trace_replayBlockTransactions: [],
   erigon_getHeaderByNumber: [],
+  ots_getBlockDetails: [],
+  ots_getBlockTransactions: [],
   ots_hasCode: [A],
 }
 

@@ -95,6 +95,9 @@ import { listening } from './methods/net/listening.ts'
 import { peerCount } from './methods/net/peerCount.ts'
 import { version } from './methods/net/version.ts'
 import { otsApiLevel } from './methods/ots/getApiLevel.ts'
+import { otsBlockDetails } from './methods/ots/getBlockDetails.ts'
+import { otsBlockDetailsByHash } from './methods/ots/getBlockDetailsByHash.ts'
+import { otsBlockTransactions } from './methods/ots/getBlockTransactions.ts'
 import { otsContractCreator } from './methods/ots/getContractCreator.ts'
 import { otsInternalOperations } from './methods/ots/getInternalOperations.ts'
 import { otsBySenderAndNonce } from './methods/ots/getTransactionBySenderAndNonce.ts'
@@ -231,6 +234,9 @@ export const METHODS: readonly Method[] = [
   traceReplayTransaction,
   traceTransactionCalls,
   otsApiLevel,
+  otsBlockDetails,
+  otsBlockDetailsByHash,
+  otsBlockTransactions,
   otsContractCreator,
   otsInternalOperations,
   otsBySenderAndNonce,

@@ -16,7 +16,7 @@ export {
 } from './dev.ts'
 export { filter, followable } from './filter.ts'
 export { address, data, hash, hexOrDecimal, storageKey, uint64, uint256 } from './hex.ts'
-export { traceAddress, traceFilter, traceTypes, typedCalls } from './parity.ts'
+export { heightOrTag, pageNumber, pageSize, traceAddress, traceFilter, traceTypes, typedCalls } from './parity.ts'
 export { payloadAttributes, rawTransactions } from './payload.ts'
 export { type Simulation, simulation } from './simulate.ts'
 export { mayTrace, type TraceRules, traceConfig, underRules } from './trace.ts'

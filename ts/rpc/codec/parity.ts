@@ -1,4 +1,5 @@
-// Arguments of the trace_* methods: types of a replay, places in a tree of calls, filters.
+// Arguments of the trace_* and ots_* methods: types of a replay, places in a tree of calls, filters, pages.
+import type { BlockNumber } from '../../core/port.ts'
 import { blockNumber } from './block.ts'
 import { transaction } from './call.ts'
 import { arrayOf, BadValue, type Codec, fields, kindOf, part } from './codec.ts'
@@ -67,3 +68,24 @@ export const typedCalls: Codec<{ transaction: Record<string, unknown>; types: st
   if (!Array.isArray(value) || value.length !== 2) throw new BadValue('want a call and a list of trace types')
   return { transaction: part('[0]', transaction, value[0]), types: part('[1]', traceTypes, value[1]) }
 }, CALLS_MAX)
+
+/** A block as Otterscan names it: a height as a number, or what every method takes. */
+export const heightOrTag: Codec<BlockNumber> = (value) =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? `0x${value.toString(16)}` : blockNumber(value)
+
+/** Transactions of a page at most. */
+const PAGE_SIZE_MAX = 1000
+
+const whole =
+  (least: number, most: number): Codec<number> =>
+  (value) => {
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most)
+      throw new BadValue(`want a whole number from ${least} to ${most}`)
+    return value
+  }
+
+/** The number of a page, from 0 on. */
+export const pageNumber: Codec<number> = whole(0, 1_000_000)
+
+/** Entries of a page. */
+export const pageSize: Codec<number> = whole(1, PAGE_SIZE_MAX)

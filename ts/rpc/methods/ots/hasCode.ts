@@ -1,11 +1,11 @@
 // ots_hasCode: Whether an account has code after a block.
-import { address, blockRef } from '../../codec/index.ts'
+import { address, heightOrTag } from '../../codec/index.ts'
 import { json, method, required } from '../../method.ts'
 
 export const otsHasCode = method({
   name: 'ots_hasCode',
   doc: 'Whether an account has code after a block.',
   cost: 'read',
-  params: [required('address', address), required('block', blockRef)],
+  params: [required('address', address), required('block', heightOrTag)],
   handle: async ({ core }, address, block) => json(Buffer.from(await core.request('getCode', { address, block })).toString() !== '"0x"'),
 })

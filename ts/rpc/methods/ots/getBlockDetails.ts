@@ -1,0 +1,13 @@
+// ots_getBlockDetails: A block without its transactions, its rewards and its fees.
+import { heightOrTag } from '../../codec/index.ts'
+import { json, method, required } from '../../method.ts'
+import { type Block, blockDetails, parsed } from '../../otterscan.ts'
+
+export const otsBlockDetails = method({
+  name: 'ots_getBlockDetails',
+  doc: 'A block without its transactions, its rewards and all fees of its transactions; null where there is none.',
+  cost: 'heavy',
+  params: [required('block', heightOrTag)],
+  handle: async (context, block) =>
+    json(await blockDetails(context, parsed<Block | null>(await context.core.request('getBlockByNumber', { block, full: false })))),
+})

@@ -1,0 +1,13 @@
+// ots_getBlockDetailsByHash: As ots_getBlockDetails, of a block by its hash.
+import { hash } from '../../codec/index.ts'
+import { json, method, required } from '../../method.ts'
+import { type Block, blockDetails, parsed } from '../../otterscan.ts'
+
+export const otsBlockDetailsByHash = method({
+  name: 'ots_getBlockDetailsByHash',
+  doc: 'A block without its transactions, its rewards and all fees of its transactions, by its hash; null where there is none.',
+  cost: 'heavy',
+  params: [required('hash', hash)],
+  handle: async (context, hash) =>
+    json(await blockDetails(context, parsed<Block | null>(await context.core.request('getBlockByHash', { hash, full: false })))),
+})

@@ -1,0 +1,84 @@
+// Blocks in the form of Otterscan's methods, out of what the methods of every node say of them.
+import type { Core, Hex, ResultStream } from '../core/port.ts'
+import type { Surroundings } from './method.ts'
+import { type ParityOptions, parity } from './parity.ts'
+
+/** Bytes of a transaction's input that a list of transactions has: the selector of a method. */
+const SELECTOR_BYTES = 4
+
+/** A block as eth_getBlockByNumber has it, as far as these methods look. */
+export interface Block {
+  readonly number: Hex
+  readonly difficulty: Hex
+  readonly transactions: readonly unknown[]
+}
+
+interface Receipt {
+  readonly gasUsed: Hex
+  readonly effectiveGasPrice: Hex
+}
+
+interface Reward {
+  readonly type: string
+  readonly action: { readonly rewardType?: 'block' | 'uncle'; readonly value: Hex }
+}
+
+const hex = (n: bigint): Hex => `0x${n.toString(16)}`
+
+/** The JSON of an answer of the core. */
+export const parsed = <T>(bytes: Uint8Array | string): T =>
+  JSON.parse(typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString()) as T
+
+/** The JSON of a stream, which must be small. */
+export async function read<T>(stream: ResultStream): Promise<T> {
+  const parts: Buffer[] = []
+  // A chunk's memory is given back once the next one is asked for.
+  for (let part = await stream.next(); part !== null; part = await stream.next()) parts.push(Buffer.from(part))
+  return parsed<T>(Buffer.concat(parts))
+}
+
+/** Frames of one block that go to some accounts, or all of them. */
+export async function framesOf<T>(context: Surroundings, block: Hex, toAddress: readonly Hex[]): Promise<readonly T[]> {
+  const options: ParityOptions = {}
+  const filter = { fromBlock: block, toBlock: block, toAddress, maxBlocks: 1, config: parity(context, options) }
+  return await read<readonly T[]>(context.core.stream('traceFilter', filter))
+}
+
+const sum = (values: readonly bigint[]): bigint => values.reduce((all, value) => all + value, 0n)
+
+/** What a block paid to its miner and to those of its uncles; nothing since the merge. */
+async function issuance(context: Surroundings, block: Block): Promise<Record<'blockReward' | 'uncleReward' | 'issuance', Hex>> {
+  const frames = BigInt(block.difficulty) === 0n ? [] : await framesOf<Reward>(context, block.number, [])
+  const of = (kind: string): bigint =>
+    sum(frames.filter(({ type, action }) => type === 'reward' && action.rewardType === kind).map(({ action }) => BigInt(action.value)))
+  const [blockReward, uncleReward] = [of('block'), of('uncle')]
+  return { blockReward: hex(blockReward), uncleReward: hex(uncleReward), issuance: hex(blockReward + uncleReward) }
+}
+
+const receiptsOf = async (core: Core, block: Hex): Promise<readonly Receipt[]> =>
+  parsed<readonly Receipt[]>(await core.request('getBlockReceipts', { block }))
+
+/** A block without its transactions, with its rewards and its fees, those that are burnt included; null where there is none. */
+export async function blockDetails(context: Surroundings, block: Block | null): Promise<unknown> {
+  if (block === null) return null
+  const { transactions, ...header } = block
+  const fees = (await receiptsOf(context.core, block.number)).map((r) => BigInt(r.gasUsed) * BigInt(r.effectiveGasPrice))
+  return {
+    block: { ...header, logsBloom: null, transactionCount: transactions.length },
+    issuance: await issuance(context, block),
+    totalFees: hex(sum(fees)),
+  }
+}
+
+/** One page of a block's transactions and their receipts, without logs; page 0 has the last ones. */
+export async function blockTransactions(core: Core, block: Block | null, page: number, pageSize: number): Promise<unknown> {
+  if (block === null) return null
+  const end = Math.max(0, block.transactions.length - page * pageSize)
+  const start = Math.max(0, end - pageSize)
+  const transactions = (block.transactions as readonly { readonly input: Hex }[])
+    .slice(start, end)
+    .map((tx) => ({ ...tx, input: tx.input.slice(0, 2 + 2 * SELECTOR_BYTES) }))
+  const receipts = (await receiptsOf(core, block.number)).slice(start, end).map((r) => ({ ...r, logs: null, logsBloom: null }))
+  const fullblock = { ...block, logsBloom: null, transactions, transactionCount: block.transactions.length }
+  return { fullblock, receipts }
+}
