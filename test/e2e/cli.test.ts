@@ -264,7 +264,7 @@ describe('hearth', () => {
   it('serves the namespaces that are asked for, and none else', async () => {
     const node = await startNode(['dev', '--home', path.join(dir, 'ns'), '--evm.namespaces=eth,rpc'])
     // A development chain always has the methods of its own.
-    const own = { anvil: '1.0', evm: '1.0', hardhat: '1.0', personal: '1.0', tenderly: '1.0', trace: '1.0' }
+    const own = { anvil: '1.0', evm: '1.0', hardhat: '1.0', personal: '1.0', tenderly: '1.0' }
     expect((await rpc(node.url, 'rpc_modules')).result).toEqual({ eth: '1.0', rpc: '1.0', ...own })
     expect((await rpc(node.url, 'eth_chainId')).result).toBe('0x7a69')
     expect((await rpc(node.url, 'net_version')).error).toEqual({

@@ -1,5 +1,6 @@
 //! Drivers: a block or one of its transactions, from a replay to JSON bytes.
 
+use crate::block::{BlockOutput, each_transaction};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
@@ -252,34 +253,43 @@ fn block<R: Replay, E: Engine>(
     sink: &mut dyn Sink,
     engine: &mut E,
 ) -> Result<BlockStats, TraceError> {
-    let mut stats = BlockStats::default();
-    let mut json = JsonWriter::new(sink);
-    let mut broken: Option<TraceError> = None;
-    json.raw(b"[");
-    for index in 0..replay.count() {
-        plan.elements().open(&mut json, index, &replay.hash(index));
-        let outcome = match &broken {
-            Some(error) => Err(error.clone()),
-            None => one(replay, index, plan, limits, engine, &mut json),
-        };
-        if json.is_closed() || matches!(outcome, Err(TraceError::Cancelled)) {
-            return Err(TraceError::Cancelled);
-        }
-        match outcome {
-            Ok(()) => stats.traced += 1,
-            Err(error) => {
-                plan.elements().fail(&mut json, &error);
-                stats.failed += 1;
-                if !error.is_local() {
-                    broken = Some(error);
-                }
-            }
-        }
-        plan.elements().close(&mut json);
-    }
+    let mut document = Document { plan, limits, engine, json: JsonWriter::new(sink) };
+    document.json.raw(b"[");
+    let stats = each_transaction(replay, &mut document)?;
+    let mut json = document.json;
     end_block(&mut json, plan, replay.count());
-    stats.bytes = json.finish()?;
-    Ok(stats)
+    Ok(BlockStats { bytes: json.finish()?, ..stats })
+}
+
+/// The results of a block as one document.
+struct Document<'a, 's, E> {
+    plan: &'a TracePlan,
+    limits: &'a Limits,
+    engine: &'a mut E,
+    json: JsonWriter<'s>,
+}
+
+impl<E: Engine> BlockOutput for Document<'_, '_, E> {
+    fn open(&mut self, index: usize, hash: &B256) {
+        self.plan.elements().open(&mut self.json, index, hash);
+    }
+
+    fn run<R: Replay>(&mut self, replay: &mut R, index: usize) -> Result<(), TraceError> {
+        one(replay, index, self.plan, self.limits, self.engine, &mut self.json)
+    }
+
+    fn fail(&mut self, error: &TraceError) -> Result<(), TraceError> {
+        self.plan.elements().fail(&mut self.json, error);
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.plan.elements().close(&mut self.json);
+    }
+
+    fn is_closed(&mut self) -> bool {
+        self.json.is_closed()
+    }
 }
 
 /// Writes what follows the last transaction of a block.

@@ -1,5 +1,6 @@
 //! The elements of a block trace, one after the other, under several plans from one execution.
 
+use crate::block::{BlockOutput, each_transaction};
 use crate::drive::{Replay, record, stand_before};
 use crate::ensemble::{Ensemble, View};
 use crate::error::TraceError;
@@ -41,26 +42,46 @@ pub fn trace_elements<R: Replay>(
     let timeout = plans.iter().map(|plan| plan.timeout).max().unwrap_or_default();
     let limits = Limits { timeout, ..limits.clone() };
     tracers.open(&limits, true)?;
-    for index in 0..replay.count() {
-        let hash = replay.hash(index);
-        sinks.iter_mut().for_each(|sink| sink.begin(&hash));
-        match one(replay, index, &mut tracers, &limits) {
-            Ok(()) => {
-                for (view, sink) in views.iter().zip(sinks.iter_mut()) {
-                    let mut json = JsonWriter::new(&mut **sink);
-                    tracers.render_view(view, &mut json);
-                    json.finish()?;
-                }
-            }
-            Err(error) if is_final(&error, plans.len()) => {
-                let text = error.to_string();
-                sinks.iter_mut().for_each(|sink| sink.fail(&text));
-            }
-            Err(error) => return Err(error),
-        }
-        sinks.iter_mut().for_each(|sink| sink.end());
+    each_transaction(replay, &mut Elementwise { tracers, views, limits, sinks }).map(drop)
+}
+
+/// Results that are handed out one by one.
+struct Elementwise<'a, 's> {
+    tracers: Ensemble<'static>,
+    /// How each plan's result comes from the tracers.
+    views: Vec<View>,
+    limits: Limits,
+    sinks: &'a mut [&'s mut dyn ElementSink],
+}
+
+impl BlockOutput for Elementwise<'_, '_> {
+    fn open(&mut self, _index: usize, hash: &B256) {
+        self.sinks.iter_mut().for_each(|sink| sink.begin(hash));
     }
-    Ok(())
+
+    fn run<R: Replay>(&mut self, replay: &mut R, index: usize) -> Result<(), TraceError> {
+        let tx = stand_before(replay, index, &self.limits)?;
+        record(replay, &mut self.tracers, &tx, &self.limits)?;
+        for (view, sink) in self.views.iter().zip(self.sinks.iter_mut()) {
+            let mut json = JsonWriter::new(&mut **sink);
+            self.tracers.render_view(view, &mut json);
+            json.finish()?;
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, error: &TraceError) -> Result<(), TraceError> {
+        if !is_final(error, self.views.len()) {
+            return Err(error.clone());
+        }
+        let text = error.to_string();
+        self.sinks.iter_mut().for_each(|sink| sink.fail(&text));
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.sinks.iter_mut().for_each(|sink| sink.end());
+    }
 }
 
 /// Whether every run of these plans, and each of them alone, would end in this error.
@@ -70,15 +91,4 @@ fn is_final(error: &TraceError, plans: usize) -> bool {
         TraceError::TooLarge { .. } => plans == 1,
         _ => false,
     }
-}
-
-/// Executes a transaction under the watch of all tracers.
-fn one<R: Replay>(
-    replay: &mut R,
-    index: usize,
-    tracers: &mut Ensemble<'_>,
-    limits: &Limits,
-) -> Result<(), TraceError> {
-    let tx = stand_before(replay, index, limits)?;
-    record(replay, tracers, &tx, limits)
 }

@@ -12,6 +12,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod block;
 mod call_tracer;
 mod classify;
 mod config;

@@ -1,13 +1,16 @@
 //! Several results of one execution, each with a sink of its own.
 
-use crate::drive::{Replay, record, stand_before, write_error};
+use crate::block::{BlockOutput, each_transaction};
+use crate::drive::{Replay, record, stand_before};
 use crate::ensemble::{Ensemble, View};
 use crate::error::TraceError;
 use crate::json::JsonWriter;
 use crate::limits::Limits;
+use crate::parity::Elements;
 use crate::plan::{TracePlan, TracerPlan};
 use crate::sink::Sink;
 use crate::tracing::Tracing as _;
+use alloy_primitives::B256;
 
 /// Writes what [`crate::trace_block`] would write under each of the plans, each to its sink, from one execution. The
 /// longest timeout counts for all; a transaction that fails has its error in every result.
@@ -22,31 +25,33 @@ pub fn trace_block_under_several<R: Replay>(
 ) -> Result<(), TraceError> {
     let mut several = Several::new(plans, limits, sinks);
     several.open()?;
-    let mut broken: Option<TraceError> = None;
     several.each(|json| json.raw(b"["));
-    for index in 0..replay.count() {
-        let hash = replay.hash(index);
-        several.each(|json| {
-            json.raw(if index > 0 { b",{\"txHash\":" } else { b"{\"txHash\":" });
-            json.hex_bytes(hash.as_slice());
-            json.mark();
-            json.raw(b",\"result\":");
-        });
-        let outcome = match &broken {
-            Some(error) => Err(error.clone()),
-            None => several.one(replay, index),
-        };
-        if several.is_closed() || matches!(outcome, Err(TraceError::Cancelled)) {
-            return Err(TraceError::Cancelled);
-        }
-        if let Err(error) = outcome {
-            several.each(|json| write_error(json, &error));
-            broken = (!error.is_local()).then_some(error);
-        }
-        several.each(|json| json.raw(b"}"));
-    }
+    each_transaction(replay, &mut several)?;
     several.each(|json| json.raw(b"]"));
     several.finish()
+}
+
+impl BlockOutput for Several<'_> {
+    fn open(&mut self, index: usize, hash: &B256) {
+        self.each(|json| Elements::Named.open(json, index, hash));
+    }
+
+    fn run<R: Replay>(&mut self, replay: &mut R, index: usize) -> Result<(), TraceError> {
+        self.one(replay, index)
+    }
+
+    fn fail(&mut self, error: &TraceError) -> Result<(), TraceError> {
+        self.each(|json| Elements::Named.fail(json, error));
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.each(|json| Elements::Named.close(json));
+    }
+
+    fn is_closed(&mut self) -> bool {
+        self.is_any_closed()
+    }
 }
 
 /// Writes what [`crate::trace_transaction`] would write under each of the plans, each to its sink, from one execution.
@@ -124,7 +129,7 @@ impl<'s> Several<'s> {
         }
     }
 
-    fn is_closed(&mut self) -> bool {
+    fn is_any_closed(&mut self) -> bool {
         let mut closed = false;
         self.each(|json| closed |= json.is_closed());
         closed

@@ -190,7 +190,7 @@ fn the_forms_of_otterscan_list_calls_and_moved_value() {
     ]
     .concat();
     let world =
-        World::london().contract(0x71, 100, 0, &code).contract(0x72, 0, 0, &[0x00]).call(0x71, 400_000, &[]);
+        World::london().contract(0x71, 1, 100, &code).contract(0x72, 1, 0, &[0x00]).call(0x71, 400_000, &[]);
     let operations = form(&world, "operations");
     let moved: Vec<_> =
         operations.as_array().unwrap().iter().map(|o| (o["type"].clone(), o["value"].clone())).collect();

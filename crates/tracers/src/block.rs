@@ -1,0 +1,69 @@
+//! The loop over the transactions of a block, for every way of writing their results.
+//!
+//! [`crate::trace_block`] writes one document, [`crate::trace_block_under_several`] one a plan, and
+//! [`crate::trace_elements`] hands the results out one by one. What they share is here: the order, what a failed
+//! transaction does to those after it, and when the trace of the block ends. Threads that trace a block together
+//! take transactions from a line instead (`parallel`).
+
+use crate::drive::{BlockStats, Replay};
+use crate::error::TraceError;
+use alloy_primitives::B256;
+
+/// Where the results of a block's transactions go. Each transaction has `open`, `run`, `fail` where it has no
+/// result, and `close`, in this order.
+pub(crate) trait BlockOutput {
+    /// Begins the element of a transaction.
+    fn open(&mut self, index: usize, hash: &B256);
+
+    /// Executes the transaction and writes its result.
+    fn run<R: Replay>(&mut self, replay: &mut R, index: usize) -> Result<(), TraceError>;
+
+    /// Writes an error in place of the result.
+    ///
+    /// # Errors
+    /// The trace of the block ends with this error.
+    fn fail(&mut self, error: &TraceError) -> Result<(), TraceError>;
+
+    /// Ends the element.
+    fn close(&mut self);
+
+    /// Whether nothing more is taken.
+    fn is_closed(&mut self) -> bool {
+        false
+    }
+}
+
+/// Traces every transaction of a block in order. A transaction that fails leaves the others theirs, but for an error
+/// that every later one would meet too: it is their error then.
+///
+/// # Errors
+/// [`TraceError::Cancelled`]; what `fail` says.
+pub(crate) fn each_transaction<R: Replay, O: BlockOutput>(
+    replay: &mut R,
+    output: &mut O,
+) -> Result<BlockStats, TraceError> {
+    let mut stats = BlockStats::default();
+    let mut broken: Option<TraceError> = None;
+    for index in 0..replay.count() {
+        output.open(index, &replay.hash(index));
+        let outcome = match &broken {
+            Some(error) => Err(error.clone()),
+            None => output.run(replay, index),
+        };
+        if output.is_closed() || matches!(outcome, Err(TraceError::Cancelled)) {
+            return Err(TraceError::Cancelled);
+        }
+        match outcome {
+            Ok(()) => stats.traced += 1,
+            Err(error) => {
+                output.fail(&error)?;
+                stats.failed += 1;
+                if !error.is_local() {
+                    broken = Some(error);
+                }
+            }
+        }
+        output.close();
+    }
+    Ok(stats)
+}
