@@ -41,10 +41,10 @@ const success: Label = { key: 'success', values: ['true', 'false'] }
 /** Open: method names and two words, but a series waits for its first request. */
 const endpoint: Label = { key: 'endpoint' }
 
-const TRACES = /^(debug_trace|trace_|debug_subscribe$|ots_(trace|getInternalOperations|getTransactionError|getContractCreator))/
-
 /** The methods that trace, in the order of the method table: a subscription traces too. */
-export const TRACE_METHODS: readonly string[] = METHODS.map((m) => m.name).filter((name) => TRACES.test(name))
+export const TRACE_METHODS: readonly string[] = METHODS.map((m) => m.name).filter(
+  (name) => name.startsWith('debug_trace') || name === 'debug_subscribe',
+)
 
 /** How a node was started; the label `mode`. */
 export const NODE_MODES = ['start', 'dev'] as const

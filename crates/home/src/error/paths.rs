@@ -197,7 +197,7 @@ fn all() -> Vec<NodeError> {
     let mut all: Vec<NodeError> = of_state().into_iter().map(NodeError::from).collect();
     all.extend(of_ledger().into_iter().map(NodeError::from));
     all.extend(of_chain().into_iter().map(|error| chain_error(&home, error)));
-    all.extend(of_bake().into_iter().map(|error| NodeError::store_failed(error)));
+    all.extend(of_bake().into_iter().map(NodeError::store_failed));
     for error in of_state() {
         // What executes or traces a block says what the state said.
         all.push(NodeError::Execution { height: 7, reason: error.to_string() });
