@@ -142,6 +142,7 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
       clientShare: Math.max(1, Math.floor(settings['evm.max_share_per_client'] * MILLION)),
       parkedTraces: settings['workers.parked_traces'],
     },
+    engine: mode === 'start' && settings['engine.enabled'],
     memoryBudgetBytes: memoryBudget(settings['memory.budget_bytes']),
     dev: devConfig(settings),
     scripts: scriptsConfig(settings),
@@ -153,12 +154,12 @@ const TESTING = 'testing'
 
 /**
  * What becomes of transactions that clients send. The pool is of use where blocks are made from it:
- * on a development chain, and where testing_buildBlockV1 is served.
+ * on a development chain, where a consensus client asks for payloads, and where testing_buildBlockV1 is served.
  */
 export function submissionOf(dev: boolean, settings: Settings, onFailure?: ForwardOptions['onFailure']): Submission {
   if (dev) return 'pool'
   const url = settings['evm.forward_url']
-  if (url === 'none') return settings['evm.namespaces'].includes(TESTING) ? 'pool' : 'refused'
+  if (url === 'none') return settings['engine.enabled'] || settings['evm.namespaces'].includes(TESTING) ? 'pool' : 'refused'
   return forwardTo({
     url,
     timeoutMs: settings['evm.forward_timeout'],

@@ -7,10 +7,14 @@ import { submissionOf } from './node-config.ts'
 /** What a node without a development chain does. */
 export const NO_BLOCKS = 'this node makes no blocks: new ones come from `hearth import`'
 
+/** What a node does that a consensus client drives. */
+export const ENGINE_BLOCKS = 'a consensus client drives this node: blocks come over the Engine API'
+
 /** What becomes of transactions, in a few words; never shows what may be secret in a URL. */
 export function transactionsText(mode: Mode, settings: Settings): string {
   const submission = submissionOf(mode === 'dev', settings)
   if (submission === 'refused') return 'refused (evm.forward_url names no node to forward them to)'
   if (submission !== 'pool') return `forwarded to ${shownUrl(settings['evm.forward_url'])}`
+  if (settings['engine.enabled'] && mode === 'start') return 'kept in the pool for payloads that the consensus client asks for'
   return mode === 'dev' ? 'put into blocks' : 'kept in the pool for testing_buildBlockV1, and sent to no other node'
 }

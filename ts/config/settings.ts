@@ -2,6 +2,7 @@
 import { boolean, type Setting } from './kinds.ts'
 import { ANSWERS } from './tables/answers.ts'
 import { DEV } from './tables/dev.ts'
+import { ENGINE } from './tables/engine.ts'
 import { LISTENERS } from './tables/listeners.ts'
 import { LITTABLE } from './tables/littable.ts'
 import { NODE } from './tables/node.ts'
@@ -10,7 +11,7 @@ import { STATE } from './tables/state.ts'
 import { TRACES } from './tables/traces.ts'
 
 /** The table: a key is `SECTION.NAME`; the section may hold dots. */
-export const SETTINGS = { ...LISTENERS, ...ANSWERS, ...TRACES, ...LITTABLE, ...STATE, ...NODE, ...OPERATIONS, ...DEV } as const
+export const SETTINGS = { ...LISTENERS, ...ANSWERS, ...TRACES, ...LITTABLE, ...STATE, ...NODE, ...ENGINE, ...OPERATIONS, ...DEV } as const
 
 /** A key of the table. */
 export type SettingKey = keyof typeof SETTINGS

@@ -39,6 +39,8 @@ export interface NodeConfig {
     /** Whether the transactions of a block are traced at the same time. */
     readonly parallelBlockTraces: boolean
   }
+  /** Whether a consensus client drives this node over the Engine API. Goes with `start` alone. */
+  readonly engine?: boolean
   readonly bake: BakeConfig
   readonly pool: {
     readonly maxTransactions: number

@@ -73,6 +73,20 @@ export interface Operations extends DevOperations {
   signTransaction: { transaction: JsonObject }
   sendTransaction: { transaction: JsonObject }
   buildBlock: { parent: Hex; attributes: JsonObject; transactions: readonly Hex[] | undefined; extraData: Hex | undefined }
+  engineNewPayload: {
+    version: number
+    payload: JsonObject
+    versionedHashes?: readonly Hex[]
+    parentBeaconBlockRoot?: Hex
+    executionRequests?: readonly Hex[]
+  }
+  engineForkchoiceUpdated: { version: number; state: JsonObject; attributes: JsonObject | undefined }
+  engineGetPayload: { version: number; id: Hex }
+  engineGetBlobs: { version: number; hashes: readonly Hex[] }
+  engineBodiesByHash: { hashes: readonly Hex[] }
+  engineBodiesByRange: { start: Hex; count: Hex }
+  /** Milliseconds since the last fork choice, or null. */
+  engineForkchoiceAge: undefined
   txpoolStatus: undefined
   txpoolContent: undefined
   txpoolInspect: undefined

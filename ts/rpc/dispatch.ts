@@ -242,7 +242,7 @@ export function makeDispatch(
   const { core, denied } = given
   const namespaces = servedNamespaces(given.namespaces, core.dev)
   const context: Surroundings = { ...given, namespaces, follow: new Following(core, given.following, report) }
-  const table = methodTable(namespaces, denied)
+  const table = methodTable(namespaces, denied, given.only)
   const contextOf = forwarding(context, meter)
   const { begun } = watch
 

@@ -19,6 +19,13 @@ export const CODE = {
   limitExceeded: -32005,
   /** go-ethereum: the EVM reverted, `data` holds the output. */
   reverted: 3,
+  // execution-apis, src/engine/common.md: errors of the Engine API.
+  unknownPayload: -38001,
+  invalidForkchoice: -38002,
+  invalidAttributes: -38003,
+  tooLarge: -38004,
+  unsupportedFork: -38005,
+  tooDeepReorg: -38006,
   // execution-apis: what is wrong with a block or a call of eth_simulateV1.
   nonceTooLow: -38010,
   nonceTooHigh: -38011,
@@ -106,6 +113,12 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   client_limit: { code: CODE.clientLimit, message: 'too many blocks, or another limit of a simulation with its value' },
   closed: { code: CODE.server, message: 'node is closed' },
   config: { code: CODE.internal, message: 'the configuration of this node cannot be used' },
+  engine_invalid_attributes: { code: CODE.invalidAttributes, message: 'Invalid payload attributes', data: 'what is wrong with them' },
+  engine_invalid_forkchoice: { code: CODE.invalidForkchoice, message: 'Invalid forkchoice state', data: 'what is wrong with it' },
+  engine_too_deep_reorg: { code: CODE.tooDeepReorg, message: 'Too deep reorg', data: 'how deep, and the limit' },
+  engine_too_large: { code: CODE.tooLarge, message: 'Too large request', data: 'what there is too much of, and the limit' },
+  engine_unknown_payload: { code: CODE.unknownPayload, message: 'Unknown payload' },
+  engine_unsupported_fork: { code: CODE.unsupportedFork, message: 'Unsupported fork', data: 'which forks the method takes' },
   evm_not_supported: {
     code: CODE.server,
     errorClass: 'evm_not_supported',
@@ -123,7 +136,7 @@ const CORE_ERRORS: Readonly<Record<CoreErrorKind, CoreErrorRow>> = {
   fee_cap_too_low: { code: CODE.feeCapTooLow, message: 'err: max fee per gas less than block base fee: … (supplied gas N)' },
   genesis: { code: CODE.internal, message: 'the genesis cannot be used' },
   genesis_not_traceable: { code: CODE.server, message: 'genesis is not traceable' },
-  header_not_found: { code: CODE.server, message: 'header not found, or header for hash not found' },
+  header_not_found: { code: CODE.server, message: 'header not found, header for hash not found, or safe (or finalized) block not found' },
   home_damaged: { code: CODE.internal, message: 'the home is damaged' },
   home_empty: { code: CODE.internal, message: 'the home holds no chain yet' },
   home_in_use: { code: CODE.internal, message: 'the home is in use by another process' },

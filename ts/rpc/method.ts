@@ -36,6 +36,8 @@ export interface Context {
   readonly clientVersion: string
   /** Methods that are answered as if they did not exist, by name. */
   readonly denied: readonly string[]
+  /** The names of the methods that are served; those of the namespaces where absent. */
+  readonly only?: ReadonlySet<string> | undefined
   /** What traces may be. */
   readonly trace: TraceRules
   /** What state overrides may hold. */

@@ -31,6 +31,7 @@ import { traceTransaction } from './methods/debug/traceTransaction.ts'
 import { traceTransactionProfile } from './methods/debug/traceTransactionProfile.ts'
 import { unsubscribe } from './methods/debug/unsubscribe.ts'
 import { DEV_METHODS } from './methods/dev/index.ts'
+import { ENGINE_METHODS } from './methods/engine/index.ts'
 import { erigonHeaderByNumber } from './methods/erigon/getHeaderByNumber.ts'
 import { accounts } from './methods/eth/accounts.ts'
 import { baseFee } from './methods/eth/baseFee.ts'
@@ -244,6 +245,7 @@ export const METHODS: readonly Method[] = [
   otsHasCode,
   otsTraceTransaction,
   erigonHeaderByNumber,
+  ...ENGINE_METHODS,
   ...DEV_METHODS,
 ]
 
@@ -265,11 +267,16 @@ export function servedNamespaces(namespaces: readonly string[], dev: boolean): r
   return dev ? [...common, ...DEV_NAMESPACES.filter((name) => known.has(name))] : common
 }
 
-/** The methods of the namespaces that are served, without those that are denied, by name. */
-export function methodTable(namespaces: readonly string[], denied: readonly string[]): ReadonlyMap<string, Method> {
+/** The methods of the namespaces that are served, without those that are denied, by name; of `only` these where it is there. */
+export function methodTable(
+  namespaces: readonly string[],
+  denied: readonly string[],
+  only?: ReadonlySet<string>,
+): ReadonlyMap<string, Method> {
   const served = new Set(namespaces)
   const dev = DEV_NAMESPACES.some((name) => served.has(name))
-  const isServed = (m: Method): boolean => served.has(namespaceOf(m.name)) && (dev || !ofDev.has(m)) && !denied.includes(m.name)
+  const isServed = (m: Method): boolean =>
+    served.has(namespaceOf(m.name)) && (dev || !ofDev.has(m)) && !denied.includes(m.name) && only?.has(m.name) !== false
   return new Map(METHODS.filter(isServed).map((m) => [m.name, m]))
 }
 

@@ -5,7 +5,7 @@ import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
 import { Shares } from '../rpc/shares.ts'
 import { aboutText } from './about.ts'
-import { type Authentication, authentication } from './admission/auth.ts'
+import { type Authentication, authentication, engineAuthentication } from './admission/auth.ts'
 import { Admission, webSocketPayload } from './admission/index.ts'
 import { type AppOptions, createListener } from './app.ts'
 import { IdleClock } from './idle.ts'
@@ -28,6 +28,8 @@ export interface Server {
   readonly wsUrl: string | undefined
   /** Debug methods alone, over HTTP; undefined where they are served with the rest. */
   readonly debugUrl: string | undefined
+  /** The Engine API, over HTTP and WebSocket; undefined where it is off. */
+  readonly engineUrl: string | undefined
   /** Takes no more connections, lets answers under way finish for a while, then closes what is left. Any call after the first waits with it. */
   stop(): Promise<void>
 }
@@ -54,6 +56,8 @@ export interface ServerHooks {
   readonly metricsUrl?: string | undefined
   /** What serves the listener of debug methods, where the settings have one. */
   readonly debug?: Dispatch
+  /** The Engine API: what serves its listener, and the file of its secret; undefined where it is off. */
+  readonly engine?: { readonly dispatch: Dispatch; readonly secretFile: string } | undefined
   /** A token that is let in for as long as the listeners are open, beside those of the settings. */
   readonly runToken?: string | undefined
 }
@@ -67,11 +71,11 @@ class Listeners {
   private readonly servers: http.Server[] = []
   private readonly endpoints: WebSocketEndpoint[] = []
 
-  constructor(settings: Settings, hooks: ServerHooks) {
+  constructor(settings: Settings, hooks: ServerHooks, asks?: Authentication) {
     this.settings = settings
     this.hooks = hooks
     this.admission = new Admission(settings)
-    this.authentication = authentication(settings, { runToken: hooks.runToken })
+    this.authentication = asks === undefined ? authentication(settings, { runToken: hooks.runToken }) : () => asks
   }
 
   private httpOptions(name: string, dispatch: Dispatch): AppOptions {
@@ -143,14 +147,14 @@ class Listeners {
     })
   }
 
-  /** A listener of HTTP, and of WebSocket where that is on. */
-  async openHttp(name: 'http' | 'debug', dispatch: Dispatch): Promise<string> {
+  /** A listener of HTTP, and of WebSocket where that is on. The settings `SECTION_host` and `SECTION_port` say where. */
+  async openHttp(name: 'http' | 'debug', dispatch: Dispatch, portSetting = `evm.${name}_port`): Promise<string> {
     const options = this.httpOptions(name, dispatch)
     const server = this.make(name, dispatch, createListener(options))
     openLanes(server, options, { firstMs: server.headersTimeout, idleMs: server.keepAliveTimeout })
     this.shareConnections(server)
     const host = this.settings[`evm.${name}_host`]
-    return `http://${shownHost(host)}:${await listen(server, host, this.settings[`evm.${name}_port`], `evm.${name}_port`)}`
+    return `http://${shownHost(host)}:${await listen(server, host, this.settings[`evm.${name}_port`], portSetting)}`
   }
 
   /** The listener of WebSocket alone. Where host and port are those of HTTP, that listener serves both. */
@@ -174,12 +178,36 @@ class Listeners {
   }
 }
 
+/** Open connections of the Engine API: one consensus client has a few. */
+const ENGINE_CONNECTIONS = 100
+
+/** Largest requests of the Engine API that may be in memory at the same time. */
+const ENGINE_BODIES = 2
+
+/** The settings of a listener, as those of the Engine API say: one trusted client, long requests, no limit of its rate. */
+const engineSettings = (settings: Settings): Settings => ({
+  ...settings,
+  'evm.http_host': settings['engine.host'],
+  'evm.http_port': settings['engine.port'],
+  'evm.ws_enabled': true,
+  'evm.max_request_body_bytes': settings['engine.max_request_body_bytes'],
+  'evm.ws_max_payload_bytes': 'auto',
+  'evm.max_concurrent_request_bytes': ENGINE_BODIES * settings['engine.max_request_body_bytes'],
+  'evm.max_open_connections': ENGINE_CONNECTIONS,
+  'evm.max_share_per_client': 1,
+  'evm.rate_limiting_enabled': false,
+  'evm.cors_origins': [],
+  'evm.ws_origins': [],
+})
+
 /** Opens the listeners that are switched on. Rejects with `ListenError`, or with `AuthFileError` before any of them is open. */
 export async function startServer(settings: Settings, dispatch: Dispatch, hooks: ServerHooks): Promise<Server> {
   const listeners = new Listeners(settings, hooks)
+  const { engine } = hooks
+  const ofEngine = engine && new Listeners(engineSettings(settings), { report: hooks.report }, engineAuthentication(engine.secretFile))
   let stopping: Promise<void> | undefined
   const stop = (): Promise<void> => {
-    stopping ??= listeners.close()
+    stopping ??= Promise.all([listeners.close(), ofEngine?.close()]).then(() => undefined)
     return stopping
   }
   try {
@@ -187,7 +215,8 @@ export async function startServer(settings: Settings, dispatch: Dispatch, hooks:
     const wsUrl = settings['evm.ws_enabled'] ? await listeners.openWs(dispatch, httpUrl) : undefined
     const isDebugApart = settings['evm.debug_port'] !== 0 && hooks.debug !== undefined
     const debugUrl = isDebugApart ? await listeners.openHttp('debug', hooks.debug) : undefined
-    return { httpUrl, wsUrl, debugUrl, stop }
+    const engineUrl = engine && (await ofEngine?.openHttp('http', engine.dispatch, 'engine.port'))
+    return { httpUrl, wsUrl, debugUrl, engineUrl, stop }
   } catch (e) {
     await stop()
     throw e

@@ -68,6 +68,17 @@ export const headIsYoung =
     return ageMs > maxAgeMs ? `head is ${Math.round(ageMs / 1000)} s old, over ${maxAgeMs / 1000} s (evm.ready_max_head_age)` : undefined
   }
 
+/** The consensus client must have chosen a head within `maxMs` milliseconds; `age` gives how long ago that was. */
+export const isDriven =
+  (age: () => Promise<number | undefined>, maxMs: number): Check =>
+  async () => {
+    const ms = await age()
+    if (ms === undefined) return 'no consensus client has chosen a head yet'
+    return ms > maxMs
+      ? `the last fork choice came ${Math.round(ms / 1000)} s ago, over ${maxMs / 1000} s (engine.ready_max_silence)`
+      : undefined
+  }
+
 /** The disk under `directory` must have `minBytes` left. */
 export const diskHasRoom =
   (directory: string, minBytes: number): Check =>

@@ -1,6 +1,7 @@
 //! A home's chain: rules, state and ledger, opened and created together.
 
 use crate::ChainError;
+use crate::branch::Finality;
 use crate::edits::EditedState;
 use crate::format;
 use crate::home::{
@@ -16,7 +17,7 @@ use hearth_flatkv::{Commit, FlatKv, Fsync, Head, WitnessTrie};
 use hearth_ledger::{Ledger, LedgerOptions, StoredBlock};
 use hearth_metrics::Registry;
 use hearth_primitives::{Block, Header, Height, RootTracker};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -60,6 +61,7 @@ pub struct Chain {
     pub(crate) working: Mutex<Working>,
     pub(crate) watched: Watched,
     pub(crate) edited: EditedState,
+    pub(crate) finality: RwLock<Finality>,
 }
 
 impl Chain {
@@ -111,7 +113,8 @@ impl Chain {
         // Nothing is merged into an index that nobody may write.
         ledger.close();
         let (working, watched, edited) = Default::default();
-        Ok(Self { paths, spec, kv, ledger, file, working, watched, edited })
+        let finality = RwLock::new(Finality::read(&paths));
+        Ok(Self { paths, spec, kv, ledger, file, working, watched, edited, finality })
     }
 
     /// Opens the home of the chain with this genesis (text of a geth-format file), making it where it is new.
@@ -208,7 +211,8 @@ impl Chain {
         format::note(&paths, options.fsync)?;
         let ledger = Arc::new(Ledger::new(tables, kv.clone()));
         let (working, watched, edited) = Default::default();
-        Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working, watched, edited })
+        let finality = RwLock::new(Finality::read(&paths));
+        Ok(Self { paths, spec: Arc::new(spec), kv, ledger, file, working, watched, edited, finality })
     }
 
     pub(crate) fn init_genesis(

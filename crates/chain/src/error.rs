@@ -168,6 +168,12 @@ pub enum ChainError {
     /// A block that is not known.
     #[error("block {0} is not known")]
     UnknownBlock(B256),
+    /// A branch that is too long to be executed in memory, or a head too far away to be taken back to.
+    #[error("more than {limit} blocks lie between the block and the canonical chain")]
+    BranchTooLong {
+        /// Most blocks.
+        limit: u64,
+    },
     /// A block that is refused.
     #[error("block {number} ({hash}): {source}")]
     Refused {

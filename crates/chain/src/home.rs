@@ -78,6 +78,11 @@ impl HomePaths {
         self.home.join("data").join("bad_blocks.rlp")
     }
 
+    /// `data/ledger/finality`: which blocks the consensus client calls safe and finalized.
+    pub(crate) fn finality(&self) -> PathBuf {
+        self.home.join("data/ledger/finality")
+    }
+
     /// The hash of the chosen head while another branch is being worked on; see [`crate::Chain`].
     pub(crate) fn chosen_head(&self) -> PathBuf {
         self.home.join("data/ledger/head")

@@ -9,7 +9,9 @@ use hearth_evm::{
 };
 use hearth_flatkv::{CommitmentKind, FlatKvError, Head};
 use hearth_ledger::{LedgerError, StoredBlock};
-use hearth_primitives::{Block, Header, Height, RootTracker, StateError};
+use hearth_primitives::{
+    Block, BlockHashes, BlockOutput, Header, Height, RootTracker, StateError, StateReader,
+};
 
 /// What [`Chain::insert_block`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +170,7 @@ impl Chain {
             validate_merge(&self.spec, header, parent.total_difficulty).map_err(refused)?;
         }
         validate_header(&self.spec, header, &parent.block.header).map_err(refused)?;
-        validate_body(&self.spec, block, &Family(self)).map_err(refused)?;
+        self.validate_body(block).map_err(refused)?;
         let total_difficulty = parent.total_difficulty.saturating_add(header.difficulty);
         self.move_to(working, header.parent_hash)?;
         let before = working.chosen.unwrap_or(header.parent_hash);
@@ -247,8 +249,23 @@ impl Chain {
         Ok(false)
     }
 
+    /// Checks a block's body against its header; the ledger has the ancestors.
+    pub(crate) fn validate_body(&self, block: &Block) -> Result<(), BlockError> {
+        validate_body(&self.spec, block, &Family(self))
+    }
+
+    /// Notes on disk that the chosen head is the one that is the working head now: the working head is going to leave it.
+    pub(crate) fn keep_chosen(&self, working: &mut Working) -> Result<(), ChainError> {
+        if working.chosen.is_none() {
+            let chosen = self.head().hash;
+            write_whole(&self.paths.chosen_head(), format!("{chosen}\n").as_bytes())?;
+            working.chosen = Some(chosen);
+        }
+        Ok(())
+    }
+
     /// Notes the chosen head, on disk too where it is not the working head.
-    fn choose(&self, working: &mut Working, hash: B256) -> Result<(), ChainError> {
+    pub(crate) fn choose(&self, working: &mut Working, hash: B256) -> Result<(), ChainError> {
         let path = self.paths.chosen_head();
         if self.head().hash == hash {
             if working.chosen.take().is_some() || path.exists() {
@@ -283,17 +300,7 @@ impl Chain {
             at = block.block.header.parent_hash;
         }
         let fork = number.unwrap_or(self.base());
-        if fork < head.height {
-            // What is left now is not the working head any more; a crash must not forget that it was chosen.
-            let chosen = working.chosen.unwrap_or(head.hash);
-            if working.chosen.is_none() {
-                write_whole(&self.paths.chosen_head(), format!("{chosen}\n").as_bytes())?;
-                working.chosen = Some(chosen);
-            }
-            self.drop_edits();
-            self.kv.unwind(fork)?;
-            self.watched.unwound(fork);
-        }
+        self.unwind_to(working, fork)?;
         for hash in branch.into_iter().rev() {
             self.execute_known(&hash)?;
         }
@@ -327,18 +334,8 @@ impl Chain {
                     Some(senders) => senders,
                     None => recover_senders(&self.spec, &env, &block.body.transactions).map_err(refused)?,
                 };
-                let executor = BlockExecutor::new(&self.spec, env, &state, &*self.ledger);
-                let executor = if self.ledger.keeps_capsules() { executor.capturing() } else { executor };
-                let output = executor.run(block, &senders, Some(&mut trie)).map_err(refused)?;
-                check_output(&self.spec, header, &output).map_err(refused)?;
-                let root = trie.root()?;
-                if root != header.state_root {
-                    return Err(refused(BlockError::Mismatch {
-                        field: Field::StateRoot,
-                        expected: root.to_string(),
-                        got: header.state_root.to_string(),
-                    }));
-                }
+                let output =
+                    self.run_block(block, &senders, &state, &*self.ledger, &mut trie).map_err(refused)?;
                 (output, Some(trie.into_update()?))
             }
             CommitmentKind::LtHash | CommitmentKind::None => {
@@ -347,6 +344,33 @@ impl Chain {
         };
         self.commit(block, hash, total_difficulty, &output, trie)?;
         Ok(output.gas_used)
+    }
+
+    /// Executes a block on the state of its parent and checks everything that execution gives against its header, the state
+    /// root by `trie`, which is the trie of that state.
+    pub(crate) fn run_block(
+        &self,
+        block: &Block,
+        senders: &[Address],
+        state: &dyn StateReader,
+        hashes: &dyn BlockHashes,
+        trie: &mut dyn RootTracker,
+    ) -> Result<BlockOutput, BlockError> {
+        let header = &block.header;
+        let env = BlockEnvironment::from_header(&self.spec, header);
+        let executor = BlockExecutor::new(&self.spec, env, state, hashes);
+        let executor = if self.ledger.keeps_capsules() { executor.capturing() } else { executor };
+        let output = executor.run(block, senders, Some(&mut *trie))?;
+        check_output(&self.spec, header, &output)?;
+        let root = trie.root()?;
+        if root != header.state_root {
+            return Err(BlockError::Mismatch {
+                field: Field::StateRoot,
+                expected: root.to_string(),
+                got: header.state_root.to_string(),
+            });
+        }
+        Ok(output)
     }
 }
 

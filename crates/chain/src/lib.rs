@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod bad_blocks;
+mod branch;
 mod build;
 mod capsules;
 mod chain;
@@ -26,6 +27,9 @@ mod state_options;
 mod watch;
 
 pub use bad_blocks::{MAX_BAD_BLOCK_BYTES, MAX_BAD_BLOCKS};
+pub use branch::{
+    BRANCH_BLOCKS_MAX, Branch, ExecutedBlock, Finality, FinalityTag, FindExecuted, Mark, OverlaidState,
+};
 pub use build::{AllOf, BlockAttributes, Draft, TransactionSource, next_gas_limit};
 pub use chain::{Chain, ChainOptions};
 pub use edits::{AccountEdit, EDITS_MAX, Edits, Over, StateAt};

@@ -252,6 +252,9 @@ pub struct NodeConfig {
     pub workers: Workers,
     /// Memory that the process may take before caches shrink and long work is refused, in bytes; 0 for no limit.
     pub memory_budget_bytes: u64,
+    /// Whether a consensus client drives this node over the Engine API (`start` only).
+    #[serde(default)]
+    pub engine: bool,
     /// Who runs JavaScript tracers; absent where they are not allowed.
     #[serde(default)]
     pub scripts: Option<ScriptsConfig>,
@@ -285,6 +288,10 @@ impl NodeConfig {
         ];
         if self.read_only && self.mode != Mode::Start {
             let reason = "readOnly goes with the mode start alone: a development chain makes blocks";
+            return Err(NodeError::Config { reason: reason.into() });
+        }
+        if self.engine && (self.mode != Mode::Start || self.read_only) {
+            let reason = "engine goes with the mode start alone, on a home that is not open for reading";
             return Err(NodeError::Config { reason: reason.into() });
         }
         match positive.into_iter().find(|(_, value)| *value == 0) {

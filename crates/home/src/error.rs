@@ -92,6 +92,15 @@ pub enum NodeError {
     /// No header with this hash where the method answers with an error (state methods, by hash).
     #[error("header for hash not found")]
     HeaderForHashNotFound,
+    /// `safe` or `finalized` where no consensus client has named such a block yet (go-ethereum's words).
+    #[error("{tag} block not found")]
+    TagNotSet {
+        /// `safe` or `finalized`.
+        tag: &'static str,
+    },
+    /// What the Engine API refuses.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// `requireCanonical` was set and the block is not on the canonical chain.
     #[error("hash is not currently canonical")]
     NotCanonical,
@@ -399,6 +408,8 @@ impl NodeError {
             Self::Input { .. } => "io",
             Self::Genesis { .. } => "genesis",
             Self::HeaderNotFound | Self::HeaderForHashNotFound => "header_not_found",
+            Self::TagNotSet { .. } => "header_not_found",
+            Self::Engine(error) => error.kind(),
             Self::NotCanonical => "not_canonical",
             Self::UnknownBlock => "unknown_block",
             Self::BlockNotFound { .. } => "block_not_found",
@@ -449,6 +460,7 @@ impl NodeError {
             Self::ExecutionReverted { output, .. } => Some(output.to_string()),
             Self::HomeInUse { holder: Some(holder), .. } => Some(holder.pid.to_string()),
             Self::BeyondLookback { .. } => Some("evm.max_trace_lookback_blocks".to_owned()),
+            Self::Engine(error) => error.reason().map(str::to_owned),
             _ => None,
         }
     }
@@ -583,8 +595,11 @@ impl From<CallError> for NodeError {
     }
 }
 
+mod engine;
 #[cfg(test)]
 mod paths;
+
+pub use engine::EngineError;
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! A writer of JSON bytes: no tree in between, hex straight into the buffer.
 
+use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, B256, U256, hex};
 
 /// Appends JSON to a buffer. Callers keep the nesting right; commas are its own work.
@@ -138,6 +139,12 @@ impl JsonWriter {
         self
     }
 
+    /// Text, escaped.
+    pub fn string(&mut self, text: &str) -> &mut Self {
+        let json = serde_json::to_string(text).expect("text always serialises");
+        self.raw(&json)
+    }
+
     /// Bytes as `0x` hex, in quotes.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.separate();
@@ -171,6 +178,18 @@ impl JsonWriter {
         hex::encode_to_slice(bytes, &mut self.out[start..])
             .expect("the room was made for exactly these digits");
     }
+}
+
+/// Writes the member `withdrawals` into an open object.
+pub fn write_withdrawals(w: &mut JsonWriter, withdrawals: &[Withdrawal]) {
+    w.key("withdrawals").begin_array();
+    for withdrawal in withdrawals {
+        w.begin_object().key("index").quantity(withdrawal.index);
+        w.key("validatorIndex").quantity(withdrawal.validator_index);
+        w.key("address").address(&withdrawal.address);
+        w.key("amount").quantity(withdrawal.amount).end_object();
+    }
+    w.end_array();
 }
 
 #[cfg(test)]

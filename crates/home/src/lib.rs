@@ -25,11 +25,11 @@ pub use config::{
     NodeConfig, OriginBlock, RpcLimits, ScriptChildren, ScriptsConfig, ScriptsUnavailable, TraceSource,
     WorkerConfig, Workers,
 };
-pub use error::{NodeError, who};
+pub use error::{EngineError, NodeError, who};
 pub use fork::Fetch;
 pub use historical::Reach;
 pub use home::{Home, HomeStatus};
-pub use json_writer::JsonWriter;
+pub use json_writer::{JsonWriter, write_withdrawals};
 pub use open::{chain_error, init_home};
 pub use pending::{PendingBlock, Site, TARGET_GAS_LIMIT};
 pub use reference::{BlockNumber, BlockRef};

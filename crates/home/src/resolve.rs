@@ -7,7 +7,7 @@ use crate::{
 };
 use alloy_eips::{BlockNumberOrTag, RpcBlockHash};
 use alloy_primitives::{Address, B256};
-use hearth_chain::StateAt;
+use hearth_chain::{Finality, FinalityTag, StateAt};
 use hearth_ledger::{LedgerError, StoredBlock, StoredReceipts};
 use hearth_primitives::{Block, Height, StateReader};
 use std::sync::Arc;
@@ -67,24 +67,46 @@ impl Home {
         })
     }
 
-    /// The height that a number or tag means. Where the pending block itself cannot be meant, `pending` is the head; there
-    /// is no other authority over what is final, so `safe` and `finalized` are the head too.
+    /// The height that a number or tag means. Where the pending block itself cannot be meant, `pending` is the head.
     pub fn height(&self, number: BlockNumber) -> Result<Height, NodeError> {
         Ok(match number {
             BlockNumberOrTag::Number(number) => number,
             BlockNumberOrTag::Earliest => self.first_block(),
-            BlockNumberOrTag::Latest
-            | BlockNumberOrTag::Pending
-            | BlockNumberOrTag::Safe
-            | BlockNumberOrTag::Finalized => self.head()?.block.header.number,
+            BlockNumberOrTag::Latest | BlockNumberOrTag::Pending => self.head()?.block.header.number,
+            BlockNumberOrTag::Safe => self.final_height(FinalityTag::Safe)?,
+            BlockNumberOrTag::Finalized => self.final_height(FinalityTag::Finalized)?,
         })
+    }
+
+    /// The height of `safe` or `finalized`: what the consensus client said last. The head where no consensus client ever
+    /// drove this home and none may: the chain then has no other authority over what is final.
+    ///
+    /// # Errors
+    /// [`NodeError::TagNotSet`] where a consensus client drives this node and has not named such a block yet.
+    pub fn final_height(&self, tag: FinalityTag) -> Result<Height, NodeError> {
+        let failed = |error| chain_error(&self.config().home, error);
+        if let Some(mark) = self.chain().marked(tag).map_err(failed)? {
+            return Ok(mark.height);
+        }
+        if self.final_is_head() {
+            return Ok(self.chain().head().height);
+        }
+        Err(NodeError::TagNotSet { tag: tag.name() })
+    }
+
+    /// Whether `safe` and `finalized` mean the head: no consensus client ever drove this home, and none may.
+    pub fn final_is_head(&self) -> bool {
+        !self.config().engine && self.chain().finality() == Finality::default()
     }
 
     /// A canonical block by number or tag. A height below the first block is an error: `None` would say that the chain
     /// has no such block.
     pub fn block_by_number(&self, number: BlockNumber) -> Result<Option<Arc<StoredBlock>>, NodeError> {
         match number {
-            BlockNumberOrTag::Number(_) | BlockNumberOrTag::Earliest => {
+            BlockNumberOrTag::Number(_)
+            | BlockNumberOrTag::Earliest
+            | BlockNumberOrTag::Safe
+            | BlockNumberOrTag::Finalized => {
                 let height = self.height(number)?;
                 let block = self.canonical(height)?;
                 let first = self.first_block();
@@ -93,7 +115,7 @@ impl Home {
                 }
                 Ok(block)
             }
-            _ => self.head().map(Some),
+            BlockNumberOrTag::Latest | BlockNumberOrTag::Pending => self.head().map(Some),
         }
     }
 

@@ -14,6 +14,7 @@
 mod bake;
 mod capsule;
 mod cells;
+mod engine;
 mod event_loop;
 mod flatkv;
 mod instrument;
@@ -30,6 +31,7 @@ mod workers;
 pub use bake::BakeMetrics;
 pub use capsule::CapsuleMetrics;
 pub use cells::{Counter, Flag, Gauge, Histogram, Timer};
+pub use engine::EngineMetrics;
 pub use event_loop::EventLoopMetrics;
 pub use flatkv::{DataDb, FlatkvMetrics, PerDb};
 pub use instrument::{Instrument, Kind, Label, Unit, Values};
@@ -55,6 +57,7 @@ pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
         memory::ROWS,
         workers::ROWS,
         event_loop::ROWS,
+        engine::ROWS,
     ]
     .into_iter()
     .flatten()

@@ -19,9 +19,7 @@ pub use hearth_home::{
     ScriptsConfig, ScriptsUnavailable, TraceOrigin, TraceSource, WorkerConfig, Workers,
 };
 pub use hearth_littable_host as scripts;
-pub use hearth_rpc::{
-    LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, PayloadAttributes, Reading, Request,
-};
+pub use hearth_rpc::{LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Reading, Request};
 pub use hearth_sandbox::{Layers, confine};
 pub use hearth_traces::{
     Asker, BakedAsk, CachedAnswer, CallBundle, Envelope, HookLink, Ready, TraceCall, TraceCallMany, TraceOf,

@@ -7,8 +7,9 @@ use crate::memory::Memory;
 use calls::Calls;
 use hearth_admin::{Inbox, open_with_snapshot};
 use hearth_chain::{Chain, pool::TransactionPool};
+use hearth_engine::Engine;
 use hearth_home::{
-    Home, HomeStatus, NodeConfig, NodeError, init_home,
+    Home, HomeStatus, NodeConfig, NodeError, WorkerConfig, init_home,
     stream::Canceller,
     workers::{Limits, WorkerPool},
 };
@@ -30,6 +31,8 @@ struct Opened {
     home: Arc<Home>,
     traces: Arc<Traces>,
     rpc: Rpc,
+    /// Where a consensus client drives the home.
+    engine: Option<Arc<Engine>>,
 }
 
 impl Opened {
@@ -37,10 +40,14 @@ impl Opened {
         let open = || Home::open(config.clone(), stopping.clone(), metrics.clone());
         let home = Arc::new(if config.read_only { open_with_snapshot(open) } else { open() }?);
         let traces = Arc::new(Traces::open(home.clone(), metrics)?);
-        let rpc = Rpc::new(home.clone(), traces.clone());
-        Ok(Self { home, traces, rpc })
+        let engine = config.engine.then(|| Engine::open(home.clone(), metrics)).transpose()?.map(Arc::new);
+        let rpc = Rpc::new(home.clone(), traces.clone(), engine.clone());
+        Ok(Self { home, traces, rpc, engine })
     }
 }
+
+/// The thread of the Engine API, and how many of its requests may wait: a consensus client sends one after the other.
+const ENGINE_WORKERS: WorkerConfig = WorkerConfig { threads: 1, queue: 256 };
 
 /// A node. Requests run on its own threads ([`Node::spawn`], [`Node::stream`]); short reads of memory on the caller's ([`Node::at_once`]).
 pub struct Node {
@@ -51,6 +58,8 @@ pub struct Node {
     stopping: Arc<AtomicBool>,
     read: WorkerPool,
     heavy: WorkerPool,
+    /// Executes and chooses the payloads of a consensus client, one at a time and in the order in which they come.
+    engine: Option<WorkerPool>,
     /// Who runs JavaScript tracers.
     scripts: JsTracers,
     /// Traces under hooks of this process.
@@ -112,6 +121,7 @@ impl Node {
         let node = Self {
             read: WorkerPool::new("read", config.workers.read)?,
             heavy: WorkerPool::with_limits("heavy", config.workers.heavy, &limits, Some(parked))?,
+            engine: config.engine.then(|| WorkerPool::new("engine", ENGINE_WORKERS)).transpose()?,
             scripts: JsTracers::new(config.scripts.as_ref(), &metrics)?,
             hooked: Threads::default(),
             config,
@@ -205,6 +215,12 @@ impl Node {
         }
         self.read.close();
         self.heavy.close();
+        if let Some(engine) = &self.engine {
+            engine.close();
+        }
+        if let Some(engine) = &opened.engine {
+            engine.close();
+        }
         self.scripts.close();
         self.hooked.wait();
         home.snapshot_if_moved(self.metrics.log());

@@ -8,7 +8,6 @@ mod reading;
 mod request;
 mod service;
 
-pub use ops::PayloadAttributes;
 pub use reading::Reading;
 pub use request::{LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, ProofSlot, Request};
 pub use service::Rpc;

@@ -4,10 +4,10 @@ mod dev;
 
 pub use dev::{DevRequest, MineRequest, ReorgTransaction};
 
-use crate::ops::PayloadAttributes;
 use crate::reading::Reading;
 use alloy_eips::BlockId;
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
+use hearth_engine::{Attributes, EngineRequest};
 use hearth_evm::{BlockOverrides, CallRequest, SimulateRequest, StateOverrides};
 use hearth_home::{BlockNumber, BlockRef, NodeError};
 use serde::{Deserialize, Deserializer};
@@ -302,7 +302,7 @@ pub enum Request {
         /// The head's hash.
         parent: B256,
         /// What its maker decides.
-        attributes: PayloadAttributes,
+        attributes: Attributes,
         /// Exactly these transactions (EIP-2718); what waits in the pool where absent.
         #[serde(default)]
         transactions: Option<Vec<Bytes>>,
@@ -353,6 +353,9 @@ pub enum Request {
     /// What only a development chain does. It has the form of the others.
     #[serde(skip)]
     Dev(DevRequest),
+    /// What a consensus client asks for. It has the form of the others.
+    #[serde(skip)]
+    Engine(EngineRequest),
     /// An account's storage before a transaction, in the order of the hashed slots.
     StorageRangeAt {
         /// Which block.
@@ -375,6 +378,10 @@ impl Request {
     /// Reads a request from JSON; the error names the argument.
     pub fn from_json(text: &[u8]) -> Result<Self, NodeError> {
         let wrong = |error: serde_json::Error| NodeError::invalid_params(error.to_string());
+        // A payload is long: it is read once.
+        if text.starts_with(EngineRequest::PREFIX) {
+            return serde_json::from_slice(text).map(Self::Engine).map_err(wrong);
+        }
         match serde_json::from_slice(text) {
             // Looked at a second time, so that nobody else pays for the many names of development tools.
             Err(error) if error.to_string().starts_with(UNKNOWN) => match serde_json::from_slice(text) {
@@ -416,7 +423,7 @@ impl Request {
     /// Whether the request changes what the node has, its pool included.
     pub(crate) fn writes(&self) -> bool {
         match self {
-            Self::SendRawTransaction { .. } | Self::SendTransaction { .. } => true,
+            Self::SendRawTransaction { .. } | Self::SendTransaction { .. } | Self::Engine(_) => true,
             Self::Dev(request) => !request.only_looks(),
             _ => false,
         }

@@ -1,6 +1,7 @@
 //! The service that answers requests on an open home.
 
 use crate::{Request, ops};
+use hearth_engine::Engine;
 use hearth_home::{Home, NodeError};
 use hearth_tracers::Cancel;
 use hearth_traces::Traces;
@@ -10,12 +11,18 @@ use std::sync::Arc;
 pub struct Rpc {
     pub(crate) home: Arc<Home>,
     pub(crate) traces: Arc<Traces>,
+    engine: Option<Arc<Engine>>,
 }
 
 impl Rpc {
-    /// A service over a home and its traces.
-    pub fn new(home: Arc<Home>, traces: Arc<Traces>) -> Self {
-        Self { home, traces }
+    /// A service over a home and its traces, and the Engine API where a consensus client drives the home.
+    pub fn new(home: Arc<Home>, traces: Arc<Traces>, engine: Option<Arc<Engine>>) -> Self {
+        Self { home, traces, engine }
+    }
+
+    pub(crate) fn engine(&self) -> Result<&Engine, NodeError> {
+        let off = || NodeError::Unsupported { message: "the Engine API is off: see engine.enabled".into() };
+        self.engine.as_deref().ok_or_else(off)
     }
 
     /// Runs a request to its end on this thread: the JSON bytes of its result. Long work ends early where `stop` is set.

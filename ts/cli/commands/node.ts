@@ -1,4 +1,5 @@
 // What `start` and `dev` share: open the node, listen, serve until a signal, close in order.
+import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Settings } from '../../config/index.ts'
 import type { Mode, NodeConfig } from '../../core/config.ts'
@@ -9,8 +10,9 @@ import { type Log, type LogOptions, levelOf, openLog } from '../../log/index.ts'
 import { shownUrl } from '../../peers/post.ts'
 import type { Dispatch } from '../../rpc/dispatch.ts'
 import { type RequestMeter, SHOWN_CHARACTERS_MAX, type Watch } from '../../rpc/meter.ts'
-import type { Server } from '../../server/index.ts'
-import { type Check, diskHasRoom, headIsYoung, Readiness } from '../../server/readiness.ts'
+import type { StartingDispatch } from '../../rpc/starting.ts'
+import type { Server, ServerHooks } from '../../server/index.ts'
+import { type Check, diskHasRoom, headIsYoung, isDriven, Readiness } from '../../server/readiness.ts'
 import type { Parsed } from '../args.ts'
 import { type Baking, bakeCommand, bakedCount, bakingOf, cacheRows } from '../baked.ts'
 import { nodeSettings } from '../check-files.ts'
@@ -21,15 +23,16 @@ import { batchLimits, nodeConfig, rpcContext } from '../node-config.ts'
 import { nodeEnded } from '../node-versions.ts'
 import { type RunningNode, removeRunning, writeRunning } from '../running.ts'
 import { onStop } from '../signals.ts'
-import { NO_BLOCKS, transactionsText } from '../submission.ts'
+import { ENGINE_BLOCKS, NO_BLOCKS, transactionsText } from '../submission.ts'
 import { boundYoungHeap, heapLimitBytes } from '../v8-heap.ts'
 import { clientVersion } from '../version.ts'
 
 /** Where a node is reached, with what is spoken there. */
-export const urlsOf = ({ httpUrl, wsUrl, debugUrl }: Server): string[] => [
+export const urlsOf = ({ httpUrl, wsUrl, debugUrl, engineUrl }: Server): string[] => [
   ...(httpUrl === undefined ? [] : [`${httpUrl} (HTTP${wsUrl === undefined ? '' : ' and WebSocket'})`]),
   ...(wsUrl === undefined ? [] : [`${wsUrl} (WebSocket)`]),
   ...(debugUrl === undefined ? [] : [`${debugUrl} (debug methods)`]),
+  ...(engineUrl === undefined ? [] : [`${engineUrl} (Engine API)`]),
 ]
 
 /** Time between two looks for what the core has to say, in milliseconds. */
@@ -54,11 +57,20 @@ async function headTime(core: Core): Promise<number> {
   return Number(block.timestamp)
 }
 
+/** How long ago the last fork choice came, in milliseconds; undefined where none came yet. */
+async function forkchoiceAge(core: Core): Promise<number | undefined> {
+  const age = JSON.parse(Buffer.from(await core.request('engineForkchoiceAge', undefined)).toString()) as string | null
+  return age === null ? undefined : Number(age)
+}
+
 /** What speaks against sending requests to an open node. */
 function readyChecks(core: Core, home: string, settings: Settings): Check[] {
   const maxAge = settings['evm.ready_max_head_age']
-  const room = diskHasRoom(home, settings['state-commit.flatkv.min_free_bytes'])
-  return maxAge === 0 ? [room] : [room, headIsYoung(() => headTime(core), maxAge)]
+  const checks = [diskHasRoom(home, settings['state-commit.flatkv.min_free_bytes'])]
+  if (maxAge !== 0) checks.push(headIsYoung(() => headTime(core), maxAge))
+  const silence = settings['engine.ready_max_silence']
+  if (settings['engine.enabled'] && silence !== 0) checks.push(isDriven(() => forkchoiceAge(core), silence))
+  return checks
 }
 
 /** What this process says of itself in the home. */
@@ -121,11 +133,12 @@ function watchRequests(settings: Settings, log: Log, { begun }: Heart, each: Ext
   }
 }
 
-/** Says that no blocks are made, and what becomes of transactions. */
+/** Says where blocks come from, and what becomes of transactions. */
 function sayNoBlocks(settings: Settings, log: Log, terminal: Terminal): void {
   const transactions = transactionsText('start', settings)
-  log.room('node').info(NO_BLOCKS, { transactions })
-  terminal.out(`Note: ${NO_BLOCKS}. Transactions are ${transactions}.\n`)
+  const note = settings['engine.enabled'] ? ENGINE_BLOCKS : NO_BLOCKS
+  log.room('node').info(note, { transactions })
+  terminal.out(`Note: ${note}. Transactions are ${transactions}.\n`)
 }
 
 /** Says how many blocks are not baked: those from before baking was enabled stay so until a command bakes them. */
@@ -155,23 +168,24 @@ function checkHeap(budgetBytes: number, log: Log): void {
 
 /** What serves the listener of debug methods, where there is one, and what serves the others. */
 function dispatches(
-  { makeDispatch }: Serving,
+  { makeDispatch, engine }: Serving,
   core: Core,
   settings: Settings,
   log: Log,
   heart: Heart,
   meter: RequestMeter,
   onRequest: Extras['onRequest'],
-): { readonly all: Dispatch; readonly debug: Dispatch } {
+): { readonly all: Dispatch; readonly debug: Dispatch; readonly engine: Dispatch } {
   const watch = watchRequests(settings, log, heart, onRequest)
   const node = shownUrl(settings['evm.forward_url'])
   const context = rpcContext(core, settings, (reason, failures) => log.room('rpc').warn('forwarding failed', { node, reason, failures }))
-  const make = (namespaces: readonly string[]): Dispatch =>
-    makeDispatch({ ...context, namespaces }, batchLimits(settings), log.report, meter, watch)
+  const make = (namespaces: readonly string[], only?: ReadonlySet<string>): Dispatch =>
+    makeDispatch({ ...context, namespaces, only }, batchLimits(settings), log.report, meter, watch)
   const isDebugApart = settings['evm.debug_port'] !== 0
   return {
     all: make(isDebugApart ? context.namespaces.filter((name) => name !== 'debug') : context.namespaces),
     debug: make(isDebugApart ? ['debug'] : []),
+    engine: make(settings['engine.enabled'] ? engine.ENGINE_NAMESPACES : [], engine.ENGINE_LISTENER_METHODS),
   }
 }
 
@@ -200,13 +214,24 @@ export interface Prepared {
 type Serving = Awaited<ReturnType<typeof loadServing>>
 
 async function loadServing() {
-  const [server, dispatch, starting, metrics] = await Promise.all([
+  const [server, dispatch, starting, metrics, engine] = await Promise.all([
     import('../../server/index.ts'),
     import('../../rpc/dispatch.ts'),
     import('../../rpc/starting.ts'),
     import('../metrics.ts'),
+    import('../../rpc/methods/engine/index.ts'),
   ])
-  return { ...server, ...dispatch, ...starting, ...metrics }
+  return { ...server, ...dispatch, ...starting, ...metrics, engine }
+}
+
+/** What serves requests while the stores are opened: all listeners, that of debug methods, that of the Engine API. */
+type Starting = [StartingDispatch, StartingDispatch, StartingDispatch]
+
+/** What the server needs for the Engine API; undefined where it is off. */
+function engineHooks(home: string, settings: Settings, dispatch: Dispatch): ServerHooks['engine'] {
+  if (!settings['engine.enabled']) return undefined
+  const file = settings['engine.jwt_secret_file']
+  return { dispatch, secretFile: file === 'auto' ? path.join(home, 'config', 'jwt.hex') : file }
 }
 
 async function openCore(config: NodeConfig, log: Log, extras: Extras): Promise<Core> {
@@ -250,7 +275,7 @@ export async function serve(
     throw e
   })
   const limits = batchLimits(settings)
-  const [starting, startingDebug] = [new serving.StartingDispatch(limits), new serving.StartingDispatch(limits)]
+  const [starting, startingDebug, startingEngine] = [1, 2, 3].map(() => new serving.StartingDispatch(limits)) as Starting
   let open: Core | undefined
   const metrics = await serving
     .startMetrics(() => open, mode, settings, readiness, report)
@@ -260,21 +285,31 @@ export async function serve(
     })
   try {
     const runToken = serving.asksForTokens(settings) ? serving.newRunToken() : undefined
-    const hooks = { report, onConnect: metrics.onConnect, metricsUrl: metrics.url, readiness, debug: startingDebug.dispatch, runToken }
+    const hooks = {
+      report,
+      onConnect: metrics.onConnect,
+      metricsUrl: metrics.url,
+      readiness,
+      debug: startingDebug.dispatch,
+      engine: mode === 'start' ? engineHooks(home, settings, startingEngine.dispatch) : undefined,
+      runToken,
+    }
     const server = await serving.startServer(settings, starting.dispatch, hooks)
     try {
       const core = await (early ?? openCore(config, log, extras))
       const noMoreOfCore = joinLogs(core, log)
       try {
         open = core
-        const { all, debug } = dispatches(serving, core, settings, log, heart, metrics.meter, extras.onRequest)
+        const { all, debug, engine } = dispatches(serving, core, settings, log, heart, metrics.meter, extras.onRequest)
         starting.become(all)
         startingDebug.become(debug)
+        startingEngine.become(engine)
         readiness.opened(readyChecks(core, home, settings))
         const baking = await bakingOf(core, settings)
         writeRunning(home, runningNode(server, metrics.url, mode, settings, baking), runToken)
-        const { httpUrl, wsUrl, debugUrl } = server
-        log.room('node').info('serving', { version: clientVersion(), home, httpUrl, wsUrl, debugUrl, metricsUrl: metrics.url })
+        const { httpUrl, wsUrl, debugUrl, engineUrl } = server
+        const urls = { httpUrl, wsUrl, debugUrl, engineUrl, metricsUrl: metrics.url }
+        log.room('node').info('serving', { version: clientVersion(), home, ...urls })
         checkNode(log)
         if (baking !== undefined) await sayUnbaked(baking, core, home, log)
         if (mode === 'start') sayNoBlocks(settings, log, terminal)

@@ -8,9 +8,13 @@ export const start: Command = {
   doc: 'Serve the chain in a data directory over JSON-RPC. The node makes no blocks.',
   more: [
     'The node joins no network: new blocks come from `hearth import`, and transactions are refused, or',
-    'forwarded where evm.forward_url names a node.',
+    'forwarded where evm.forward_url names a node. With --engine a consensus client drives it.',
   ],
-  flags: { ...HOME_FLAG, ...LISTEN_FLAGS },
+  flags: {
+    ...HOME_FLAG,
+    ...LISTEN_FLAGS,
+    engine: { settings: ['engine.enabled'], doc: 'Serve the Engine API on port 8551: a consensus client drives this node.' },
+  },
   settings: [
     'evm.namespaces',
     'evm.cors_origins',
@@ -18,6 +22,8 @@ export const start: Command = {
     'evm.auth_token_file',
     'evm.trace_bake_enabled',
     'evm.forward_url',
+    'engine.port',
+    'engine.jwt_secret_file',
     'evm.max_open_connections',
     'evm.rate_limiting_enabled',
     'evm.simulation_gas_limit',

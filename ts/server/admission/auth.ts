@@ -1,6 +1,7 @@
 // Who may ask: bearer tokens and JSON Web Tokens (RFC 6750, RFC 7519; the engine API's authentication of execution-apis).
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import fs from 'node:fs'
+import path from 'node:path'
 import type { Settings } from '../../config/index.ts'
 
 /** Characters that a token must have: fewer can be guessed. */
@@ -19,7 +20,7 @@ const MADE_WITHIN_S = 60
 const HEADER_CHARACTERS_MAX = 8192
 
 /** A setting that names a file of secrets. */
-type AuthFileSetting = 'evm.auth_token_file' | 'evm.auth_jwt_file'
+type AuthFileSetting = 'evm.auth_token_file' | 'evm.auth_jwt_file' | 'engine.jwt_secret_file'
 
 /** A file of the settings cannot be used: the message says which and why. */
 export class AuthFileError extends Error {
@@ -113,10 +114,10 @@ export function tokenCheck(text: string, file: string): (token: string) => boole
 }
 
 /** The secret of a file: 32 bytes in hex, with or without 0x. */
-export function jwtSecret(text: string, file: string): Buffer {
+export function jwtSecret(text: string, file: string, setting: AuthFileSetting = 'evm.auth_jwt_file'): Buffer {
   const hex = text.trim().replace(/^0x/i, '')
   if (hex.length !== 2 * SECRET_BYTES || !/^[0-9a-f]*$/i.test(hex)) {
-    throw new AuthFileError('evm.auth_jwt_file', `${file} must hold ${SECRET_BYTES} bytes in hex, such as \`openssl rand -hex 32\` writes`)
+    throw new AuthFileError(setting, `${file} must hold ${SECRET_BYTES} bytes in hex, such as \`openssl rand -hex 32\` writes`)
   }
   return Buffer.from(hex, 'hex')
 }
@@ -188,6 +189,34 @@ function runTokenCheck(token: string | undefined): ((token: string) => boolean) 
   return (given) => timingSafeEqual(fingerprints.of(given), known)
 }
 
+/** How a request without a token is refused. */
+const MISSING_TOKEN = 'missing token: send the header Authorization: Bearer TOKEN'
+
+/** Writes a new secret for its owner alone, where the file is not there. */
+function makeSecret(file: string): void {
+  try {
+    fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+    fs.writeFileSync(file, `0x${randomBytes(SECRET_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
+  } catch (e) {
+    const { code = '', message } = e as NodeJS.ErrnoException
+    if (code !== 'EEXIST') throw new AuthFileError('engine.jwt_secret_file', `cannot make ${file}: ${REASONS[code] ?? message}`)
+  }
+}
+
+/**
+ * What the listener of the Engine API asks of every request: a JWT signed with the secret of a file, which is made where it is not there.
+ * Other users may read the file: a consensus client may run under another one.
+ */
+export function engineAuthentication(file: string, now: () => number = Date.now): Authentication {
+  makeSecret(file)
+  const secret = jwtSecret(read(file, 'engine.jwt_secret_file'), file, 'engine.jwt_secret_file')
+  const refusal = (header: string | undefined): string | undefined => {
+    const token = bearer(header)
+    return token === undefined ? MISSING_TOKEN : jwtRefusal(token, secret, now())
+  }
+  return { namespaces: undefined, refusal }
+}
+
 /**
  * What the settings ask of each listener; undefined for those that are open. Reads the files of the settings: throws `AuthFileError` where
  * one cannot be used. `runToken` lets in whoever may read the home, beside what the settings name.
@@ -203,7 +232,7 @@ export function authentication(
   const secret = jwt === 'none' ? undefined : secretsOf('evm.auth_jwt_file', jwt, jwtSecret)
   const refusal = (header: string | undefined): string | undefined => {
     const token = bearer(header)
-    if (token === undefined) return 'missing token: send the header Authorization: Bearer TOKEN'
+    if (token === undefined) return MISSING_TOKEN
     if (isToken?.(token) === true || isOfRun?.(token) === true) return undefined
     return secret === undefined ? 'invalid token' : jwtRefusal(token, secret, now())
   }

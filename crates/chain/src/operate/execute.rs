@@ -38,6 +38,7 @@ impl Again {
             working: Mutex::default(),
             watched: Default::default(),
             edited: Default::default(),
+            finality: Default::default(),
         };
         chain.init_genesis(&genesis, &block, base_hash)?;
         let target = match last {

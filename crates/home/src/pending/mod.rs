@@ -1,14 +1,13 @@
 //! The pending block: what the next block would be if it were made now of what waits in the pool.
 
-mod state;
-
 use crate::{Home, NodeError, chain_error};
 use alloy_primitives::{Address, B256};
-use hearth_chain::{BlockAttributes, Chain, Draft, dev::DevChain, fees, next_gas_limit, pool::Order};
+use hearth_chain::{
+    BlockAttributes, Chain, Draft, OverlaidState, StateAt, dev::DevChain, fees, next_gas_limit, pool::Order,
+};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::{Header, RootTracker as _, StateReader};
 use parking_lot::Mutex;
-use state::PendingState;
 use std::{
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
@@ -23,7 +22,7 @@ pub struct PendingBlock {
     draft: Draft,
     parent: Arc<StoredBlock>,
     /// The state after it.
-    pub state: PendingState,
+    pub state: OverlaidState<StateAt>,
     /// The block with its state root, once it was asked for.
     block: Mutex<Option<Arc<StoredBlock>>>,
 }
@@ -112,7 +111,7 @@ impl Home {
         let mut source = self.pool().in_order(order, &state, base_fee, blob_fee)?;
         let draft = chain.draft(header, &[], &state, &mut source).map_err(failed)?;
         let draft = draft.map_err(|(_, error)| NodeError::ExecutionFailed { message: error.to_string() })?;
-        let state = PendingState::new(state, &draft.output.changes);
+        let state = OverlaidState::new(state, [&draft.output.changes]);
         Ok(PendingBlock { draft, parent, state, block: Mutex::default() })
     }
 

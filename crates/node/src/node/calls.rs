@@ -95,7 +95,12 @@ impl Node {
         let order = Order { client: asker.client.clone(), kind: kind_of(&request), cancel: cancel.clone() };
         // Weakly: a job that waits must not keep a node that nobody has any more.
         let node = Arc::downgrade(self);
-        let workers = if is_heavy { &self.heavy } else { &self.read };
+        let ordered = matches!(&request, Request::Engine(request) if request.is_ordered());
+        let workers = match &self.engine {
+            Some(engine) if ordered => engine,
+            _ if is_heavy => &self.heavy,
+            _ => &self.read,
+        };
         workers.submitter().submit_for(order, move |go| {
             let answer = go.and_then(|()| match cancel.is_cancelled() {
                 true => Err(opened.home.interrupted()),

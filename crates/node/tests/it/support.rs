@@ -92,6 +92,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
         dev: DevConfig { gas_limit: 30_000_000, timestamp: Some(GENESIS_TIME), ..DevConfig::default() },
         fork: None,
         scripts: None,
+        engine: false,
     }
 }
 

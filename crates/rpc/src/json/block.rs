@@ -1,9 +1,8 @@
 //! Headers and blocks.
 
 use super::{Inclusion, write_transaction};
-use alloy_eips::eip4895::Withdrawal;
 use alloy_primitives::{Address, B256};
-use hearth_home::JsonWriter;
+use hearth_home::{JsonWriter, write_withdrawals};
 use hearth_primitives::{Block, Header};
 
 /// A block with what the ledger knows about it.
@@ -90,18 +89,6 @@ fn write_body_fields(w: &mut JsonWriter, parts: &BlockParts<'_>, senders: Option
     if let Some(withdrawals) = &parts.block.body.withdrawals {
         write_withdrawals(w, withdrawals);
     }
-}
-
-/// Writes the member `withdrawals` into an open object.
-pub fn write_withdrawals(w: &mut JsonWriter, withdrawals: &[Withdrawal]) {
-    w.key("withdrawals").begin_array();
-    for withdrawal in withdrawals {
-        w.begin_object().key("index").quantity(withdrawal.index);
-        w.key("validatorIndex").quantity(withdrawal.validator_index);
-        w.key("address").address(&withdrawal.address);
-        w.key("amount").quantity(withdrawal.amount).end_object();
-    }
-    w.end_array();
 }
 
 /// Writes the members of a header into an open object; without a hash it is that of a block that is on no chain.

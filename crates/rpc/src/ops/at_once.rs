@@ -45,10 +45,11 @@ fn head(home: &Home) -> Option<Arc<StoredBlock>> {
     home.chain().ledger().block_in_memory(&home.chain().head().hash)
 }
 
-/// The state of the head, where a request means that by its tag.
+/// The state of a block that a request means by a tag.
 fn head_state(home: &Home, block: Option<BlockRef>) -> Option<StateAt> {
     match block.unwrap_or_default() {
-        BlockRef::Number(BlockNumber::Latest | BlockNumber::Safe | BlockNumber::Finalized) => {
+        BlockRef::Number(BlockNumber::Latest) => home.chain().state_at_once(head(home)?.number()),
+        BlockRef::Number(BlockNumber::Safe | BlockNumber::Finalized) if home.final_is_head() => {
             home.chain().state_at_once(head(home)?.number())
         }
         _ => None,

@@ -29,7 +29,6 @@ mod wallet;
 
 pub(crate) use at_once::at_once;
 pub(crate) use blocks::check_length;
-pub use build_block::PayloadAttributes;
 pub(crate) use log_ahead::{Ahead, Candidate};
 
 use crate::{Request, Rpc};
@@ -48,6 +47,7 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
     }
     match request {
         Request::Read(reading) => reading.answer(home),
+        Request::Engine(request) => rpc.engine()?.answer(request),
         Request::Dev(request) => dev::answer(home, request, stop),
         Request::BlockNumber => chain::block_number(home),
         Request::ChainId => chain::chain_id(home),

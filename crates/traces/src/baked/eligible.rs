@@ -74,7 +74,7 @@ pub(super) fn eligible(
     let target = match &request.subject {
         TraceSubject::Transaction(hash) => Target::Transaction(*hash),
         TraceSubject::BlockByHash(hash) => Target::Hash(*hash),
-        TraceSubject::BlockByNumber(block) => target_of(*block, first),
+        TraceSubject::BlockByNumber(block) => target_of(*block, first)?,
         _ => return None,
     };
     if request.has_tracer_config && !options {
@@ -84,14 +84,14 @@ pub(super) fn eligible(
     Some((target, *tracer))
 }
 
-fn target_of(block: BlockNumber, first: Height) -> Target {
+/// `None` for the tags that a fork choice sets: where they are is looked up with the block.
+fn target_of(block: BlockNumber, first: Height) -> Option<Target> {
     match block {
-        BlockNumber::Number(number) => Target::Number(number),
-        BlockNumber::Earliest => Target::Number(first),
-        // Nothing is produced ahead of time, and no other authority says what is final.
-        BlockNumber::Latest | BlockNumber::Pending | BlockNumber::Safe | BlockNumber::Finalized => {
-            Target::Head
-        }
+        BlockNumber::Number(number) => Some(Target::Number(number)),
+        BlockNumber::Earliest => Some(Target::Number(first)),
+        // Nothing is produced ahead of time.
+        BlockNumber::Latest | BlockNumber::Pending => Some(Target::Head),
+        BlockNumber::Safe | BlockNumber::Finalized => None,
     }
 }
 

@@ -1,0 +1,36 @@
+// [engine]: the listener of the Engine API, over which a consensus client drives the node.
+import { boolean, offAt, or, text } from '../kinds.ts'
+import { bytes, duration } from '../measures.ts'
+import { GIB, HOUR, host, KIB, MIB, MINUTE, port, setting } from './shared.ts'
+
+/** Settings of the Engine API. */
+export const ENGINE = {
+  'engine.enabled': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether hearth start serves the Engine API: a consensus client then says which block is the head, and this node executes and builds blocks for it.',
+  }),
+  'engine.host': setting({ kind: host, default: '127.0.0.1', doc: 'Address that the listener of the Engine API binds.' }),
+  'engine.port': setting({
+    kind: port,
+    default: 8551,
+    doc: 'Port of the Engine API, over HTTP and over WebSocket by upgrade. 0 takes a free port. The public ports never have methods of engine_*.',
+  }),
+  'engine.jwt_secret_file': setting({
+    kind: or('auto', text('auto or the path of a file', /^\S.*$/)),
+    default: 'auto' as string,
+    doc: 'File with the secret of 32 bytes in hex that the consensus client has too: every request needs a JWT that is signed with it (HS256) and made (iat) within 60 seconds. auto is config/jwt.hex in the home. A file that is not there is made, for its owner alone.',
+  }),
+  'engine.max_request_body_bytes': setting({
+    kind: bytes(KIB, GIB),
+    default: 128 * MIB,
+    unit: 'bytes',
+    doc: 'Longest request of the Engine API. Two such requests may be in memory at the same time.',
+  }),
+  'engine.ready_max_silence': setting({
+    kind: offAt(0, duration(0, HOUR)),
+    default: 2 * MINUTE,
+    unit: 'ms',
+    doc: '/ready says 503 while the last fork choice of the consensus client is older than this, and before the first one; off does not look at it.',
+  }),
+} as const

@@ -1,0 +1,74 @@
+// What the Engine API takes (execution-apis, src/engine). Which fields a version needs is the core's to say: it knows the forks.
+import type { JsonObject } from '../../core/port.ts'
+import { withdrawal } from './call.ts'
+import { arrayOf, BadValue, type Codec, fields } from './codec.ts'
+import { address, bytes, data, hash, uint64, uint256 } from './hex.ts'
+
+/** Transactions, withdrawals or requests of one payload. */
+const ENTRIES_MAX = 200_000
+
+/** Hashes in one request for blobs or bodies; the core refuses fewer, with a code of the Engine API. */
+const HASHES_MAX = 100_000
+
+const BLOOM_BYTES = 256
+const ID_BYTES = 8
+
+/** An object of which some fields must be there. */
+function withFields(shape: Readonly<Record<string, Codec<unknown>>>, names: readonly string[]): Codec<JsonObject> {
+  const read = fields(shape)
+  return (value) => {
+    const found = read(value)
+    const missing = names.find((name) => found[name] === undefined)
+    if (missing !== undefined) throw new BadValue(`missing required field '${missing}'`)
+    return found
+  }
+}
+
+const withdrawals = arrayOf(withFieldsOfWithdrawal, ENTRIES_MAX)
+
+function withFieldsOfWithdrawal(value: unknown): JsonObject {
+  const found = withdrawal(value)
+  const missing = ['index', 'validatorIndex', 'address', 'amount'].find((name) => found[name] === undefined)
+  if (missing !== undefined) throw new BadValue(`missing required field '${missing}'`)
+  return found
+}
+
+const OF_PARIS = {
+  parentHash: hash,
+  feeRecipient: address,
+  stateRoot: hash,
+  receiptsRoot: hash,
+  logsBloom: bytes(BLOOM_BYTES),
+  prevRandao: hash,
+  blockNumber: uint64,
+  gasLimit: uint64,
+  gasUsed: uint64,
+  timestamp: uint64,
+  extraData: data,
+  baseFeePerGas: uint256,
+  blockHash: hash,
+  transactions: arrayOf(data, ENTRIES_MAX),
+} as const
+
+/** ExecutionPayloadV1 to V3. */
+export const executionPayload = withFields({ ...OF_PARIS, withdrawals, blobGasUsed: uint64, excessBlobGas: uint64 }, Object.keys(OF_PARIS))
+
+/** PayloadAttributesV1 to V3. */
+export const engineAttributes = withFields(
+  { timestamp: uint64, prevRandao: hash, suggestedFeeRecipient: address, withdrawals, parentBeaconBlockRoot: hash },
+  ['timestamp', 'prevRandao', 'suggestedFeeRecipient'],
+)
+
+const OF_STATE = { headBlockHash: hash, safeBlockHash: hash, finalizedBlockHash: hash } as const
+
+/** ForkchoiceStateV1. */
+export const forkchoiceState = withFields(OF_STATE, Object.keys(OF_STATE))
+
+/** An id of a payload that is built. */
+export const payloadId = bytes(ID_BYTES)
+
+/** Hashes of blobs or blocks. */
+export const hashes: Codec<string[]> = arrayOf(hash, HASHES_MAX)
+
+/** Execution requests (EIP-7685). */
+export const executionRequests: Codec<string[]> = arrayOf(data, ENTRIES_MAX)
