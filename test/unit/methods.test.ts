@@ -3,6 +3,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { NAMESPACES } from '../../ts/config/index.ts'
 import { DEV_METHODS } from '../../ts/rpc/methods/dev/index.ts'
+import { ENGINE_METHODS } from '../../ts/rpc/methods/engine/index.ts'
 import { DEV_NAMESPACES, METHODS, methodTable, namespaceOf, servedNamespaces } from '../../ts/rpc/table.ts'
 
 const DIR = path.resolve(import.meta.dirname, '../../ts/rpc/methods')
@@ -22,6 +23,9 @@ const PROMISED = {
   trace: 'transaction block get filter replayTransaction replayBlockTransactions call callMany rawTransaction',
   ots: 'getApiLevel getBlockDetails getBlockDetailsByHash getBlockTransactions getContractCreator getInternalOperations getTransactionBySenderAndNonce getTransactionError hasCode traceTransaction',
   erigon: 'getHeaderByNumber',
+  engine: `newPayloadV1 newPayloadV2 newPayloadV3 newPayloadV4 forkchoiceUpdatedV1 forkchoiceUpdatedV2 forkchoiceUpdatedV3 getPayloadV1
+    getPayloadV2 getPayloadV3 getPayloadV4 getPayloadV5 getBlobsV1 getBlobsV2 getBlobsV3 getPayloadBodiesByHashV1
+    getPayloadBodiesByRangeV1 getClientVersionV1 exchangeCapabilities`,
   net: 'version listening peerCount',
   web3: 'clientVersion sha3',
   testing: 'buildBlockV1',
@@ -51,13 +55,13 @@ describe('the table of methods', () => {
     expect(METHODS.map((m) => m.name).sort()).toEqual(promised.sort())
   })
 
-  it('has one file a method, named after it, and no file without a method; those of development chains lie by what they do', () => {
+  it('has one file a method, named after it, and no file without a method; those of development chains and of the Engine API lie by what they do', () => {
     const files = fs
       .readdirSync(DIR)
-      .filter((ns) => ns !== 'dev')
+      .filter((ns) => ns !== 'dev' && ns !== 'engine')
       .flatMap((ns) => fs.readdirSync(path.join(DIR, ns)).map((file) => `${ns}_${file.replace(/\.ts$/, '')}`))
     expect(files.sort()).toEqual(
-      METHODS.filter((m) => !DEV_METHODS.includes(m))
+      METHODS.filter((m) => !DEV_METHODS.includes(m) && !ENGINE_METHODS.includes(m))
         .map((m) => m.name)
         .sort(),
     )
@@ -75,14 +79,15 @@ describe('the table of methods', () => {
     }
     const writes = METHODS.filter((m) => m.cost === 'write').map((m) => m.name)
     const ofDev = DEV_METHODS.filter((m) => !/_(get|nodeInfo|metadata|dumpState)/.test(m.name)).map((m) => m.name)
-    expect(writes).toEqual(['eth_sendRawTransaction', 'eth_sendTransaction', 'eth_sendRawTransactionSync', ...ofDev])
+    const ofEngine = ENGINE_METHODS.filter((m) => /newPayload|forkchoiceUpdated/.test(m.name)).map((m) => m.name)
+    expect(writes).toEqual(['eth_sendRawTransaction', 'eth_sendTransaction', 'eth_sendRawTransactionSync', ...ofEngine, ...ofDev])
   })
 
   it('keeps the namespaces of the development chain to it, whatever is asked for', () => {
     const asked = ['eth', ...DEV_NAMESPACES]
     expect(servedNamespaces(asked, false)).toEqual(['eth'])
     expect(servedNamespaces(['eth'], true)).toEqual(['eth', 'anvil', 'evm', 'hardhat', 'personal', 'tenderly'])
-    expect([...new Set(METHODS.map((m) => namespaceOf(m.name)))].sort()).toEqual([...NAMESPACES].sort())
+    expect([...new Set(METHODS.map((m) => namespaceOf(m.name)))].sort()).toEqual(['engine', ...NAMESPACES].sort())
     expect(DEV_NAMESPACES).toEqual(['anvil', 'evm', 'hardhat', 'personal', 'tenderly'])
   })
 

@@ -10,17 +10,25 @@ import {
   bundles,
   callConfig,
   callContext,
+  clientMethods,
   data,
+  engineAttributes,
+  executionPayload,
+  executionRequests,
   filter,
+  forkchoiceState,
   hash,
+  hashes,
   heightOrTag,
   hexOrDecimal,
   mineOptions,
   number64,
   number256,
+  object,
   pageNumber,
   pageSize,
   payloadAttributes,
+  payloadId,
   rawTransactions,
   reorgPairs,
   resetOptions,
@@ -127,11 +135,55 @@ const BAD_ATTRIBUTES = [
   ...withField('withdrawals', [...NO_ARRAY, [1], [{ index: 1 }]], { timestamp: '0x1', prevRandao: HASH, suggestedFeeRecipient: ADDRESS }),
 ]
 
+const PAYLOAD = {
+  parentHash: HASH,
+  feeRecipient: ADDRESS,
+  stateRoot: HASH,
+  receiptsRoot: HASH,
+  logsBloom: `0x${'00'.repeat(256)}`,
+  prevRandao: HASH,
+  blockNumber: '0x1',
+  gasLimit: '0x1',
+  gasUsed: '0x0',
+  timestamp: '0x1',
+  extraData: '0x',
+  baseFeePerGas: '0x7',
+  blockHash: HASH,
+  transactions: [],
+}
+
+const BAD_PAYLOADS = [
+  ...NO_OBJECT,
+  ...Object.keys(PAYLOAD).map((name) => ({ ...PAYLOAD, [name]: undefined })),
+  ...withField('parentHash', NO_WIDTH, PAYLOAD),
+  ...withField('logsBloom', NO_WIDTH, PAYLOAD),
+  ...withField('gasLimit', [...NO_QUANTITY, `0x1${'0'.repeat(16)}`], PAYLOAD),
+  ...withField('extraData', NO_BYTES, PAYLOAD),
+  ...withField('transactions', [...NO_ARRAY, [1], ['0x1']], PAYLOAD),
+  ...withField('withdrawals', [...NO_ARRAY, [1], [{ index: '0x1' }]], PAYLOAD),
+  ...withField('blobGasUsed', NO_QUANTITY, PAYLOAD),
+]
+
+const STATE = { headBlockHash: HASH, safeBlockHash: HASH, finalizedBlockHash: HASH }
+
+const BAD_STATES_OF_FORKCHOICE = [
+  ...NO_OBJECT,
+  ...Object.keys(STATE).flatMap((name) => [{ ...STATE, [name]: undefined }, ...withField(name, NO_WIDTH, STATE)]),
+]
+
 const CALL = { to: ADDRESS }
 
 /** By codec. */
 const KINDS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
   [address, { good: ADDRESS, bad: NO_WIDTH }],
+  [executionPayload, { good: PAYLOAD, bad: BAD_PAYLOADS }],
+  [forkchoiceState, { good: STATE, bad: BAD_STATES_OF_FORKCHOICE }],
+  [engineAttributes, { good: { timestamp: '0x1', prevRandao: HASH, suggestedFeeRecipient: ADDRESS }, bad: BAD_ATTRIBUTES }],
+  [executionRequests, { good: ['0x0011'], bad: [...NO_ARRAY, [1], ['0x1']] }],
+  [hashes, { good: [HASH], bad: [...NO_ARRAY, [1], ['0x11']] }],
+  [payloadId, { good: '0x0100000000000000', bad: NO_WIDTH }],
+  [clientMethods, { good: ['engine_newPayloadV4'], bad: [...NO_ARRAY, [1], ['x'.repeat(200)]] }],
+  [object, { good: { code: 'ZZ' }, bad: NO_OBJECT }],
   [heightOrTag, { good: 1, bad: [...BAD_HEIGHTS.filter((value) => value !== 0), HASH] }],
   [pageNumber, { good: 0, bad: [...NO_STRING.filter((value) => value !== 0), '0x1', '1'] }],
   [pageSize, { good: 25, bad: [...NO_STRING, '0x1', '1', 1001] }],

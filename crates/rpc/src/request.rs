@@ -382,12 +382,15 @@ impl Request {
         if text.starts_with(EngineRequest::PREFIX) {
             return serde_json::from_slice(text).map(Self::Engine).map_err(wrong);
         }
+        let unknown = |error: &serde_json::Error| error.to_string().starts_with(UNKNOWN);
         match serde_json::from_slice(text) {
             // Looked at a second time, so that nobody else pays for the many names of development tools.
-            Err(error) if error.to_string().starts_with(UNKNOWN) => match serde_json::from_slice(text) {
-                Ok(request) => Ok(Self::Dev(request)),
-                Err(own) if own.to_string().starts_with(UNKNOWN) => Err(wrong(error)),
-                Err(own) => Err(wrong(own)),
+            Err(error) if unknown(&error) => match serde_json::from_slice(text).map(Self::Dev) {
+                Err(own) if unknown(&own) => match serde_json::from_slice(text).map(Self::Engine) {
+                    Err(own) if unknown(&own) => Err(wrong(error)),
+                    read => read.map_err(wrong),
+                },
+                read => read.map_err(wrong),
             },
             read => read.map_err(wrong),
         }

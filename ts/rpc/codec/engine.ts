@@ -1,7 +1,6 @@
 // What the Engine API takes (execution-apis, src/engine). Which fields a version needs is the core's to say: it knows the forks.
 import type { JsonObject } from '../../core/port.ts'
-import { withdrawal } from './call.ts'
-import { arrayOf, BadValue, type Codec, fields } from './codec.ts'
+import { arrayOf, BadValue, type Codec, fields, word } from './codec.ts'
 import { address, bytes, data, hash, uint64, uint256 } from './hex.ts'
 
 /** Transactions, withdrawals or requests of one payload. */
@@ -9,6 +8,9 @@ const ENTRIES_MAX = 200_000
 
 /** Hashes in one request for blobs or bodies; the core refuses fewer, with a code of the Engine API. */
 const HASHES_MAX = 100_000
+
+/** Names that a consensus client may list. */
+const NAMES_MAX = 1000
 
 const BLOOM_BYTES = 256
 const ID_BYTES = 8
@@ -24,14 +26,9 @@ function withFields(shape: Readonly<Record<string, Codec<unknown>>>, names: read
   }
 }
 
-const withdrawals = arrayOf(withFieldsOfWithdrawal, ENTRIES_MAX)
+const OF_WITHDRAWAL = { index: uint64, validatorIndex: uint64, address, amount: uint64 } as const
 
-function withFieldsOfWithdrawal(value: unknown): JsonObject {
-  const found = withdrawal(value)
-  const missing = ['index', 'validatorIndex', 'address', 'amount'].find((name) => found[name] === undefined)
-  if (missing !== undefined) throw new BadValue(`missing required field '${missing}'`)
-  return found
-}
+const withdrawals = arrayOf(withFields(OF_WITHDRAWAL, Object.keys(OF_WITHDRAWAL)), ENTRIES_MAX)
 
 const OF_PARIS = {
   parentHash: hash,
@@ -69,6 +66,9 @@ export const payloadId = bytes(ID_BYTES)
 
 /** Hashes of blobs or blocks. */
 export const hashes: Codec<string[]> = arrayOf(hash, HASHES_MAX)
+
+/** Names of the methods that a consensus client has. */
+export const clientMethods: Codec<string[]> = arrayOf(word, NAMES_MAX)
 
 /** Execution requests (EIP-7685). */
 export const executionRequests: Codec<string[]> = arrayOf(data, ENTRIES_MAX)

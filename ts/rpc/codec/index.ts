@@ -14,7 +14,7 @@ export {
   url,
   word256,
 } from './dev.ts'
-export { engineAttributes, executionPayload, executionRequests, forkchoiceState, hashes, payloadId } from './engine.ts'
+export { clientMethods, engineAttributes, executionPayload, executionRequests, forkchoiceState, hashes, payloadId } from './engine.ts'
 export { filter, followable } from './filter.ts'
 export { address, data, hash, hexOrDecimal, storageKey, uint64, uint256 } from './hex.ts'
 export { heightOrTag, pageNumber, pageSize, traceAddress, traceFilter, traceTypes, typedCalls } from './parity.ts'

@@ -5,6 +5,7 @@ mod baked;
 mod capsules;
 mod case_home;
 mod dev_chain;
+mod engine;
 mod follow;
 mod forks;
 mod inbox;

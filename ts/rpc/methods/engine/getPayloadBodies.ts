@@ -14,6 +14,6 @@ export const getPayloadBodiesByRangeV1 = method({
   name: 'engine_getPayloadBodiesByRangeV1',
   doc: 'Transactions and withdrawals of canonical blocks from a height on, at most 1,024; nothing beyond the head.',
   cost: 'heavy',
-  params: [required('start', uint64), required('count', uint64)],
+  params: [required('from', uint64), required('count', uint64)],
   handle: ({ core }, start, count) => core.request('engineBodiesByRange', { start, count }),
 })

@@ -1,9 +1,6 @@
 // engine_exchangeCapabilities and engine_getClientVersionV1: who the two clients are (execution-apis, src/engine/common.md, identification.md).
-import { anything, arrayOf, type Codec, object, word } from '../../codec/index.ts'
+import { clientMethods, object } from '../../codec/index.ts'
 import { json, type Method, method, optional, required } from '../../method.ts'
-
-/** Names that a consensus client may list. */
-const NAMES_MAX = 1000
 
 /** Two letters for this client, which the specification leaves to it. */
 const CODE = 'HE'
@@ -11,15 +8,13 @@ const CODE = 'HE'
 /** A package is not told of which commit it was made; the specification wants four bytes. */
 const NO_COMMIT = '0x00000000'
 
-const clientIdentity: Codec<Record<string, unknown>> = (value) => object(value)
-
 /** The method that names the methods there are, itself left out. */
 export const exchangeCapabilities = (names: readonly string[]): Method =>
   method({
     name: 'engine_exchangeCapabilities',
     doc: 'The methods of the Engine API that this node has, without this one.',
     cost: 'read',
-    params: [required('consensusClientMethods', arrayOf(word, NAMES_MAX))],
+    params: [required('consensusClientMethods', clientMethods)],
     handle: () => json(names),
   })
 
@@ -27,7 +22,7 @@ export const getClientVersionV1 = method({
   name: 'engine_getClientVersionV1',
   doc: 'Code, name, version and commit of this client, in a list of one; the commit is zero, since a package is not told it.',
   cost: 'read',
-  params: [optional('clientVersion', clientIdentity), optional('reserved', anything)],
+  params: [optional('consensusClient', object)],
   handle: ({ clientVersion }) => {
     const [name = 'hearth', version = ''] = clientVersion.split('/')
     return json([{ code: CODE, name, version, commit: NO_COMMIT }])

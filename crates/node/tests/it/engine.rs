@@ -1,0 +1,363 @@
+//! The Engine API against a model: random trees of payloads, some of them invalid, given in any order with fork choices between.
+
+use crate::{
+    dev_chain::sign,
+    support::{ask, config},
+};
+use alloy_consensus::TxEip1559;
+use alloy_eips::eip2718::Encodable2718;
+use alloy_primitives::{Address, B256, Bytes, TxKind, U256, hex};
+use hearth_chain::{AllOf, BlockAttributes, Chain, ChainOptions};
+use hearth_flatkv::Fsync;
+use hearth_node::{Mode, Node, dev_accounts};
+use hearth_primitives::{Block, RootTracker as _, Transaction};
+use serde_json::{Value, json};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+const CHAIN_ID: u64 = 31_337;
+const GENESIS_TIME: u64 = 1_700_000_000;
+
+/// Adds one to its slot 0 and logs nothing.
+const COUNTER: Address = Address::with_last_byte(0xc0);
+const COUNTER_CODE: [u8; 10] = hex!("60005460010160005500");
+/// Logs without data.
+const LOGGER: Address = Address::with_last_byte(0x10);
+const LOGGER_CODE: [u8; 6] = hex!("60006000a000");
+
+/// Payloads of a tree.
+const PAYLOADS: usize = 30;
+/// Requests that a tree is driven with.
+const STEPS: usize = 110;
+
+/// Numbers that look random and are the same in every run (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % end as u64).expect("fits")
+    }
+}
+
+fn genesis() -> String {
+    let zero = [
+        "homesteadBlock",
+        "eip150Block",
+        "eip155Block",
+        "eip158Block",
+        "byzantiumBlock",
+        "constantinopleBlock",
+        "petersburgBlock",
+        "istanbulBlock",
+        "berlinBlock",
+        "londonBlock",
+        "shanghaiTime",
+        "cancunTime",
+    ];
+    let mut settings = json!({ "chainId": CHAIN_ID, "terminalTotalDifficulty": 0 });
+    for name in zero {
+        settings[name] = json!(0);
+    }
+    let mut alloc = json!({
+        COUNTER.to_string(): { "balance": "0x0", "code": Bytes::from(COUNTER_CODE) },
+        LOGGER.to_string(): { "balance": "0x0", "code": Bytes::from(LOGGER_CODE) },
+    });
+    alloc[dev_accounts()[0].address.to_string()] = json!({ "balance": "0xd3c21bcecceda1000000" });
+    json!({
+        "config": settings, "timestamp": format!("{GENESIS_TIME:#x}"), "gasLimit": "0x1c9c380", "difficulty": "0x0",
+        "baseFeePerGas": "0x7", "alloc": alloc,
+    })
+    .to_string()
+}
+
+/// A block of the tree, and what the model knows of it.
+struct TreeNode {
+    block: Block,
+    parent: B256,
+    valid: bool,
+    counted: u64,
+    logged: u64,
+    sent: u64,
+}
+
+/// A tree of blocks, made on a home of its own.
+struct Tree {
+    genesis: B256,
+    blocks: HashMap<B256, TreeNode>,
+    hashes: Vec<B256>,
+}
+
+impl Tree {
+    fn new(random: &mut Random) -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+        let chain = Chain::create(home.path(), &genesis(), &options).expect("a chain");
+        let genesis = chain.head().hash;
+        let mut tree = Self { genesis, blocks: HashMap::new(), hashes: Vec::new() };
+        while tree.hashes.len() < PAYLOADS {
+            // Most blocks follow a late one, so that branches become long.
+            let at = random.below(tree.hashes.len() + 1).max(random.below(tree.hashes.len() + 1));
+            let parent = at.checked_sub(1).map_or(genesis, |at| tree.hashes[at]);
+            let node = match tree.blocks.get(&parent) {
+                Some(above) if !above.valid => child_of_invalid(above, tree.hashes.len()),
+                _ => tree.grow(&chain, parent, random),
+            };
+            let hash = node.block.header.hash_slow();
+            tree.hashes.push(hash);
+            tree.blocks.insert(hash, node);
+        }
+        chain.close().expect("closes");
+        tree
+    }
+
+    fn grow(&self, chain: &Chain, parent: B256, random: &mut Random) -> TreeNode {
+        let (counted, logged, sent) =
+            self.blocks.get(&parent).map_or((0, 0, 0), |above| (above.counted, above.logged, above.sent));
+        chain.set_head(&parent).expect("a valid parent");
+        let above = chain.head_block().expect("reads").expect("is there").block.header.clone();
+        let (counts, logs) = (random.below(3) as u64, random.below(2) as u64);
+        let calls = (0..counts).map(|_| COUNTER).chain((0..logs).map(|_| LOGGER));
+        let transactions: Vec<(Transaction, Address)> =
+            calls.zip(sent..).map(|(to, nonce)| (call(to, nonce), dev_accounts()[0].address)).collect();
+        let attributes = BlockAttributes {
+            timestamp: above.timestamp + 12,
+            prev_randao: B256::with_last_byte(self.hashes.len() as u8),
+            gas_limit: above.gas_limit,
+            ..BlockAttributes::default()
+        };
+        let header = chain.header_after(&above, &attributes);
+        let state = chain.state_at(above.number).expect("a state");
+        let draft = chain.draft(header, &[], &state, &mut AllOf::new(&transactions)).expect("executes");
+        let draft = draft.expect("every transaction can be in the block");
+        let mut trie = chain.trie_after(above.number).expect("a trie");
+        trie.apply(&draft.output.changes).expect("applies");
+        let mut block = draft.complete(trie.root().expect("a root"));
+        let valid = random.below(6) != 0;
+        if valid {
+            chain.insert_block(block.clone()).expect("is valid");
+        } else {
+            block.header.state_root.0[0] ^= 1;
+        }
+        let sent = sent + transactions.len() as u64;
+        TreeNode { block, parent, valid, counted: counted + counts, logged: logged + logs, sent }
+    }
+
+    /// The hashes from a block to the first one after the genesis.
+    fn path(&self, hash: B256) -> impl Iterator<Item = B256> + '_ {
+        std::iter::successors(Some(hash), |at| self.blocks.get(at).map(|node| node.parent))
+            .take_while(|at| *at != self.genesis)
+    }
+
+    /// The newest valid block at or below a hash.
+    fn latest_valid(&self, hash: B256) -> B256 {
+        // A block on an invalid one is invalid whatever it says.
+        let path: Vec<B256> = self.path(hash).collect();
+        let invalid = path.iter().rposition(|at| !self.blocks[at].valid);
+        match invalid {
+            None => hash,
+            Some(at) => path.get(at + 1).copied().unwrap_or(self.genesis),
+        }
+    }
+}
+
+fn child_of_invalid(above: &TreeNode, number: usize) -> TreeNode {
+    let mut block = above.block.clone();
+    let header = &mut block.header;
+    header.parent_hash = above.block.header.hash_slow();
+    header.number += 1;
+    header.timestamp += 12;
+    header.mix_hash = B256::with_last_byte(number as u8);
+    let parent = header.parent_hash;
+    TreeNode { block, parent, valid: false, counted: 0, logged: 0, sent: 0 }
+}
+
+fn call(to: Address, nonce: u64) -> Transaction {
+    let transaction = TxEip1559 {
+        chain_id: CHAIN_ID,
+        nonce,
+        gas_limit: 100_000,
+        max_fee_per_gas: 3_000_000_000,
+        max_priority_fee_per_gas: 1_000_000_000,
+        to: TxKind::Call(to),
+        ..TxEip1559::default()
+    };
+    Transaction::Eip1559(sign(transaction, 0))
+}
+
+/// The block as a consensus client sends it.
+fn payload(block: &Block) -> Value {
+    let header = &block.header;
+    let number = |value: u64| format!("{value:#x}");
+    let transactions: Vec<Bytes> =
+        block.body.transactions.iter().map(|tx| tx.encoded_2718().into()).collect();
+    json!({
+        "parentHash": header.parent_hash, "feeRecipient": header.beneficiary, "stateRoot": header.state_root,
+        "receiptsRoot": header.receipts_root, "logsBloom": header.logs_bloom, "prevRandao": header.mix_hash,
+        "blockNumber": number(header.number), "gasLimit": number(header.gas_limit),
+        "gasUsed": number(header.gas_used), "timestamp": number(header.timestamp), "extraData": header.extra_data,
+        "baseFeePerGas": number(header.base_fee_per_gas.expect("London")), "blockHash": header.hash_slow(),
+        "transactions": transactions, "withdrawals": [], "blobGasUsed": "0x0", "excessBlobGas": "0x0",
+    })
+}
+
+/// The node that is driven, and what the model expects of it.
+struct Driven<'a> {
+    node: &'a Arc<Node>,
+    tree: &'a Tree,
+    given: HashSet<B256>,
+    head: B256,
+}
+
+impl Driven<'_> {
+    /// Whether every ancestor was given.
+    fn is_connected(&self, hash: B256) -> bool {
+        self.tree.path(hash).all(|at| self.given.contains(&at))
+    }
+
+    fn expected(&self, hash: B256) -> Value {
+        if !self.is_connected(hash) {
+            return json!({ "status": "SYNCING", "latestValidHash": null });
+        }
+        let latest = self.tree.latest_valid(hash);
+        let status = if latest == hash { "VALID" } else { "INVALID" };
+        json!({ "status": status, "latestValidHash": latest })
+    }
+
+    fn give(&mut self, hash: B256) {
+        self.given.insert(hash);
+        let args = json!({
+            "version": 3, "payload": payload(&self.tree.blocks[&hash].block), "versionedHashes": [],
+            "parentBeaconBlockRoot": B256::ZERO,
+        });
+        let status = ask(self.node, "engineNewPayload", args).expect("answers");
+        let said = json!({ "status": status["status"], "latestValidHash": status["latestValidHash"] });
+        assert_eq!(said, self.expected(hash), "payload {hash}: {status}");
+    }
+
+    fn choose(&mut self, hash: B256, random: &mut Random) {
+        let path: Vec<B256> = self.tree.path(hash).collect();
+        let zero_or = |at: usize| path.get(at).copied().unwrap_or_default();
+        let (safe, finalized) = (zero_or(random.below(6)), zero_or(random.below(12)));
+        let state = json!({ "headBlockHash": hash, "safeBlockHash": safe, "finalizedBlockHash": finalized });
+        let args = json!({ "version": 3, "state": state });
+        let answer = ask(self.node, "engineForkchoiceUpdated", args).expect("answers");
+        let status = &answer["payloadStatus"];
+        let said = json!({ "status": status["status"], "latestValidHash": status["latestValidHash"] });
+        assert_eq!(said, self.expected(hash), "fork choice {hash}: {answer}");
+        let is_ancestor = self.tree.path(self.head).any(|at| at == hash);
+        if status["status"] == "VALID" && !is_ancestor {
+            self.head = hash;
+            for (tag, named) in [("safe", safe), ("finalized", finalized)] {
+                if !named.is_zero() {
+                    let block = ask(self.node, "getBlockByNumber", json!({ "block": tag })).expect("answers");
+                    assert_eq!(block["hash"], json!(named), "{tag}");
+                }
+            }
+        }
+    }
+
+    /// Everything that a client can see is what an import of the path from the genesis gives.
+    fn check(&self) {
+        let chain = self.node.chain().expect("open");
+        let head = chain.head();
+        assert_eq!(head.hash, self.head);
+        let Some(top) = self.tree.blocks.get(&self.head) else { return };
+        assert_eq!(head.commitment, top.block.header.state_root);
+        let slot =
+            ask(self.node, "getStorageAt", json!({ "address": COUNTER, "slot": "0x0" })).expect("answers");
+        assert_eq!(slot, json!(B256::from(U256::from(top.counted))));
+        let address = dev_accounts()[0].address;
+        let nonce = ask(self.node, "getTransactionCount", json!({ "address": address })).expect("answers");
+        assert_eq!(nonce, json!(format!("{:#x}", top.sent)));
+        let filter = json!({ "filter": { "fromBlock": "0x0", "toBlock": "latest", "address": LOGGER } });
+        let logs = ask(self.node, "getLogs", filter).expect("answers");
+        assert_eq!(logs.as_array().map(Vec::len), usize::try_from(top.logged).ok());
+        for at in self.tree.path(self.head) {
+            let block = &self.tree.blocks[&at].block;
+            let number = format!("{:#x}", block.header.number);
+            let found = ask(self.node, "getBlockByNumber", json!({ "block": number })).expect("answers");
+            assert_eq!(found["hash"], json!(at));
+            for transaction in &block.body.transactions {
+                let hash = transaction.tx_hash();
+                let receipt =
+                    ask(self.node, "getTransactionReceipt", json!({ "hash": hash })).expect("answers");
+                assert_eq!((&receipt["blockHash"], &receipt["status"]), (&json!(at), &json!("0x1")));
+            }
+        }
+    }
+}
+
+fn drive(seed: u64) {
+    let random = &mut Random(seed);
+    let tree = Tree::new(random);
+    let home = tempfile::tempdir().expect("a folder");
+    let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+    Chain::create(home.path(), &genesis(), &options).expect("a chain").close().expect("closes");
+    let mut node_config = config(home.path(), Mode::Start);
+    node_config.engine = true;
+    let node = Node::open(node_config.clone()).expect("opens");
+    let mut driven = Driven { node: &node, tree: &tree, given: HashSet::new(), head: tree.genesis };
+    for step in 0..STEPS {
+        let hash = tree.hashes[random.below(PAYLOADS)];
+        match random.below(3) {
+            0 => driven.choose(hash, random),
+            _ => driven.give(hash),
+        }
+        driven.check();
+        // The end of the tree is reached in every run.
+        if step == STEPS - PAYLOADS {
+            tree.hashes.iter().rev().for_each(|hash| driven.give(*hash));
+        }
+    }
+    let head = driven.head;
+    drop(driven);
+    node.close().expect("closes");
+    drop(node);
+    // What was chosen is there after a restart, and the store is sound.
+    let node = Node::open(node_config).expect("opens again");
+    let driven = Driven { node: &node, tree: &tree, given: HashSet::new(), head };
+    driven.check();
+}
+
+#[test]
+fn random_trees_of_payloads_end_as_an_import_of_the_chosen_chain() {
+    for seed in 1..=8 {
+        drive(0x9e37_79b9_7f4a_7c15 ^ seed);
+    }
+}
+
+#[test]
+fn the_engine_is_off_unless_the_configuration_says_so() {
+    let home = tempfile::tempdir().expect("a folder");
+    let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+    Chain::create(home.path(), &genesis(), &options).expect("a chain").close().expect("closes");
+    let node = Node::open(config(home.path(), Mode::Start)).expect("opens");
+    let refused = ask(&node, "engineForkchoiceAge", json!(null)).expect_err("is off");
+    assert_eq!(refused.to_string(), "the Engine API is off: see engine.enabled");
+    // A home that no consensus client drives calls its head safe and final.
+    let safe = ask(&node, "getBlockByNumber", json!({ "block": "safe" })).expect("answers");
+    assert_eq!(safe["number"], "0x0");
+    let mut engine = config(home.path(), Mode::Dev);
+    engine.engine = true;
+    assert!(engine.check().expect_err("goes with start").to_string().contains("mode start alone"));
+}
+
+#[test]
+fn tags_without_a_block_are_errors_where_a_consensus_client_drives_the_node() {
+    let home = tempfile::tempdir().expect("a folder");
+    let options = ChainOptions { fsync: Fsync::Never, ..ChainOptions::default() };
+    Chain::create(home.path(), &genesis(), &options).expect("a chain").close().expect("closes");
+    let mut node_config = config(home.path(), Mode::Start);
+    node_config.engine = true;
+    let node = Node::open(node_config).expect("opens");
+    for tag in ["safe", "finalized"] {
+        let error = ask(&node, "getBlockByNumber", json!({ "block": tag })).expect_err("no such block yet");
+        assert_eq!((error.kind(), error.to_string()), ("header_not_found", format!("{tag} block not found")));
+    }
+    assert_eq!(ask(&node, "engineForkchoiceAge", json!(null)).expect("answers"), Value::Null);
+}
