@@ -6,6 +6,7 @@ import { hitsTables } from './bake/hits.mjs'
 import { bakeBench } from './bake.mjs'
 import { littableBench, loopBench, stateBench } from './cargo.mjs'
 import { devBench } from './dev.mjs'
+import { engineBench } from './engine.mjs'
 import { everydayBench } from './everyday.mjs'
 import { homeBench } from './home.mjs'
 import { importBench } from './import.mjs'
@@ -27,6 +28,7 @@ const BENCHES = {
   'bake-commit': commitTable,
   'bake-hits': () => hitsTables(),
   dev: devBench,
+  engine: engineBench,
   // Each of them ends within 20 minutes; all four are the tables of the state store.
   flatkv: async () => {
     for (const bench of [stateBench, loopBench, rootsBench, homeBench]) await bench()

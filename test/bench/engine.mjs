@@ -1,0 +1,205 @@
+// The Engine API beside go-ethereum's: the blocks of the generated chain as payloads, then fork choices, a reorg and built payloads.
+import { spawnSync } from 'node:child_process'
+import { createHmac, randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import http from 'node:http'
+import os from 'node:os'
+import path from 'node:path'
+import { generatedChain } from './chain.mjs'
+import { freePort, HEARTH, importChain, run, serveHearth, started } from './process.mjs'
+import { result } from './rpc.mjs'
+import { median, spread, table } from './stats.mjs'
+
+const CHAIN = { blocks: 24, least: 200, most: 1400 }
+
+/** Times that both sides take the chain, in turn. */
+const ROUNDS = 5
+
+/** Blocks that warm both sides up, before those that are measured. */
+const WARM = 4
+
+/** Payloads that are built and asked for. */
+const BUILDS = 20
+
+/** What the issue of the Engine API wants: gas a second over go-ethereum's, and milliseconds. */
+const WANTED = { speed: 1.5, forkchoiceMs: 5, payloadMs: 100 }
+
+const ZERO = `0x${'0'.repeat(64)}`
+const PERCENTILE = 0.99
+
+const agent = new http.Agent({ keepAlive: true })
+
+const base64 = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** A client of the Engine API: the result of a call, and the milliseconds that it took. */
+function engineClient(url, secret) {
+  const token = () => {
+    const text = `${base64({ alg: 'HS256', typ: 'JWT' })}.${base64({ iat: Math.floor(Date.now() / 1000) })}`
+    return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
+  }
+  return async (method, ...params) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), authorization: `Bearer ${token()}` }
+    const began = process.hrtime.bigint()
+    const response = await new Promise((resolve, reject) => {
+      http.request(url, { method: 'POST', headers, agent }, resolve).once('error', reject).end(body)
+    })
+    const text = Buffer.concat(await response.toArray()).toString()
+    const ms = Number(process.hrtime.bigint() - began) / 1e6
+    const answer = JSON.parse(text)
+    if (answer.error) throw new Error(`${method}: ${answer.error.message} ${JSON.stringify(answer.error.data ?? '')}`)
+    return { ms, result: answer.result }
+  }
+}
+
+/** A folder with a secret. */
+function place(name) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), `hearth-bench-engine-${name}-`))
+  const [secret, jwt] = [randomBytes(32), path.join(dir, 'jwt.hex')]
+  fs.writeFileSync(jwt, secret.toString('hex'), { mode: 0o600 })
+  return { dir, secret, jwt }
+}
+
+async function ours(genesis, imported) {
+  const { dir, secret, jwt } = place('hearth')
+  const home = path.join(dir, 'home')
+  if (imported) importChain(home, imported)
+  else run(process.execPath, [HEARTH, 'init', '--home', home, '--genesis', genesis])
+  const port = await freePort()
+  const node = await serveHearth(home, ['--engine.enabled=true', `--engine.port=${port}`, `--engine.jwt_secret_file=${jwt}`])
+  return { ...node, dir, engine: engineClient(`http://127.0.0.1:${port}`, secret) }
+}
+
+async function theirs(genesis) {
+  const { dir, secret, jwt } = place('geth')
+  const data = path.join(dir, 'data')
+  run('geth', ['--datadir', data, '--verbosity', '1', 'init', genesis])
+  const [port, engine, p2p] = [await freePort(), await freePort(), await freePort()]
+  const listen = ['--http', '--http.port', port, '--authrpc.port', engine, '--authrpc.jwtsecret', jwt, '--port', p2p]
+  const alone = ['--nodiscover', '--maxpeers', '0', '--nat', 'none', '--ipcdisable', '--syncmode', 'full', '--verbosity', '1']
+  const node = await started('geth', ['--datadir', data, ...listen, ...alone].map(String), port)
+  return { ...node, dir, engine: engineClient(`http://127.0.0.1:${engine}`, secret) }
+}
+
+const discard = async (node) => {
+  await node.stop()
+  fs.rmSync(node.dir, { recursive: true, force: true })
+}
+
+const move = (hash) => ({ headBlockHash: hash, safeBlockHash: ZERO, finalizedBlockHash: ZERO })
+
+/** The blocks of the chain as parameters of engine_newPayloadV4, read from a node that imported it. */
+async function payloadsOf(chain, genesis) {
+  const node = await ours(genesis, chain)
+  try {
+    const { result: bodies } = await node.engine('engine_getPayloadBodiesByRangeV1', '0x1', `0x${chain.blocks.toString(16)}`)
+    const payloads = []
+    for (const [i, { transactions, withdrawals }] of bodies.entries()) {
+      const block = await result(node.url, 'eth_getBlockByNumber', [`0x${(i + 1).toString(16)}`, false])
+      const { parentHash, stateRoot, receiptsRoot, logsBloom, gasLimit, gasUsed, timestamp, extraData, baseFeePerGas } = block
+      const { blobGasUsed, excessBlobGas } = block
+      const names = { feeRecipient: block.miner, prevRandao: block.mixHash, blockNumber: block.number, blockHash: block.hash }
+      const head = { parentHash, stateRoot, receiptsRoot, logsBloom, gasLimit, gasUsed, timestamp, extraData, baseFeePerGas }
+      const payload = { ...head, ...names, blobGasUsed, excessBlobGas, transactions, withdrawals }
+      payloads.push({ gas: Number(gasUsed), hash: block.hash, params: [payload, [], block.parentBeaconBlockRoot, []] })
+    }
+    return payloads
+  } finally {
+    await discard(node)
+  }
+}
+
+/** Takes the chain payload by payload: gas a second of those behind the first ones, and each fork choice in milliseconds. */
+async function take(node, payloads, genesisHash) {
+  await node.engine('engine_forkchoiceUpdatedV3', move(genesisHash), null)
+  let [gas, ms] = [0, 0]
+  const choices = []
+  for (const [i, payload] of payloads.entries()) {
+    const given = await node.engine('engine_newPayloadV4', ...payload.params)
+    if (given.result.status !== 'VALID') throw new Error(`payload ${i + 1}: ${JSON.stringify(given.result)}`)
+    const chosen = await node.engine('engine_forkchoiceUpdatedV3', move(payload.hash), null)
+    if (i < WARM) continue
+    gas += payload.gas
+    ms += given.ms
+    choices.push(chosen.ms)
+  }
+  return { speed: gas / 1e3 / ms, choices }
+}
+
+/** The value that so many of the others are not above. */
+const percentile = (values) => [...values].sort((a, b) => a - b)[Math.ceil(values.length * PERCENTILE) - 1]
+
+/** Asks for payloads on the head: the milliseconds from the fork choice to the block. */
+async function build(node, parent, after) {
+  const times = []
+  for (let i = 1; i <= BUILDS; i++) {
+    const attributes = { timestamp: `0x${(after + i).toString(16)}`, prevRandao: ZERO, suggestedFeeRecipient: `0x${'0'.repeat(40)}` }
+    const began = await node.engine('engine_forkchoiceUpdatedV3', move(parent), {
+      ...attributes,
+      withdrawals: [],
+      parentBeaconBlockRoot: ZERO,
+    })
+    const got = await node.engine('engine_getPayloadV5', began.result.payloadId)
+    times.push(began.ms + got.ms)
+  }
+  return times
+}
+
+const losing = (isLosing) => (isLosing ? '  LOSING' : '')
+
+/** The rows of `npm run bench -- engine`. */
+export async function engineBench() {
+  if (spawnSync('geth', ['version']).status !== 0) {
+    console.log('skipped: geth is not on the PATH, so nothing to compare with')
+    return
+  }
+  const chain = await generatedChain(CHAIN)
+  const genesis = path.join(chain.dir, 'genesis.json')
+  const payloads = await payloadsOf(chain, genesis)
+  const genesisHash = payloads[0].params[0].parentHash
+  const sides = { ours: { speed: [], choices: [], builds: [] }, theirs: { speed: [], choices: [], builds: [] } }
+  const last = payloads.at(-1)
+  for (let round = 0; round < ROUNDS; round++) {
+    const order = round % 2 ? ['theirs', 'ours'] : ['ours', 'theirs']
+    for (const side of order) {
+      const node = await (side === 'ours' ? ours(genesis) : theirs(genesis))
+      try {
+        const { speed, choices } = await take(node, payloads, genesisHash)
+        sides[side].speed.push(speed)
+        sides[side].choices.push(...choices)
+        sides[side].builds.push(...(await build(node, last.hash, Number(last.params[0].timestamp))))
+      } finally {
+        await discard(node)
+      }
+    }
+  }
+  const { ours: a, theirs: b } = sides
+  const ratios = a.speed.map((speed, i) => speed / b.speed[i])
+  const [choice, built] = [percentile(a.choices), percentile(a.builds)]
+  const gas = payloads.slice(WARM).reduce((sum, { gas }) => sum + gas, 0)
+  table(
+    'engine',
+    ['row', 'hearth', 'geth', 'wanted'],
+    [
+      [
+        `engine_newPayloadV4, ${payloads.length - WARM} payloads, ${(gas / 1e6).toFixed(0)} Mgas (Mgas/s)`,
+        spread(a.speed, 0),
+        spread(b.speed, 0),
+        `${spread(ratios, 2)} times, at least ${WANTED.speed}${losing(median(ratios) < WANTED.speed)}`,
+      ],
+      [
+        'engine_forkchoiceUpdatedV3 to an executed block, p99 (ms)',
+        choice.toFixed(1),
+        percentile(b.choices).toFixed(1),
+        `at most ${WANTED.forkchoiceMs}${losing(choice > WANTED.forkchoiceMs)}`,
+      ],
+      ['the same, median (ms)', spread(a.choices, 1), spread(b.choices, 1), ''],
+      [
+        'an empty payload from its fork choice to engine_getPayloadV5, p99 (ms)',
+        built.toFixed(1),
+        percentile(b.builds).toFixed(1),
+        `at most ${WANTED.payloadMs}${losing(built > WANTED.payloadMs)}`,
+      ],
+    ],
+  )
+}
