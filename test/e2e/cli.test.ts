@@ -60,7 +60,7 @@ describe('hearth', () => {
     [['attach'], expect.stringMatching(/^error: there is no command "hearth attach": hearth has no console: /)],
     [['tracing'], expect.stringMatching(/^error: unknown command "tracing". Commands: init, start, /)],
     [['db', 'inspect'], expect.stringMatching(/^error: there is no command "hearth db inspect": `hearth db info` /)],
-    [['start', '--syncmode=full'], expect.stringMatching(/^error: --syncmode is no flag of hearth: hearth has no peers /)],
+    [['start', '--syncmode=full'], expect.stringMatching(/^error: --syncmode is no flag of hearth: hearth has no peers: /)],
     [['start', '--port', '1', '--http.port', '2'], 'error: --port and --http.port are the same setting: give one of them\n'],
     [['start', '--colour'], 'error: unknown flag --colour; --help lists the flags of the command, `hearth config list` every setting\n'],
     [['start', '--evm.http_port=x'], 'error: --evm.http_port takes an integer from 0 to 65535, not "x"\n'],

@@ -10,7 +10,7 @@ const home = tempHome()
 let node: RunningNode
 
 beforeAll(async () => {
-  const namespaces = [...new Set(METHODS.map((m) => namespaceOf(m.name)))].join(',')
+  const namespaces = [...new Set(METHODS.map((m) => namespaceOf(m.name)))].filter((name) => name !== 'engine').join(',')
   node = await startNode(['dev', '--home', home, `--evm.namespaces=${namespaces}`])
 })
 afterAll(async () => {

@@ -344,6 +344,7 @@ describe('rendering', () => {
       '[txpool]',
       '[workers]',
       '[littable]',
+      '[engine]',
       '[dev]',
     ])
     expect(lines.findIndex((line) => line.includes('http_port = '))).toBeLessThan(20)
@@ -516,7 +517,8 @@ describe('command lines', () => {
     const ports = { flags: { port: { value: 'PORT', settings: ['evm.http_port'], doc: '' } } } as const
     expect(parseArgs(['-p', '7'], ports).settings.get('evm.http_port')).toBe('7')
     expect(refusal('-p', '7', 'f')).toMatch(/^unknown flag -p; /)
-    expect(refusal('--authrpc.jwtsecret=x', 'f')).toMatch(/^--authrpc.jwtsecret is no flag of hearth: hearth has no peers /)
+    expect(parseArgs(['--authrpc.jwtsecret=x'], ports).settings.get('engine.jwt_secret_file')).toBe('x')
+    expect(refusal('--maxpeers=1', 'f')).toMatch(/^--maxpeers is no flag of hearth: hearth has no peers: /)
     expect(refusal('--vmtrace.jsonconfig=x', 'f')).toMatch(/^--vmtrace.jsonconfig is no flag of hearth: traces need no flag: /)
     expect(refusal('--mnemonic-random', 'f')).toBe('--mnemonic-random is no flag of hearth: --mnemonic takes a phrase')
     // A setting of ours is never taken for a word of another program.

@@ -16,6 +16,9 @@ export const SAME_FLAGS: Readonly<Record<string, SettingKey | 'home' | (string &
   'ws.addr': 'evm.ws_host',
   'ws.port': 'evm.ws_port',
   'ws.origins': 'evm.ws_origins',
+  'authrpc.addr': 'engine.host',
+  'authrpc.port': 'engine.port',
+  'authrpc.jwtsecret': 'engine.jwt_secret_file',
   'rpc.gascap': 'evm.simulation_gas_limit',
   'rpc.evmtimeout': 'evm.simulation_evm_timeout',
   'rpc.allow-unprotected-txs': 'evm.allow_unprotected_txs',
@@ -54,7 +57,7 @@ export const SHORT_FLAGS: Readonly<Record<string, string>> = {
   vvvvv: 'verbose',
 }
 
-const NO_PEERS = 'hearth has no peers and no consensus client: `hearth import` brings its blocks'
+const NO_PEERS = 'hearth has no peers: `hearth import` or a consensus client (--engine) brings its blocks'
 const ALL_STATE = 'hearth keeps the state of every block; state-commit.flatkv.state_history_blocks limits that'
 const GENESIS = 'the chain is that of a genesis file: `hearth init --genesis FILE` or `hearth import --genesis FILE`'
 const KEYS = 'hearth keeps no keys: sign in a wallet, or use the accounts of `hearth dev`'
@@ -62,12 +65,11 @@ const NO_IPC = 'hearth has no IPC socket: it serves HTTP and WebSocket on the lo
 const DEV_COMMAND = 'a development chain is a command of its own: `hearth dev`'
 const CACHE = 'state-commit.flatkv.memory_budget_bytes is the memory of the state store'
 const ONE_FORK = 'a development chain has the rules of the fork that --hardfork names'
-const NO_ETHEREUM_BLOCKS = 'hearth reads no beacon chain: `hearth import` brings blocks'
+const NO_ETHEREUM_BLOCKS = 'hearth reads no beacon chain: `hearth import` or a consensus client (--engine) brings blocks'
 const TRACING = 'traces need no flag: debug_traceTransaction answers for every transaction'
 
 /** Flags of other programs that have no equal here, with what to use; a name that ends in * is a beginning. */
 export const OTHER_FLAGS: Readonly<Record<string, string>> = {
-  'authrpc.*': NO_PEERS,
   bootnodes: NO_PEERS,
   'discovery.*': NO_PEERS,
   maxpeers: NO_PEERS,

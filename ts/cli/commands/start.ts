@@ -23,7 +23,6 @@ export const start: Command = {
     'evm.trace_bake_enabled',
     'evm.forward_url',
     'engine.port',
-    'engine.jwt_secret_file',
     'evm.max_open_connections',
     'evm.rate_limiting_enabled',
     'evm.simulation_gas_limit',
