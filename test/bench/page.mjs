@@ -8,6 +8,8 @@ import { printed } from './stats.mjs'
 const WHAT = {
   bake: 'Traces of past blocks from their capsules, beside execution from history and go-ethereum; answers from the trace cache beside a bare node:http server that sends the same bytes; commits with baking on and off in turn.',
   dev: 'Development chains of both sides, each in a process of its own, the sides in turn. Transfers are signed beforehand and sent over one connection; the time ends when the chain has all of them. A start is from the spawn to the first answer, asked for every two milliseconds. Memory is resident memory of the process.',
+  engine:
+    'The Engine API, one client over one connection, both sides on fresh homes of one generated chain: its blocks as payloads of 300 to 1,400 transactions, five rounds of each side in turn. The first four payloads are not counted.',
   flatkv:
     'The state store beside bare RocksDB with the same families, options and build, log off on both sides, flushes and compactions inside the time; reads beside bare Gets, history beside itself. Blocks are 1,024 token transfers over a million accounts; the open loop commits 20,000 of them at 70 % of what the store can do, due or not. Commands on a home are those of an operator, on a generated chain whose roots are all verified.',
   import:
