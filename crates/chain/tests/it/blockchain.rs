@@ -3,12 +3,13 @@
 use crate::support::{Table, files, fixtures, in_parallel, light_home, options, text};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_rlp::Decodable;
-use hearth_chain::Chain;
+use hearth_chain::{Chain, ExecutedBlock};
 use hearth_primitives::{Block, StateReader};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Failures that are tolerated, named one by one in the printed table.
 const TOLERATED: usize = 5;
@@ -171,7 +172,57 @@ fn genesis(case: &Case) -> String {
     Value::from(genesis).to_string()
 }
 
+/// Whether all blocks of a case are of proof of stake, as a consensus client hands them over.
+fn is_post_merge(case: &Case) -> bool {
+    let network = case.network.split("To").next().unwrap_or_default();
+    network == "Paris" || TIME_FORKS.iter().any(|(name, _)| *name == network)
+}
+
+fn decode(given: &CaseBlock) -> Result<Block, String> {
+    let mut rest = &given.rlp[..];
+    let block = Block::decode(&mut rest).map_err(|e| e.to_string())?;
+    rest.is_empty().then_some(block).ok_or("bytes behind it".to_owned())
+}
+
+/// Executes all blocks of a case beside the chain, each on the results of those before it, and adopts the last one at once.
+fn run_beside(case: &Case) -> Result<(), String> {
+    let home = light_home();
+    let chain =
+        Chain::create(home.path(), &genesis(case), &options()).map_err(|e| format!("genesis: {e}"))?;
+    let mut executed: HashMap<B256, Arc<ExecutedBlock>> = HashMap::new();
+    let genesis = chain.head().hash;
+    for (index, given) in case.blocks.iter().enumerate() {
+        let done = decode(given).and_then(|block| {
+            let (hash, parent) = (block.header.hash_slow(), block.header.parent_hash);
+            let branch = chain.branch_to(parent, &|hash| executed.get(hash).cloned());
+            let branch = branch.map_err(|e| e.to_string())?.ok_or("its parent is not known")?;
+            let block = chain.execute_on(block.into(), &branch).map_err(|e| e.to_string())?;
+            executed.insert(hash, Arc::new(block));
+            Ok(())
+        });
+        match (given.exception(), done) {
+            (None, Ok(())) | (Some(_), Err(_)) => {}
+            (None, Err(error)) => return Err(format!("block {index} refused beside the chain: {error}")),
+            (Some(exception), Ok(())) => {
+                return Err(format!("block {index} taken beside the chain in spite of {exception}"));
+            }
+        }
+        if chain.head().hash != genesis {
+            return Err(format!("block {index} moved the head"));
+        }
+    }
+    let branch = chain.branch_to(case.lastblockhash, &|hash| executed.get(hash).cloned());
+    let branch = branch.map_err(|e| e.to_string())?.ok_or("the last block is not known")?;
+    chain.adopt_branch(&branch).map_err(|e| format!("adopting: {e}"))?;
+    check_end(case, &chain)
+}
+
 fn run(case: &Case) -> Result<(), String> {
+    run_inserted(case)?;
+    if is_post_merge(case) { run_beside(case) } else { Ok(()) }
+}
+
+fn run_inserted(case: &Case) -> Result<(), String> {
     let home = light_home();
     let chain =
         Chain::create(home.path(), &genesis(case), &options()).map_err(|e| format!("genesis: {e}"))?;
@@ -180,16 +231,18 @@ fn run(case: &Case) -> Result<(), String> {
         return Err(format!("genesis hash is {}, not {want}", chain.base_hash()));
     }
     for (index, given) in case.blocks.iter().enumerate() {
-        let mut rest = &given.rlp[..];
-        let decoded = Block::decode(&mut rest).map_err(|e| e.to_string());
-        let decoded = decoded.and_then(|b| rest.is_empty().then_some(b).ok_or("bytes behind it".to_owned()));
-        let inserted = decoded.and_then(|block| chain.insert_block(block).map_err(|e| e.to_string()));
+        let inserted = decode(given).and_then(|block| chain.insert_block(block).map_err(|e| e.to_string()));
         match (given.exception(), inserted) {
             (None, Ok(_)) | (Some(_), Err(_)) => {}
             (None, Err(error)) => return Err(format!("block {index} refused: {error}")),
             (Some(exception), Ok(_)) => return Err(format!("block {index} taken in spite of {exception}")),
         }
     }
+    check_end(case, &chain)
+}
+
+/// The head and its state are what the case says.
+fn check_end(case: &Case, chain: &Chain) -> Result<(), String> {
     let head = chain.head();
     if head.hash != case.lastblockhash {
         return Err(format!("head is {} ({}), not {}", head.hash, head.height, case.lastblockhash));
@@ -198,7 +251,7 @@ fn run(case: &Case) -> Result<(), String> {
         return Err(format!("state root is {}, not {:?}", head.commitment, case.post_state_hash));
     }
     if let Some(want) = &case.post_state {
-        check_state(&chain, want)?;
+        check_state(chain, want)?;
     }
     Ok(())
 }
