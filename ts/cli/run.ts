@@ -17,6 +17,7 @@ import { init } from './commands/init.ts'
 import { replay } from './commands/replay.ts'
 import { start } from './commands/start.ts'
 import { status } from './commands/status.ts'
+import { trace } from './commands/trace.ts'
 import { EXIT } from './exit.ts'
 import { commandHelp, listHelp } from './help.ts'
 import { HomeDeniedError } from './home-lock.ts'
@@ -31,6 +32,7 @@ export const COMMANDS: readonly (Command | CommandFamily)[] = [
   importCommand,
   exportCommand,
   replay,
+  trace,
   bake,
   db,
   backup,

@@ -1,0 +1,260 @@
+// What `hearth trace` does: asks for a trace, and prints it or writes it to files.
+import fs from 'node:fs'
+import {
+  BadSignature,
+  buildTree,
+  type Frame,
+  flameSvg,
+  folded,
+  gasText,
+  Names,
+  preorder,
+  type RawFrame,
+  SIGNATURES_MAX,
+  speedscope,
+  TooManyFrames,
+  transactionText,
+} from '../../explore/index.ts'
+import { post, shownUrl } from '../../peers/post.ts'
+import { type Parsed, UsageError } from '../args.ts'
+import type { Terminal } from '../command.ts'
+import { SOME_FAILED, WIDTH } from '../commands/trace.ts'
+import { EXIT } from '../exit.ts'
+import { homeOf } from '../home.ts'
+import { lockHolder } from '../home-lock.ts'
+import { findRunning, runTokenOf } from '../running.ts'
+
+/** Longest time that a node may take for a trace, in milliseconds. */
+const ASK_MS_MAX = 300_000
+
+/** Asks a node for something; rejects with the node's words. */
+type Ask = (method: string, ...params: unknown[]) => Promise<unknown>
+
+/** What the command cannot do, in words for its user. */
+class TraceError extends Error {
+  override name = 'TraceError'
+}
+
+/** What a node or a home gives; its failure in words, behind what it is about. */
+async function inWords<T>(work: Promise<T>, about?: string): Promise<T> {
+  try {
+    return await work
+  } catch (e) {
+    const message = e instanceof Error ? e.message : String(e)
+    throw new TraceError(about === undefined ? message : `${about}: ${message}`)
+  }
+}
+
+interface RpcAnswer {
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+/** Asks a node over HTTP. */
+function askUrl(url: string, token?: string): Ask {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  return async (method, ...params) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const { result, error } = (await inWords(
+      post(url, body, { timeoutMs: ASK_MS_MAX, headers }),
+      `the node at ${shownUrl(url)}`,
+    )) as RpcAnswer
+    if (error !== undefined) throw new TraceError(`${method}: ${error.message}`)
+    return result
+  }
+}
+
+/** The node that runs on a home, or the home itself, open for reading. */
+async function askHome(home: string): Promise<{ readonly ask: Ask; readonly close: () => Promise<void> }> {
+  const holder = lockHolder(home)
+  const running = holder === undefined ? undefined : findRunning(home, holder.pid)
+  const url = running?.debugUrl ?? running?.httpUrl
+  if (running !== undefined && url !== null && url !== undefined) {
+    // The listener of debug methods has no others.
+    const [debug, rest] = [askUrl(url, runTokenOf(home)), askUrl(running.httpUrl ?? url, runTokenOf(home))]
+    const ask: Ask = (method, ...params) => (method.startsWith('debug_') ? debug : rest)(method, ...params)
+    return { ask, close: async () => undefined }
+  }
+  const { openNode } = await import('../../script/index.ts')
+  const node = await inWords(openNode({ home, readOnly: true }))
+  return { ask: (method, ...params) => inWords(node.provider.request({ method, params }), method), close: () => node.close() }
+}
+
+/** A transaction with what its heading says. */
+interface Traced {
+  readonly hash: string
+  readonly index: number
+  readonly gasLimit: number
+  readonly gasUsed: number
+  readonly top: Frame
+}
+
+const TRACER = { tracer: 'callTracer', tracerConfig: { withLog: true }, timeout: `${ASK_MS_MAX / 1000}s` } as const
+
+interface RpcTransaction {
+  readonly hash: string
+  readonly gas: string
+  readonly blockNumber: string | null
+  readonly transactionIndex: string
+}
+
+async function oneTransaction(ask: Ask, hash: string): Promise<{ block: number; traced: Traced[] }> {
+  const transaction = (await ask('eth_getTransactionByHash', hash)) as RpcTransaction | null
+  if (transaction === null) throw new TraceError(`transaction ${hash} is not known to this node`)
+  if (transaction.blockNumber === null) throw new TraceError(`transaction ${hash} waits in the pool: it has no trace yet`)
+  const receipt = (await ask('eth_getTransactionReceipt', hash)) as { gasUsed: string } | null
+  const top = buildTree((await ask('debug_traceTransaction', hash, TRACER)) as RawFrame)
+  const [index, gasLimit] = [Number(transaction.transactionIndex), Number(transaction.gas)]
+  const gasUsed = receipt === null ? top.gasUsed : Number(receipt.gasUsed)
+  return { block: Number(transaction.blockNumber), traced: [{ hash, index, gasLimit, gasUsed, top }] }
+}
+
+interface RpcBlock {
+  readonly number: string
+  readonly hash: string
+  readonly transactions: readonly RpcTransaction[]
+}
+
+async function wholeBlock(ask: Ask, given: string): Promise<{ block: number; traced: Traced[] }> {
+  const tag = /^\d+$/.test(given) ? `0x${BigInt(given).toString(16)}` : given
+  const isHash = tag.length === HASH_CHARACTERS
+  const block = (await ask(isHash ? 'eth_getBlockByHash' : 'eth_getBlockByNumber', tag, true)) as RpcBlock | null
+  if (block === null) throw new TraceError(`block ${given} is not known to this node`)
+  const traces = (await ask('debug_traceBlockByHash', block.hash, TRACER)) as { result?: RawFrame; error?: string }[]
+  const traced = block.transactions.map((transaction, index) => {
+    const { result, error } = traces[index] ?? {}
+    if (result === undefined) throw new TraceError(`transaction ${transaction.hash}: ${error ?? 'the node gave no trace'}`)
+    const top = buildTree(result)
+    return { hash: transaction.hash, index, gasLimit: Number(transaction.gas), gasUsed: top.gasUsed, top }
+  })
+  return { block: Number(block.number), traced }
+}
+
+/** Characters of a hash with its prefix. */
+const HASH_CHARACTERS = 66
+
+/** The transaction or the block of a word; a hash is that of a transaction where there is one. */
+async function tracesOf(ask: Ask, given: string): Promise<{ block: number; traced: Traced[] }> {
+  if (given.length !== HASH_CHARACTERS) return wholeBlock(ask, given)
+  const isBlock = (await ask('eth_getTransactionByHash', given)) === null && (await ask('eth_getBlockByHash', given, false)) !== null
+  return isBlock ? wholeBlock(ask, given) : oneTransaction(ask, given)
+}
+
+function read(flag: string, file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8')
+  } catch (e) {
+    throw new UsageError(`--${flag}: ${(e as Error).message}`)
+  }
+}
+
+/** Labels: a JSON object of names by address. */
+function labelsOf(file: string | undefined): ReadonlyMap<string, string> {
+  if (file === undefined) return new Map()
+  const wrong = new UsageError(`--labels ${file} must hold a JSON object such as {"0x6b17..1d0f": "DAI"}, with whole addresses`)
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(read('labels', file))
+  } catch (e) {
+    throw e instanceof UsageError ? e : wrong
+  }
+  const entries = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? Object.entries(parsed) : undefined
+  if (entries?.every(([address, name]) => /^0x[0-9a-fA-F]{40}$/.test(address) && typeof name === 'string') !== true) throw wrong
+  return new Map(entries.map(([address, name]) => [address.toLowerCase(), name as string]))
+}
+
+/** Signatures, one a line; empty lines and those that begin with # are passed. */
+function signaturesOf(file: string | undefined): string[] {
+  if (file === undefined) return []
+  const lines = read('signatures', file)
+    .split('\n')
+    .map((line) => line.trim().replace(/;$/, ''))
+    .filter((line) => line !== '' && !line.startsWith('#'))
+  if (lines.length > SIGNATURES_MAX)
+    throw new UsageError(`--signatures ${file} has ${lines.length} signatures, at most ${SIGNATURES_MAX} are taken`)
+  return lines
+}
+
+function namesOf({ flags }: Parsed): Names {
+  try {
+    return new Names({
+      labels: labelsOf(flags.get('labels')),
+      signatures: signaturesOf(flags.get('signatures')),
+      whole: flags.get('raw') === 'true',
+    })
+  } catch (e) {
+    throw e instanceof BadSignature ? new UsageError(`--signatures: ${e.message}`) : e
+  }
+}
+
+/** A positive whole number of a flag; undefined where the flag is absent. */
+function countOf({ flags }: Parsed, name: string): number | undefined {
+  const text = flags.get(name)
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`--${name} takes a whole number from 1 on, not ${JSON.stringify(text)}`)
+  return Number(text)
+}
+
+function print({ block, traced }: { block: number; traced: readonly Traced[] }, parsed: Parsed, terminal: Terminal, given: string): void {
+  const { flags } = parsed
+  const names = namesOf(parsed)
+  const tops = traced.map(({ top }) => top)
+  const title = `${given}, block ${block}`
+  const files: [string, () => string][] = [
+    ['flame', () => flameSvg(tops, names, title)],
+    ['speedscope', () => speedscope(tops, names, title)],
+    ['folded', () => folded(tops, names)],
+  ]
+  const asked = files.filter(([name]) => flags.has(name))
+  for (const [name, text] of asked) {
+    const file = flags.get(name) as string
+    fs.writeFileSync(file, text())
+    terminal.err(`wrote ${file}\n`)
+  }
+  if (flags.get('json') === 'true') {
+    const rows = traced.map(({ hash, index, gasLimit, gasUsed, top }) => ({ hash, block, index, gasLimit, gasUsed, call: top }))
+    const text = JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? `0x${value.toString(16)}` : value))
+    terminal.out(`${text}\n`)
+    return
+  }
+  if (flags.get('gas') === 'true') {
+    terminal.out(
+      gasText(
+        tops.map((top) => ({ frames: preorder(top) })),
+        names,
+      ),
+    )
+    return
+  }
+  if (asked.length > 0) return
+  const width = flags.get('raw') === 'true' ? undefined : (countOf(parsed, 'width') ?? WIDTH)
+  const options = { depth: countOf(parsed, 'depth'), width }
+  terminal.out(traced.map((one) => transactionText({ block, ...one }, one.top, names, options)).join('\n'))
+}
+
+/** Runs the command; resolves to its exit code. */
+export async function runTrace(parsed: Parsed, terminal: Terminal): Promise<number> {
+  const [given = ''] = parsed.files
+  if (!/^(0x[0-9a-fA-F]{64}|0x[0-9a-fA-F]{1,16}|\d{1,18}|latest|safe|finalized|earliest)$/.test(given))
+    throw new UsageError(`${JSON.stringify(given)} is no hash of a transaction or block, no height and no tag such as latest`)
+  // What the files of the flags hold is looked at before anybody is asked.
+  namesOf(parsed)
+  const url = parsed.flags.get('rpc')
+  if (url !== undefined && !URL.canParse(url))
+    throw new UsageError(`--rpc takes a URL such as http://127.0.0.1:8545, not ${JSON.stringify(url)}`)
+  try {
+    const { ask, close } = url === undefined ? await askHome(homeOf(parsed)) : { ask: askUrl(url), close: async () => undefined }
+    try {
+      const found = await tracesOf(ask, given)
+      print(found, parsed, terminal, given)
+      const failed = found.traced.some(({ top }) => top.error !== undefined)
+      return parsed.flags.get('check') === 'true' && failed ? SOME_FAILED : EXIT.done
+    } finally {
+      await close()
+    }
+  } catch (e) {
+    if (!(e instanceof TraceError || e instanceof TooManyFrames)) throw e
+    terminal.err(`error: ${e.message}\n`)
+    return EXIT.failed
+  }
+}

@@ -1,0 +1,36 @@
+// Where a failure arose, and what the frames above made of it.
+import type { Frame } from './tree.ts'
+
+/** What a frame did with the failure of its last call. */
+export type Role = 'arose' | 'passed on' | 'replaced' | 'dropped'
+
+/** A frame that failed. */
+export interface Link {
+  readonly role: Role
+  readonly frame: Frame
+}
+
+/** What the EVM says of a frame that ended by REVERT; any other error is the frame's own. */
+const REVERTED = 'execution reverted'
+
+/** What a frame did with what its last call gave back when it failed. */
+function roleOf(frame: Frame, call: Frame): Role {
+  if (frame.output === call.output) return 'passed on'
+  return frame.output === '0x' ? 'dropped' : 'replaced'
+}
+
+/** The frames that failed, from where the failure arose up to the transaction's own call; none where nothing failed. */
+export function failureChain(top: Frame): Link[] {
+  if (top.error === undefined) return []
+  const chain: Link[] = []
+  let frame = top
+  for (;;) {
+    // A failure comes up from the last call: what failed before it was caught, and execution went on.
+    const last = frame.calls.at(-1)
+    if (frame.error !== REVERTED || last?.error === undefined) break
+    chain.push({ role: roleOf(frame, last), frame })
+    frame = last
+  }
+  chain.push({ role: 'arose', frame })
+  return chain.reverse()
+}
