@@ -41,6 +41,8 @@ export interface NodeConfig {
   }
   /** Whether a consensus client drives this node over the Engine API. Goes with `start` alone. */
   readonly engine?: boolean
+  /** How CometBFT drives this node; null where it does not. Goes with `start` alone. */
+  readonly consensus?: ConsensusConfig | null
   readonly bake: BakeConfig
   readonly pool: {
     readonly maxTransactions: number
@@ -75,6 +77,18 @@ export interface NodeConfig {
   readonly fork?: ForkConfig
   /** How JavaScript tracers run; null where they are not allowed. */
   readonly scripts: ScriptsConfig | null
+}
+
+/** The application that CometBFT connects to. */
+export interface ConsensusConfig {
+  /** Where it listens: `unix:///absolute/path` or `tcp://127.0.0.1:PORT`. */
+  readonly address: string
+  /** Longest time that a proposal is filled with transactions, in milliseconds. */
+  readonly proposalBudgetMs: number
+  /** Newest blocks that CometBFT keeps; 0 keeps all. */
+  readonly retainBlocks: number
+  /** Heights divisible by this have a snapshot for state sync; 0 for none. */
+  readonly snapshotIntervalBlocks: number
 }
 
 /** The development chain. The core has the defaults of the optional fields, which describe a new chain. */

@@ -21,6 +21,15 @@ use parking_lot::{Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Hash of the block that a genesis (text of a geth-format file) makes.
+///
+/// # Errors
+/// [`ChainError::Genesis`].
+pub fn genesis_hash(genesis: &str) -> Result<B256, ChainError> {
+    let (_, genesis) = parse_genesis(Path::new("app_state"), genesis)?;
+    Ok(build_genesis(&genesis)?.1)
+}
+
 /// How to open a home.
 #[derive(Clone, Debug)]
 pub struct ChainOptions {

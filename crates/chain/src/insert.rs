@@ -62,7 +62,7 @@ impl Working {
 }
 
 /// What fork choice looks at.
-struct Candidate {
+struct Contender {
     hash: B256,
     number: Height,
     total_difficulty: U256,
@@ -175,8 +175,8 @@ impl Chain {
         self.move_to(working, header.parent_hash)?;
         let before = working.chosen.unwrap_or(header.parent_hash);
         let gas_used = self.execute(block, hash, total_difficulty, senders)?;
-        let candidate = self.candidate(&block.header, hash, total_difficulty);
-        if before == header.parent_hash || self.wins(&candidate, &before)? {
+        let contender = self.contender(&block.header, hash, total_difficulty);
+        if before == header.parent_hash || self.wins(&contender, &before)? {
             self.choose(working, hash)?;
         }
         Ok(Inserted::Added { gas_used })
@@ -205,15 +205,15 @@ impl Chain {
         if self.is_ancestor(&block, &chosen)? {
             return Ok(());
         }
-        let candidate = self.candidate(&block.block.header, *hash, block.total_difficulty);
-        if self.wins(&candidate, &chosen)? {
+        let contender = self.contender(&block.block.header, *hash, block.total_difficulty);
+        if self.wins(&contender, &chosen)? {
             self.choose(working, *hash)?;
         }
         Ok(())
     }
 
-    fn candidate(&self, header: &Header, hash: B256, total_difficulty: U256) -> Candidate {
-        Candidate {
+    fn contender(&self, header: &Header, hash: B256, total_difficulty: U256) -> Contender {
+        Contender {
             hash,
             number: header.number,
             total_difficulty,
@@ -221,13 +221,13 @@ impl Chain {
         }
     }
 
-    fn wins(&self, candidate: &Candidate, chosen: &B256) -> Result<bool, ChainError> {
-        if candidate.post_merge || candidate.hash == *chosen {
+    fn wins(&self, contender: &Contender, chosen: &B256) -> Result<bool, ChainError> {
+        if contender.post_merge || contender.hash == *chosen {
             return Ok(true);
         }
-        let Some(chosen) = self.ledger.block(chosen)? else { return Ok(candidate.number > self.base()) };
+        let Some(chosen) = self.ledger.block(chosen)? else { return Ok(contender.number > self.base()) };
         let post_merge = self.spec.is_post_merge(&chosen.block.header);
-        Ok(!post_merge && candidate.total_difficulty > chosen.total_difficulty)
+        Ok(!post_merge && contender.total_difficulty > chosen.total_difficulty)
     }
 
     /// Whether `block` is `of` or one of its ancestors.

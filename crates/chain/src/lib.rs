@@ -28,10 +28,11 @@ mod watch;
 
 pub use bad_blocks::{MAX_BAD_BLOCK_BYTES, MAX_BAD_BLOCKS};
 pub use branch::{
-    BRANCH_BLOCKS_MAX, Branch, ExecutedBlock, Finality, FinalityTag, FindExecuted, Mark, OverlaidState,
+    BRANCH_BLOCKS_MAX, Branch, Candidate, ExecutedBlock, Finality, FinalityTag, FindExecuted, Mark,
+    OverlaidState,
 };
 pub use build::{AllOf, BlockAttributes, Draft, TransactionSource, next_gas_limit};
-pub use chain::{Chain, ChainOptions};
+pub use chain::{Chain, ChainOptions, genesis_hash};
 pub use edits::{AccountEdit, EDITS_MAX, Edits, Over, StateAt};
 pub use error::ChainError;
 pub use export::{ExportRange, ExportReport};

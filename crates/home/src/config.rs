@@ -2,6 +2,7 @@
 //! supplies every field, and this crate only says which values it can work with.
 
 mod bake;
+mod consensus;
 mod dev;
 mod fork;
 mod littable;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 pub use bake::BakeConfig;
+pub use consensus::ConsensusConfig;
 pub use dev::{DevConfig, MiningOrder};
 pub use fork::{Asking, ForkConfig, OriginBlock};
 pub use littable::LittableConfig;
@@ -255,6 +257,9 @@ pub struct NodeConfig {
     /// Whether a consensus client drives this node over the Engine API (`start` only).
     #[serde(default)]
     pub engine: bool,
+    /// Where CometBFT drives this node (`start` only); absent where it does not.
+    #[serde(default)]
+    pub consensus: Option<ConsensusConfig>,
     /// Who runs JavaScript tracers; absent where they are not allowed.
     #[serde(default)]
     pub scripts: Option<ScriptsConfig>,
@@ -292,6 +297,10 @@ impl NodeConfig {
         }
         if self.engine && (self.mode != Mode::Start || self.read_only) {
             let reason = "engine goes with the mode start alone, on a home that is not open for reading";
+            return Err(NodeError::Config { reason: reason.into() });
+        }
+        if self.consensus.is_some() && (self.mode != Mode::Start || self.read_only || self.engine) {
+            let reason = "consensus goes with the mode start alone, without engine, on a home that is not open for reading";
             return Err(NodeError::Config { reason: reason.into() });
         }
         match positive.into_iter().find(|(_, value)| *value == 0) {

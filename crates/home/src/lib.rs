@@ -21,9 +21,9 @@ mod trace_origin;
 pub mod workers;
 
 pub use config::{
-    Asking, BakeConfig, DevConfig, FlatkvConfig, ForkConfig, FsyncPolicy, LittableConfig, MiningOrder, Mode,
-    NodeConfig, OriginBlock, RpcLimits, ScriptChildren, ScriptsConfig, ScriptsUnavailable, TraceSource,
-    WorkerConfig, Workers,
+    Asking, BakeConfig, ConsensusConfig, DevConfig, FlatkvConfig, ForkConfig, FsyncPolicy, LittableConfig,
+    MiningOrder, Mode, NodeConfig, OriginBlock, RpcLimits, ScriptChildren, ScriptsConfig, ScriptsUnavailable,
+    TraceSource, WorkerConfig, Workers,
 };
 pub use error::{EngineError, NodeError, who};
 pub use fork::Fetch;

@@ -14,6 +14,7 @@
 mod bake;
 mod capsule;
 mod cells;
+mod consensus;
 mod engine;
 mod event_loop;
 mod flatkv;
@@ -31,6 +32,7 @@ mod workers;
 pub use bake::BakeMetrics;
 pub use capsule::CapsuleMetrics;
 pub use cells::{Counter, Flag, Gauge, Histogram, Timer};
+pub use consensus::ConsensusMetrics;
 pub use engine::EngineMetrics;
 pub use event_loop::EventLoopMetrics;
 pub use flatkv::{DataDb, FlatkvMetrics, PerDb};
@@ -58,6 +60,7 @@ pub fn instruments() -> impl Iterator<Item = &'static Instrument> {
         workers::ROWS,
         event_loop::ROWS,
         engine::ROWS,
+        consensus::ROWS,
     ]
     .into_iter()
     .flatten()

@@ -7,6 +7,7 @@ use crate::memory::Memory;
 use calls::Calls;
 use hearth_admin::{Inbox, open_with_snapshot};
 use hearth_chain::{Chain, pool::TransactionPool};
+use hearth_consensus::Consensus;
 use hearth_engine::Engine;
 use hearth_home::{
     Home, HomeStatus, NodeConfig, NodeError, WorkerConfig, init_home,
@@ -33,6 +34,8 @@ struct Opened {
     rpc: Rpc,
     /// Where a consensus client drives the home.
     engine: Option<Arc<Engine>>,
+    /// Where CometBFT drives the home.
+    consensus: Option<Arc<Consensus>>,
 }
 
 impl Opened {
@@ -41,8 +44,11 @@ impl Opened {
         let home = Arc::new(if config.read_only { open_with_snapshot(open) } else { open() }?);
         let traces = Arc::new(Traces::open(home.clone(), metrics)?);
         let engine = config.engine.then(|| Engine::open(home.clone(), metrics)).transpose()?.map(Arc::new);
-        let rpc = Rpc::new(home.clone(), traces.clone(), engine.clone());
-        Ok(Self { home, traces, rpc, engine })
+        let driver = config.consensus.as_ref();
+        let consensus =
+            driver.map(|driver| Consensus::open(&home, driver, metrics)).transpose()?.map(Arc::new);
+        let rpc = Rpc::new(home.clone(), traces.clone(), engine.clone(), consensus.clone());
+        Ok(Self { home, traces, rpc, engine, consensus })
     }
 }
 
@@ -202,6 +208,10 @@ impl Node {
         let Some(opened) = opened else { return Ok(()) };
         self.stopping.store(true, Ordering::Release);
         let home = &opened.home;
+        // First, so that no block is half decided; a request that is answered at the moment ends before.
+        if let Some(consensus) = &opened.consensus {
+            consensus.close();
+        }
         home.events().close();
         streams.iter().for_each(Canceller::cancel);
         self.calls.cancel_all();

@@ -7,6 +7,7 @@ pub use dev::{DevRequest, MineRequest, ReorgTransaction};
 use crate::reading::Reading;
 use alloy_eips::BlockId;
 use alloy_primitives::{Address, B256, Bytes, U64, U256};
+use hearth_consensus::ConsensusRequest;
 use hearth_engine::{Attributes, EngineRequest};
 use hearth_evm::{BlockOverrides, CallRequest, SimulateRequest, StateOverrides};
 use hearth_home::{BlockNumber, BlockRef, NodeError};
@@ -356,6 +357,9 @@ pub enum Request {
     /// What a consensus client asks for. It has the form of the others.
     #[serde(skip)]
     Engine(EngineRequest),
+    /// What is asked about CometBFT. It has the form of the others.
+    #[serde(skip)]
+    Consensus(ConsensusRequest),
     /// An account's storage before a transaction, in the order of the hashed slots.
     StorageRangeAt {
         /// Which block.
@@ -381,6 +385,9 @@ impl Request {
         // A payload is long: it is read once.
         if text.starts_with(EngineRequest::PREFIX) {
             return serde_json::from_slice(text).map(Self::Engine).map_err(wrong);
+        }
+        if text.starts_with(ConsensusRequest::PREFIX) {
+            return serde_json::from_slice(text).map(Self::Consensus).map_err(wrong);
         }
         let unknown = |error: &serde_json::Error| error.to_string().starts_with(UNKNOWN);
         match serde_json::from_slice(text) {

@@ -1,6 +1,7 @@
 //! The service that answers requests on an open home.
 
 use crate::{Request, ops};
+use hearth_consensus::Consensus;
 use hearth_engine::Engine;
 use hearth_home::{Home, NodeError};
 use hearth_tracers::Cancel;
@@ -12,12 +13,23 @@ pub struct Rpc {
     pub(crate) home: Arc<Home>,
     pub(crate) traces: Arc<Traces>,
     engine: Option<Arc<Engine>>,
+    consensus: Option<Arc<Consensus>>,
 }
 
 impl Rpc {
-    /// A service over a home and its traces, and the Engine API where a consensus client drives the home.
-    pub fn new(home: Arc<Home>, traces: Arc<Traces>, engine: Option<Arc<Engine>>) -> Self {
-        Self { home, traces, engine }
+    /// A service over a home and its traces, and what drives the home: the Engine API, CometBFT, or neither.
+    pub fn new(
+        home: Arc<Home>,
+        traces: Arc<Traces>,
+        engine: Option<Arc<Engine>>,
+        consensus: Option<Arc<Consensus>>,
+    ) -> Self {
+        Self { home, traces, engine, consensus }
+    }
+
+    pub(crate) fn consensus(&self) -> Result<&Consensus, NodeError> {
+        let off = || NodeError::Unsupported { message: "CometBFT is off: see consensus.enabled".into() };
+        self.consensus.as_deref().ok_or_else(off)
     }
 
     pub(crate) fn engine(&self) -> Result<&Engine, NodeError> {

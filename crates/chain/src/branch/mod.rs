@@ -4,9 +4,11 @@
 //! [`Chain::adopt_branch`] makes such a block the head: it unwinds to the common ancestor and commits the results as they are,
 //! without a second execution (execution-apis, src/engine/paris.md: `engine_newPayload` and `engine_forkchoiceUpdated`).
 
+mod candidate;
 mod finality;
 mod overlaid;
 
+pub use candidate::Candidate;
 pub use finality::{Finality, FinalityTag, Mark};
 pub use overlaid::OverlaidState;
 

@@ -17,6 +17,9 @@ pub enum PoolError {
         /// The fork that brings it.
         fork: &'static str,
     },
+    /// A transaction with blobs on a chain that keeps none.
+    #[error("transaction type not supported: type 3 rejected, no layer keeps its blobs")]
+    BlobsNotKept,
     /// More bytes than the pool takes.
     #[error("oversized data: transaction size {size}, limit {limit}")]
     Oversized {

@@ -2,6 +2,7 @@
 //!
 //! Kept by account in order of nonce; a gap may stand until it is filled. Everything is bounded by [`PoolLimits`].
 
+mod decode;
 mod delegation;
 mod entry;
 mod error;
@@ -10,6 +11,7 @@ mod order;
 mod returned;
 mod validate;
 
+pub use decode::{DecodeError, decode_transaction};
 pub use entry::{PoolEntry, strip_sidecar};
 pub use error::PoolError;
 pub use order::{BestFirst, Order};
@@ -59,7 +61,7 @@ pub struct TransactionPool {
     version: AtomicU64,
     /// Transactions taken so far.
     arrivals: AtomicU64,
-    watcher: RwLock<Option<Weak<dyn PoolWatcher>>>,
+    watchers: RwLock<Vec<Weak<dyn PoolWatcher>>>,
 }
 
 type Queue = BTreeMap<u64, Arc<PoolEntry>>;
@@ -92,13 +94,15 @@ pub struct AccountQueue {
 impl TransactionPool {
     /// An empty pool.
     pub fn new(spec: Arc<ChainSpec>, limits: PoolLimits) -> Self {
-        let (inner, version, arrivals, watcher) = Default::default();
-        Self { spec, limits, inner, version, arrivals, watcher }
+        let (inner, version, arrivals, watchers) = Default::default();
+        Self { spec, limits, inner, version, arrivals, watchers }
     }
 
-    /// Tells this one of every transaction from now on, in place of the one before it. The pool does not keep it alive.
+    /// Calls this watcher for every transaction from now on, until it is dropped: the pool does not keep it alive.
     pub fn watch(&self, watcher: &Arc<dyn PoolWatcher>) {
-        *self.watcher.write() = Some(Arc::downgrade(watcher));
+        let mut watchers = self.watchers.write();
+        watchers.retain(|watcher| watcher.strong_count() > 0);
+        watchers.push(Arc::downgrade(watcher));
     }
 
     /// A number that differs whenever what waits has changed.
@@ -158,12 +162,14 @@ impl TransactionPool {
         Ok(entry)
     }
 
-    /// Tells the watcher of a transaction that can be executed, and of those that waited behind the gap that it fills.
+    /// Calls the watchers for a transaction that can be executed, and of those that waited behind the gap that it fills.
     fn tell(&self, inner: &Inner, entry: &Arc<PoolEntry>, replaces: bool) {
-        let watcher = self.watcher.read().as_ref().and_then(Weak::upgrade);
-        let (Some(watcher), Some(waiting)) = (watcher, inner.by_account.get(&entry.sender)) else { return };
-        let told = if replaces { 1 } else { usize::MAX };
-        contiguous(&waiting.queue, entry.nonce).take(told).for_each(|entry| watcher.executable(entry));
+        let watchers: Vec<_> = self.watchers.read().iter().filter_map(Weak::upgrade).collect();
+        let Some(waiting) = inner.by_account.get(&entry.sender) else { return };
+        let most = if replaces { 1 } else { usize::MAX };
+        for entry in contiguous(&waiting.queue, entry.nonce).take(most) {
+            watchers.iter().for_each(|watcher| watcher.executable(entry));
+        }
     }
 
     /// A waiting transaction.

@@ -44,13 +44,7 @@ pub(crate) fn validate_fields(spec: &ChainSpec, header: &Header, parent: &Header
         let got = format!("{} bytes", header.extra_data.len());
         return Err(BlockError::mismatch(Field::ExtraData, "at most 32 bytes", got));
     }
-    if header.timestamp <= parent.timestamp {
-        return Err(BlockError::mismatch(
-            Field::Timestamp,
-            format!("above {}", parent.timestamp),
-            header.timestamp,
-        ));
-    }
+    timestamp(spec, header, parent)?;
     if spec.is_post_merge(header) {
         proof_of_stake(header)?;
     } else {
@@ -81,6 +75,18 @@ pub fn validate_merge(spec: &ChainSpec, header: &Header, parent_total: U256) -> 
         return Err(BlockError::mismatch(Field::Difficulty, expected, header.difficulty));
     }
     Ok(())
+}
+
+fn timestamp(spec: &ChainSpec, header: &Header, parent: &Header) -> Result<(), BlockError> {
+    let (is_later, expected) = match spec.bft {
+        true => (header.timestamp >= parent.timestamp, "at least"),
+        false => (header.timestamp > parent.timestamp, "above"),
+    };
+    if is_later {
+        return Ok(());
+    }
+    let expected = format!("{expected} {}", parent.timestamp);
+    Err(BlockError::mismatch(Field::Timestamp, expected, header.timestamp))
 }
 
 fn proof_of_stake(header: &Header) -> Result<(), BlockError> {
@@ -122,6 +128,14 @@ fn gas(spec: &ChainSpec, header: &Header, parent: &Header) -> Result<(), BlockEr
     if header.gas_used > header.gas_limit {
         let expected = format!("at most the gas limit {}", header.gas_limit);
         return Err(BlockError::mismatch(Field::GasUsed, expected, header.gas_used));
+    }
+    if spec.bft {
+        // CometBFT's consensus parameter, which its validators change together.
+        if header.gas_limit < MIN_GAS_LIMIT {
+            let expected = format!("at least {MIN_GAS_LIMIT}");
+            return Err(BlockError::mismatch(Field::GasLimit, expected, header.gas_limit));
+        }
+        return same(Field::BaseFee, next_base_fee(spec, parent), header.base_fee_per_gas);
     }
     // London doubles the limit once, so that the target stays what the limit was.
     let first = spec.is_london(header.number) && !spec.is_london(parent.number);

@@ -55,6 +55,7 @@ impl ChainSpec {
             deposit_contract: MAINNET_DEPOSIT_CONTRACT,
             code_size_limit: None,
             fixed_difficulty: None,
+            bft: false,
             moved: Default::default(),
         }
     }
@@ -87,6 +88,7 @@ impl ChainSpec {
             deposit_contract: MAINNET_DEPOSIT_CONTRACT,
             code_size_limit: None,
             fixed_difficulty: None,
+            bft: false,
             moved: Default::default(),
         }
     }

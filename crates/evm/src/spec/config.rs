@@ -80,6 +80,7 @@ impl ChainSpec {
             deposit_contract: config.address("depositContractAddress")?.unwrap_or(Address::ZERO),
             code_size_limit: code_size_limit(config)?,
             fixed_difficulty: fixed_difficulty(config)?,
+            bft: is_bft(config)?,
             moved: MovedId::new(config.bool("chainIdInExtraData")?.unwrap_or(false)),
         })
     }
@@ -90,6 +91,18 @@ fn fixed_difficulty(config: &Fields) -> Result<Option<u64>, SpecError> {
     match config.object("ethash")? {
         Some(ethash) => ethash.u64("fixeddifficulty"),
         None => Ok(None),
+    }
+}
+
+/// `bft.engine`: what decides on the blocks. One engine is known.
+fn is_bft(config: &Fields) -> Result<bool, SpecError> {
+    /// The engine that is known.
+    const ENGINE: &str = "cometbft";
+    let Some(bft) = config.object("bft")? else { return Ok(false) };
+    match bft.text("engine")?.as_deref() {
+        Some(ENGINE) => Ok(true),
+        Some(other) => Err(SpecError::invalid(&bft.path("engine"), other, ENGINE)),
+        None => Err(SpecError::missing(&bft.path("engine"), ENGINE)),
     }
 }
 

@@ -128,6 +128,9 @@ pub struct ChainSpec {
     pub(crate) code_size_limit: Option<usize>,
     /// Difficulty of every block in place of the formulas: Besu's `ethash.fixeddifficulty`.
     pub(crate) fixed_difficulty: Option<u64>,
+    /// Whether CometBFT decides on the blocks (`bft.engine`): a block may then have its parent's time, since times ascend by
+    /// milliseconds there, and the gas limit is a parameter of the consensus and takes no steps.
+    pub(crate) bft: bool,
     pub(crate) moved: moved::MovedId,
 }
 
@@ -224,6 +227,11 @@ impl ChainSpec {
     /// Whether a header is one of proof of stake: the chain has a merge and the header's difficulty is zero (EIP-3675).
     pub fn is_post_merge(&self, header: &Header) -> bool {
         self.terminal_total_difficulty.is_some() && header.difficulty.is_zero()
+    }
+
+    /// Whether CometBFT decides on the blocks (`bft.engine` of the genesis).
+    pub fn is_bft(&self) -> bool {
+        self.bft
     }
 
     /// The total difficulty that ends proof of work (EIP-3675); `None` where no merge is scheduled.

@@ -78,6 +78,47 @@ fn a_fixed_difficulty_takes_the_place_of_every_formula() {
 }
 
 #[test]
+fn under_bft_times_may_be_equal_and_gas_limits_take_no_steps() {
+    let config = |bft: &str| {
+        let zero = "\"homesteadBlock\":0,\"londonBlock\":0,\"terminalTotalDifficulty\":0";
+        ChainSpec::from_config_json(&format!("{{\"chainId\":7,{zero}{bft}}}"))
+    };
+    let (bft, plain) = (config(r#","bft":{"engine":"cometbft"}"#).unwrap(), config("").unwrap());
+    assert!(bft.is_bft() && !plain.is_bft());
+    let parent = Header {
+        number: 4,
+        timestamp: 100,
+        gas_limit: 30_000_000,
+        gas_used: 15_000_000,
+        base_fee_per_gas: Some(1_000),
+        ..Header::default()
+    };
+    let child = |timestamp, gas_limit| Header {
+        parent_hash: parent.hash_slow(),
+        number: 5,
+        timestamp,
+        gas_limit,
+        base_fee_per_gas: Some(1_000),
+        ..Header::default()
+    };
+    let field = |spec: &ChainSpec, timestamp, gas_limit| {
+        validate_header(spec, &child(timestamp, gas_limit), &parent).err().map(|error| error.to_string())
+    };
+    assert_eq!(field(&bft, 100, 60_000_000), None);
+    assert_eq!(field(&bft, 101, 30_000_000), None);
+    let earlier = field(&bft, 99, 30_000_000).unwrap();
+    assert!(earlier.contains("at least 100"), "{earlier}");
+    let small = field(&bft, 100, 4_999).unwrap();
+    assert!(small.contains("at least 5000"), "{small}");
+    let equal = field(&plain, 100, 30_000_000).unwrap();
+    assert!(equal.contains("above 100"), "{equal}");
+    assert!(field(&plain, 101, 60_000_000).is_some());
+    let other = config(r#","bft":{"engine":"raft"}"#).unwrap_err().to_string();
+    assert!(other.contains("config.bft.engine") && other.contains("cometbft"), "{other}");
+    assert!(config(r#","bft":{}"#).unwrap_err().to_string().contains("config.bft.engine"));
+}
+
+#[test]
 fn base_fee_follows_the_parent() {
     let spec = ChainSpec::dev(1);
     let after = |base_fee: u64, gas_used: u64| {

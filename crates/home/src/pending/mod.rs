@@ -119,6 +119,7 @@ impl Home {
     pub fn next_gas_limit(&self, parent: &Header) -> u64 {
         match self.dev() {
             Some(_) => parent.gas_limit,
+            None if self.chain().spec().is_bft() => parent.gas_limit,
             None => next_gas_limit(parent.gas_limit, TARGET_GAS_LIMIT),
         }
     }

@@ -4,6 +4,8 @@ mod at_once;
 mod baked;
 mod capsules;
 mod case_home;
+mod comet;
+mod consensus;
 mod dev_chain;
 mod engine;
 mod follow;

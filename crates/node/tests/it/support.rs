@@ -93,6 +93,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
         fork: None,
         scripts: None,
         engine: false,
+        consensus: None,
     }
 }
 

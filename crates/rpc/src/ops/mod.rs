@@ -48,6 +48,7 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
     match request {
         Request::Read(reading) => reading.answer(home),
         Request::Engine(request) => rpc.engine()?.answer(request),
+        Request::Consensus(request) => Ok(rpc.consensus()?.answer(request)),
         Request::Dev(request) => dev::answer(home, request, stop),
         Request::BlockNumber => chain::block_number(home),
         Request::ChainId => chain::chain_id(home),

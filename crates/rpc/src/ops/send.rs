@@ -2,12 +2,11 @@
 
 use super::{Answer, failed, short};
 use alloy_consensus::Transaction as _;
-use alloy_eips::eip2718::Decodable2718;
 use alloy_primitives::{B256, U256};
 use hearth_chain::{
     ChainError,
     dev::{DevChain, Submitted},
-    pool::PoolError,
+    pool::{PoolError, decode_transaction},
 };
 use hearth_home::{Home, NodeError, chain_error};
 use hearth_primitives::PooledTransaction;
@@ -53,6 +52,9 @@ pub(super) fn check_limits(home: &Home, transaction: &PooledTransaction) -> Resu
     if limits.tx_fee_cap_wei != 0 && fee > U256::from(limits.tx_fee_cap_wei) {
         return Err(PoolError::FeeCapExceeded { fee_wei: fee, cap_wei: limits.tx_fee_cap_wei });
     }
+    if home.config().consensus.is_some() && transaction.is_eip4844() {
+        return Err(PoolError::BlobsNotKept);
+    }
     if !limits.allow_unprotected_txs && transaction.chain_id().is_none() {
         return Err(PoolError::Unprotected);
     }
@@ -61,37 +63,5 @@ pub(super) fn check_limits(home: &Home, transaction: &PooledTransaction) -> Resu
 
 /// Decodes a transaction's EIP-2718 bytes; nothing may follow them.
 pub(super) fn decode(bytes: &[u8]) -> Result<PooledTransaction, NodeError> {
-    let refuse = |message: String| NodeError::TransactionDecode { message };
-    match bytes.first() {
-        None => return Err(refuse("typed transaction too short".into())),
-        Some(0..=0x7f) if bytes.len() == 1 => return Err(refuse("typed transaction too short".into())),
-        // EIP-2718: 0x00 to 0x7f are types, of which 1 to 4 are known; a list begins at 0xc0.
-        Some(1..=4 | 0xc0..) => {}
-        Some(_) => return Err(refuse("transaction type not supported".into())),
-    }
-    let mut rest = bytes;
-    let transaction = PooledTransaction::decode_2718(&mut rest).map_err(|e| refuse(format!("rlp: {e}")))?;
-    if rest.is_empty() {
-        return Ok(transaction);
-    }
-    Err(refuse(format!(
-        "rlp: {} bytes after the transaction, at offset {}",
-        rest.len(),
-        bytes.len() - rest.len()
-    )))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_that_are_no_transaction_are_refused_with_go_ethereums_words() {
-        let words = |bytes: &[u8]| decode(bytes).expect_err("refused").to_string();
-        assert_eq!(words(&[]), "typed transaction too short");
-        assert_eq!(words(&[2]), "typed transaction too short");
-        assert_eq!(words(&[9, 0xc0]), "transaction type not supported");
-        assert_eq!(words(&[0x80, 0xc0]), "transaction type not supported");
-        assert!(words(&[0xc1, 0x80]).starts_with("rlp: "));
-    }
+    decode_transaction(bytes).map_err(|error| NodeError::TransactionDecode { message: error.to_string() })
 }

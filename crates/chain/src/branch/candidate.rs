@@ -1,0 +1,86 @@
+//! Blocks on the head that a consensus engine may decide on: executed once, when they are proposed, and sealed with what is only
+//! known once they are decided.
+
+use super::{Branch, ExecutedBlock};
+use crate::{BlockAttributes, Chain, ChainError, TransactionSource};
+use alloy_primitives::{B256, Bytes, U256};
+use hearth_evm::TxError;
+use hearth_flatkv::{FlatKvError, TrieUpdate};
+use hearth_primitives::{Block, BlockOutput, Height, RootTracker as _};
+use std::sync::Arc;
+
+/// A block that was executed on the head and is complete but for its extra data, which no execution sees.
+#[derive(Debug)]
+pub struct Candidate {
+    block: Block,
+    output: BlockOutput,
+    trie: TrieUpdate,
+    total_difficulty: U256,
+    parent_height: Height,
+}
+
+impl Candidate {
+    /// The block as it is before it is sealed.
+    pub fn block(&self) -> &Block {
+        &self.block
+    }
+
+    /// What its execution gave.
+    pub fn output(&self) -> &BlockOutput {
+        &self.output
+    }
+
+    /// The branch of this block alone, on the head that it was executed on, to be given to [`Chain::adopt_branch`].
+    pub fn seal(mut self, extra_data: Bytes) -> Branch {
+        self.block.header.extra_data = extra_data;
+        let hash = self.block.header.hash_slow();
+        let fork_hash = self.block.header.parent_hash;
+        let executed = ExecutedBlock {
+            block: self.block,
+            hash,
+            total_difficulty: self.total_difficulty,
+            output: self.output,
+            trie: parking_lot::Mutex::new(Some(self.trie)),
+        };
+        Branch { fork_height: self.parent_height, fork_hash, blocks: vec![Arc::new(executed)] }
+    }
+}
+
+impl Chain {
+    /// Executes a block on the head. The inner error is a transaction that cannot be in it and that `source` does not let go,
+    /// with its hash.
+    ///
+    /// The head must not move meanwhile: one consensus engine decides on it, and waits for this.
+    ///
+    /// # Errors
+    /// The stores', [`FlatKvError::Parent`] where the head moved meanwhile; [`ChainError::Refused`] where what surrounds the
+    /// transactions fails.
+    pub fn candidate(
+        &self,
+        attributes: &BlockAttributes,
+        source: &mut dyn TransactionSource,
+    ) -> Result<Result<Candidate, (B256, TxError)>, ChainError> {
+        let parent = self.head_block()?.ok_or(FlatKvError::Empty)?;
+        let header = self.header_on(&parent.block.header, parent.hash, attributes);
+        let total_difficulty = parent.total_difficulty;
+        let (state, mut trie) = {
+            // Under the lock, so that view and trie are of the same head.
+            let _no_change_meanwhile = self.working.lock();
+            (self.kv.latest().ok_or(FlatKvError::Empty)?, self.kv.trie()?)
+        };
+        let draft = match self.draft(header, &attributes.withdrawals, &state, source)? {
+            Ok(draft) => draft,
+            Err(left_out) => return Ok(Err(left_out)),
+        };
+        trie.apply(&draft.output.changes)?;
+        let block = draft.complete(trie.root()?);
+        let trie = trie.into_update()?;
+        Ok(Ok(Candidate {
+            block,
+            output: draft.output,
+            trie,
+            total_difficulty,
+            parent_height: parent.number(),
+        }))
+    }
+}

@@ -1,0 +1,61 @@
+//! Transactions as they are sent: EIP-2718 bytes.
+
+use alloy_eips::eip2718::{Decodable2718, Eip2718Error};
+use hearth_primitives::PooledTransaction;
+
+/// Bytes that are no transaction, in go-ethereum's words.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// Nothing, or a type without content.
+    #[error("typed transaction too short")]
+    TooShort,
+    /// A first byte that is no known type and begins no list.
+    #[error("transaction type not supported")]
+    UnknownType,
+    /// The content is not that of a transaction.
+    #[error("rlp: {0}")]
+    Rlp(Eip2718Error),
+    /// Bytes follow the transaction.
+    #[error("rlp: {rest} bytes after the transaction, at offset {offset}")]
+    Trailing {
+        /// How many.
+        rest: usize,
+        /// Where they begin, in bytes.
+        offset: usize,
+    },
+}
+
+/// Decodes a transaction's EIP-2718 bytes; nothing may follow them.
+///
+/// # Errors
+/// [`DecodeError`].
+pub fn decode_transaction(bytes: &[u8]) -> Result<PooledTransaction, DecodeError> {
+    match bytes.first() {
+        None => return Err(DecodeError::TooShort),
+        Some(0..=0x7f) if bytes.len() == 1 => return Err(DecodeError::TooShort),
+        // EIP-2718: 0x00 to 0x7f are types, of which 1 to 4 are known; a list begins at 0xc0.
+        Some(1..=4 | 0xc0..) => {}
+        Some(_) => return Err(DecodeError::UnknownType),
+    }
+    let mut rest = bytes;
+    let transaction = PooledTransaction::decode_2718(&mut rest).map_err(DecodeError::Rlp)?;
+    if rest.is_empty() {
+        return Ok(transaction);
+    }
+    Err(DecodeError::Trailing { rest: rest.len(), offset: bytes.len() - rest.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_transaction_are_refused_with_go_ethereums_words() {
+        let words = |bytes: &[u8]| decode_transaction(bytes).unwrap_err().to_string();
+        assert_eq!(words(&[]), "typed transaction too short");
+        assert_eq!(words(&[2]), "typed transaction too short");
+        assert_eq!(words(&[9, 0xc0]), "transaction type not supported");
+        assert_eq!(words(&[0x80, 0xc0]), "transaction type not supported");
+        assert!(words(&[0xc1, 0x80]).starts_with("rlp: "));
+    }
+}

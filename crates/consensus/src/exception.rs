@@ -1,0 +1,82 @@
+//! Why CometBFT must not go on.
+
+use hearth_abci::Exception;
+use hearth_chain::ChainError;
+use hearth_home::NodeError;
+use hearth_ledger::LedgerError;
+use hearth_primitives::Height;
+
+/// What stops the chain on this node.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConsensusError {
+    /// The two genesis files are not of the same chain.
+    #[error("genesis of CometBFT and genesis of this home differ: {field}: have {have}, want {want}")]
+    Genesis {
+        /// The field of CometBFT's genesis.
+        field: &'static str,
+        /// What it is.
+        have: String,
+        /// What the home says.
+        want: String,
+    },
+    /// CometBFT begins a chain that this home has blocks of.
+    #[error(
+        "CometBFT begins the chain anew and this home has blocks up to {head}: move the folder data of the home away, or give CometBFT its own data back"
+    )]
+    NotAtGenesis {
+        /// Height of the head.
+        head: Height,
+    },
+    /// A height that does not follow the head.
+    #[error("{method} of height {height}, and the next block is {next}")]
+    Height {
+        /// The method.
+        method: &'static str,
+        /// The height that was asked for.
+        height: i64,
+        /// The height after the head.
+        next: Height,
+    },
+    /// A block whose time is before that of its parent, or no time.
+    #[error("block {height} has the time {seconds}, before that of its parent, {parent}")]
+    Time {
+        /// Its height.
+        height: i64,
+        /// Its time, in seconds.
+        seconds: i64,
+        /// The parent's time, in seconds.
+        parent: u64,
+    },
+    /// A message without a field that it must have.
+    #[error("{method}: {field} is missing")]
+    Missing {
+        /// The method.
+        method: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+    /// Commit without a block that was finalized before.
+    #[error("Commit comes without FinalizeBlock")]
+    NothingFinalized,
+    /// A method that answers nothing here.
+    #[error("{0} is not a request to an application")]
+    Unexpected(&'static str),
+    /// The chain or its stores.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    /// The home.
+    #[error(transparent)]
+    Home(#[from] NodeError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The state.
+    #[error(transparent)]
+    State(#[from] hearth_primitives::StateError),
+}
+
+impl From<ConsensusError> for Exception {
+    fn from(error: ConsensusError) -> Self {
+        Self(error.to_string())
+    }
+}

@@ -1,0 +1,141 @@
+//! FinalizeBlock and Commit: the decided block is taken from the proposals that were executed, or executed, and committed with one
+//! record of the write-ahead log.
+
+use crate::{
+    application::App, exception::ConsensusError, header::Proposed, proposal::decode, results::results,
+};
+use alloy_primitives::{Address, B256};
+use bytes::Bytes;
+use hearth_abci::pb;
+use hearth_chain::{BlockAttributes, Branch, Candidate, TransactionSource};
+use hearth_evm::{BlockEnvironment, TxError, recover_senders};
+use hearth_home::FsyncPolicy;
+use hearth_primitives::{Height, Transaction};
+use std::{collections::BTreeMap, time::Instant};
+
+/// How often CometBFT is told which blocks it may drop, in blocks.
+const RETAIN_EVERY_BLOCKS: Height = 100;
+
+/// A decided block that is not committed yet.
+#[derive(Debug)]
+pub(crate) struct Finalized {
+    key: B256,
+    cometbft_hash: Bytes,
+    branch: Branch,
+    response: pb::ResponseFinalizeBlock,
+}
+
+impl App {
+    pub(crate) fn finalize_block(
+        &self,
+        request: &pb::RequestFinalizeBlock,
+    ) -> Result<pb::ResponseFinalizeBlock, ConsensusError> {
+        let method = "FinalizeBlock";
+        let time = request.time.as_ref();
+        let proposed = Proposed::of(method, request.height, time, &request.proposer_address, &request.txs)?;
+        let parent = self.home.head()?;
+        let attributes = proposed.attributes(method, &parent, self.home.chain().base())?;
+        let key = proposed.key();
+        let mut round = self.round.lock();
+        // A CometBFT that died before Commit asks again.
+        if let Some(last) = &round.finalized
+            && last.key == key
+            && last.cometbft_hash == request.hash
+            && last.branch.fork_hash == parent.hash
+        {
+            return Ok(last.response.clone());
+        }
+        let (candidate, left_out) = match round.candidates.take(&key) {
+            Some(candidate) => (candidate, BTreeMap::new()),
+            None => self.execute_leniently(&attributes, proposed.txs)?,
+        };
+        let included = &candidate.block().body.transactions;
+        let tx_results = results(proposed.txs.len(), included, candidate.output(), &left_out);
+        let branch = candidate.seal(request.hash.to_vec().into());
+        let app_hash = branch.tip().to_vec().into();
+        let response = pb::ResponseFinalizeBlock { tx_results, app_hash, ..Default::default() };
+        let cometbft_hash = request.hash.clone();
+        round.finalized = Some(Finalized { key, cometbft_hash, branch, response: response.clone() });
+        Ok(response)
+    }
+
+    /// Executes a decided block. Two thirds of the validators want it, so it is a block: what cannot be in it is left out, and all
+    /// nodes leave the same out.
+    fn execute_leniently(
+        &self,
+        attributes: &BlockAttributes,
+        txs: &[Bytes],
+    ) -> Result<(Candidate, BTreeMap<usize, String>), ConsensusError> {
+        let chain = self.home.chain();
+        let parent = self.home.head()?;
+        let header = chain.header_after(&parent.block.header, attributes);
+        let env = BlockEnvironment::from_header(chain.spec(), &header);
+        let mut source = Decided { spec: chain.spec(), env: &env, txs, next: 0, left_out: BTreeMap::new() };
+        self.metrics.executed();
+        match chain.candidate(attributes, &mut source)? {
+            Ok(candidate) => Ok((candidate, source.left_out)),
+            Err((_, error)) => {
+                let failed = hearth_home::NodeError::ExecutionFailed { message: error.to_string() };
+                Err(failed.into())
+            }
+        }
+    }
+
+    pub(crate) fn commit(&self) -> Result<pb::ResponseCommit, ConsensusError> {
+        let mut round = self.round.lock();
+        let Finalized { branch, .. } = round.finalized.take().ok_or(ConsensusError::NothingFinalized)?;
+        round.candidates.clear();
+        self.home.chain().adopt_branch(&branch)?;
+        let height = branch.tip_height();
+        *self.last_commit.lock() = Some(Instant::now());
+        self.metrics.committed(height);
+        self.outbox_again_at(height);
+        Ok(pb::ResponseCommit { retain_height: self.retain_height(height)? })
+    }
+
+    /// The oldest block that CometBFT keeps; 0 for all. After a power cut CometBFT gives the blocks again that were not on the
+    /// disk here, so it may drop none of those.
+    fn retain_height(&self, height: Height) -> Result<i64, ConsensusError> {
+        let keep = self.config.retain_blocks;
+        if keep == 0 || height <= keep || !height.is_multiple_of(RETAIN_EVERY_BLOCKS) {
+            return Ok(0);
+        }
+        if self.home.config().fsync != FsyncPolicy::Block {
+            self.home.chain().kv().flush().map_err(hearth_chain::ChainError::from)?;
+        }
+        Ok(i64::try_from(height - keep).unwrap_or(0))
+    }
+}
+
+/// The transactions of a decided block, without those that cannot be in it.
+struct Decided<'a> {
+    spec: &'a hearth_evm::ChainSpec,
+    env: &'a BlockEnvironment,
+    txs: &'a [Bytes],
+    next: usize,
+    left_out: BTreeMap<usize, String>,
+}
+
+impl TransactionSource for Decided<'_> {
+    fn next(&mut self) -> Option<(Transaction, Address)> {
+        loop {
+            let place = self.next;
+            let tx = self.txs.get(place)?;
+            self.next += 1;
+            let given = decode(tx).and_then(|transaction| {
+                let senders = recover_senders(self.spec, self.env, std::slice::from_ref(&transaction));
+                let senders = senders.map_err(|error| error.to_string())?;
+                senders.first().map(|sender| (transaction, *sender)).ok_or_else(String::new)
+            });
+            match given {
+                Ok(given) => return Some(given),
+                Err(reason) => drop(self.left_out.insert(place, reason)),
+            }
+        }
+    }
+
+    fn refused(&mut self, reason: &TxError) -> bool {
+        self.left_out.insert(self.next - 1, reason.to_string());
+        true
+    }
+}

@@ -1,0 +1,71 @@
+//! Info and InitChain: both sides agree on the chain and on where it is.
+
+use crate::{application::App, exception::ConsensusError};
+use alloy_primitives::B256;
+use hearth_abci::pb;
+use hearth_chain::genesis_hash;
+use hearth_primitives::Height;
+
+/// Version of what this application makes of blocks, as CometBFT's headers carry it.
+const APP_VERSION: u64 = 1;
+
+impl App {
+    /// The height that CometBFT is told: 0 while the head is the block that the chain begins with, so that InitChain comes, also
+    /// after a crash before the first commit.
+    fn height(&self) -> (Height, B256) {
+        let (head, base) = (self.home.chain().head(), self.home.chain().base());
+        (if head.height == base { 0 } else { head.height }, head.hash)
+    }
+
+    pub(crate) fn info(&self) -> pb::ResponseInfo {
+        let (height, hash) = self.height();
+        pb::ResponseInfo {
+            data: "hearth".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            app_version: APP_VERSION,
+            last_block_height: i64::try_from(height).unwrap_or(i64::MAX),
+            last_block_app_hash: if height == 0 { Default::default() } else { hash.to_vec().into() },
+        }
+    }
+
+    pub(crate) fn init_chain(
+        &self,
+        request: &pb::RequestInitChain,
+    ) -> Result<pb::ResponseInitChain, ConsensusError> {
+        let chain = self.home.chain();
+        let (base, head) = (chain.base(), chain.head());
+        if head.height != base {
+            return Err(ConsensusError::NotAtGenesis { head: head.height });
+        }
+        let differs = |field, have: String, want: String| Err(ConsensusError::Genesis { field, have, want });
+        let chain_id = format!("hearth-{}", chain.spec().chain_id());
+        if request.chain_id != chain_id {
+            return differs("chain_id", request.chain_id.clone(), chain_id);
+        }
+        if u64::try_from(request.initial_height) != Ok(base + 1) {
+            return differs("initial_height", request.initial_height.to_string(), (base + 1).to_string());
+        }
+        let genesis = self.home.head()?;
+        let gas_limit = genesis.block.header.gas_limit;
+        let max_gas = request.consensus_params.as_ref().and_then(|params| params.block.as_ref());
+        let max_gas = max_gas.map_or(-1, |block| block.max_gas);
+        if u64::try_from(max_gas) != Ok(gas_limit) {
+            let want = format!("{gas_limit}, the gas limit of the genesis");
+            return differs("consensus_params.block.max_gas", max_gas.to_string(), want);
+        }
+        let time = request.time.as_ref().map_or(0, |time| time.seconds);
+        if time < i64::try_from(genesis.block.header.timestamp).unwrap_or(i64::MAX) {
+            let want = format!("at least {}, the time of the genesis", genesis.block.header.timestamp);
+            return differs("genesis_time", time.to_string(), want);
+        }
+        // Without an application state the genesis file of the home alone says what the chain begins with.
+        let state = String::from_utf8_lossy(&request.app_state_bytes);
+        if !matches!(state.trim(), "" | "{}" | "null") {
+            let have = genesis_hash(&state)?;
+            if have != chain.base_hash() {
+                return differs("app_state", have.to_string(), chain.base_hash().to_string());
+            }
+        }
+        Ok(pb::ResponseInitChain { app_hash: chain.base_hash().to_vec().into(), ..Default::default() })
+    }
+}

@@ -1,0 +1,80 @@
+//! CheckTx, InsertTx and ReapTxs: the transaction pool is the mempool, and it decides what a block may have.
+//!
+//! With CometBFT's own mempool (`flood`) CheckTx judges what clients and peers send; with `app` (v0.40) clients' transactions come
+//! by CheckTx, peers' by InsertTx, and ReapTxs gives out what peers should get.
+
+use crate::{
+    application::App,
+    exception::ConsensusError,
+    results::{CODE_INVALID, CODE_LATER, CODESPACE, gas},
+};
+use alloy_consensus::Transaction as _;
+use bytes::Bytes;
+use hearth_abci::{RequestReapTxs, ResponseInsertTx, ResponseReapTxs, pb};
+use hearth_chain::pool::{PoolError, decode_transaction};
+
+/// A transaction that was not taken.
+struct NotTaken {
+    code: u32,
+    log: String,
+}
+
+impl App {
+    pub(crate) fn check_tx(
+        &self,
+        request: &pb::RequestCheckTx,
+    ) -> Result<pb::ResponseCheckTx, ConsensusError> {
+        let is_new = request.r#type == pb::CheckTxType::New as i32;
+        let answer = match if is_new { self.add(&request.tx)? } else { self.recheck(&request.tx) } {
+            Ok(gas_limit) => pb::ResponseCheckTx { gas_wanted: gas(gas_limit), ..Default::default() },
+            Err(NotTaken { code, log }) => {
+                pb::ResponseCheckTx { code, log, codespace: CODESPACE.to_owned(), ..Default::default() }
+            }
+        };
+        Ok(answer)
+    }
+
+    pub(crate) fn insert_tx(&self, tx: &[u8]) -> Result<ResponseInsertTx, ConsensusError> {
+        let code = self.add(tx)?.map_or_else(|refused| refused.code, |_| 0);
+        Ok(ResponseInsertTx { code })
+    }
+
+    pub(crate) fn reap_txs(&self, request: RequestReapTxs) -> ResponseReapTxs {
+        ResponseReapTxs { txs: self.reap(request.max_bytes, request.max_gas) }
+    }
+
+    /// Takes out what peers should get, see [`crate::outbox::Outbox::take`].
+    pub(crate) fn reap(&self, max_bytes: u64, max_gas: u64) -> Vec<Bytes> {
+        self.outbox.take(self.home.pool(), max_bytes, max_gas)
+    }
+
+    /// Gives a transaction to the pool; its gas limit where the pool has it now.
+    fn add(&self, tx: &[u8]) -> Result<Result<u64, NotTaken>, ConsensusError> {
+        let refused = |code, log| Ok(Err(NotTaken { code, log }));
+        let transaction = match decode_transaction(tx) {
+            Ok(transaction) => transaction,
+            Err(error) => return refused(CODE_INVALID, error.to_string()),
+        };
+        if transaction.is_eip4844() {
+            return refused(CODE_INVALID, PoolError::BlobsNotKept.to_string());
+        }
+        let gas_limit = transaction.gas_limit();
+        let (state, head) = self.home.state_at(None)?;
+        match self.home.pool().add(transaction, &head.block.header, &state) {
+            Ok(_) | Err(PoolError::AlreadyKnown) => Ok(Ok(gas_limit)),
+            Err(PoolError::State(error)) => Err(error.into()),
+            Err(error @ (PoolError::Full { .. } | PoolError::AccountLimit { .. })) => {
+                refused(CODE_LATER, error.to_string())
+            }
+            Err(error) => refused(CODE_INVALID, error.to_string()),
+        }
+    }
+
+    /// Whether a transaction still waits: the pool was brought up to the head before.
+    fn recheck(&self, tx: &[u8]) -> Result<u64, NotTaken> {
+        let refused = |log: &str| NotTaken { code: CODE_INVALID, log: log.to_owned() };
+        let transaction = decode_transaction(tx).map_err(|error| refused(&error.to_string()))?;
+        let entry = self.home.pool().get(transaction.tx_hash());
+        entry.map(|entry| entry.gas_limit).ok_or_else(|| refused("the transaction does not wait any more"))
+    }
+}

@@ -1,0 +1,61 @@
+//! Transactions that peers should get: those that became executable in the pool here, each once.
+
+use alloy_primitives::B256;
+use bytes::Bytes;
+use hearth_chain::pool::{PoolEntry, PoolWatcher, TransactionPool};
+use parking_lot::Mutex;
+use std::{collections::VecDeque, sync::Arc};
+
+/// Most transactions that wait to be given out; the oldest go first.
+const WAITING_MAX: usize = 200_000;
+
+/// What waits to be given out.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    waiting: Mutex<VecDeque<B256>>,
+}
+
+impl PoolWatcher for Outbox {
+    fn executable(&self, entry: &Arc<PoolEntry>) {
+        let mut waiting = self.waiting.lock();
+        if waiting.len() == WAITING_MAX {
+            waiting.pop_front();
+        }
+        waiting.push_back(entry.hash);
+    }
+}
+
+impl Outbox {
+    /// Gives everything that waits in the pool out again: CometBFT began anew, and its own mempool is empty.
+    pub fn again(&self, pool: &TransactionPool) {
+        let all = pool.entries();
+        let mut waiting = self.waiting.lock();
+        waiting.clear();
+        waiting.extend(all.iter().map(|entry| entry.hash).take(WAITING_MAX));
+    }
+
+    /// Takes transactions out, oldest first, up to so many bytes and so much gas; 0 is no limit. What left the pool meanwhile is
+    /// left out, and so is what no block may carry.
+    pub fn take(&self, pool: &TransactionPool, max_bytes: u64, max_gas: u64) -> Vec<Bytes> {
+        let limit = |limit: u64| if limit == 0 { u64::MAX } else { limit };
+        let (mut bytes_left, mut gas_left) = (limit(max_bytes), limit(max_gas));
+        let mut taken = Vec::new();
+        let mut waiting = self.waiting.lock();
+        while let Some(hash) = waiting.front() {
+            let entry = pool.get(hash).filter(|entry| !entry.has_blobs());
+            let Some(entry) = entry else {
+                waiting.pop_front();
+                continue;
+            };
+            let (Some(bytes), Some(gas)) =
+                (bytes_left.checked_sub(entry.bytes as u64), gas_left.checked_sub(entry.gas_limit))
+            else {
+                break;
+            };
+            (bytes_left, gas_left) = (bytes, gas);
+            taken.push(Bytes::from(entry.encoded()));
+            waiting.pop_front();
+        }
+        taken
+    }
+}

@@ -1,0 +1,218 @@
+//! PrepareProposal and ProcessProposal: a block is built from the pool, and one of another validator is judged by executing it.
+
+use crate::{application::App, exception::ConsensusError, header::Proposed};
+use alloy_eips::eip2718::Encodable2718 as _;
+use alloy_primitives::{Address, B256};
+use bytes::Bytes;
+use hearth_abci::pb;
+use hearth_chain::{
+    BlockAttributes, Candidate, TransactionSource, fees,
+    pool::{BestFirst, decode_transaction, strip_sidecar},
+};
+use hearth_evm::{BlockEnvironment, TxError, TxOutcome, recover_senders};
+use hearth_ledger::StoredBlock;
+use hearth_primitives::Transaction;
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
+
+/// Executed blocks of one height that are kept until one of them is decided: a proposer's own one and those of two rounds.
+const CANDIDATES_MAX: usize = 3;
+
+/// Executed blocks on the head, by what their execution depends on; the oldest one goes first.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates(VecDeque<(B256, Candidate)>);
+
+impl Candidates {
+    pub fn keep(&mut self, key: B256, candidate: Candidate) {
+        self.0.retain(|(other, _)| *other != key);
+        if self.0.len() == CANDIDATES_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back((key, candidate));
+    }
+
+    pub fn has(&self, key: &B256) -> bool {
+        self.0.iter().any(|(other, _)| other == key)
+    }
+
+    pub fn take(&mut self, key: &B256) -> Option<Candidate> {
+        let at = self.0.iter().position(|(other, _)| other == key)?;
+        self.0.remove(at).map(|(_, candidate)| candidate)
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl App {
+    pub(crate) fn prepare_proposal(
+        &self,
+        request: &pb::RequestPrepareProposal,
+    ) -> Result<pb::ResponsePrepareProposal, ConsensusError> {
+        let method = "PrepareProposal";
+        let time = request.time.as_ref();
+        let empty = Proposed::of(method, request.height, time, &request.proposer_address, &[])?;
+        let parent = self.home.head()?;
+        let attributes = empty.attributes(method, &parent, self.home.chain().base())?;
+        let mut round = self.round.lock();
+        let mut source = self.from_pool(&parent, &attributes, request.max_tx_bytes)?;
+        self.metrics.executed();
+        let Ok(candidate) = self.home.chain().candidate(&attributes, &mut source)? else {
+            // No transaction of the pool makes a proposal fail: those that do not fit are left out.
+            return Ok(pb::ResponsePrepareProposal::default());
+        };
+        let included = &candidate.block().body.transactions;
+        let txs: Vec<Bytes> = included.iter().map(|transaction| transaction.encoded_2718().into()).collect();
+        round.candidates.keep(Proposed { txs: &txs, ..empty }.key(), candidate);
+        Ok(pb::ResponsePrepareProposal { txs })
+    }
+
+    /// What waits in the pool, best first, as far as it fits.
+    fn from_pool(
+        &self,
+        parent: &StoredBlock,
+        attributes: &BlockAttributes,
+        max_tx_bytes: i64,
+    ) -> Result<FromPool, ConsensusError> {
+        let chain = self.home.chain();
+        let header = chain.header_after(&parent.block.header, attributes);
+        let state = self.home.state_after(parent.number(), &parent.hash)?;
+        let blob_fee = fees::blob_base_fee(chain.spec(), &header).unwrap_or(0);
+        let best = self.home.pool().best_first(&state, header.base_fee_per_gas.unwrap_or(0), blob_fee)?;
+        let budget = Duration::from_millis(self.config.proposal_budget_ms);
+        let bytes_left = usize::try_from(max_tx_bytes).unwrap_or(0);
+        Ok(FromPool { best, bytes_left, given: 0, until: Instant::now() + budget })
+    }
+
+    pub(crate) fn process_proposal(
+        &self,
+        request: &pb::RequestProcessProposal,
+    ) -> Result<pb::ResponseProcessProposal, ConsensusError> {
+        use pb::response_process_proposal::ProposalStatus::{Accept, Reject};
+        let method = "ProcessProposal";
+        let time = request.time.as_ref();
+        let proposed = Proposed::of(method, request.height, time, &request.proposer_address, &request.txs)?;
+        let answer = |accepted: bool| {
+            self.metrics.judged(accepted);
+            Ok(pb::ResponseProcessProposal { status: if accepted { Accept } else { Reject } as i32 })
+        };
+        let parent = self.home.head()?;
+        let attributes = match proposed.attributes(method, &parent, self.home.chain().base()) {
+            // The time is the proposer's choice; the height is not.
+            Err(ConsensusError::Time { .. }) => return answer(false),
+            attributes => attributes?,
+        };
+        let mut round = self.round.lock();
+        let key = proposed.key();
+        if round.candidates.has(&key) {
+            return answer(true);
+        }
+        let Some(transactions) = self.decode_all(&parent, &attributes, proposed.txs) else {
+            return answer(false);
+        };
+        self.metrics.executed();
+        let mut source = Given { rest: transactions.into_iter() };
+        match self.home.chain().candidate(&attributes, &mut source)? {
+            Ok(candidate) => {
+                round.candidates.keep(key, candidate);
+                answer(true)
+            }
+            Err(_) => answer(false),
+        }
+    }
+
+    /// The transactions of a proposal with their senders; `None` where one cannot be read, has no sender, or carries blobs, which
+    /// no layer of this chain keeps.
+    fn decode_all(
+        &self,
+        parent: &StoredBlock,
+        attributes: &BlockAttributes,
+        txs: &[Bytes],
+    ) -> Option<Vec<(Transaction, Address)>> {
+        let decoded: Option<Vec<Transaction>> = txs.iter().map(|tx| decode(tx).ok()).collect();
+        let decoded = decoded?;
+        let chain = self.home.chain();
+        let header = chain.header_after(&parent.block.header, attributes);
+        let env = BlockEnvironment::from_header(chain.spec(), &header);
+        let senders = recover_senders(chain.spec(), &env, &decoded).ok()?;
+        Some(decoded.into_iter().zip(senders).collect())
+    }
+}
+
+/// A transaction as blocks carry it, or why there is none.
+pub(crate) fn decode(tx: &[u8]) -> Result<Transaction, String> {
+    let transaction = decode_transaction(tx).map_err(|error| error.to_string())?;
+    if transaction.is_eip4844() {
+        return Err(hearth_chain::pool::PoolError::BlobsNotKept.to_string());
+    }
+    Ok(strip_sidecar(transaction))
+}
+
+/// Bytes that a transaction takes of `max_tx_bytes`: field number, length and content, as CometBFT counts them (types/tx.go,
+/// `ComputeProtoSizeForTxs`).
+fn proto_bytes(length: usize) -> usize {
+    let bits = usize::BITS - length.leading_zeros();
+    1 + (bits.max(1) as usize).div_ceil(7) + length
+}
+
+/// Transactions of the pool, until the proposal is full or its time is over.
+struct FromPool {
+    best: BestFirst,
+    bytes_left: usize,
+    /// Bytes of the one given last.
+    given: usize,
+    until: Instant,
+}
+
+impl TransactionSource for FromPool {
+    fn next(&mut self) -> Option<(Transaction, Address)> {
+        while Instant::now() < self.until {
+            let (transaction, sender) = self.best.next()?;
+            if transaction.is_eip4844() {
+                continue;
+            }
+            self.given = proto_bytes(transaction.encode_2718_len());
+            if self.given <= self.bytes_left {
+                return Some((transaction, sender));
+            }
+        }
+        None
+    }
+
+    fn taken(&mut self, outcome: &TxOutcome) {
+        self.bytes_left -= self.given;
+        self.best.taken(outcome);
+    }
+
+    fn refused(&mut self, reason: &TxError) -> bool {
+        self.best.refused(reason)
+    }
+}
+
+/// The transactions of a proposal: all of them must be in the block.
+struct Given {
+    rest: std::vec::IntoIter<(Transaction, Address)>,
+}
+
+impl TransactionSource for Given {
+    fn next(&mut self) -> Option<(Transaction, Address)> {
+        self.rest.next()
+    }
+
+    fn refused(&mut self, _: &TxError) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transactions_are_counted_as_cometbft_counts_them() {
+        assert_eq!([0, 1, 127, 128, 16_383, 16_384].map(proto_bytes), [2, 3, 129, 131, 16_386, 16_388]);
+    }
+}

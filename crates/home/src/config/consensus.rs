@@ -1,0 +1,17 @@
+//! How CometBFT drives a home.
+
+use serde::{Deserialize, Serialize};
+
+/// The application that CometBFT connects to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConsensusConfig {
+    /// Where it listens, in CometBFT's notation: `unix:///absolute/path` or `tcp://127.0.0.1:PORT`.
+    pub address: String,
+    /// Longest time that a proposal is filled with transactions, in milliseconds.
+    pub proposal_budget_ms: u64,
+    /// Newest blocks that CometBFT keeps; 0 keeps all.
+    pub retain_blocks: u64,
+    /// Heights divisible by this have a snapshot for state sync; 0 for none.
+    pub snapshot_interval_blocks: u64,
+}

@@ -1,0 +1,255 @@
+//! One CometBFT of the model: the four connections, the blocks that it stored, and the height that it saved.
+
+use crate::support::{answer, config};
+use alloy_primitives::{B256, keccak256};
+use hearth_abci::{Request as Frame, Response, Timestamp, pb, read_frame, request, response, write_frame};
+use hearth_home::{ConsensusConfig, FsyncPolicy};
+use hearth_node::{Mode, Node};
+use hearth_rpc::Request;
+use serde_json::Value;
+use std::{io::BufReader, os::unix::net::UnixStream, path::PathBuf, sync::Arc, time::Duration};
+
+/// A block that CometBFT decided on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decided {
+    pub height: i64,
+    pub time: Timestamp,
+    pub proposer: Vec<u8>,
+    pub txs: Vec<Vec<u8>>,
+}
+
+impl Decided {
+    /// What stands for CometBFT's hash of the block.
+    pub fn hash(&self) -> B256 {
+        keccak256(format!("{self:?}"))
+    }
+}
+
+/// A connection.
+struct Connection {
+    writer: UnixStream,
+    reader: BufReader<UnixStream>,
+}
+
+impl Connection {
+    fn open(path: &std::path::Path) -> Self {
+        let writer = UnixStream::connect(path).expect("connects");
+        writer.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
+        let reader = BufReader::new(writer.try_clone().expect("a socket"));
+        Self { writer, reader }
+    }
+
+    fn send(&mut self, value: request::Value) {
+        write_frame(&mut self.writer, &Frame { value: Some(value) }).expect("sends");
+        let flush = request::Value::Flush(pb::RequestFlush {});
+        write_frame(&mut self.writer, &Frame { value: Some(flush) }).expect("sends");
+    }
+
+    fn receive(&mut self) -> response::Value {
+        let mut next = || {
+            let read: Option<Response> = read_frame(&mut self.reader, &mut Vec::new()).expect("reads");
+            read.and_then(|response| response.value).expect("an answer")
+        };
+        let answer = next();
+        assert!(matches!(next(), response::Value::Flush(_)));
+        answer
+    }
+}
+
+/// A node, and the CometBFT that drives it.
+pub struct Comet {
+    pub address: Vec<u8>,
+    pub node: Arc<Node>,
+    /// Query, snapshot, mempool, consensus.
+    connections: Vec<Connection>,
+    home: tempfile::TempDir,
+    /// Blocks that it stored, from height 1 on.
+    pub store: Vec<Decided>,
+    /// The height whose results it saved.
+    pub state: usize,
+    /// App hashes by height, as it was told them.
+    pub app_hashes: Vec<Vec<u8>>,
+}
+
+macro_rules! call {
+    ($self:expr, $on:expr, $name:ident, $request:expr) => {
+        match $self.call($on, request::Value::$name($request)) {
+            response::Value::$name(answer) => Ok(answer),
+            response::Value::Exception(exception) => Err(exception.error),
+            other => panic!("{other:?}"),
+        }
+    };
+}
+
+const QUERY: usize = 0;
+const MEMPOOL: usize = 2;
+const CONSENSUS: usize = 3;
+
+impl Comet {
+    /// A new home with this genesis, and a CometBFT that has begun the chain.
+    pub fn begin(number: u8, genesis: &str) -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        Node::init(home.path(), genesis).expect("a home");
+        let node = open(&home);
+        let address = vec![number; 20];
+        let connections = connect(&home);
+        let (store, app_hashes) = Default::default();
+        let mut comet = Self { address, node, connections, home, store, state: 0, app_hashes };
+        assert_eq!(comet.info().last_block_height, 0);
+        comet.init_chain(genesis, "hearth-31337", 30_000_000).expect("the same genesis");
+        comet
+    }
+
+    fn call(&mut self, on: usize, request: request::Value) -> response::Value {
+        self.connections[on].send(request);
+        self.connections[on].receive()
+    }
+
+    pub fn info(&mut self) -> pb::ResponseInfo {
+        call!(self, QUERY, Info, pb::RequestInfo::default()).expect("answers")
+    }
+
+    pub fn init_chain(
+        &mut self,
+        genesis: &str,
+        chain_id: &str,
+        max_gas: i64,
+    ) -> Result<pb::ResponseInitChain, String> {
+        let request = pb::RequestInitChain {
+            time: Some(Timestamp { seconds: 1_700_000_000, nanos: 0 }),
+            chain_id: chain_id.to_owned(),
+            consensus_params: Some(hearth_abci::types::ConsensusParams {
+                block: Some(hearth_abci::types::BlockParams { max_bytes: 4 << 20, max_gas }),
+                ..Default::default()
+            }),
+            app_state_bytes: genesis.to_owned().into(),
+            initial_height: 1,
+            ..Default::default()
+        };
+        call!(self, CONSENSUS, InitChain, request)
+    }
+
+    pub fn check(&mut self, tx: &[u8]) -> pb::ResponseCheckTx {
+        let request = pb::RequestCheckTx { tx: tx.to_vec().into(), r#type: 0 };
+        call!(self, MEMPOOL, CheckTx, request).expect("answers")
+    }
+
+    pub fn insert(&mut self, tx: &[u8]) -> u32 {
+        let request = hearth_abci::RequestInsertTx { tx: tx.to_vec().into() };
+        call!(self, MEMPOOL, InsertTx, request).expect("answers").code
+    }
+
+    pub fn reap(&mut self) -> Vec<Vec<u8>> {
+        let request = hearth_abci::RequestReapTxs { max_bytes: 0, max_gas: 0 };
+        let answer = call!(self, MEMPOOL, ReapTxs, request).expect("answers");
+        answer.txs.iter().map(|tx| tx.to_vec()).collect()
+    }
+
+    pub fn prepare(&mut self, height: i64, time: &Timestamp, max_tx_bytes: i64) -> Decided {
+        let request = pb::RequestPrepareProposal {
+            max_tx_bytes,
+            height,
+            time: Some(*time),
+            proposer_address: self.address.clone().into(),
+            ..Default::default()
+        };
+        let answer = call!(self, CONSENSUS, PrepareProposal, request).expect("answers");
+        let txs = answer.txs.iter().map(|tx| tx.to_vec()).collect();
+        Decided { height, time: *time, proposer: self.address.clone(), txs }
+    }
+
+    /// Whether the proposal is accepted.
+    pub fn process(&mut self, block: &Decided) -> bool {
+        let request = pb::RequestProcessProposal {
+            txs: block.txs.iter().map(|tx| tx.clone().into()).collect(),
+            hash: block.hash().to_vec().into(),
+            height: block.height,
+            time: Some(block.time),
+            proposer_address: block.proposer.clone().into(),
+            ..Default::default()
+        };
+        let answer = call!(self, CONSENSUS, ProcessProposal, request).expect("answers");
+        answer.status == pb::response_process_proposal::ProposalStatus::Accept as i32
+    }
+
+    pub fn finalize(&mut self, block: &Decided) -> Result<pb::ResponseFinalizeBlock, String> {
+        let request = pb::RequestFinalizeBlock {
+            txs: block.txs.iter().map(|tx| tx.clone().into()).collect(),
+            hash: block.hash().to_vec().into(),
+            height: block.height,
+            time: Some(block.time),
+            proposer_address: block.proposer.clone().into(),
+            ..Default::default()
+        };
+        call!(self, CONSENSUS, FinalizeBlock, request)
+    }
+
+    pub fn commit(&mut self) -> Result<i64, String> {
+        call!(self, CONSENSUS, Commit, pb::RequestCommit {}).map(|answer| answer.retain_height)
+    }
+
+    /// The process of the application ends and comes back; CometBFT replays what it misses (consensus/replay.go).
+    pub fn restart(&mut self) {
+        self.connections.clear();
+        self.node.close().expect("closes");
+        self.node = open(&self.home);
+        self.reconnect();
+    }
+
+    /// CometBFT ends and comes back; the application goes on.
+    pub fn reconnect(&mut self) {
+        self.connections.clear();
+        self.connections = connect(&self.home);
+        let info = self.info();
+        let at = usize::try_from(info.last_block_height).expect("a height");
+        assert!(at <= self.store.len() && at + 1 >= self.state, "application {at}, state {}", self.state);
+        if at > 0 && at <= self.app_hashes.len() {
+            assert_eq!(info.last_block_app_hash, self.app_hashes[at - 1]);
+        }
+        for height in at..self.store.len() {
+            let block = self.store[height].clone();
+            let answer = self.finalize(&block).expect("executes");
+            self.told(height, &answer.app_hash);
+            self.commit().expect("commits");
+        }
+        self.state = self.store.len();
+    }
+
+    /// Notes the app hash of the block with this index.
+    pub fn told(&mut self, index: usize, app_hash: &[u8]) {
+        match self.app_hashes.get(index) {
+            Some(before) => assert_eq!(before, app_hash, "the same block gives the same hash"),
+            None => self.app_hashes.push(app_hash.to_vec()),
+        }
+    }
+
+    /// Asks the node as a client does.
+    pub fn ask(&self, op: &str, args: &Value) -> Value {
+        let text = match args {
+            Value::Null => serde_json::json!({ "op": op }),
+            args => serde_json::json!({ "op": op, "args": args }),
+        };
+        let request = Request::from_json(text.to_string().as_bytes()).expect("a request");
+        serde_json::from_slice(&answer(&self.node, request).expect("answers")).expect("JSON")
+    }
+}
+
+fn socket(home: &tempfile::TempDir) -> PathBuf {
+    home.path().join("abci.sock")
+}
+
+fn connect(home: &tempfile::TempDir) -> Vec<Connection> {
+    (0..hearth_abci::CONNECTIONS).map(|_| Connection::open(&socket(home))).collect()
+}
+
+fn open(home: &tempfile::TempDir) -> Arc<Node> {
+    let mut config = config(home.path(), Mode::Start);
+    config.fsync = FsyncPolicy::None;
+    config.consensus = Some(ConsensusConfig {
+        address: format!("unix://{}", socket(home).display()),
+        proposal_budget_ms: 5_000,
+        retain_blocks: 0,
+        snapshot_interval_blocks: 0,
+    });
+    Node::open(config).expect("opens")
+}
