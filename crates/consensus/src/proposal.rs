@@ -58,7 +58,7 @@ impl App {
         let parent = self.home.head()?;
         let attributes = empty.attributes(method, &parent, self.home.chain().base())?;
         let mut round = self.round.lock();
-        let mut source = self.from_pool(&parent, &attributes, request.max_tx_bytes)?;
+        let mut source = self.waiting_transactions(&parent, &attributes, request.max_tx_bytes)?;
         self.metrics.executed();
         let Ok(candidate) = self.home.chain().candidate(&attributes, &mut source)? else {
             // No transaction of the pool makes a proposal fail: those that do not fit are left out.
@@ -71,7 +71,7 @@ impl App {
     }
 
     /// What waits in the pool, best first, as far as it fits.
-    fn from_pool(
+    fn waiting_transactions(
         &self,
         parent: &StoredBlock,
         attributes: &BlockAttributes,
