@@ -10,9 +10,9 @@ const SECONDS: &[f64] =
 rows! {
     ABCI = Instrument::seconds("consensus_abci_seconds", SECONDS, &[Label::open("method")],
         "Time that a request of CometBFT takes, by its method");
-    EXECUTIONS = Instrument::counter("consensus_block_executions_total", Unit::Count, &[],
+    EXECUTIONS = Instrument::counter("consensus_block_executions", Unit::Count, &[],
         "Blocks that were executed for CometBFT: as a proposal, or where they were decided without having been seen");
-    PROPOSALS = Instrument::counter("consensus_proposals_total", Unit::Count, &[Label::finite("verdict", &["accepted", "rejected"])],
+    PROPOSALS = Instrument::counter("consensus_proposals", Unit::Count, &[Label::finite("verdict", &["accepted", "rejected"])],
         "Proposals that were judged, by the verdict");
     HEIGHT = Instrument::gauge("consensus_height", Unit::Count, &[],
         "Height of the last block that CometBFT committed");
