@@ -202,6 +202,6 @@ pub(crate) fn remove(path: &Path) -> Result<(), ChainError> {
     }
 }
 
-fn sync_dir(dir: &Path) -> Result<(), ChainError> {
+pub(crate) fn sync_dir(dir: &Path) -> Result<(), ChainError> {
     std::fs::File::open(dir).and_then(|d| d.sync_all()).map_err(ChainError::io(dir))
 }

@@ -30,16 +30,24 @@ pub fn init_home(home: &Path, genesis_json: &str) -> Result<HomeStatus, NodeErro
     Ok(status)
 }
 
+/// How the stores of a home are opened under a configuration, but for a fork's origin.
+pub fn chain_options(config: &NodeConfig, metrics: Registry) -> ChainOptions {
+    ChainOptions {
+        fsync: fsync(config.fsync),
+        state: config.flatkv.state(),
+        ledger: config.littable.ledger(),
+        metrics,
+    }
+}
+
 /// The chain, and the height of the snapshot where that is read.
 pub(crate) fn open_chain(
     config: &NodeConfig,
     metrics: Registry,
 ) -> Result<(Chain, Option<Height>), NodeError> {
     let fork = config.fork.as_ref().map(|fork| Ok::<_, NodeError>((fork, fork.block.read()?))).transpose()?;
-    let mut state = config.flatkv.state();
-    state.origin = fork.as_ref().and_then(|(fork, block)| origin(&config.home, fork, block));
-    let options =
-        ChainOptions { fsync: fsync(config.fsync), state, ledger: config.littable.ledger(), metrics };
+    let mut options = chain_options(config, metrics);
+    options.state.origin = fork.as_ref().and_then(|(fork, block)| origin(&config.home, fork, block));
     if config.read_only {
         return Chain::open_reading(&config.home, &options).map_err(|error| chain_error(&config.home, error));
     }

@@ -1,0 +1,99 @@
+//! The stores of a home are replaced by those of a height that was imported beside them: what state sync does.
+
+use super::{described, import_state};
+use crate::home::{HomePaths, sync_dir, write_whole};
+use crate::{Chain, ChainError, ChainOptions};
+use alloy_primitives::B256;
+use hearth_flatkv::WatchTransfer;
+use hearth_primitives::Height;
+use std::{
+    fs,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+/// Where the imported home lies until its stores are moved, below the home that gets them.
+const INCOMING: &str = "data/incoming";
+
+/// Written once the imported home is whole: from then on its stores are those of the home.
+const READY: &str = "ready";
+
+/// Height and hash of a block.
+pub type Place = (Height, B256);
+
+/// The head of a home that has no block yet, and its base block: equal where no block was executed since the home was made.
+///
+/// # Errors
+/// As [`Chain::open`].
+pub fn head_and_base(home: &Path, options: &ChainOptions) -> Result<(Place, Place), ChainError> {
+    let chain = Chain::open(home, options)?;
+    let (head, base) = (chain.head(), (chain.base(), chain.base_hash()));
+    chain.close()?;
+    Ok(((head.height, head.hash), base))
+}
+
+/// Reads a stream (see [`super::export_state`]) into a home that has no blocks yet, in place of its stores. The stream must be of
+/// the block `expected`, and of this home's chain. What is wrong with the stream leaves the home as it is.
+///
+/// # Errors
+/// As [`import_state`]; [`ChainError::BadStream`] where the stream is of another block or chain.
+pub fn replace_state(
+    home: &Path,
+    options: &ChainOptions,
+    expected: Place,
+    input: &mut dyn Read,
+    watch: WatchTransfer<'_>,
+) -> Result<(), ChainError> {
+    let (_, file) = described(home)?;
+    let incoming = home.join(INCOMING);
+    remove_dir(&incoming)?;
+    let imported = import_state(&incoming, options, input, watch)?;
+    let bad = |why: String| Err(ChainError::BadStream { why });
+    let found = (imported.head.height, imported.head.hash);
+    if found != expected {
+        return bad(format!("it is of block {} ({}), not of {} ({})", found.0, found.1, expected.0, expected.1));
+    }
+    let (paths, given) = described(&incoming)?;
+    if (given.chain_id, given.rules, given.commitment) != (file.chain_id, file.rules, file.commitment) {
+        return bad("it is of another chain".to_owned());
+    }
+    // The rules stay those of this home: its own genesis file is not replaced.
+    if let Some(genesis) = fs::read_to_string(paths.genesis()).ok().filter(|_| file.base == 0)
+        && crate::genesis_hash(&genesis)? != file.base_hash
+    {
+        return bad("its genesis is another".to_owned());
+    }
+    write_whole(&incoming.join(READY), b"")?;
+    finish_replacing(home)
+}
+
+/// Ends a replacement during which the process died; does nothing where there was none. To be called before the home is opened.
+///
+/// # Errors
+/// [`ChainError::Io`].
+pub fn finish_replacing(home: &Path) -> Result<(), ChainError> {
+    let incoming = home.join(INCOMING);
+    if !incoming.join(READY).exists() {
+        return remove_dir(&incoming);
+    }
+    let (from, to) = (HomePaths::new(&incoming), HomePaths::new(home));
+    for (from, to) in [(from.state(), to.state()), (from.wal(), to.wal()), (from.ledger(), to.ledger())] {
+        if from.exists() {
+            remove_dir(&to)?;
+            fs::rename(&from, &to).map_err(ChainError::io(&to))?;
+        }
+    }
+    sync_dir(&home.join("data"))?;
+    if from.chain().exists() {
+        fs::rename(from.chain(), to.chain()).map_err(ChainError::io(&to.chain()))?;
+        sync_dir(&to.config())?;
+    }
+    remove_dir(&incoming)
+}
+
+fn remove_dir(path: &PathBuf) -> Result<(), ChainError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ChainError::io(path)(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,177 @@
+//! Restoring a home from a peer's snapshot, before its stores are opened.
+
+use super::{CHUNK_BYTES, FORMAT, HASH_BYTES};
+use crate::exception::ConsensusError;
+use alloy_primitives::B256;
+use hearth_abci::{pb, request, response};
+use hearth_chain::{
+    ChainError, ChainOptions,
+    operate::{Place, replace_state},
+};
+use hearth_metrics::{Level, Log, LogEntry};
+use std::{
+    fs::{self, File},
+    io::{BufReader, Write as _},
+    path::{Path, PathBuf},
+};
+
+/// Where the chunks come together.
+const STREAM: &str = "data/statesync.part";
+
+/// What answers CometBFT while a home has no blocks and its state may come from a peer.
+pub(crate) struct Restoring {
+    home: PathBuf,
+    options: ChainOptions,
+    /// The block that the home begins with.
+    base: Place,
+    log: Log,
+    accepted: Option<Accepted>,
+}
+
+/// A snapshot whose chunks come.
+struct Accepted {
+    snapshot: pb::Snapshot,
+    block: B256,
+    file: File,
+    /// The next chunk.
+    next: usize,
+    whole: blake3::Hasher,
+}
+
+/// What is to be done with a request.
+pub(crate) enum Step {
+    /// It is answered.
+    Answer(response::Value),
+    /// It is answered, and the home is restored.
+    Restored(response::Value),
+    /// It asks for a chain: no state comes from a peer.
+    NotRestored,
+}
+
+impl Restoring {
+    pub fn new(home: &Path, options: ChainOptions, base: Place, log: Log) -> Self {
+        Self { home: home.to_owned(), options, base, log, accepted: None }
+    }
+
+    pub fn step(&mut self, request: &request::Value) -> Result<Step, ConsensusError> {
+        use {request::Value as Q, response::Value as A};
+        Ok(match request {
+            Q::Info(_) => Step::Answer(A::Info(crate::handshake::info(self.base, self.base.0))),
+            Q::ListSnapshots(_) => Step::Answer(A::ListSnapshots(pb::ResponseListSnapshots::default())),
+            Q::LoadSnapshotChunk(_) => {
+                Step::Answer(A::LoadSnapshotChunk(pb::ResponseLoadSnapshotChunk::default()))
+            }
+            Q::OfferSnapshot(offer) => {
+                let result = self.offer(offer)? as i32;
+                Step::Answer(A::OfferSnapshot(pb::ResponseOfferSnapshot { result }))
+            }
+            Q::ApplySnapshotChunk(chunk) => {
+                let (answer, restored) = self.apply(chunk)?;
+                let answer = A::ApplySnapshotChunk(answer);
+                if restored { Step::Restored(answer) } else { Step::Answer(answer) }
+            }
+            // No block can be judged without a state, and no transaction.
+            Q::CheckTx(_) => Step::Answer(A::CheckTx(pb::ResponseCheckTx {
+                code: crate::results::CODE_LATER,
+                log: "the node gets its state from a peer".to_owned(),
+                codespace: crate::results::CODESPACE.to_owned(),
+                ..Default::default()
+            })),
+            Q::InsertTx(_) => {
+                Step::Answer(A::InsertTx(hearth_abci::ResponseInsertTx { code: crate::results::CODE_LATER }))
+            }
+            Q::ReapTxs(_) => Step::Answer(A::ReapTxs(hearth_abci::ResponseReapTxs::default())),
+            _ => Step::NotRestored,
+        })
+    }
+
+    fn stream(&self) -> PathBuf {
+        self.home.join(STREAM)
+    }
+
+    fn offer(
+        &mut self,
+        offer: &pb::RequestOfferSnapshot,
+    ) -> Result<pb::response_offer_snapshot::Result, ConsensusError> {
+        use pb::response_offer_snapshot::Result as R;
+        let Some(snapshot) = &offer.snapshot else { return Ok(R::Reject) };
+        if snapshot.format != FORMAT {
+            return Ok(R::RejectFormat);
+        }
+        let hashes = snapshot.metadata.len();
+        let is_whole = hashes % HASH_BYTES == 0
+            && hashes / HASH_BYTES == snapshot.chunks as usize
+            && snapshot.chunks > 0
+            && snapshot.hash.len() == HASH_BYTES
+            && snapshot.height > self.base.0;
+        let Some(block) = B256::try_from(offer.app_hash.as_ref()).ok().filter(|_| is_whole) else {
+            return Ok(R::Reject);
+        };
+        let path = self.stream();
+        let file = File::create(&path).map_err(|source| ChainError::Io { path, source })?;
+        let whole = blake3::Hasher::new();
+        let said = LogEntry::new(Level::Info, "consensus", "a snapshot of a peer is fetched");
+        self.log.add(said.text("height", snapshot.height).text("chunks", snapshot.chunks));
+        self.accepted = Some(Accepted { snapshot: snapshot.clone(), block, file, next: 0, whole });
+        Ok(R::Accept)
+    }
+
+    /// The answer to a chunk, and whether the home is restored.
+    fn apply(
+        &mut self,
+        request: &pb::RequestApplySnapshotChunk,
+    ) -> Result<(pb::ResponseApplySnapshotChunk, bool), ConsensusError> {
+        use pb::response_apply_snapshot_chunk::Result as R;
+        let plain = |result: R| pb::ResponseApplySnapshotChunk { result: result as i32, ..Default::default() };
+        let path = self.stream();
+        let Some(accepted) = &mut self.accepted else { return Ok((plain(R::Abort), false)) };
+        let index = request.index as usize;
+        if index != accepted.next {
+            // They come in their order; after a restart of the snapshot from the first one on.
+            return Ok((plain(R::RetrySnapshot), false));
+        }
+        let wanted = accepted.snapshot.metadata.get(index * HASH_BYTES..(index + 1) * HASH_BYTES);
+        let is_right = request.chunk.len() <= CHUNK_BYTES
+            && wanted == Some(blake3::hash(&request.chunk).as_bytes().as_slice());
+        if !is_right {
+            let retry = pb::ResponseApplySnapshotChunk {
+                result: R::Retry as i32,
+                refetch_chunks: vec![request.index],
+                reject_senders: vec![request.sender.clone()],
+            };
+            return Ok((retry, false));
+        }
+        let written = accepted.file.write_all(&request.chunk);
+        written.map_err(|source| ChainError::Io { path: path.clone(), source })?;
+        accepted.whole.update(&request.chunk);
+        accepted.next += 1;
+        if accepted.next < accepted.snapshot.chunks as usize {
+            return Ok((plain(R::Accept), false));
+        }
+        let Some(accepted) = self.accepted.take() else { return Ok((plain(R::Abort), false)) };
+        if accepted.whole.finalize().as_bytes().as_slice() != accepted.snapshot.hash {
+            return Ok((plain(R::RejectSnapshot), false));
+        }
+        let place = (accepted.snapshot.height, accepted.block);
+        drop(accepted);
+        let file = File::open(&path).map_err(|source| ChainError::Io { path: path.clone(), source })?;
+        let replaced =
+            replace_state(&self.home, &self.options, place, &mut BufReader::new(file), &mut |_| true);
+        let _ = fs::remove_file(&path);
+        match replaced {
+            Ok(()) => {
+                let said = LogEntry::new(Level::Info, "consensus", "the state of a peer's snapshot is here");
+                self.log.add(said.text("height", place.0).text("hash", place.1));
+                self.base = place;
+                Ok((plain(R::Accept), true))
+            }
+            // The peers' fault: another snapshot may be sound.
+            Err(error @ (ChainError::BadStream { .. } | ChainError::Genesis { .. } | ChainError::Store(_))) => {
+                let said = LogEntry::new(Level::Warn, "consensus", "a snapshot of a peer is refused");
+                self.log.add(said.text("height", place.0).text("why", error));
+                Ok((plain(R::RejectSnapshot), false))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
