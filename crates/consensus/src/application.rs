@@ -1,6 +1,12 @@
 //! The application: what all methods share, and which of them answers what.
 
-use crate::{exception::ConsensusError, finalize::Finalized, outbox::Outbox, proposal::Candidates};
+use crate::{
+    exception::ConsensusError,
+    finalize::Finalized,
+    outbox::Outbox,
+    proposal::Candidates,
+    snapshots::{Maker, Shelf},
+};
 use hearth_abci::{Application, Exception, pb, request, response};
 use hearth_home::{ConsensusConfig, Home};
 use hearth_metrics::{ConsensusMetrics, Level, Log, LogEntry};
@@ -18,6 +24,9 @@ pub(crate) struct App {
     /// Blocks of the height that is decided on. Locked while one of them is executed.
     pub(crate) round: Mutex<Round>,
     pub(crate) outbox: Arc<Outbox>,
+    /// Snapshots that peers may fetch, and what makes them where it is on.
+    pub(crate) shelf: Shelf,
+    pub(crate) maker: Option<Maker>,
     pub(crate) metrics: ConsensusMetrics,
     pub(crate) log: Log,
     /// When the last block was committed in this process.
@@ -58,11 +67,16 @@ impl App {
             Q::VerifyVoteExtension(_) => A::VerifyVoteExtension(pb::ResponseVerifyVoteExtension {
                 status: pb::response_verify_vote_extension::VerifyStatus::Accept as i32,
             }),
-            Q::ListSnapshots(_) => A::ListSnapshots(pb::ResponseListSnapshots::default()),
+            Q::ListSnapshots(_) => {
+                A::ListSnapshots(pb::ResponseListSnapshots { snapshots: self.shelf.list() })
+            }
             Q::OfferSnapshot(_) => A::OfferSnapshot(pb::ResponseOfferSnapshot {
                 result: pb::response_offer_snapshot::Result::Reject as i32,
             }),
-            Q::LoadSnapshotChunk(_) => A::LoadSnapshotChunk(pb::ResponseLoadSnapshotChunk::default()),
+            Q::LoadSnapshotChunk(wanted) => {
+                let chunk = self.shelf.chunk(wanted.height, wanted.format, wanted.chunk);
+                A::LoadSnapshotChunk(pb::ResponseLoadSnapshotChunk { chunk: chunk.into() })
+            }
             Q::ApplySnapshotChunk(_) => A::ApplySnapshotChunk(pb::ResponseApplySnapshotChunk {
                 result: pb::response_apply_snapshot_chunk::Result::Abort as i32,
                 ..Default::default()

@@ -3,6 +3,7 @@
 
 use crate::{
     application::App, exception::ConsensusError, header::Proposed, proposal::decode, results::results,
+    snapshots,
 };
 use alloy_primitives::{Address, B256};
 use bytes::Bytes;
@@ -34,7 +35,7 @@ impl App {
         let time = request.time.as_ref();
         let proposed = Proposed::of(method, request.height, time, &request.proposer_address, &request.txs)?;
         let parent = self.home.head()?;
-        let attributes = proposed.attributes(method, &parent, self.home.chain().base())?;
+        let attributes = proposed.attributes(method, &parent)?;
         let key = proposed.key();
         let mut round = self.round.lock();
         // A CometBFT that died before Commit asks again.
@@ -87,9 +88,15 @@ impl App {
         round.candidates.clear();
         self.home.chain().adopt_branch(&branch)?;
         let height = branch.tip_height();
-        *self.last_commit.lock() = Some(Instant::now());
         self.metrics.committed(height);
         self.outbox_again_at(height);
+        if self.last_commit.lock().replace(Instant::now()).is_none() && self.config.state_sync {
+            snapshots::restored(&self.home.config().home);
+        }
+        let interval = self.config.snapshot_interval_blocks;
+        if let Some(maker) = self.maker.as_ref().filter(|_| height.is_multiple_of(interval)) {
+            maker.want(height);
+        }
         Ok(pb::ResponseCommit { retain_height: self.retain_height(height)? })
     }
 

@@ -1,31 +1,31 @@
 //! Info and InitChain: both sides agree on the chain and on where it is.
 
 use crate::{application::App, exception::ConsensusError};
-use alloy_primitives::B256;
 use hearth_abci::pb;
-use hearth_chain::genesis_hash;
+use hearth_chain::{genesis_hash, operate::Place};
 use hearth_primitives::Height;
 
 /// Version of what this application makes of blocks, as CometBFT's headers carry it.
 const APP_VERSION: u64 = 1;
 
-impl App {
-    /// The height that CometBFT is told: 0 while the head is the block that the chain begins with, so that InitChain comes, also
-    /// after a crash before the first commit.
-    fn height(&self) -> (Height, B256) {
-        let (head, base) = (self.home.chain().head(), self.home.chain().base());
-        (if head.height == base { 0 } else { head.height }, head.hash)
+/// The answer to Info of an application whose head and first block these are. The height is 0 while the head is the genesis, so
+/// that InitChain comes, also after a crash before the first commit; a state that came by state sync has its own height.
+pub(crate) fn info(head: Place, base: Height) -> pb::ResponseInfo {
+    let (height, hash) = if head.0 == base && base == 0 { (0, None) } else { (head.0, Some(head.1)) };
+    pb::ResponseInfo {
+        data: "hearth".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        app_version: APP_VERSION,
+        last_block_height: i64::try_from(height).unwrap_or(i64::MAX),
+        last_block_app_hash: hash.map(|hash| hash.to_vec().into()).unwrap_or_default(),
     }
+}
 
+impl App {
     pub(crate) fn info(&self) -> pb::ResponseInfo {
-        let (height, hash) = self.height();
-        pb::ResponseInfo {
-            data: "hearth".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            app_version: APP_VERSION,
-            last_block_height: i64::try_from(height).unwrap_or(i64::MAX),
-            last_block_app_hash: if height == 0 { Default::default() } else { hash.to_vec().into() },
-        }
+        let chain = self.home.chain();
+        let head = chain.head();
+        info((head.height, head.hash), chain.base())
     }
 
     pub(crate) fn init_chain(

@@ -22,5 +22,7 @@ mod outbox;
 mod proposal;
 mod results;
 mod service;
+mod snapshots;
+mod switch;
 
-pub use service::{Consensus, ConsensusRequest};
+pub use service::{Consensus, ConsensusRequest, Listening};

@@ -40,21 +40,18 @@ impl Outbox {
         let limit = |limit: u64| if limit == 0 { u64::MAX } else { limit };
         let (mut bytes_left, mut gas_left) = (limit(max_bytes), limit(max_gas));
         let mut taken = Vec::new();
-        let mut waiting = self.waiting.lock();
-        while let Some(hash) = waiting.front() {
-            let entry = pool.get(hash).filter(|entry| !entry.has_blobs());
-            let Some(entry) = entry else {
-                waiting.pop_front();
-                continue;
-            };
+        loop {
+            // The pool calls `executable` under its own lock: this one is not held while the pool is read.
+            let Some(hash) = self.waiting.lock().pop_front() else { break };
+            let Some(entry) = pool.get(&hash).filter(|entry| !entry.has_blobs()) else { continue };
             let (Some(bytes), Some(gas)) =
                 (bytes_left.checked_sub(entry.bytes as u64), gas_left.checked_sub(entry.gas_limit))
             else {
+                self.waiting.lock().push_front(hash);
                 break;
             };
             (bytes_left, gas_left) = (bytes, gas);
             taken.push(Bytes::from(entry.encoded()));
-            waiting.pop_front();
         }
         taken
     }

@@ -1,9 +1,13 @@
 //! The application as the node has it: opened, asked, closed.
 
-use crate::application::App;
+use crate::{
+    application::App,
+    snapshots::{Maker, Restoring, Shelf},
+    switch::Switch,
+};
 use hearth_abci::{Address, Server};
 use hearth_chain::pool::PoolWatcher;
-use hearth_home::{ConsensusConfig, Home, JsonWriter, NodeError};
+use hearth_home::{ConsensusConfig, Home, JsonWriter, NodeConfig, NodeError, chain_options};
 use hearth_metrics::{ConsensusMetrics, Registry};
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -27,44 +31,97 @@ impl ConsensusRequest {
     pub const PREFIX: &'static [u8] = b"{\"op\":\"consensus";
 }
 
+/// Listens for CometBFT, before the home is open.
+pub struct Listening {
+    server: Server,
+    switch: Arc<Switch>,
+}
+
+impl Listening {
+    /// Listens; requests wait for the home. Where CometBFT is to bring the first state of the home by state sync, this returns
+    /// once the state is there, or once CometBFT begins with blocks.
+    ///
+    /// # Errors
+    /// [`NodeError::Config`] for an address that is none and where nothing can listen, [`NodeError::Chain`] where the home cannot
+    /// be read or a replacement of its stores does not end.
+    pub fn start(
+        config: &NodeConfig,
+        consensus: &ConsensusConfig,
+        metrics: &Registry,
+    ) -> Result<Self, NodeError> {
+        let wrong = |reason: String| NodeError::Config { reason };
+        let address: Address =
+            consensus.address.parse().map_err(|error| wrong(format!("consensus.abci_address: {error}")))?;
+        let log = metrics.log().clone();
+        let restoring =
+            if consensus.state_sync { Restoring::of(config, metrics, log.clone())? } else { None };
+        let switch = Arc::new(Switch::new(restoring, log));
+        let server = Server::start(&address, switch.clone())
+            .map_err(|error| wrong(format!("consensus.abci_address: {error}")))?;
+        switch.wait_restored();
+        Ok(Self { server, switch })
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.switch.close();
+        self.server.close();
+    }
+}
+
 /// Serves CometBFT on one open home.
 pub struct Consensus {
     app: Arc<App>,
     /// Gone once this is closed.
-    server: Mutex<Option<Server>>,
+    listening: Mutex<Option<Listening>>,
     _watcher: Arc<dyn PoolWatcher>,
 }
 
 impl Consensus {
-    /// Listens for CometBFT.
+    /// Answers CometBFT from now on.
     ///
     /// # Errors
-    /// [`NodeError::Config`] for an address that is none and a home whose genesis is not for CometBFT, [`NodeError::Internal`]
-    /// where nothing can listen there.
-    pub fn open(home: &Arc<Home>, config: &ConsensusConfig, metrics: &Registry) -> Result<Self, NodeError> {
+    /// [`NodeError::Config`] for a home whose genesis is not for CometBFT, [`NodeError::Io`] where the thread that makes snapshots
+    /// does not start.
+    pub fn open(
+        home: &Arc<Home>,
+        config: &ConsensusConfig,
+        listening: Listening,
+        metrics: &Registry,
+    ) -> Result<Self, NodeError> {
         if !home.chain().spec().is_bft() {
             let reason = "consensus.enabled goes with a genesis whose config has {\"bft\":{\"engine\":\"cometbft\"}}: see `hearth init --cometbft`";
             return Err(NodeError::Config { reason: reason.to_owned() });
         }
-        let address: Address = config
-            .address
-            .parse()
-            .map_err(|error| NodeError::Config { reason: format!("consensus.abci_address: {error}") })?;
+        let log = metrics.log().clone();
+        let folder = &home.config().home;
+        let maker = if config.snapshot_interval_blocks == 0 {
+            None
+        } else {
+            // Reading beside the open stores is not counted with what the node does.
+            let options = chain_options(home.config(), Registry::new());
+            let maker = Maker::start(folder.clone(), options, home.chain().kv().clone(), log.clone());
+            Some(maker.map_err(|source| NodeError::Config {
+                reason: format!("no thread for snapshots: {source}"),
+            })?)
+        };
         let app = Arc::new(App {
             home: home.clone(),
             config: config.clone(),
             round: Mutex::default(),
             outbox: Arc::default(),
+            shelf: Shelf::of(folder),
+            maker,
             metrics: ConsensusMetrics::new(metrics),
-            log: metrics.log().clone(),
+            log,
             last_commit: Mutex::default(),
             failure: Mutex::default(),
         });
         let watcher: Arc<dyn PoolWatcher> = app.outbox.clone();
         home.pool().watch(&watcher);
-        let server = Server::start(&address, app.clone())
-            .map_err(|error| NodeError::Config { reason: format!("consensus.abci_address: {error}") })?;
-        Ok(Self { app, server: Mutex::new(Some(server)), _watcher: watcher })
+        listening.switch.install(app.clone());
+        Ok(Self { app, listening: Mutex::new(Some(listening)), _watcher: watcher })
     }
 
     /// Answers a request: the JSON bytes of its result.
@@ -84,7 +141,9 @@ impl Consensus {
     }
 
     fn write_status(&self, w: &mut JsonWriter) {
-        let connections = self.server.lock().as_ref().map_or(0, |server| server.status().connections);
+        let listening = self.listening.lock();
+        let connections = listening.as_ref().map_or(0, |open| open.server.status().connections);
+        drop(listening);
         let age = self.app.last_commit.lock().map(|at| at.elapsed().as_millis().to_string());
         let failure = self.app.failure.lock().clone();
         w.begin_object();
@@ -99,10 +158,12 @@ impl Consensus {
         w.end_object();
     }
 
-    /// Ends the connections, once the request that is answered at the moment is.
+    /// Ends the connections, once the request that is answered at the moment is, and the thread that makes snapshots.
     pub fn close(&self) {
-        if let Some(server) = self.server.lock().take() {
-            server.close();
+        let listening = self.listening.lock().take();
+        drop(listening);
+        if let Some(maker) = &self.app.maker {
+            maker.close();
         }
     }
 }

@@ -28,15 +28,10 @@ enum Phase {
 }
 
 impl Switch {
-    /// Waits for the home.
-    pub fn opening(log: Log) -> Self {
-        Self { phase: Mutex::new(Phase::Opening), changed: Condvar::new(), log }
-    }
-
-    /// Begins with restoring the home.
-    pub fn restoring(restoring: Restoring, log: Log) -> Self {
-        let phase = Mutex::new(Phase::Restoring(Box::new(restoring)));
-        Self { phase, changed: Condvar::new(), log }
+    /// Begins with restoring the home where that is to be done, else waits for it to be open.
+    pub fn new(restoring: Option<Restoring>, log: Log) -> Self {
+        let phase = restoring.map_or(Phase::Opening, |restoring| Phase::Restoring(Box::new(restoring)));
+        Self { phase: Mutex::new(phase), changed: Condvar::new(), log }
     }
 
     /// Waits until the home is restored, or is not going to be.

@@ -30,7 +30,7 @@ pub use fork::Fetch;
 pub use historical::Reach;
 pub use home::{Home, HomeStatus};
 pub use json_writer::{JsonWriter, write_withdrawals};
-pub use open::{chain_error, init_home};
+pub use open::{chain_error, chain_options, init_home};
 pub use pending::{PendingBlock, Site, TARGET_GAS_LIMIT};
 pub use reference::{BlockNumber, BlockRef};
 pub use stream::{ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING, Cancelled, NextChunk, STALL_LIMIT};

@@ -7,7 +7,7 @@ use crate::memory::Memory;
 use calls::Calls;
 use hearth_admin::{Inbox, open_with_snapshot};
 use hearth_chain::{Chain, pool::TransactionPool};
-use hearth_consensus::Consensus;
+use hearth_consensus::{Consensus, Listening};
 use hearth_engine::Engine;
 use hearth_home::{
     Home, HomeStatus, NodeConfig, NodeError, WorkerConfig, init_home,
@@ -40,13 +40,18 @@ struct Opened {
 
 impl Opened {
     fn open(config: &NodeConfig, stopping: &Arc<AtomicBool>, metrics: &Registry) -> Result<Self, NodeError> {
+        // Before the stores: CometBFT may bring their first state.
+        let driver = config.consensus.as_ref();
+        let listening = driver.map(|driver| Listening::start(config, driver, metrics)).transpose()?;
         let open = || Home::open(config.clone(), stopping.clone(), metrics.clone());
         let home = Arc::new(if config.read_only { open_with_snapshot(open) } else { open() }?);
         let traces = Arc::new(Traces::open(home.clone(), metrics)?);
         let engine = config.engine.then(|| Engine::open(home.clone(), metrics)).transpose()?.map(Arc::new);
-        let driver = config.consensus.as_ref();
-        let consensus =
-            driver.map(|driver| Consensus::open(&home, driver, metrics)).transpose()?.map(Arc::new);
+        let consensus = driver.zip(listening);
+        let consensus = consensus
+            .map(|(driver, listening)| Consensus::open(&home, driver, listening, metrics))
+            .transpose()?
+            .map(Arc::new);
         let rpc = Rpc::new(home.clone(), traces.clone(), engine.clone(), consensus.clone());
         Ok(Self { home, traces, rpc, engine, consensus })
     }

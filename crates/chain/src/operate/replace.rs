@@ -51,7 +51,10 @@ pub fn replace_state(
     let bad = |why: String| Err(ChainError::BadStream { why });
     let found = (imported.head.height, imported.head.hash);
     if found != expected {
-        return bad(format!("it is of block {} ({}), not of {} ({})", found.0, found.1, expected.0, expected.1));
+        return bad(format!(
+            "it is of block {} ({}), not of {} ({})",
+            found.0, found.1, expected.0, expected.1
+        ));
     }
     let (paths, given) = described(&incoming)?;
     if (given.chain_id, given.rules, given.commitment) != (file.chain_id, file.rules, file.commitment) {

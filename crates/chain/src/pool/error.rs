@@ -94,7 +94,7 @@ pub enum PoolError {
         /// The minimum in wei.
         needed: u128,
     },
-    /// A fee cap below the base fee of the next block, where blocks are made per transaction.
+    /// A fee cap below the base fee of the next block, where a block is made for each transaction and under CometBFT.
     #[error("max fee per gas less than block base fee")]
     FeeCapTooLow,
     /// A blob fee cap below the lowest price there is.

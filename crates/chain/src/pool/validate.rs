@@ -46,6 +46,9 @@ pub(super) fn stateless(
         }
         other => other,
     };
+    if spec.is_bft() {
+        pays_base_fee(&transaction, head, spec)?;
+    }
     // Last, since it costs most: the sender.
     let recover = || transaction.recover_signer();
     let sender = known_sender.map_or_else(recover, Ok);
@@ -135,6 +138,13 @@ fn gas_and_fees(
         return Err(PoolError::Malformed("set code tx must have at least one authorization tuple"));
     }
     Ok(())
+}
+
+/// Blocks come at a steady pace under consensus of validators, and every one of them keeps a copy of what waits: a transaction
+/// that the next block cannot have is refused, as on other chains of CometBFT.
+fn pays_base_fee(tx: &PooledTransaction, head: &Header, spec: &ChainSpec) -> Result<(), PoolError> {
+    let base_fee = hearth_evm::next_base_fee(spec, head).unwrap_or_default();
+    if tx.max_fee_per_gas() < u128::from(base_fee) { Err(PoolError::FeeCapTooLow) } else { Ok(()) }
 }
 
 /// Gas that a transaction costs before its first instruction (yellow paper; EIP-2028, 2930, 3860, 7702).

@@ -180,8 +180,11 @@ impl Maker {
     /// # Errors
     /// Where the system gives no thread.
     pub fn start(home: PathBuf, options: ChainOptions, kv: Arc<FlatKv>, log: Log) -> io::Result<Self> {
-        let shared =
-            Arc::new(Shared { wanted: Mutex::default(), changed: Condvar::new(), stop: AtomicBool::new(false) });
+        let shared = Arc::new(Shared {
+            wanted: Mutex::default(),
+            changed: Condvar::new(),
+            stop: AtomicBool::new(false),
+        });
         let of_thread = shared.clone();
         let thread = thread::Builder::new().name("statesync-snapshot".to_owned()).spawn(move || {
             let shelf = Shelf::of(&home);

@@ -6,9 +6,11 @@ use alloy_primitives::B256;
 use hearth_abci::{pb, request, response};
 use hearth_chain::{
     ChainError, ChainOptions,
-    operate::{Place, replace_state},
+    operate::{Place, finish_replacing, head_and_base, replace_state},
 };
-use hearth_metrics::{Level, Log, LogEntry};
+use hearth_home::{NodeConfig, NodeError, chain_error, chain_options};
+use hearth_metrics::{Level, Log, LogEntry, Registry};
+use hearth_primitives::Height;
 use std::{
     fs::{self, File},
     io::{BufReader, Write as _},
@@ -18,12 +20,21 @@ use std::{
 /// Where the chunks come together.
 const STREAM: &str = "data/statesync.part";
 
+/// There from a restored state to the first block after it. CometBFT that dies between the two begins state sync anew.
+const PENDING: &str = "data/statesync.pending";
+
+/// CometBFT has gone on from the state that came.
+pub(crate) fn restored(home: &Path) {
+    let _ = fs::remove_file(home.join(PENDING));
+}
+
 /// What answers CometBFT while a home has no blocks and its state may come from a peer.
 pub(crate) struct Restoring {
     home: PathBuf,
     options: ChainOptions,
-    /// The block that the home begins with.
-    base: Place,
+    /// The head of the home, and the height that its blocks begin with.
+    head: Place,
+    base: Height,
     log: Log,
     accepted: Option<Accepted>,
 }
@@ -49,14 +60,30 @@ pub(crate) enum Step {
 }
 
 impl Restoring {
-    pub fn new(home: &Path, options: ChainOptions, base: Place, log: Log) -> Self {
-        Self { home: home.to_owned(), options, base, log, accepted: None }
+    /// What restores a home without blocks, and one whose CometBFT has not begun since its state came; `None` for others.
+    ///
+    /// # Errors
+    /// [`NodeError::Config`] for a home with further folders for littable, and where the home cannot be read.
+    pub fn of(config: &NodeConfig, metrics: &Registry, log: Log) -> Result<Option<Self>, NodeError> {
+        let home = &config.home;
+        let chain = |error| chain_error(home, error);
+        finish_replacing(home).map_err(chain)?;
+        let options = chain_options(config, metrics.clone());
+        let (head, base) = head_and_base(home, &options).map_err(chain)?;
+        if head != base && !home.join(PENDING).exists() {
+            return Ok(None);
+        }
+        if !options.ledger.extra_roots.is_empty() {
+            let reason = "state sync does not go with littable.extra_roots: set them after it".to_owned();
+            return Err(NodeError::Config { reason });
+        }
+        Ok(Some(Self { home: home.clone(), options, head, base: base.0, log, accepted: None }))
     }
 
     pub fn step(&mut self, request: &request::Value) -> Result<Step, ConsensusError> {
         use {request::Value as Q, response::Value as A};
         Ok(match request {
-            Q::Info(_) => Step::Answer(A::Info(crate::handshake::info(self.base, self.base.0))),
+            Q::Info(_) => Step::Answer(A::Info(crate::handshake::info(self.head, self.base))),
             Q::ListSnapshots(_) => Step::Answer(A::ListSnapshots(pb::ResponseListSnapshots::default())),
             Q::LoadSnapshotChunk(_) => {
                 Step::Answer(A::LoadSnapshotChunk(pb::ResponseLoadSnapshotChunk::default()))
@@ -103,7 +130,7 @@ impl Restoring {
             && hashes / HASH_BYTES == snapshot.chunks as usize
             && snapshot.chunks > 0
             && snapshot.hash.len() == HASH_BYTES
-            && snapshot.height > self.base.0;
+            && snapshot.height > 0;
         let Some(block) = B256::try_from(offer.app_hash.as_ref()).ok().filter(|_| is_whole) else {
             return Ok(R::Reject);
         };
@@ -122,7 +149,8 @@ impl Restoring {
         request: &pb::RequestApplySnapshotChunk,
     ) -> Result<(pb::ResponseApplySnapshotChunk, bool), ConsensusError> {
         use pb::response_apply_snapshot_chunk::Result as R;
-        let plain = |result: R| pb::ResponseApplySnapshotChunk { result: result as i32, ..Default::default() };
+        let plain =
+            |result: R| pb::ResponseApplySnapshotChunk { result: result as i32, ..Default::default() };
         let path = self.stream();
         let Some(accepted) = &mut self.accepted else { return Ok((plain(R::Abort), false)) };
         let index = request.index as usize;
@@ -155,6 +183,8 @@ impl Restoring {
         let place = (accepted.snapshot.height, accepted.block);
         drop(accepted);
         let file = File::open(&path).map_err(|source| ChainError::Io { path: path.clone(), source })?;
+        let pending = self.home.join(PENDING);
+        fs::write(&pending, []).map_err(|source| ChainError::Io { path: pending, source })?;
         let replaced =
             replace_state(&self.home, &self.options, place, &mut BufReader::new(file), &mut |_| true);
         let _ = fs::remove_file(&path);
@@ -162,11 +192,12 @@ impl Restoring {
             Ok(()) => {
                 let said = LogEntry::new(Level::Info, "consensus", "the state of a peer's snapshot is here");
                 self.log.add(said.text("height", place.0).text("hash", place.1));
-                self.base = place;
                 Ok((plain(R::Accept), true))
             }
             // The peers' fault: another snapshot may be sound.
-            Err(error @ (ChainError::BadStream { .. } | ChainError::Genesis { .. } | ChainError::Store(_))) => {
+            Err(
+                error @ (ChainError::BadStream { .. } | ChainError::Genesis { .. } | ChainError::Store(_)),
+            ) => {
                 let said = LogEntry::new(Level::Warn, "consensus", "a snapshot of a peer is refused");
                 self.log.add(said.text("height", place.0).text("why", error));
                 Ok((plain(R::RejectSnapshot), false))

@@ -7,7 +7,9 @@ use hearth_home::{ConsensusConfig, FsyncPolicy};
 use hearth_node::{Mode, Node};
 use hearth_rpc::Request;
 use serde_json::Value;
-use std::{io::BufReader, os::unix::net::UnixStream, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io::BufReader, os::unix::net::UnixStream, path::PathBuf, sync::Arc, thread::JoinHandle, time::Duration,
+};
 
 /// A block that CometBFT decided on.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +35,10 @@ struct Connection {
 
 impl Connection {
     fn open(path: &std::path::Path) -> Self {
-        let writer = UnixStream::connect(path).expect("connects");
+        Self::of(UnixStream::connect(path).expect("connects"))
+    }
+
+    fn of(writer: UnixStream) -> Self {
         writer.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
         let reader = BufReader::new(writer.try_clone().expect("a socket"));
         Self { writer, reader }
@@ -60,6 +65,7 @@ impl Connection {
 pub struct Comet {
     pub address: Vec<u8>,
     pub node: Arc<Node>,
+    snapshots: Snapshots,
     /// Query, snapshot, mempool, consensus.
     connections: Vec<Connection>,
     home: tempfile::TempDir,
@@ -82,19 +88,26 @@ macro_rules! call {
 }
 
 const QUERY: usize = 0;
+const SNAPSHOT: usize = 1;
 const MEMPOOL: usize = 2;
 const CONSENSUS: usize = 3;
 
 impl Comet {
     /// A new home with this genesis, and a CometBFT that has begun the chain.
     pub fn begin(number: u8, genesis: &str) -> Self {
+        Self::begin_with(number, genesis, 0)
+    }
+
+    /// As [`Self::begin`], with snapshots at heights divisible by the interval.
+    pub fn begin_with(number: u8, genesis: &str, snapshot_interval_blocks: u64) -> Self {
         let home = tempfile::tempdir().expect("a folder");
         Node::init(home.path(), genesis).expect("a home");
-        let node = open(&home);
+        let snapshots = Snapshots { snapshot_interval_blocks, state_sync: false };
+        let node = open(&home, snapshots);
         let address = vec![number; 20];
         let connections = connect(&home);
         let (store, app_hashes) = Default::default();
-        let mut comet = Self { address, node, connections, home, store, state: 0, app_hashes };
+        let mut comet = Self { address, node, snapshots, connections, home, store, state: 0, app_hashes };
         assert_eq!(comet.info().last_block_height, 0);
         comet.init_chain(genesis, "hearth-31337", 30_000_000).expect("the same genesis");
         comet
@@ -103,6 +116,18 @@ impl Comet {
     fn call(&mut self, on: usize, request: request::Value) -> response::Value {
         self.connections[on].send(request);
         self.connections[on].receive()
+    }
+
+    /// Snapshots that peers may fetch.
+    pub fn list_snapshots(&mut self) -> Vec<pb::Snapshot> {
+        call!(self, SNAPSHOT, ListSnapshots, pb::RequestListSnapshots {}).expect("answers").snapshots
+    }
+
+    /// A chunk of a snapshot.
+    pub fn chunk(&mut self, snapshot: &pb::Snapshot, chunk: u32) -> Vec<u8> {
+        let (height, format) = (snapshot.height, snapshot.format);
+        let request = pb::RequestLoadSnapshotChunk { height, format, chunk };
+        call!(self, SNAPSHOT, LoadSnapshotChunk, request).expect("answers").chunk.to_vec()
     }
 
     pub fn info(&mut self) -> pb::ResponseInfo {
@@ -115,18 +140,7 @@ impl Comet {
         chain_id: &str,
         max_gas: i64,
     ) -> Result<pb::ResponseInitChain, String> {
-        let request = pb::RequestInitChain {
-            time: Some(Timestamp { seconds: 1_700_000_000, nanos: 0 }),
-            chain_id: chain_id.to_owned(),
-            consensus_params: Some(hearth_abci::types::ConsensusParams {
-                block: Some(hearth_abci::types::BlockParams { max_bytes: 4 << 20, max_gas }),
-                ..Default::default()
-            }),
-            app_state_bytes: genesis.to_owned().into(),
-            initial_height: 1,
-            ..Default::default()
-        };
-        call!(self, CONSENSUS, InitChain, request)
+        call!(self, CONSENSUS, InitChain, init_chain_request(genesis, chain_id, max_gas))
     }
 
     pub fn check(&mut self, tx: &[u8]) -> pb::ResponseCheckTx {
@@ -192,7 +206,7 @@ impl Comet {
     pub fn restart(&mut self) {
         self.connections.clear();
         self.node.close().expect("closes");
-        self.node = open(&self.home);
+        self.node = open(&self.home, self.snapshots);
         self.reconnect();
     }
 
@@ -225,12 +239,27 @@ impl Comet {
 
     /// Asks the node as a client does.
     pub fn ask(&self, op: &str, args: &Value) -> Value {
+        // As the layer above writes it: the operation first.
         let text = match args {
-            Value::Null => serde_json::json!({ "op": op }),
-            args => serde_json::json!({ "op": op, "args": args }),
+            Value::Null => format!(r#"{{"op":"{op}"}}"#),
+            args => format!(r#"{{"op":"{op}","args":{args}}}"#),
         };
-        let request = Request::from_json(text.to_string().as_bytes()).expect("a request");
+        let request = Request::from_json(text.as_bytes()).expect("a request");
         serde_json::from_slice(&answer(&self.node, request).expect("answers")).expect("JSON")
+    }
+}
+
+fn init_chain_request(genesis: &str, chain_id: &str, max_gas: i64) -> pb::RequestInitChain {
+    pb::RequestInitChain {
+        time: Some(Timestamp { seconds: 1_700_000_000, nanos: 0 }),
+        chain_id: chain_id.to_owned(),
+        consensus_params: Some(hearth_abci::types::ConsensusParams {
+            block: Some(hearth_abci::types::BlockParams { max_bytes: 4 << 20, max_gas }),
+            ..Default::default()
+        }),
+        app_state_bytes: genesis.to_owned().into(),
+        initial_height: 1,
+        ..Default::default()
     }
 }
 
@@ -242,14 +271,114 @@ fn connect(home: &tempfile::TempDir) -> Vec<Connection> {
     (0..hearth_abci::CONNECTIONS).map(|_| Connection::open(&socket(home))).collect()
 }
 
-fn open(home: &tempfile::TempDir) -> Arc<Node> {
+/// What a node does about state sync.
+#[derive(Clone, Copy)]
+struct Snapshots {
+    snapshot_interval_blocks: u64,
+    state_sync: bool,
+}
+
+fn open(home: &tempfile::TempDir, snapshots: Snapshots) -> Arc<Node> {
     let mut config = config(home.path(), Mode::Start);
     config.fsync = FsyncPolicy::None;
     config.consensus = Some(ConsensusConfig {
         address: format!("unix://{}", socket(home).display()),
         proposal_budget_ms: 5_000,
         retain_blocks: 0,
-        snapshot_interval_blocks: 0,
+        state_sync: snapshots.state_sync,
+        snapshot_interval_blocks: snapshots.snapshot_interval_blocks,
     });
     Node::open(config).expect("opens")
+}
+
+/// A node whose first state comes from a peer, and the CometBFT that brings it.
+pub struct Joining {
+    home: Arc<tempfile::TempDir>,
+    connections: Vec<Connection>,
+    opening: JoinHandle<Arc<Node>>,
+}
+
+impl Joining {
+    /// A new home with this genesis.
+    pub fn begin(genesis: &str) -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        Node::init(home.path(), genesis).expect("a home");
+        Self::open(Arc::new(home))
+    }
+
+    fn open(home: Arc<tempfile::TempDir>) -> Self {
+        let of_thread = home.clone();
+        let snapshots = Snapshots { snapshot_interval_blocks: 0, state_sync: true };
+        let opening = std::thread::spawn(move || open(&of_thread, snapshots));
+        // Every connection counts: the first that is taken is the first of the four.
+        let first = loop {
+            match UnixStream::connect(socket(&home)) {
+                Ok(stream) => break Connection::of(stream),
+                Err(_) => assert!(!opening.is_finished(), "the node listens before it is open"),
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let others = (1..hearth_abci::CONNECTIONS).map(|_| Connection::open(&socket(&home)));
+        let connections = std::iter::once(first).chain(others).collect();
+        Self { home, connections, opening }
+    }
+
+    fn call(&mut self, on: usize, request: request::Value) -> response::Value {
+        self.connections[on].send(request);
+        self.connections[on].receive()
+    }
+
+    pub fn info(&mut self) -> pb::ResponseInfo {
+        call!(self, QUERY, Info, pb::RequestInfo::default()).expect("answers")
+    }
+
+    pub fn offer(&mut self, snapshot: &pb::Snapshot, app_hash: &[u8]) -> i32 {
+        let (snapshot, app_hash) = (Some(snapshot.clone()), app_hash.to_vec().into());
+        let request = pb::RequestOfferSnapshot { snapshot, app_hash };
+        call!(self, SNAPSHOT, OfferSnapshot, request).expect("answers").result
+    }
+
+    pub fn apply(&mut self, index: u32, chunk: &[u8], sender: &str) -> pb::ResponseApplySnapshotChunk {
+        let (chunk, sender) = (chunk.to_vec().into(), sender.to_owned());
+        let request = pb::RequestApplySnapshotChunk { index, chunk, sender };
+        call!(self, SNAPSHOT, ApplySnapshotChunk, request).expect("answers")
+    }
+
+    /// CometBFT and the node end without another block, and begin again.
+    pub fn restart(self) -> Self {
+        let node = self.opening.join().expect("opens");
+        drop(self.connections);
+        node.close().expect("closes");
+        Self::open(self.home)
+    }
+
+    /// CometBFT begins with the first block after all.
+    pub fn without_snapshots(mut self, genesis: &str) -> Comet {
+        let begin = request::Value::InitChain(init_chain_request(genesis, "hearth-31337", 30_000_000));
+        let answer = self.call(CONSENSUS, begin);
+        assert!(matches!(answer, response::Value::InitChain(_)), "{answer:?}");
+        self.of_open(3, Vec::new(), Vec::new())
+    }
+
+    /// The node once it is open, with the blocks that CometBFT did not bring.
+    pub fn opened(self, number: u8, before: &Comet) -> Comet {
+        let head = before.store.len() - 1;
+        self.of_open(number, before.store[..head].to_vec(), before.app_hashes[..head].to_vec())
+    }
+
+    fn of_open(self, number: u8, store: Vec<Decided>, app_hashes: Vec<Vec<u8>>) -> Comet {
+        let node = self.opening.join().expect("opens");
+        let head = usize::try_from(node.chain().expect("open").head().height).expect("a height");
+        assert_eq!(head, store.len(), "the state that came is of the last block that is known");
+        Comet {
+            address: vec![number; 20],
+            node,
+            snapshots: Snapshots { snapshot_interval_blocks: 0, state_sync: true },
+            connections: self.connections,
+            home: Arc::into_inner(self.home).expect("one owner"),
+            state: head,
+            store,
+            app_hashes,
+        }
+    }
 }

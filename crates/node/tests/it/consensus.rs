@@ -37,7 +37,7 @@ impl Random {
     }
 }
 
-fn genesis() -> String {
+pub fn genesis() -> String {
     let options =
         GenesisOptions { gas_limit: 30_000_000, timestamp: 1_700_000_000, ..GenesisOptions::default() };
     let text = dev_genesis(&options).expect("a genesis");
@@ -47,11 +47,11 @@ fn genesis() -> String {
     genesis.to_string()
 }
 
-fn sink(sender: usize) -> Address {
+pub fn sink(sender: usize) -> Address {
     Address::with_last_byte(0xa0 + u8::try_from(sender).expect("small"))
 }
 
-fn transfer(sender: usize, nonce: u64, tip: u128) -> Vec<u8> {
+pub fn transfer(sender: usize, nonce: u64, tip: u128) -> Vec<u8> {
     let transaction = TxEip1559 {
         chain_id: CHAIN_ID,
         nonce,
@@ -342,4 +342,39 @@ fn heights_out_of_turn_are_exceptions_and_bad_transactions_are_not() {
     let count = comet.ask("getBlockByNumber", &json!({ "block": "latest", "full": false }));
     assert_eq!(count["transactions"].as_array().map(Vec::len), Some(1));
     assert_eq!(comet.check(&transfer(0, 0, 0)).log, "nonce too low: next nonce 1, tx nonce 0");
+}
+
+#[test]
+fn transactions_come_and_go_out_at_the_same_time() {
+    /// Times that all of the pool is given out while transactions come.
+    const ROUNDS: usize = 300;
+    let comet = Comet::begin(1, &genesis());
+    let node = comet.node.clone();
+    let (done, finished) = std::sync::mpsc::channel();
+    let sending = std::thread::spawn(move || {
+        for nonce in 0..16 {
+            for sender in 0..SENDERS {
+                let tx = alloy_primitives::hex::encode_prefixed(transfer(sender, nonce, 0));
+                let request = json!({ "op": "sendRawTransaction", "args": { "transaction": tx } });
+                let request =
+                    hearth_rpc::Request::from_json(request.to_string().as_bytes()).expect("a request");
+                crate::support::answer(&node, request).expect("is taken");
+            }
+        }
+    });
+    let reaping = std::thread::spawn(move || {
+        let mut taken = 0;
+        for round in 0.. {
+            taken += comet.ask("consensusReap", &json!({ "maxBytes": 0 })).as_array().map_or(0, Vec::len);
+            if round > ROUNDS && taken >= 16 * SENDERS {
+                break;
+            }
+        }
+        done.send(taken).expect("the test waits");
+    });
+    // The pool calls the outbox under its lock, and the outbox reads the pool: one must not wait for the other.
+    let taken = finished.recv_timeout(std::time::Duration::from_secs(120)).expect("no deadlock");
+    assert_eq!(taken, 16 * SENDERS, "each transaction goes out once");
+    sending.join().expect("all are taken");
+    reaping.join().expect("all go out");
 }

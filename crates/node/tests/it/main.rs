@@ -16,6 +16,7 @@ mod limits;
 mod rendering;
 mod replay;
 mod rpc_compat;
+mod state_sync;
 mod support;
 mod trace_calls;
 mod trace_profile;
