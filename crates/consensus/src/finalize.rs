@@ -91,7 +91,7 @@ impl App {
         self.metrics.committed(height);
         self.outbox_again_at(height);
         if self.last_commit.lock().replace(Instant::now()).is_none() && self.config.state_sync {
-            snapshots::restored(&self.home.config().home);
+            snapshots::over(&self.home.config().home);
         }
         let interval = self.config.snapshot_interval_blocks;
         if let Some(maker) = self.maker.as_ref().filter(|_| height.is_multiple_of(interval)) {

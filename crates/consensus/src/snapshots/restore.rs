@@ -23,8 +23,13 @@ const STREAM: &str = "data/statesync.part";
 /// There from a restored state to the first block after it. CometBFT that dies between the two begins state sync anew.
 const PENDING: &str = "data/statesync.pending";
 
-/// CometBFT has gone on from the state that came.
-pub(crate) fn restored(home: &Path) {
+/// There once a block was committed: from then on no state comes from a peer, and no store is opened to find that out.
+const OVER: &str = "data/statesync.over";
+
+/// CometBFT has gone on: from the state that came, or from the genesis.
+pub(crate) fn over(home: &Path) {
+    // Where one of these is lost, the next start looks at the stores.
+    let _ = File::create(home.join(OVER));
     let _ = fs::remove_file(home.join(PENDING));
 }
 
@@ -66,6 +71,9 @@ impl Restoring {
     /// [`NodeError::Config`] for a home with further folders for littable, and where the home cannot be read.
     pub fn of(config: &NodeConfig, metrics: &Registry, log: Log) -> Result<Option<Self>, NodeError> {
         let home = &config.home;
+        if home.join(OVER).exists() {
+            return Ok(None);
+        }
         let chain = |error| chain_error(home, error);
         finish_replacing(home).map_err(chain)?;
         let options = chain_options(config, metrics.clone());
