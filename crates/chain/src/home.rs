@@ -163,9 +163,13 @@ impl ChainFile {
         serde_json::from_str(&text).map_err(bad).map(Some)
     }
 
+    /// The text of the file.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain data always serialises")
+    }
+
     pub fn write(&self, paths: &HomePaths, fsync: Fsync) -> Result<(), ChainError> {
-        let text = serde_json::to_string_pretty(self).expect("plain data always serialises");
-        write_lasting(&paths.chain(), text.as_bytes(), fsync)
+        write_lasting(&paths.chain(), self.to_text().as_bytes(), fsync)
     }
 }
 

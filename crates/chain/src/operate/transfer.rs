@@ -56,12 +56,17 @@ pub fn export_state(
 impl Reading {
     fn attachments(&self, height: Height) -> Result<Vec<Attachment>, ChainError> {
         let mut all = Vec::new();
-        for (name, path) in [(CHAIN, self.paths.chain()), (GENESIS, self.paths.genesis())] {
-            if path.exists() {
-                all.push((name.to_owned(), std::fs::read(&path).map_err(ChainError::io(&path))?));
-            }
-        }
         let hash = self.ledger().canonical_hash(height)?;
+        // As the home that reads the stream will have it: homes that began with different blocks give equal bytes.
+        if let Some(file) = ChainFile::read(&self.paths)? {
+            let base_hash = hash.unwrap_or(file.base_hash);
+            let file = ChainFile { base: height, base_hash, ..file };
+            all.push((CHAIN.to_owned(), file.to_text().into_bytes()));
+        }
+        let genesis = self.paths.genesis();
+        if genesis.exists() {
+            all.push((GENESIS.to_owned(), std::fs::read(&genesis).map_err(ChainError::io(&genesis))?));
+        }
         if let Some(rows) = hash.map(|hash| self.ledger().rows(&hash)).transpose()?.flatten() {
             all.push((BLOCK.to_owned(), rows.block));
             all.push((RECEIPTS.to_owned(), rows.receipts));

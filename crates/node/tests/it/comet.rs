@@ -204,8 +204,14 @@ impl Comet {
 
     /// The process of the application ends and comes back; CometBFT replays what it misses (consensus/replay.go).
     pub fn restart(&mut self) {
+        self.restart_after(|_| ());
+    }
+
+    /// As [`Self::restart`], with work on the home between.
+    pub fn restart_after(&mut self, work: impl FnOnce(&std::path::Path)) {
         self.connections.clear();
         self.node.close().expect("closes");
+        work(self.home.path());
         self.node = open(&self.home, self.snapshots);
         self.reconnect();
     }
@@ -291,6 +297,8 @@ fn open(home: &tempfile::TempDir, snapshots: Snapshots) -> Arc<Node> {
     Node::open(config).expect("opens")
 }
 
+const JOINING: Snapshots = Snapshots { snapshot_interval_blocks: 10, state_sync: true };
+
 /// A node whose first state comes from a peer, and the CometBFT that brings it.
 pub struct Joining {
     home: Arc<tempfile::TempDir>,
@@ -308,7 +316,7 @@ impl Joining {
 
     fn open(home: Arc<tempfile::TempDir>) -> Self {
         let of_thread = home.clone();
-        let snapshots = Snapshots { snapshot_interval_blocks: 0, state_sync: true };
+        let snapshots = JOINING;
         let opening = std::thread::spawn(move || open(&of_thread, snapshots));
         // Every connection counts: the first that is taken is the first of the four.
         let first = loop {
@@ -373,7 +381,7 @@ impl Joining {
         Comet {
             address: vec![number; 20],
             node,
-            snapshots: Snapshots { snapshot_interval_blocks: 0, state_sync: true },
+            snapshots: JOINING,
             connections: self.connections,
             home: Arc::into_inner(self.home).expect("one owner"),
             state: head,

@@ -6,6 +6,7 @@ mod capsules;
 mod case_home;
 mod comet;
 mod consensus;
+mod crashes;
 mod dev_chain;
 mod engine;
 mod follow;

@@ -124,6 +124,12 @@ fn a_node_begins_with_the_state_of_a_peer() {
     commit(&mut joined, 22);
     commit(&mut first, 22);
     assert_eq!(joined.app_hashes[21], first.app_hashes[21]);
+    // Also as a peer: what it gives out is what others give out.
+    for height in 23..=30 {
+        commit(&mut joined, height);
+        commit(&mut first, height);
+    }
+    assert!(snapshot(&mut joined, 30) == snapshot(&mut first, 30), "the same bytes");
 }
 
 #[test]
