@@ -345,6 +345,7 @@ describe('rendering', () => {
       '[workers]',
       '[littable]',
       '[engine]',
+      '[consensus]',
       '[dev]',
     ])
     expect(lines.findIndex((line) => line.includes('http_port = '))).toBeLessThan(20)

@@ -87,6 +87,9 @@ export function scriptsConfig(settings: Settings, command = scriptCommand()): Sc
   }
 }
 
+/** Whether a node runs under CometBFT. */
+export const isUnderCometbft = (mode: Mode, settings: Settings): boolean => mode === 'start' && settings['consensus.enabled']
+
 /** The core's configuration for a home under these settings. */
 export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeConfig {
   return {
@@ -154,12 +157,15 @@ const TESTING = 'testing'
 
 /**
  * What becomes of transactions that clients send. The pool is of use where blocks are made from it:
- * on a development chain, where a consensus client asks for payloads, and where testing_buildBlockV1 is served.
+ * on a development chain, under CometBFT, where a consensus client asks for payloads, and where testing_buildBlockV1 is served.
  */
 export function submissionOf(dev: boolean, settings: Settings, onFailure?: ForwardOptions['onFailure']): Submission {
   if (dev) return 'pool'
   const url = settings['evm.forward_url']
-  if (url === 'none') return settings['engine.enabled'] || settings['evm.namespaces'].includes(TESTING) ? 'pool' : 'refused'
+  const makesBlocks = settings['engine.enabled'] || settings['consensus.enabled'] || settings['evm.namespaces'].includes(TESTING)
+  // Under CometBFT the pool of this node is where blocks and other nodes get transactions from.
+  if (settings['consensus.enabled'] || (url === 'none' && makesBlocks)) return 'pool'
+  if (url === 'none') return 'refused'
   return forwardTo({
     url,
     timeoutMs: settings['evm.forward_timeout'],

@@ -1,5 +1,6 @@
 // Finds the command, runs it, and turns failures into one clear paragraph and an exit code.
 import { isBoolean, isSettingKey, SettingError } from '../config/index.ts'
+import { ConsensusError } from '../consensus/error.ts'
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
 import { ForkError } from '../fork/index.ts'
 import { AuthFileError } from '../server/admission/auth.ts'
@@ -17,6 +18,7 @@ import { init } from './commands/init.ts'
 import { replay } from './commands/replay.ts'
 import { start } from './commands/start.ts'
 import { status } from './commands/status.ts'
+import { testnet } from './commands/testnet.ts'
 import { trace } from './commands/trace.ts'
 import { EXIT } from './exit.ts'
 import { commandHelp, listHelp } from './help.ts'
@@ -29,6 +31,7 @@ export const COMMANDS: readonly (Command | CommandFamily)[] = [
   start,
   dev,
   status,
+  testnet,
   importCommand,
   exportCommand,
   replay,
@@ -117,6 +120,7 @@ function fail(e: unknown, terminal: Terminal, serves: boolean): number {
     e instanceof ListenError ||
     e instanceof ForkError ||
     e instanceof HomeDeniedError ||
+    e instanceof ConsensusError ||
     (e instanceof Error && 'code' in e && 'syscall' in e)
   ) {
     terminal.err(`error: ${e.message}\n`)

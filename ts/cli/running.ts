@@ -23,6 +23,8 @@ export interface RunningNode {
   readonly metricsUrl: string | null
   /** What it bakes; null where that is nothing. */
   readonly baking: Baking | null
+  /** The RPC of CometBFT; null where the node runs without it. */
+  readonly consensusUrl?: string | null
 }
 
 const fileOf = (home: string): string => path.join(home, 'data', 'node.json')

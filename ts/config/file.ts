@@ -17,7 +17,19 @@ export interface Line {
 const COMMENT_WIDTH = 110
 
 /** Sections by importance; those that are not named here follow in the order of the table. */
-const SECTION_ORDER = ['evm', 'log', 'metrics', 'memory', 'state-commit.flatkv', 'txpool', 'workers', 'littable', 'engine', 'dev']
+const SECTION_ORDER = [
+  'evm',
+  'log',
+  'metrics',
+  'memory',
+  'state-commit.flatkv',
+  'txpool',
+  'workers',
+  'littable',
+  'engine',
+  'consensus',
+  'dev',
+]
 
 /** First words of the file, by which a rewrite knows its own header. */
 export const HEADER_START = '# Settings of this Hearth node.'

@@ -1,6 +1,6 @@
 // Every setting once, and how flags, environment and node.toml become values.
 export { type Problem, SettingError } from './error.ts'
-export { defaultFile } from './file.ts'
+export { defaultFile, type Line, settingsFile as settingsFileText } from './file.ts'
 export { isFormerKey, REMOVED, RENAMED } from './former.ts'
 export type { Origin } from './kinds.ts'
 export { nearest } from './nearest.ts'

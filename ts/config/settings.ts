@@ -1,6 +1,7 @@
 // Every setting of the node, once. Flags, environment variables, node.toml, `--help` and docs/settings.md come from here.
 import { boolean, type Setting } from './kinds.ts'
 import { ANSWERS } from './tables/answers.ts'
+import { CONSENSUS } from './tables/consensus.ts'
 import { DEV } from './tables/dev.ts'
 import { ENGINE } from './tables/engine.ts'
 import { LISTENERS } from './tables/listeners.ts'
@@ -11,7 +12,18 @@ import { STATE } from './tables/state.ts'
 import { TRACES } from './tables/traces.ts'
 
 /** The table: a key is `SECTION.NAME`; the section may hold dots. */
-export const SETTINGS = { ...LISTENERS, ...ANSWERS, ...TRACES, ...LITTABLE, ...STATE, ...NODE, ...ENGINE, ...OPERATIONS, ...DEV } as const
+export const SETTINGS = {
+  ...LISTENERS,
+  ...ANSWERS,
+  ...TRACES,
+  ...LITTABLE,
+  ...STATE,
+  ...NODE,
+  ...ENGINE,
+  ...CONSENSUS,
+  ...OPERATIONS,
+  ...DEV,
+} as const
 
 /** A key of the table. */
 export type SettingKey = keyof typeof SETTINGS

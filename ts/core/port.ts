@@ -87,6 +87,10 @@ export interface Operations extends DevOperations {
   engineBodiesByRange: { start: Hex; count: Hex }
   /** Milliseconds since the last fork choice, or null. */
   engineForkchoiceAge: undefined
+  /** How the application of CometBFT does: `{connections, height, blockAgeMs, failure}`. */
+  consensusStatus: undefined
+  /** Raw transactions in hex that became executable since the last call, each once, up to so many bytes. */
+  consensusReap: { maxBytes: number }
   txpoolStatus: undefined
   txpoolContent: undefined
   txpoolInspect: undefined

@@ -3,6 +3,7 @@ import type { Core, ResultStream } from '../core/port.ts'
 import { BadValue, type Codec, type OverrideLimits, type TraceRules } from './codec/index.ts'
 import { invalidParams } from './errors.ts'
 import type { Following, FollowLimits } from './follow/index.ts'
+import type { Network } from './network.ts'
 import type { Submission } from './submission.ts'
 import type { Subscriber } from './subscription.ts'
 
@@ -48,6 +49,8 @@ export interface Context {
   readonly following: FollowLimits
   /** Where this request may begin and end subscriptions; absent where its transport has none. */
   readonly subscriber?: Subscriber | undefined
+  /** The other nodes; absent where there are none. */
+  readonly network?: Network | undefined
 }
 
 /** What handlers work with, and what the dispatcher adds. */

@@ -1,17 +1,41 @@
-// hearth init: makes a home with its settings file, and with a chain of one block where a genesis is given.
+// hearth init: makes a home: its settings file, and where a genesis is given the first block of its chain.
 import fs from 'node:fs'
+import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
+import { NETWORK_FLAGS } from '../consensus/flags.ts'
 import { HOME_FLAG, homeOf, makeHome, STORE_SETTINGS, settingsFile, settingsOf, writeSettingsFile } from '../home.ts'
 import { inputFile, runJob, STOPPED_EXIT, storage } from './job.ts'
+
+/** Flags that go with --cometbft alone. */
+const OF_COMETBFT = [...Object.keys(NETWORK_FLAGS), 'join', 'trust-height', 'trust-hash']
 
 export const init: Command = {
   name: 'init',
   doc: 'Make a data directory: its settings file, and with --genesis the first block of a chain.',
-  flags: { ...HOME_FLAG, genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format.' } },
+  more: [
+    'With --cometbft the chain has its blocks from a network of validators: the data directory gets keys',
+    'and settings of CometBFT in its folder cometbft, for a new network with this node as its only',
+    'validator, or with --join for a network that runs.',
+  ],
+  flags: {
+    ...HOME_FLAG,
+    genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format.' },
+    cometbft: { doc: 'The chain runs under CometBFT. Without --genesis it is a new one with the rules of Osaka.' },
+    ...NETWORK_FLAGS,
+    join: { value: 'URL[,URL…]', doc: 'Joins the network of nodes whose CometBFT answers there, such as http://203.0.113.5:26657.' },
+    'trust-height': {
+      value: 'H',
+      doc: 'With --trust-hash: begins at a snapshot of the network, checked against this header (state sync).',
+    },
+    'trust-hash': { value: 'HEX', doc: 'Hash of the block of CometBFT at --trust-height, from somebody whom you trust.' },
+  },
   settings: STORE_SETTINGS,
   async run(parsed, terminal) {
     const home = homeOf(parsed)
     const { settings } = settingsOf(parsed, home, terminal)
+    if (parsed.flags.has('cometbft')) return await (await import('../consensus/init.ts')).initNetwork(parsed, home, settings, terminal)
+    const alone = OF_COMETBFT.find((name) => parsed.flags.has(name))
+    if (alone !== undefined) throw new UsageError(`--${alone} goes with --cometbft`)
     const genesis = parsed.flags.get('genesis')
     const genesisFile = genesis === undefined ? undefined : inputFile(genesis, 'the genesis file')
     const file = settingsFile(home)

@@ -2,6 +2,8 @@
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Settings } from '../../config/index.ts'
+import type { Engine } from '../../consensus/engine.ts'
+import { STOP_MS_MAX } from '../../consensus/supervisor.ts'
 import type { Mode, NodeConfig } from '../../core/config.ts'
 import { openNode } from '../../core/native.ts'
 import type { AskOrigin } from '../../core/origin.ts'
@@ -10,6 +12,7 @@ import { type Log, type LogOptions, levelOf, openLog } from '../../log/index.ts'
 import { shownUrl } from '../../peers/post.ts'
 import type { Dispatch } from '../../rpc/dispatch.ts'
 import { type RequestMeter, SHOWN_CHARACTERS_MAX, type Watch } from '../../rpc/meter.ts'
+import type { Network } from '../../rpc/network.ts'
 import type { StartingDispatch } from '../../rpc/starting.ts'
 import type { Server, ServerHooks } from '../../server/index.ts'
 import { type Check, diskHasRoom, headIsYoung, isDriven, Readiness } from '../../server/readiness.ts'
@@ -19,11 +22,11 @@ import { nodeSettings } from '../check-files.ts'
 import type { Terminal } from '../command.ts'
 import { type Heart, watchedHeart } from '../heart.ts'
 import { homeOf, makeHome } from '../home.ts'
-import { batchLimits, nodeConfig, rpcContext } from '../node-config.ts'
+import { batchLimits, isUnderCometbft, nodeConfig, rpcContext } from '../node-config.ts'
 import { nodeEnded } from '../node-versions.ts'
 import { type RunningNode, removeRunning, writeRunning } from '../running.ts'
 import { onStop } from '../signals.ts'
-import { ENGINE_BLOCKS, NO_BLOCKS, transactionsText } from '../submission.ts'
+import { blocksText, transactionsText } from '../submission.ts'
 import { boundYoungHeap, heapLimitBytes } from '../v8-heap.ts'
 import { clientVersion } from '../version.ts'
 
@@ -64,11 +67,12 @@ async function forkchoiceAge(core: Core): Promise<number | undefined> {
 }
 
 /** What speaks against sending requests to an open node. */
-function readyChecks(core: Core, home: string, settings: Settings): Check[] {
+function readyChecks(core: Core, home: string, settings: Settings, engine: Engine | undefined): Check[] {
   const maxAge = settings['evm.ready_max_head_age']
   const checks = [diskHasRoom(home, settings['state-commit.flatkv.min_free_bytes'])]
   if (maxAge !== 0) checks.push(headIsYoung(() => headTime(core), maxAge))
   const silence = settings['engine.ready_max_silence']
+  if (engine !== undefined) checks.push(() => engine.reason())
   if (settings['engine.enabled'] && silence !== 0) checks.push(isDriven(() => forkchoiceAge(core), silence))
   return checks
 }
@@ -80,6 +84,7 @@ const runningNode = (
   mode: Mode,
   settings: Settings,
   baking: Baking | undefined,
+  consensusUrl: string | undefined,
 ): RunningNode => ({
   pid: process.pid,
   mode,
@@ -91,6 +96,7 @@ const runningNode = (
   debugUrl: debugUrl ?? null,
   metricsUrl: metricsUrl ?? null,
   baking: baking ?? null,
+  consensusUrl: consensusUrl ?? null,
 })
 
 /** How the log of a node is written: on a terminal, and beside the console of a development chain, for readers. */
@@ -110,7 +116,8 @@ export const nodeLog = (mode: Mode, settings: Settings, terminal: Terminal): Log
 /** What the watchdog sees of this thread. Handlers of signals must be there. */
 function heartOf(mode: Mode, settings: Settings, terminal: Terminal, log: Log): Heart {
   const options = logOptions(mode, settings, terminal)
-  const stopMs = settings['evm.shutdown_delay'] + settings['evm.shutdown_timeout']
+  const engineMs = isUnderCometbft(mode, settings) ? STOP_MS_MAX : 0
+  const stopMs = settings['evm.shutdown_delay'] + settings['evm.shutdown_timeout'] + engineMs
   return watchedHeart({ stopMs, format: options.format, level: levelOf(options, 'node') }, (why) =>
     log.room('node').warn('no watchdog: a stop waits for the main thread', { why }),
   )
@@ -136,7 +143,7 @@ function watchRequests(settings: Settings, log: Log, { begun }: Heart, each: Ext
 /** Says where blocks come from, and what becomes of transactions. */
 function sayNoBlocks(settings: Settings, log: Log, terminal: Terminal): void {
   const transactions = transactionsText('start', settings)
-  const note = settings['engine.enabled'] ? ENGINE_BLOCKS : NO_BLOCKS
+  const note = blocksText(settings)
   log.room('node').info(note, { transactions })
   terminal.out(`Note: ${note}. Transactions are ${transactions}.\n`)
 }
@@ -175,12 +182,13 @@ function dispatches(
   heart: Heart,
   meter: RequestMeter,
   onRequest: Extras['onRequest'],
+  network: Network | undefined,
 ): { readonly all: Dispatch; readonly debug: Dispatch; readonly engine: Dispatch } {
   const watch = watchRequests(settings, log, heart, onRequest)
   const node = shownUrl(settings['evm.forward_url'])
   const context = rpcContext(core, settings, (reason, failures) => log.room('rpc').warn('forwarding failed', { node, reason, failures }))
   const make = (namespaces: readonly string[], only?: ReadonlySet<string>): Dispatch =>
-    makeDispatch({ ...context, namespaces, only }, batchLimits(settings), log.report, meter, watch)
+    makeDispatch({ ...context, network, namespaces, only }, batchLimits(settings), log.report, meter, watch)
   const isDebugApart = settings['evm.debug_port'] !== 0
   return {
     all: make(isDebugApart ? context.namespaces.filter((name) => name !== 'debug') : context.namespaces),
@@ -263,7 +271,13 @@ export async function serve(
   )
   const heart = heartOf(mode, settings, terminal, log)
   if (mode === 'dev') makeHome(home)
-  const config = nodeConfig(home, mode, settings)
+  // Before anything is opened: what it needs may be missing.
+  const consensus = isUnderCometbft(mode, settings) ? await import('../consensus/engine.ts') : undefined
+  const cometbft = consensus?.openEngine(home, settings)
+  const config = {
+    ...nodeConfig(home, mode, settings),
+    ...(cometbft && consensus ? { consensus: consensus.consensusConfig(cometbft, settings) } : {}),
+  }
   checkHeap(config.memoryBudgetBytes, log)
   const letHeapGrow = boundYoungHeap()
   // The stores of a development chain are small: they are there before the listeners are, and in vain where those fail.
@@ -300,15 +314,25 @@ export async function serve(
       const noMoreOfCore = joinLogs(core, log)
       try {
         open = core
-        const { all, debug, engine } = dispatches(serving, core, settings, log, heart, metrics.meter, extras.onRequest)
+        const { all, debug, engine } = dispatches(
+          serving,
+          core,
+          settings,
+          log,
+          heart,
+          metrics.meter,
+          extras.onRequest,
+          cometbft && consensus?.networkOf(cometbft),
+        )
         starting.become(all)
         startingDebug.become(debug)
         startingEngine.become(engine)
-        readiness.opened(readyChecks(core, home, settings))
+        readiness.opened(readyChecks(core, home, settings, cometbft))
         const baking = await bakingOf(core, settings)
-        writeRunning(home, runningNode(server, metrics.url, mode, settings, baking), runToken)
+        if (cometbft !== undefined) await consensus?.startEngine(cometbft, core, log)
+        writeRunning(home, runningNode(server, metrics.url, mode, settings, baking, cometbft?.rpcUrl), runToken)
         const { httpUrl, wsUrl, debugUrl, engineUrl } = server
-        const urls = { httpUrl, wsUrl, debugUrl, engineUrl, metricsUrl: metrics.url }
+        const urls = { httpUrl, wsUrl, debugUrl, engineUrl, metricsUrl: metrics.url, consensusUrl: cometbft?.rpcUrl }
         log.room('node').info('serving', { version: clientVersion(), home, ...urls })
         checkNode(log)
         if (baking !== undefined) await sayUnbaked(baking, core, home, log)
@@ -318,13 +342,16 @@ export async function serve(
         heart.serving()
         await stopped
         await setTimeout(settings['evm.shutdown_delay'])
-        await server.stop()
+        await Promise.all([server.stop(), cometbft?.stop()])
         heart.closing()
         await extras.beforeClose?.(core)
         log.room('node').info('every answer under way has ended; closing the stores')
       } finally {
         removeRunning(home, process.pid)
+        // Its application is this core: it ends first, also where the start failed.
+        await cometbft?.stop()
         await core.close()
+        cometbft?.remove()
         heart.closed()
         noMoreOfCore()
         log.room('node').info('closed')

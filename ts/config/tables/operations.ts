@@ -13,7 +13,7 @@ export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Parts of the node that write to its log. */
-export const LOG_ROOMS = ['node', 'rpc', 'server', 'stores', 'chain', 'bake', 'memory', 'log'] as const
+export const LOG_ROOMS = ['node', 'rpc', 'server', 'stores', 'chain', 'consensus', 'bake', 'memory', 'log'] as const
 
 /** A part of the node that writes to its log. */
 export type LogRoom = (typeof LOG_ROOMS)[number]

@@ -1,0 +1,43 @@
+// hearth testnet: homes for a network of several nodes on one machine.
+import fs from 'node:fs'
+import path from 'node:path'
+import { UsageError } from '../args.ts'
+import type { Command } from '../command.ts'
+import { NETWORK_FLAGS, numberFlag } from '../consensus/flags.ts'
+import { STORE_SETTINGS } from '../home.ts'
+import { required } from './db/task.ts'
+import { STOPPED_EXIT } from './job.ts'
+
+/** Nodes of a network on one machine, at most. */
+const NODES_MAX = 100
+
+/** First port where none is named. */
+const BASE_PORT = 26_700
+
+export const testnet: Command = {
+  name: 'testnet',
+  doc: 'Make data directories for a network of validators on this machine.',
+  more: [
+    'Each node has a folder in DIR (node0 …, follower0 …) and is started with `hearth start --home`.',
+    'DIR/testnet.json lists them with their ports: node i has p2p, rpc, http, ws, metrics, grpc and rest',
+    'at the base port + 10 i and the six after it, all on this machine alone.',
+  ],
+  flags: {
+    dir: { value: 'DIR', doc: 'New folder of the nodes.' },
+    validators: { value: 'V', doc: 'Nodes that vote. Default: 4, so that one may be down.' },
+    followers: { value: 'F', doc: 'Nodes that do not vote. Default: 0.' },
+    'base-port': { value: 'PORT', doc: `First port. Default: ${BASE_PORT}.` },
+    genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format, in place of a new one.' },
+    ...NETWORK_FLAGS,
+  },
+  settings: STORE_SETTINGS,
+  async run(parsed, terminal) {
+    const dir = path.resolve(required(parsed, 'dir'))
+    const validators = numberFlag(parsed, 'validators', 1, NODES_MAX) ?? 4
+    const followers = numberFlag(parsed, 'followers', 0, NODES_MAX - validators) ?? 0
+    const { makeTestnet } = await import('../consensus/testnet.ts')
+    if (fs.existsSync(dir) && fs.readdirSync(dir).length > 0) throw new UsageError(`${dir} is not empty: name a new folder with --dir`)
+    const isDone = await makeTestnet(parsed, { dir, validators, followers, basePort: BASE_PORT }, terminal)
+    return isDone ? 0 : STOPPED_EXIT
+  },
+}

@@ -1,0 +1,54 @@
+// Flags of the commands that make homes for CometBFT, and the genesis that they describe.
+import fs from 'node:fs'
+import type { Settings } from '../../config/index.ts'
+import {
+  DEFAULT_CHAIN_ID,
+  developmentGenesis,
+  type EthGenesis,
+  parseGenesis,
+  underCometbft,
+  withFunds,
+} from '../../consensus/eth-genesis.ts'
+import { devAccounts } from '../../core/native.ts'
+import { type Flag, type Parsed, UsageError } from '../args.ts'
+import { inputFile } from '../commands/job.ts'
+import { weiOf } from '../dev/config.ts'
+
+/** Most accounts that a genesis funds: what the core derives of a phrase. */
+const ACCOUNTS_MAX = 10_000
+
+/** What a new network is. */
+export const NETWORK_FLAGS: Readonly<Record<string, Flag>> = {
+  'chain-id': { value: 'N', doc: `Chain id of the new network; CometBFT names it hearth-N. Default: ${DEFAULT_CHAIN_ID}.` },
+  'dev-accounts': {
+    value: 'N',
+    doc: 'Funds the first N accounts of dev.mnemonic with dev.balance ether each. Their keys are public: for development alone. Default: 0.',
+  },
+}
+
+/** A whole number of a flag; undefined where the flag is absent. */
+export function numberFlag(parsed: Parsed, name: string, min: number, max: number): number | undefined {
+  const text = parsed.flags.get(name)
+  if (text === undefined) return undefined
+  const n = Number(text)
+  if (!/^\d+$/.test(text) || n < min || n > max)
+    throw new UsageError(`--${name} takes a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`)
+  return n
+}
+
+/** The genesis that the flags of a new network describe. `now` is in milliseconds since 1970. */
+export function genesisOf(parsed: Parsed, settings: Settings, now: number): EthGenesis {
+  const chainId = numberFlag(parsed, 'chain-id', 1, Number.MAX_SAFE_INTEGER)
+  const count = numberFlag(parsed, 'dev-accounts', 0, ACCOUNTS_MAX) ?? 0
+  const file = parsed.flags.get('genesis')
+  const genesis =
+    file === undefined
+      ? developmentGenesis(chainId ?? DEFAULT_CHAIN_ID, Math.floor(now / 1000))
+      : underCometbft(parseGenesis(fs.readFileSync(inputFile(file, 'the genesis file'), 'utf8')), chainId)
+  if (count === 0) return genesis
+  const balance = BigInt(weiOf(settings['dev.balance']))
+  return withFunds(
+    genesis,
+    devAccounts(settings['dev.mnemonic'], count).map(({ address }) => ({ address, balance })),
+  )
+}

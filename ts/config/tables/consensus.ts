@@ -1,0 +1,87 @@
+// [consensus]: a chain whose blocks a network of validators decides on, with CometBFT as the engine and this node as its application.
+import { boolean, integer, offAt, oneWord, or, text } from '../kinds.ts'
+import { duration } from '../measures.ts'
+import { HOUR, host, MINUTE, port, SECOND, setting } from './shared.ts'
+
+/** Most blocks that a distance in blocks may span. */
+const BLOCKS_MAX = 1_000_000_000
+
+/** Settings of a node under CometBFT. */
+export const CONSENSUS = {
+  'consensus.enabled': setting({
+    kind: boolean,
+    default: false,
+    doc: 'Whether hearth start runs the chain under CometBFT: validators agree on its blocks, and this node executes them. hearth init --cometbft and hearth testnet set it.',
+  }),
+  'consensus.supervise': setting({
+    kind: boolean,
+    default: true,
+    doc: 'Whether Hearth starts CometBFT itself, watches it and starts it again. Where it does not, a CometBFT of the operator connects to consensus.abci_address.',
+  }),
+  'consensus.cometbft_bin': setting({
+    kind: or('auto', text('auto or the path of a program', /^\S.*$/)),
+    default: 'auto' as string,
+    doc: 'The program of CometBFT, version 0.38 or newer. auto looks for cometbft on the PATH, then in go/bin of the home directory of the user.',
+  }),
+  'consensus.abci_address': setting({
+    kind: or(
+      'auto',
+      text('auto, unix:///PATH or tcp://HOST:PORT', /^(unix:\/\/\/\S+|tcp:\/\/(127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d{1,5})$/),
+    ),
+    default: 'auto' as string,
+    doc: 'Where CometBFT finds this node as its application (ABCI): a Unix socket by its absolute path (107 bytes at most), or a port of this machine alone. auto is data/abci.sock in the data directory, and a socket in a temporary folder where that path is too long.',
+  }),
+  'consensus.rpc_host': setting({ kind: host, default: '127.0.0.1', doc: 'Address that the RPC of CometBFT binds.' }),
+  'consensus.rpc_port': setting({
+    kind: port,
+    default: 26_657,
+    doc: 'Port of the RPC of CometBFT (status, commit, broadcast_tx_sync, …). 0 takes a free port.',
+  }),
+  'consensus.p2p_host': setting({ kind: host, default: '0.0.0.0', doc: 'Address on which CometBFT takes connections of other nodes.' }),
+  'consensus.p2p_port': setting({
+    kind: port,
+    default: 26_656,
+    doc: 'Port on which CometBFT takes connections of other nodes. 0 takes a free port.',
+  }),
+  'consensus.timeout_commit': setting({
+    kind: duration(0, HOUR),
+    default: SECOND,
+    unit: 'ms',
+    doc: 'Time that CometBFT waits after a block before it begins the next one: about the time between two blocks. Has no effect on a CometBFT that Hearth does not start.',
+  }),
+  'consensus.tx_index': setting({
+    kind: oneWord('kv', 'null'),
+    default: 'kv' as 'kv' | 'null',
+    doc: 'What CometBFT keeps to find transactions by (its methods tx and tx_search): kv keeps an index, null keeps nothing and saves disk.',
+  }),
+  'consensus.proposal_budget': setting({
+    kind: duration(1, MINUTE),
+    default: 500,
+    unit: 'ms',
+    doc: 'Longest time for which this node executes transactions for a block that it proposes.',
+  }),
+  'consensus.retain_blocks': setting({
+    kind: integer(0, BLOCKS_MAX),
+    default: 0,
+    unit: 'blocks',
+    doc: 'Newest blocks that CometBFT keeps in its own store for other nodes; 0 keeps all. The blocks of this node stay whatever it is.',
+  }),
+  'consensus.snapshot_interval_blocks': setting({
+    kind: offAt(0, integer(0, BLOCKS_MAX)),
+    default: 0,
+    unit: 'blocks',
+    doc: 'A snapshot from which other nodes can begin (state sync) is taken at heights that are divisible by this.',
+  }),
+  'consensus.ready_max_block_age': setting({
+    kind: offAt(0, duration(0, HOUR)),
+    default: 10 * SECOND,
+    unit: 'ms',
+    doc: '/ready says 503 while the last block was committed longer ago than this; off does not look at it.',
+  }),
+  'consensus.ready_lag_blocks': setting({
+    kind: integer(0, BLOCKS_MAX),
+    default: 20,
+    unit: 'blocks',
+    doc: '/ready says 503 while this node is more blocks than this behind the highest of its peers.',
+  }),
+} as const

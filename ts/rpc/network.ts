@@ -1,0 +1,16 @@
+// What a node in a network of others knows of it; a node without one has no such thing.
+
+/** How far a node is. */
+export interface SyncState {
+  /** Whether it reads blocks that others have had for long. */
+  readonly catchingUp: boolean
+  readonly height: number
+  /** Height of the furthest peer. */
+  readonly highest: number
+}
+
+/** The network of a node. Both reject where it cannot be asked at the moment. */
+export interface Network {
+  readonly peers: () => Promise<number>
+  readonly sync: () => Promise<SyncState>
+}
