@@ -158,7 +158,7 @@ const ROWS: Record<SettingKey, Row> = {
   'consensus.enabled': [false, ...ON],
   'consensus.supervise': [true, ...OFF],
   'consensus.cometbft_bin': ['auto', '/opt/cometbft', '"/opt/cometbft"', '/opt/cometbft', '1', ''],
-  'consensus.abci_address': ['auto', 'tcp://127.0.0.1:7', '"unix:///a.sock"', 'unix:///a.sock', '1', 'tcp://0.0.0.0:7'],
+  'consensus.abci_address': ['auto', 'unix:///a.sock', '"unix:///a.sock"', 'unix:///a.sock', '1', 'tcp://0.0.0.0:7'],
   'consensus.rpc_host': ['127.0.0.1', ...HOSTS],
   'consensus.rpc_port': [26_657, ...PORTS],
   'consensus.p2p_host': ['0.0.0.0', ...HOSTS],
