@@ -10,6 +10,7 @@ import { endLeftOver, removePid, startArguments, writePid } from './left-over.ts
 import { freePort, listenUrl, reachUrl } from './ports.ts'
 import { type CoreStatus, consensusReason, type ReadyLimits } from './ready.ts'
 import { type EngineView, EngineViews } from './rpc.ts'
+import { bringsState } from './state-sync.ts'
 import { type EngineState, Supervisor } from './supervisor.ts'
 
 /** What the settings say of the engine. */
@@ -60,6 +61,7 @@ export class Engine {
   private gossip: Gossip | undefined
   private views: EngineViews | undefined
   private core: EngineCore | undefined
+  private isBegun = false
   private openedAt = 0
   /** Where CometBFT's RPC is; undefined before `start`. */
   rpcUrl: string | undefined
@@ -83,20 +85,42 @@ export class Engine {
     return this.abci.address
   }
 
-  /** Starts CometBFT; the core listens, and this process holds the lock of the home. Rejects with `ConsensusError`. */
+  /** Whether CometBFT may bring the first state of the home: then it runs while the core opens. */
+  get bringsState(): boolean {
+    return this.settings.supervise && bringsState(this.home)
+  }
+
+  /** Starts CometBFT where `begin` did not, and gives it transactions. Rejects with `ConsensusError`. */
   async start(core: EngineCore, log: RoomLog): Promise<void> {
-    const { home, settings, binary } = this
+    await this.begin(log)
+    const { binary, rpcUrl } = this
     this.core = core
     this.openedAt = performance.now()
+    // A CometBFT of the operator gets transactions too: a version that asks for them has them already.
+    if (rpcUrl === undefined || binary?.mempool === 'app') return
+    this.gossip = new Gossip({
+      reap: core.reap,
+      send: (batch) => broadcast(rpcUrl, batch),
+      isUp: () => this.supervisor === undefined || this.supervisor.state === 'running',
+      warn: log.warn,
+    })
+    this.gossip.start()
+  }
+
+  /** Starts CometBFT; the core listens. Rejects with `ConsensusError`. */
+  async begin(log: RoomLog): Promise<void> {
+    if (this.isBegun) return
+    this.isBegun = true
+    const { home, settings, binary } = this
     if (binary === undefined) {
-      this.reach(settings.rpcPort, log)
+      this.reach(settings.rpcPort)
       log.info('waiting for a CometBFT of the operator', { address: this.address })
       return
     }
     await endLeftOver(home, (what, pid) => log.info(what, { pid }))
     const rpcPort = await freePort(settings.rpcHost, settings.rpcPort, 'consensus.rpc_port')
     const p2pPort = await freePort(settings.p2pHost, settings.p2pPort, 'consensus.p2p_port')
-    this.reach(rpcPort, log)
+    this.reach(rpcPort)
     log.info('CometBFT', { version: binary.version, program: binary.path, mempool: binary.mempool })
     this.supervisor = new Supervisor({
       program: binary.path,
@@ -113,21 +137,10 @@ export class Engine {
     this.supervisor.start()
   }
 
-  /** CometBFT's RPC is on this port. A CometBFT of the operator gets transactions too: a version that asks for them has them already. */
-  private reach(rpcPort: number, log: RoomLog): void {
-    const { core, settings, binary } = this
-    if (core === undefined) return
-    const url = reachUrl(settings.rpcHost, rpcPort)
-    this.rpcUrl = url
-    this.views = new EngineViews(url)
-    if (binary?.mempool === 'app') return
-    this.gossip = new Gossip({
-      reap: core.reap,
-      send: (batch) => broadcast(url, batch),
-      isUp: () => this.supervisor === undefined || this.supervisor.state === 'running',
-      warn: log.warn,
-    })
-    this.gossip.start()
+  /** CometBFT's RPC is on this port. */
+  private reach(rpcPort: number): void {
+    this.rpcUrl = reachUrl(this.settings.rpcHost, rpcPort)
+    this.views = new EngineViews(this.rpcUrl)
   }
 
   /** Where the engine is in its life; undefined where nobody supervises it. */

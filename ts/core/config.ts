@@ -89,6 +89,8 @@ export interface ConsensusConfig {
   readonly retainBlocks: number
   /** Heights divisible by this have a snapshot for state sync; 0 for none. */
   readonly snapshotIntervalBlocks: number
+  /** Whether CometBFT may bring the first state of a home without blocks, by state sync. */
+  readonly stateSync: boolean
 }
 
 /** The development chain. The core has the defaults of the optional fields, which describe a new chain. */

@@ -310,7 +310,15 @@ export async function serve(
     }
     const server = await serving.startServer(settings, starting.dispatch, hooks)
     try {
-      const core = await (early ?? openCore(config, log, extras))
+      const opening = (): Promise<Core> => early ?? openCore(config, log, extras)
+      const core = cometbft?.bringsState && consensus ? await consensus.openWithState(cometbft, opening, stopped, log) : await opening()
+      if (core === undefined) {
+        // The home has no block yet, and what came of a state is taken up or dropped at the next start.
+        await cometbft?.stop()
+        cometbft?.remove()
+        log.room('node').info('stopped before there was a state')
+        process.exit(0)
+      }
       const noMoreOfCore = joinLogs(core, log)
       try {
         open = core

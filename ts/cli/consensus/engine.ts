@@ -3,6 +3,7 @@ import type { Settings } from '../../config/index.ts'
 import { Engine, type EngineCore } from '../../consensus/engine.ts'
 import { ConsensusError } from '../../consensus/error.ts'
 import type { CoreStatus } from '../../consensus/ready.ts'
+import { socketMark, untilListening } from '../../consensus/state-sync.ts'
 import type { ConsensusConfig } from '../../core/config.ts'
 import type { Core } from '../../core/port.ts'
 import { type Log, levelOf } from '../../log/index.ts'
@@ -28,8 +29,9 @@ export function openEngine(home: string, settings: Settings): Engine {
 }
 
 /** What the core is told of CometBFT. */
-export const consensusConfig = ({ address }: Engine, settings: Settings): ConsensusConfig => ({
+export const consensusConfig = ({ address, bringsState }: Engine, settings: Settings): ConsensusConfig => ({
   address,
+  stateSync: bringsState,
   proposalBudgetMs: settings['consensus.proposal_budget'],
   retainBlocks: settings['consensus.retain_blocks'],
   snapshotIntervalBlocks: settings['consensus.snapshot_interval_blocks'],
@@ -46,6 +48,31 @@ function engineCore(core: Core): EngineCore {
 
 /** Starts CometBFT on an open core. Rejects with `ConsensusError`. */
 export const startEngine = (engine: Engine, core: Core, log: Log): Promise<void> => engine.start(engineCore(core), log.room('consensus'))
+
+/**
+ * Opens a core to which CometBFT may bring the first state: CometBFT starts as soon as the core listens for it. Resolves to undefined where
+ * a signal came before the core was open; the core goes on waiting then, so that the process has to be ended.
+ */
+export async function openWithState(
+  engine: Engine,
+  open: () => Promise<Core>,
+  stopped: Promise<void>,
+  log: Log,
+): Promise<Core | undefined> {
+  const before = socketMark(engine.address)
+  const [opening, asked] = [open(), stopped.then(() => undefined)]
+  let isSettled = false
+  const settle = (): void => {
+    isSettled = true
+  }
+  opening.then(settle, settle)
+  asked.then(settle)
+  await untilListening(engine.address, before, () => isSettled)
+  if (isSettled) return await Promise.race([opening, asked])
+  log.room('consensus').info('the state of this node may come from a peer: it opens once CometBFT has brought it, or has found none')
+  await engine.begin(log.room('consensus'))
+  return await Promise.race([opening, asked])
+}
 
 /** What methods of JSON-RPC say of the network. */
 export const networkOf = (engine: Engine): Network => ({

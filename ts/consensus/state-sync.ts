@@ -1,0 +1,34 @@
+// State sync: CometBFT brings the first state of a home, while the core opens.
+import fs from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parse as parseToml } from 'smol-toml'
+import { ConsensusError } from './error.ts'
+import { engineFile } from './layout.ts'
+
+/** Time between two looks for the socket of the core, in milliseconds. */
+const LOOK_EVERY_MS = 20
+
+/** Whether config.toml of the CometBFT of a home has state sync on. CometBFT itself leaves it out where it has blocks. Throws `ConsensusError`. */
+export function bringsState(home: string): boolean {
+  const file = engineFile(home, 'config')
+  if (!fs.existsSync(file)) return false
+  try {
+    const { statesync } = parseToml(fs.readFileSync(file, 'utf8')) as { readonly statesync?: { readonly enable?: unknown } }
+    return statesync?.enable === true
+  } catch (e) {
+    throw new ConsensusError(`${file} cannot be read: ${e instanceof Error ? e.message : String(e)}`)
+  }
+}
+
+/** What tells a socket from one that was made at the same place before; undefined where there is none, or the address is none of a file. */
+export function socketMark(address: string): string | undefined {
+  const path = /^unix:\/\/(.+)$/.exec(address)?.[1]
+  const stat = path === undefined ? undefined : fs.statSync(path, { throwIfNoEntry: false })
+  return stat && `${stat.ino} ${stat.ctimeMs}`
+}
+
+/** Resolves once the core listens at an address where `before` was, or `ended` says that it will not. */
+export async function untilListening(address: string, before: string | undefined, ended: () => boolean): Promise<void> {
+  const isFile = address.startsWith('unix://')
+  while (isFile && !ended() && (socketMark(address) ?? before) === before) await sleep(LOOK_EVERY_MS)
+}
