@@ -309,6 +309,7 @@ describe('settings', () => {
     })
     expect(consensusConfig(openEngine('/x', settings), settings)).toEqual({
       address: 'unix:///x/data/abci.sock',
+      stateSync: false,
       proposalBudgetMs: 7,
       retainBlocks: 8,
       snapshotIntervalBlocks: 9,

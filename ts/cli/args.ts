@@ -129,13 +129,12 @@ function addFlag(name: string, { settings: keys = [], sets }: Flag, value: strin
   flags.set(name, value)
 }
 
-/** Sets a setting by its own name; no flag may have set it. */
+/** Sets a setting by its own name; no flag may have set it. The last of several values holds, so that a command line can be added to. */
 function addSetting(given: string, key: string, value: string, shape: CommandShape, { flags, settings }: Into): void {
   const alias = Object.entries(shape.flags).find(
     ([flag, { settings: keys }]) => flags.has(flag) && keys?.some((named) => named === key),
   )?.[0]
   if (alias !== undefined) throw new UsageError(`--${alias} and ${given} are the same setting: give one of them`)
-  if (settings.has(key)) throw new UsageError(`--${key} is given twice`)
   settings.set(key, value)
 }
 
