@@ -1,6 +1,7 @@
 //! The application: what all methods share, and which of them answers what.
 
 use crate::{
+    clock::Moment,
     exception::ConsensusError,
     finalize::Finalized,
     outbox::Outbox,
@@ -12,7 +13,7 @@ use hearth_home::{ConsensusConfig, Home};
 use hearth_metrics::{ConsensusMetrics, Level, Log, LogEntry};
 use hearth_primitives::Height;
 use parking_lot::Mutex;
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 /// How often everything in the pool is given out again, in blocks: what a peer's CometBFT lost with its process comes back so.
 const GIVE_OUT_EVERY_BLOCKS: Height = 64;
@@ -30,7 +31,7 @@ pub(crate) struct App {
     pub(crate) metrics: ConsensusMetrics,
     pub(crate) log: Log,
     /// When the last block was committed in this process.
-    pub(crate) last_commit: Mutex<Option<Instant>>,
+    pub(crate) last_commit: Mutex<Option<Moment>>,
     /// The first exception: CometBFT stopped for it.
     pub(crate) failure: Mutex<Option<String>>,
 }
@@ -100,7 +101,7 @@ fn unknown_query(request: &pb::RequestQuery) -> pb::ResponseQuery {
 
 impl Application for App {
     fn answer(&self, request: request::Value) -> Result<response::Value, Exception> {
-        let (method, began) = (request.name(), Instant::now());
+        let (method, began) = (request.name(), Moment::now());
         let answer = self.respond(request);
         self.metrics.answered(method, began.elapsed());
         answer.map_err(Exception::from)

@@ -2,8 +2,8 @@
 //! record of the write-ahead log.
 
 use crate::{
-    application::App, exception::ConsensusError, header::Proposed, proposal::decode, results::results,
-    snapshots,
+    application::App, clock::Moment, exception::ConsensusError, header::Proposed, proposal::decode,
+    results::results, snapshots,
 };
 use alloy_primitives::{Address, B256};
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use hearth_chain::{BlockAttributes, Branch, Candidate, TransactionSource};
 use hearth_evm::{BlockEnvironment, TxError, recover_senders};
 use hearth_home::FsyncPolicy;
 use hearth_primitives::{Height, Transaction};
-use std::{collections::BTreeMap, time::Instant};
+use std::collections::BTreeMap;
 
 /// How often CometBFT is told which blocks it may drop, in blocks.
 const RETAIN_EVERY_BLOCKS: Height = 100;
@@ -90,7 +90,7 @@ impl App {
         let height = branch.tip_height();
         self.metrics.committed(height);
         self.outbox_again_at(height);
-        if self.last_commit.lock().replace(Instant::now()).is_none() && self.config.state_sync {
+        if self.last_commit.lock().replace(Moment::now()).is_none() && self.config.state_sync {
             snapshots::over(&self.home.config().home);
         }
         let interval = self.config.snapshot_interval_blocks;

@@ -11,8 +11,10 @@
 //! bytes. Only PrepareProposal, whose result others judge, looks at the pool and at a clock.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+#![deny(clippy::disallowed_types, clippy::float_arithmetic)]
 
 mod application;
+mod clock;
 mod exception;
 mod finalize;
 mod handshake;

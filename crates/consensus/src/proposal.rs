@@ -1,6 +1,6 @@
 //! PrepareProposal and ProcessProposal: a block is built from the pool, and one of another validator is judged by executing it.
 
-use crate::{application::App, exception::ConsensusError, header::Proposed};
+use crate::{application::App, clock::Moment, exception::ConsensusError, header::Proposed};
 use alloy_eips::eip2718::Encodable2718 as _;
 use alloy_primitives::{Address, B256};
 use bytes::Bytes;
@@ -12,10 +12,7 @@ use hearth_chain::{
 use hearth_evm::{BlockEnvironment, TxError, TxOutcome, recover_senders};
 use hearth_ledger::StoredBlock;
 use hearth_primitives::Transaction;
-use std::{
-    collections::VecDeque,
-    time::{Duration, Instant},
-};
+use std::{collections::VecDeque, time::Duration};
 
 /// Executed blocks of one height that are kept until one of them is decided: a proposer's own one and those of two rounds.
 const CANDIDATES_MAX: usize = 3;
@@ -84,7 +81,7 @@ impl App {
         let best = self.home.pool().best_first(&state, header.base_fee_per_gas.unwrap_or(0), blob_fee)?;
         let budget = Duration::from_millis(self.config.proposal_budget_ms);
         let bytes_left = usize::try_from(max_tx_bytes).unwrap_or(0);
-        Ok(FromPool { best, bytes_left, given: 0, until: Instant::now() + budget })
+        Ok(FromPool { best, bytes_left, given: 0, until: Moment::in_(budget) })
     }
 
     pub(crate) fn process_proposal(
@@ -164,12 +161,12 @@ struct FromPool {
     bytes_left: usize,
     /// Bytes of the one given last.
     given: usize,
-    until: Instant,
+    until: Moment,
 }
 
 impl TransactionSource for FromPool {
     fn next(&mut self) -> Option<(Transaction, Address)> {
-        while Instant::now() < self.until {
+        while !self.until.is_past() {
             let (transaction, sender) = self.best.next()?;
             if transaction.is_eip4844() {
                 continue;
