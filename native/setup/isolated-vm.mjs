@@ -132,7 +132,7 @@ export async function isolatedVm(target = LIBRARY) {
       )
     await provide(engine, process.versions.node, () => ({ program: process.execPath, nodedir: headers() }), target)
   } catch (e) {
-    say(`no JavaScript tracers: isolated-vm is not there, and ${reasonOf(e)}, then run npm run build again. All else works.`)
+    say(`no JavaScript tracers: isolated-vm is not there, and ${reasonOf(e)}, then run npm run build again. Everything else works.`)
   }
 }
 

@@ -53,7 +53,7 @@ function crates() {
   })
   if (!text)
     throw new SetupError(
-      'cargo metadata failed. Type: cargo metadata --locked (Rust 1.95 or newer is needed; install it with rustup), mend what it says, then run the command again.',
+      'cargo metadata failed. Type: cargo metadata --locked (Rust 1.95 or newer is needed; install it with rustup), fix what it reports, then run the command again.',
     )
   const dirs = {}
   for (const p of JSON.parse(text).packages)

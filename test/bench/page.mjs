@@ -4,10 +4,11 @@ import os from 'node:os'
 import path from 'node:path'
 import { ROOT } from '../../native/setup/env.mjs'
 import { printed } from './stats.mjs'
+import { summary } from './summary.mjs'
 
 const WHAT = {
   bake: 'Traces of past blocks from their capsules, beside execution from history and go-ethereum; answers from the trace cache beside a bare node:http server that sends the same bytes; commits with baking on and off in turn.',
-  dev: 'Development chains of both sides, each in a process of its own, the sides in turn. Transfers are signed beforehand and sent over one connection; the time ends when the chain has all of them. A start is from the spawn to the first answer, asked for every two milliseconds. Memory is resident memory of the process.',
+  dev: 'Development chains of both sides, each in a process of its own, the sides in turn. Transfers are signed beforehand and sent over one connection; the time ends when the chain has all of them. A start is from the spawn to the first answer, polled every two milliseconds. Memory is resident memory of the process.',
   engine:
     'The Engine API, one client over one connection, both sides on fresh homes of one generated chain: its blocks as payloads of 300 to 1,400 transactions, five rounds of each side in turn. The first four payloads are not counted.',
   flatkv:
@@ -17,7 +18,7 @@ const WHAT = {
   js: 'JavaScript tracers over HTTP, millions of steps a second of one loop under each script (more is better), and a block of a generated chain in milliseconds (less is better); the answers were compared first. Hostile scripts: 200 requests at once that end at their limits, from another client than the honest ones.',
   littable:
     'The segment store beside write(2) and fdatasync(2), RocksDB and BlobDB, a sync every 32 MiB on every side; reads beside pread(2).',
-  logs: 'Requests over HTTP on two chains that a seeded generator writes through the ledger; each question has 100 logs in 100 blocks as its answer, and each of a row asks for others. Cold: fresh nodes, pages of the files dropped before each question.',
+  logs: 'Requests over HTTP on two chains that a seeded generator writes through the ledger; the answer to each request has 100 logs in 100 blocks, and each request of a row is for other logs. Cold: fresh nodes, pages of the files dropped before each request.',
   metrics:
     'What metrics cost. Recordings and pages are in processor time of the process, so that other programs do not count; requests a second are of three nodes in turn, one with metrics and two without, so that the last row is what two equal nodes differ by.',
   overload:
@@ -35,13 +36,15 @@ const PAGE = path.join(ROOT, 'docs/benchmarks.md')
 const HEAD = [
   '# Benchmarks',
   '',
-  'Written by `npm run bench -- NAME… --write`, which puts new sections in the place of old ones: medians with lowest and highest, both sides',
-  'in turn within one run. Figures of other machines differ; ratios less so.',
+  'Medians of runs in which both sides took turns. The ratio is above 1 where Hearth is faster, in rows of milliseconds as in rows of work per',
+  'second; the sections below have the lowest and highest values, the machine, and how each record was measured. Figures of other machines',
+  'differ; ratios differ less.',
 ]
 
-/** Sections that the page has, by name. */
-function sections() {
-  const text = fs.existsSync(PAGE) ? fs.readFileSync(PAGE, 'utf8') : ''
+const FOOT = ['`npm run bench -- NAME… --write` measures, replaces the sections of the benches that ran, and writes this table from them.']
+
+/** Sections of the text of a page, by name. */
+export function sections(text) {
   return new Map([...text.matchAll(/^## (.+)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)].map(([all, name]) => [name, all.trimEnd()]))
 }
 
@@ -73,8 +76,14 @@ function section(name, old = '') {
 
 /** Puts every table printed in this run on the page; what did not run stays. */
 export function writePage() {
-  const all = sections()
+  const all = sections(fs.existsSync(PAGE) ? fs.readFileSync(PAGE, 'utf8') : '')
   for (const name of new Set(printed.map((t) => t.name))) all.set(name, section(name, all.get(name)))
+  fs.writeFileSync(PAGE, pageOf(all))
+}
+
+/** The page: its table, then the sections in their order. */
+export function pageOf(all) {
   const known = Object.keys(WHAT).filter((name) => all.has(name))
-  fs.writeFileSync(PAGE, `${[HEAD.join('\n'), ...known.map((name) => all.get(name))].join('\n\n')}\n`)
+  const head = [HEAD.join('\n'), summary(all).join('\n'), FOOT.join('\n')]
+  return `${[...head, ...known.map((name) => all.get(name))].join('\n\n')}\n`
 }

@@ -54,7 +54,7 @@ describe('hearth bake', () => {
     const beyond = hearth(['bake', '--home', home, '--to', '9'])
     expect([beyond.status, beyond.stdout]).toEqual([
       1,
-      expect.stringContaining('stopped before the end: blocks 1 to 9 were asked for; this node has blocks 1 to 5'),
+      expect.stringContaining('stopped before the end: blocks 1 to 9 were requested; this node has blocks 1 to 5'),
     ])
     expect(await node.stop()).toBe(0)
   })
@@ -75,8 +75,8 @@ describe('hearth bake', () => {
       return [status, stderr]
     }
     const there = 'this node has blocks 1 to 2'
-    expect(refused('--to', '3')).toEqual([1, expect.stringContaining(`blocks 1 to 3 were asked for; ${there}`)])
-    expect(refused('--from', '0')).toEqual([1, expect.stringContaining(`blocks 0 to 2 were asked for; ${there}`)])
+    expect(refused('--to', '3')).toEqual([1, expect.stringContaining(`blocks 1 to 3 were requested; ${there}`)])
+    expect(refused('--from', '0')).toEqual([1, expect.stringContaining(`blocks 0 to 2 were requested; ${there}`)])
     expect(refused('--from', '2', '--to', '1')).toEqual([2, expect.stringContaining('--from 2 is above --to 1')])
     expect(refused('--from', 'x')).toEqual([2, expect.stringContaining('--from takes a height, not "x"')])
     const settings = [

@@ -165,7 +165,7 @@ describe('a full disk', () => {
       fs.rmSync(ballast)
       await until('room', async () => (await metric(node, 'bake_stopped')) === 0)
       await until('the end of baking', async () => (await metric(node, 'bake_lag_blocks')) === 0)
-      await until('the line', async () => node.log().includes('bake: goes on, the disk has room again'))
+      await until('the line', async () => node.log().includes('bake: continues, the disk has free space again'))
       expect(await checked(node, 6)).toBe(6)
       expect(await node.stop()).toBe(0)
     } finally {

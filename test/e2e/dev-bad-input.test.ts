@@ -99,7 +99,7 @@ const IMPOSSIBLE: readonly (readonly [methods: string, params: readonly unknown[
   ['evm_mine evm_mine_detailed anvil_mine_detailed', [{ timestamp: past(), blocks: 3 }], /lower than previous block's timestamp/],
   ['evm_mine evm_mine_detailed anvil_mine_detailed', [U64_MAX], /out of range: at most \d+/],
   ['evm_mine', [{ blocks: U64_MAX }], /blocks are too many: at most 16777216/],
-  ['evm_mine_detailed anvil_mine_detailed', [{ blocks: 1001 }], /at most 1000 blocks are made and told at once/],
+  ['evm_mine_detailed anvil_mine_detailed', [{ blocks: 1001 }], /at most 1000 blocks are made and returned at once/],
   ['anvil_mine hardhat_mine', [U64_MAX], /blocks are too many: at most 16777216/],
   ['anvil_mine hardhat_mine', [2, U64_MAX], /out of range/],
   ['anvil_mine hardhat_mine', [1000, `0x7${'f'.repeat(15)}`], /out of range/],

@@ -171,7 +171,7 @@ describe('a chain of its own', () => {
     }
     isOver = true
     await Promise.all(asking)
-    const replaced = 'the chain was replaced by another one while this was under way: ask again'
+    const replaced = 'the chain was replaced by another one during this request: send it again'
     expect([...seen].filter((one) => ![hex(after41), '0x0', replaced].includes(one))).toEqual([])
     expect(seen).toContain('0x0')
   })

@@ -20,17 +20,17 @@ async function start(...settings: string[]): Promise<void> {
 type Line = Readonly<Record<string, string | number>>
 
 /** Lines of a part of the node with these words. */
-const lines = (room: string, msg: string): Line[] =>
+const lines = (component: string, msg: string): Line[] =>
   node
     .log()
     .split('\n')
     .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []))
-    .filter((line) => line.room === room && line.msg === msg)
+    .filter((line) => line.component === component && line.msg === msg)
 
 /** The first of them, once it is there. */
-async function line(room: string, msg: string): Promise<Line> {
-  await until(`the line "${msg}"`, async () => lines(room, msg).length > 0)
-  return lines(room, msg)[0] as Line
+async function line(component: string, msg: string): Promise<Line> {
+  await until(`the line "${msg}"`, async () => lines(component, msg).length > 0)
+  return lines(component, msg)[0] as Line
 }
 
 const seconds = expect.toSatisfy((s: unknown) => typeof s === 'number' && s >= 0 && s < 60)

@@ -238,10 +238,10 @@ describe('memory', () => {
     expect(await gauge('node_memory_used_bytes')).toBeGreaterThan(64 << 20)
     await until('the line in the log', async () => node.log().includes('long requests are refused'))
     const lines = node.log().split('\n')
-    const rooms = lines
+    const components = lines
       .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line) as { room: string; level: string; msg: string })
-    const said = rooms.filter(({ room }) => room === 'memory').map(({ level }) => level)
+      .map((line) => JSON.parse(line) as { component: string; level: string; msg: string })
+    const said = components.filter(({ component }) => component === 'memory').map(({ level }) => level)
     expect(said.indexOf('warn'), 'caches shrink first').toBeLessThan(said.indexOf('error'))
   })
 

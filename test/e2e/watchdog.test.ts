@@ -80,7 +80,7 @@ describe('a node whose main thread is stuck', () => {
     // Two seconds: evm.shutdown_timeout and the grace of a stop, counted by the watchdog in steps of at most 0.2 s.
     const [late, ...more] = lines(node, /^the stop is late/)
     expect([late, ...more]).toEqual([
-      expect.objectContaining({ level: 'error', room: 'node', began: 'eth_chainId', why: 'the main thread is stuck' }),
+      expect.objectContaining({ level: 'error', component: 'node', began: 'eth_chainId', why: 'the main thread is stuck' }),
     ])
     expect(late?.seconds).toBeGreaterThanOrEqual(2)
     expect(late?.seconds).toBeLessThanOrEqual(2.2)
@@ -142,13 +142,13 @@ describe('a node whose main thread is stuck', () => {
     const { answer } = await occupy(node, 'eth_gasPrice')
     await until('a line about the stall', () => lines(node, /^the event loop stalls$/).length > 0)
     const [stalls] = lines(node, /^the event loop stalls$/)
-    expect(stalls).toMatchObject({ level: 'warn', room: 'node', began: 'eth_gasPrice' })
+    expect(stalls).toMatchObject({ level: 'warn', component: 'node', began: 'eth_gasPrice' })
     expect(stalls?.seconds).toBeGreaterThanOrEqual(1)
     fs.writeFileSync(path.join(home, 'go-on'), '')
     expect(await answer).toMatchObject({ id: 'spin', result: expect.stringMatching(/^0x/) })
     await until('a line about its end', () => lines(node, /^the event loop turns again$/).length > 0)
     const [over] = lines(node, /^the event loop turns again$/)
-    expect(over).toMatchObject({ level: 'warn', room: 'node', began: 'eth_gasPrice' })
+    expect(over).toMatchObject({ level: 'warn', component: 'node', began: 'eth_gasPrice' })
     expect(Number(over?.seconds)).toBeGreaterThanOrEqual(Number(stalls?.seconds))
     expect(await sample(node, 'node_event_loop_stall_seconds_count{began="eth_gasPrice"}')).toBe(1)
     expect(await sample(node, 'node_event_loop_stall_seconds_sum{began="eth_gasPrice"}')).toBeGreaterThanOrEqual(1)

@@ -14,15 +14,15 @@ import { freePort, reachUrl } from '../../ts/consensus/ports.ts'
 import { type CoreStatus, consensusReason, type Known } from '../../ts/consensus/ready.ts'
 import type { EngineView } from '../../ts/consensus/rpc.ts'
 import { Supervisor } from '../../ts/consensus/supervisor.ts'
-import type { RoomLog } from '../../ts/log/index.ts'
+import type { ComponentLog } from '../../ts/log/index.ts'
 import { until } from '../e2e/waiting.ts'
 import { afterwards, cleanUp, engineLine, type FakeCometbft, type FakeRun, fake, isAlive, newFolder, newHome } from './fake-cometbft.ts'
 
 /** A log that keeps its lines. */
-class KeptLog implements RoomLog {
+class KeptLog implements ComponentLog {
   readonly lines: string[] = []
   private readonly write =
-    (level: string): RoomLog['info'] =>
+    (level: string): ComponentLog['info'] =>
     (message, fields = {}) =>
       void this.lines.push(`${level} ${message} ${JSON.stringify(fields)}`)
   readonly error = this.write('error')

@@ -15,19 +15,19 @@ function log(format: 'json' | 'text', level: LogLevel = 'info', levels: string[]
 const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
 
 describe('a line', () => {
-  it('is a JSON object with level, time, room, its values and its words', () => {
+  it('is a JSON object with level, time, component, its values and its words', () => {
     const [root, lines] = log('json')
-    root.room('rpc').warn('slow request', { method: 'eth_call', ms: 12, client: undefined })
+    root.component('rpc').warn('slow request', { method: 'eth_call', ms: 12, client: undefined })
     expect(lines).toHaveLength(1)
     expect(lines[0]?.endsWith('\n')).toBe(true)
     const { time, ...rest } = JSON.parse(lines[0] ?? '') as Record<string, unknown>
-    expect(rest).toEqual({ level: 'warn', room: 'rpc', method: 'eth_call', ms: 12, msg: 'slow request' })
+    expect(rest).toEqual({ level: 'warn', component: 'rpc', method: 'eth_call', ms: 12, msg: 'slow request' })
     expect(time).toMatch(new RegExp(`^${TIME}$`))
   })
 
   it('is text where that is wanted, on one line whatever a client sent', () => {
     const [root, lines] = log('text')
-    root.room('rpc').warn('slow request', { method: 'a\nb', ms: 12, ok: true })
+    root.component('rpc').warn('slow request', { method: 'a\nb', ms: 12, ok: true })
     expect(lines).toHaveLength(1)
     expect(lines[0]).toMatch(new RegExp(`^${TIME} WARN rpc slow request method="a\\\\nb" ms=12 ok=true\n$`))
   })
@@ -37,7 +37,7 @@ describe('a line', () => {
     json.report(new TypeError('broken'))
     json.report('a word')
     const [first, second] = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-    expect(first).toMatchObject({ level: 'error', room: 'node', msg: 'broken', name: 'TypeError' })
+    expect(first).toMatchObject({ level: 'error', component: 'node', msg: 'broken', name: 'TypeError' })
     expect(first?.stack).toContain('log.test.ts')
     expect(second).toMatchObject({ level: 'error', msg: 'a word' })
     const [text, shown] = log('text')
@@ -52,25 +52,25 @@ describe('events that are kept', () => {
     const [root, lines] = log('json', 'info', ['bake=silent'])
     const at = Date.now() - 60_000
     const kept: KeptEvent[] = [
-      { level: 'info', room: 'stores', message: 'one', time: at, fields: { height: 7 } },
-      { level: 'warn', room: 'bake', message: 'no', time: at + 1 },
-      { level: 'error', room: 'chain', message: 'two', time: at + 2 },
+      { level: 'info', component: 'stores', message: 'one', time: at, fields: { height: 7 } },
+      { level: 'warn', component: 'bake', message: 'no', time: at + 1 },
+      { level: 'error', component: 'chain', message: 'two', time: at + 2 },
     ]
     const leave = root.follow(() => kept.splice(0))
     const before = Date.now()
-    root.room('node').info('serving')
-    root.room('node').debug('no')
+    root.component('node').info('serving')
+    root.component('node').debug('no')
     const said = lines.map((line) => JSON.parse(line) as { time: string; msg: string; height?: number })
     expect(said.map(({ msg }) => msg)).toEqual(['one', 'two', 'serving'])
     expect(said.slice(0, 2).map(({ time }) => Date.parse(time))).toEqual([at, at + 2])
     expect(Date.parse(said[2]?.time ?? '')).toBeGreaterThanOrEqual(before)
     expect(said[0]?.height).toBe(7)
-    kept.push({ level: 'info', room: 'chain', message: 'three', time: at })
+    kept.push({ level: 'info', component: 'chain', message: 'three', time: at })
     root.catchUp()
     expect(lines).toHaveLength(4)
     leave()
-    kept.push({ level: 'info', room: 'chain', message: 'four', time: at })
-    root.room('node').info('five')
+    kept.push({ level: 'info', component: 'chain', message: 'four', time: at })
+    root.component('node').info('five')
     expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg).slice(3)).toEqual(['three', 'five'])
   })
 })
@@ -88,7 +88,7 @@ describe('a failure of the core', () => {
     const [store, defect] = lines.map((line) => JSON.parse(line) as Record<string, string>)
     const request = { connection: 'http', client: '203.0.113.9' }
     expect(store).toEqual({
-      ...{ ...request, level: 'error', room: 'node', time: store?.time, name: 'CoreError', kind: 'store' },
+      ...{ ...request, level: 'error', component: 'node', time: store?.time, name: 'CoreError', kind: 'store' },
       ...{ method: 'eth_getLogs', id: '"a1"', msg: 'store: block 2 is damaged' },
     })
     expect(defect).toMatchObject({ ...request, method: 'eth_blockNumber', id: '7', name: 'TypeError', msg: 'broken' })
@@ -100,10 +100,10 @@ describe('a failure of the core', () => {
 describe('levels', () => {
   it('hold for all parts but those that have their own', () => {
     const [root, lines] = log('json', 'warn', ['bake=debug', 'memory=silent'])
-    root.room('node').info('no')
-    root.room('node').warn('one')
-    root.room('bake').debug('two')
-    root.room('memory').error('no')
+    root.component('node').info('no')
+    root.component('node').warn('one')
+    root.component('bake').debug('two')
+    root.component('memory').error('no')
     expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(['one', 'two'])
   })
 })

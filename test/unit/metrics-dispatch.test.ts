@@ -131,7 +131,7 @@ describe('a request', () => {
   })
 
   it('whose client left before there was an answer has no code', async () => {
-    await ask(withStream(fakeStream([new CoreError('cancelled', 'cancelled: nobody waits for the answer')])), trace)
+    await ask(withStream(fakeStream([new CoreError('cancelled', 'cancelled: no client waits for the answer')])), trace)
     expect(samples).toEqual(['debug_traceBlockByNumber http unknown/'])
   })
 

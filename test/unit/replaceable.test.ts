@@ -82,7 +82,7 @@ it('says of a request under way that the chain was replaced, and of a closed nod
   await (await replace(named('two', []))).close()
   await expect(asked).rejects.toMatchObject({
     kind: 'execution_failed',
-    message: 'the chain was replaced by another one while this was under way: ask again',
+    message: 'the chain was replaced by another one during this request: send it again',
   })
   await core.close()
   await expect(core.request('chainId', undefined)).rejects.toMatchObject({ kind: 'closed' })

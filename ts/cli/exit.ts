@@ -5,7 +5,7 @@ export const EXIT = { done: 0, failed: 1, usage: 2, cannotStart: 3, cutShort: 4,
 
 /** What each code means, for readers. */
 export const EXIT_TABLE: readonly { readonly code: number; readonly meaning: string }[] = [
-  { code: EXIT.done, meaning: 'The work is done; for `start` and `dev`: the node was asked to stop and closed its stores.' },
+  { code: EXIT.done, meaning: 'The work is done; for `start` and `dev`: the node received a signal to stop and closed its stores.' },
   {
     code: EXIT.failed,
     meaning:
@@ -20,7 +20,7 @@ export const EXIT_TABLE: readonly { readonly code: number; readonly meaning: str
   {
     code: EXIT.cutShort,
     meaning:
-      '`start` or `dev` was asked to stop, and its main thread was stuck or its stop hung: a watchdog thread flushed and closed the stores in its place and ended the process. Standard error says why, and whether the stores were closed. What was acknowledged is kept; answers under way were cut off, and files that are written at the end of a run (`--dump-state`) are missing.',
+      '`start` or `dev` received a signal to stop, and its main thread was stuck or the stop did not end: a watchdog thread flushed and closed the stores and ended the process. Standard error says why, and whether the stores were closed. What was acknowledged is kept; answers under way were cut off, and files that are written at the end of a run (`--dump-state`) are missing.',
   },
   { code: EXIT.stopped, meaning: 'A signal stopped the work before its end.' },
 ]

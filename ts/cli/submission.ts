@@ -25,6 +25,6 @@ export function transactionsText(mode: Mode, settings: Settings): string {
   if (submission === 'refused') return 'refused (evm.forward_url names no node to forward them to)'
   if (submission !== 'pool') return `forwarded to ${shownUrl(settings['evm.forward_url'])}`
   if (settings['consensus.enabled'] && mode === 'start') return 'put into the pool, and passed on to the validators'
-  if (settings['engine.enabled'] && mode === 'start') return 'kept in the pool for payloads that the consensus client asks for'
+  if (settings['engine.enabled'] && mode === 'start') return 'kept in the pool for payloads that the consensus client requests'
   return mode === 'dev' ? 'put into blocks' : 'kept in the pool for testing_buildBlockV1, and sent to no other node'
 }

@@ -153,8 +153,8 @@ export const OTHER_COMMANDS: Readonly<Record<string, Readonly<Record<string, str
     dumpgenesis: 'the genesis is config/genesis.json of the data directory',
     account: KEYS,
     wallet: KEYS,
-    attach: 'hearth has no console: `cast rpc METHOD --rpc-url URL` asks a node, `hearth status` describes it',
-    console: 'hearth has no console: `cast rpc METHOD --rpc-url URL` asks a node, `hearth status` describes it',
+    attach: 'hearth has no console: `cast rpc METHOD --rpc-url URL` sends a request to a node, `hearth status` describes it',
+    console: 'hearth has no console: `cast rpc METHOD --rpc-url URL` sends a request to a node, `hearth status` describes it',
     trace:
       'debug_traceTransaction of a running node traces (`cast run HASH --rpc-url URL` prints the call tree), `hearth replay` traces files',
   },

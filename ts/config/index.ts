@@ -16,7 +16,7 @@ export {
   type Settings,
   settingOf,
 } from './settings.ts'
-export { LISTENER_NAMES, LOG_ROOMS, type LogLevel, type LogRoom } from './tables/operations.ts'
+export { LISTENER_NAMES, LOG_COMPONENTS, type LogComponent, type LogLevel } from './tables/operations.ts'
 export { DEFAULT_NAMESPACES, DEV_NAMESPACES, NAMESPACES } from './tables/shared.ts'
 export { STRUCT_LOGGER, TRACER_NAMES } from './tables/traces.ts'
 export { unknownFlag } from './unknown.ts'

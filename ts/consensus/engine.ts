@@ -1,6 +1,6 @@
 // The engine of an open home: CometBFT under supervision, or one that the operator runs; what it says of itself; transactions for it.
 import fs from 'node:fs'
-import type { RoomLog } from '../log/index.ts'
+import type { ComponentLog } from '../log/index.ts'
 import { type AbciAddress, abciAddress } from './address.ts'
 import { type Binary, type MempoolType, openBinary } from './binary.ts'
 import { ConsensusError } from './error.ts'
@@ -91,7 +91,7 @@ export class Engine {
   }
 
   /** Starts CometBFT where `begin` did not, and gives it transactions. Rejects with `ConsensusError`. */
-  async start(core: EngineCore, log: RoomLog): Promise<void> {
+  async start(core: EngineCore, log: ComponentLog): Promise<void> {
     await this.begin(log)
     const { binary, rpcUrl } = this
     this.core = core
@@ -108,7 +108,7 @@ export class Engine {
   }
 
   /** Starts CometBFT; the core listens. Rejects with `ConsensusError`. */
-  async begin(log: RoomLog): Promise<void> {
+  async begin(log: ComponentLog): Promise<void> {
     if (this.isBegun) return
     this.isBegun = true
     const { home, settings, binary } = this

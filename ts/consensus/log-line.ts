@@ -59,7 +59,7 @@ const FATAL: readonly { readonly pattern: RegExp; readonly advice: string }[] = 
     pattern: /state \(\d+\) and store \(\d+\) height mismatch/i,
     advice: 'state sync was cut off at its end: remove this home and join the network again',
   },
-  { pattern: /CONSENSUS FAILURE/, advice: 'consensus has stopped in this node: the log of the room consensus says why' },
+  { pattern: /CONSENSUS FAILURE/, advice: 'consensus has stopped in this node: see the log lines of the component consensus' },
 ]
 
 /** Why CometBFT must not be started again after a line; undefined where the line says no such thing. */

@@ -1,7 +1,7 @@
 // CometBFT as a child of this process: started, its log read, started again where it ends, stopped before the stores close.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import type { RoomLog } from '../log/index.ts'
+import type { ComponentLog } from '../log/index.ts'
 import { type EngineLine, fatalReason, parseLine } from './log-line.ts'
 
 /** Waits before starts, in milliseconds: short after a first death, so that a kill costs little. The last one repeats. */
@@ -27,7 +27,7 @@ export interface EngineOptions {
   readonly program: string
   readonly arguments: readonly string[]
   readonly environment: NodeJS.ProcessEnv
-  readonly log: RoomLog
+  readonly log: ComponentLog
   /** Called with each process that was started. */
   readonly started?: (pid: number) => void
   /** Called once a process has ended. */

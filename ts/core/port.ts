@@ -134,7 +134,7 @@ export interface CoreLogEntry {
   /** When it was, in milliseconds since 1970. */
   readonly time: number
   /** Which part of the node says it. */
-  readonly room: 'stores' | 'chain' | 'bake' | 'memory' | 'log'
+  readonly component: 'stores' | 'chain' | 'bake' | 'memory' | 'log'
   readonly message: string
   /** Values by name. */
   readonly fields?: Readonly<Record<string, string | number>>

@@ -91,7 +91,7 @@ class ReplaceableCore implements Core {
   /** A failure of a core that was closed under a request says so; whoever asks again asks the new one. */
   private explain(e: unknown, asked: Core): unknown {
     const isGone = e instanceof CoreError && e.kind === 'closed' && this.place.core !== asked
-    return isGone ? new CoreError('execution_failed', 'the chain was replaced by another one while this was under way: ask again') : e
+    return isGone ? new CoreError('execution_failed', 'the chain was replaced by another one during this request: send it again') : e
   }
 
   async request<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {

@@ -1,7 +1,7 @@
 // The log of a node: one line an event on standard error, as JSON or as text, with a level for each part of the node.
 import { createRequire } from 'node:module'
 import type pino from 'pino'
-import type { LogLevel, LogRoom } from '../config/index.ts'
+import type { LogComponent, LogLevel } from '../config/index.ts'
 
 /** Values that belong to an event, by name. */
 export type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>
@@ -10,7 +10,7 @@ export type Fields = Readonly<Record<string, string | number | boolean | null | 
 type WriteLine = (message: string, fields?: Fields, time?: number) => void
 
 /** Where a part of the node writes. */
-export interface RoomLog {
+export interface ComponentLog {
   readonly error: WriteLine
   readonly warn: WriteLine
   readonly info: WriteLine
@@ -20,7 +20,7 @@ export interface RoomLog {
 /** An event that another part of the program has kept until now. */
 export interface KeptEvent {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
-  readonly room: LogRoom
+  readonly component: LogComponent
   readonly message: string
   /** When it was, in milliseconds since 1970. */
   readonly time?: number
@@ -33,7 +33,7 @@ export type TakeEvents = () => readonly KeptEvent[]
 /** The log of a node. */
 export interface Log {
   /** The log of a part of the node. */
-  room(name: LogRoom): RoomLog
+  component(name: LogComponent): ComponentLog
   /** Writes the events that are kept. They are also written before each line of the log, so that lines come in the order of their times. */
   readonly catchUp: () => void
   /** Takes events from there from now on; the function that it gives ends that. */
@@ -53,16 +53,16 @@ export interface LogOptions {
 }
 
 /** Members of a line of JSON that text has in its own place. */
-const PLACED = new Set(['level', 'time', 'room', 'msg'])
+const PLACED = new Set(['level', 'time', 'component', 'msg'])
 
 const shown = (value: unknown): string => (typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value))
 
-/** A line of JSON as text: `time LEVEL room message name=value …`; a stack stands below. */
+/** A line of JSON as text: `time LEVEL component message name=value …`; a stack stands below. */
 export function asText(line: string): string {
   const event = JSON.parse(line) as Record<string, unknown>
   const fields = Object.entries(event).filter(([name]) => !PLACED.has(name) && name !== 'stack')
   const stack = typeof event.stack === 'string' ? `\n${event.stack}` : ''
-  const words = [event.time, String(event.level).toUpperCase(), event.room, event.msg, ...fields.map(([k, v]) => `${k}=${shown(v)}`)]
+  const words = [event.time, String(event.level).toUpperCase(), event.component, event.msg, ...fields.map(([k, v]) => `${k}=${shown(v)}`)]
   return `${words.join(' ')}${stack}\n`
 }
 
@@ -99,11 +99,11 @@ class LineClock {
 }
 
 /** The part's own log; `open` makes what writes its lines, `before` is called before each. */
-function roomLog(level: LogLevel, open: () => pino.Logger, clock: LineClock, before: () => void): RoomLog {
+function componentLog(level: LogLevel, open: () => pino.Logger, clock: LineClock, before: () => void): ComponentLog {
   const most = LEVELS[level]
   let logger: pino.Logger | undefined
   const at =
-    (name: keyof RoomLog): WriteLine =>
+    (name: keyof ComponentLog): WriteLine =>
     (message, fields = {}, time = undefined) => {
       if (LEVELS[name] > most) return
       before()
@@ -129,17 +129,17 @@ function failureFields(failure: Error): Fields {
 }
 
 /** The level of a part of the node. */
-export const levelOf = ({ level, levels }: Pick<LogOptions, 'level' | 'levels'>, room: LogRoom): LogLevel =>
-  levelsOf(levels).get(room) ?? level
+export const levelOf = ({ level, levels }: Pick<LogOptions, 'level' | 'levels'>, component: LogComponent): LogLevel =>
+  levelsOf(levels).get(component) ?? level
 
 /** Opens a log. */
 export function openLog({ level, levels, format, write }: LogOptions): Log {
   const clock = new LineClock()
   const sources = new Set<TakeEvents>()
   let root: pino.Logger | undefined
-  const open = (name: LogRoom, level: string): pino.Logger => {
+  const open = (name: LogComponent, level: string): pino.Logger => {
     root ??= openRoot((line) => write(format === 'json' ? line : asText(line)), clock.now)
-    return root.child({ room: name }, { level })
+    return root.child({ component: name }, { level })
   }
   const own = levelsOf(levels)
   let isCatchingUp = false
@@ -149,7 +149,7 @@ export function openLog({ level, levels, format, write }: LogOptions): Log {
     isCatchingUp = true
     try {
       for (const take of sources)
-        for (const { level, room: name, message, fields, time } of take()) room(name)[level](message, fields, time)
+        for (const { level, component: name, message, fields, time } of take()) component(name)[level](message, fields, time)
     } finally {
       isCatchingUp = false
     }
@@ -158,16 +158,16 @@ export function openLog({ level, levels, format, write }: LogOptions): Log {
     sources.add(take)
     return () => void sources.delete(take)
   }
-  const rooms = new Map<LogRoom, RoomLog>()
-  const room = (name: LogRoom): RoomLog => {
+  const components = new Map<LogComponent, ComponentLog>()
+  const component = (name: LogComponent): ComponentLog => {
     const least = own.get(name) ?? level
-    const found = rooms.get(name) ?? roomLog(least, () => open(name, least), clock, catchUp)
-    rooms.set(name, found)
+    const found = components.get(name) ?? componentLog(least, () => open(name, least), clock, catchUp)
+    components.set(name, found)
     return found
   }
   const report = (e: unknown, about: Fields = {}): void => {
     const failure = e instanceof Error ? e : new Error(String(e))
-    room('node').error(failure.message, { ...about, ...failureFields(failure) })
+    component('node').error(failure.message, { ...about, ...failureFields(failure) })
   }
-  return { room, catchUp, follow, report }
+  return { component, catchUp, follow, report }
 }

@@ -93,7 +93,7 @@ export function metricsPage(catalog: string): string {
     '# Metrics',
     '',
     'Generated from `ts/metrics/table.ts` and the table of `crates/metrics` by `npm run docs`. Served at `/metrics` on `metrics.host` and',
-    '`metrics.port` (see [settings.md](settings.md)), in OpenMetrics 1.0.0 or Prometheus text 0.0.4, as the Accept header asks. Counters show as',
+    '`metrics.port` (see [settings.md](settings.md)), in OpenMetrics 1.0.0 or Prometheus text 0.0.4, as the Accept header requests. Counters show as',
     'the name given here; a histogram shows as its name with `_bucket`, `_sum` and `_count`.',
     '',
     'Dashboards for Grafana and alert rules for Prometheus are in [ts/metrics/dashboards](../ts/metrics/dashboards); [alerts.md](alerts.md) says',

@@ -98,7 +98,7 @@ export const INSTRUMENTS = {
     name: 'evmrpc_historical_debug_trace_attempts_total',
     kind: 'counter',
     unit: '{count}',
-    help: 'Traces asked for of blocks further below the head than evm.max_trace_lookback_blocks, served or refused',
+    help: 'Requested traces of blocks further below the head than evm.max_trace_lookback_blocks, served or refused',
     labels: [{ key: 'endpoint', values: TRACE_METHODS }, connection],
   }),
   legacyLatency: row({

@@ -54,7 +54,7 @@ export function devMethodsPage(): string {
     '',
     'Numbers are hex or decimal, as text or as JSON numbers. `evm_setIntervalMining` takes seconds, as anvil does; Hardhat takes milliseconds under',
     'that name. An edit of the state (a balance, code, a nonce, a slot) counts from the moment it is made, in the state after the head and in',
-    'every later block; traces of blocks that were there before do not see it. Blocks that are asked for by number are real ones, however many: each has',
+    'every later block; traces of blocks that were there before do not see it. Blocks that are requested by number are real ones, however many: each has',
     'its own header, state root and place in the ledger. `evm_increaseTime` counts from the head where that is ahead of the clock, since times ascend',
     'strictly from block to block. What lies up to the block that a fork begins after is the origin’s, `eth_getProof` and `debug_storageRangeAt` included.',
     '',

@@ -96,7 +96,7 @@ class Subscriptions implements Subscriber {
       setImmediate(() => this.message(namespace, id, parsed(result)))
     }
     try {
-      const stop = await source({ push, lost: (events) => this.report(new Error(`${events} events went by and cannot be told`)) })
+      const stop = await source({ push, lost: (events) => this.report(new Error(`${events} events were missed and cannot be delivered`)) })
       if (this.running.has(id)) this.running.set(id, stop)
       else stop()
     } catch (e) {

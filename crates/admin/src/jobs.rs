@@ -197,7 +197,7 @@ pub enum JobError {
         message: String,
     },
     /// The node that has the home gives no answer.
-    #[error("{} is in use by {holder}, which was asked and gave no answer: {why}", home.display())]
+    #[error("{} is in use by {holder}, and that process did not answer the request: {why}", home.display())]
     NoAnswer {
         /// The home.
         home: PathBuf,
@@ -207,7 +207,7 @@ pub enum JobError {
         why: String,
     },
     /// The home is read beside its node, which has no snapshot and took none when asked.
-    #[error("{why}; the node was asked for one: {failed}")]
+    #[error("{why}; the request to the node failed: {failed}")]
     NoSnapshot {
         /// What the store says.
         why: String,

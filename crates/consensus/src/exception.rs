@@ -21,7 +21,7 @@ pub(crate) enum ConsensusError {
     },
     /// CometBFT begins a chain that this home has blocks of.
     #[error(
-        "CometBFT begins the chain anew and this home has blocks up to {head}: move the folder data of the home away, or give CometBFT its own data back"
+        "CometBFT starts the chain from its first block, and this data directory has blocks up to {head}: move its folder data away, or give CometBFT its own data back"
     )]
     NotAtGenesis {
         /// Height of the head.

@@ -78,7 +78,7 @@ pub enum NodeError {
         reason: String,
     },
     /// Nobody waits for the answer any more; what was written of it is no whole value.
-    #[error("cancelled: nobody waits for the answer")]
+    #[error("cancelled: no client waits for the answer")]
     Cancelled,
     /// The genesis file does not read as one.
     #[error("genesis: {reason}")]

@@ -195,7 +195,7 @@ impl ByteStream {
         let mut state = self.channel.state.lock();
         if state.waiter.is_some() {
             drop(state);
-            callback(Err(NodeError::Internal { message: "a stream was asked twice at once".into() }));
+            callback(Err(NodeError::Internal { message: "a stream was read twice at the same time".into() }));
             return;
         }
         match state.take_ready() {

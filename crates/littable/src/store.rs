@@ -167,7 +167,7 @@ impl Littable {
             let differs = |setting, there: String, asked: String| {
                 Err(LittError::BadSetting {
                     setting,
-                    why: format!("the table has {there}, {asked} was asked for"),
+                    why: format!("the table has {there}, {asked} was requested"),
                 })
             };
             if state.keys != options.keys {

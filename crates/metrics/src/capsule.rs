@@ -6,7 +6,7 @@ rows! {
     OUTSIDE_READS = Instrument::counter("trace_capsule_outside_reads", Unit::Count, &[],
         "Reads of traces that a block's capsule could not answer, and that went to its history");
     UNREADABLE = Instrument::counter("trace_capsule_unreadable", Unit::Count, &[],
-        "Capsules that were asked for and whose bytes are damaged; the blocks are traced from history");
+        "Capsules that were read and found damaged; the blocks are traced from history");
 }
 
 /// Handles of capsules. Those of two nodes in one registry are the same.

@@ -51,7 +51,7 @@ rows! {
     KEYMAP_FLUSH = Instrument::seconds("litt_keymap_flush_latency_seconds", LATENCY, &[TABLE],
         "Syncing the key index or its log, as part of a flush");
     COLLECTION = Instrument::seconds("litt_garbage_collection_latency_seconds", LATENCY, &[TABLE],
-        "A pass that collects segments nobody needs any more");
+        "A pass that removes segments that are no longer needed");
     CHUNK_KEYS = Instrument::gauge("litt_chunk_cache_key_count", Unit::Count, &[CACHE],
         "Entries of a cache");
     CHUNK_WEIGHT = Instrument::gauge("litt_chunk_cache_weight_bytes", Unit::Bytes, &[CACHE],

@@ -66,7 +66,7 @@ pub struct LogEntry {
     /// How much it matters.
     pub level: Level,
     /// Which part of the node says it.
-    pub room: &'static str,
+    pub component: &'static str,
     /// One sentence.
     pub message: Cow<'static, str>,
     /// Values by name, in the order in which they are shown.
@@ -82,8 +82,8 @@ fn as_map<S: Serializer>(fields: &[(&'static str, LogValue)], to: S) -> Result<S
 
 impl PartialEq for LogEntry {
     fn eq(&self, other: &Self) -> bool {
-        (self.level, self.room, &self.message, &self.fields)
-            == (other.level, other.room, &other.message, &other.fields)
+        (self.level, self.component, &self.message, &self.fields)
+            == (other.level, other.component, &other.message, &other.fields)
     }
 }
 
@@ -95,8 +95,8 @@ fn now_ms() -> u64 {
 
 impl LogEntry {
     /// An entry without values.
-    pub fn new(level: Level, room: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { time_ms: None, level, room, message: message.into(), fields: Vec::new() }
+    pub fn new(level: Level, component: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { time_ms: None, level, component, message: message.into(), fields: Vec::new() }
     }
 
     fn with(mut self, name: &'static str, value: LogValue) -> Self {
@@ -130,7 +130,7 @@ impl LogEntry {
 
     fn is_like(&self, other: &Self) -> bool {
         let names = |entry: &Self| entry.fields.iter().map(|(name, _)| *name).collect::<Vec<_>>();
-        (self.level, self.room, &self.message) == (other.level, other.room, &other.message)
+        (self.level, self.component, &self.message) == (other.level, other.component, &other.message)
             && names(self) == names(other)
     }
 }
@@ -204,13 +204,13 @@ mod tests {
         }
         let taken = log.take();
         assert_eq!(taken.len(), MAX_ENTRIES + 1);
-        assert_eq!((taken[0].level, taken[0].room), (Level::Warn, "log"));
+        assert_eq!((taken[0].level, taken[0].component), (Level::Warn, "log"));
         assert_eq!(taken[0].fields, [("entries", LogValue::Count(2))]);
         assert_eq!(taken[1].message, "2");
         assert!(log.take().is_empty());
         let one = LogEntry::new(Level::Error, "chain", "one");
         let json = serde_json::to_string(&one).unwrap();
-        assert_eq!(json, r#"{"level":"error","room":"chain","message":"one"}"#);
+        assert_eq!(json, r#"{"level":"error","component":"chain","message":"one"}"#);
         let before = now_ms();
         log.add(one);
         std::thread::sleep(Duration::from_millis(5));
@@ -228,7 +228,7 @@ mod tests {
         let fields = r#"{"height":7,"seconds":1.235,"why":"a \"b\""}"#;
         assert_eq!(
             json,
-            format!(r#"[{{"level":"info","room":"stores","message":"a snapshot","fields":{fields}}}]"#)
+            format!(r#"[{{"level":"info","component":"stores","message":"a snapshot","fields":{fields}}}]"#)
         );
     }
 

@@ -39,7 +39,7 @@ rows! {
          (late), were given up while they waited (unwanted), or found that no process can be started (failed)");
     KILLED = Instrument::counter("js_tracer_killed", Unit::Count, &[REASON],
         "Processes of JavaScript tracers that were killed or ended: the request's time was up (deadline), too much memory \
-         (memory) or output (output), nobody wanted the answer (unwanted), or by themselves (ended)");
+         (memory) or output (output), no client waited for the answer (unwanted), or by themselves (ended)");
 }
 
 /// What became of a request for a process.

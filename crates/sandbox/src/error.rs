@@ -6,7 +6,7 @@ use std::time::Duration;
 fn unconfined(missing: Layers) -> String {
     format!(
         "JavaScript tracers are refused: their processes are confined without {missing} on this system, and \
-         evm.trace_js_require_confinement asks for it"
+         evm.trace_js_require_confinement requires it"
     )
 }
 

@@ -89,7 +89,7 @@ pub enum TraceError {
     },
     /// Struct logs within muxTracer are larger than what may wait for the transaction's end.
     #[error(
-        "the steps of opcodeTracer within muxTracer take more than {limit_bytes} bytes: set its limit, or ask for it alone"
+        "the steps of opcodeTracer within muxTracer take more than {limit_bytes} bytes: set its limit, or use it alone"
     )]
     StepsTooLarge {
         /// The limit in bytes.

@@ -166,7 +166,7 @@ impl Replay for BlockReplay<'_> {
     fn seek(&mut self, index: usize, should_stop: &dyn Fn() -> bool) -> Result<TxContext, TraceError> {
         if index < self.next {
             return Err(TraceError::Replay(format!(
-                "transaction {index} was asked for after transaction {}",
+                "transaction {index} was requested after transaction {}",
                 self.next - 1
             )));
         }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The part of the node that the lines are of.
-const ROOM: &str = "node";
+const COMPONENT: &str = "node";
 
 /// How lines are written.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -78,13 +78,13 @@ impl Line {
             Format::Json => {
                 let fields: String = fields.map(|(name, value)| format!(r#","{name}":{value}"#)).collect();
                 let message = Value::from(self.message);
-                format!(r#"{{"level":"{level}","time":"{time}","room":"{ROOM}"{fields},"msg":{message}}}"#)
+                format!(r#"{{"level":"{level}","time":"{time}","component":"{COMPONENT}"{fields},"msg":{message}}}"#)
                     + "\n"
             }
             Format::Text => {
                 let fields: String =
                     fields.map(|(name, value)| format!(" {name}={}", shown(value))).collect();
-                format!("{time} {} {ROOM} {}{fields}\n", level.to_uppercase(), self.message)
+                format!("{time} {} {COMPONENT} {}{fields}\n", level.to_uppercase(), self.message)
             }
         }
     }
@@ -144,7 +144,7 @@ mod tests {
         let now = UNIX_EPOCH + Duration::from_millis(7);
         assert_eq!(
             line.written(Format::Json, now),
-            "{\"level\":\"warn\",\"time\":\"1970-01-01T00:00:00.007Z\",\"room\":\"node\",\"seconds\":1.25,\
+            "{\"level\":\"warn\",\"time\":\"1970-01-01T00:00:00.007Z\",\"component\":\"node\",\"seconds\":1.25,\
              \"began\":\"eth_call\",\"why\":\"a \\\"b\\\"\",\"msg\":\"the event loop stalls\"}\n"
         );
         assert_eq!(

@@ -27,7 +27,7 @@ export const init: Command = {
       value: 'H',
       doc: 'With --trust-hash: begins at a snapshot of the network, checked against this header (state sync).',
     },
-    'trust-hash': { value: 'HEX', doc: 'Hash of the block of CometBFT at --trust-height, from somebody whom you trust.' },
+    'trust-hash': { value: 'HEX', doc: 'Hash of the block of CometBFT at --trust-height, from a source that you trust.' },
   },
   settings: STORE_SETTINGS,
   async run(parsed, terminal) {

@@ -119,14 +119,14 @@ function heartOf(mode: Mode, settings: Settings, terminal: Terminal, log: Log): 
   const engineMs = isUnderCometbft(mode, settings) ? STOP_MS_MAX : 0
   const stopMs = settings['evm.shutdown_delay'] + settings['evm.shutdown_timeout'] + engineMs
   return watchedHeart({ stopMs, format: options.format, level: levelOf(options, 'node') }, (why) =>
-    log.room('node').warn('no watchdog: a stop waits for the main thread', { why }),
+    log.component('node').warn('no watchdog: a stop waits for the main thread', { why }),
   )
 }
 
 /** Writes requests that take long to the log, and gives all of them to `each` where it is there. */
 function watchRequests(settings: Settings, log: Log, { begun }: Heart, each: Extras['onRequest']): Watch {
   const threshold = settings['evm.slow_request_threshold'] || Number.POSITIVE_INFINITY
-  const rpc = log.room('rpc')
+  const rpc = log.component('rpc')
   const slow: Watch['slow'] = ({ method, connection, client, ms, bytes, success }) =>
     rpc.warn('slow request', { method: method?.slice(0, SHOWN_CHARACTERS_MAX), connection, client, ms: Math.round(ms), bytes, success })
   if (each === undefined) return { overMs: threshold, begun, slow }
@@ -144,7 +144,7 @@ function watchRequests(settings: Settings, log: Log, { begun }: Heart, each: Ext
 function sayNoBlocks(settings: Settings, log: Log, terminal: Terminal): void {
   const transactions = transactionsText('start', settings)
   const note = blocksText(settings)
-  log.room('node').info(note, { transactions })
+  log.component('node').info(note, { transactions })
   terminal.out(`Note: ${note}. Transactions are ${transactions}.\n`)
 }
 
@@ -154,7 +154,7 @@ async function sayUnbaked(baking: Baking, core: Core, home: string, log: Log): P
   const { baked, of } = bakedCount(baking, cacheRows(core), height)
   if (baked === of) return
   const [blocks, command] = [of - baked, bakeCommand(home)]
-  log.room('bake').warn('blocks are not baked: `hearth bake` bakes older ones', { blocks, of, command })
+  log.component('bake').warn('blocks are not baked: `hearth bake` bakes older ones', { blocks, of, command })
 }
 
 /** Says that this Node gets no more fixes. */
@@ -162,7 +162,7 @@ function checkNode(log: Log): void {
   const ended = nodeEnded()
   if (ended === undefined) return
   const help = 'run Hearth on Node 24, or 22'
-  log.room('node').warn('this version of Node gets no more security fixes', { node: process.versions.node, ended, help })
+  log.component('node').warn('this version of Node gets no more security fixes', { node: process.versions.node, ended, help })
 }
 
 /** Says where V8 alone may take all the memory that the whole node has. */
@@ -170,7 +170,7 @@ function checkHeap(budgetBytes: number, log: Log): void {
   const heapBytes = heapLimitBytes()
   if (budgetBytes === 0 || heapBytes <= budgetBytes) return
   const help = 'start with NODE_OPTIONS=--max-old-space-size=MIB, a quarter of memory.budget_bytes or less'
-  log.room('node').warn("V8's heap may grow beyond the memory of the node", { heapBytes, budgetBytes, help })
+  log.component('node').warn("V8's heap may grow beyond the memory of the node", { heapBytes, budgetBytes, help })
 }
 
 /** What serves the listener of debug methods, where there is one, and what serves the others. */
@@ -186,7 +186,9 @@ function dispatches(
 ): { readonly all: Dispatch; readonly debug: Dispatch; readonly engine: Dispatch } {
   const watch = watchRequests(settings, log, heart, onRequest)
   const node = shownUrl(settings['evm.forward_url'])
-  const context = rpcContext(core, settings, (reason, failures) => log.room('rpc').warn('forwarding failed', { node, reason, failures }))
+  const context = rpcContext(core, settings, (reason, failures) =>
+    log.component('rpc').warn('forwarding failed', { node, reason, failures }),
+  )
   const make = (namespaces: readonly string[], only?: ReadonlySet<string>): Dispatch =>
     makeDispatch({ ...context, network, namespaces, only }, batchLimits(settings), log.report, meter, watch)
   const isDebugApart = settings['evm.debug_port'] !== 0
@@ -244,7 +246,7 @@ function engineHooks(home: string, settings: Settings, dispatch: Dispatch): Serv
 
 async function openCore(config: NodeConfig, log: Log, extras: Extras): Promise<Core> {
   const { config: made, ask, wrap }: Prepared = (await extras.prepare?.(config)) ?? { config }
-  if (made.scripts && 'unavailable' in made.scripts) log.room('node').warn(made.scripts.unavailable)
+  if (made.scripts && 'unavailable' in made.scripts) log.component('node').warn(made.scripts.unavailable)
   const core = await openNode(made, ask)
   return wrap?.(core) ?? core
 }
@@ -265,7 +267,7 @@ export async function serve(
   const stopped = new Promise<void>((resolve) =>
     onStop((signal) => {
       readiness.drain()
-      log.room('node').info('stopping', { signal })
+      log.component('node').info('stopping', { signal })
       resolve()
     }),
   )
@@ -316,7 +318,7 @@ export async function serve(
         // The home has no block yet, and what came of a state is taken up or dropped at the next start.
         await cometbft?.stop()
         cometbft?.remove()
-        log.room('node').info('stopped before there was a state')
+        log.component('node').info('stopped before there was a state')
         process.exit(0)
       }
       const noMoreOfCore = joinLogs(core, log)
@@ -341,7 +343,7 @@ export async function serve(
         writeRunning(home, runningNode(server, metrics.url, mode, settings, baking, cometbft?.rpcUrl), runToken)
         const { httpUrl, wsUrl, debugUrl, engineUrl } = server
         const urls = { httpUrl, wsUrl, debugUrl, engineUrl, metricsUrl: metrics.url, consensusUrl: cometbft?.rpcUrl }
-        log.room('node').info('serving', { version: clientVersion(), home, ...urls })
+        log.component('node').info('serving', { version: clientVersion(), home, ...urls })
         checkNode(log)
         if (baking !== undefined) await sayUnbaked(baking, core, home, log)
         if (mode === 'start') sayNoBlocks(settings, log, terminal)
@@ -353,7 +355,7 @@ export async function serve(
         await Promise.all([server.stop(), cometbft?.stop()])
         heart.closing()
         await extras.beforeClose?.(core)
-        log.room('node').info('every answer under way has ended; closing the stores')
+        log.component('node').info('every answer under way has ended; closing the stores')
       } finally {
         removeRunning(home, process.pid)
         // Its application is this core: it ends first, also where the start failed.
@@ -362,7 +364,7 @@ export async function serve(
         cometbft?.remove()
         heart.closed()
         noMoreOfCore()
-        log.room('node').info('closed')
+        log.component('node').info('closed')
       }
     } finally {
       await server.stop()

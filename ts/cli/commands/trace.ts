@@ -18,7 +18,7 @@ export const trace: Command = {
   ],
   flags: {
     ...HOME_FLAG,
-    rpc: { value: 'URL', doc: 'Node to ask in place of a data directory.' },
+    rpc: { value: 'URL', doc: 'Node to use instead of a data directory.' },
     gas: { doc: 'Gas by contract and function instead of the tree.' },
     json: { doc: 'The trees as JSON, frames with the ids that the text has.' },
     flame: { value: 'FILE', doc: 'Write a flame graph of gas as SVG.' },

@@ -47,7 +47,8 @@ function engineCore(core: Core): EngineCore {
 }
 
 /** Starts CometBFT on an open core. Rejects with `ConsensusError`. */
-export const startEngine = (engine: Engine, core: Core, log: Log): Promise<void> => engine.start(engineCore(core), log.room('consensus'))
+export const startEngine = (engine: Engine, core: Core, log: Log): Promise<void> =>
+  engine.start(engineCore(core), log.component('consensus'))
 
 /**
  * Opens a core to which CometBFT may bring the first state: CometBFT starts as soon as the core listens for it. Resolves to undefined where
@@ -69,8 +70,8 @@ export async function openWithState(
   asked.then(settle)
   await untilListening(engine.address, before, () => isSettled)
   if (isSettled) return await Promise.race([opening, asked])
-  log.room('consensus').info('the state of this node may come from a peer: it opens once CometBFT has brought it, or has found none')
-  await engine.begin(log.room('consensus'))
+  log.component('consensus').info('the state of this node may come from a peer: it opens once CometBFT has brought it, or has found none')
+  await engine.begin(log.component('consensus'))
   return await Promise.race([opening, asked])
 }
 

@@ -25,7 +25,7 @@ export const LISTENERS = {
   'evm.http_host': setting({
     kind: host,
     default: '127.0.0.1',
-    doc: 'Address that the HTTP listener binds. 0.0.0.0 opens it to everyone who reaches this machine, unless evm.auth_token_file or evm.auth_jwt_file asks who that is.',
+    doc: 'Address that the HTTP listener binds. 0.0.0.0 opens it to every machine that can reach this one, unless evm.auth_token_file or evm.auth_jwt_file requires a token.',
   }),
   'evm.http_port': setting({
     kind: port,
@@ -38,7 +38,7 @@ export const LISTENERS = {
   'evm.namespaces': setting({
     kind: namespaceList(),
     default: DEFAULT_NAMESPACES as readonly string[],
-    doc: 'Namespaces that are served; a method of another one does not exist. hearth dev serves those of development chains (anvil, evm, hardhat, personal, tenderly, trace) without being told, hearth start never does.',
+    doc: 'Namespaces that are served; a method of another namespace does not exist. hearth dev also serves those of development chains (anvil, evm, hardhat, personal, tenderly, trace), hearth start never does.',
   }),
   'evm.deny_list': setting({
     kind: methods,
@@ -55,12 +55,12 @@ export const LISTENERS = {
     kind: origins,
     default: [] as readonly string[],
     devDefault: ['localhost'],
-    doc: 'Origins of web pages that may open a WebSocket, beside pages of the very host and port that they ask; localhost is every page that this machine serves, * is every page. Empty: none. Programs send no origin and are not asked for one.',
+    doc: 'Origins of web pages that may open a WebSocket; a page from the same host and port always may. localhost is every page that this machine serves, * is every page. Empty: no other page. A program that sends no origin may always connect.',
   }),
   'evm.allowed_hosts': setting({
     kind: list('a list of host names, or *', (word) => /^(\*|[a-zA-Z0-9._-]+)$/.test(word)),
     default: ['localhost'] as readonly string[],
-    doc: 'Host names that the node may be asked under, without port; IP addresses always are. * is every name. It keeps web pages from reaching the node through a name of theirs, and holds for the metrics page too.',
+    doc: 'Host names that a request may use, without port; IP addresses are always accepted. * is every name. This keeps web pages from reaching the node through a DNS name of their own, and holds for the metrics page too.',
   }),
   'evm.read_timeout': setting({
     kind: duration(SECOND, HOUR),
@@ -78,7 +78,7 @@ export const LISTENERS = {
     kind: duration(SECOND, HOUR),
     default: 30 * SECOND,
     unit: 'ms',
-    doc: 'How long a client may read nothing of an answer before its connection is closed. The time starts again whenever the client reads, and does not run while the node computes the answer. Streamed traces: evm.trace_stall_timeout.',
+    doc: 'How long a client may leave a response unread before its connection is closed. The time starts again whenever the client reads, and does not run while the node computes the response. Streamed traces: evm.trace_stall_timeout.',
   }),
   'evm.idle_timeout': setting({
     kind: duration(SECOND, DAY),
@@ -146,7 +146,7 @@ export const LISTENERS = {
     kind: duration(0, HOUR),
     default: 30 * SECOND,
     unit: 'ms',
-    doc: 'How long a WebSocket message waits for room under evm.max_concurrent_request_bytes before it is refused.',
+    doc: 'How long a WebSocket message waits while evm.max_concurrent_request_bytes is reached, before it is refused.',
   }),
   'evm.batch_request_limit': setting({ kind: integer(1, 1_000_000), default: 1000, doc: 'Most requests in one batch.' }),
   'evm.batch_response_max_size': setting({

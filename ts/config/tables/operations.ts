@@ -13,17 +13,17 @@ export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Parts of the node that write to its log. */
-export const LOG_ROOMS = ['node', 'rpc', 'server', 'stores', 'chain', 'consensus', 'bake', 'memory', 'log'] as const
+export const LOG_COMPONENTS = ['node', 'rpc', 'server', 'stores', 'chain', 'consensus', 'bake', 'memory', 'log'] as const
 
 /** A part of the node that writes to its log. */
-export type LogRoom = (typeof LOG_ROOMS)[number]
+export type LogComponent = (typeof LOG_COMPONENTS)[number]
 
 /** `none`, or the path of a file. */
 const file = (): Kind<string> => text('none or the path of a file', /^\S.*$/)
 
-const isRoomLevel = (word: string): boolean => {
-  const [room, level, ...more] = word.split('=')
-  return more.length === 0 && LOG_ROOMS.some((name) => name === room) && LOG_LEVELS.some((name) => name === level)
+const isComponentLevel = (word: string): boolean => {
+  const [component, level, ...more] = word.split('=')
+  return more.length === 0 && LOG_COMPONENTS.some((name) => name === component) && LOG_LEVELS.some((name) => name === level)
 }
 
 /** Settings of operators. */
@@ -41,22 +41,22 @@ export const OPERATIONS = {
   'evm.auth_token_file': setting({
     kind: file(),
     default: 'none',
-    doc: 'File of bearer tokens, one a line, at least 16 characters each: who sends Authorization: Bearer TOKEN with one of them is let in. Refused where other users may read the file (chmod 600). none: no tokens.',
+    doc: 'File of bearer tokens, one a line, at least 16 characters each; a request with Authorization: Bearer TOKEN is accepted if TOKEN is one of them. Refused where other users may read the file (chmod 600). none: no tokens.',
   }),
   'evm.auth_jwt_file': setting({
     kind: file(),
     default: 'none',
-    doc: 'File with a secret of 32 bytes in hex, as the engine API has: who sends Authorization: Bearer JWT, signed with it (HS256) and made (iat) within 60 seconds, is let in. Refused where other users may read the file (chmod 600). none: no JWT.',
+    doc: 'File with a secret of 32 bytes in hex, as the Engine API has; a request with Authorization: Bearer JWT is accepted if the JWT is signed with it (HS256) and its iat is within 60 seconds. Refused where other users may read the file (chmod 600). none: no JWT.',
   }),
   'evm.auth_listeners': setting({
     kind: list(`a list of ${LISTENER_NAMES.join(', ')}`, (word) => LISTENER_NAMES.some((name) => name === word)),
     default: LISTENER_NAMES as readonly string[],
-    doc: 'Listeners that ask for a token or JWT, where evm.auth_token_file or evm.auth_jwt_file is set: http is the port of HTTP with its WebSocket, ws the port of WebSocket alone, debug that of evm.debug_port.',
+    doc: 'Listeners that require a token or JWT, if evm.auth_token_file or evm.auth_jwt_file is set: http is the port of HTTP with its WebSocket, ws the port of WebSocket alone, debug that of evm.debug_port.',
   }),
   'evm.auth_namespaces': setting({
     kind: namespaceList('*'),
     default: ['*'] as readonly string[],
-    doc: 'Namespaces whose methods need a token or JWT on those listeners; * is all of them, and then nothing is read of a request without one. /health and /ready never need one.',
+    doc: 'Namespaces whose methods need a token or JWT on those listeners; * is all of them, and then the body of a request without one is not read. /health and /ready never need one.',
   }),
   'evm.ws_ping_interval': setting({
     kind: offAt(0, duration(0, HOUR)),
@@ -101,7 +101,10 @@ export const OPERATIONS = {
     doc: 'What is written to the log, on standard error: this level and those that matter more.',
   }),
   'log.levels': setting({
-    kind: list(`a list of PART=LEVEL with PART one of ${LOG_ROOMS.join(', ')} and LEVEL one of ${LOG_LEVELS.join(', ')}`, isRoomLevel),
+    kind: list(
+      `a list of COMPONENT=LEVEL with COMPONENT one of ${LOG_COMPONENTS.join(', ')} and LEVEL one of ${LOG_LEVELS.join(', ')}`,
+      isComponentLevel,
+    ),
     default: [] as readonly string[],
     doc: 'Levels of parts of the node that differ from log.level.',
   }),

@@ -121,7 +121,7 @@ export const TRACES = {
   'evm.trace_source': setting({
     kind: oneWord('auto', 'history', 'capsule'),
     default: 'auto' as 'auto' | 'history' | 'capsule',
-    doc: 'What traces of past blocks are made from: history executes the transactions before the one asked for on the state of the parent, capsule takes what the block read and wrote when it was committed, auto takes the capsule where there is one.',
+    doc: 'The source of traces of past blocks: history executes the transactions before the requested one on the state of the parent; capsule uses what the block read and wrote when it was committed; auto uses the capsule if the block has one.',
   }),
   'evm.trace_capsule_window_blocks': setting({
     kind: offAt(0, integer(0, Number.MAX_SAFE_INTEGER)),

@@ -8,7 +8,7 @@ import { type Interest, keyOf, told } from './interest.ts'
 export interface Listener {
   /** The JSON bytes of something that happened; they are shared with others. */
   readonly push: (result: Uint8Array) => void
-  /** So many events went by and cannot be told. */
+  /** So many events were missed and cannot be delivered. */
   readonly lost: (events: number) => void
 }
 

@@ -62,7 +62,7 @@ impl Sink for Waiting<'_> {
             None => Err(NodeError::LimitExceeded {
                 message: format!(
                     "the lines that wait for their turn take more than {WAITING_LINES_BYTES} bytes: \
-                     ask for fewer configurations at once"
+                     use fewer configurations at once"
                 ),
             }),
         };

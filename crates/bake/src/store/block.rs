@@ -79,7 +79,7 @@ impl BakedBlock {
         match part {
             Part::Block => Ok((0..directory.header.raw, false)),
             Part::Transaction(index) => directory.element(index).ok_or_else(|| {
-                damaged(format!("it has {} transactions, that at {index} was asked for", directory.len()))
+                damaged(format!("it has {} transactions, and index {index} was requested", directory.len()))
             }),
         }
     }

@@ -87,7 +87,7 @@ impl fmt::Display for Notice {
                 "bake: stopped, the disk is full: {reason}; tried again in {} s",
                 again_after.as_secs()
             ),
-            Self::Resumed => f.write_str("bake: goes on, the disk has room again"),
+            Self::Resumed => f.write_str("bake: continues, the disk has free space again"),
             Self::Progress { reason } => write!(f, "bake: progress is not kept: {reason}"),
         }
     }
@@ -121,7 +121,7 @@ mod tests {
                     .number("againAfterSeconds", 60),
                 told(Level::Error, given_up).number("height", 9),
                 told(Level::Error, full).number("againAfterSeconds", 60),
-                told(Level::Warn, "bake: goes on, the disk has room again"),
+                told(Level::Warn, "bake: continues, the disk has free space again"),
             ]
         );
     }

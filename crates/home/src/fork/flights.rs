@@ -26,7 +26,7 @@ struct Landing<'a> {
 
 impl Drop for Landing<'_> {
     fn drop(&mut self) {
-        let gave_up = || Err(StateError::Origin("who asked for it gave up".to_owned()));
+        let gave_up = || Err(StateError::Origin("the request was given up by its caller".to_owned()));
         self.flight.landed.lock().get_or_insert_with(gave_up);
         self.flights.under_way.lock().remove(&self.key);
         self.flight.changed.notify_all();

@@ -186,5 +186,5 @@ impl fmt::Debug for ForkOrigin {
 
 /// No key has a value of another kind: a record of the cache that says otherwise is not served.
 fn mixed_up() -> StateError {
-    StateError::Origin("what is kept of it is of another kind than what was asked for".to_owned())
+    StateError::Origin("the stored value has another kind than the requested one".to_owned())
 }

@@ -209,7 +209,7 @@ impl ScriptTracer {
                 let had = self.known.unwrap_or_default();
                 self.known = Some(had | more);
                 if more.is_within(had) {
-                    let text = "the JavaScript tracer asks for what it was given".to_owned();
+                    let text = "the JavaScript tracer requests what it was given".to_owned();
                     Phase::Failed(TraceError::Script(text))
                 } else {
                     Phase::Again

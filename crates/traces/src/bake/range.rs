@@ -33,7 +33,7 @@ pub fn checked_range(
         return Err("there is no block to bake yet".to_owned());
     }
     if from < first || to > head {
-        return Err(format!("blocks {from} to {to} were asked for; this node has blocks {first} to {head}"));
+        return Err(format!("blocks {from} to {to} were requested; this node has blocks {first} to {head}"));
     }
     if from > to {
         return Err(format!("block {from}, the first, is above block {to}, the last"));

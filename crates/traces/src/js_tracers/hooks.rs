@@ -106,7 +106,7 @@ impl HookLink {
         if queues.to_core.len() < SAID_MAX {
             queues.to_core.push_back((kind, payload));
         } else {
-            let many = "the hooks say more than a trace can ask for".to_owned();
+            let many = "the hooks name more than a trace can record".to_owned();
             queues.over.get_or_insert(TraceError::Script(many));
         }
         self.0.for_core.notify_all();

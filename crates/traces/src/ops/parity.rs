@@ -261,7 +261,7 @@ fn check_range(from: Height, to: Height, most: u64) -> Result<(), NodeError> {
     let fits = from + most - 1;
     Err(NodeError::LimitExceeded {
         message: format!(
-            "{blocks} blocks, at most {most} are searched (evm.max_trace_filter_blocks): ask for {from:#x} to {fits:#x} first"
+            "{blocks} blocks, at most {most} are searched (evm.max_trace_filter_blocks): request {from:#x} to {fits:#x} first"
         ),
     })
 }

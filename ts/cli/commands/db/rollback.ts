@@ -19,7 +19,7 @@ export const rollback: Command = {
   name: 'rollback',
   doc: 'Take the chain back to a height. The node must be stopped.',
   more: [
-    'Every store is asked first whether it can reach that height. The blocks above stay in the ledger',
+    'Every store is checked first for whether it can reach that height. The blocks above stay in the ledger',
     'and are executed again when they are imported again. At a terminal the number of blocks is shown',
     'and a yes is needed.',
   ],
@@ -27,7 +27,7 @@ export const rollback: Command = {
     ...DB_FLAGS,
     to: { value: 'HEIGHT', doc: 'Height of the new head.' },
     'dry-run': { doc: 'Only say how many blocks would leave the chain; change nothing.' },
-    yes: { doc: 'Do not ask.' },
+    yes: { doc: 'Roll back without confirmation.' },
     'from-snapshot': { doc: 'Make the state from a snapshot and the log even where history would do.' },
   },
   async run(parsed, terminal) {

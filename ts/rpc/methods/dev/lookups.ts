@@ -55,7 +55,7 @@ async function bySenderAndNonce(core: Core, sender: Hex, nonce: bigint): Promise
 export const devLookups: readonly Method[] = [
   ...named(
     'eth_getAccount',
-    'Nonce, balance, storage root and code hash of an account after a block, or null where there is none.',
+    'Nonce, balance, storage root and code hash of an account after a block, or null if the account does not exist.',
     [required('address', address), optional('block', blockRef)],
     ({ core }, address, block = 'latest') => account(core, address, block),
     'heavy',

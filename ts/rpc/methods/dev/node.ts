@@ -56,7 +56,7 @@ export const devNode: readonly Method[] = [
   ),
   ...named(
     'anvil_setLoggingEnabled hardhat_setLoggingEnabled',
-    'Whether the console tells of transactions.',
+    'Whether the console prints transactions.',
     [required('enabled', boolean)],
     ({ core }, enabled) => core.request('setLoggingEnabled', { enabled }),
   ),

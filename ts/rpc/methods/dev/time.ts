@@ -52,7 +52,7 @@ export const devTime: readonly Method[] = [
   ),
   ...named(
     'evm_revert anvil_revert',
-    'Goes back to a snapshot, which is gone then, as are later ones; false where there is none of this number.',
+    'Goes back to a snapshot, which is gone then, as are later ones; false if no snapshot has this number.',
     [required('id', number256)],
     ({ core }, id) => core.request('revert', { id }),
   ),

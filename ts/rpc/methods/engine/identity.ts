@@ -20,7 +20,7 @@ export const exchangeCapabilities = (names: readonly string[]): Method =>
 
 export const getClientVersionV1 = method({
   name: 'engine_getClientVersionV1',
-  doc: 'Code, name, version and commit of this client, in a list of one; the commit is zero, since a package is not told it.',
+  doc: 'Code, name, version and commit of this client, in a list of one; the commit is zero, since a package does not contain it.',
   cost: 'read',
   params: [optional('consensusClient', object)],
   handle: ({ clientVersion }) => {

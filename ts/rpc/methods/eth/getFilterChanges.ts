@@ -1,10 +1,10 @@
-// eth_getFilterChanges: What a filter has collected since it was last asked.
+// eth_getFilterChanges: The results of a filter since the last request for them.
 import { word } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getFilterChanges = method({
   name: 'eth_getFilterChanges',
-  doc: 'What a filter has collected since it was last asked.',
+  doc: 'The results of a filter since the last request for them.',
   cost: 'read',
   params: [required('id', word)],
   handle: ({ follow }, id) => follow.filters.changes(id),

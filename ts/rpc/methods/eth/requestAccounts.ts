@@ -1,9 +1,9 @@
-// eth_requestAccounts: As eth_accounts; nobody has to be asked.
+// eth_requestAccounts: The same as eth_accounts; no permission is needed.
 import { method } from '../../method.ts'
 
 export const requestAccounts = method({
   name: 'eth_requestAccounts',
-  doc: 'As eth_accounts; nobody has to be asked.',
+  doc: 'The same as eth_accounts; no permission is needed.',
   cost: 'read',
   params: [],
   handle: ({ core }) => core.request('accounts', undefined),

@@ -1,9 +1,9 @@
-// net_listening: Always true: whoever reaches this answer is listened to.
+// net_listening: Always true: a node that answers is listening.
 import { json, method } from '../../method.ts'
 
 export const listening = method({
   name: 'net_listening',
-  doc: 'Always true: whoever reaches this answer is listened to.',
+  doc: 'Always true: a node that answers is listening.',
   cost: 'read',
   params: [],
   handle: () => json(true),

@@ -5,7 +5,7 @@ import { type Block, blockDetails, parsed } from '../../otterscan.ts'
 
 export const otsBlockDetails = method({
   name: 'ots_getBlockDetails',
-  doc: 'A block without its transactions, its rewards and all fees of its transactions; null where there is none.',
+  doc: 'A block without its transactions, its rewards and all fees of its transactions; null if it does not exist.',
   cost: 'heavy',
   params: [required('block', heightOrTag)],
   handle: async (context, block) =>

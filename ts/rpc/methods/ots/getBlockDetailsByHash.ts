@@ -5,7 +5,7 @@ import { type Block, blockDetails, parsed } from '../../otterscan.ts'
 
 export const otsBlockDetailsByHash = method({
   name: 'ots_getBlockDetailsByHash',
-  doc: 'A block without its transactions, its rewards and all fees of its transactions, by its hash; null where there is none.',
+  doc: 'A block without its transactions, its rewards and all fees of its transactions, by its hash; null if it does not exist.',
   cost: 'heavy',
   params: [required('hash', hash)],
   handle: async (context, hash) =>

@@ -5,7 +5,7 @@ import { parity } from '../../parity.ts'
 
 export const traceRawTransaction = method({
   name: 'trace_rawTransaction',
-  doc: 'Output, calls (trace), changes of state (stateDiff) and instructions (vmTrace) of a signed transaction on the head, as asked for; it is not sent.',
+  doc: 'Output, calls (trace), changes of state (stateDiff) and instructions (vmTrace) of a signed transaction on the head, as requested; it is not sent.',
   cost: 'heavy',
   params: [required('raw', data), required('types', traceTypes)],
   handle: (context, raw, types) =>

@@ -5,7 +5,7 @@ import { parity } from '../../parity.ts'
 
 export const traceReplayTransaction = method({
   name: 'trace_replayTransaction',
-  doc: 'Output, calls (trace), changes of state (stateDiff) and instructions (vmTrace) of a transaction, as asked for; null where there is no such transaction.',
+  doc: 'Output, calls (trace), changes of state (stateDiff) and instructions (vmTrace) of a transaction, as requested; null where there is no such transaction.',
   cost: 'heavy',
   params: [required('hash', hash), required('types', traceTypes)],
   handle: (context, hash, types) => context.core.stream('traceTransaction', { hash, config: parity(context, { types, withHash: true }) }),

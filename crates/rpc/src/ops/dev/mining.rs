@@ -46,7 +46,7 @@ pub(super) fn mine(
 /// Makes blocks; the blocks with their transactions.
 pub(super) fn mine_detailed(site: &Site<'_>, asked: &MineRequest) -> Answer {
     if asked.count.is_some_and(|count| count > U64::from(DETAILED_MAX)) {
-        let message = format!("at most {DETAILED_MAX} blocks are made and told at once");
+        let message = format!("at most {DETAILED_MAX} blocks are made and returned at once");
         return Err(NodeError::invalid_params(message));
     }
     let heights = mine(site, asked)?;

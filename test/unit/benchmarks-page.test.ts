@@ -1,0 +1,22 @@
+// docs/benchmarks.md starts with the table that its sections give, and every losing record says why.
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { pageOf, sections } from '../bench/page.mjs'
+
+const page = fs.readFileSync(path.resolve(import.meta.dirname, '../../docs/benchmarks.md'), 'utf8')
+
+it('docs/benchmarks.md has the table of its sections', () => {
+  expect(pageOf(sections(page))).toBe(page)
+})
+
+it('every record in which Hearth is slower says why', () => {
+  const rows = page.slice(0, page.indexOf('\n## ')).split('\n')
+  const records = rows.filter((line) => line.startsWith('| ')).slice(1)
+  expect(records).toHaveLength(22)
+  for (const record of records) {
+    const [, , , , ratio, why] = record.split('|').map((cell) => cell.trim())
+    expect(Number(ratio), record).toBeGreaterThan(0)
+    expect(why !== '', record).toBe(Number(ratio) < 1)
+  }
+})
