@@ -18,7 +18,7 @@ test('without npm there is one line, and the exit code is 0', () => {
     })
     expect([r.status, r.stdout]).toEqual([0, ''])
     expect(r.stderr.trim().split('\n').at(-1)).toMatch(
-      /^hearth set-up: no JavaScript tracers: isolated-vm is not there, and .+, then run npm run build again\. All else works\.$/,
+      /^hearth set-up: no JavaScript tracers: isolated-vm is not there, and .+, then run npm run build again\. Everything else works\.$/,
     )
     expect(fs.existsSync(target)).toBe(false)
   } finally {

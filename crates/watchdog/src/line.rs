@@ -78,8 +78,9 @@ impl Line {
             Format::Json => {
                 let fields: String = fields.map(|(name, value)| format!(r#","{name}":{value}"#)).collect();
                 let message = Value::from(self.message);
-                format!(r#"{{"level":"{level}","time":"{time}","component":"{COMPONENT}"{fields},"msg":{message}}}"#)
-                    + "\n"
+                format!(
+                    r#"{{"level":"{level}","time":"{time}","component":"{COMPONENT}"{fields},"msg":{message}}}"#
+                ) + "\n"
             }
             Format::Text => {
                 let fields: String =

@@ -19,9 +19,9 @@ export const rollback: Command = {
   name: 'rollback',
   doc: 'Take the chain back to a height. The node must be stopped.',
   more: [
-    'Every store is checked first for whether it can reach that height. The blocks above stay in the ledger',
-    'and are executed again when they are imported again. At a terminal the number of blocks is shown',
-    'and a yes is needed.',
+    'Checks first that every store can reach that height. The blocks above it stay in the ledger; an',
+    'import executes them again. At a terminal, the command shows the number of blocks and waits for',
+    'a yes.',
   ],
   flags: {
     ...DB_FLAGS,
