@@ -14,7 +14,7 @@ export const ANSWERS = {
     kind: integer(21_000, Number.MAX_SAFE_INTEGER),
     default: 50_000_000,
     unit: 'gas',
-    doc: 'Most gas that eth_call, eth_estimateGas and debug_traceCall may use, and all calls of one eth_simulateV1 or debug_traceCallMany together; a higher limit in the request is lowered to it.',
+    doc: 'Gas limit of eth_call, eth_estimateGas and debug_traceCall, and of all calls of one eth_simulateV1 or debug_traceCallMany together. A higher limit in a request is lowered to it.',
   }),
   'evm.simulation_evm_timeout': setting({
     kind: duration(1, HOUR),
@@ -50,13 +50,13 @@ export const ANSWERS = {
     kind: integer(1, 10_000_000),
     default: 10_000,
     unit: 'logs',
-    doc: 'Most logs in one answer of eth_getLogs; more is an error that names the range that would fit.',
+    doc: 'Maximum number of logs in one response of eth_getLogs. More is an error that names the range that would fit.',
   }),
   'evm.max_log_bytes': setting({
     kind: bytes(KIB, 16 * GIB),
     default: 64 * MIB,
     unit: 'bytes',
-    doc: 'Most bytes in one answer of eth_getLogs; more is an error that names the range that would fit.',
+    doc: 'Maximum size of one response of eth_getLogs. More is an error that names the range that would fit.',
   }),
   'evm.max_blocks_for_log': setting({
     kind: offAt(0, integer(0, Number.MAX_SAFE_INTEGER)),
@@ -101,7 +101,7 @@ export const ANSWERS = {
   'evm.forward_url': setting({
     kind: nodeUrl,
     default: 'none',
-    doc: 'Node to which hearth start forwards eth_sendRawTransaction, eth_sendRawTransactionSync and eth_getTransactionCount at pending, since it makes no blocks; user and password in the URL are sent as HTTP Basic authentication. none: transactions are refused. hearth dev makes blocks and forwards nothing.',
+    doc: 'Node to which hearth start, which makes no blocks, forwards transactions. The methods are eth_sendRawTransaction, eth_sendRawTransactionSync, and eth_getTransactionCount at pending. User and password in the URL are sent as HTTP Basic authentication. none: transactions are refused. hearth dev makes blocks and forwards nothing.',
   }),
   'evm.forward_timeout': setting({
     kind: duration(1, HOUR),

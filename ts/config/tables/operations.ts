@@ -41,7 +41,7 @@ export const OPERATIONS = {
   'evm.auth_token_file': setting({
     kind: file(),
     default: 'none',
-    doc: 'File of bearer tokens, one a line, at least 16 characters each; a request with Authorization: Bearer TOKEN is accepted if TOKEN is one of them. Refused where other users may read the file (chmod 600). none: no tokens.',
+    doc: 'File of bearer tokens, one per line, at least 16 characters each. A request with Authorization: Bearer TOKEN is accepted if TOKEN is one of them. Refused where other users may read the file (chmod 600). none: no tokens.',
   }),
   'evm.auth_jwt_file': setting({
     kind: file(),
