@@ -6,7 +6,6 @@ import { devMethodsPage } from '../rpc/dev-names.ts'
 import { errorsPage } from '../rpc/errors-page.ts'
 import { rpcPage } from '../rpc/page.ts'
 import { OWN_METHODS } from '../script/own-methods.ts'
-import { scriptsPage } from '../tracer/page.ts'
 import { commandsPage } from './commands-page.ts'
 
 /** Every page by its file below docs/. */
@@ -17,5 +16,4 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'dev-methods.md': devMethodsPage,
   'metrics.md': () => metricsPage(metricsCatalog()),
   'commands.md': commandsPage,
-  'scripts.md': scriptsPage,
 }
