@@ -9,6 +9,9 @@ import { type Block, blocksOf, jsonDifference, textDifference } from './page.ts'
 /** Commands that run until they are stopped. */
 const SERVES = /^(?:npm start|npx hearth (?:start|dev))(?: |$)/
 
+/** The step with which a reader stops the node. */
+const STOP = '# press Ctrl-C in the terminal of the node'
+
 /** Languages of blocks that show a file or an output of another program, and are not run. */
 const SHOWN: ReadonlySet<string> = new Set(['toml', 'yaml', 'ini', 'nginx', 'haproxy', 'ts'])
 
@@ -107,6 +110,11 @@ export async function follow(file: string, place: Place): Promise<string[]> {
   const fail = (block: Block, why: string): void => void wrong.push(`${file}:${block.line}: ${why}`)
 
   const runOne = async (block: Block): Promise<void> => {
+    if (block.text === STOP) {
+      await server?.stop()
+      server = undefined
+      return
+    }
     if (SERVES.test(block.text)) {
       await server?.stop()
       server = new Server(real(block.text), place.checkout, env)
@@ -121,7 +129,8 @@ export async function follow(file: string, place: Place): Promise<string[]> {
     }
     const ran = spawnSync('bash', ['-c', `exec 2>&1\n${real(block.text)}`], { cwd: place.checkout, env, encoding: 'utf8' })
     printed = ran.stdout
-    if (ran.status !== 0) fail(block, `exit code ${ran.status}:\n${printed}`)
+    const wanted = Number(/# exit code (\d+)$/.exec(block.text)?.[1] ?? 0)
+    if (ran.status !== wanted) fail(block, `exit code ${ran.status}:\n${printed}`)
   }
 
   const request = async (block: Block): Promise<void> => {
@@ -150,7 +159,7 @@ export async function follow(file: string, place: Place): Promise<string[]> {
 
   try {
     for (const block of blocksOf(page)) {
-      if (block.notRun !== undefined || SHOWN.has(block.language)) continue
+      if (block.notRun !== undefined || SHOWN.has(block.language) || block.label === 'example') continue
       if (block.language === 'sh') await runOne(block)
       else if (block.language === 'json' && block.label === 'request') await request(block)
       else if (block.language === 'json' || block.language === 'text') await compare(block)
