@@ -21,8 +21,18 @@ afterAll(() => {
 })
 
 describe('a guide', () => {
-  it.each(['docs/getting-started.md', 'docs/tracing.md', 'docs/operating.md'])('%s is what its commands print', async (file) => {
-    expect(await follow(file, { checkout: ROOT, home: fresh(), literally: false })).toEqual([])
+  it.each(['docs/getting-started.md', 'docs/tracing.md', 'docs/operating.md', 'docs/coming-from-anvil.md'])(
+    '%s is what its commands print',
+    async (file) => {
+      expect(await follow(file, { checkout: ROOT, home: fresh(), literally: false })).toEqual([])
+    },
+  )
+
+  it('the transcript of the README is that of docs/getting-started.md, and its page is short', () => {
+    const [readme, guide] = ['README.md', 'docs/getting-started.md'].map((file) => fs.readFileSync(path.join(ROOT, file), 'utf8'))
+    const [, command = '', output = ''] = /```\n\$ (npx hearth trace .*)\n([^]*?)```/.exec(readme ?? '') ?? []
+    expect(guide).toContain(`\`\`\`sh\n${command}\n\`\`\`\n\n\`\`\`text\n${output}\`\`\``)
+    expect(readme?.split('\n').length).toBeLessThanOrEqual(70)
   })
 
   const full = process.env.HEARTH_TEST === 'full'

@@ -53,9 +53,9 @@ describe('examples', () => {
     expect(names.filter((file) => !text.includes(`'${path.parse(file).name}'`))).toEqual([])
   })
 
-  it('the README shows one of them as it is', () => {
+  it('docs/library.md shows one of them as it is', () => {
     const shown = fs.readFileSync(path.join(EXAMPLES, 'find-reverts.ts'), 'utf8')
-    expect(fs.readFileSync(path.join(ROOT, 'README.md'), 'utf8')).toContain(`\`\`\`ts\n${shown}\`\`\``)
+    expect(fs.readFileSync(path.join(ROOT, 'docs/library.md'), 'utf8')).toContain(`\`\`\`ts\n${shown}\`\`\``)
   })
 
   it('who used the most gas', async () => {

@@ -178,10 +178,10 @@ void balance
     expect(run(process.execPath, [TSC, ...STRICT, 'typed.mts'], dir)).toEqual({ status: 0, out: '' })
   })
 
-  it('compiles and runs the example of the README as that says', async () => {
-    const dir = copyOf('readme')
-    const readme = fs.readFileSync(path.join(ROOT, 'README.md'), 'utf8')
-    const block = (kind: string): string => new RegExp(`\`\`\`${kind}\\n([^]*?)\`\`\``).exec(readme)?.[1] ?? ''
+  it('compiles and runs the example of docs/library.md as that says', async () => {
+    const dir = copyOf('library')
+    const guide = fs.readFileSync(path.join(ROOT, 'docs/library.md'), 'utf8')
+    const block = (kind: string): string => new RegExp(`\`\`\`${kind}\\n([^]*?)\`\`\``).exec(guide)?.[1] ?? ''
     fs.writeFileSync(path.join(dir, 'tsconfig.json'), block('json'))
     fs.writeFileSync(path.join(dir, 'find-reverts.ts'), block('ts'))
     fs.cpSync(path.join(ROOT, 'node_modules/@types/node'), path.join(dir, 'node_modules/@types/node'), { recursive: true })

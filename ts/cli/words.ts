@@ -155,8 +155,6 @@ export const OTHER_COMMANDS: Readonly<Record<string, Readonly<Record<string, str
     wallet: KEYS,
     attach: 'hearth has no console: `cast rpc METHOD --rpc-url URL` sends a request to a node, `hearth status` describes it',
     console: 'hearth has no console: `cast rpc METHOD --rpc-url URL` sends a request to a node, `hearth status` describes it',
-    trace:
-      'debug_traceTransaction of a running node traces (`cast run HASH --rpc-url URL` prints the call tree), `hearth replay` traces files',
   },
   'hearth db': {
     inspect: '`hearth db info` for the sizes of the stores, `hearth db ls` for those of the tables',

@@ -95,7 +95,7 @@ export async function follow(file: string, place: Place): Promise<string[]> {
     HEARTH_METRICS_PORT: '0',
   }
   const real = (text: string): string => {
-    const here = text.replaceAll(`:${PORT}`, `:${port}`)
+    const here = text.replaceAll(new RegExp(`\\b${PORT}\\b`, 'g'), port)
     return place.literally ? here : here.replaceAll(/\bnpm start --/g, 'hearth dev').replaceAll(/\bnpx hearth\b/g, 'hearth')
   }
   const asWritten = (text: string): string =>
