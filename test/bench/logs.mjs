@@ -158,7 +158,7 @@ export async function logsBench() {
     const warm = Array.from({ length: WARM }, (_, n) => COLD + n)
     const rows = []
     for (const [question, [name]] of QUESTIONS.entries()) rows.push(row(`${name}`, await inTurn(chains, question, warm)))
-    for (const [question, [name]] of QUESTIONS.entries()) rows.push(row(`${name}, asked again`, await inTurn(chains, question, warm)))
+    for (const [question, [name]] of QUESTIONS.entries()) rows.push(row(`${name}, repeated`, await inTurn(chains, question, warm)))
     await stop(chains)
     await coldRows(chains, rows)
     table('logs', heading, rows)

@@ -28,7 +28,7 @@ export async function memoryTable({ ours, theirs }) {
     for (const steps of LOOP_STEPS) {
       const cell = async (node, held) => {
         if (node === undefined) return 'skipped'
-        if (held && steps > HELD_STEPS_MAX) return 'not asked (--all asks)'
+        if (held && steps > HELD_STEPS_MAX) return 'not measured (--all measures it)'
         try {
           const added = await addedMiB(node.pid, () => ask(node.url, 'debug_traceCall', loopParams(steps)))
           return added === undefined ? 'not known here' : added.toFixed(0)

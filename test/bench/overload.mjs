@@ -105,7 +105,15 @@ export async function overloadBench() {
       heading,
       runs.map(([name, run]) => cheapRow(name, run)),
     )
-    const traces = ['traces of 8 callers', 'asked', 'p50 (ms)', 'p99 (ms)', 'deadlines met', 'worst over its deadline (ms)', 'other errors']
+    const traces = [
+      'traces of 8 callers',
+      'requests',
+      'p50 (ms)',
+      'p99 (ms)',
+      'deadlines met',
+      'worst over its deadline (ms)',
+      'other errors',
+    ]
     table(
       'overload',
       traces,

@@ -33,15 +33,28 @@ const WHAT = {
 
 const PAGE = path.join(ROOT, 'docs/benchmarks.md')
 
+/** Columns of a line of prose; test/prose checks it. */
+const COLUMNS_MAX = 100
+
+/** A text broken between words; code spans stay whole. */
+function wrapped(text) {
+  const lines = []
+  for (const piece of text.match(/(?:`[^`]*`|\S)+/g) ?? []) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + piece.length <= COLUMNS_MAX) lines[lines.length - 1] = `${last} ${piece}`
+    else lines.push(piece)
+  }
+  return lines.join('\n')
+}
+
 const HEAD = [
   '# Benchmarks',
-  '',
-  'Medians of runs in which both sides took turns. The ratio is above 1 where Hearth is faster, in rows of milliseconds as in rows of work per',
-  'second; the sections below have the lowest and highest values, the machine, and how each record was measured. Figures of other machines',
-  'differ; ratios differ less.',
+  wrapped(
+    'Medians of runs in which both sides took turns. The ratio is above 1 where Hearth is faster, in rows of milliseconds as in rows of work per second; the sections below have the lowest and highest values, the machine, and how each record was measured. Figures of other machines differ; ratios differ less.',
+  ),
 ]
 
-const FOOT = ['`npm run bench -- NAME… --write` measures, replaces the sections of the benches that ran, and writes this table from them.']
+const FOOT = '`npm run bench -- NAME… --write` measures, replaces the sections of the benches that ran, and writes this table from them.'
 
 /** Sections of the text of a page, by name. */
 export function sections(text) {
@@ -71,7 +84,7 @@ function section(name, old = '') {
   if (untitled) texts.set('', untitled)
   for (const [title, text] of before) if (title) texts.set(title, `### ${text.trimEnd()}`)
   for (const table of printed.filter((t) => t.name === name)) texts.set(table.title ?? '', tableText(table))
-  return [`## ${name}`, `${WHAT[name]}\n${machine}`, ...texts.values()].join('\n\n')
+  return [`## ${name}`, wrapped(`${WHAT[name]} ${machine}`), ...texts.values()].join('\n\n')
 }
 
 /** Puts every table printed in this run on the page; what did not run stays. */
@@ -84,6 +97,6 @@ export function writePage() {
 /** The page: its table, then the sections in their order. */
 export function pageOf(all) {
   const known = Object.keys(WHAT).filter((name) => all.has(name))
-  const head = [HEAD.join('\n'), summary(all).join('\n'), FOOT.join('\n')]
+  const head = [...HEAD, summary(all).join('\n'), wrapped(FOOT)]
   return `${[...head, ...known.map((name) => all.get(name))].join('\n\n')}\n`
 }

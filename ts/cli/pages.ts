@@ -7,9 +7,9 @@ import { errorsPage } from '../rpc/errors-page.ts'
 import { rpcPage } from '../rpc/page.ts'
 import { OWN_METHODS } from '../script/own-methods.ts'
 import { commandsPage } from './commands-page.ts'
+import { wrapPage } from './wrap-page.ts'
 
-/** Every page by its file below docs/. */
-export const PAGES: Readonly<Record<string, () => string>> = {
+const TEXTS: Readonly<Record<string, () => string>> = {
   'settings.md': settingsPage,
   'rpc.md': () => rpcPage(OWN_METHODS),
   'errors.md': errorsPage,
@@ -17,3 +17,8 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'metrics.md': () => metricsPage(metricsCatalog()),
   'commands.md': commandsPage,
 }
+
+/** Every page by its file below docs/. */
+export const PAGES: Readonly<Record<string, () => string>> = Object.fromEntries(
+  Object.entries(TEXTS).map(([file, text]) => [file, () => wrapPage(text())]),
+)

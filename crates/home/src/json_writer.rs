@@ -176,7 +176,7 @@ impl JsonWriter {
         let start = self.out.len();
         self.out.resize(start + bytes.len() * 2, 0);
         hex::encode_to_slice(bytes, &mut self.out[start..])
-            .expect("the room was made for exactly these digits");
+            .expect("the buffer has space for exactly these digits");
     }
 }
 

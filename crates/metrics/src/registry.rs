@@ -150,7 +150,7 @@ impl Registry {
         debug_assert_eq!(row.labels.len(), values.len(), "labels of {}", row.name);
         let mut families = self.0.families.write();
         let family = families.iter_mut().find(|family| family.row.name == row.name);
-        let family = family.expect("only rows of the table are asked for");
+        let family = family.expect("only rows of the table are read");
         family.cell(values).cloned().unwrap_or_else(|| family.add(values))
     }
 }

@@ -113,7 +113,7 @@ export const DEV = {
   'dev.throw_on_revert': setting({
     kind: or('auto', boolean),
     default: false as boolean | 'auto',
-    doc: 'Whether sending a transaction that is mined at once and fails is answered with an error, as by the node of Hardhat, in place of its hash. auto: from the first hardhat_metadata on, which Hardhat asks. false is the default because viem, that of Hardhat too, sends a transaction again after such an error; set true for hardhat-ethers and its chai matchers, which expect the error.',
+    doc: 'Whether eth_sendTransaction returns an error, as the node of Hardhat does, if the transaction is mined at once and fails; otherwise it returns the hash. auto: from the first hardhat_metadata on, which Hardhat sends. false is the default because viem, that of Hardhat too, sends a transaction again after such an error; set true for hardhat-ethers and its chai matchers, which expect the error.',
   }),
   'dev.silent': setting({ kind: boolean, default: false, doc: 'Whether nothing is printed but errors.' }),
   'dev.verbose': setting({

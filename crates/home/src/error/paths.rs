@@ -221,7 +221,7 @@ fn no_error_of_a_store_tells_a_path() {
     for error in all() {
         let json: serde_json::Value = serde_json::from_slice(&error.to_json()).expect("JSON");
         let told = json["public"].as_str().or(json["message"].as_str()).expect("a message").to_owned();
-        assert!(!told.contains("/srv") && !told.contains(".sst"), "{error:?} tells {told}");
+        assert!(!told.contains("/srv") && !told.contains(".sst"), "{error:?} shows {told}");
         assert!(!told.is_empty());
         hidden += usize::from(error.to_string().contains(HOME));
     }

@@ -47,7 +47,7 @@ impl Flights {
             while landed.is_none() {
                 flight.changed.wait(&mut landed);
             }
-            return landed.clone().unwrap_or_else(|| Err(StateError::Origin("nobody answered".to_owned())));
+            return landed.clone().unwrap_or_else(|| Err(StateError::Origin("no answer".to_owned())));
         }
         let flight = Arc::new(Flight::default());
         under_way.insert(key, flight.clone());
