@@ -30,7 +30,7 @@ describe('a guide', () => {
 
   it('the transcript of the README is that of docs/getting-started.md, and its page is short', () => {
     const [readme, guide] = ['README.md', 'docs/getting-started.md'].map((file) => fs.readFileSync(path.join(ROOT, file), 'utf8'))
-    const [, command = '', output = ''] = /```\n\$ (npx hearth trace .*)\n([^]*?)```/.exec(readme ?? '') ?? []
+    const [, command = '', output = ''] = /```\n\$ (npx hearth trace .*)\n([\s\S]*?)```/.exec(readme ?? '') ?? []
     expect(guide).toContain(`\`\`\`sh\n${command}\n\`\`\`\n\n\`\`\`text\n${output}\`\`\``)
     expect(readme?.split('\n').length).toBeLessThanOrEqual(70)
   })
