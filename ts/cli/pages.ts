@@ -1,17 +1,23 @@
 // The pages of docs/ that come out of tables.
+import fs from 'node:fs'
+import path from 'node:path'
 import { settingsPage } from '../config/index.ts'
 import { metricsCatalog } from '../core/native.ts'
 import { metricsPage } from '../metrics/page.ts'
 import { devMethodsPage } from '../rpc/dev-names.ts'
 import { errorsPage } from '../rpc/errors-page.ts'
-import { rpcPage } from '../rpc/page.ts'
+import { type Example, rpcPage } from '../rpc/page.ts'
 import { OWN_METHODS } from '../script/own-methods.ts'
 import { commandsPage } from './commands-page.ts'
 import { wrapPage } from './wrap-page.ts'
 
+/** The requests of docs/examples/rpc.json, which a test runs. */
+const examples = (): readonly Example[] =>
+  JSON.parse(fs.readFileSync(path.resolve(import.meta.dirname, '../../docs/examples/rpc.json'), 'utf8')) as readonly Example[]
+
 const TEXTS: Readonly<Record<string, () => string>> = {
   'settings.md': settingsPage,
-  'rpc.md': () => rpcPage(OWN_METHODS),
+  'rpc.md': () => rpcPage(OWN_METHODS, examples()),
   'errors.md': errorsPage,
   'dev-methods.md': devMethodsPage,
   'metrics.md': () => metricsPage(metricsCatalog()),

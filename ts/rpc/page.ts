@@ -1,8 +1,10 @@
-// The page docs/rpc.md: every method, out of the table.
+// The page docs/rpc.md: every method, out of the table, with the examples of docs/examples/rpc.json.
 import { optionsSection } from './codec/trace-options.ts'
 import { headersSection } from './headers.ts'
-import type { Param } from './method.ts'
-import { METHODS } from './table.ts'
+import type { Method, Param } from './method.ts'
+import { TYPES, typeOf } from './param-types.ts'
+import { errorsOf, resultOf } from './result-types.ts'
+import { METHODS, namespaceOf } from './table.ts'
 
 const COSTS = { read: 'short', heavy: 'heavy', write: 'in order' } as const
 
@@ -13,24 +15,92 @@ interface ProviderMethod {
   readonly params: readonly Param<unknown>[]
 }
 
+/** A request with what it returned, as docs/examples/rpc.json has it. */
+export interface Example {
+  readonly method: string
+  readonly params: readonly unknown[]
+  readonly result?: unknown
+  readonly error?: unknown
+}
+
+/** Columns of an example. */
+const COLUMNS_MAX = 100
+
 const listOf = (params: readonly Param<unknown>[]): string => params.map((p) => `\`${p.name}\`${p.required ? '' : '?'}`).join(', ')
 
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 
+/** JSON on one line where it fits, else a member or item a line. */
+function pretty(value: unknown, indent = 0, room = COLUMNS_MAX): string {
+  const line = JSON.stringify(value, null, 1)
+    .replaceAll(/\n */g, ' ')
+    .replaceAll(/([[{]) | ([\]}])/g, '$1$2')
+  if (indent + line.length <= room || typeof value !== 'object' || value === null) return line
+  const inner = ' '.repeat(indent + 2)
+  const items = Array.isArray(value)
+    ? value.map((item) => `${inner}${pretty(item, indent + 2, room)}`)
+    : Object.entries(value).map(([name, item]) => `${inner}${JSON.stringify(name)}: ${pretty(item, indent + 2, room - name.length - 4)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  return `${open}\n${items.join(',\n')}\n${' '.repeat(indent)}${close}`
+}
+
+/** The section of a method. */
+function section(method: Method, example: Example | undefined): string[] {
+  const { name, params, cost, doc } = method
+  const lines = [`### ${name}`, '', doc, '']
+  if (params.length > 0) {
+    lines.push('| parameter | type | |', '|---|---|---|')
+    for (const param of params)
+      lines.push(`| \`${param.name}\` | ${cell(typeOf(method, param) ?? '')} | ${param.required ? 'required' : 'optional'} |`)
+    lines.push('')
+  }
+  const errors = errorsOf(name)
+  lines.push(
+    `- Result: ${resultOf(name) ?? ''}`,
+    `- Weight: ${COSTS[cost]}`,
+    ...(errors.length > 0 ? [`- Errors: ${errors.join('; ')}`] : []),
+    '',
+  )
+  if (example === undefined) return lines
+  const { method: called, params: values, ...response } = example
+  const answer = response.error === undefined ? response.result : { error: response.error }
+  return [...lines, '```json', pretty({ method: called, params: values }), '```', '', '```json', pretty(answer), '```', '']
+}
+
 /** The page docs/rpc.md; `providerMethods` are those that only a provider within the process has. */
-export function rpcPage(providerMethods: readonly ProviderMethod[] = []): string {
+export function rpcPage(providerMethods: readonly ProviderMethod[] = [], examples: readonly Example[] = []): string {
   const lines = [
     '# JSON-RPC',
     '',
     'Generated from `ts/rpc/table.ts` by `npm run docs`. Served over HTTP (POST at `/`) and WebSocket, in the',
-    'namespaces that `evm.namespaces` lists. A parameter with `?` may be absent or null. Heavy methods run on threads of their own and are',
-    'refused when too many wait; those in order keep their place within a batch.',
+    'namespaces that `evm.namespaces` lists. A parameter with `?` may be absent or null. Heavy methods run on a thread pool of their own and are',
+    'refused when too many wait; methods in order keep their place within a batch.',
     '',
-    '| method | parameters | weight | result |',
+    'Every method may return -32602 (a parameter is missing or invalid), -32601 (the method or its namespace is not served), -32000 while the',
+    'node starts, and -32603 (a defect of the node); heavy methods -32005 (busy). [errors.md](errors.md) has every code and kind.',
+    '',
+    'Examples are requests without `jsonrpc` and `id`, and the `result` of their response, on the chain of `hearth dev --demo`. A test runs',
+    'them. `…` stands for what is left out or differs from run to run; words in braces stand for values of that chain.',
+    '',
+    '## Types',
+    '',
+    '| type | in JSON |',
+    '|---|---|',
+    ...Object.entries(TYPES).map(([type, text]) => `| ${type} | ${cell(text)} |`),
+    '',
+    '## Overview',
+    '',
+    '| method | parameters | weight | what it does |',
     '|---|---|---|---|',
   ]
   for (const { name, params, cost, doc } of METHODS) {
     lines.push(`| \`${name}\` | ${listOf(params)} | ${COSTS[cost]} | ${cell(doc)} |`)
+  }
+  const found = new Map(examples.toReversed().map((example) => [example.method, example]))
+  for (const namespace of new Set(METHODS.map(({ name }) => namespaceOf(name)))) {
+    lines.push('', `## Namespace ${namespace}`, '')
+    for (const method of METHODS) if (namespaceOf(method.name) === namespace) lines.push(...section(method, found.get(method.name)))
+    lines.pop()
   }
   lines.push(
     '',
@@ -42,7 +112,6 @@ export function rpcPage(providerMethods: readonly ProviderMethod[] = []): string
     '|---|---|---|',
     ...providerMethods.map(({ name, params, doc }) => `| \`${name}\` | ${listOf(params)} | ${cell(doc)} |`),
   )
-  lines.push('', 'What goes wrong has a code and a kind: see [errors.md](errors.md).')
   lines.push('', ...optionsSection(), '', ...headersSection())
   return `${lines.join('\n')}\n`
 }

@@ -1,0 +1,34 @@
+// docs/rpc.md: every method has types for its parameters and its result, and every example is of a method.
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import type { Example } from '../../ts/rpc/page.ts'
+import { typeOf } from '../../ts/rpc/param-types.ts'
+import { methodsWithResult, resultOf } from '../../ts/rpc/result-types.ts'
+import { isMethod, METHODS } from '../../ts/rpc/table.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const examples = JSON.parse(fs.readFileSync(path.join(ROOT, 'docs/examples/rpc.json'), 'utf8')) as readonly Example[]
+
+it('every parameter has a type', () => {
+  const lacking = METHODS.flatMap((method) =>
+    method.params.filter((param) => typeOf(method, param) === undefined).map(({ name }) => `${method.name}.${name}`),
+  )
+  expect(lacking).toEqual([])
+})
+
+it('every method has a type of its result, once, and no other name has', () => {
+  expect(METHODS.map(({ name }) => name).filter((name) => resultOf(name) === undefined)).toEqual([])
+  expect(methodsWithResult().filter((name) => !isMethod(name))).toEqual([])
+})
+
+it('every example is of a method, with as many parameters as it takes', () => {
+  expect(examples.length).toBeGreaterThan(140)
+  expect(new Set(examples.map(({ method }) => method)).size).toBe(examples.length)
+  for (const { method, params } of examples) {
+    const taken = METHODS.find(({ name }) => name === method)?.params
+    expect(taken, method).toBeDefined()
+    expect(params.length, method).toBeLessThanOrEqual(taken?.length ?? 0)
+    expect(params.length, method).toBeGreaterThanOrEqual(taken?.filter(({ required }) => required).length ?? 0)
+  }
+})
