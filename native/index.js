@@ -95,8 +95,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-android-arm64')
-        const bindingPackageVersion = require('hearth-android-arm64/package.json').version
+        const binding = require('hearth-core-android-arm64')
+        const bindingPackageVersion = require('hearth-core-android-arm64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -111,8 +111,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-android-arm-eabi')
-        const bindingPackageVersion = require('hearth-android-arm-eabi/package.json').version
+        const binding = require('hearth-core-android-arm-eabi')
+        const bindingPackageVersion = require('hearth-core-android-arm-eabi/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -132,8 +132,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('hearth-win32-x64-gnu')
-          const bindingPackageVersion = require('hearth-win32-x64-gnu/package.json').version
+          const binding = require('hearth-core-win32-x64-gnu')
+          const bindingPackageVersion = require('hearth-core-win32-x64-gnu/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -148,8 +148,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('hearth-win32-x64-msvc')
-          const bindingPackageVersion = require('hearth-win32-x64-msvc/package.json').version
+          const binding = require('hearth-core-win32-x64-msvc')
+          const bindingPackageVersion = require('hearth-core-win32-x64-msvc/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -165,8 +165,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-win32-ia32-msvc')
-        const bindingPackageVersion = require('hearth-win32-ia32-msvc/package.json').version
+        const binding = require('hearth-core-win32-ia32-msvc')
+        const bindingPackageVersion = require('hearth-core-win32-ia32-msvc/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -181,8 +181,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-win32-arm64-msvc')
-        const bindingPackageVersion = require('hearth-win32-arm64-msvc/package.json').version
+        const binding = require('hearth-core-win32-arm64-msvc')
+        const bindingPackageVersion = require('hearth-core-win32-arm64-msvc/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -200,8 +200,8 @@ function requireNative() {
       loadErrors.push(e)
     }
     try {
-      const binding = require('hearth-darwin-universal')
-      const bindingPackageVersion = require('hearth-darwin-universal/package.json').version
+      const binding = require('hearth-core-darwin-universal')
+      const bindingPackageVersion = require('hearth-core-darwin-universal/package.json').version
       if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
         throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
       }
@@ -216,8 +216,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-darwin-x64')
-        const bindingPackageVersion = require('hearth-darwin-x64/package.json').version
+        const binding = require('hearth-core-darwin-x64')
+        const bindingPackageVersion = require('hearth-core-darwin-x64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -232,8 +232,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-darwin-arm64')
-        const bindingPackageVersion = require('hearth-darwin-arm64/package.json').version
+        const binding = require('hearth-core-darwin-arm64')
+        const bindingPackageVersion = require('hearth-core-darwin-arm64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -252,8 +252,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-freebsd-x64')
-        const bindingPackageVersion = require('hearth-freebsd-x64/package.json').version
+        const binding = require('hearth-core-freebsd-x64')
+        const bindingPackageVersion = require('hearth-core-freebsd-x64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -268,8 +268,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-freebsd-arm64')
-        const bindingPackageVersion = require('hearth-freebsd-arm64/package.json').version
+        const binding = require('hearth-core-freebsd-arm64')
+        const bindingPackageVersion = require('hearth-core-freebsd-arm64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -284,8 +284,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-freebsd-ppc64')
-        const bindingPackageVersion = require('hearth-freebsd-ppc64/package.json').version
+        const binding = require('hearth-core-freebsd-ppc64')
+        const bindingPackageVersion = require('hearth-core-freebsd-ppc64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -305,8 +305,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('hearth-linux-x64-musl')
-          const bindingPackageVersion = require('hearth-linux-x64-musl/package.json').version
+          const binding = require('hearth-core-linux-x64-musl')
+          const bindingPackageVersion = require('hearth-core-linux-x64-musl/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -321,8 +321,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('hearth-linux-x64-gnu')
-          const bindingPackageVersion = require('hearth-linux-x64-gnu/package.json').version
+          const binding = require('hearth-core-linux-x64-gnu')
+          const bindingPackageVersion = require('hearth-core-linux-x64-gnu/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -339,8 +339,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('hearth-linux-arm64-musl')
-          const bindingPackageVersion = require('hearth-linux-arm64-musl/package.json').version
+          const binding = require('hearth-core-linux-arm64-musl')
+          const bindingPackageVersion = require('hearth-core-linux-arm64-musl/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -355,8 +355,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('hearth-linux-arm64-gnu')
-          const bindingPackageVersion = require('hearth-linux-arm64-gnu/package.json').version
+          const binding = require('hearth-core-linux-arm64-gnu')
+          const bindingPackageVersion = require('hearth-core-linux-arm64-gnu/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -373,8 +373,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('hearth-linux-arm-musleabihf')
-          const bindingPackageVersion = require('hearth-linux-arm-musleabihf/package.json').version
+          const binding = require('hearth-core-linux-arm-musleabihf')
+          const bindingPackageVersion = require('hearth-core-linux-arm-musleabihf/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -389,8 +389,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('hearth-linux-arm-gnueabihf')
-          const bindingPackageVersion = require('hearth-linux-arm-gnueabihf/package.json').version
+          const binding = require('hearth-core-linux-arm-gnueabihf')
+          const bindingPackageVersion = require('hearth-core-linux-arm-gnueabihf/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -407,8 +407,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('hearth-linux-loong64-musl')
-          const bindingPackageVersion = require('hearth-linux-loong64-musl/package.json').version
+          const binding = require('hearth-core-linux-loong64-musl')
+          const bindingPackageVersion = require('hearth-core-linux-loong64-musl/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -423,8 +423,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('hearth-linux-loong64-gnu')
-          const bindingPackageVersion = require('hearth-linux-loong64-gnu/package.json').version
+          const binding = require('hearth-core-linux-loong64-gnu')
+          const bindingPackageVersion = require('hearth-core-linux-loong64-gnu/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -441,8 +441,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('hearth-linux-riscv64-musl')
-          const bindingPackageVersion = require('hearth-linux-riscv64-musl/package.json').version
+          const binding = require('hearth-core-linux-riscv64-musl')
+          const bindingPackageVersion = require('hearth-core-linux-riscv64-musl/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -457,8 +457,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('hearth-linux-riscv64-gnu')
-          const bindingPackageVersion = require('hearth-linux-riscv64-gnu/package.json').version
+          const binding = require('hearth-core-linux-riscv64-gnu')
+          const bindingPackageVersion = require('hearth-core-linux-riscv64-gnu/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -474,8 +474,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-linux-ppc64-gnu')
-        const bindingPackageVersion = require('hearth-linux-ppc64-gnu/package.json').version
+        const binding = require('hearth-core-linux-ppc64-gnu')
+        const bindingPackageVersion = require('hearth-core-linux-ppc64-gnu/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -490,8 +490,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-linux-s390x-gnu')
-        const bindingPackageVersion = require('hearth-linux-s390x-gnu/package.json').version
+        const binding = require('hearth-core-linux-s390x-gnu')
+        const bindingPackageVersion = require('hearth-core-linux-s390x-gnu/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -510,8 +510,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-openharmony-arm64')
-        const bindingPackageVersion = require('hearth-openharmony-arm64/package.json').version
+        const binding = require('hearth-core-openharmony-arm64')
+        const bindingPackageVersion = require('hearth-core-openharmony-arm64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -526,8 +526,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-openharmony-x64')
-        const bindingPackageVersion = require('hearth-openharmony-x64/package.json').version
+        const binding = require('hearth-core-openharmony-x64')
+        const bindingPackageVersion = require('hearth-core-openharmony-x64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -542,8 +542,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('hearth-openharmony-arm')
-        const bindingPackageVersion = require('hearth-openharmony-arm/package.json').version
+        const binding = require('hearth-core-openharmony-arm')
+        const bindingPackageVersion = require('hearth-core-openharmony-arm/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -681,16 +681,16 @@ if (!nativeBinding || forceWasi) {
     let candidateError = null
     let candidateFailed = false
     try {
-      candidateError = __napiWasiResolveCandidate('hearth-wasm32-wasi', true, undefined)
+      candidateError = __napiWasiResolveCandidate('hearth-core-wasm32-wasi', true, undefined)
       candidateFailed = candidateError !== null
       if (!candidateFailed) {
         if (process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
-          const bindingPackageVersion = require('hearth-wasm32-wasi/package.json').version
+          const bindingPackageVersion = require('hearth-core-wasm32-wasi/package.json').version
           if (bindingPackageVersion !== '0.1.0') {
             throw new Error(`WASI binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
         }
-        wasiBinding = require('hearth-wasm32-wasi')
+        wasiBinding = require('hearth-core-wasm32-wasi')
         nativeBinding = wasiBinding
         __napiLoadedBindingTarget = 'wasm32-wasi'
         wasiBindingLoaded = true
@@ -727,9 +727,10 @@ if (!nativeBinding || forceWasi) {
 if (!nativeBinding) {
   if (loadErrors.length > 0) {
     const error = new Error(
-      `Cannot find native binding. ` +
-        `npm has a bug related to optional dependencies (https://github.com/npm/cli/issues/4828). ` +
-        'Hearth has no binary for this machine: type npm run build in a checkout of it, which says what is missing.',
+      `Hearth has no binary for ${process.platform}-${process.arch}${isMusl() ? ' with musl' : ''}: ` +
+        (process.platform === 'linux' && !isMusl()
+          ? 'the package hearth-core-linux-' + process.arch + '-gnu is not installed, or its library does not load (see the cause). Install it beside hearth, without --omit=optional, on a system with glibc 2.34 or newer; in a checkout, type npm run build.'
+          : 'it runs on Linux with glibc, on x64 and arm64. On macOS, Windows or Alpine, run it in a container (docs/examples/Containerfile) or a virtual machine.'),
     )
     // assign instead of the `new Error(message, { cause })` options form,
     // which Node < 16.9 silently ignores

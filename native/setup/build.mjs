@@ -4,18 +4,23 @@
 //   node native/setup/build.mjs npm      npm packages alone
 //   node native/setup/build.mjs sandboxes   isolated-vm for every supported version of Node, for a package
 //
-// HEARTH_PROFILE=dev builds the core with cargo's dev profile: quicker to build, slower to run. Imports Node's own modules alone, since it
-// runs before anything is installed.
+// Fetching and compiling overlap: npm packages, isolated-vm, and libclang with RocksDB are made at the same time, each in a process of its
+// own; the core comes after them, since it needs the first and links the last.
+//
+// HEARTH_PROFILE=dev builds the core with cargo's dev profile. Imports Node's own modules alone, since it runs before anything is installed.
 import './require-node.mjs'
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { cargoEnv } from './cargo.mjs'
-import { ROOT, SetupError, say, TARGET } from './env.mjs'
-import { isolatedVm, isolatedVms } from './isolated-vm.mjs'
+import { ROOT, SetupError, TARGET } from './env.mjs'
+import { isolatedVm, isolatedVms, LIBRARY } from './isolated-vm.mjs'
+import { timed } from './progress.mjs'
 import { digest, Stamp } from './stamp.mjs'
-import { checkCompilers, checkNpm } from './tools.mjs'
+import { checkCompilers, checkNpm, checkPlatform } from './tools.mjs'
 
+/** Profiles of Cargo.toml that the core is built with: `release`, or `dev`, which builds sooner after a change and runs slower. */
 const PROFILES = ['release', 'dev']
 const NATIVE_SOURCES = [
   'Cargo.lock',
@@ -35,104 +40,138 @@ function profile() {
   return asked
 }
 
-/** Runs a command with its output on standard error, which is for progress; refuses with `failure` where it fails. */
-function run(command, args, failure, env = process.env) {
-  const r = spawnSync(command, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2] })
-  if (r.status !== 0)
-    throw new SetupError(`${failure} (${r.error?.message ?? r.signal ?? `exit code ${r.status}`}). What went wrong stands above.`)
+/** The processes that run at the moment; they end with this one. */
+const running = new Set()
+
+/** Runs a command with its output on standard error, which is for progress; throws `failure` where it fails. */
+async function run(command, args, failure, env = process.env) {
+  const child = spawn(command, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2] })
+  running.add(child)
+  try {
+    const [status, signal] = await once(child, 'exit')
+    if (status !== 0) throw new SetupError(`${failure} (${signal ?? `exit code ${status}`}). What went wrong stands above.`)
+  } catch (e) {
+    if (e instanceof SetupError) throw e
+    throw new SetupError(`${failure} (${e.message}).`)
+  } finally {
+    running.delete(child)
+  }
 }
 
-const seconds = (since) => Math.round((Date.now() - since) / 1000)
+/** Runs a script of native/setup in a process of its own. */
+const script = (name, args, failure) => run(process.execPath, [path.join(import.meta.dirname, name), ...args], failure)
 
-function npmPackages() {
+async function npmPackages() {
   const stamp = new Stamp('node_modules/.hearth-stamp', ['node_modules/typescript/package.json'])
   const sources = digest(['package.json', 'package-lock.json', '.npmrc'], process.versions.modules)
   if (stamp.matches(sources)) return
   checkNpm()
-  say('installing npm packages (about 30 s)')
   // Not `npm ci`: it refuses a lock file without the optional packages of other platforms, which a registry may not have.
-  run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'], 'npm install failed')
+  const args = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']
+  await timed('npm packages', () => run('npm', args, 'npm install failed'))
   stamp.write(sources)
 }
 
 /** The names that napi gives the library of this machine are many; one file of ours is the sign that it is there. */
 const addon = () => fs.readdirSync(path.join(ROOT, 'native')).find((name) => name.startsWith('hearth.') && name.endsWith('.node'))
 
-/** What the loader that napi writes says where there is no library for a machine, and what helps there. */
-const LOADER_ADVICE = 'Please try `npm i` again after removing both package-lock.json and node_modules directory.'
-const OWN_ADVICE = 'Hearth has no binary for this machine: type npm run build in a checkout of it, which says what is missing.'
+/** What the loader that napi writes says where there is no library for a machine. */
+const LOADER_ADVICE = /`Cannot find native binding\. ` \+\n +`npm has a bug [^`]+` \+\n +'Please try [^']+',/
+
+/** What it says instead: which systems there are binaries for, and what helps on this one. */
+const OWN_ADVICE = `\`Hearth has no binary for \${process.platform}-\${process.arch}\${isMusl() ? ' with musl' : ''}: \` +
+        (process.platform === 'linux' && !isMusl()
+          ? 'the package hearth-core-linux-' + process.arch + '-gnu is not installed, or its library does not load (see the cause). Install it beside hearth, without --omit=optional, on a system with glibc 2.34 or newer; in a checkout, type npm run build.'
+          : 'it runs on Linux with glibc, on x64 and arm64. On macOS, Windows or Alpine, run it in a container (docs/examples/Containerfile) or a virtual machine.'),`
 
 /** Puts our advice into the loader. */
-function sayHowToBuild() {
+function sayWhereItRuns() {
   const loader = path.join(ROOT, 'native/index.js')
-  fs.writeFileSync(loader, fs.readFileSync(loader, 'utf8').replace(LOADER_ADVICE, OWN_ADVICE))
+  const text = fs.readFileSync(loader, 'utf8')
+  if (!LOADER_ADVICE.test(text))
+    throw new SetupError('The loader that napi wrote has another message than native/setup/build.mjs replaces.')
+  fs.writeFileSync(
+    loader,
+    text.replace(LOADER_ADVICE, () => OWN_ADVICE),
+  )
+}
+
+/** What the core of a profile is made from, and the record of the last build. */
+function coreState(kind) {
+  // Flags of a release's build write other names of folders into the library.
+  const sources = digest(NATIVE_SOURCES, kind, process.platform, process.arch, process.env.CARGO_ENCODED_RUSTFLAGS ?? '')
+  const stamp = new Stamp('dist/.native-stamp', ['native/index.js', 'native/index.d.ts'])
+  return { sources, stamp, isCurrent: addon() !== undefined && stamp.matches(sources) }
 }
 
 async function nativeCore(kind) {
-  const stamp = new Stamp('dist/.native-stamp', ['native/index.js', 'native/index.d.ts'])
-  const sources = digest(NATIVE_SOURCES, kind, process.platform, process.arch)
-  if (addon() && stamp.matches(sources)) return
-  checkCompilers()
-  const began = Date.now()
-  const first = !fs.existsSync(path.join(TARGET, kind === 'dev' ? 'debug' : 'release'))
-  say(
-    first
-      ? 'building the core: 6 to 8 minutes on 2 cores the first time, less on more; later only what has changed'
-      : 'building the core: only what has changed',
-  )
+  const { sources, stamp, isCurrent } = coreState(kind)
+  if (isCurrent) return
+  const first = !fs.existsSync(path.join(TARGET, kind === 'dev' ? 'debug' : kind))
   const env = { ...process.env, ...(await cargoEnv()) }
   const cli = path.join(ROOT, 'node_modules/@napi-rs/cli/dist/cli.js')
-  const args = [
-    'build',
-    '--platform',
-    '--esm',
-    '--manifest-path',
-    'native/Cargo.toml',
-    '--package-json-path',
-    'package.json',
-    '--output-dir',
-    'native',
-  ]
-  if (kind === 'release') args.push('--release')
-  run(process.execPath, [cli, ...args, '--', '--locked'], 'The core did not build', env)
-  sayHowToBuild()
+  const places = ['--manifest-path', 'native/Cargo.toml', '--package-json-path', 'package.json', '--output-dir', 'native']
+  const args = ['build', '--platform', '--esm', ...places, ...(kind === 'dev' ? [] : ['--release']), '--', '--locked']
+  const build = () => run(process.execPath, [cli, ...args], 'The core did not build', env)
+  await timed(`core (${kind})`, build, first ? {} : { keep: false, note: ', only what has changed' })
+  sayWhereItRuns()
   stamp.write(sources)
-  say(`the core took ${seconds(began)} s`)
 }
 
 const changed = (name) => fs.statSync(path.join(ROOT, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
 
-function typescript() {
+async function typescript() {
   const stamp = new Stamp('dist/.ts-stamp', ['dist/cli/main.js', 'dist/cli/hearth.cjs'])
   const sources = digest(TS_SOURCES)
   // A program that is older than the loader of the core counts as out of date when it starts, and is loaded module by module.
   const isOlder = changed('dist/cli/program.cjs') < changed('native/index.js')
   if (stamp.matches(sources) && !isOlder) return
-  const began = Date.now()
+  await timed('TypeScript', compile)
+  stamp.write(sources)
+}
+
+async function compile() {
   // What a removed source left behind must not be found by an import.
   for (const name of fs.existsSync(path.join(ROOT, 'dist')) ? fs.readdirSync(path.join(ROOT, 'dist')) : []) {
     if (!name.startsWith('.')) fs.rmSync(path.join(ROOT, 'dist', name), { recursive: true })
   }
-  run(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'ts/tsconfig.json'], 'TypeScript did not compile')
+  await run(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'ts/tsconfig.json'], 'TypeScript did not compile')
   fs.chmodSync(path.join(ROOT, 'dist/cli/main.js'), 0o755)
-  run(process.execPath, [path.join(ROOT, 'dist/cli/write-bundle.js')], 'The program could not be put into one file')
-  stamp.write(sources)
-  say(`TypeScript took ${seconds(began)} s`)
+  await run(process.execPath, [path.join(ROOT, 'dist/cli/write-bundle.js')], 'The program could not be put into one file')
 }
 
 const STEPS = ['npm', 'native', 'sandbox', 'sandboxes', 'ts']
 
+/** Makes everything. What one process of set-up makes, the next one finds: the children and a build of the core ask for the same files. */
+async function everything(kind) {
+  const isCurrent = coreState(kind).isCurrent
+  if (!isCurrent) checkCompilers()
+  const sandbox = fs.existsSync(LIBRARY) ? undefined : script('build.mjs', ['sandbox'], 'isolated-vm failed')
+  // A failure is reported where the others are awaited.
+  sandbox?.catch(() => undefined)
+  const tools = isCurrent ? undefined : script('cargo.mjs', ['--prepare'], 'RocksDB could not be made ready')
+  await Promise.all([npmPackages(), tools])
+  await nativeCore(kind)
+  await typescript()
+  await sandbox
+}
+
 try {
+  checkPlatform()
   const asked = process.argv.slice(2)
   const unknown = asked.find((step) => !STEPS.includes(step))
   if (unknown !== undefined) throw new SetupError(`unknown step ${unknown}: one of ${STEPS.join(', ')}`)
-  const wanted = (step) => asked.length === 0 || asked.includes(step)
-  if (wanted('npm')) npmPackages()
-  if (wanted('native')) await nativeCore(profile())
-  if (wanted('sandbox')) await isolatedVm()
+  if (asked.length === 0) await everything(profile())
+  if (asked.includes('npm')) await npmPackages()
+  if (asked.includes('native')) {
+    if (!coreState(profile()).isCurrent) checkCompilers()
+    await nativeCore(profile())
+  }
+  if (asked.includes('sandbox')) await isolatedVm()
   if (asked.includes('sandboxes')) await isolatedVms()
-  if (wanted('ts')) typescript()
+  if (asked.includes('ts')) await typescript()
 } catch (e) {
+  for (const child of running) child.kill()
   if (!(e instanceof SetupError)) throw e
   console.error(`hearth set-up: ${e.message}`)
   process.exit(1)

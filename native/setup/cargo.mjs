@@ -1,5 +1,5 @@
 // Runs cargo in the project's environment: node native/setup/cargo.mjs test -p hearth-flatkv
-// `--print-env` prints that environment as shell exports instead.
+// `--print-env` prints that environment as shell exports instead; `--prepare` makes what it names, and nothing else.
 import { spawnSync } from 'node:child_process'
 import { ROOT, SetupError, TARGET } from './env.mjs'
 import { libclangEnv } from './libclang.mjs'
@@ -21,10 +21,11 @@ export async function cargo(args, options = {}) {
 if (process.argv[1] === import.meta.filename) {
   try {
     if (process.argv[2] === '--print-env') for (const [k, v] of Object.entries(await cargoEnv())) console.log(`export ${k}='${v}'`)
+    else if (process.argv[2] === '--prepare') await cargoEnv()
     else process.exit(await cargo(process.argv.slice(2)))
   } catch (e) {
     if (!(e instanceof SetupError)) throw e
-    console.error(e.message)
+    console.error(`hearth set-up: ${e.message}`)
     process.exit(1)
   }
 }

@@ -8,6 +8,7 @@ import path from 'node:path'
 import { CACHE, output, ROOT, say } from './env.mjs'
 import { once } from './once.mjs'
 import { PINS, pinRefusal } from './pins.mjs'
+import { timed } from './progress.mjs'
 
 /** By major version of Node: the version of isolated-vm that fits its V8, its ABI, and the release that packing builds it with. */
 export const ENGINES = {
@@ -111,10 +112,8 @@ async function provide({ version }, node, nodeOf, target) {
   const library = path.join(dir, 'isolated_vm.node')
   await once(library, 'isolated-vm', async () => {
     const found = await nodeOf()
-    const began = Date.now()
-    say(`compiling isolated-vm for Node ${node}, in which JavaScript tracers run, once for this machine (1 to 3 minutes on 2 cores)`)
-    build(version, found, dir)
-    say(`isolated-vm took ${Math.round((Date.now() - began) / 1000)} s`)
+    const note = `, for JavaScript tracers under Node ${node}, once for this machine`
+    await timed('isolated-vm', () => build(version, found, dir), { note })
   })
   publish(library, target)
 }

@@ -9,6 +9,17 @@ const atLeast = (text, [major, minor]) => {
   return found !== null && (Number(found[1]) > major || (Number(found[1]) === major && Number(found[2]) >= minor))
 }
 
+/** Processors that there are binaries and tested builds for. */
+const PROCESSORS = ['x64', 'arm64']
+
+/** Refuses other systems than those that the core is written for: it confines its child processes with Linux's own means. */
+export function checkPlatform() {
+  if (process.platform === 'linux' && PROCESSORS.includes(process.arch)) return
+  throw new SetupError(
+    `Hearth runs on Linux (${PROCESSORS.join(' or ')}, with glibc), and this is ${process.platform}-${process.arch}. Run it in a container (docs/examples/Containerfile) or in a virtual machine with Linux.`,
+  )
+}
+
 /** Refuses a machine without npm. */
 export function checkNpm() {
   if (output('npm', ['--version']) === undefined)

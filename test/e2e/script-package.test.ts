@@ -257,7 +257,7 @@ describe.skipIf(process.platform !== 'linux')('JavaScript tracers of an installe
     const dir = projects.get(how) as string
     const major = process.versions.node.split('.')[0] as string
     const name = `isolated-vm-${process.versions.modules}.node`
-    const held = [`hearth/native/${name}`, `hearth-${process.platform}-${process.arch}-gnu/${name}`]
+    const held = [`hearth/native/${name}`, `hearth-core-${process.platform}-${process.arch}-gnu/${name}`]
       .map((file) => path.join(dir, 'node_modules', file))
       .find((file) => fs.existsSync(file)) as string
     fs.renameSync(held, `${held}.away`)

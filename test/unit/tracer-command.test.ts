@@ -67,7 +67,7 @@ describe('without the library', () => {
   })
 
   test('an installed package names the versions of Node that it serves', () => {
-    const platform = `node_modules/hearth-${process.platform}-${process.arch}-gnu`
+    const platform = `node_modules/hearth-core-${process.platform}-${process.arch}-gnu`
     const own = packageWith(['native/isolated-vm-115.node', 'native/isolated-vm-137.node'])
     const split = packageWith([`${platform}/package.json`, `${platform}/isolated-vm-127.node`])
     const other = 'is not in this package, which has it for Node'
@@ -77,7 +77,7 @@ describe('without the library', () => {
   })
 
   test('the library is found in both places, by the ABI', () => {
-    const platform = `node_modules/hearth-${process.platform}-${process.arch}-gnu`
+    const platform = `node_modules/hearth-core-${process.platform}-${process.arch}-gnu`
     const own = packageWith(['native/isolated-vm-115.node'])
     const split = packageWith([`${platform}/package.json`, `${platform}/isolated-vm-127.node`])
     expect(isolatedVmFile(own, '115')).toBe(path.join(own, 'native/isolated-vm-115.node'))

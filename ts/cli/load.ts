@@ -7,8 +7,8 @@ import type { Terminal } from './command.ts'
 
 /** The program in one file. */
 export const PROGRAM = path.join(import.meta.dirname, 'program.cjs')
-/** What V8 has compiled of it. */
-export const CACHE = path.join(import.meta.dirname, 'program.cache')
+/** What the V8 of this Node has compiled of it: V8 refuses what another release compiled, so a package has one for each ABI. */
+export const CACHE = path.join(import.meta.dirname, `program-${process.versions.modules}.cache`)
 
 /** What the file was made from, as far as it takes to see that it is older: the compiler and the build write all of each at once. */
 const SOURCES = [path.join(import.meta.dirname, 'run.js'), path.join(import.meta.dirname, '../../native/index.js')]
@@ -22,6 +22,9 @@ export interface Program {
   /** Whether V8 took the code cache; it refuses one of another release of Node. */
   readonly cached: boolean
 }
+
+/** In an installed package the file is never out of date, and times of files are those at which npm unpacked them. */
+const isInstalled = (): boolean => !fs.existsSync(path.join(import.meta.dirname, '../../native/setup'))
 
 const changed = (file: string): number => fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
@@ -41,7 +44,7 @@ function fromFile(cachedData: Buffer | undefined): Program {
 /** Loads the program; `fresh` leaves out the code cache, so that a new one can be made. */
 export async function loadProgram({ fresh = false }: { readonly fresh?: boolean } = {}): Promise<Program> {
   const made = changed(PROGRAM)
-  if (made > 0 && SOURCES.every((source) => changed(source) <= made)) {
+  if (made > 0 && (isInstalled() || SOURCES.every((source) => changed(source) <= made))) {
     return fromFile(fresh || !fs.existsSync(CACHE) ? undefined : fs.readFileSync(CACHE))
   }
   const { main } = await import('./run.ts')

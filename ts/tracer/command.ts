@@ -22,7 +22,9 @@ const NODES: Readonly<Record<string, number>> = { 115: 20, 127: 22, 137: 24 }
 function libraryFolders(root: string): readonly string[] {
   const own = path.join(root, 'native')
   try {
-    const platform = createRequire(path.join(root, 'package.json')).resolve(`hearth-${process.platform}-${process.arch}-gnu/package.json`)
+    const platform = createRequire(path.join(root, 'package.json')).resolve(
+      `hearth-core-${process.platform}-${process.arch}-gnu/package.json`,
+    )
     return [own, path.dirname(platform)]
   } catch {
     return [own]
