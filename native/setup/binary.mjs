@@ -1,10 +1,11 @@
-// What a packed binary may ask of the machine that it runs on: the oldest C and C++ libraries, and its size.
+// What a packed binary may need of its machine (the oldest C and C++ libraries), and its size.
 import { spawnSync } from 'node:child_process'
 import { SetupError } from './env.mjs'
 
 /**
- * The newest symbol versions that a binary may need, by library. These are Debian 12's, Ubuntu 22.04's and Fedora 36's: glibc 2.34 and the
- * libstdc++ of GCC 12. A build on a newer system may need more, and is refused.
+ * The newest symbol versions that a binary may need, by library. These are Debian 12's, Ubuntu
+ * 22.04's and Fedora 36's: glibc 2.34 and the libstdc++ of GCC 12. A build on a newer system may
+ * need more, and is refused.
  */
 export const FLOORS = { GLIBC: '2.34', GLIBCXX: '3.4.30', CXXABI: '1.3.13', GCC: '4.2.0' }
 
@@ -21,7 +22,10 @@ export function isNewer(a, b) {
   return false
 }
 
-/** The newest version of each library that a table of dynamic symbols (`objdump -T`) names: `{ GLIBC: '2.34', … }`. */
+/**
+ * The newest version of each library that a table of dynamic symbols (`objdump -T`) names: `{
+ * GLIBC: '2.34', … }`.
+ */
 export function neededVersions(table) {
   const newest = {}
   for (const [, library, version] of table.matchAll(/\b(GLIBC|GLIBCXX|CXXABI|GCC)_(\d+(?:\.\d+)*)\b/g))
@@ -29,7 +33,10 @@ export function neededVersions(table) {
   return newest
 }
 
-/** What a binary needs beyond the floors, one sentence a library; empty where it runs on all the systems that the floors name. */
+/**
+ * What a binary needs beyond the floors, one sentence a library; empty where it runs on all the
+ * systems that the floors name.
+ */
 export function aboveFloors(table, floors = FLOORS) {
   return Object.entries(neededVersions(table))
     .filter(([library, version]) => isNewer(version, floors[library]))
@@ -46,7 +53,10 @@ export function dynamicSymbols(file) {
   return stdout
 }
 
-/** Removes debug information from a shared library. Names of functions stay: a backtrace of the core shows them. */
+/**
+ * Removes debug information from a shared library. Names of functions stay: a backtrace of the core
+ * shows them.
+ */
 export function strip(file) {
   const { status, error } = spawnSync('strip', ['--strip-debug', file], { stdio: ['ignore', 2, 2] })
   if (status !== 0)

@@ -1,13 +1,17 @@
-// Makes everything that is missing or out of date: npm packages, RocksDB and libclang, the native core, isolated-vm, dist/.
+// Makes everything that is missing or out of date: npm packages, RocksDB and libclang, the native
+// core, isolated-vm, dist/.
 //
-//   node native/setup/build.mjs          all of it (what `npm start` and `npm run build` call first)
+// node native/setup/build.mjs          all of it (what `npm start` and `npm run build` call first)
 //   node native/setup/build.mjs npm      npm packages alone
-//   node native/setup/build.mjs sandboxes   isolated-vm for every supported version of Node, for a package
+// node native/setup/build.mjs sandboxes   isolated-vm for every supported version of Node, for a
+//   package
 //
-// Fetching and compiling overlap: npm packages, isolated-vm, and libclang with RocksDB are made at the same time, each in a process of its
-// own; the core comes after them, since it needs the first and links the last.
+// Fetching and compiling overlap: npm packages, isolated-vm, and libclang with RocksDB are made at
+// the same time, each in a process of its own; the core comes after them, since it needs the first
+// and links the last.
 //
-// HEARTH_PROFILE=dev builds the core with cargo's dev profile. Imports Node's own modules alone, since it runs before anything is installed.
+// HEARTH_PROFILE=dev builds the core with cargo's dev profile. Imports Node's own modules alone,
+// since it runs before anything is installed.
 import './require-node.mjs'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +24,10 @@ import { timed } from './progress.mjs'
 import { digest, Stamp } from './stamp.mjs'
 import { checkCompilers, checkNpm, checkPlatform } from './tools.mjs'
 
-/** Profiles of Cargo.toml that the core is built with: `release`, or `dev`, which builds sooner after a change and runs slower. */
+/**
+ * Profiles of Cargo.toml that the core is built with: `release`, or `dev`, which builds sooner
+ * after a change and runs slower.
+ */
 const PROFILES = ['release', 'dev']
 const NATIVE_SOURCES = [
   'Cargo.lock',
@@ -43,7 +50,10 @@ function profile() {
 /** The processes that run at the moment; they end with this one. */
 const running = new Set()
 
-/** Runs a command with its output on standard error, which is for progress; throws `failure` where it fails. */
+/**
+ * Runs a command with its output on standard error, which is for progress; throws `failure` where
+ * it fails.
+ */
 async function run(command, args, failure, env = process.env) {
   const child = spawn(command, args, { cwd: ROOT, env, stdio: ['ignore', 2, 2] })
   running.add(child)
@@ -66,13 +76,17 @@ async function npmPackages() {
   const sources = digest(['package.json', 'package-lock.json', '.npmrc'], process.versions.modules)
   if (stamp.matches(sources)) return
   checkNpm()
-  // Not `npm ci`: it refuses a lock file without the optional packages of other platforms, which a registry may not have.
+  // Not `npm ci`: it refuses a lock file without the optional packages of other platforms, which a
+  // registry may not have.
   const args = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']
   await timed('npm packages', () => run('npm', args, 'npm install failed'))
   stamp.write(sources)
 }
 
-/** The names that napi gives the library of this machine are many; one file of ours is the sign that it is there. */
+/**
+ * The names that napi gives the library of this machine are many; one file of ours is the sign that
+ * it is there.
+ */
 const addon = () => fs.readdirSync(path.join(ROOT, 'native')).find((name) => name.startsWith('hearth.') && name.endsWith('.node'))
 
 /** What the loader that napi writes says where there is no library for a machine. */
@@ -123,7 +137,8 @@ const changed = (name) => fs.statSync(path.join(ROOT, name), { throwIfNoEntry: f
 async function typescript() {
   const stamp = new Stamp('dist/.ts-stamp', ['dist/cli/main.js', 'dist/cli/hearth.cjs'])
   const sources = digest(TS_SOURCES)
-  // A program that is older than the loader of the core counts as out of date when it starts, and is loaded module by module.
+  // A program that is older than the loader of the core counts as out of date when it starts, and
+  // is loaded module by module.
   const isOlder = changed('dist/cli/program.cjs') < changed('native/index.js')
   if (stamp.matches(sources) && !isOlder) return
   await timed('TypeScript', compile)
@@ -142,7 +157,10 @@ async function compile() {
 
 const STEPS = ['npm', 'native', 'sandbox', 'sandboxes', 'ts']
 
-/** Makes everything. What one process of set-up makes, the next one finds: the children and a build of the core ask for the same files. */
+/**
+ * Makes everything. The children publish their products in the cache, where the build of the core finds
+ * them.
+ */
 async function everything(kind) {
   const isCurrent = coreState(kind).isCurrent
   if (!isCurrent) checkCompilers()

@@ -1,11 +1,15 @@
 // Runs cargo in the project's environment: node native/setup/cargo.mjs test -p hearth-flatkv
-// `--print-env` prints that environment as shell exports instead; `--prepare` makes what it names, and nothing else.
+// `--print-env` prints that environment as shell exports instead; `--prepare` makes what it names,
+// and nothing else.
 import { spawnSync } from 'node:child_process'
 import { ROOT, SetupError, TARGET } from './env.mjs'
 import { libclangEnv } from './libclang.mjs'
 import { rocksdbEnv } from './rocksdb.mjs'
 
-/** The environment of every cargo call: prebuilt RocksDB, libclang, a target directory outside the checkout. */
+/**
+ * The environment of every cargo call: prebuilt RocksDB, libclang, a target directory outside the
+ * checkout.
+ */
 export async function cargoEnv() {
   return { CARGO_TARGET_DIR: TARGET, ...libclangEnv(), ...(await rocksdbEnv()) }
 }

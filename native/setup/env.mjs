@@ -1,7 +1,7 @@
 // Where build products live, and the environment that every cargo call of this project runs in.
 //
-// The target directory and the prebuilt RocksDB lie in a cache under the home directory, outside the
-// checkout, so that a second clone (CI's, say) finds the dependencies compiled.
+// The target directory and the prebuilt RocksDB lie in a cache under the home directory, outside
+// the checkout, so that a second clone (CI's, say) finds the dependencies compiled.
 import { spawnSync } from 'node:child_process'
 import os from 'node:os'
 import path from 'node:path'
@@ -15,7 +15,7 @@ export const CACHE = process.env.HEARTH_CACHE ?? path.join(process.env.XDG_CACHE
 /** Cargo's target directory; `CARGO_TARGET_DIR` moves it. */
 export const TARGET = process.env.CARGO_TARGET_DIR ?? path.join(CACHE, 'target')
 
-/** A failure of set-up that the user can mend: its message says what to type. */
+/** A failure of set-up that the user can repair: its message says what to type. */
 export class SetupError extends Error {}
 
 /** Runs a command and returns its standard output; undefined where it is missing or fails. */

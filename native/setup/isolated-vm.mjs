@@ -1,8 +1,10 @@
-// Builds isolated-vm, in which JavaScript tracers run, from the sources in its npm package. No binary of it is fetched.
+// Builds isolated-vm, in which JavaScript tracers run, from the sources in its npm package. No
+// binary of it is fetched.
 //
-// Each library fits one ABI of Node. `npm run build` builds the one for the Node that runs it; packing builds those of all supported
-// versions of Node, each with that Node's own headers. A library is built once a machine, into the cache, and copied beside the core's
-// library. Set-up never fails for want of it: the node starts without it and refuses JavaScript tracers.
+// Each library fits one ABI of Node. `npm run build` builds the one for the Node that runs it;
+// packing builds those of all supported versions of Node, each with that Node's own headers. A
+// library is built once a machine, into the cache, and copied beside the core's library. Set-up
+// never fails for want of it: the node starts without it and refuses JavaScript tracers.
 import fs from 'node:fs'
 import path from 'node:path'
 import { CACHE, output, ROOT, say } from './env.mjs'
@@ -10,7 +12,10 @@ import { once } from './once.mjs'
 import { PINS, pinRefusal } from './pins.mjs'
 import { timed } from './progress.mjs'
 
-/** By major version of Node: the version of isolated-vm that fits its V8, its ABI, and the release that packing builds it with. */
+/**
+ * By major version of Node: the version of isolated-vm that fits its V8, its ABI, and the release
+ * that packing builds it with.
+ */
 export const ENGINES = {
   20: { version: '5.0.4', abi: 115, node: '20.20.2' },
   22: { version: '6.1.2', abi: 127, node: '22.23.3' },
@@ -19,13 +24,19 @@ export const ENGINES = {
 
 const libraryFor = (abi) => path.join(ROOT, 'native', `isolated-vm-${abi}.node`)
 
-/** The library for the Node that runs this; its name has the ABI, so that another Node finds none rather than a wrong one. */
+/**
+ * The library for the Node that runs this; its name has the ABI, so that another Node finds none
+ * rather than a wrong one.
+ */
 export const LIBRARY = libraryFor(process.versions.modules)
 
 /** A reason why it cannot be built, with what to type. */
 class Missing extends Error {}
 
-/** The folder that holds include/node of the Node that runs this: a build against another one's headers would crash. */
+/**
+ * The folder that holds include/node of the Node that runs this: a build against another one's
+ * headers would crash.
+ */
 function headers() {
   const folder = path.dirname(path.dirname(fs.realpathSync(process.execPath)))
   const found = [folder, '/usr', '/usr/local'].find((dir) => {
@@ -74,11 +85,15 @@ function inFolder(partial, work) {
   }
 }
 
-/** Builds a version of isolated-vm with the Node at `program` and the headers below `nodedir`, into a folder. */
+/**
+ * Builds a version of isolated-vm with the Node at `program` and the headers below `nodedir`, into
+ * a folder.
+ */
 function build(version, { program, nodedir }, dir) {
   inFolder(`${dir}.partial-${process.pid}`, (partial) => {
     fetchPackage('isolated-vm', version, partial)
-    // npm's own node-gyp, with the headers that are there, so that it has nothing to fetch. npm runs under the first node on the PATH.
+    // npm's own node-gyp, with the headers that are there, so that it has nothing to fetch. npm
+    // runs under the first node on the PATH.
     attempt(
       'it did not compile',
       'Type: sudo apt-get install -y python3 build-essential',
@@ -93,20 +108,27 @@ function build(version, { program, nodedir }, dir) {
       },
     )
     const made = path.join(partial, 'package/build/Release/isolated_vm.node')
-    // Without its debug information it is a tenth of the size; where there is no strip, it works all the same.
+    // Without its debug information it is a tenth of the size; where there is no strip, it works
+    // all the same.
     output('strip', ['--strip-debug', made])
     publish(made, path.join(dir, 'isolated_vm.node'))
   })
 }
 
-/** Copies a file into place whole: a rename publishes it, and the same by another process is equally good. */
+/**
+ * Copies a file into place whole: a rename publishes it, and the same by another process is equally
+ * good.
+ */
 function publish(from, to) {
   fs.mkdirSync(path.dirname(to), { recursive: true })
   fs.copyFileSync(from, `${to}.${process.pid}`)
   fs.renameSync(`${to}.${process.pid}`, to)
 }
 
-/** Puts the library of one version of Node at `target`, built where the cache does not have it. `nodeOf` says which Node builds it. */
+/**
+ * Puts the library of one version of Node at `target`, built where the cache does not have it.
+ * `nodeOf` says which Node builds it.
+ */
 async function provide({ version }, node, nodeOf, target) {
   const dir = path.join(CACHE, `isolated-vm-${version}-node${node}-${process.platform}-${process.arch}`)
   const library = path.join(dir, 'isolated_vm.node')
@@ -120,7 +142,10 @@ async function provide({ version }, node, nodeOf, target) {
 
 const reasonOf = (e) => (e instanceof Missing ? e.message : String(e.message ?? e))
 
-/** Makes the library of the Node that runs this where it is missing; says in one line why it cannot, and what to type. It never fails. */
+/**
+ * Makes the library of the Node that runs this where it is missing; says in one line why it cannot,
+ * and what to type. It never fails.
+ */
 export async function isolatedVm(target = LIBRARY) {
   if (fs.existsSync(target)) return
   try {
@@ -135,7 +160,10 @@ export async function isolatedVm(target = LIBRARY) {
   }
 }
 
-/** The folder of a release of Node out of npm, fetched into the cache where it is not there; throws where it cannot be had. */
+/**
+ * The folder of a release of Node out of npm, fetched into the cache where it is not there; throws
+ * where it cannot be had.
+ */
 export async function nodeRelease(version) {
   if (process.platform !== 'linux') throw new Missing('it is built for other versions of Node on Linux only')
   const name = `node-linux-${process.arch}`
@@ -151,7 +179,10 @@ export async function nodeRelease(version) {
   return dir
 }
 
-/** Makes the libraries of all supported versions of Node, for a package; says in a line which it cannot make, and why. */
+/**
+ * Makes the libraries of all supported versions of Node, for a package; says in a line which it
+ * cannot make, and why.
+ */
 export async function isolatedVms() {
   await isolatedVm()
   for (const engine of Object.values(ENGINES)) {

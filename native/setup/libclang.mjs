@@ -1,4 +1,5 @@
-// Finds libclang, which the generator of RocksDB's bindings loads; fetches it without root where there is none.
+// Finds libclang, which the generator of RocksDB's bindings loads; fetches it without root where
+// there is none.
 import fs from 'node:fs'
 import path from 'node:path'
 import { CACHE, output, SetupError, say } from './env.mjs'
@@ -40,7 +41,10 @@ function present() {
   return [...(llvm ? [llvm] : []), ...commonFolders()].find(holdsLibclang)
 }
 
-/** The folder of libclang inside an unpacked wheel; wheels place it at the top or under `*.data/platlib`. */
+/**
+ * The folder of libclang inside an unpacked wheel; wheels place it at the top or under
+ * `*.data/platlib`.
+ */
 function unpackedFolder(dir) {
   if (!fs.existsSync(dir)) return undefined
   const data = fs
@@ -50,7 +54,10 @@ function unpackedFolder(dir) {
   return [path.join(dir, 'clang/native'), ...data].find(holdsLibclang)
 }
 
-/** The folder of libclang out of the wheel, which is fetched where the cache does not have it. `pins` holds the digests to accept. */
+/**
+ * The folder of libclang out of the wheel, which is fetched where the cache does not have it.
+ * `pins` holds the digests to accept.
+ */
 export function fetchWheel(pins) {
   const dir = path.join(CACHE, WHEEL.replace('==', '-'))
   const cached = unpackedFolder(dir)

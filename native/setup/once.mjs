@@ -1,4 +1,5 @@
-// Lets one process of a machine make a thing while the others that need it wait, instead of all making it at once.
+// Lets one process of a machine make a thing while the others that need it wait, instead of all
+// making it at once.
 import fs from 'node:fs'
 import path from 'node:path'
 import { say } from './env.mjs'
@@ -16,7 +17,10 @@ function alive(pid) {
   }
 }
 
-/** The process that holds the lock; undefined where there is none, or it died and left the file behind. */
+/**
+ * The process that holds the lock; undefined where there is none, or it died and left the file
+ * behind.
+ */
 function holder(lock) {
   try {
     const pid = Number(fs.readFileSync(lock, 'utf8'))
@@ -44,8 +48,8 @@ function take(lock) {
 /**
  * Runs `make` unless `file` exists, in one process at a time.
  *
- * Two processes may both make it where a lock was left by a dead one and both find it at the same moment; so `make`
- * has to publish its result by a rename all the same.
+ * Two processes may both make it where a lock was left by a dead one and both find it at the same
+ * moment; so `make` has to publish its result by a rename all the same.
  *
  * @param {string} file what is there when the work is done
  * @param {string} what its name in the line that a waiting process prints

@@ -1,9 +1,11 @@
-// Packs what is published, as tarballs: `hearth-core-PLATFORM` with the binaries of each platform that was built, and `hearth`, whose
-// optional dependencies they are. Beside them lie the bill of materials and SHA256SUMS.
+// Packs what is published, as tarballs: `hearth-core-PLATFORM` with the binaries of each platform
+// that was built, and `hearth`, whose optional dependencies they are. Beside them lie the bill of
+// materials and SHA256SUMS.
 //
 //   node native/setup/pack.mjs [FOLDER]      FOLDER is dist/npm unless it is given
 //
-// A binary of another platform is built on that platform (`npm run build`) and put beside this one's in native/ first.
+// A binary of another platform is built on that platform (`npm run build`) and put beside this
+// one's in native/ first.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
@@ -16,7 +18,10 @@ import { ENGINES, nodeRelease } from './isolated-vm.mjs'
 const OUT = path.resolve(process.argv[2] ?? path.join(ROOT, 'dist/npm'))
 const HERE = `${process.platform}-${process.arch}-gnu`
 
-/** What the package has besides its manifest; the manifest's own `files` leave out what of it is not published. */
+/**
+ * What the package has besides its manifest; the manifest's own `files` leave out what of it is not
+ * published.
+ */
 const ENTRIES = [
   'dist',
   'native/index.js',
@@ -31,7 +36,10 @@ const ENTRIES = [
   'LICENSE',
 ]
 
-/** Platforms as napi names them, by the target of Rust in package.json: what is published, and where it installs. */
+/**
+ * Platforms as napi names them, by the target of Rust in package.json: what is published, and where
+ * it installs.
+ */
 const PLATFORMS = {
   'x86_64-unknown-linux-gnu': { name: 'linux-x64-gnu', os: 'linux', cpu: 'x64', libc: 'glibc' },
   'aarch64-unknown-linux-gnu': { name: 'linux-arm64-gnu', os: 'linux', cpu: 'arm64', libc: 'glibc' },
@@ -43,7 +51,10 @@ const LEFT_OUT = ['dist/npm', 'dist/examples']
 /** The core's library of a platform, as napi names it. */
 const binaryOf = (name) => `${manifestOf(ROOT).napi.binaryName}.${name}.node`
 
-/** The libraries of isolated-vm that go with the binary of a platform: those of this machine, with its own. */
+/**
+ * The libraries of isolated-vm that go with the binary of a platform: those of this machine, with
+ * its own.
+ */
 const librariesFor = (name) =>
   name === HERE ? fs.readdirSync(path.join(ROOT, 'native')).filter((file) => /^isolated-vm-\d+\.node$/.test(file)) : []
 
@@ -59,11 +70,15 @@ const manifestOf = (dir) => JSON.parse(fs.readFileSync(path.join(dir, 'package.j
 
 const writeManifest = (dir, manifest) => fs.writeFileSync(path.join(dir, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 
-/** The manifest of the package, without what only a checkout needs, and with the platforms that are packed as its optional parts. */
+/**
+ * The manifest of the package, without what only a checkout needs, and with the platforms that are
+ * packed as its optional parts.
+ */
 function published(platforms) {
   const { private: _, scripts: __, devDependencies: ___, ...kept } = manifestOf(ROOT)
   const core = kept.napi.packageName
-  // npm refuses the package on other systems with these words; the loader of the core names the systems too.
+  // npm refuses the package on other systems with these words; the loader of the core names the
+  // systems too.
   const systems = Object.values(PLATFORMS)
   const all = (field) => [...new Set(systems.map((system) => system[field]))]
   return {
@@ -92,7 +107,10 @@ function manifestFor({ name, os, cpu, libc }, files) {
   }
 }
 
-/** Packs the binaries of one platform; refuses what would not run on the systems that the package names. */
+/**
+ * Packs the binaries of one platform; refuses what would not run on the systems that the package
+ * names.
+ */
 function packPlatform(platform) {
   const { name } = platform
   const dir = path.join(OUT, name)
@@ -115,7 +133,9 @@ function packPlatform(platform) {
   npmPack(dir)
 }
 
-/** Packs the package itself, which has no binary: the one that fits comes as an optional part of it. */
+/**
+ * Packs the package itself, which has no binary: the one that fits comes as an optional part of it.
+ */
 function packProgram(platforms) {
   const bare = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-pack-'))
   try {
@@ -129,7 +149,9 @@ function packProgram(platforms) {
   }
 }
 
-/** Writes the digests of everything that is published, in the form that `sha256sum --check` reads. */
+/**
+ * Writes the digests of everything that is published, in the form that `sha256sum --check` reads.
+ */
 function writeChecksums() {
   const files = fs.readdirSync(OUT).filter((file) => file.endsWith('.tgz') || file.endsWith('.cdx.json'))
   const line = (file) =>
@@ -140,7 +162,10 @@ function writeChecksums() {
   return [...files, 'SHA256SUMS']
 }
 
-/** Fills V8's code caches of the program for the releases of Node that the package is for: one of another release is not used. */
+/**
+ * Fills V8's code caches of the program for the releases of Node that the package is for: one of
+ * another release is not used.
+ */
 async function codeCaches() {
   for (const { abi, node } of Object.values(ENGINES)) {
     const cache = path.join(ROOT, `dist/cli/program-${abi}.cache`)

@@ -1,9 +1,13 @@
-// Digests of everything that set-up fetches besides what lock files pin. A file is used only after its digest was checked.
+// Digests of everything that set-up fetches besides what lock files pin. A file is used only after
+// its digest was checked.
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 
-/** The digest of each file, as a registry publishes it: algorithm and hex, or algorithm and base64 (subresource integrity). */
+/**
+ * The digest of each file, as a registry publishes it: algorithm and hex, or algorithm and base64
+ * (subresource integrity).
+ */
 export const PINS = {
   'isolated-vm-5.0.4.tgz': 'sha512-RYUf/JC4ldWz/oi2BVs8a1XIprQ71q6eQPBwySaF5Apu0KMyf2gIpElbCyPh2OEmRT+FYw1GOKSdkv7jw2KLxw==',
   'isolated-vm-6.1.2.tgz': 'sha512-GGfsHqtlZiiurZaxB/3kY7LLAXR3sgzDul0fom4cSyBjx6ZbjpTrFWiH3z/nUfLJGJ8PIq9LQmQFiAxu24+I7A==',

@@ -1,12 +1,17 @@
-// How long each step of set-up takes: one line when a step begins, with the time that is expected, and one when it ends, with what it took.
+// How long each step of set-up takes: one line when a step begins, with the time that is expected,
+// and one when it ends, with what it took.
 //
-// What is expected is what the step took when it last ran on this machine, out of set-up-times.json in the cache; before the first run it is
-// what it took on two cores of a server. Steps that find their work done say nothing.
+// What is expected is what the step took when it last ran on this machine, out of set-up-times.json
+// in the cache; before the first run it is what it took on two cores of a server. Steps that find
+// their work done say nothing.
 import fs from 'node:fs'
 import path from 'node:path'
 import { CACHE, say } from './env.mjs'
 
-/** Seconds that each step takes from nothing on two cores, where this machine has no time of its own. */
+/**
+ * Seconds that each step takes from nothing on two cores, where this machine has no time of its
+ * own.
+ */
 const DEFAULT_SECONDS = {
   'npm packages': 30,
   libclang: 10,
@@ -44,7 +49,8 @@ export const expected = (step) => lastTimes()[step] ?? DEFAULT_SECONDS[step]
  *
  * @param {string} step a name of `DEFAULT_SECONDS`
  * @param {() => T | Promise<T>} work
- * @param {{ keep?: boolean, note?: string }} options `keep: false` where the work is smaller than from nothing: its time says nothing about
+ * @param {{ keep?: boolean, note?: string }} options `keep: false` where the work is smaller than
+ *   from nothing: its time says nothing about
  *   the next one's, and no time is expected of it; `note` ends the first line
  */
 export async function timed(step, work, { keep = true, note = '' } = {}) {
@@ -58,7 +64,10 @@ export async function timed(step, work, { keep = true, note = '' } = {}) {
   return result
 }
 
-/** Notes what a step took. Processes that end at the same moment may lose one of the two times, which costs a worse guess. */
+/**
+ * Notes what a step took. Processes that end at the same moment may lose one of the two times,
+ * which costs a worse guess.
+ */
 function remember(step, seconds) {
   try {
     fs.mkdirSync(CACHE, { recursive: true })

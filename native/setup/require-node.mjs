@@ -1,4 +1,5 @@
-// Refuses a Node.js that is too old. Imported first: the modules behind it use what old ones do not have.
+// Refuses a Node.js that is too old. Imported first: the modules behind it use what old ones do not
+// have.
 const NEEDED = [20, 20]
 
 const [major, minor] = process.versions.node.split('.').map(Number)

@@ -1,4 +1,5 @@
-// Says whether a product is up to date: a digest over the content of everything that it is made from.
+// Says whether a product is up to date: a digest over the content of everything that it is made
+// from.
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,5 @@
-// The tools that a build needs: which version, and the one sentence that says what to type where one is missing.
+// The tools that a build needs: which version, and the one sentence that says what to type where
+// one is missing.
 import { output, SetupError } from './env.mjs'
 
 const RUST = [1, 95]
@@ -12,7 +13,10 @@ const atLeast = (text, [major, minor]) => {
 /** Processors that there are binaries and tested builds for. */
 const PROCESSORS = ['x64', 'arm64']
 
-/** Refuses other systems than those that the core is written for: it confines its child processes with Linux's own means. */
+/**
+ * Refuses other systems than those that the core is written for: it confines its child processes
+ * with Linux's own means.
+ */
 export function checkPlatform() {
   if (process.platform === 'linux' && PROCESSORS.includes(process.arch)) return
   throw new SetupError(

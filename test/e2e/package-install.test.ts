@@ -1,4 +1,5 @@
-// The tarballs of `npm run pack:binary` as a user installs them: an empty folder, a machine without compilers; and what they are made of.
+// The tarballs of `npm run pack:binary` as a user installs them: an empty folder, a machine without
+// compilers; and what they are made of.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
@@ -13,7 +14,10 @@ import { until } from './waiting.ts'
 /** Time for one call of npm, in milliseconds: a bound against hanging on a machine that is busy. */
 const NPM_MS_MAX = 600_000
 
-/** Time for packing, which builds isolated-vm for three versions of Node the first time, in milliseconds. */
+/**
+ * Time for packing, which builds isolated-vm for three versions of Node the first time, in
+ * milliseconds.
+ */
 const PACK_MS_MAX = 2_400_000
 
 const CORE = `hearth-core-${process.platform}-${process.arch}-gnu`
@@ -35,7 +39,10 @@ function pathWithoutCompilers(): string {
   return bin
 }
 
-/** The environment of that machine; the cache of npm is this one's, so that nothing is fetched twice. */
+/**
+ * The environment of that machine; the cache of npm is this one's, so that nothing is fetched
+ * twice.
+ */
 const environment = (bin: string): NodeJS.ProcessEnv => ({
   PATH: bin,
   HOME: folder,
@@ -53,7 +60,10 @@ function pack(): string {
   return fs.readFileSync(path.join(OUT, 'SHA256SUMS'), 'utf8')
 }
 
-/** A script in the project that makes a node, sends a transaction and traces it with both kinds of tracer. */
+/**
+ * A script in the project that makes a node, sends a transaction and traces it with both kinds of
+ * tracer.
+ */
 const SCRIPT = `import { createDevNode } from 'hearth'
 const node = await createDevNode()
 const [from, to] = node.accounts.map(({ address }) => address)

@@ -46,7 +46,8 @@ describe('versions', () => {
       const differing = was.flatMap((line, i) => (line === is[i] ? [] : [i]))
       expect([file, is.length]).toEqual([file, was.length])
       for (const i of differing) expect(is[i]).toBe(was[i]?.replaceAll(PRESENT, NEXT))
-      expect([file, differing.length]).toEqual([file, places])
+      const occurrences = differing.reduce((sum, i) => sum + (was[i] as string).split(PRESENT).length - 1, 0)
+      expect([file, occurrences]).toEqual([file, places])
       // Other packages and crates may have the same version by chance: the tools find ours by name.
       expect(() => withVersion(file, text, PRESENT, NEXT)).toThrow(`${file} has the version ${PRESENT} in`)
     }

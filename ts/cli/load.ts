@@ -1,4 +1,5 @@
-// Loads the program: out of one file with V8's code cache where the build made them and nothing is newer, else module by module.
+// Loads the program: out of one file with V8's code cache where the build made them and nothing is
+// newer, else module by module.
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -7,10 +8,16 @@ import type { Terminal } from './command.ts'
 
 /** The program in one file. */
 export const PROGRAM = path.join(import.meta.dirname, 'program.cjs')
-/** What the V8 of this Node has compiled of it: V8 refuses what another release compiled, so a package has one for each ABI. */
+/**
+ * What the V8 of this Node has compiled of it: V8 refuses what another release compiled, so a
+ * package has one for each ABI.
+ */
 export const CACHE = path.join(import.meta.dirname, `program-${process.versions.modules}.cache`)
 
-/** What the file was made from, as far as it takes to see that it is older: the compiler and the build write all of each at once. */
+/**
+ * What the file was made from, as far as it takes to see that it is older: the compiler and the
+ * build write all of each at once.
+ */
 const SOURCES = [path.join(import.meta.dirname, 'run.js'), path.join(import.meta.dirname, '../../native/index.js')]
 
 /** The program. */
@@ -23,7 +30,10 @@ export interface Program {
   readonly cached: boolean
 }
 
-/** In an installed package the file is never out of date, and times of files are those at which npm unpacked them. */
+/**
+ * In an installed package the file is never out of date, and times of files are those at which npm
+ * unpacked them.
+ */
 const isInstalled = (): boolean => !fs.existsSync(path.join(import.meta.dirname, '../../native/setup'))
 
 const changed = (file: string): number => fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0

@@ -1,4 +1,5 @@
-// The environment of a release's build: the same bytes whatever folders the checkout, cargo's registry and the cache lie in.
+// The environment of a release's build: the same bytes whatever folders the checkout, cargo's
+// registry and the cache lie in.
 import os from 'node:os'
 import path from 'node:path'
 import { CACHE, ROOT } from '../env.mjs'
@@ -10,7 +11,10 @@ const folders = () => [
   [ROOT, '/hearth'],
 ]
 
-/** Variables for `native/setup/build.mjs`: the release profile and names of folders that are the same everywhere. */
+/**
+ * Variables for `native/setup/build.mjs`: the release profile and names of folders that are the
+ * same everywhere.
+ */
 export function releaseEnv() {
   const c = folders().map(([from, to]) => `-ffile-prefix-map=${from}=${to}`)
   const rust = folders().map(([from, to]) => `--remap-path-prefix=${from}=${to}`)

@@ -1,8 +1,10 @@
-// Makes a release: bumps the version, cuts the changelog, builds from the lock files, packs, checks, and says what is left to do by hand.
+// Makes a release: bumps the version, cuts the changelog, builds from the lock files, packs,
+// checks, and says what is left to do by hand.
 //
 //   npm run release -- VERSION [--dry-run]
 //
-// A dry run changes and builds nothing: it prints each change and each command. docs/releasing.md has the whole procedure.
+// A dry run changes and builds nothing: it prints each change and each command. docs/releasing.md
+// has the whole procedure.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -14,7 +16,10 @@ import { checkVersion, cutChangelog, RELEASE_FILES, unreleased, withVersion } fr
 const USAGE = 'npm run release -- VERSION [--dry-run]'
 const read = (file) => fs.readFileSync(path.join(ROOT, file), 'utf8')
 
-/** What each file becomes: `{ file, text, what }`. Throws where one is not as it has to be; nothing is written. */
+/**
+ * What each file becomes: `{ file, text, what }`. Throws where one is not as it has to be; nothing
+ * is written.
+ */
 function changes(version, day) {
   const { version: present } = JSON.parse(read('package.json'))
   const changelog = read('CHANGELOG.md')
@@ -29,7 +34,10 @@ function changes(version, day) {
   })
 }
 
-/** What builds and packs, in order. The core is built again where the version or the flags differ from the last build's. */
+/**
+ * What builds and packs, in order. The core is built again where the version or the flags differ
+ * from the last build's.
+ */
 const COMMANDS = [
   [process.execPath, 'native/setup/build.mjs'],
   [process.execPath, 'native/setup/build.mjs', 'sandboxes'],
@@ -45,7 +53,10 @@ function run([command, ...args]) {
 
 const checksums = () => read('dist/npm/SHA256SUMS')
 
-/** Refuses a build whose products do not fit the sources: the loader must be what was committed, and a second packing must be the same. */
+/**
+ * Refuses a build whose products do not fit the sources: the loader must be what was committed, and
+ * a second packing must be the same.
+ */
 function check(version, texts) {
   const loader = texts.find(({ file }) => file === 'native/index.js').text
   if (read('native/index.js') !== loader) throw new SetupError('the build wrote another native/index.js than the release expects: git diff shows it.')

@@ -1,4 +1,5 @@
-// The texts that a release changes: the version in every file that has it, and the changelog, whose unreleased entries get a heading.
+// The texts that a release changes: the version in every file that has it, and the changelog, whose
+// unreleased entries get a heading.
 import { SetupError } from '../env.mjs'
 
 /** Versions as npm and cargo read them: three numbers, and for a pre-release a dash and words. */
@@ -23,7 +24,10 @@ function comparePre(a, b) {
   return 0
 }
 
-/** Below zero where version `a` comes before version `b`, by section 11 of Semantic Versioning 2.0.0. */
+/**
+ * Below zero where version `a` comes before version `b`, by section 11 of Semantic Versioning
+ * 2.0.0.
+ */
 export function compareVersions(a, b) {
   const [left, right] = [parsed(a), parsed(b)]
   const at = left.numbers.findIndex((number, i) => number !== right.numbers[i])
@@ -33,8 +37,9 @@ export function compareVersions(a, b) {
 const escaped = (text) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 /**
- * Where the version stands, by file: what surrounds it, as a pattern of which the first group is kept, and how often that is there at least.
- * Each is one place that tools or readers compare with the others.
+ * Where the version stands, by file: what surrounds it, as a pattern of which the first group is
+ * kept, and how often that is there at least. Each is one place that tools or readers compare with
+ * the others.
  */
 const PLACES = {
   'package.json': { around: (v) => `(^  "version": ")${v}(?=",$)`, least: 1 },
@@ -44,7 +49,8 @@ const PLACES = {
   'Cargo.lock': { around: (v) => `(^name = "hearth-[a-z-]+"\\nversion = ")${v}(?="\\n(?!source))`, least: 10 },
   // The loader that napi writes compares the version of the package with the binary.
   'native/index.js': { around: (v) => `((?:!== '|expected ))${v}(?=['  ])`, least: 10 },
-  'README.md': { around: (v) => `(hearth(?:-core-linux-x64-gnu)?-)${v}(?=\\.tgz)`, least: 1 },
+  'README.md': { around: (v) => `(hearth(?:-core-linux-x64-gnu)?-)${v}(?=\\.tgz)`, least: 2 },
+  'docs/library.md': { around: (v) => `(hearth(?:-core-linux-x64-gnu)?-)${v}(?=\\.tgz)`, least: 2 },
 }
 
 /** The files that a release changes. */
@@ -74,14 +80,20 @@ export function unreleased(changelog) {
   return (end < 0 ? rest : rest.slice(0, end)).trim()
 }
 
-/** The changelog with the unreleased entries under a heading of the version and the day, and an empty "Unreleased" above. */
+/**
+ * The changelog with the unreleased entries under a heading of the version and the day, and an
+ * empty "Unreleased" above.
+ */
 export function cutChangelog(changelog, version, day) {
   if (changelog.includes(`\n## ${version} `)) throw new SetupError(`CHANGELOG.md has a heading for ${version} already.`)
   if (unreleased(changelog) === '') throw new SetupError('CHANGELOG.md has nothing under "Unreleased": there is nothing to release.')
   return changelog.replace(UNRELEASED, `${UNRELEASED}\n## ${version} - ${day}\n`)
 }
 
-/** Refuses a version that does not come after the present one; the present one itself may be released once. */
+/**
+ * Refuses a version that does not come after the present one; the present one itself may be
+ * released once.
+ */
 export function checkVersion(version, present, changelog) {
   const order = compareVersions(version, present)
   if (order < 0) throw new SetupError(`${version} comes before ${present}, which package.json has.`)
