@@ -1,11 +1,13 @@
-// A littable used alone: `node docs/examples/littable.mjs DIR`. Values are written once and read by key, by part and in order.
+// A littable used alone: `node docs/examples/littable.mjs DIR`. Values are written once and read by
+// key, by part and in order.
 import { ConflictError, openLittable } from 'hearth'
 
 const store = await openLittable({ roots: [process.argv[2] ?? 'littable-example'] })
 const table = await store.table({ name: 'blocks', compression: 'zstd' })
 const utf8 = new TextEncoder()
 
-// A group is a value with its keys: all of it is kept, or nothing. `number` is what retention goes by.
+// A group is a value with its keys: all of it is kept, or nothing. `number` is what retention goes
+// by.
 for (let height = 0; height < 10; height++) {
   const value = utf8.encode(`header of ${height}|body of ${height}`)
   const split = value.indexOf(0x7c)

@@ -1,5 +1,6 @@
-// New blocks of a running node with the calls of their transactions: `node live-tail.js ws://127.0.0.1:8546 [BLOCKS]`. The same actions trace
-// over any transport of viem; `hearth(node)` of `hearth/viem` is the one without a socket.
+// New blocks of a running node with the calls of their transactions:
+// `node live-tail.js ws://127.0.0.1:8546 [BLOCKS]`. The same actions trace over any transport of
+// viem; `hearth(node)` of `hearth/viem` is the one without a socket.
 import type { CallFrame } from 'hearth'
 import { traceActions } from 'hearth/viem'
 import { createPublicClient, webSocket } from 'viem'

@@ -1,5 +1,6 @@
-// Logs of a contract as CSV on standard output: `node logs-to-csv.js HOME [ADDRESS [TOPIC]] > logs.csv`. However many there are, a few
-// batches are in memory.
+// Logs of a contract as CSV on standard output:
+// `node logs-to-csv.js HOME [ADDRESS [TOPIC]] > logs.csv`. However many there are, a few batches
+// are in memory.
 import { once } from 'node:events'
 import { type Hex, openNode } from 'hearth'
 

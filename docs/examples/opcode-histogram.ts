@@ -1,5 +1,6 @@
-// How often each instruction runs, and in whose code: `node opcode-histogram.js HOME BLOCK`. The tracer is an object of functions: they run
-// in this process, and close over what stands around them.
+// How often each instruction runs, and in whose code: `node opcode-histogram.js HOME BLOCK`. The
+// tracer is an object of functions: they run in this process, and close over what stands around
+// them.
 import { openNode } from 'hearth'
 
 const [home = 'chain', block = 'latest'] = process.argv.slice(2)

@@ -1,5 +1,6 @@
-// Which slots of a contract differ between two heights: `node storage-diff.js HOME ADDRESS BLOCK BLOCK [SLOTS]`. The slots are those that
-// the contract has now, and the first ones, which may have been emptied.
+// Which slots of a contract differ between two heights:
+// `node storage-diff.js HOME ADDRESS BLOCK BLOCK [SLOTS]`. The slots are those that the contract
+// has now, and the first ones, which may have been emptied.
 import { openNode } from 'hearth'
 
 const [home = 'chain', address = '', before = '0', after = 'latest', slots = '16'] = process.argv.slice(2)

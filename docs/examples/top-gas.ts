@@ -1,4 +1,5 @@
-// Who used the most gas: `node top-gas.js HOME [FROM [TO]]`. Reads beside a running node too, up to its newest snapshot.
+// Who used the most gas: `node top-gas.js HOME [FROM [TO]]`. Reads beside a running node too, up to
+// its newest snapshot.
 import { openNode } from 'hearth'
 
 const [home = 'chain', from = 'earliest', to = 'latest'] = process.argv.slice(2)

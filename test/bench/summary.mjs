@@ -1,8 +1,10 @@
-// The table that docs/benchmarks.md starts with: one row a record, taken from the sections below it.
+// The table that docs/benchmarks.md starts with: one row a record, taken from the sections below
+// it.
 
 /**
- * Records in the order of the table: section, name in the table, first cell of the row in the section, the columns of Hearth, of the
- * peer and of their ratio, the peer's name, and why Hearth is slower, for the rows where it is.
+ * Records in the order of the table: section, name in the table, first cell of the row in the
+ * section, the columns of Hearth, of the peer and of their ratio, the peer's name, and why Hearth
+ * is slower, for the rows where it is.
  */
 const RECORDS = [
   {

@@ -7,7 +7,8 @@ import { COLUMNS_MAX, WORDS } from './words.mjs'
 
 /**
  * @typedef {'word' | 'width' | 'link'} Kind
- * @typedef {{ file: string, line: number, kind: Kind, found: string, advice: string, inComment: boolean }} Finding
+ * @typedef {{ file: string, line: number, kind: Kind, found: string, advice: string, inComment:
+ * boolean }} Finding
  */
 
 const PATTERNS = WORDS.map(([pattern, advice]) => ({ pattern: new RegExp(`\\b(?:${pattern})\\b`, 'i'), advice }))
@@ -22,7 +23,9 @@ function words(text) {
 
 const tooWide = (whole) => [{ kind: 'width', found: `${whole.length} columns`, advice: `at most ${COLUMNS_MAX}` }]
 
-/** A line of a page that may be longer: a row of a table, a heading, a line that cannot be broken. */
+/**
+ * A line of a page that may be longer: a row of a table, a heading, a line that cannot be broken.
+ */
 const mayBeWide = (whole) =>
   /^\||^#/.test(whole) ||
   !whole

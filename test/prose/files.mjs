@@ -1,4 +1,5 @@
-// The files that the check of prose reads, and the directories that findings in comments are counted by.
+// The files that the check of prose reads, and the directories that findings in comments are
+// counted by.
 import { spawnSync } from 'node:child_process'
 
 const SOURCES = new Set(['rs', 'ts', 'mjs', 'cjs', 'js'])

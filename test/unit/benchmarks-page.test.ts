@@ -1,4 +1,5 @@
-// docs/benchmarks.md starts with the table that its sections give, and every losing record says why.
+// docs/benchmarks.md starts with the table that its sections give, and every losing record says
+// why.
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'

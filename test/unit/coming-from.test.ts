@@ -1,4 +1,5 @@
-// docs/coming-from-geth.md and docs/coming-from-anvil.md: flags, commands and methods in them are the program's.
+// docs/coming-from-geth.md and docs/coming-from-anvil.md: flags, commands and methods in them are
+// the program's.
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,5 @@
-// docs/rpc.md: every method has types for its parameters and its result, and every example is of a method.
+// docs/rpc.md: every method has types for its parameters and its result, and every example is of a
+// method.
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'

@@ -1,4 +1,5 @@
-// The page docs/scripts.md is written by hand: each member in it has a test, and its names, settings and numbers are the program's.
+// The page docs/scripts.md is written by hand: each member in it has a test, and its names,
+// settings and numbers are the program's.
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,5 @@
-// Reads ABI-encoded arguments of a few plain types. Bytes that do not hold what their types say give undefined: anyone may send any.
+// Reads ABI-encoded arguments of a few plain types. Bytes that do not hold what their types say
+// give undefined: anyone may send any.
 
 /** Types that are read. */
 export type AbiType = 'uint256' | 'int256' | 'string' | 'bool' | 'address' | 'bytes' | `bytes${number}`
@@ -46,7 +47,10 @@ function dynamicAt(data: Uint8Array, place: bigint): Uint8Array | undefined {
   return data.subarray(start + WORD, start + WORD + Number(length))
 }
 
-/** Text without characters that would move a terminal's cursor or colour what follows; ends of lines stay. */
+/**
+ * Text without characters that would move a terminal's cursor or colour what follows; ends of lines
+ * stay.
+ */
 export const printable = (text: string): string =>
   text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`)
 

@@ -1,4 +1,5 @@
-// console.log of Hardhat's library: a call to an address that has no code, with what is to be printed as its arguments.
+// console.log of Hardhat's library: a call to an address that has no code, with what is to be
+// printed as its arguments.
 import { type AbiType, bytesOf, decodeArguments } from './abi.ts'
 import { CONSOLE_SIGNATURES } from './console-signatures.ts'
 
@@ -36,7 +37,10 @@ export function consoleLine(to: string | undefined, input: string): string | und
   return values === undefined ? undefined : formatted(values, types)
 }
 
-/** The values as a line: a text that comes first may have places for the others, as of console.log in Node. */
+/**
+ * The values as a line: a text that comes first may have places for the others, as of console.log
+ * in Node.
+ */
 function formatted(values: readonly string[], types: readonly AbiType[]): string {
   const [first = '', ...rest] = values
   if (types[0] !== 'string') return values.join(' ')

@@ -1,7 +1,11 @@
-// Selectors of console.log of Hardhat's library and what their arguments are. The library's earlier versions named `uint` and `int` in
-// their signatures, which gives other selectors: both are here. `test/unit/dev-console.test.ts` computes all of them again.
+// Selectors of console.log of Hardhat's library and what their arguments are. The library's earlier
+// versions named `uint` and `int` in their signatures, which gives other selectors: both are here.
+// `test/unit/dev-console.test.ts` computes all of them again.
 
-/** `SELECTOR:TYPES` for each function: u uint256, i int256, s string, b bool, a address, y bytes; a number is bytesN alone. */
+/**
+ * `SELECTOR:TYPES` for each function: u uint256, i int256, s string, b bool, a address, y bytes; a
+ * number is bytesN alone.
+ */
 export const CONSOLE_SIGNATURES = `
 51973ec9: f82c50f1:u f5b1bba9:u 41304fac:s 32458eed:b 2c2ecbc2:a f666715a:uu 6c0f6980:uu 643fd0df:us 0fa3f345:us 1c9d7eb3:ub 1e6dd4ec:ub
 69276c86:ua 58eb860c:ua b60e72cc:su 9710a9d0:su 4b5c4277:ss c3b55635:sb 319af333:sa 399174d3:bu 364b6a92:bu 8feac525:bs 2a110e83:bb

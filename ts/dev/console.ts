@@ -1,4 +1,5 @@
-// The console of a development chain: each transaction as it is mined, why it failed, and what its contracts logged.
+// The console of a development chain: each transaction as it is mined, why it failed, and what its
+// contracts logged.
 import { coreWith } from '../core/over.ts'
 import type { Core, JsonObject, Operations, ResultStream } from '../core/port.ts'
 import { eventCount, eventsAfter } from '../rpc/follow/events.ts'
@@ -9,7 +10,10 @@ import type { Printer } from './printer.ts'
 /** Longest trace that is read for the console, in bytes. */
 const TRACE_BYTES_MAX = 16 * 1024 * 1024
 
-/** How long the console lets events gather before it shows them, in milliseconds: the answer of the request that made them goes out first. */
+/**
+ * How long the console lets events gather before it shows them, in milliseconds: the answer of the
+ * request that made them goes out first.
+ */
 const GATHER_MS = 10
 
 /** Calls that wait to be looked at for what they logged; more are not. */
@@ -65,7 +69,10 @@ async function framesOf(stream: ResultStream): Promise<Frame | undefined> {
 
 const CALL_TRACER: JsonObject = { tracer: 'callTracer' }
 
-/** Operations that may bring code to the chain, by which the console learns whether anything can log. */
+/**
+ * Operations that may bring code to the chain, by which the console learns whether anything can
+ * log.
+ */
 const BRINGS_CODE: ReadonlySet<string> = new Set(['sendRawTransaction', 'sendTransaction', 'setCode', 'sendUnsignedTransaction'])
 
 /** Operations after which nobody knows what code there is. */
@@ -83,9 +90,14 @@ export class Console {
   private readonly printer: Printer
   /** Whether it is on for what is asked now. */
   private enabled = true
-  /** The same for events, which are read later than they happen: oldest first, the last one holds on. */
+  /**
+   * The same for events, which are read later than they happen: oldest first, the last one holds
+   * on.
+   */
   private switched: Switched[] = []
-  /** Whether some code may call console.log. Where none can, transactions that succeed need no look. */
+  /**
+   * Whether some code may call console.log. Where none can, transactions that succeed need no look.
+   */
   private mayLog: boolean
   private stopped = false
   /** Blocks without transactions that were not printed yet, one after the other. */
@@ -101,7 +113,9 @@ export class Console {
     this.mayLog = mayLog
   }
 
-  /** The core as requests are to use it, so that the console learns what it cannot see in blocks. */
+  /**
+   * The core as requests are to use it, so that the console learns what it cannot see in blocks.
+   */
   watched(core = this.core): Core {
     return coreWith(core, {
       request: (op, args) => this.request(core, op, args),

@@ -1,4 +1,5 @@
-// What the console looks for in the frames of a call: the innermost one that failed, and calls of console.log.
+// What the console looks for in the frames of a call: the innermost one that failed, and calls of
+// console.log.
 import { consoleLine } from './console-log.ts'
 import { revertReason } from './reason.ts'
 
@@ -19,7 +20,10 @@ export interface Failure {
   readonly reason: string
   readonly type: string
   readonly to: string | undefined
-  /** The first four bytes of its input; undefined where it has fewer, and where a contract was being made. */
+  /**
+   * The first four bytes of its input; undefined where it has fewer, and where a contract was being
+   * made.
+   */
   readonly selector: string | undefined
   /** 0 is the transaction's own call. */
   readonly depth: number
@@ -36,7 +40,8 @@ export function failureOf(top: Frame): Failure | undefined {
   let frame = top
   let depth = 0
   for (; depth < DEPTH_MAX; depth++) {
-    // A failure comes up from the last call: what failed before it was taken, and execution went on.
+    // A failure comes up from the last call: what failed before it was taken, and execution went
+    // on.
     const last = frame.calls?.at(-1)
     if (last?.error === undefined || !cameFrom(frame, last)) break
     frame = last
@@ -52,7 +57,10 @@ export function failureOf(top: Frame): Failure | undefined {
   }
 }
 
-/** Whether a frame failed because a call of its did: it gives on what that gave, or gave nothing of its own. */
+/**
+ * Whether a frame failed because a call of its did: it gives on what that gave, or gave nothing of
+ * its own.
+ */
 function cameFrom(frame: Frame, call: Frame): boolean {
   const [own, given] = [frame.output ?? '0x', call.output ?? '0x']
   return own === given || own === '0x'

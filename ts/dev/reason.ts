@@ -1,4 +1,5 @@
-// Why a call failed, in words: Solidity's Error(string) and Panic(uint256), errors of a contract's own, and what the EVM says.
+// Why a call failed, in words: Solidity's Error(string) and Panic(uint256), errors of a contract's
+// own, and what the EVM says.
 import { bytesOf, decodeArguments, hexOf, wordAt } from './abi.ts'
 
 /** Selector of `Error(string)`. */

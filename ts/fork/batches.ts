@@ -56,7 +56,10 @@ interface Reply {
   readonly error?: { readonly code?: unknown; readonly message?: unknown; readonly data?: unknown }
 }
 
-/** What is asked of the origin beside a batch after an attempt failed, and what its result must satisfy; throws where it does not. */
+/**
+ * What is asked of the origin beside a batch after an attempt failed, and what its result must
+ * satisfy; throws where it does not.
+ */
 export interface Guard {
   readonly method: string
   readonly params: readonly unknown[]
@@ -72,7 +75,10 @@ export class Batches {
   private queue: Waiting[] = []
   private underWay = 0
   private scheduled = false
-  /** Nobody knows whether the same node answers as before: the next batch asks the guard's question too. */
+  /**
+   * Nobody knows whether the same node answers as before: the next batch asks the guard's question
+   * too.
+   */
   private suspect = false
   /** The origin refuses batches: requests go one by one. */
   private single = false
@@ -83,7 +89,10 @@ export class Batches {
     this.unreachableMs = unreachableMs
   }
 
-  /** The result of a request; rejects with `OriginError` where the origin refuses it, else with why there is no answer in time. */
+  /**
+   * The result of a request; rejects with `OriginError` where the origin refuses it, else with why
+   * there is no answer in time.
+   */
   ask(method: string, params: readonly unknown[], timeoutMs: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -156,7 +165,10 @@ export class Batches {
     }
   }
 
-  /** Sends requests once. What has a result or an error that stays is settled; an error that passes leaves its request open. */
+  /**
+   * Sends requests once. What has a result or an error that stays is settled; an error that passes
+   * leaves its request open.
+   */
   private async attempt(open: readonly Waiting[]): Promise<void> {
     const guard = this.suspect ? this.guard : undefined
     const asked = guard === undefined ? open : [...open, guard]
@@ -192,7 +204,10 @@ export class Batches {
   }
 }
 
-/** Hands a reply to who waits for it; one that is missing, or says that it will pass, leaves the request open. */
+/**
+ * Hands a reply to who waits for it; one that is missing, or says that it will pass, leaves the
+ * request open.
+ */
 function settle(waiting: Waiting, reply: Reply | undefined): void {
   if (reply === undefined) {
     waiting.last = 'its answer to a batch lacks an entry'

@@ -1,4 +1,5 @@
-// The core of a fork: what lies below its first block is read from the origin, everything else is the core's.
+// The core of a fork: what lies below its first block is read from the origin, everything else is
+// the core's.
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
 import { coreWith } from '../core/over.ts'
 import type { BlockRef, Core, Operations, ResultStream, StreamOperations } from '../core/port.ts'
@@ -38,7 +39,9 @@ const ONLY_OF_ORIGIN: { readonly [Op in keyof Operations]?: string } = {
   storageRangeAt: 'the storage of the own blocks of a fork cannot be listed, since it knows only the slots that were read',
 }
 
-/** Where an operation goes: to the origin about this block; to the core first; or to the core alone. */
+/**
+ * Where an operation goes: to the origin about this block; to the core first; or to the core alone.
+ */
 type Way = { readonly origin: BlockRef } | 'core first' | 'core'
 
 /** A core whose chain goes on from a block of another one. */
@@ -120,7 +123,10 @@ class ForkedReads {
     return await there(passed.block(args) ?? 'latest')
   }
 
-  /** The core's answer; what it cannot know of a fork's own blocks is said in words that tell what can be asked for. */
+  /**
+   * The core's answer; what it cannot know of a fork's own blocks is said in words that tell what
+   * can be asked for.
+   */
   private async here<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
     const reason = ONLY_OF_ORIGIN[op]
     if (reason === undefined) return await this.core.request(op, args)

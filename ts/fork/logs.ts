@@ -13,7 +13,10 @@ interface Sides {
 
 const hex = (number: bigint): string => `0x${number.toString(16)}`
 
-/** The logs of a filter; where its range begins below the fork's own blocks and ends in them, those of both sides in order. */
+/**
+ * The logs of a filter; where its range begins below the fork's own blocks and ends in them, those
+ * of both sides in order.
+ */
 export async function originLogs(filter: JsonObject, { first, head, here, there, isMissing }: Sides): Promise<Uint8Array> {
   const { blockHash, fromBlock, toBlock } = filter
   if (blockHash !== undefined) {

@@ -25,7 +25,10 @@ export interface Origin {
   readonly ask: AskOrigin
   /** Asks one request of any kind; rejects with `OriginError` where the origin refuses it. */
   readonly call: (method: string, params: readonly unknown[]) => Promise<unknown>
-  /** Asks another node from now on, once that has the same block; rejects with `ForkError` where it has not. */
+  /**
+   * Asks another node from now on, once that has the same block; rejects with `ForkError` where it
+   * has not.
+   */
   readonly moveTo: (url: string) => Promise<void>
 }
 
@@ -37,10 +40,15 @@ export class ForkError extends Error {
 /** Newest block that a fork takes, as JSON-RPC names it. */
 const hex = (number: number): string => `0x${number.toString(16)}`
 
-/** How long an origin that is new may be unreachable before that is an error, in milliseconds: a URL may be wrong, or its node about to start. */
+/**
+ * How long an origin that is new may be unreachable before that is an error, in milliseconds: a URL
+ * may be wrong, or its node about to start.
+ */
 const UNREACHABLE_MS_MAX = 1_000
 
-/** Finds the origin's block: the one with this number, or its newest one. Rejects with `ForkError`. */
+/**
+ * Finds the origin's block: the one with this number, or its newest one. Rejects with `ForkError`.
+ */
 export async function findOrigin(url: string, number: number | undefined, timeoutMs: number): Promise<Origin> {
   const first = new Batches(url, undefined, UNREACHABLE_MS_MAX)
   const at = number === undefined ? 'latest' : hex(number)

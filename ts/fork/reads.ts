@@ -1,9 +1,11 @@
-// Which reads a fork passes on to its origin: what lies below the fork's first block is there alone.
+// Which reads a fork passes on to its origin: what lies below the fork's first block is there
+// alone.
 import type { BlockRef, Operations, StreamOperations } from '../core/port.ts'
 
 /**
- * What a read is about. `content`: blocks, their transactions and receipts; up to the block that the fork begins after they are the origin's.
- * `state`: accounts and calls; that block's own state is here. `hash`: something found by its hash, wherever it is.
+ * What a read is about. `content`: blocks, their transactions and receipts; up to the block that
+ * the fork begins after they are the origin's. `state`: accounts and calls; that block's own state
+ * is here. `hash`: something found by its hash, wherever it is.
  */
 type About = 'content' | 'state' | 'hash'
 
@@ -58,7 +60,8 @@ export const READS: { readonly [Op in keyof Operations]?: PassedOn<Operations[Op
     (a) => a.block,
     (a, b) => [a.address, b],
   ),
-  // Of the state that the block's header commits to: that of the block that the fork begins after is the origin's.
+  // Of the state that the block's header commits to: that of the block that the fork begins after
+  // is the origin's.
   getProof: at(
     'eth_getProof',
     'content',

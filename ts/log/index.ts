@@ -1,4 +1,5 @@
-// The log of a node: one line an event on standard error, as JSON or as text, with a level for each part of the node.
+// The log of a node: one line an event on standard error, as JSON or as text, with a level for each
+// part of the node.
 import { createRequire } from 'node:module'
 import type pino from 'pino'
 import type { LogComponent, LogLevel } from '../config/index.ts'
@@ -34,7 +35,10 @@ export type TakeEvents = () => readonly KeptEvent[]
 export interface Log {
   /** The log of a part of the node. */
   component(name: LogComponent): ComponentLog
-  /** Writes the events that are kept. They are also written before each line of the log, so that lines come in the order of their times. */
+  /**
+   * Writes the events that are kept. They are also written before each line of the log, so that
+   * lines come in the order of their times.
+   */
   readonly catchUp: () => void
   /** Takes events from there from now on; the function that it gives ends that. */
   readonly follow: (take: TakeEvents) => () => void
@@ -75,8 +79,8 @@ function levelsOf(pairs: readonly string[]): ReadonlyMap<string, LogLevel> {
 const LEVELS: Readonly<Record<LogLevel, number>> = { silent: 0, error: 1, warn: 2, info: 3, debug: 4 }
 
 /**
- * What writes lines, loaded with the first of them: a start that has nothing to say must not wait for it. Each part has its own level, so
- * that this one lets all of them through.
+ * What writes lines, loaded with the first of them: a start that has nothing to say must not wait
+ * for it. Each part has its own level, so that this one lets all of them through.
  */
 function openRoot(write: (line: string) => void, now: () => number): pino.Logger {
   const load = createRequire(import.meta.url)('pino') as typeof pino
@@ -121,7 +125,10 @@ function framesOf({ stack = '' }: Error): string {
   return first < 0 ? '' : lines.slice(first).join('\n')
 }
 
-/** What a line says of a failure beside its message. A failure of the core has a kind; the frames of its error tell nothing of it. */
+/**
+ * What a line says of a failure beside its message. A failure of the core has a kind; the frames of
+ * its error tell nothing of it.
+ */
 function failureFields(failure: Error): Fields {
   const { kind } = failure as { kind?: unknown }
   if (typeof kind === 'string') return { name: failure.name, kind }

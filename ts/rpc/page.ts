@@ -1,4 +1,5 @@
-// The page docs/rpc.md: every method, out of the table, with the examples of docs/examples/rpc.json.
+// The page docs/rpc.md: every method, out of the table, with the examples of
+// docs/examples/rpc.json.
 import { optionsSection } from './codec/trace-options.ts'
 import { headersSection } from './headers.ts'
 import type { Method, Param } from './method.ts'
@@ -67,7 +68,9 @@ function section(method: Method, example: Example | undefined): string[] {
   return [...lines, '```json', pretty({ method: called, params: values }), '```', '', '```json', pretty(answer), '```', '']
 }
 
-/** The page docs/rpc.md; `providerMethods` are those that only a provider within the process has. */
+/**
+ * The page docs/rpc.md; `providerMethods` are those that only a provider within the process has.
+ */
 export function rpcPage(providerMethods: readonly ProviderMethod[] = [], examples: readonly Example[] = []): string {
   const lines = [
     '# JSON-RPC',

@@ -1,4 +1,5 @@
-// The types of results and the errors of methods, for docs/rpc.md. Errors that every method may return are on the page once.
+// The types of results and the errors of methods, for docs/rpc.md. Errors that every method may
+// return are on the page once.
 
 /** Result types, each with the methods that return it. */
 const RESULTS: readonly (readonly [type: string, methods: string])[] = [

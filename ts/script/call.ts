@@ -116,7 +116,10 @@ export interface SimulatedResult {
   readonly calls: readonly SimulatedCall[]
 }
 
-/** A value as JSON-RPC has it, through its codec; what does not fit is an `ArgumentError`. Numbers become quantities. */
+/**
+ * A value as JSON-RPC has it, through its codec; what does not fit is an `ArgumentError`. Numbers
+ * become quantities.
+ */
 export function checked<T>(codec: Codec<T>, value: unknown, name: string): T {
   try {
     return codec(name === 'config' || name === 'the tracer' ? value : wire(value))

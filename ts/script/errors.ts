@@ -2,7 +2,10 @@
 import { CoreError, type CoreErrorKind, type ErrorData } from '../core/error.ts'
 import { HookError } from '../core/hooks.ts'
 
-/** What went wrong, as data: everything that rejects or throws here because of a node is one of these. */
+/**
+ * What went wrong, as data: everything that rejects or throws here because of a node is one of
+ * these.
+ */
 export class HearthError extends Error {
   override name = 'HearthError'
   /** What went wrong, in one word that stays the same. */
@@ -22,7 +25,10 @@ export class ClosedError extends HearthError {
   override name = 'ClosedError'
 }
 
-/** The home cannot be opened: it is empty, of another format or of another chain, or the settings do not fit. */
+/**
+ * The home cannot be opened: it is empty, of another format or of another chain, or the settings do
+ * not fit.
+ */
 export class HomeError extends HearthError {
   override name = 'HomeError'
 }
@@ -49,12 +55,17 @@ export class NotFoundError extends HearthError {
   override name = 'NotFoundError'
 }
 
-/** State, receipts or blocks of this height are not kept; the message names the heights that are. */
+/**
+ * State, receipts or blocks of this height are not kept; the message names the heights that are.
+ */
 export class NotRetainedError extends HearthError {
   override name = 'NotRetainedError'
 }
 
-/** The chain has left a block that was named or read before: begin again from a block that both branches have. */
+/**
+ * The chain has left a block that was named or read before: begin again from a block that both
+ * branches have.
+ */
 export class ReorgError extends HearthError {
   override name = 'ReorgError'
 }
@@ -104,7 +115,9 @@ export class TimeoutError extends HearthError {
   override name = 'TimeoutError'
 }
 
-/** A store failed or is damaged; the message names the file. `hearth db verify` says what else is. */
+/**
+ * A store failed or is damaged; the message names the file. `hearth db verify` says what else is.
+ */
 export class StoreError extends HearthError {
   override name = 'StoreError'
 }

@@ -1,15 +1,20 @@
-// The node for ethers 6: a provider within this process. ethers itself is brought by whoever uses this.
+// The node for ethers 6: a provider within this process. ethers itself is brought by whoever uses
+// this.
 import { JsonRpcApiProvider, type JsonRpcError, type JsonRpcPayload, type JsonRpcResult, Network } from 'ethers'
 import type { HearthNode } from './node.ts'
 import { ProviderRpcError } from './provider.ts'
 
-/** An ethers provider over a node of this process: everything of `JsonRpcApiProvider`, without a socket. */
+/**
+ * An ethers provider over a node of this process: everything of `JsonRpcApiProvider`, without a
+ * socket.
+ */
 export class HearthProvider extends JsonRpcApiProvider {
   private readonly node: HearthNode
 
   constructor(node: HearthNode) {
     const network = Network.from(node.chainId)
-    // Nothing is gained by waiting for more requests, or by remembering answers: there is no way to save.
+    // Nothing is gained by waiting for more requests, or by remembering answers: there is no way to
+    // save.
     super(network, { staticNetwork: network, batchMaxCount: 1, batchStallTime: 0, cacheTimeout: -1 })
     this.node = node
     this._start()

@@ -1,4 +1,5 @@
-// A node in the process of a script: opened, asked, closed. No port is opened unless that is asked for.
+// A node in the process of a script: opened, asked, closed. No port is opened unless that is asked
+// for.
 import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -42,8 +43,9 @@ export interface OpenOptions {
   /** Folder of the home. */
   readonly home: string
   /**
-   * Opens it for reading. Where a node has the home, its newest snapshot is read, and `node.snapshot` says of which height; else all of it is,
-   * and nobody else can open it meanwhile. Nothing can be sent.
+   * Opens it for reading. Where a node has the home, its newest snapshot is read, and
+   * `node.snapshot` says of which height; else all of it is, and nobody else can open it meanwhile.
+   * Nothing can be sent.
    */
   readonly readOnly?: boolean | undefined
   /** What the home's node.toml says otherwise. The environment is not looked at. */
@@ -59,7 +61,10 @@ export interface DevNodeOptions {
 
 /** Where a node listens. */
 export interface ListenOptions {
-  /** Port of HTTP, and of WebSocket by upgrade; 0 takes a free one. Default: the setting evm.http_port. */
+  /**
+   * Port of HTTP, and of WebSocket by upgrade; 0 takes a free one. Default: the setting
+   * evm.http_port.
+   */
   readonly port?: number | undefined
   /** Port of WebSocket alone. Default: none. */
   readonly wsPort?: number | undefined
@@ -90,7 +95,10 @@ export interface BakeHeights {
 /** Time between two looks at progress, in milliseconds. */
 const PROGRESS_EVERY_MS = 250
 
-/** Threads for long work where the settings leave it open: a loop that traces and calls at the same time needs some. */
+/**
+ * Threads for long work where the settings leave it open: a loop that traces and calls at the same
+ * time needs some.
+ */
 const HEAVY_THREADS_MIN = 4
 
 /** Memory is a disk here, where the system has one. */
@@ -136,8 +144,9 @@ interface Parts {
 }
 
 /**
- * A node that is open in this process. Everything rejects with a `HearthError`; after `close`, with `ClosedError`. Several may be open on one
- * home in one process, also in worker threads: they share the node beneath, and the last one to close closes that.
+ * A node that is open in this process. Everything rejects with a `HearthError`; after `close`, with
+ * `ClosedError`. Several may be open on one home in one process, also in worker threads: they share
+ * the node beneath, and the last one to close closes that.
  */
 export class HearthNode implements AsyncDisposable {
   /** The home's folder. */
@@ -149,8 +158,9 @@ export class HearthNode implements AsyncDisposable {
   /** The committed rows of the state store. */
   readonly kv: Kv
   /**
-   * Traces a transaction, a block or a call. The tracer is the name of a built-in one, from which with its options the type of the result
-   * follows; `structLogs` for the instructions one after the other; or an object of functions, which run in this process.
+   * Traces a transaction, a block or a call. The tracer is the name of a built-in one, from which
+   * with its options the type of the result follows; `structLogs` for the instructions one after
+   * the other; or an object of functions, which run in this process.
    */
   readonly trace: Trace
   /** The port beneath, for what this class has no word for. It changes from version to version. */
@@ -191,7 +201,10 @@ export class HearthNode implements AsyncDisposable {
     return status
   }
 
-  /** Height of the snapshot that is read, because another process has the home; undefined where the home itself is. */
+  /**
+   * Height of the snapshot that is read, because another process has the home; undefined where the
+   * home itself is.
+   */
   get snapshot(): bigint | undefined {
     const { snapshot } = this.status()
     return snapshot === null ? undefined : BigInt(snapshot)
@@ -229,7 +242,9 @@ export class HearthNode implements AsyncDisposable {
     return receipts(this.core, this.whileOpen(options))
   }
 
-  /** Logs of the canonical chain. However many they are: the limits of eth_getLogs do not hold here. */
+  /**
+   * Logs of the canonical chain. However many they are: the limits of eth_getLogs do not hold here.
+   */
   logs<F extends Form = 'hex'>(options: LogOptions<F> = {}): Rows<Log<F>> {
     return logs(this.core, this.whileOpen(options))
   }
@@ -263,7 +278,8 @@ export class HearthNode implements AsyncDisposable {
   }
 
   /**
-   * Makes traces of blocks ahead of time. The node must have been opened with evm.trace_bake_enabled; what is baked already is left alone.
+   * Makes traces of blocks ahead of time. The node must have been opened with
+   * evm.trace_bake_enabled; what is baked already is left alone.
    */
   async bake({ from, to }: BakeHeights = {}, { onProgress, ...patience }: BakeOptions = {}): Promise<BakeReport> {
     this.status()
@@ -353,8 +369,8 @@ export interface DevNode extends HearthNode {
 }
 
 /**
- * Makes a development chain that is gone when it is closed, or its process is. It lies in memory where the system has a folder for that, and is
- * never synced to a disk.
+ * Makes a development chain that is gone when it is closed, or its process is. It lies in memory
+ * where the system has a folder for that, and is never synced to a disk.
  */
 export async function createDevNode({ settings: given = {} }: DevNodeOptions = {}): Promise<DevNode> {
   const { home, remove: cleanUp } = temporaryHome(fs.existsSync(MEMORY_FOLDER) ? MEMORY_FOLDER : os.tmpdir())

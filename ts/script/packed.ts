@@ -1,4 +1,5 @@
-// Reads values that the core packed one after the other: numbers little-endian, words big-endian, lengths as 32 bits.
+// Reads values that the core packed one after the other: numbers little-endian, words big-endian,
+// lengths as 32 bits.
 import type { Data, Form } from './values.ts'
 
 /** How a form gives a part of packed bytes. */

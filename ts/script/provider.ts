@@ -1,4 +1,5 @@
-// The node as an EIP-1193 provider: every JSON-RPC method that it serves, without a socket, and subscriptions as events.
+// The node as an EIP-1193 provider: every JSON-RPC method that it serves, without a socket, and
+// subscriptions as events.
 import { randomBytes } from 'node:crypto'
 import { streamText } from '../core/chunks.ts'
 import type { ResultStream } from '../core/port.ts'

@@ -9,7 +9,10 @@ import { checkSignal, type Patience } from './patience.ts'
 
 /** How to replay a file. */
 export interface ReplayOptions extends Pick<Patience, 'signal'> {
-  /** Configurations, each the second parameter of debug_traceTransaction. Default: the struct logger. */
+  /**
+   * Configurations, each the second parameter of debug_traceTransaction. Default: the struct
+   * logger.
+   */
   readonly traces?: readonly JsonObject[] | undefined
   /** Position of the only transaction that is wanted; all of a block where absent. */
   readonly tx?: number | undefined

@@ -104,8 +104,9 @@ export interface KvOptions<F extends Form = 'bytes'> extends Patience {
 /** The committed rows of the state store. */
 export interface Kv {
   /**
-   * Rows of a data DB in the order of their keys. Each batch is of one moment; on a node that commits meanwhile, a later batch may be of a later
-   * one, and `height` says when a row was last changed. On a snapshot all are of its block.
+   * Rows of a data DB in the order of their keys. Each batch is of one moment; on a node that
+   * commits meanwhile, a later batch may be of a later one, and `height` says when a row was last
+   * changed. On a snapshot all are of its block.
    */
   rows<F extends Form = 'bytes'>(db: DataDb, options?: KvOptions<F>): Rows<KvRow<F>>
 }

@@ -1,4 +1,5 @@
-// Values as scripts have them: quantities are bigint; hashes, addresses and bytes are `0x` text, or bytes where that is asked for.
+// Values as scripts have them: quantities are bigint; hashes, addresses and bytes are `0x` text, or
+// bytes where that is asked for.
 
 import { argumentError } from './errors.ts'
 
@@ -17,7 +18,10 @@ export type AnyData = Hex | Uint8Array
 /** A whole number as it may be given to Hearth. */
 export type AnyQuantity = bigint | number | Hex
 
-/** A block: its height, its hash (32 bytes), or a tag. `safe` and `finalized` are the head on chains that nobody finalises. */
+/**
+ * A block: its height, its hash (32 bytes), or a tag. `safe` and `finalized` are the head on chains
+ * that nobody finalises.
+ */
 export type BlockPlace = AnyQuantity | 'latest' | 'earliest' | 'safe' | 'finalized' | 'pending'
 
 const HEX = /^0x[0-9a-fA-F]*$/
@@ -57,7 +61,10 @@ export function bigintOf(value: AnyQuantity, what: string): bigint {
 
 const shown = (value: unknown): string => (typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? String(value)))
 
-/** Any value as JSON-RPC has it: bigints become quantities, byte arrays `0x` text, numbers quantities; what is undefined is left out. */
+/**
+ * Any value as JSON-RPC has it: bigints become quantities, byte arrays `0x` text, numbers
+ * quantities; what is undefined is left out.
+ */
 export function wire(value: unknown): unknown {
   if (typeof value === 'bigint' || typeof value === 'number') return quantityOf(value, 'a quantity')
   if (value instanceof Uint8Array) return hexOf(value)

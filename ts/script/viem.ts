@@ -1,4 +1,5 @@
-// The node for viem: a transport within this process, traces as actions of a client, and the types of their methods.
+// The node for viem: a transport within this process, traces as actions of a client, and the types
+// of their methods.
 import { type Chain, type Client, type CustomTransport, custom, type Transport } from 'viem'
 import type { BakeReport } from '../core/bake.ts'
 import type { CallRequest, Overrides } from './call.ts'
@@ -21,7 +22,9 @@ export type RpcBlock =
 
 /** The second parameter of debug_traceTransaction. */
 export interface RpcTraceConfig {
-  /** Name of a built-in tracer, or the source of one in JavaScript; the struct logger where absent. */
+  /**
+   * Name of a built-in tracer, or the source of one in JavaScript; the struct logger where absent.
+   */
   readonly tracer?: string
   readonly tracerConfig?: unknown
   /** A duration such as `10s`. */
@@ -104,7 +107,10 @@ export interface TraceCallOptions<C> extends TraceActionOptions<C>, Overrides {
   readonly block?: BlockPlace | undefined
 }
 
-/** Actions that trace, under built-in tracers whose result types follow from name and options. viem wants no interface here. */
+/**
+ * Actions that trace, under built-in tracers whose result types follow from name and options. viem
+ * wants no interface here.
+ */
 export type TraceActions = {
   traceTransaction<N extends TracerName, const C extends TracerConfig<N> = TracerConfig<N>>(
     hash: Hex,
@@ -130,7 +136,10 @@ function configOf(tracer: TracerName, { config, timeout }: TraceActionOptions<un
     : { tracer, ...(config === undefined ? {} : { tracerConfig: config }), ...limit }
 }
 
-/** `client.extend(traceActions)`: works over every transport, also against a node that runs elsewhere. */
+/**
+ * `client.extend(traceActions)`: works over every transport, also against a node that runs
+ * elsewhere.
+ */
 export function traceActions<T extends Transport, C extends Chain | undefined>(client: Client<T, C>): TraceActions {
   const ask = client.request as (request: { method: string; params: unknown[] }) => Promise<unknown>
   const actions = {

@@ -1,4 +1,5 @@
-// The program of an isolate as one text: the modules of inside/ behind each other in one strict function, as a context runs it.
+// The program of an isolate as one text: the modules of inside/ behind each other in one strict
+// function, as a context runs it.
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -39,7 +40,10 @@ const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/gm
 const scriptOf = (file: string): string =>
   fs.readFileSync(file, 'utf8').replaceAll(IMPORT, '').replaceAll(EXPORT_LIST, '').replaceAll(EXPORT, '').replaceAll(SOURCE_MAP, '')
 
-/** Modules that only an isolate has, and the one that stands in their place in a process of its own hooks. */
+/**
+ * Modules that only an isolate has, and the one that stands in their place in a process of its own
+ * hooks.
+ */
 const OF_ISOLATES: readonly string[] = ['keccak', 'globals', 'seal', 'index']
 const OF_HOOKS = 'own'
 
@@ -50,8 +54,9 @@ function modulesOf(names: readonly string[]): string {
 }
 
 /**
- * The text of a function that takes the library of big integers and the names of opcodes, and gives what runs hooks in this realm. Each call of
- * it gives another one that shares nothing with those before.
+ * The text of a function that takes the library of big integers and the names of opcodes, and gives
+ * what runs hooks in this realm. Each call of it gives another one that shares nothing with those
+ * before.
  */
 export function hooksScript(): string {
   const names = [...MODULES.filter((name) => !OF_ISOLATES.includes(name)), OF_HOOKS]
@@ -59,10 +64,11 @@ export function hooksScript(): string {
 }
 
 /**
- * The script that furnishes a context, to be compiled once an isolate. Its value is the function to call. It holds the library of big integers as a text.
+ * The script that furnishes a context, to be compiled once an isolate. Its value is the function to
+ * call. It holds the library of big integers as a text.
  *
- * A snapshot of a furnished context would be quicker still, but in the isolates that isolated-vm makes under Node 20, strings of one
- * character come out of a snapshot as other strings.
+ * A snapshot of a furnished context would be quicker still, but in the isolates that isolated-vm
+ * makes under Node 20, strings of one character come out of a snapshot as other strings.
  */
 export function insideScript(): string {
   const library = fs.readFileSync(createRequire(import.meta.url).resolve('big-integer/BigInteger.min.js'), 'utf8')

@@ -18,7 +18,10 @@ const libraryName = (abi: string): string => `isolated-vm-${abi}.node`
 /** Major versions of Node by the ABI of their libraries. */
 const NODES: Readonly<Record<string, number>> = { 115: 20, 127: 22, 137: 24 }
 
-/** Folders that may hold the library: the package's own, and that of the package with the binary for this platform. */
+/**
+ * Folders that may hold the library: the package's own, and that of the package with the binary for
+ * this platform.
+ */
 function libraryFolders(root: string): readonly string[] {
   const own = path.join(root, 'native')
   try {
@@ -49,7 +52,10 @@ function nodesOf(root: string): readonly number[] {
   return Object.entries(NODES).flatMap(([abi, node]) => (files.includes(libraryName(abi)) ? [node] : []))
 }
 
-/** Why there is no library, and what helps: a build in a checkout, another version of Node for an installed package. */
+/**
+ * Why there is no library, and what helps: a build in a checkout, another version of Node for an
+ * installed package.
+ */
 export function whyNoLibrary(root = ROOT): string {
   const what = `JavaScript tracers are not available: isolated-vm for Node ${process.versions.node}`
   if (fs.existsSync(path.join(root, 'native/setup/isolated-vm.mjs'))) {
@@ -60,12 +66,16 @@ export function whyNoLibrary(root = ROOT): string {
   return `${what} is not in this package, which has it for Node ${nodes.join(', ')}. Start the node with one of these versions`
 }
 
-/** The first major version of Node whose V8 has no switch for WebAssembly; scripts find none there either, see inside/globals.ts. */
+/**
+ * The first major version of Node whose V8 has no switch for WebAssembly; scripts find none there
+ * either, see inside/globals.ts.
+ */
 const NO_WASM_SWITCH = 24
 
 /**
- * Options of V8 and Node: isolated-vm needs Node's own start snapshot off; what scripts must not have is switched off in the engine too; less
- * memory is reserved ahead, which a process that may be one of many does not need.
+ * Options of V8 and Node: isolated-vm needs Node's own start snapshot off; what scripts must not
+ * have is switched off in the engine too; less memory is reserved ahead, which a process that may
+ * be one of many does not need.
  */
 const optionsFor = (node: number): readonly string[] => [
   '--no-node-snapshot',

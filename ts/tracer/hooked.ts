@@ -1,4 +1,5 @@
-// Hooks of this process over what the core records: a trace whose script is real functions, on the thread that made them.
+// Hooks of this process over what the core records: a trace whose script is real functions, on the
+// thread that made them.
 import { createRequire } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
 import vm from 'node:vm'
@@ -18,7 +19,10 @@ export interface HookLink {
   take(into: Buffer): void
   /** Resolves once a message waits, or none will come. */
   ready(): Promise<void>
-  /** Blocks until a message of a kind with its bit set waits, which is the next one then; 0 for any. False where none will come. */
+  /**
+   * Blocks until a message of a kind with its bit set waits, which is the next one then; 0 for any.
+   * False where none will come.
+   */
   wait(kinds: number): boolean
   say(kind: number, payload: Buffer): void
 }
@@ -169,7 +173,10 @@ class Hooked<T> {
     }
   }
 
-  /** As `act`; what a hook throws comes out as a `HookFailure`. False where the core wants nothing more. */
+  /**
+   * As `act`; what a hook throws comes out as a `HookFailure`. False where the core wants nothing
+   * more.
+   */
   private step(kind: number): boolean {
     let thrown: { readonly cause: unknown } | undefined
     try {
@@ -208,8 +215,8 @@ class Hooked<T> {
 }
 
 /**
- * Calls hooks over everything that comes, transaction by transaction, and gives what `result` returned for each. `isAborted` is asked
- * between chunks. Rejects with `HookFailure`.
+ * Calls hooks over everything that comes, transaction by transaction, and gives what `result`
+ * returned for each. `isAborted` is asked between chunks. Rejects with `HookFailure`.
  */
 export async function runHooks<T>(link: HookLink, hooks: ScriptHooks<T>, isAborted: () => boolean): Promise<readonly T[]> {
   const hooked = new Hooked<T>(link, hooks)

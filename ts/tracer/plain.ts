@@ -1,14 +1,16 @@
 // Which scripts may run one transaction after the other in one sealed realm, by their text alone.
 //
-// In a sealed realm (inside/seal.ts) nothing can be changed, and whatever would tell that from a fresh one throws; after any error the
-// transaction is run again in a fresh realm. Code in there is strict, so that no change fails silently. What is refused here is what could
-// notice strictness, or swallow an error, without throwing one; and whatever makes a text hard to read by its tokens.
+// In a sealed realm (inside/seal.ts) nothing can be changed, and whatever would tell that from a
+// fresh one throws; after any error the transaction is run again in a fresh realm. Code in there is
+// strict, so that no change fails silently. What is refused here is what could notice strictness,
+// or swallow an error, without throwing one; and whatever makes a text hard to read by its tokens.
 
 /** Longer texts are not looked at. */
 const TEXT_MAX = 64 * 1024
 
 /**
- * Words that make a script stay out, also as names of members: they catch errors, run code later, or mean another thing in strict code.
+ * Words that make a script stay out, also as names of members: they catch errors, run code later,
+ * or mean another thing in strict code.
  */
 const OUT: ReadonlySet<string> = new Set([
   ...['try', 'catch', 'finally', 'async', 'await', 'yield', 'then'],
@@ -20,7 +22,9 @@ const NAME_START = /[A-Za-z_$]/
 const NAME_PART = /[\w$]/
 const NUMBER_PART = /[\w.]/
 
-/** Whether there is nothing but plain characters, and none of the comments that only old pages have. */
+/**
+ * Whether there is nothing but plain characters, and none of the comments that only old pages have.
+ */
 const isReadable = (text: string): boolean =>
   text.length <= TEXT_MAX && /^[\t\n\r\x20-\x7e]*$/.test(text) && !text.includes('<!--') && !text.includes('-->')
 
@@ -36,7 +40,10 @@ function behindString(text: string, at: number): number | undefined {
   return undefined
 }
 
-/** Where the text goes on behind a comment that begins at `at`; undefined where that is none, or has no end. */
+/**
+ * Where the text goes on behind a comment that begins at `at`; undefined where that is none, or has
+ * no end.
+ */
 function behindComment(text: string, at: number): number | undefined {
   if (text[at + 1] === '*') {
     const end = text.indexOf('*/', at + 2)
@@ -48,7 +55,10 @@ function behindComment(text: string, at: number): number | undefined {
   return end
 }
 
-/** The tokens of a script: names, numbers as `0`, strings as `""`, and single characters. Undefined where they cannot be told apart. */
+/**
+ * The tokens of a script: names, numbers as `0`, strings as `""`, and single characters. Undefined
+ * where they cannot be told apart.
+ */
 function tokens(text: string): readonly string[] | undefined {
   const found: string[] = []
   for (let at = 0; at < text.length; ) {

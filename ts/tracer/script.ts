@@ -105,10 +105,12 @@ function member(name: string, value: unknown): string {
 }
 
 /**
- * The text of a tracer from functions and what they find in `this`, to be given as `tracer` in the configuration of a trace.
+ * The text of a tracer from functions and what they find in `this`, to be given as `tracer` in the
+ * configuration of a trace.
  *
- * The functions run in a process of their own: they see what they are given, `this` and the globals of scripts, and nothing of what stands
- * around them here. The state goes over as JSON, once for each transaction.
+ * The functions run in a process of their own: they see what they are given, `this` and the globals
+ * of scripts, and nothing of what stands around them here. The state goes over as JSON, once for
+ * each transaction.
  */
 export function scriptOf<S extends object>(hooks: ScriptHooks & ThisType<S>, state?: S): string {
   const all: Record<string, unknown> = { ...state, fault: () => undefined, ...hooks }

@@ -1,9 +1,11 @@
-//! Messages on a stream: the length as an unsigned varint, then the message (CometBFT, internal/protoio).
+//! Messages on a stream: the length as an unsigned varint, then the message (CometBFT,
+//! internal/protoio).
 
 use prost::Message;
 use std::io::{self, Read, Write};
 
-/// Longest message that is read, in bytes: a block of 100 MiB, CometBFT's largest, and what surrounds it.
+/// Longest message that is read, in bytes: a block of 100 MiB, CometBFT's largest, and what
+/// surrounds it.
 pub const FRAME_BYTES_MAX: usize = 110 << 20;
 
 /// Memory that is taken before bytes arrive, in bytes: a length alone takes none.

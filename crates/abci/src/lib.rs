@@ -1,12 +1,13 @@
 //! ABCI 2.0 on a socket: what CometBFT sends to an application and what the application answers.
 //!
-//! - [`Request`] and [`Response`]: the outer messages, with InsertTx and ReapTxs of CometBFT v0.40; the messages inside are those of
-//!   `tendermint-proto` ([`pb`]).
+//! - [`Request`] and [`Response`]: the outer messages, with InsertTx and ReapTxs of CometBFT v0.40;
+//!   the messages inside are those of `tendermint-proto` ([`pb`]).
 //! - [`read_frame`], [`write_frame`]: each message behind its length as an unsigned varint.
-//! - [`Server`]: a Unix or TCP socket with the four connections of one CometBFT (query, snapshot, mempool, consensus), each served
-//!   by a thread of its own, in the order of its requests.
+//! - [`Server`]: a Unix or TCP socket with the four connections of one CometBFT (query, snapshot,
+//!   mempool, consensus), each served by a thread of its own, in the order of its requests.
 //!
-//! Knows nothing of blocks, transactions or stores. Source: CometBFT, spec/abci and abci/client/socket_client.go.
+//! Knows nothing of blocks, transactions or stores. Source: CometBFT, spec/abci and
+//! abci/client/socket_client.go.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

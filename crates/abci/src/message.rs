@@ -1,7 +1,7 @@
 //! The outer messages: one of many requests, one of many responses.
 //!
-//! They are written here because those of `tendermint-proto` end before InsertTx and ReapTxs, which came with CometBFT v0.40
-//! (proto/tendermint/abci/types.proto there).
+//! They are written here because those of `tendermint-proto` end before InsertTx and ReapTxs, which
+//! came with CometBFT v0.40 (proto/tendermint/abci/types.proto there).
 
 use crate::pb;
 use bytes::Bytes;
@@ -25,7 +25,8 @@ pub struct RequestReapTxs {
     pub max_gas: u64,
 }
 
-/// What became of a transaction of a peer: 0 taken, 1 refused for good, from 32,000 on refused for now.
+/// What became of a transaction of a peer: 0 taken, 1 refused for good, from 32,000 on refused for
+/// now.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
 pub struct ResponseInsertTx {
     /// The code.

@@ -20,7 +20,8 @@ use std::{
     time::Duration,
 };
 
-/// Connections of one CometBFT: query, snapshot, mempool and consensus, opened in this order (proxy/multi_app_conn.go).
+/// Connections of one CometBFT: query, snapshot, mempool and consensus, opened in this order
+/// (proxy/multi_app_conn.go).
 pub const CONNECTIONS: usize = 4;
 
 /// Answers that wait for a flush, in bytes; more are written at once.
@@ -81,8 +82,8 @@ pub struct ServerStatus {
     pub connections: usize,
 }
 
-/// Serves an application on a socket, one CometBFT at a time: the connections of a second one wait until all of the first are
-/// closed. Dropping the server closes it.
+/// Serves an application on a socket, one CometBFT at a time: the connections of a second one wait
+/// until all of the first are closed. Dropping the server closes it.
 pub struct Server {
     shared: Arc<Shared>,
     acceptor: Mutex<Option<JoinHandle<()>>>,
@@ -108,7 +109,8 @@ struct Open {
 }
 
 impl Server {
-    /// Listens. The path of a Unix socket is made for the owner alone; a socket that a dead process left is removed.
+    /// Listens. The path of a Unix socket is made for the owner alone; a socket that a dead process
+    /// left is removed.
     ///
     /// # Errors
     /// [`ServerError`].
@@ -134,8 +136,8 @@ impl Server {
         ServerStatus { connections: self.shared.open.lock().streams.len() }
     }
 
-    /// Closes all connections, waits for the requests that are answered at the moment, and ends the threads. A second call
-    /// does nothing.
+    /// Closes all connections, waits for the requests that are answered at the moment, and ends the
+    /// threads. A second call does nothing.
     pub fn close(&self) {
         let threads = {
             let mut open = self.shared.open.lock();

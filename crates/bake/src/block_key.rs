@@ -3,8 +3,8 @@
 use alloy_primitives::B256;
 use hearth_primitives::Height;
 
-/// A block of one chain. Every row carries all of it, so that a reorg, a rollback or another chain's home can never
-/// serve what is not of the block asked for.
+/// A block of one chain. Every row carries all of it, so that a reorg, a rollback or another
+/// chain's home can never serve what is not of the block asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockKey {
     /// The chain's id (EIP-155).

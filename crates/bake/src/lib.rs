@@ -1,10 +1,13 @@
-//! Traces that are made before anyone asks: the worker that bakes each new block, and the cache that keeps the answers.
+//! Traces that are made before anyone asks: the worker that bakes each new block, and the cache
+//! that keeps the answers.
 //!
-//! - [`BakedTracer`] and [`BlockKey`] say what a baked answer is of; a row that names another block can never be served.
+//! - [`BakedTracer`] and [`BlockKey`] say what a baked answer is of; a row that names another block
+//!   can never be served.
 //! - `worker` decides who bakes when: queue, threads, catch-up, gaps, retries.
 //! - `store` is what a baked block is on disk, and how requests are answered from it.
 //!
-//! Must not be in here: how a block is executed (that comes through a trait), JSON-RPC envelopes, HTTP.
+//! Must not be in here: how a block is executed (that comes through a trait), JSON-RPC envelopes,
+//! HTTP.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

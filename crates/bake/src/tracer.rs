@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A tracer with the canonical form of its options. The number of each is part of the rows on disk: it is never used
-/// again for something else.
+/// A tracer with the canonical form of its options. The number of each is part of the rows on disk:
+/// it is never used again for something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum BakedTracer {
@@ -56,7 +56,8 @@ impl BakedTracer {
         }
     }
 
-    /// A word of its own, for labels, progress lines and names of files: the name, and the option where there is one.
+    /// A word of its own, for labels, progress lines and names of files: the name, and the option
+    /// where there is one.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Call => "callTracer",

@@ -1,5 +1,6 @@
-//! The only clock of this crate: for what is measured, for how old the last block is, and for how long a proposal is filled, whose
-//! result other nodes judge. A block that is judged or executed depends on none.
+//! The only clock of this crate: for what is measured, for how old the last block is, and for how
+//! long a proposal is filled, whose result other nodes judge. A block that is judged or executed
+//! depends on none.
 
 #![expect(clippy::disallowed_types, reason = "the clock that the others may use")]
 

@@ -56,7 +56,8 @@ impl ManualClock {
         now.1 += by;
     }
 
-    /// Sets the time of day, as an operator or a time service may; the monotonic clock does not notice.
+    /// Sets the time of day, as an operator or a time service may; the monotonic clock does not
+    /// notice.
     pub fn set_wall(&self, wall: SystemTime) {
         self.lock().1 = wall;
     }

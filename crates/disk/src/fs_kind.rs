@@ -7,7 +7,8 @@ use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 pub enum FsKind {
     /// A file system of this machine.
     Local,
-    /// One that other machines may write to as well, or that may go away with the network; with its name.
+    /// One that other machines may write to as well, or that may go away with the network; with its
+    /// name.
     Network(&'static str),
 }
 

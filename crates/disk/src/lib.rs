@@ -1,13 +1,15 @@
-//! File I/O behind one trait, so that tests can put a disk under a store that fails as disks and power do.
+//! File I/O behind one trait, so that tests can put a disk under a store that fails as disks and
+//! power do.
 //!
 //! [`Disk`] is a file system, [`DiskFile`] an open file; [`RealDisk`] is the machine's,
 //! [`TransientDisk`] the same without syncs. With the feature `sim` there is
-//! `sim::SimDisk`, which loses, keeps or tears what was not synced, and fails at a chosen call. [`Clock`] stands beside them
-//! for what depends on time.
+//! `sim::SimDisk`, which loses, keeps or tears what was not synced, and fails at a chosen call.
+//! [`Clock`] stands beside them for what depends on time.
 //!
-//! What a store may rely on after a power cut is what POSIX and Linux promise and no more: bytes of a file are durable
-//! after its [`DiskFile::sync_data`], a name in a folder (created, renamed, unlinked) after [`Disk::sync_dir`] of that
-//! folder, and a sync that failed must not be tried again: the bytes may be gone while the second one succeeds.
+//! What a store may rely on after a power cut is what POSIX and Linux promise and no more: bytes of
+//! a file are durable after its [`DiskFile::sync_data`], a name in a folder (created, renamed,
+//! unlinked) after [`Disk::sync_dir`] of that folder, and a sync that failed must not be tried
+//! again: the bytes may be gone while the second one succeeds.
 
 mod clock;
 mod fs_kind;
@@ -77,13 +79,15 @@ pub struct DirEntry {
 ///
 /// Errors are those of the operating system: `NotFound`, `AlreadyExists`, `StorageFull`, and so on.
 pub trait Disk: Send + Sync + Debug + 'static {
-    /// Makes a new, empty file, open for reading and writing; an error if the name is there already.
+    /// Makes a new, empty file, open for reading and writing; an error if the name is there
+    /// already.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Opens an existing file.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Moves a name, in place of the file that has the new one, if any. Durable when both folders are synced.
+    /// Moves a name, in place of the file that has the new one, if any. Durable when both folders
+    /// are synced.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Takes a file's name away. Who has it open goes on reading and writing it.
@@ -110,8 +114,8 @@ pub trait Disk: Send + Sync + Debug + 'static {
     /// Whether an existing path lies on a file system of this machine.
     fn fs_kind(&self, path: &Path) -> io::Result<FsKind>;
 
-    /// Takes the lock file at `path` for this process, makes it if it is missing, and writes host, process and boot
-    /// into it. The lock ends with the value or with the process.
+    /// Takes the lock file at `path` for this process, makes it if it is missing, and writes host,
+    /// process and boot into it. The lock ends with the value or with the process.
     ///
     /// # Errors
     /// [`LockError::Held`] names who has it.
@@ -126,8 +130,9 @@ pub trait Disk: Send + Sync + Debug + 'static {
         }
     }
 
-    /// Makes a folder and those above it that are missing, and makes their names durable; also the name of a folder
-    /// that is there, because a process that made it may have died before it got to that.
+    /// Makes a folder and those above it that are missing, and makes their names durable; also the
+    /// name of a folder that is there, because a process that made it may have died before it got
+    /// to that.
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
         match self.metadata(path) {
             Ok(Metadata { kind: EntryKind::Dir, .. }) => return sync_name_of_old_dir(self, path),
@@ -179,7 +184,8 @@ impl Parts {
     }
 
     /// # Errors
-    /// `InvalidInput` where heads or parts have no bytes, or `heads` has not exactly room for all heads.
+    /// `InvalidInput` where heads or parts have no bytes, or `heads` has not exactly room for all
+    /// heads.
     pub fn check(&self, heads: &[u8]) -> io::Result<()> {
         let why = if self.head == 0 || self.part == 0 {
             "heads and parts need at least one byte".to_owned()
@@ -208,14 +214,16 @@ pub trait DiskFile: Send + Sync + Debug {
         bufs.iter().find(|buf| !buf.is_empty()).map_or(Ok(0), |buf| self.write_at(buf, offset))
     }
 
-    /// Has the system begin to write bytes of the file to the device, and does not wait for it: a sync that follows has
-    /// less left to do. A hint, by which nothing gets durable and of which no error is known.
+    /// Has the system begin to write bytes of the file to the device, and does not wait for it: a
+    /// sync that follows has less left to do. A hint, by which nothing gets durable and of which no
+    /// error is known.
     fn start_writing(&self, _offset: u64, _len: u64) {}
 
     /// Makes the file's bytes and its size durable.
     fn sync_data(&self) -> io::Result<()>;
 
-    /// Makes the file's bytes and everything else about it durable; not its name, see [`Disk::sync_dir`].
+    /// Makes the file's bytes and everything else about it durable; not its name, see
+    /// [`Disk::sync_dir`].
     fn sync_all(&self) -> io::Result<()>;
 
     /// Cuts the file off, or extends it with zeros.
@@ -246,19 +254,20 @@ pub trait DiskFile: Send + Sync + Debug {
     /// Reads bytes to the end of `out`.
     ///
     /// # Errors
-    /// `UnexpectedEof` where the file ends before. What is behind the old end of `out` is of no meaning after an error.
+    /// `UnexpectedEof` where the file ends before. What is behind the old end of `out` is of no
+    /// meaning after an error.
     fn read_onto(&self, out: &mut Vec<u8>, len: usize, offset: u64) -> io::Result<()> {
         let at = out.len();
         out.resize(at + len, 0);
         self.read_exact_at(&mut out[at..], offset)
     }
 
-    /// Reads parts into one piece: their heads into `heads`, which has [`Parts::heads_len`] bytes, and what lies behind
-    /// each at the end of `body`.
+    /// Reads parts into one piece: their heads into `heads`, which has [`Parts::heads_len`] bytes,
+    /// and what lies behind each at the end of `body`.
     ///
     /// # Errors
-    /// `InvalidInput` as [`Parts::check`] says, `UnexpectedEof` where the file ends before. `heads` and `body` are of no
-    /// meaning after an error.
+    /// `InvalidInput` as [`Parts::check`] says, `UnexpectedEof` where the file ends before. `heads`
+    /// and `body` are of no meaning after an error.
     fn read_parts_at(&self, parts: &Parts, heads: &mut [u8], body: &mut Vec<u8>) -> io::Result<()> {
         parts.check(heads)?;
         let (mut offset, mut at) = (parts.offset, body.len());
@@ -307,8 +316,8 @@ pub trait DiskFile: Send + Sync + Debug {
     }
 }
 
-/// Makes the name of a folder durable that was there before. Where its parent cannot be synced at all, it was not made
-/// by a process like this one: the mount point of a container, say.
+/// Makes the name of a folder durable that was there before. Where its parent cannot be synced at
+/// all, it was not made by a process like this one: the mount point of a container, say.
 fn sync_name_of_old_dir(disk: &(impl Disk + ?Sized), path: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
     match disk.sync_dir(parent(path)) {

@@ -34,7 +34,8 @@ impl Holder {
         }
     }
 
-    /// The process that a lock file names: the one that holds the lock, or one that ended without releasing it.
+    /// The process that a lock file names: the one that holds the lock, or one that ended without
+    /// releasing it.
     pub fn of_lock(path: &Path) -> Option<Self> {
         let mut text = String::new();
         File::open(path).ok()?.take(MAX_LOCK_BYTES).read_to_string(&mut text).ok()?;
@@ -105,7 +106,8 @@ impl fmt::Debug for Lock {
     }
 }
 
-/// A locked file. It is emptied when the lock ends, so that a name in it is that of a holder or of one that died.
+/// A locked file. It is emptied when the lock ends, so that a name in it is that of a holder or of
+/// one that died.
 struct Held(File);
 
 impl Drop for Held {

@@ -6,9 +6,9 @@ thread_local! {
     static NO_WAIT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs work whose reads of the real disk, on this thread, come out of the system's memory alone. What is not there is refused
-/// as `WouldBlock`, as is all of a file system that cannot tell. Only reads of open files are bound by it: opening, listing and
-/// writing are not.
+/// Runs work whose reads of the real disk, on this thread, come out of the system's memory alone.
+/// What is not there is refused as `WouldBlock`, as is all of a file system that cannot tell. Only
+/// reads of open files are bound by it: opening, listing and writing are not.
 pub fn without_waiting<T>(work: impl FnOnce() -> T) -> T {
     struct Restore(bool);
     impl Drop for Restore {

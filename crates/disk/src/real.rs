@@ -63,7 +63,8 @@ impl Disk for RealDisk {
         let mut entries = Vec::new();
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
-            // Links are followed; one that leads nowhere, or a file that went meanwhile, is still a name.
+            // Links are followed; one that leads nowhere, or a file that went meanwhile, is still a
+            // name.
             let found = fs::metadata(entry.path()).map(|of| metadata(&of));
             let Metadata { kind, len } = match found {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -99,8 +100,8 @@ impl Disk for RealDisk {
     }
 }
 
-/// Opens a file whose time of last reading is of no interest: noting it would be a write, for which a read may have to wait.
-/// Who does not own the file may not ask for that.
+/// Opens a file whose time of last reading is of no interest: noting it would be a write, for which
+/// a read may have to wait. Who does not own the file may not ask for that.
 fn open_to_read(path: &Path) -> io::Result<File> {
     let quiet = OpenOptions::new().read(true).custom_flags(libc::O_NOATIME).open(path);
     match quiet {
@@ -164,9 +165,11 @@ impl DiskFile for RealFile {
             many = heads.zip(bodies).flat_map(|(head, body)| [head, body]).collect::<Vec<_>>();
             &mut many[..]
         };
-        // SAFETY: the vectors are the caller's heads and spare capacity of its buffer, each byte once.
+        // SAFETY: the vectors are the caller's heads and spare capacity of its buffer, each byte
+        // once.
         unsafe { read_all(&self.0, vectors, parts.offset)? };
-        // SAFETY: the capacity was reserved, there are as many heads as parts, and all of them have been read into.
+        // SAFETY: the capacity was reserved, there are as many heads as parts, and all of them have
+        // been read into.
         unsafe { body.set_len(end) };
         Ok(())
     }
@@ -202,8 +205,8 @@ const MAX_VECTORS: usize = 1024;
 /// Fills all buffers from an offset on.
 ///
 /// # Safety
-/// The vectors point at memory that the caller holds exclusively until this returns, and do not overlap. It need not be
-/// initialised, and is once this has returned `Ok`.
+/// The vectors point at memory that the caller holds exclusively until this returns, and do not
+/// overlap. It need not be initialised, and is once this has returned `Ok`.
 unsafe fn read_all(file: &File, mut vectors: &mut [libc::iovec], mut offset: u64) -> io::Result<()> {
     while let Some(first) = vectors.first() {
         if first.iov_len == 0 {
@@ -254,8 +257,8 @@ unsafe fn read_vectors(file: &File, vectors: &[libc::iovec], offset: u64) -> io:
     usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 
-/// As [`read_vectors`], out of the system's memory alone: `WouldBlock` where the device would have to be asked, or where the file
-/// system cannot tell.
+/// As [`read_vectors`], out of the system's memory alone: `WouldBlock` where the device would have
+/// to be asked, or where the file system cannot tell.
 ///
 /// # Safety
 /// As of [`read_all`].
@@ -296,7 +299,8 @@ mod tests {
         file.set_len(5).unwrap();
         assert_eq!(file.len().unwrap(), 5);
 
-        // Parts behind heads come together, in one call or in several, and a file that ends too early says so.
+        // Parts behind heads come together, in one call or in several, and a file that ends too
+        // early says so.
         let framed = RealDisk.create(&dir.join("framed")).unwrap();
         let bytes: Vec<u8> = (0..9_000_u32).flat_map(|n| n.to_le_bytes()).collect();
         framed.write_all_at(&bytes, 0).unwrap();

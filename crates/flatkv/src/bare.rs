@@ -1,4 +1,5 @@
-//! RocksDB as the store sets it up, with nothing of the store around it: what its benches compare it with.
+//! RocksDB as the store sets it up, with nothing of the store around it: what its benches compare
+//! it with.
 
 use crate::{
     FlatKv, FlatKvError, Options,
@@ -14,7 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether blocks are put without history and without what unwinding them needs.
 static WITHOUT_HISTORY: AtomicBool = AtomicBool::new(false);
 
-/// Leaves history out of all stores of this process, or puts it in again. Such a store can only be measured.
+/// Leaves history out of all stores of this process, or puts it in again. Such a store can only be
+/// measured.
 pub fn leave_out_history(out: bool) {
     WITHOUT_HISTORY.store(out, Ordering::SeqCst);
 }

@@ -12,10 +12,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long one of two threads waits for the other, so that both write at once: about what waking a thread takes.
+/// How long one of two threads waits for the other, so that both write at once: about what waking a
+/// thread takes.
 const MEETING: Duration = Duration::from_micros(200);
 
-/// Many changes that become durable together; visible together too, but for those of [`Batch::in_halves`].
+/// Many changes that become durable together; visible together too, but for those of
+/// [`Batch::in_halves`].
 pub(crate) struct Batch<'a> {
     db: &'a Db,
     families: Vec<Arc<BoundColumnFamily<'a>>>,
@@ -30,14 +32,16 @@ impl<'a> Batch<'a> {
         Self { db, families, batch: WriteBatch::default(), past: None }
     }
 
-    /// This empty batch with room for about so many bytes, its history set apart for a second thread. Finding its place
-    /// among the others is most of what a row costs, and memtables take in rows of several threads at once.
+    /// This empty batch with room for about so many bytes, its history set apart for a second
+    /// thread. Finding its place among the others is most of what a row costs, and memtables take
+    /// in rows of several threads at once.
     ///
-    /// Somebody may see one half without the other, which is as good as neither or both to whoever reads up to the head:
-    /// nobody looks for history above it, and a latest row above it has its value at the head in history already. All
-    /// other rows become visible together; where just one half gets there, for RocksDB failed in between, trie and index
-    /// are refused from then on. No flush may begin in between: the writer must be locked, the batch far
-    /// smaller than a memtable, and RocksDB not about to come round from a failure.
+    /// Somebody may see one half without the other, which is as good as neither or both to whoever
+    /// reads up to the head: nobody looks for history above it, and a latest row above it has its
+    /// value at the head in history already. All other rows become visible together; where just one
+    /// half gets there, for RocksDB failed in between, trie and index are refused from then on. No
+    /// flush may begin in between: the writer must be locked, the batch far smaller than a
+    /// memtable, and RocksDB not about to come round from a failure.
     pub(crate) fn in_halves(self, bytes: usize) -> Self {
         let half = || WriteBatch::with_capacity_bytes(bytes / 2);
         Self { batch: half(), past: Some(half()), ..self }
@@ -92,8 +96,8 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Returns once both threads are here, or the other one is long in coming: RocksDB lets those write at once that come at
-/// once, and the others one behind the other.
+/// Returns once both threads are here, or the other one is long in coming: RocksDB lets those write
+/// at once that come at once, and the others one behind the other.
 fn meet(arrived: &AtomicUsize) {
     let since = Instant::now();
     arrived.fetch_add(1, AcqRel);

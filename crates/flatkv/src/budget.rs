@@ -4,16 +4,18 @@
 const CODE_PART: usize = 16;
 /// Part of the budget for the trie in memory between two commits.
 const TRIE_PART: usize = 8;
-/// What RocksDB takes beside its cache, in bytes: buffers of flushes and compactions, open files, threads.
+/// What RocksDB takes beside its cache, in bytes: buffers of flushes and compactions, open files,
+/// threads.
 const ENGINE_BYTES: usize = 24 << 20;
 /// At most this part of the budget is set apart for that.
 const ENGINE_PART: usize = 4;
-/// Part of the budget that may be in batches before a flush starts. Memtables take about twice as much, and while one
-/// flush is under way the next one fills.
+/// Part of the budget that may be in batches before a flush starts. Memtables take about twice as
+/// much, and while one flush is under way the next one fills.
 const FLUSH_PART: usize = 16;
 /// Bytes of batches after which a flush starts in any case.
 const MAX_FLUSH_BATCH_BYTES: u64 = 64 << 20;
-/// The same for a store that nobody syncs: a flush waits for nothing there, and memory is what counts.
+/// The same for a store that nobody syncs: a flush waits for nothing there, and memory is what
+/// counts.
 const EARLY_FLUSH_BATCH_BYTES: u64 = 4 << 20;
 
 /// What each holder of memory may take, in bytes.

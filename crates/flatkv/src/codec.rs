@@ -108,7 +108,8 @@ pub(crate) fn put_codes(out: &mut Vec<u8>, codes: &[(B256, Bytes)]) {
     }
 }
 
-/// Rows of the index or of `legacy` with the value before; with the value after too where `new` is set.
+/// Rows of the index or of `legacy` with the value before; with the value after too where `new` is
+/// set.
 pub(crate) fn put_rows(out: &mut Vec<u8>, index: &[RowChange], new: bool) {
     put_uvarint(out, index.len() as u64);
     for row in index {

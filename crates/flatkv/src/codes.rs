@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Bytes that an entry takes beside its code.
 const ENTRY_BYTES: usize = 128;
 
-/// Two generations: what is used moves to the young one; when that holds half of the bound, the old one goes.
+/// Two generations: what is used moves to the young one; when that holds half of the bound, the old
+/// one goes.
 pub(crate) struct CodeCache {
     limit: AtomicUsize,
     generations: Mutex<Generations>,

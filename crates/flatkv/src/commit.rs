@@ -24,12 +24,14 @@ use hearth_primitives::{Account, Changeset, Height, RootTracker, StateError};
 use hearth_trie::TrieUpdate;
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::atomic::Ordering::SeqCst};
 
-/// Bytes of a batch a byte of encoded changes, about: latest rows, history and the changes themselves.
+/// Bytes of a batch a byte of encoded changes, about: latest rows, history and the changes
+/// themselves.
 pub(crate) const BATCH_BYTES_A_CHANGE: usize = 4;
-/// Batches of so many bytes go into RocksDB in two halves at once. Smaller ones are done before another thread would have
-/// begun; larger ones might come to a flush in between.
+/// Batches of so many bytes go into RocksDB in two halves at once. Smaller ones are done before
+/// another thread would have begun; larger ones might come to a flush in between.
 const HALVED_BATCH_BYTES: RangeInclusive<usize> = 256 << 10..=16 << 20;
-/// Whether every other block goes in so, as large as it may be: where faults are tried, whose blocks are small.
+/// Whether every other block goes in so, as large as it may be: where faults are tried, whose
+/// blocks are small.
 const ALSO_SMALL: bool = cfg!(all(feature = "planted", not(feature = "bench")));
 
 /// A block's commitment and what it changes beside rows.
@@ -133,7 +135,8 @@ impl Core {
         Ok(())
     }
 
-    /// Appends the WAL record that takes the head to `height`, and counts it together with its batch.
+    /// Appends the WAL record that takes the head to `height`, and counts it together with its
+    /// batch.
     pub(crate) fn log(
         &self,
         writer: &mut Writer,
@@ -144,7 +147,8 @@ impl Core {
         self.log_run(writer, height, &[payload], batch_bytes)
     }
 
-    /// Appends WAL records together, the last of which takes the head to `height`, and counts them with their batch.
+    /// Appends WAL records together, the last of which takes the head to `height`, and counts them
+    /// with their batch.
     pub(crate) fn log_run<P: AsRef<[u8]>>(
         &self,
         writer: &mut Writer,
@@ -279,8 +283,8 @@ impl Core {
         self.old_rows(Family::Index, writes, |row| Ok(row.to_vec()))
     }
 
-    /// What rows hold that are to be written, in one batch of reads; `read` gets each row. Of several writes to one key the
-    /// last one counts.
+    /// What rows hold that are to be written, in one batch of reads; `read` gets each row. Of
+    /// several writes to one key the last one counts.
     pub(crate) fn old_rows(
         &self,
         family: Family,
@@ -307,7 +311,8 @@ const fn has_history() -> bool {
     true
 }
 
-/// Whether large batches are written in two halves: always, except where a bench measures what that brings.
+/// Whether large batches are written in two halves: always, except where a bench measures what that
+/// brings.
 #[cfg(not(feature = "bench"))]
 const fn has_halves() -> bool {
     true
@@ -369,7 +374,8 @@ pub(crate) fn put_rows(batch: &mut Batch<'_>, height: Height, block: BlockRows<'
     encoding.done(DataDb::Legacy, pairs[DataDb::Legacy]);
 }
 
-/// Makes a latest row in `row` and gives the value in it, which is empty where there is no row from now on.
+/// Makes a latest row in `row` and gives the value in it, which is empty where there is no row from
+/// now on.
 fn put_stamped(row: &mut Vec<u8>, height: Height, value: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
     row.clear();
     row.extend_from_slice(&height.to_be_bytes());
@@ -409,7 +415,8 @@ pub(crate) fn put_changes_and_index(batch: &mut Batch<'_>, block: &Block<'_>, ch
     batch.put(Family::Changes, &head.height.to_be_bytes(), &value);
 }
 
-/// Puts the rows that say where the store is: one block's take the place of those of the block before it.
+/// Puts the rows that say where the store is: one block's take the place of those of the block
+/// before it.
 pub(crate) fn put_head(batch: &mut Batch<'_>, block: &Block<'_>, rows: &mut BatchRows) {
     let Block { head, first, oldest, .. } = *block;
     let mut encoding = rows.encode();

@@ -1,8 +1,10 @@
-//! Committing blocks that follow each other in one step: a WAL record each, written together, then one RocksDB batch.
+//! Committing blocks that follow each other in one step: a WAL record each, written together, then
+//! one RocksDB batch.
 //!
-//! Rows that several of the blocks write are in the batch in the order of the blocks, so the last one stands; of the trie
-//! only the nodes after the last block are written, and of the head only the last. History, changes and index have the rows of every block, so each of
-//! them can be read and unwound as if it had been committed alone.
+//! Rows that several of the blocks write are in the batch in the order of the blocks, so the last
+//! one stands; of the trie only the nodes after the last block are written, and of the head only
+//! the last. History, changes and index have the rows of every block, so each of them can be read
+//! and unwound as if it had been committed alone.
 
 use crate::{
     Commit, CommitmentKind, FlatKvError, Head,
@@ -31,8 +33,8 @@ struct Encoded<'a> {
 }
 
 impl Core {
-    /// Commits blocks that follow each other and the head. `trie` is the trie after the last of them; each commit names its
-    /// state root and has no trie of its own.
+    /// Commits blocks that follow each other and the head. `trie` is the trie after the last of
+    /// them; each commit names its state root and has no trie of its own.
     pub(crate) fn commit_run(
         &self,
         run: Vec<Commit<'_>>,
@@ -158,8 +160,8 @@ impl Core {
         Ok(Encoded { batch, rows, payloads, records })
     }
 
-    /// The index rows of each block in ascending order of key, with what they hold now: one batch of reads, for no two blocks
-    /// write the same row. Takes the rows out of the commits.
+    /// The index rows of each block in ascending order of key, with what they hold now: one batch
+    /// of reads, for no two blocks write the same row. Takes the rows out of the commits.
     fn old_indexes(&self, run: &mut [Commit<'_>]) -> Result<Vec<Vec<RowChange>>, StateError> {
         run.iter_mut().for_each(|commit| commit.index.sort_unstable_by(|a, b| a.key.cmp(&b.key)));
         let keys = run.iter().flat_map(|commit| &commit.index).map(|write| &write.key);

@@ -1,7 +1,7 @@
 //! The lattice commitment over the latest rows: a vector for each data DB, and their sum.
 //!
-//! A row's element is made of its family, key and value, without the height stamp, so that equal states have equal
-//! commitments. Code is committed to by the account's code hash.
+//! A row's element is made of its family, key and value, without the height stamp, so that equal
+//! states have equal commitments. Code is committed to by the account's code hash.
 
 use crate::{
     batch::Batch,
@@ -96,8 +96,8 @@ impl Lattice {
         rows
     }
 
-    /// The vectors of a database. In one that was written before each data DB had its own, which holds their sum alone,
-    /// they are made of its rows and put in its place.
+    /// The vectors of a database. In one that was written before each data DB had its own, which
+    /// holds their sum alone, they are made of its rows and put in its place.
     pub(crate) fn open(db: &Db) -> Result<Self, StateError> {
         if let Some(kept) = Self::read(db)? {
             return Ok(kept);

@@ -28,11 +28,11 @@ use std::{
 
 /// Bits a key in the Bloom filters: about one false positive in a hundred.
 const BLOOM_BITS: f64 = 10.0;
-/// Size at which RocksDB itself flushes a memtable, in bytes. We flush long before (see `flush.rs`), except in one huge
-/// commit.
+/// Size at which RocksDB itself flushes a memtable, in bytes. We flush long before (see
+/// `flush.rs`), except in one huge commit.
 const WRITE_BUFFER_BYTES: usize = 256 << 20;
-/// The same of a store that nobody syncs, where RocksDB may flush as it likes: a memtable's Bloom filter is a part of this, and
-/// takes time to make.
+/// The same of a store that nobody syncs, where RocksDB may flush as it likes: a memtable's Bloom
+/// filter is a part of this, and takes time to make.
 const TRANSIENT_WRITE_BUFFER_BYTES: usize = 32 << 20;
 /// Memtables of a family, the one being written included, before writes wait.
 const WRITE_BUFFERS: i32 = 4;
@@ -42,8 +42,8 @@ const MEMTABLE_BLOOM_RATIO: f64 = 0.02;
 const BLOCK_BYTES: usize = 8 << 10;
 /// Threads for flushes and compactions: one flushes, the others compact families beside each other.
 const BACKGROUND_JOBS: i32 = 4;
-/// Flushed files of a family before they are merged into the rest, all of which that rewrites: rows of a block are spread
-/// over all keys.
+/// Flushed files of a family before they are merged into the rest, all of which that rewrites: rows
+/// of a block are spread over all keys.
 const MERGED_FILES: i32 = 8;
 /// How long one iterator over history is used.
 const CURSOR_AGE: Duration = Duration::from_secs(1);
@@ -147,8 +147,8 @@ impl Family {
         Ok(options)
     }
 
-    /// Bytes of a key by which rows of one block follow each other in order: where one was put is where the search for
-    /// the place of the next one begins.
+    /// Bytes of a key by which rows of one block follow each other in order: where one was put is
+    /// where the search for the place of the next one begins.
     fn hint_bytes(self) -> usize {
         match self {
             // The kind of the row.
@@ -189,13 +189,13 @@ impl Db {
         manifest::refuse_endless(&*options.disk, path)?;
         let shares = Shares::of(options.memory_budget_bytes);
         let cache = Cache::new_lru_cache(shares.cache);
-        // What is not flushed when the store ends without a flush of ours is in the WAL, and RocksDB must not get ahead of
-        // that. Only the string form has this option.
+        // What is not flushed when the store ends without a flush of ours is in the WAL, and
+        // RocksDB must not get ahead of that. Only the string form has this option.
         let no_last_flush = "avoid_flush_during_shutdown=true";
         let mut rocks_options =
             rocksdb::Options::default().get_options_from_string(no_last_flush).map_err(rocks)?;
-        // Memtables count as part of the cache; without a limit of their own, since a flush that this would start is not
-        // one of ours.
+        // Memtables count as part of the cache; without a limit of their own, since a flush that
+        // this would start is not one of ours.
         let memtables = WriteBufferManager::new_write_buffer_manager_with_cache(0, false, cache.clone());
         rocks_options.set_write_buffer_manager(&memtables);
         rocks_options.create_if_missing(!read_only);
@@ -235,7 +235,8 @@ impl Db {
         Ok(Self { rocks, budgeted: Budgeted { cache, shares }, write, in_memory, halved })
     }
 
-    /// Bounds the block cache to a part of its share: `part` of `whole`. Gives the same part of the share of code by hash.
+    /// Bounds the block cache to a part of its share: `part` of `whole`. Gives the same part of the
+    /// share of code by hash.
     pub(crate) fn share_cache(&self, part: usize, whole: usize) -> usize {
         let Budgeted { cache, shares } = &self.budgeted;
         // A clone is the same cache.
@@ -247,8 +248,9 @@ impl Db {
         self.rocks.cf_handle(family.name()).ok_or_else(|| corrupt("column family"))
     }
 
-    /// A family's handle for reading. Rows of state above the head do no harm, for whoever reads them looks at their
-    /// heights; the trie and the index are as of the last batch, and are refused once half of one was written.
+    /// A family's handle for reading. Rows of state above the head do no harm, for whoever reads
+    /// them looks at their heights; the trie and the index are as of the last batch, and are
+    /// refused once half of one was written.
     fn readable(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {
         if matches!(family, Family::Trie | Family::Index) && self.halved.load(Ordering::Acquire) {
             let what = "a commit failed half way, so that index and trie are not those of the head; start the node again";
@@ -268,7 +270,8 @@ impl Db {
         self.rocks.get_pinned_cf(&self.readable(family)?, key).map_err(rocks)
     }
 
-    /// The value of a row, where memtables and block cache have it: nothing is read from the disk. `None` tells nothing.
+    /// The value of a row, where memtables and block cache have it: nothing is read from the disk.
+    /// `None` tells nothing.
     pub(crate) fn get_in_memory(&self, family: Family, key: &[u8]) -> Option<DBPinnableSlice<'_>> {
         count_call();
         self.rocks.get_pinned_cf_opt(&self.readable(family).ok()?, key, &self.in_memory).ok().flatten()
@@ -285,7 +288,8 @@ impl Db {
         found.into_iter().map(|row| row.map_err(rocks)).collect()
     }
 
-    /// Rows of a family with keys in `from..to`, as of this moment, in ascending or descending order.
+    /// Rows of a family with keys in `from..to`, as of this moment, in ascending or descending
+    /// order.
     pub(crate) fn scan(
         &self,
         family: Family,
@@ -364,7 +368,8 @@ impl Db {
         Family::ALL.iter().map(|family| self.family(*family)).collect()
     }
 
-    /// Flushes all families together. Without `wait` it returns once everything written so far is set apart.
+    /// Flushes all families together. Without `wait` it returns once everything written so far is
+    /// set apart.
     pub(crate) fn flush(&self, wait: bool) -> Result<(), StateError> {
         let mut options = FlushOptions::default();
         options.set_wait(wait);
@@ -373,8 +378,8 @@ impl Db {
         self.rocks.flush_cfs_opt(&families, &options).map_err(rocks)
     }
 
-    /// Makes a copy of what is flushed in a new folder, of hard links where that can be. Nothing is flushed for it, for
-    /// RocksDB must not be durably ahead of the WAL.
+    /// Makes a copy of what is flushed in a new folder, of hard links where that can be. Nothing is
+    /// flushed for it, for RocksDB must not be durably ahead of the WAL.
     pub(crate) fn checkpoint(&self, path: &Path) -> Result<(), StateError> {
         let checkpoint = Checkpoint::new(&self.rocks).map_err(rocks)?;
         checkpoint.create_checkpoint_with_log_size(path, u64::MAX).map_err(rocks)
@@ -389,8 +394,8 @@ impl Db {
     /// Whether a flush is under way.
     ///
     /// # Errors
-    /// Also where RocksDB failed in the background, with a compaction for example: it flushes no more then, and whoever
-    /// waited for the end of a flush would wait for ever.
+    /// Also where RocksDB failed in the background, with a compaction for example: it flushes no
+    /// more then, and whoever waited for the end of a flush would wait for ever.
     pub(crate) fn flushing(&self) -> Result<bool, StateError> {
         for family in Family::ALL {
             if self.property(family, properties::NUM_IMMUTABLE_MEM_TABLE)? > 0 {
@@ -400,7 +405,8 @@ impl Db {
         Ok(false)
     }
 
-    /// An error where RocksDB failed in the background. It may come round, and flushes on its own then.
+    /// An error where RocksDB failed in the background. It may come round, and flushes on its own
+    /// then.
     pub(crate) fn failed_in_background(&self) -> Result<(), StateError> {
         match self.rocks.property_int_value(properties::BACKGROUND_ERRORS).map_err(rocks)? {
             None | Some(0) => Ok(()),
@@ -483,10 +489,12 @@ impl Scan<'_> {
     }
 }
 
-/// Look-ups in history, one after the other, through one iterator: making one costs more than using it.
+/// Look-ups in history, one after the other, through one iterator: making one costs more than using
+/// it.
 ///
-/// The iterator sees the rows of the moment of its first use. History at a height that there is does not change, so that
-/// is no loss; but it keeps RocksDB from letting go of what is replaced, so it is made anew after a while.
+/// The iterator sees the rows of the moment of its first use. History at a height that there is
+/// does not change, so that is no loss; but it keeps RocksDB from letting go of what is replaced,
+/// so it is made anew after a while.
 pub(crate) struct HistoryCursor<'a> {
     db: &'a Db,
     open: Mutex<Option<(DBRawIterator<'a>, Instant)>>,
@@ -497,7 +505,8 @@ impl<'a> HistoryCursor<'a> {
         Self { db, open: Mutex::default() }
     }
 
-    /// Gives `read` the value of the first row at or after `key` of the same account or slot; `None` where there is none.
+    /// Gives `read` the value of the first row at or after `key` of the same account or slot;
+    /// `None` where there is none.
     pub(crate) fn find<T>(
         &self,
         key: &[u8],

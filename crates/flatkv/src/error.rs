@@ -62,8 +62,8 @@ pub enum FlatKvError {
         /// Parent that the commit names.
         got: B256,
     },
-    /// A record about to be written, or just written, breaks the order that all records keep. Nothing is
-    /// written after it.
+    /// A record about to be written, or just written, breaks the order that all records keep.
+    /// Nothing is written after it.
     #[error(
         "the state store stops before it writes something wrong: the {what} of block {height} is {got}, expected {expected}; please report this"
     )]
@@ -174,7 +174,8 @@ pub enum FlatKvError {
         /// What is wrong there.
         what: String,
     },
-    /// Records that were synced to disk are gone from the end of the WAL, or their table positions do not verify.
+    /// Records that were synced to disk are gone from the end of the WAL, or their table positions
+    /// do not verify.
     #[error(
         "the WAL in {path} ends at record {last}, but record {synced} was synced; run `hearth db repair`"
     )]
@@ -186,7 +187,8 @@ pub enum FlatKvError {
         /// Last record known to be synced.
         synced: u64,
     },
-    /// RocksDB and the WAL have no common height: the stores do not belong together, or one is damaged.
+    /// RocksDB and the WAL have no common height: the stores do not belong together, or one is
+    /// damaged.
     #[error(
         "the state store (height {store}) and its WAL (heights {base} to {head}) share no block; run `hearth db repair`"
     )]
@@ -210,7 +212,8 @@ pub enum FlatKvError {
         /// Commitment computed.
         computed: B256,
     },
-    /// An earlier failure of a write left the store and its log apart; opening again brings them together.
+    /// An earlier failure of a write left the store and its log apart; opening again brings them
+    /// together.
     #[error("the state store failed earlier and must be opened again: {cause}")]
     Failed {
         /// The earlier failure.

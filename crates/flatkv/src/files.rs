@@ -1,4 +1,5 @@
-//! Files and folders of the store as a whole: written at once, removed, synced, cloned by hard links.
+//! Files and folders of the store as a whole: written at once, removed, synced, cloned by hard
+//! links.
 
 use crate::FlatKvError;
 use hearth_disk::{Disk, EntryKind, OpenMode};
@@ -34,7 +35,8 @@ pub(crate) fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), FlatKvErro
     disk.sync_dir(dir).map_err(FlatKvError::io(dir))
 }
 
-/// Makes the names in a folder of the machine's own file system durable, and the folder's name in the one above.
+/// Makes the names in a folder of the machine's own file system durable, and the folder's name in
+/// the one above.
 pub(crate) fn sync_names(dir: &Path) -> Result<(), FlatKvError> {
     for dir in dir.ancestors().take(2).filter(|dir| !dir.as_os_str().is_empty()) {
         fs::File::open(dir).and_then(|file| file.sync_all()).map_err(FlatKvError::io(dir))?;
@@ -55,7 +57,8 @@ pub(crate) fn remove_file(disk: &dyn Disk, path: &Path) -> Result<(), FlatKvErro
     }
 }
 
-/// Removes a folder with all that is in it, if it is there; durable once the folder above is synced.
+/// Removes a folder with all that is in it, if it is there; durable once the folder above is
+/// synced.
 pub(crate) fn remove_tree(disk: &dyn Disk, dir: &Path) -> Result<(), FlatKvError> {
     let entries = match disk.list(dir) {
         Ok(entries) => entries,
@@ -93,8 +96,8 @@ pub(crate) fn is_table_file(name: &Path) -> bool {
     name.extension().is_some_and(|extension| extension == "sst")
 }
 
-/// Clones a database that nobody writes into a new folder: table files by hard links where that can be, the others as
-/// copies. What RocksDB only writes for people (`LOG`) is left out.
+/// Clones a database that nobody writes into a new folder: table files by hard links where that can
+/// be, the others as copies. What RocksDB only writes for people (`LOG`) is left out.
 pub(crate) fn clone_database(from: &Path, to: &Path) -> Result<(), FlatKvError> {
     fs::create_dir_all(to).map_err(FlatKvError::io(to))?;
     for (name, path) in database_files(from)? {

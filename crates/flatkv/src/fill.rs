@@ -3,9 +3,10 @@
 use crate::{FlatKv, FlatKvError, IndexWrite, db::Family, store::Core};
 
 impl FlatKv {
-    /// Writes rows of the canonical index that belong to no commit: such as can be made again from the ledger at any
-    /// time. They become visible together. No WAL record has them and no unwind reverts them, so the rows themselves must
-    /// say what they hold for; they are durable with the next flush, and what is written later never is without them.
+    /// Writes rows of the canonical index that belong to no commit: such as can be made again from
+    /// the ledger at any time. They become visible together. No WAL record has them and no unwind
+    /// reverts them, so the rows themselves must say what they hold for; they are durable with the
+    /// next flush, and what is written later never is without them.
     ///
     /// # Errors
     /// [`FlatKvError`] where the store is closed, failed or open for reading.

@@ -1,5 +1,5 @@
-//! When RocksDB is flushed: by us, after tables and WAL are synced, so that it is never durably ahead of them and a
-//! replay at open stays short.
+//! When RocksDB is flushed: by us, after tables and WAL are synced, so that it is never durably
+//! ahead of them and a replay at open stays short.
 
 use crate::{
     FlatKvError,
@@ -13,14 +13,16 @@ use crate::{
 };
 use std::{sync::atomic::Ordering::SeqCst, thread::sleep, time::Duration};
 
-/// WAL records after which a flush starts. It ends before as many follow, so a replay stays below 10,000 blocks.
+/// WAL records after which a flush starts. It ends before as many follow, so a replay stays below
+/// 10,000 blocks.
 const FLUSH_RECORDS: u64 = 4_500;
 /// Bytes of WAL after which a flush starts; a replay stays below 256 MiB.
 const FLUSH_WAL_BYTES: u64 = 96 << 20;
-/// A batch from which on WAL and tables are synced before it is written, for RocksDB may flush in the middle, in bytes.
+/// A batch from which on WAL and tables are synced before it is written, for RocksDB may flush in
+/// the middle, in bytes.
 const SYNC_FIRST_BYTES: u64 = 48 << 20;
-/// Bytes of batches up to which they may be written in halves, between which RocksDB must not flush: a memtable takes
-/// twice as much at most, and has room for 256 MiB.
+/// Bytes of batches up to which they may be written in halves, between which RocksDB must not
+/// flush: a memtable takes twice as much at most, and has room for 256 MiB.
 const MAX_HALVED_BYTES: u64 = 96 << 20;
 /// Commits between two looks at a flush that is under way.
 const LOOK_EVERY: u64 = 64;
@@ -57,7 +59,8 @@ impl Unflushed {
         self.batch_bytes += batch_bytes;
     }
 
-    /// Whether memtables are far from a flush of RocksDB's own, also with a batch of so many bytes more.
+    /// Whether memtables are far from a flush of RocksDB's own, also with a batch of so many bytes
+    /// more.
     pub(crate) fn has_room_for(&self, batch_bytes: u64) -> bool {
         self.batch_bytes + batch_bytes <= MAX_HALVED_BYTES
     }
@@ -83,8 +86,9 @@ impl Core {
         if batch_bytes >= SYNC_FIRST_BYTES { self.sync(writer) } else { Ok(()) }
     }
 
-    /// After a write: starts a flush where one is due, and looks after the one under way. What was written stands
-    /// either way: a failure that matters is kept by the writer, which refuses the next change.
+    /// After a write: starts a flush where one is due, and looks after the one under way. What was
+    /// written stands either way: a failure that matters is kept by the writer, which refuses the
+    /// next change.
     pub(crate) fn after_write(&self, writer: &mut Writer) {
         let tended = self.tend_flushes(writer);
         let _ = writer.fail(tended);
@@ -152,15 +156,16 @@ impl Core {
         if writer.closed || writer.read_only {
             return Ok(());
         }
-        // After a failure only opening again brings things together; a flush could put RocksDB ahead. RocksDB itself does
-        // not flush at its end: see `db.rs`.
+        // After a failure only opening again brings things together; a flush could put RocksDB
+        // ahead. RocksDB itself does not flush at its end: see `db.rs`.
         let result = if writer.failed.is_some() { Ok(()) } else { self.flush_all(&mut writer) };
         writer.closed = true;
         result
     }
 
-    /// Tables may have grown by blocks that are not on the canonical chain. An unwind to where the head is already
-    /// records their positions, so that the next open does not cut these blocks off.
+    /// Tables may have grown by blocks that are not on the canonical chain. An unwind to where the
+    /// head is already records their positions, so that the next open does not cut these blocks
+    /// off.
     fn mark_positions(&self, writer: &mut Writer) -> Result<(), FlatKvError> {
         let Some(head) = self.head() else { return Ok(()) };
         let positions = self.tables.positions();

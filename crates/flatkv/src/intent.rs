@@ -1,6 +1,6 @@
-//! The intent record: what an operator's work on the store is in the middle of, in the file `intent` of the state's
-//! folder. It is written before the first thing that cannot be left half-done; an opening that finds it finishes the
-//! work, from whatever step it stopped at.
+//! The intent record: what an operator's work on the store is in the middle of, in the file
+//! `intent` of the state's folder. It is written before the first thing that cannot be left
+//! half-done; an opening that finds it finishes the work, from whatever step it stopped at.
 
 use crate::{
     FlatKvError, Options,
@@ -171,7 +171,8 @@ impl Intent {
     }
 }
 
-/// Before a store is opened: finishes what was begun on its files, and removes what only an intent would make count.
+/// Before a store is opened: finishes what was begun on its files, and removes what only an intent
+/// would make count.
 pub(crate) fn finish_files(options: &Options) -> Result<(), FlatKvError> {
     match Intent::read(options)? {
         None => remove_leftovers(options),
@@ -226,7 +227,8 @@ impl Moves {
             if !moved {
                 disk.rename(&new, &at).map_err(FlatKvError::io(&new))?;
             }
-            // The names are made durable also where an earlier process moved and died before it got to that.
+            // The names are made durable also where an earlier process moved and died before it got
+            // to that.
             sync_parent(disk, &new)?;
             sync_parent(disk, &at)?;
         }

@@ -12,7 +12,8 @@ pub(crate) fn register(registry: &Registry, db: &Arc<Db>) {
     let db = Arc::downgrade(db);
     registry.collect_with(move || {
         let Some(db) = db.upgrade() else { return false };
-        // A property that cannot be read leaves what is on the page as it was: a scrape does not fail for it.
+        // A property that cannot be read leaves what is on the page as it was: a scrape does not
+        // fail for it.
         let _ = read(&db, &metrics);
         true
     });

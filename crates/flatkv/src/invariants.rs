@@ -1,5 +1,5 @@
-//! What holds of every record that moves the head, checked in release builds too: a record that breaks one of
-//! these would be replayed at the next open as if it were sound.
+//! What holds of every record that moves the head, checked in release builds too: a record that
+//! breaks one of these would be replayed at the next open as if it were sound.
 
 use crate::{
     FlatKvError,
@@ -10,9 +10,9 @@ use hearth_primitives::Height;
 use std::sync::atomic::Ordering::SeqCst;
 
 impl Core {
-    /// Checks the records of commits, in their order, against the head and the last record before them: heights
-    /// rise by one, each parent is the block before, the ends of the joined tables and the oldest height never
-    /// fall. `first`: the store is empty.
+    /// Checks the records of commits, in their order, against the head and the last record before
+    /// them: heights rise by one, each parent is the block before, the ends of the joined tables
+    /// and the oldest height never fall. `first`: the store is empty.
     pub(crate) fn check_records<'r>(
         &self,
         writer: &Writer,

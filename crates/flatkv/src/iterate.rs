@@ -16,7 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long an iterator may be used: as long as it is there, RocksDB cannot let go of what was replaced.
+/// How long an iterator may be used: as long as it is there, RocksDB cannot let go of what was
+/// replaced.
 pub const MAX_ITERATOR_AGE: Duration = Duration::from_secs(600);
 
 /// Which rows, and in which order. By default all of them, in ascending order of their keys.
@@ -49,8 +50,8 @@ impl RowRange {
 /// A row of a data DB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Account: address. Storage: address and slot, 32 bytes big-endian. Code: hash. Legacy: the caller's. Metadata: a
-    /// name.
+    /// Account: address. Storage: address and slot, 32 bytes big-endian. Code: hash. Legacy: the
+    /// caller's. Metadata: a name.
     pub key: Vec<u8>,
     /// The value as the store encodes it, without its height.
     pub value: Vec<u8>,
@@ -58,7 +59,8 @@ pub struct Row {
     pub height: Option<Height>,
 }
 
-/// Rows in order, as of the moment when this was made. Ends with an error when it is older than [`MAX_ITERATOR_AGE`].
+/// Rows in order, as of the moment when this was made. Ends with an error when it is older than
+/// [`MAX_ITERATOR_AGE`].
 pub struct RowIter<'a> {
     family: Family,
     reverse: bool,
@@ -92,7 +94,8 @@ impl<'a> RowIter<'a> {
         Ok(Self { family, reverse: range.reverse, committed, pending, since, max_age })
     }
 
-    /// Ends the iteration after another time than [`MAX_ITERATOR_AGE`]; a longer one counts as that.
+    /// Ends the iteration after another time than [`MAX_ITERATOR_AGE`]; a longer one counts as
+    /// that.
     pub fn with_max_age(mut self, age: Duration) -> Self {
         self.max_age = age.min(MAX_ITERATOR_AGE);
         self

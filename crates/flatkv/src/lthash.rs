@@ -1,4 +1,5 @@
-//! A homomorphic hash over a set of rows: adding and removing rows costs those rows, whatever their number.
+//! A homomorphic hash over a set of rows: adding and removing rows costs those rows, whatever their
+//! number.
 //!
 //! LtHash with 1,024 lanes of 16 bits and BLAKE3 as its extendable-output function.
 
@@ -17,7 +18,8 @@ const ROWS_A_TASK: usize = 128;
 /// Bytes of a row before and in between its strings: their lengths.
 const LENGTH_BYTES: usize = 4;
 
-/// Rows that go into a vector, or out of it, one behind the other as their elements are made of them.
+/// Rows that go into a vector, or out of it, one behind the other as their elements are made of
+/// them.
 #[derive(Default)]
 pub(crate) struct Terms {
     bytes: Vec<u8>,
@@ -149,7 +151,8 @@ impl LtHash {
     }
 }
 
-/// Makes the elements of rows: BLAKE3 output over both lengths (4 bytes, little-endian) and both strings.
+/// Makes the elements of rows: BLAKE3 output over both lengths (4 bytes, little-endian) and both
+/// strings.
 struct Element {
     hasher: blake3::Hasher,
     lanes: [u8; VECTOR_BYTES],
@@ -172,7 +175,8 @@ mod tests {
     use super::*;
     use alloy_primitives::hex;
 
-    /// The rows of the reference's vectors: storage, account (49 bytes), code, and a row of another module.
+    /// The rows of the reference's vectors: storage, account (49 bytes), code, and a row of another
+    /// module.
     fn rows(nonce: u8) -> [(Vec<u8>, Vec<u8>); 4] {
         let height = [0, 0, 0, 0, 0, 0, 0, 0, 1];
         let address = [1; 20];

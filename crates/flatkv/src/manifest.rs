@@ -1,14 +1,19 @@
-//! What a power cut does to RocksDB's MANIFEST, the log of which files make up the database, and RocksDB does not mend.
+//! What a power cut does to RocksDB's MANIFEST, the log of which files make up the database, and
+//! RocksDB does not mend.
 //!
-//! An opening begins a new MANIFEST, syncs it, and gives CURRENT its name; the folder is synced once, after both. Between the two a cut
-//! may keep what CURRENT says and lose the new file's name. The MANIFEST before it is there then, for it is deleted only after that sync,
-//! and whatever the new one says more was not acknowledged. So CURRENT goes back to it, and where it was to be the first of all, it goes.
+//! An opening begins a new MANIFEST, syncs it, and gives CURRENT its name; the folder is synced
+//! once, after both. Between the two a cut may keep what CURRENT says and lose the new file's name.
+//! The MANIFEST before it is there then, for it is deleted only after that sync, and whatever the
+//! new one says more was not acknowledged. So CURRENT goes back to it, and where it was to be the
+//! first of all, it goes.
 //!
-//! RocksDB syncs it after each change, takes a record that ends too early for one that was never finished, and refuses
-//! any other that does not fit its checksum. A power cut leaves another kind of unfinished record: the file has its full
-//! size, and some of its sectors were never written and read as zeros. Nothing of such a change was acknowledged: files are
-//! deleted, and WAL segments too, only once it was synced. So it is cut off here, and what it would have brought is in
-//! the WAL. A record of which every sector was written and that does not fit is damage, and stays an error.
+//! RocksDB syncs it after each change, takes a record that ends too early for one that was never
+//! finished, and refuses any other that does not fit its checksum. A power cut leaves another kind
+//! of unfinished record: the file has its full size, and some of its sectors were never written and
+//! read as zeros. Nothing of such a change was acknowledged: files are deleted, and WAL segments
+//! too, only once it was synced. So it is cut off here, and what it would have brought is in the
+//! WAL. A record of which every sector was written and that does not fit is damage, and stays an
+//! error.
 
 use crate::{
     FlatKvError,
@@ -30,7 +35,8 @@ pub(crate) const CURRENT: &str = "CURRENT";
 const PREFIX: &str = "MANIFEST-";
 /// The number of the MANIFEST that a new database begins with.
 const FIRST: u64 = 1;
-/// The kinds of pieces that a MANIFEST has: unwritten zeros; whole, first, middle and last of a record.
+/// The kinds of pieces that a MANIFEST has: unwritten zeros; whole, first, middle and last of a
+/// record.
 const KINDS: RangeInclusive<u8> = 0..=4;
 /// What a disk writes whole or not at all, at least, in bytes.
 const SECTOR: usize = 512;
@@ -40,14 +46,16 @@ const BLOCK_BYTES: usize = 32 << 10;
 const HEADER_BYTES: usize = 7;
 /// What RocksDB adds to a checksum that is stored beside the data that it covers.
 const MASK_DELTA: u32 = 0xa282_ead8;
-/// Most bytes behind the last sound record that are cut off: a change of all families takes a few KiB.
+/// Most bytes behind the last sound record that are cut off: a change of all families takes a few
+/// KiB.
 const MAX_TORN_BYTES: usize = 256 << 10;
 /// A larger MANIFEST is left as it is, in bytes. RocksDB begins a new one at 1 GiB.
 const MAX_BYTES: u64 = 1 << 30;
 
 static CRC32C: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 
-/// Where a piece of a record ends, and whether the record ends with it; `None` where no sound piece begins.
+/// Where a piece of a record ends, and whether the record ends with it; `None` where no sound piece
+/// begins.
 fn piece(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
     let header: &[u8; HEADER_BYTES] = bytes.get(at..)?.first_chunk()?;
     let stored = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
@@ -62,7 +70,8 @@ fn piece(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
     (masked == stored).then_some((end, kind == 1 || kind == 4))
 }
 
-/// Where the last of the sound records at the start ends, and where the first piece begins that is not sound.
+/// Where the last of the sound records at the start ends, and where the first piece begins that is
+/// not sound.
 fn sound(bytes: &[u8]) -> (usize, usize) {
     let (mut end, mut at) = (0, 0);
     while at < bytes.len() {
@@ -80,8 +89,9 @@ fn sound(bytes: &[u8]) -> (usize, usize) {
     (end, at)
 }
 
-/// Whether some sector from `at` on was never written, as far as the bytes tell: a part of few bytes may be zero by itself.
-/// Then too nothing wrong comes of cutting, for an opening compares the database with the WAL.
+/// Whether some sector from `at` on was never written, as far as the bytes tell: a part of few
+/// bytes may be zero by itself. Then too nothing wrong comes of cutting, for an opening compares
+/// the database with the WAL.
 fn was_not_written(bytes: &[u8], at: usize) -> bool {
     let first = (at + 1).next_multiple_of(SECTOR) - at;
     let (head, rest) = bytes[at..].split_at(first.min(bytes.len() - at));
@@ -97,8 +107,9 @@ fn current(disk: &dyn Disk, dir: &Path) -> Option<PathBuf> {
     (name.starts_with(PREFIX) && !name.contains('/')).then(|| dir.join(name))
 }
 
-/// Gives CURRENT the name of the MANIFEST before the one that it names, where that one is not there, and removes it where that is the first
-/// of a database without rows. What is neither is left to RocksDB, which refuses it.
+/// Gives CURRENT the name of the MANIFEST before the one that it names, where that one is not
+/// there, and removes it where that is the first of a database without rows. What is neither is
+/// left to RocksDB, which refuses it.
 ///
 /// # Errors
 /// [`FlatKvError::Io`].
@@ -127,8 +138,8 @@ fn number(name: Option<&OsStr>) -> Option<u64> {
     name?.to_str()?.strip_prefix(PREFIX)?.parse().ok()
 }
 
-/// Refuses a MANIFEST that RocksDB would read for ever: one flipped bit makes a piece one of a log whose file was used before, which RocksDB
-/// passes over without going on.
+/// Refuses a MANIFEST that RocksDB would read for ever: one flipped bit makes a piece one of a log
+/// whose file was used before, which RocksDB passes over without going on.
 ///
 /// # Errors
 /// [`StateError::Store`].
@@ -160,7 +171,8 @@ struct DamagedManifest {
     offset: usize,
 }
 
-/// Where the first piece begins that is of no kind of these files. Behind one that is not sound reading goes on with the next block.
+/// Where the first piece begins that is of no kind of these files. Behind one that is not sound
+/// reading goes on with the next block.
 fn endless(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -177,7 +189,8 @@ fn endless(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Cuts the torn tail off the MANIFEST of a database that RocksDB refuses to open; false where there is none.
+/// Cuts the torn tail off the MANIFEST of a database that RocksDB refuses to open; false where
+/// there is none.
 ///
 /// # Errors
 /// [`FlatKvError::Io`].

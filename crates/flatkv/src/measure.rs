@@ -84,7 +84,8 @@ impl BatchRows {
         Encoding { rows: self, since: Instant::now() }
     }
 
-    /// Writes the batch, and records for each data DB with rows in it: encoding them, and the write that all share.
+    /// Writes the batch, and records for each data DB with rows in it: encoding them, and the write
+    /// that all share.
     pub(crate) fn write(self, batch: Batch<'_>, metrics: &FlatkvMetrics) -> Result<(), StateError> {
         let start = Instant::now();
         let written = batch.write();

@@ -1,4 +1,5 @@
-//! Opening: the last sound WAL record whose table positions verify becomes the head, and everything follows it.
+//! Opening: the last sound WAL record whose table positions verify becomes the head, and everything
+//! follows it.
 
 use crate::{
     CommitmentKind, FlatKvError, Fsync, Head, JoinedTables, Options, TrieSession, TrieUpdate,
@@ -51,8 +52,8 @@ const REPLAY_BYTES: u64 = 8 << 20;
 pub const LOCK_FILE: &str = "hearth.lock";
 pub(crate) const ROCKS_DIR: &str = "db";
 
-/// Whether there is neither database nor log, but tables that hold something: who takes the store for a new one cuts
-/// them to nothing.
+/// Whether there is neither database nor log, but tables that hold something: who takes the store
+/// for a new one cuts them to nothing.
 pub(crate) fn is_gone(options: &Options, tables: &dyn JoinedTables) -> Result<bool, FlatKvError> {
     let Options { disk, dir, wal_dir, .. } = options;
     let database = exists(&**disk, &dir.join(ROCKS_DIR).join(manifest::CURRENT))?;
@@ -76,13 +77,15 @@ pub(crate) fn open(
         return Err(FlatKvError::Gone { dir: options.dir });
     }
     if Intent::read(&options)? == Some(Intent::Import) {
-        // While the intent still says why: without database and log, rows in the tables mean that a store was lost.
+        // While the intent still says why: without database and log, rows in the tables mean that a
+        // store was lost.
         tables.cut(&[])?;
         tables.sync()?;
     }
     intent::finish_files(&options)?;
     let db = Arc::new(open_database(&options)?);
-    // RocksDB makes its folder and leaves the folder's own name to us: without it a power cut takes all of the database.
+    // RocksDB makes its folder and leaves the folder's own name to us: without it a power cut takes
+    // all of the database.
     let lasts = options.fsync != Fsync::Never;
     if lasts {
         sync_names(&options.dir)?;
@@ -173,7 +176,8 @@ fn snapshots(options: &Options, scan: &Scan) -> Result<Snapshots, FlatKvError> {
     Ok(Snapshots::new(options.clone(), kept, wal_bytes))
 }
 
-/// Writes format and commitment into a new home, on the disk at once where it lasts; compares them in an old one.
+/// Writes format and commitment into a new home, on the disk at once where it lasts; compares them
+/// in an old one.
 fn check_format(db: &Db, kind: CommitmentKind, lasts: bool) -> Result<(), FlatKvError> {
     let Some(format) = db.get(Family::Metadata, meta::FORMAT)? else {
         if db.get(Family::Metadata, meta::HEAD)?.is_some() {
@@ -200,7 +204,8 @@ fn check_format(db: &Db, kind: CommitmentKind, lasts: bool) -> Result<(), FlatKv
     Ok(())
 }
 
-/// Makes format 2 of format 1, whose rows and records all read as they are: it had no rows in `legacy` and pruned nothing.
+/// Makes format 2 of format 1, whose rows and records all read as they are: it had no rows in
+/// `legacy` and pruned nothing.
 fn migrate(db: &Db) -> Result<(), FlatKvError> {
     let mut batch = db.batch()?;
     if let Some(oldest) = db.number(meta::OLDEST)? {
@@ -359,8 +364,8 @@ impl<'m> Replay<'m> {
         }
     }
 
-    /// Also blocks that were unwound have raised the oldest height, and it never falls; but for an operator's rollback
-    /// to below it, through a snapshot, which no other unwind reaches.
+    /// Also blocks that were unwound have raised the oldest height, and it never falls; but for an
+    /// operator's rollback to below it, through a snapshot, which no other unwind reaches.
     fn raise_oldest(&mut self, records: &[Found]) -> Result<(), FlatKvError> {
         let raised = records.iter().fold(0, |raised, found| match found.head.head.height < raised {
             true if found.head.unwind => found.head.oldest,

@@ -1,8 +1,9 @@
 //! The state that a committed block was executed on, for executing it again.
 //!
-//! Such an execution reads above all what the block changed, and the block's row in the changes family holds the old
-//! values of exactly that. Everything else is the same before and after the block, so it is read at the block's own
-//! height: near the head the latest rows say it without a look into history.
+//! Such an execution reads above all what the block changed, and the block's row in the changes
+//! family holds the old values of exactly that. Everything else is the same before and after the
+//! block, so it is read at the block's own height: near the head the latest rows say it without a
+//! look into history.
 
 use crate::{
     StateView,
@@ -17,11 +18,13 @@ use std::sync::{
     atomic::{AtomicU32, Ordering::Relaxed},
 };
 
-/// Reads that are answered row by row before the block's changes are loaded: loading a large block's takes about as long
-/// as so many reads, and who wants the first transaction alone makes fewer.
+/// Reads that are answered row by row before the block's changes are loaded: loading a large
+/// block's takes about as long as so many reads, and who wants the first transaction alone makes
+/// fewer.
 const READS_BEFORE_LOADING: u32 = 64;
 
-/// State right before a committed block. Where the block is unwound meanwhile, it goes on as a view at the height below.
+/// State right before a committed block. Where the block is unwound meanwhile, it goes on as a view
+/// at the height below.
 pub struct ParentView<'a> {
     core: &'a Core,
     before: StateView,

@@ -1,5 +1,5 @@
-//! The state trie as it was after an earlier block, in memory: the head's nodes, with everything above the block taken
-//! back.
+//! The state trie as it was after an earlier block, in memory: the head's nodes, with everything
+//! above the block taken back.
 
 use crate::{
     CommitmentKind, FlatKv,
@@ -22,17 +22,17 @@ pub const TAKEN_BACK_MAX: usize = 4_000_000;
 
 /// The state trie after a block. What is applied to it can be hashed and proved, and not committed.
 ///
-/// It looks at the store as of the moment when it was made, so commits, unwinds and pruning do not disturb it; but it
-/// keeps RocksDB from letting go of what they replace.
+/// It looks at the store as of the moment when it was made, so commits, unwinds and pruning do not
+/// disturb it; but it keeps RocksDB from letting go of what they replace.
 pub struct PastTrie<'a>(StateTrie<'a>);
 
 impl FlatKv {
-    /// The state trie after the block at a height, made by taking back every block above it: the cost grows with the
-    /// accounts and slots that those changed.
+    /// The state trie after the block at a height, made by taking back every block above it: the
+    /// cost grows with the accounts and slots that those changed.
     ///
     /// # Errors
-    /// As [`Self::trie`] and [`Self::at`]; [`StateError::TooFarBack`] where more than [`TAKEN_BACK_MAX`] accounts and
-    /// slots have changed since.
+    /// As [`Self::trie`] and [`Self::at`]; [`StateError::TooFarBack`] where more than
+    /// [`TAKEN_BACK_MAX`] accounts and slots have changed since.
     pub fn trie_at(self: &Arc<Self>, height: Height) -> Result<PastTrie<'_>, StateError> {
         if self.core.kind != CommitmentKind::Mpt {
             return Err(self.core.no_trie());
@@ -48,7 +48,8 @@ impl FlatKv {
         Ok(PastTrie(trie))
     }
 
-    /// What the state root after the block at a height proves of an account and of some of its slots.
+    /// What the state root after the block at a height proves of an account and of some of its
+    /// slots.
     ///
     /// # Errors
     /// As [`Self::trie_at`].
@@ -96,8 +97,8 @@ struct Back {
     slots: HashMap<U256, U256>,
 }
 
-/// What takes the head's state back to that after the block at `to`: of each account and slot the value there, once.
-/// `None` where the changes of a block between are gone.
+/// What takes the head's state back to that after the block at `to`: of each account and slot the
+/// value there, once. `None` where the changes of a block between are gone.
 fn taken_back(
     pinned: &Pinned<'_>,
     to: Height,
@@ -106,7 +107,8 @@ fn taken_back(
 ) -> Result<Option<Changeset>, StateError> {
     let mut back: BTreeMap<Address, Back> = BTreeMap::new();
     let mut count = 0;
-    // Oldest first: the value before the first change is that of the target. A destroyed account lists all its slots.
+    // Oldest first: the value before the first change is that of the target. A destroyed account
+    // lists all its slots.
     for height in to + 1..=from {
         let Some(row) = pinned.get(Family::Changes, &height.to_be_bytes())? else { return Ok(None) };
         for AccountChange { address, old, new, storage, .. } in read_changed_accounts(&row)? {

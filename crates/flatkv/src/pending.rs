@@ -12,7 +12,8 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_metrics::DataDb;
 use hearth_primitives::{Account, StateError, StateReader};
 
-/// The latest state with everything that was applied and not committed. Each read sees the moment it is made in.
+/// The latest state with everything that was applied and not committed. Each read sees the moment
+/// it is made in.
 pub struct PendingView<'a> {
     core: &'a Core,
 }

@@ -1,5 +1,6 @@
-//! Bugs that tests plant to see that the fault suite finds them, and places at which it wants to be called. Only with the
-//! feature `planted`; without it there is no bug and no call, at compile time.
+//! Bugs that tests plant to see that the fault suite finds them, and places at which it wants to be
+//! called. Only with the feature `planted`; without it there is no bug and no call, at compile
+//! time.
 
 /// A bug of the kind that the fault suite is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +13,8 @@ pub enum Planted {
     FlushBeforeSync,
 }
 
-/// A place where nothing is asked of the disk, so that no fault of it would ever stop the process there.
+/// A place where nothing is asked of the disk, so that no fault of it would ever stop the process
+/// there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
     /// The WAL has a record whose batch is about to be written.
@@ -46,7 +48,8 @@ mod on {
         BUG.store(number(bug), SeqCst);
     }
 
-    /// Lets a function be called at every [`Point`] of this process from now on. The first one counts.
+    /// Lets a function be called at every [`Point`] of this process from now on. The first one
+    /// counts.
     pub fn at_points(call: fn(Point)) {
         let _ = REACHED.set(call);
     }

@@ -1,9 +1,10 @@
 //! History below the oldest height goes, in the background.
 //!
-//! A commit raises [`Core::oldest`] and its WAL record says so; views below it refuse from then on. Only then, and a
-//! bounded number of rows at a time, are the rows deleted that no height from there on can read: of each row that a
-//! block at or below the oldest height changed, what it was before. How far that went stands in the metadata, written
-//! with the deletions, so that after a crash it goes on where it was.
+//! A commit raises [`Core::oldest`] and its WAL record says so; views below it refuse from then on.
+//! Only then, and a bounded number of rows at a time, are the rows deleted that no height from
+//! there on can read: of each row that a block at or below the oldest height changed, what it was
+//! before. How far that went stands in the metadata, written with the deletions, so that after a
+//! crash it goes on where it was.
 
 use crate::{
     FlatKvError,
@@ -25,7 +26,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Rows of history looked up, and at most about as many deleted, in one step: commits wait for a step's write.
+/// Rows of history looked up, and at most about as many deleted, in one step: commits wait for a
+/// step's write.
 const STEP_ROWS: usize = 1024;
 /// Pause after a step, so that pruning a long chain leaves time for everything else.
 const STEP_PAUSE: Duration = Duration::from_millis(1);
@@ -105,7 +107,8 @@ impl Untold {
         Self { from, rows: 0, took: Duration::ZERO, last: Instant::now(), first }
     }
 
-    /// Tells the log, where anything went and the last time is long enough ago, or all is done for the first time.
+    /// Tells the log, where anything went and the last time is long enough ago, or all is done for
+    /// the first time.
     fn tell(&mut self, core: &Core, more: bool) {
         let pruned = core.pruning.pruned.load(SeqCst);
         let due = self.last.elapsed() >= TELL_EVERY || (self.first && !more);
@@ -141,8 +144,8 @@ fn run(core: &Weak<Core>, woken: &Receiver<()>) {
                         break;
                     }
                 }
-                // The store failed or is closed: the next opening goes on. A block whose changes do not read is left
-                // to `hearth db verify`; nothing is deleted without them.
+                // The store failed or is closed: the next opening goes on. A block whose changes do
+                // not read is left to `hearth db verify`; nothing is deleted without them.
                 Err(error) => {
                     if core.pruning.wake.lock().is_some() {
                         let told = LogEntry::new(Level::Warn, "stores", "pruning of history stopped");
@@ -168,7 +171,8 @@ pub(crate) struct Pruned {
 /// A block whose predecessors' rows are being deleted.
 pub(crate) struct PrunedBlock {
     height: Height,
-    /// What the history rows of each row begin with that the block changed, and whether it deleted the row.
+    /// What the history rows of each row begin with that the block changed, and whether it deleted
+    /// the row.
     rows: std::vec::IntoIter<(Vec<u8>, bool)>,
 }
 

@@ -1,5 +1,5 @@
-//! Power cuts and deaths at every step of what is published by names: snapshots taken and deleted, parts of the store
-//! replaced. RocksDB's own files are plain ones here.
+//! Power cuts and deaths at every step of what is published by names: snapshots taken and deleted,
+//! parts of the store replaced. RocksDB's own files are plain ones here.
 
 use crate::{
     CommitmentKind, FlatKvError, Fsync, Options, Snapshot,
@@ -57,7 +57,8 @@ fn take(disk: &dyn Disk, number: u64) -> Result<Snapshot, FlatKvError> {
     folder::publish(disk, &making, snapshot)
 }
 
-/// Takes a second snapshot and deletes the first; returns how far that came: 0, 1 the second is there, 2 both is done.
+/// Takes a second snapshot and deletes the first; returns how far that came: 0, 1 the second is
+/// there, 2 both is done.
 fn replace_snapshot(disk: &dyn Disk, first: &Snapshot) -> u64 {
     if take(disk, 2).is_err() {
         return 0;

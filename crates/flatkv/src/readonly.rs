@@ -1,4 +1,5 @@
-//! Snapshots opened for reading: the state at every height that they retain, beside a node that commits.
+//! Snapshots opened for reading: the state at every height that they retain, beside a node that
+//! commits.
 
 use crate::{
     FlatKv, FlatKvError, Fsync, NoTables, Options, Snapshot,
@@ -34,8 +35,9 @@ pub fn list_snapshots(options: &Options) -> Result<Vec<Snapshot>, FlatKvError> {
 }
 
 impl FlatKv {
-    /// Opens the newest snapshot that has state at a height, or the newest of all, for reading. Takes no lock and
-    /// changes nothing of the home; a node may have it open and delete the snapshot meanwhile.
+    /// Opens the newest snapshot that has state at a height, or the newest of all, for reading.
+    /// Takes no lock and changes nothing of the home; a node may have it open and delete the
+    /// snapshot meanwhile.
     ///
     /// # Errors
     /// [`FlatKvError::NoSnapshot`] names the heights that there are.
@@ -54,7 +56,8 @@ impl FlatKv {
     /// Opens one snapshot for reading, as [`Self::open_snapshot`] does.
     ///
     /// # Errors
-    /// [`FlatKvError::BadFile`] where its database is not the one that it describes; what RocksDB says.
+    /// [`FlatKvError::BadFile`] where its database is not the one that it describes; what RocksDB
+    /// says.
     pub fn open_in(options: Options, snapshot: &Snapshot) -> Result<Arc<Self>, FlatKvError> {
         let kind = snapshot.kind;
         let options = Options { commitment: kind, fsync: Fsync::None, ..options };

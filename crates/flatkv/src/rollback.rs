@@ -1,7 +1,8 @@
 //! Operator rollback: the head is taken back for good, while no node has the home open.
 //!
-//! From retained history it is an unwind; below it, a database is made from a snapshot and the WAL, and takes the place
-//! of the one there is. Either way an intent is noted first, and an opening finishes what a crash broke off.
+//! From retained history it is an unwind; below it, a database is made from a snapshot and the WAL,
+//! and takes the place of the one there is. Either way an intent is noted first, and an opening
+//! finishes what a crash broke off.
 
 use crate::{
     CommitmentKind, FlatKv, FlatKvError, Head, JoinedTables, Options, Snapshot,
@@ -29,8 +30,8 @@ pub enum Reach {
 }
 
 impl FlatKv {
-    /// How the store can be taken back to a height; `anew`: through a snapshot even where history would do, for a store
-    /// whose rows are in doubt. Changes nothing.
+    /// How the store can be taken back to a height; `anew`: through a snapshot even where history
+    /// would do, for a store whose rows are in doubt. Changes nothing.
     ///
     /// # Errors
     /// [`FlatKvError::Unreachable`] names what there is.
@@ -60,12 +61,13 @@ impl FlatKv {
     }
 }
 
-/// Takes a home's store back to a height, where no node has it open. Every store is to be asked before. Snapshots above
-/// the height go; where there were any, one of the height is taken. `anew`: see [`FlatKv::reach`].
+/// Takes a home's store back to a height, where no node has it open. Every store is to be asked
+/// before. Snapshots above the height go; where there were any, one of the height is taken. `anew`:
+/// see [`FlatKv::reach`].
 ///
 /// # Errors
-/// [`FlatKvError::Unreachable`] before anything is changed; [`FlatKvError::Locked`]; after any other the next opening
-/// finishes the work or finds the store as it was.
+/// [`FlatKvError::Unreachable`] before anything is changed; [`FlatKvError::Locked`]; after any
+/// other the next opening finishes the work or finds the store as it was.
 pub fn roll_back(
     options: &Options,
     tables: &Arc<dyn JoinedTables>,
@@ -163,8 +165,8 @@ pub(crate) fn unwind_record(stored: &Stored, (last, positions): (u64, Vec<u64>))
     (last + 1, record.unwind_payload())
 }
 
-/// Whether a home of this commitment can be made from its WAL alone. Under [`CommitmentKind::None`] nothing would tell
-/// whether that is the whole state.
+/// Whether a home of this commitment can be made from its WAL alone. Under [`CommitmentKind::None`]
+/// nothing would tell whether that is the whole state.
 pub(crate) fn wal_alone_is_enough(kind: CommitmentKind, scan: &Scan) -> bool {
     kind != CommitmentKind::None && scan.records.first().is_some_and(|found| found.number == 1)
 }

@@ -6,7 +6,8 @@
 //! | storage | address, slot | height of last change, value without leading zeros |
 //! | code | hash | bytes |
 //! | legacy | the caller's | height of last change, the caller's value |
-//! | history | kind, key of the latest row, inverted height | the row's value from that height on; empty: no row |
+//! | history | kind, key of the latest row, inverted height | the row's value from that height on;
+//! empty: no row |
 //! | changes | height | block, its changes with old values, old index rows |
 //! | metadata | a name | see [`meta`] |
 //!
@@ -93,8 +94,8 @@ pub(crate) fn storage_history(address: &Address) -> Vec<u8> {
     [&[STORAGE], address.as_slice()].concat()
 }
 
-/// What every history row of a row of the data DB `legacy` begins with. The length of the key stands before it, so that
-/// no other key's history lies between this one's.
+/// What every history row of a row of the data DB `legacy` begins with. The length of the key
+/// stands before it, so that no other key's history lies between this one's.
 pub(crate) fn legacy_history(key: &[u8]) -> Vec<u8> {
     [&[LEGACY], (key.len() as u32).to_be_bytes().as_slice(), key].concat()
 }
@@ -209,7 +210,8 @@ pub(crate) struct BlockRows<'a> {
     pub(crate) legacy: &'a [RowChange],
 }
 
-/// A block's changed accounts and slots as both its WAL record and its row of the changes family hold them.
+/// A block's changed accounts and slots as both its WAL record and its row of the changes family
+/// hold them.
 pub(crate) struct EncodedChanges(Vec<u8>);
 
 impl EncodedChanges {

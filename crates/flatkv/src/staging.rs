@@ -17,7 +17,8 @@ use std::collections::{BTreeMap, btree_map::Entry};
 /// Bytes that are reckoned for an account or a slot.
 const CHANGE_BYTES: u64 = 128;
 
-/// Everything applied since the last commit, merged: each row with its committed value and its newest one.
+/// Everything applied since the last commit, merged: each row with its committed value and its
+/// newest one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Staged {
     pub(crate) accounts: BTreeMap<Address, StagedAccount>,
@@ -168,7 +169,8 @@ pub(crate) fn check_order(changes: &Changeset) -> Result<(), FlatKvError> {
     if ascending { Ok(()) } else { Err(FlatKvError::Unordered) }
 }
 
-/// Refuses rows of the data DB `legacy` that cannot be kept: an empty value would be the same as none in a commitment.
+/// Refuses rows of the data DB `legacy` that cannot be kept: an empty value would be the same as
+/// none in a commitment.
 fn check_legacy(rows: &[RowWrite]) -> Result<(), FlatKvError> {
     for row in rows {
         let (key, value) = (row.key.len(), row.value.as_ref().map(Vec::len));

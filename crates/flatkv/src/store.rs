@@ -30,8 +30,9 @@ pub type IndexRow = (Vec<u8>, Vec<u8>);
 
 /// The state store: latest rows, history, canonical index, trie and the changelog WAL.
 ///
-/// One writer at a time ([`commit`](Self::commit) and [`unwind`](Self::unwind) exclude each other); any number of
-/// readers beside it. Dropping closes it; views that are still there keep the home locked.
+/// One writer at a time ([`commit`](Self::commit) and [`unwind`](Self::unwind) exclude each other);
+/// any number of readers beside it. Dropping closes it; views that are still there keep the home
+/// locked.
 pub struct FlatKv {
     pub(crate) core: Arc<Core>,
     syncer: Mutex<Option<Syncer>>,
@@ -47,7 +48,8 @@ pub(crate) struct Core {
     pub(crate) tables: Arc<dyn JoinedTables>,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) head: RwLock<Option<Head>>,
-    /// Oldest height that has state; only rises. A commit's record says it before any row goes for it.
+    /// Oldest height that has state; only rises. A commit's record says it before any row goes for
+    /// it.
     pub(crate) oldest: AtomicU64,
     /// Heights below the head that keep their state; 0: all.
     pub(crate) history_blocks: u64,
@@ -55,8 +57,8 @@ pub(crate) struct Core {
     pub(crate) space: SpaceRule,
     /// What is applied and not committed. Changes under the writer's lock.
     pub(crate) staged: RwLock<Staged>,
-    /// Height of the head, and of the next one from before its batch is written. A row that is missing while this is
-    /// the height of a view was not deleted after that height.
+    /// Height of the head, and of the next one from before its batch is written. A row that is
+    /// missing while this is the height of a view was not deleted after that height.
     pub(crate) upcoming: AtomicU64,
     /// Counts unwinds, between their batch and their change of `upcoming`.
     pub(crate) unwinds: AtomicU64,
@@ -109,8 +111,8 @@ pub(crate) struct Writer {
 impl FlatKv {
     /// Opens the store, or makes an empty one.
     ///
-    /// The head is the last sound WAL record whose table positions verify: WAL and tables are cut behind it, RocksDB
-    /// is unwound or replayed to it, its commitment is checked.
+    /// The head is the last sound WAL record whose table positions verify: WAL and tables are cut
+    /// behind it, RocksDB is unwound or replayed to it, its commitment is checked.
     pub fn open(options: Options, tables: Arc<dyn JoinedTables>) -> Result<Arc<FlatKv>, FlatKvError> {
         let metrics = FlatkvMetrics::new(&options.metrics);
         let timer = metrics.open.of(false).timer();
@@ -156,15 +158,15 @@ impl FlatKv {
         self.head().map(|_| self.core.oldest.load(Ordering::SeqCst))
     }
 
-    /// The first commit of an empty store: the genesis state, or the recorded state before a block. Its parent is not
-    /// checked. On disk when this returns.
+    /// The first commit of an empty store: the genesis state, or the recorded state before a block.
+    /// Its parent is not checked. On disk when this returns.
     pub fn init(&self, base: Commit<'_>) -> Result<(), FlatKvError> {
         self.core.commit(base, true)
     }
 
-    /// Applies changes for the block after the head: all of them, or none. [`Self::pending`] and [`Self::rows`] show
-    /// them; the next commit takes them along. They may come in several calls, each beginning at the values that the one
-    /// before left. An unwind drops them.
+    /// Applies changes for the block after the head: all of them, or none. [`Self::pending`] and
+    /// [`Self::rows`] show them; the next commit takes them along. They may come in several calls,
+    /// each beginning at the values that the one before left. An unwind drops them.
     ///
     /// # Errors
     /// [`FlatKvError::Unordered`], [`FlatKvError::Stale`], [`FlatKvError::LegacyRow`],
@@ -179,16 +181,18 @@ impl FlatKv {
         self.core.discard();
     }
 
-    /// Commits the block after the head: what was applied, and the commit's own changes on top of it. Where it fails
-    /// before the WAL record is written, nothing changed, and what was applied before stays applied.
+    /// Commits the block after the head: what was applied, and the commit's own changes on top of
+    /// it. Where it fails before the WAL record is written, nothing changed, and what was applied
+    /// before stays applied.
     pub fn commit(&self, commit: Commit<'_>) -> Result<(), FlatKvError> {
         self.core.commit(commit, false)
     }
 
-    /// Commits blocks that follow each other in one step, which costs much less than one commit each. `trie` is the trie
-    /// after the last of them where the home keeps one; each commit names its state root and has no trie of its own.
-    /// None of them may destroy an account, and no two may write the same row of the index. Where it fails before the
-    /// WAL records are written, nothing changed.
+    /// Commits blocks that follow each other in one step, which costs much less than one commit
+    /// each. `trie` is the trie after the last of them where the home keeps one; each commit names
+    /// its state root and has no trie of its own. None of them may destroy an account, and no two
+    /// may write the same row of the index. Where it fails before the WAL records are written,
+    /// nothing changed.
     pub fn commit_run(
         &self,
         run: Vec<Commit<'_>>,
@@ -197,14 +201,14 @@ impl FlatKv {
         self.core.commit_run(run, trie)
     }
 
-    /// Takes the head back to an earlier height: values, height stamps, trie, commitment and index become what they
-    /// were. Views above that height answer [`StateError::Unwound`] from then on.
+    /// Takes the head back to an earlier height: values, height stamps, trie, commitment and index
+    /// become what they were. Views above that height answer [`StateError::Unwound`] from then on.
     pub fn unwind(&self, to: Height) -> Result<(), FlatKvError> {
         self.core.unwind(to)
     }
 
-    /// Logs the head once more, with what the joined tables hold by now: what was appended to them since the last commit
-    /// stays from then on. Nothing may be appended meanwhile.
+    /// Logs the head once more, with what the joined tables hold by now: what was appended to them
+    /// since the last commit stays from then on. Nothing may be appended meanwhile.
     ///
     /// # Errors
     /// [`FlatKvError::Empty`]; the disk's.
@@ -212,12 +216,14 @@ impl FlatKv {
         self.core.keep_tables()
     }
 
-    /// How often the head was taken back since the store was opened. While it stays, what was canonical stays canonical.
+    /// How often the head was taken back since the store was opened. While it stays, what was
+    /// canonical stays canonical.
     pub fn unwinds(&self) -> u64 {
         self.core.unwinds.load(Ordering::SeqCst)
     }
 
-    /// Bounds block cache and code cache to a part of their shares of the memory budget: `part` of `whole`.
+    /// Bounds block cache and code cache to a part of their shares of the memory budget: `part` of
+    /// `whole`.
     pub fn share_caches(&self, part: usize, whole: usize) {
         let codes = self.core.db.share_cache(part, whole);
         self.core.codes.set_limit(codes);
@@ -265,7 +271,8 @@ impl FlatKv {
         self.core.kind == CommitmentKind::Mpt
     }
 
-    /// Height at and below which the rows are gone that no height from [`Self::oldest`] on can read.
+    /// Height at and below which the rows are gone that no height from [`Self::oldest`] on can
+    /// read.
     pub fn pruned(&self) -> Height {
         self.core.pruning.pruned.load(Ordering::SeqCst)
     }
@@ -289,8 +296,8 @@ impl FlatKv {
         Ok(found)
     }
 
-    /// Syncs the commits that `work` makes when it is done, under [`Fsync::Block`]: who makes many blocks for one answer
-    /// acknowledges them together.
+    /// Syncs the commits that `work` makes when it is done, under [`Fsync::Block`]: who makes many
+    /// blocks for one answer acknowledges them together.
     ///
     /// # Errors
     /// Those of `work`; of the sync.
@@ -313,8 +320,8 @@ impl FlatKv {
         self.core.flush()
     }
 
-    /// Takes a snapshot of the head and gives its description; the newest one where that is of the head already.
-    /// Commits go on meanwhile. Older ones go, see [`Options::snapshot_keep`].
+    /// Takes a snapshot of the head and gives its description; the newest one where that is of the
+    /// head already. Commits go on meanwhile. Older ones go, see [`Options::snapshot_keep`].
     pub fn snapshot(&self) -> Result<Snapshot, FlatKvError> {
         self.core.snapshot()
     }
@@ -376,7 +383,8 @@ impl Writer {
         }
     }
 
-    /// Remembers a failure after which WAL, tables and RocksDB may be apart until the store is opened again.
+    /// Remembers a failure after which WAL, tables and RocksDB may be apart until the store is
+    /// opened again.
     pub(crate) fn fail<T>(&mut self, result: Result<T, FlatKvError>) -> Result<T, FlatKvError> {
         result.inspect_err(|error| {
             self.failed.get_or_insert_with(|| error.to_string());

@@ -49,13 +49,14 @@ impl Drop for Syncer {
 }
 
 impl Core {
-    /// Syncs tables, then the WAL, unless nothing was appended since the last time. Commits go on meanwhile.
+    /// Syncs tables, then the WAL, unless nothing was appended since the last time. Commits go on
+    /// meanwhile.
     fn sync_dirty(&self) -> Result<(), FlatKvError> {
         if !self.dirty.swap(false, SeqCst) {
             return Ok(());
         }
-        // The tail is taken first: the tables then hold everything that its records speak of. Segments before it
-        // were synced when it was started.
+        // The tail is taken first: the tables then hold everything that its records speak of.
+        // Segments before it were synced when it was started.
         let tail = self.writer.lock().wal.tail();
         let sync = || {
             self.tables.sync()?;

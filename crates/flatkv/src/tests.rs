@@ -354,7 +354,8 @@ fn count(kv: &FlatKv, family: Family) -> usize {
 
 #[test]
 fn pruning_leaves_exactly_what_the_kept_heights_need() {
-    // By height; the account and its slot change at each. In the second chain they are deleted at the oldest height.
+    // By height; the account and its slot change at each. In the second chain they are deleted at
+    // the oldest height.
     for (values, kept_rows) in [([1, 2, 0, 5, 6, 7], 6), ([1, 2, 3, 0, 5, 6], 4)] {
         let dir = tempfile::tempdir().unwrap();
         let mut options =

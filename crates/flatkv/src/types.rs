@@ -28,8 +28,8 @@ pub struct Options {
     pub commitment: CommitmentKind,
     /// When WAL and joined tables are synced.
     pub fsync: Fsync,
-    /// Memory that the store takes, in bytes: RocksDB's block cache, memtables, indexes and filters, the trie between
-    /// two commits, code.
+    /// Memory that the store takes, in bytes: RocksDB's block cache, memtables, indexes and
+    /// filters, the trie between two commits, code.
     pub memory_budget_bytes: usize,
     /// Bytes that must stay free on the disk: commits are refused below; 0: no bound.
     pub min_free_bytes: u64,
@@ -43,13 +43,15 @@ pub struct Options {
     pub snapshot_keep: usize,
     /// Bytes of WAL from which on a snapshot is forced, so that older segments can go; 0: no bound.
     pub wal_max_bytes: u64,
-    /// Heights below the head that keep their state; what is older goes in the background. 0: all keep it.
+    /// Heights below the head that keep their state; what is older goes in the background. 0: all
+    /// keep it.
     pub history_blocks: u64,
     /// Where the WAL's files are. RocksDB writes its own.
     pub disk: Arc<dyn Disk>,
     /// Where the store's metrics go.
     pub metrics: Registry,
-    /// Whether RocksDB's internals are among them, for every data DB; they are read when somebody takes a snapshot.
+    /// Whether RocksDB's internals are among them, for every data DB; they are read when somebody
+    /// takes a snapshot.
     pub kvdb_metrics: bool,
     /// What lies beneath rows that were never written here, for a home that began as a fork.
     pub origin: Option<Arc<dyn Origin>>,
@@ -112,7 +114,8 @@ impl fmt::Display for CommitmentKind {
     }
 }
 
-/// When WAL and joined tables reach the disk. In every mode but [`Fsync::Never`] a commit survives the death of the process.
+/// When WAL and joined tables reach the disk. In every mode but [`Fsync::Never`] a commit survives
+/// the death of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fsync {
     /// Before each commit is acknowledged.
@@ -121,7 +124,8 @@ pub enum Fsync {
     Interval(Duration),
     /// Only before RocksDB is flushed.
     None,
-    /// Not at all, for a store that nobody needs once its process is gone: the death of the process may lose all of it.
+    /// Not at all, for a store that nobody needs once its process is gone: the death of the process
+    /// may lose all of it.
     Never,
 }
 
@@ -136,8 +140,8 @@ pub struct Head {
     pub commitment: B256,
 }
 
-/// One row to write in the data DB `legacy` ([`crate::FlatKv::apply`]) or in the canonical index ([`Commit::index`]);
-/// both go with the state, and unwind reverts both.
+/// One row to write in the data DB `legacy` ([`crate::FlatKv::apply`]) or in the canonical index
+/// ([`Commit::index`]); both go with the state, and unwind reverts both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowWrite {
     /// Key of the row.
@@ -163,9 +167,11 @@ pub struct Commit<'a> {
     pub hash: B256,
     /// Hash of its parent, which must be the head.
     pub parent: B256,
-    /// What the block changed against its parent, or against what was applied on it; see [`crate::FlatKv::apply`].
+    /// What the block changed against its parent, or against what was applied on it; see
+    /// [`crate::FlatKv::apply`].
     pub changes: &'a Changeset,
-    /// The trie after the block, for [`CommitmentKind::Mpt`]; computed from `changes` where it is missing.
+    /// The trie after the block, for [`CommitmentKind::Mpt`]; computed from `changes` where it is
+    /// missing.
     pub trie: Option<TrieUpdate>,
     /// State root that the header names; checked under [`CommitmentKind::Mpt`].
     pub state_root: Option<B256>,
@@ -189,7 +195,8 @@ pub trait JoinedTables: Send + Sync {
     /// End positions of the tables, in bytes.
     fn positions(&self) -> Vec<u64>;
 
-    /// Whether what the tables hold is what this store joined to them; not so while a store is made again from them.
+    /// Whether what the tables hold is what this store joined to them; not so while a store is made
+    /// again from them.
     #[doc(hidden)]
     fn are_its_own(&self) -> bool {
         true

@@ -76,7 +76,8 @@ impl Core {
 }
 
 impl Core {
-    /// Writes a record that takes the head back to itself, which changes no row, and names the tables' ends.
+    /// Writes a record that takes the head back to itself, which changes no row, and names the
+    /// tables' ends.
     pub(crate) fn keep_tables(&self) -> Result<(), FlatKvError> {
         let mut writer = self.writer.lock();
         writer.check()?;
@@ -112,7 +113,8 @@ struct Before {
     legacy: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
-/// Works out how the store looked at height `to`, which must be below `from` and retained. The trie goes on from what `kept` has of it.
+/// Works out how the store looked at height `to`, which must be below `from` and retained. The trie
+/// goes on from what `kept` has of it.
 pub(crate) fn undo<'a>(
     db: &'a Arc<Db>,
     kind: CommitmentKind,
@@ -166,8 +168,8 @@ pub(crate) fn block_changes(db: &Db, height: Height) -> Result<BlockChanges, Sta
 }
 
 impl Before {
-    /// Takes in what a block changed and deletes what it added to history. Gives the changes, and those of legacy rows
-    /// the other way round.
+    /// Takes in what a block changed and deletes what it added to history. Gives the changes, and
+    /// those of legacy rows the other way round.
     fn take(
         &mut self,
         batch: &mut Batch<'_>,
@@ -196,8 +198,8 @@ impl Before {
         (Changeset { accounts: block.accounts, codes: Vec::new() }, legacy)
     }
 
-    /// Puts the values back, with the stamps that history knows. Where the state is `partial`, what history does not know is
-    /// not this store's, and has no row.
+    /// Puts the values back, with the stamps that history knows. Where the state is `partial`, what
+    /// history does not know is not this store's, and has no row.
     fn put(self, batch: &mut Batch<'_>, db: &Db, to: Height, partial: bool) -> Result<(), StateError> {
         for (address, account) in self.accounts {
             let stamp =
@@ -230,8 +232,8 @@ impl Before {
     }
 }
 
-/// Height of the newest history row at or below `to`, whose value must be the one to be restored; `None` where there
-/// was no row.
+/// Height of the newest history row at or below `to`, whose value must be the one to be restored;
+/// `None` where there was no row.
 fn stamp(
     db: &Db,
     prefix: Vec<u8>,

@@ -1,9 +1,10 @@
 //! State as of one height, read beside commits and unwinds.
 //!
-//! A read looks at the latest row first. Its stamp is at or below the view's height: that is the answer. It is newer:
-//! history has the answer. There is none: if no commit above the view's height had begun when the row was looked for
-//! ([`Core::upcoming`], checked afterwards), there is none at the view's height either; else history has the answer.
-//! At the end the view looks whether its block was unwound meanwhile, in which case nothing it saw counts.
+//! A read looks at the latest row first. Its stamp is at or below the view's height: that is the
+//! answer. It is newer: history has the answer. There is none: if no commit above the view's height
+//! had begun when the row was looked for ([`Core::upcoming`], checked afterwards), there is none at
+//! the view's height either; else history has the answer. At the end the view looks whether its
+//! block was unwound meanwhile, in which case nothing it saw counts.
 
 mod in_memory;
 
@@ -135,7 +136,8 @@ impl StateView {
         Ok(value.unwrap_or_default())
     }
 
-    /// The accounts of many addresses, in the order of these, in one batch of reads where the latest rows tell.
+    /// The accounts of many addresses, in the order of these, in one batch of reads where the
+    /// latest rows tell.
     pub fn accounts(&self, addresses: &[Address]) -> Result<Vec<Option<Account>>, StateError> {
         if self.core.origin.is_some() {
             return addresses.iter().map(|address| self.account_through(address, None)).collect();
@@ -210,7 +212,8 @@ impl StateView {
         self.checked(value)
     }
 
-    /// Whether rows that were looked for since `unwinds` was read are missing at the view's height too.
+    /// Whether rows that were looked for since `unwinds` was read are missing at the view's height
+    /// too.
     fn is_head(&self, unwinds: u64) -> bool {
         self.core.upcoming.load(SeqCst) <= self.height() && self.core.unwinds.load(SeqCst) == unwinds
     }
@@ -249,7 +252,8 @@ impl StateView {
         Ok(self.is_head(unwinds).then_some(slots))
     }
 
-    /// The slots of an account out of history: of each slot the newest row at or below the view's height.
+    /// The slots of an account out of history: of each slot the newest row at or below the view's
+    /// height.
     fn past_slots(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError> {
         let mut slots = Vec::new();
         let mut done = None;

@@ -27,8 +27,9 @@ impl ScriptIter {
         Self { state: Mutex::new(Some(State { iter, error: None })), shared }
     }
 
-    /// Reads the next records on one of the store's threads, at most so many; none at the end. An error comes after the
-    /// records before it. Where it is a damaged record, the next batch begins behind that.
+    /// Reads the next records on one of the store's threads, at most so many; none at the end. An
+    /// error comes after the records before it. Where it is a damaged record, the next batch begins
+    /// behind that.
     pub fn next_with(
         self: &Arc<Self>,
         records: u32,

@@ -1,5 +1,5 @@
-//! Littable for scripts: a store used alone, without a home and without a node. Typed work on a thread pool of its own;
-//! what crosses to the scripts is made above.
+//! Littable for scripts: a store used alone, without a home and without a node. Typed work on a
+//! thread pool of its own; what crosses to the scripts is made above.
 
 mod batch;
 mod error;

@@ -1,4 +1,5 @@
-//! Options as scripts give them, and as littable takes them. What a script leaves out is littable's default.
+//! Options as scripts give them, and as littable takes them. What a script leaves out is littable's
+//! default.
 
 use super::ScriptError;
 use hearth_home::WorkerConfig;

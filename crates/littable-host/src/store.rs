@@ -46,8 +46,8 @@ impl ScriptStore {
         Ok(Self { shared: Arc::new(Shared { store, read_only: options.read_only, pool, metrics, opened }) })
     }
 
-    /// Runs work on one of the store's threads. The callback is called exactly once; at once where the queue is full or
-    /// the store is closed. A panic inside is an error.
+    /// Runs work on one of the store's threads. The callback is called exactly once; at once where
+    /// the queue is full or the store is closed. A panic inside is an error.
     pub fn spawn<T: Send + 'static>(
         &self,
         work: impl FnOnce(&ScriptStore) -> Result<T, ScriptError> + Send + 'static,
@@ -64,7 +64,8 @@ impl ScriptStore {
     pub fn table(&self, options: &str) -> Result<Arc<ScriptTable>, ScriptError> {
         let options: ScriptTableOptions = from_json(options)?;
         let table = self.shared.with(|store| {
-            // A table that is there has its shards and its kind of keys; who opens it need not say them again.
+            // A table that is there has its shards and its kind of keys; who opens it need not say
+            // them again.
             let there = match store.options_of(&options.name) {
                 Err(LittError::NoSuchTable(_)) => TableOptions::new(options.name.clone()),
                 there => there?,
@@ -105,8 +106,8 @@ impl ScriptStore {
         self.shared.metrics.snapshot_json()
     }
 
-    /// Lets calls under way finish, flushes, and lets go of everything that was opened. A second call does nothing. Not to
-    /// be called on one of the store's threads.
+    /// Lets calls under way finish, flushes, and lets go of everything that was opened. A second
+    /// call does nothing. Not to be called on one of the store's threads.
     ///
     /// # Errors
     /// Those of the flush; the store is closed all the same.

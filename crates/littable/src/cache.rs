@@ -16,8 +16,8 @@ const PARTS: usize = 16;
 /// What an entry weighs beside its bytes.
 const ENTRY_BYTES: usize = 96;
 
-/// Which frame: number of the segment in this process, and offset of the frame in it. For several frames in one piece,
-/// the upper half of the offset has the bytes that they take.
+/// Which frame: number of the segment in this process, and offset of the frame in it. For several
+/// frames in one piece, the upper half of the offset has the bytes that they take.
 pub(crate) type FrameKey = (u64, u64);
 
 /// A bounded cache of frames.

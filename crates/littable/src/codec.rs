@@ -52,7 +52,8 @@ impl Dictionary {
         Self { number, bytes, decoder }
     }
 
-    /// A dictionary's bytes, trained on samples; `None` where there are too few of them or they have nothing in common.
+    /// A dictionary's bytes, trained on samples; `None` where there are too few of them or they
+    /// have nothing in common.
     pub fn train(samples: &[Vec<u8>]) -> Option<Vec<u8>> {
         if samples.len() < MIN_SAMPLES {
             return None;
@@ -119,7 +120,8 @@ thread_local! {
     static DECODER: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
 }
 
-/// Lends the thread's zstd context, which is large and takes long to make. After an error it is not used again.
+/// Lends the thread's zstd context, which is large and takes long to make. After an error it is not
+/// used again.
 fn lend<C>(
     kept: &'static std::thread::LocalKey<RefCell<Option<C>>>,
     make: impl FnOnce() -> Option<C>,

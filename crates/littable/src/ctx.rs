@@ -204,7 +204,8 @@ impl Ctx {
         Encoder::new(self.options.compression, dictionary)
     }
 
-    /// Changes the state and makes it durable. The change is kept in memory only where the file was written.
+    /// Changes the state and makes it durable. The change is kept in memory only where the file was
+    /// written.
     pub fn update_state(&self, change: impl FnOnce(&mut State)) -> Result<(), LittError> {
         let age_ms = self.age().as_millis() as u64;
         let mut state = self.state.lock();

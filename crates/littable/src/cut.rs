@@ -1,7 +1,8 @@
 //! Positions: where a shard's data ends, whether a record ends there, and going back to it.
 //!
-//! A cut is noted in the table's state before anything is dropped, and the note goes when all is. In between, files are
-//! in no order that could be told from damage: a file that is cut off may lose bytes of its last page and keep its size.
+//! A cut is noted in the table's state before anything is dropped, and the note goes when all is.
+//! In between, files are in no order that could be told from damage: a file that is cut off may
+//! lose bytes of its last page and keep its size.
 
 use crate::LittError;
 use crate::ctx::Ctx;
@@ -32,8 +33,8 @@ impl Table {
         }
     }
 
-    /// Where the last group that was put ends; 0 while there is none. Positions grow in the order of writing and are
-    /// otherwise of no meaning to callers.
+    /// Where the last group that was put ends; 0 while there is none. Positions grow in the order
+    /// of writing and are otherwise of no meaning to callers.
     ///
     /// # Errors
     /// [`LittError::Sharded`] for a table with several shards.
@@ -42,8 +43,8 @@ impl Table {
         Ok(self.writer.lock().lanes[0].end)
     }
 
-    /// Whether a record ends at this position and passes its checksums. Position 0 always holds, and so does one in a
-    /// segment that was collected.
+    /// Whether a record ends at this position and passes its checksums. Position 0 always holds,
+    /// and so does one in a segment that was collected.
     ///
     /// # Errors
     /// [`LittError::Sharded`], [`LittError::Io`].
@@ -86,15 +87,15 @@ impl Table {
         Ok(Some((segment, file, end)))
     }
 
-    /// Drops every record behind a position, durably. Meant for opening a home, before anything is served: a reader or
-    /// iterator that is under way may find its bytes gone. In a segment that was collected, any position counts as its
-    /// end.
+    /// Drops every record behind a position, durably. Meant for opening a home, before anything is
+    /// served: a reader or iterator that is under way may find its bytes gone. In a segment that
+    /// was collected, any position counts as its end.
     ///
     /// # Errors
-    /// [`LittError::NoSuchPosition`] where no record ends there, and [`LittError::Io`] where the disk is full; nothing is
-    /// dropped then. Where the disk fails otherwise, also [`LittError::Io`]: the table is read-only until it is opened
-    /// again, and is cut from now on or whole, as the next opening will have it. [`LittError::ReadOnly`],
-    /// [`LittError::Sharded`].
+    /// [`LittError::NoSuchPosition`] where no record ends there, and [`LittError::Io`] where the
+    /// disk is full; nothing is dropped then. Where the disk fails otherwise, also
+    /// [`LittError::Io`]: the table is read-only until it is opened again, and is cut from now on
+    /// or whole, as the next opening will have it. [`LittError::ReadOnly`], [`LittError::Sharded`].
     pub fn cut(&self, to: u64) -> Result<(), LittError> {
         let lane = self.only_lane()?;
         self.ctx.check_writable()?;
@@ -152,7 +153,8 @@ impl Table {
         result
     }
 
-    /// Closes and forgets what is open and cached of the segments from an index on, and all key indexes.
+    /// Closes and forgets what is open and cached of the segments from an index on, and all key
+    /// indexes.
     fn close_from(&self, lane: &Lane, index: u32) {
         let state = lane.state.read();
         state.runs.iter().for_each(|run| self.ctx.handles.close(run.uid));
@@ -165,7 +167,8 @@ impl Table {
     }
 }
 
-/// Removes the files behind a position and what is behind it in its own file, and takes the note of the cut back.
+/// Removes the files behind a position and what is behind it in its own file, and takes the note of
+/// the cut back.
 pub(crate) fn drop_behind(ctx: &Ctx, shard: u8, cutting: Cutting) -> Result<(), LittError> {
     let disk = &*ctx.disk;
     let sync = |dir: &Path| disk.sync_dir(dir).map_err(LittError::io(dir));
@@ -196,8 +199,9 @@ pub(crate) fn drop_behind(ctx: &Ctx, shard: u8, cutting: Cutting) -> Result<(), 
     })
 }
 
-/// Notes behind the last record of a segment that all of it is durable. The notes that told that may have been behind the
-/// cut, and without one the next opening takes a damaged record for the beginning of a torn tail.
+/// Notes behind the last record of a segment that all of it is durable. The notes that told that
+/// may have been behind the cut, and without one the next opening takes a damaged record for the
+/// beginning of a torn tail.
 fn note_durable(file: &dyn DiskFile, index: u32, end: u64) -> std::io::Result<()> {
     let mut header = [0; SEGMENT_HEADER];
     if file.read_at(&mut header, 0)? < SEGMENT_HEADER {
@@ -218,8 +222,9 @@ fn note_durable(file: &dyn DiskFile, index: u32, end: u64) -> std::io::Result<()
     }
 }
 
-/// Removes a file. One that is not there may come back with a power cut, if it was removed before and the sync of its
-/// folder failed; it is made and removed once more, for the next sync to know of it.
+/// Removes a file. One that is not there may come back with a power cut, if it was removed before
+/// and the sync of its folder failed; it is made and removed once more, for the next sync to know
+/// of it.
 fn remove_for_sure(disk: &dyn Disk, path: &Path) -> Result<(), LittError> {
     let removed = match disk.remove_file(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => match disk.create(path) {
@@ -234,8 +239,9 @@ fn remove_for_sure(disk: &dyn Disk, path: &Path) -> Result<(), LittError> {
 
 type Paths = BTreeMap<u32, PathBuf>;
 
-/// The files of a shard's key indexes that reach to a segment, and those of the segments from it on. They are looked for
-/// on the disk: a merge that failed at its end leaves indexes that nothing in memory knows.
+/// The files of a shard's key indexes that reach to a segment, and those of the segments from it
+/// on. They are looked for on the disk: a merge that failed at its end leaves indexes that nothing
+/// in memory knows.
 fn files_from(ctx: &Ctx, shard: u8, index: u32) -> Result<(Vec<PathBuf>, Paths), LittError> {
     let (mut runs, mut segments) = (Vec::new(), Paths::new());
     for dir in &ctx.dirs {
@@ -263,8 +269,8 @@ fn take_over(lane: &Lane, writer: &mut Writer, loaded: Loaded) {
 }
 
 impl LaneState {
-    /// Forgets the segments from an index on, of which nothing is known any more: reads of what is not found elsewhere
-    /// fail with an error.
+    /// Forgets the segments from an index on, of which nothing is known any more: reads of what is
+    /// not found elsewhere fail with an error.
     fn lose_from(&mut self, index: u32, error: LittError) {
         self.segments.retain(|of| of < index);
         Arc::make_mut(&mut self.runs).retain(|run| run.last < index);

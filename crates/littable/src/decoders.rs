@@ -1,4 +1,5 @@
-//! The decoders of everything that lies on disk, for tests that feed them any bytes. Only with the feature `planted`.
+//! The decoders of everything that lies on disk, for tests that feed them any bytes. Only with the
+//! feature `planted`.
 
 use crate::codec::{Dictionary, decode, is_raw};
 use crate::format::{
@@ -97,8 +98,8 @@ impl Decoder {
         }
     }
 
-    /// Decodes bytes; says whether they were accepted. What was accepted is what it would be written as, where there is
-    /// only one way to write it.
+    /// Decodes bytes; says whether they were accepted. What was accepted is what it would be
+    /// written as, where there is only one way to write it.
     ///
     /// # Panics
     /// Where that does not hold.

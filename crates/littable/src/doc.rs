@@ -1,8 +1,9 @@
 //! Small files that are replaced as a whole: manifests, the state of a table, dictionaries.
 //!
-//! `copy copy`, where a copy is `magic 4 | version u16 | 0 u16 | length u32 | crc u32 of all before and the payload |
-//! payload`. One damaged copy costs nothing; a file is replaced by writing a new one beside it, syncing it and
-//! renaming it.
+//! `copy copy`, where a copy is
+//! `magic 4 | version u16 | 0 u16 | length u32 | crc u32 of all before and the payload | payload`.
+//! One damaged copy costs nothing; a file is replaced by writing a new one beside it, syncing it
+//! and renaming it.
 
 use crate::LittError;
 use crate::format::be32;
@@ -91,7 +92,8 @@ pub(crate) fn read(
     Ok(Some(copy[HEADER..].to_vec()))
 }
 
-/// The first good copy with its header. The copies are of one length, so the second begins in the middle.
+/// The first good copy with its header. The copies are of one length, so the second begins in the
+/// middle.
 pub(crate) fn good_copy(bytes: &[u8], magic: [u8; 4]) -> Option<&[u8]> {
     decode(bytes, magic).or_else(|| decode(&bytes[bytes.len() / 2..], magic))
 }

@@ -42,7 +42,8 @@ pub enum LittError {
         /// Lowest number that is kept.
         floor: u64,
     },
-    /// A write that cannot be taken back or a sync failed earlier; the table serves reads until it is opened again.
+    /// A write that cannot be taken back or a sync failed earlier; the table serves reads until it
+    /// is opened again.
     #[error("table {table} is read-only until it is opened again: {cause}")]
     ReadOnly {
         /// Table.
@@ -111,7 +112,8 @@ pub enum LittError {
     /// A table's name is not `[A-Za-z0-9_-]{1,64}`.
     #[error("{0:?} is no name for a table: 1 to 64 of letters, digits, _ and -")]
     BadName(String),
-    /// A setting has a value that it must not have, or one that differs from what the table was made with.
+    /// A setting has a value that it must not have, or one that differs from what the table was
+    /// made with.
     #[error("{setting}: {why}")]
     BadSetting {
         /// Name of the setting.
@@ -119,7 +121,8 @@ pub enum LittError {
         /// What is wrong with it.
         why: String,
     },
-    /// A root that belongs to the store is not among those given: a volume is not mounted, or a path is wrong.
+    /// A root that belongs to the store is not among those given: a volume is not mounted, or a
+    /// path is wrong.
     #[error("root {id} of the store is missing; it was at {path} last", path = path.display())]
     RootMissing {
         /// Identity of the root.
@@ -135,7 +138,8 @@ pub enum LittError {
         /// Why it is none.
         why: &'static str,
     },
-    /// A root lies on a file system of another machine, and the store was not told that this is meant.
+    /// A root lies on a file system of another machine, and the store was not told that this is
+    /// meant.
     #[error("{path} lies on {kind}; set allow_network_fs if this is meant", path = path.display())]
     NetworkFs {
         /// The root.

@@ -1,4 +1,5 @@
-//! Group commit: flushes that wait share one sync, and one that arrives while a sync runs waits for the next.
+//! Group commit: flushes that wait share one sync, and one that arrives while a sync runs waits for
+//! the next.
 
 use parking_lot::{Condvar, Mutex};
 
@@ -53,7 +54,8 @@ impl<E: Clone> FlushGate<E> {
     }
 }
 
-/// A sync that runs. One that panics counts as never begun, so that a flush that waits runs the next.
+/// A sync that runs. One that panics counts as never begun, so that a flush that waits runs the
+/// next.
 struct Running<'a, E> {
     gate: &'a FlushGate<E>,
     ended: bool,

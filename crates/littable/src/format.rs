@@ -1,22 +1,25 @@
 //! Bytes of a segment file. Integers are big-endian, `v` is a LEB128 number.
 //!
 //! ```text
-//! segment = header header record* footer?          the header stands twice, so that one damaged copy costs nothing
-//! header  = magic "HLS2" | version u16 | shard u8 | 0 u8 | index u32 | salt 16 bytes | dictionary u32 | crc u32
-//! record  = magic u16 | head_crc u32 | flags u8 | v keys_len | v value_len | [v stored_len] | [v number]
+//! segment = header header record* footer? the header stands twice, so that one damaged copy costs
+//! nothing header = magic "HLS2" | version u16 | shard u8 | 0 u8 | index u32 | salt 16 bytes |
+//! dictionary u32 | crc u32 record = magic u16 | head_crc u32 | flags u8 | v keys_len | v value_len
+//! | [v stored_len] | [v number]
 //!         | [synced u64] | [v sequence] | keys | frame*
-//! keys    = v key_len | key | (v key_len | v start | v length | key)*             primary, then secondaries
-//! frame   = crc u32 | codec u8 | stored_len u24 | bytes           64 KiB of the value each, the last one the rest
-//! footer  = magic "HLF2" | fields of Summary | crc u32
+//! keys = v key_len | key | (v key_len | v start | v length | key)* primary, then secondaries frame
+//! = crc u32 | codec u8 | stored_len u24 | bytes 64 KiB of the value each, the last one the rest
+//! footer = magic "HLF2" | fields of Summary | crc u32
 //! ```
 //!
-//! `head_crc` covers the segment's salt, the record's offset, and everything from the flags to the keys. A frame's
-//! `crc` covers its codec, length and bytes, and is masked with a number that depends on salt and offset: bytes that
-//! lie at the wrong place do not verify. The salt is random, so bytes of a value that look like a record do not verify
-//! either, and a scan may look for the next record behind a damaged one.
+//! `head_crc` covers the segment's salt, the record's offset, and everything from the flags to the
+//! keys. A frame's `crc` covers its codec, length and bytes, and is masked with a number that
+//! depends on salt and offset: bytes that lie at the wrong place do not verify. The salt is random,
+//! so bytes of a value that look like a record do not verify either, and a scan may look for the
+//! next record behind a damaged one.
 //!
-//! `synced` is the position up to which the shard was known to be durable when the record was made; it is there in the
-//! first record after each sync. What fails its checksum below it is damage, above it a torn tail.
+//! `synced` is the position up to which the shard was known to be durable when the record was made;
+//! it is there in the first record after each sync. What fails its checksum below it is damage,
+//! above it a torn tail.
 
 use std::ops::Range;
 
@@ -146,8 +149,8 @@ impl Head {
         self.sequence.iter().for_each(|v| put_varint(out, *v));
     }
 
-    /// Decodes the fields behind magic and checksum: the head and the bytes it took. `None` where they are cut short
-    /// or out of bounds.
+    /// Decodes the fields behind magic and checksum: the head and the bytes it took. `None` where
+    /// they are cut short or out of bounds.
     fn decode_fields(bytes: &[u8]) -> Option<(Self, usize)> {
         let mut at = bytes;
         let flags = take(&mut at, 1)?[0];
@@ -171,7 +174,8 @@ impl Head {
     }
 }
 
-/// Decodes the head at the start of the bytes and says where its keys begin. Its checksum is not looked at.
+/// Decodes the head at the start of the bytes and says where its keys begin. Its checksum is not
+/// looked at.
 pub(crate) fn peek_head(bytes: &[u8]) -> Option<(Head, usize)> {
     if bytes.len() < HEAD_FIXED || bytes[..2] != RECORD_MAGIC {
         return None;
@@ -194,7 +198,8 @@ fn head_crc(seed: u64, offset: u64, bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes) ^ place_mask(seed, offset)
 }
 
-/// Appends a head with its keys to `out`; returns its checksum. `offset` is the record's in its segment.
+/// Appends a head with its keys to `out`; returns its checksum. `offset` is the record's in its
+/// segment.
 pub(crate) fn put_head(out: &mut Vec<u8>, seed: u64, offset: u64, head: &Head, keys: &[u8]) -> u32 {
     let start = out.len();
     out.extend_from_slice(&RECORD_MAGIC);
@@ -371,7 +376,8 @@ impl Summary {
     }
 }
 
-/// A position: which segment, and an offset in it. Positions of a shard grow in the order of writing.
+/// A position: which segment, and an offset in it. Positions of a shard grow in the order of
+/// writing.
 pub(crate) fn position(segment: u32, offset: u64) -> u64 {
     u64::from(segment) << 32 | offset
 }

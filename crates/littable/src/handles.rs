@@ -61,7 +61,8 @@ impl Handles {
                 return Ok(file.clone());
             }
         }
-        // Opened without the lock; two threads may do it at once, and the second one's handle is kept.
+        // Opened without the lock; two threads may do it at once, and the second one's handle is
+        // kept.
         let file = self.disk.open(path, OpenMode::Read).map_err(LittError::io(path))?;
         let mut part = part.lock();
         let part = &mut *part;

@@ -1,6 +1,7 @@
-//! A thread that hands full buffers to the operating system while puts fill the next ones. Copying into the page cache
-//! and starting the device take about as long as making records does, and either may wait for the file system: a put
-//! waits for neither, unless it is several buffers ahead.
+//! A thread that hands full buffers to the operating system while puts fill the next ones. Copying
+//! into the page cache and starting the device take about as long as making records does, and
+//! either may wait for the file system: a put waits for neither, unless it is several buffers
+//! ahead.
 
 use crate::segment::OpenSegment;
 use parking_lot::{Condvar, Mutex};
@@ -57,7 +58,8 @@ impl Handover {
         true
     }
 
-    /// Ends the thread after what it is writing, and waits for it. What is left to write is written by those who put it.
+    /// Ends the thread after what it is writing, and waits for it. What is left to write is written
+    /// by those who put it.
     pub fn stop(&self) {
         self.running.store(false, Ordering::Release);
         self.shared.queue.lock().ended = true;
@@ -94,7 +96,8 @@ impl Shared {
             };
             // Before the buffer is taken: what fills it from here on has it queued again.
             open.queued.store(false, Ordering::Release);
-            // What fails stays in the buffer. The put that finds too much of it there tries again, and says why it fails.
+            // What fails stays in the buffer. The put that finds too much of it there tries again,
+            // and says why it fails.
             let _ = open.write_out();
         }
     }

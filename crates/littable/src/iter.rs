@@ -35,11 +35,12 @@ pub struct Record {
     pub number: Option<u64>,
 }
 
-/// Iterates over the groups that were there when it was made. It holds back the segments that it still needs until it
-/// is dropped or its lease ends, whichever comes first; it holds the records of one segment's places in memory at a
-/// time.
+/// Iterates over the groups that were there when it was made. It holds back the segments that it
+/// still needs until it is dropped or its lease ends, whichever comes first; it holds the records
+/// of one segment's places in memory at a time.
 ///
-/// A damaged record is an error of its own, and the iterator goes on behind it. [`LittError::LeaseExpired`] ends it.
+/// A damaged record is an error of its own, and the iterator goes on behind it.
+/// [`LittError::LeaseExpired`] ends it.
 pub struct TableIter {
     table: Arc<Table>,
     direction: Direction,
@@ -59,7 +60,8 @@ impl std::fmt::Debug for TableIter {
 /// A shard's part of an iterator.
 struct LaneCursor {
     shard: u8,
-    /// Segments still to come, with the end of each, in the order of iteration reversed (the next one is the last).
+    /// Segments still to come, with the end of each, in the order of iteration reversed (the next
+    /// one is the last).
     segments: Vec<(u32, Arc<Segment>, u64)>,
     current: Option<(Arc<Segment>, Arc<dyn DiskFile>, u64)>,
     /// Offsets of the records of the current segment still to come, the next one last.

@@ -73,7 +73,8 @@ impl Keeper {
 }
 
 impl Keeper {
-    /// Ends the threads and waits for them. What is left to do is done by those who cause it from then on.
+    /// Ends the threads and waits for them. What is left to do is done by those who cause it from
+    /// then on.
     pub fn stop(&self) {
         self.shared.queue.lock().ended = true;
         self.shared.changed.notify_all();
@@ -114,7 +115,8 @@ impl Shared {
                     self.changed.wait_until(&mut queue, until);
                 }
             };
-            // What fails is tried again with the next put or in the next round; a failed sync is noted in the table.
+            // What fails is tried again with the next put or in the next round; a failed sync is
+            // noted in the table.
             if let Some(table) = table.and_then(|table| table.upgrade()) {
                 let _ = table.housekeep(false);
             }

@@ -4,11 +4,13 @@ use crate::format::{be64, mix, random};
 use crate::{Keys, MAX_SEQUENCE_KEY_BYTES};
 use std::hash::{BuildHasher, Hasher};
 
-/// A key in an index: for [`Keys::Hash`] 96 bits of a hash with the table's own secret; for [`Keys::Sequence`] the key
-/// itself, filled up with zeros, and its length. In the latter case it sorts as the key does.
+/// A key in an index: for [`Keys::Hash`] 96 bits of a hash with the table's own secret; for
+/// [`Keys::Sequence`] the key itself, filled up with zeros, and its length. In the latter case it
+/// sorts as the key does.
 ///
-/// Two different keys with one hash cannot both be stored: the second put would be refused as a conflict. A key that was
-/// never put is taken for another one with a chance of the number of keys in 2^96.
+/// Two different keys with one hash cannot both be stored: the second put would be refused as a
+/// conflict. A key that was never put is taken for another one with a chance of the number of keys
+/// in 2^96.
 pub(crate) type Id = [u8; 12];
 
 /// The id of a key. Its length has been checked.
@@ -25,7 +27,8 @@ pub(crate) fn id_of(kind: Keys, secret: &[u8; 32], key: &[u8]) -> Id {
     id
 }
 
-/// Where the bytes of a key lie in a segment: the frames that cover them, and the part of those that is theirs.
+/// Where the bytes of a key lie in a segment: the frames that cover them, and the part of those
+/// that is theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Offset of the first frame.
@@ -45,8 +48,8 @@ pub(crate) struct Place {
 /// Stands for no number.
 pub(crate) const NO_NUMBER: u64 = u64::MAX;
 
-/// Hashes ids and numbers of files for maps in memory: quick, and not to be foreseen, because each map has a number of
-/// its own.
+/// Hashes ids and numbers of files for maps in memory: quick, and not to be foreseen, because each
+/// map has a number of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Spread(u64);
 

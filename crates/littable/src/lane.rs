@@ -42,7 +42,8 @@ pub(crate) struct Lane {
     pub mended: AtomicU64,
 }
 
-/// What there is of a shard. Locked for looking up and replacing only, never around input or output.
+/// What there is of a shard. Locked for looking up and replacing only, never around input or
+/// output.
 #[derive(Debug, Default)]
 pub(crate) struct LaneState {
     /// Key indexes on disk, the newest first.
@@ -200,8 +201,8 @@ impl Source<'_> {
         file.read_exact_at(out, offset).map_err(|e| self.segment.read_error(offset, e))
     }
 
-    /// Where in a new buffer so many bytes from an offset lie. Behind a few others: the system copies faster where both
-    /// sides lie alike in the lines of the processor's cache.
+    /// Where in a new buffer so many bytes from an offset lie. Behind a few others: the system
+    /// copies faster where both sides lie alike in the lines of the processor's cache.
     fn read_new(&self, len: usize, offset: u64) -> Result<(Vec<u8>, usize), LittError> {
         if let Some(open) = self.open {
             let mut bytes = vec![0; len];
@@ -218,7 +219,8 @@ impl Source<'_> {
         Ok((bytes, pad))
     }
 
-    /// Reads frames of equal length, but for the last: their headers, and what they store in one piece.
+    /// Reads frames of equal length, but for the last: their headers, and what they store in one
+    /// piece.
     fn read_frames(&self, parts: &Parts, heads: &mut [u8]) -> Result<Vec<u8>, LittError> {
         let mut body = Vec::new();
         if let Some(open) = self.open {
@@ -308,7 +310,8 @@ impl Source<'_> {
         self.keep(key, Arc::new(bytes), range).map(|value| (value, false))
     }
 
-    /// A frame that is read with its header before it, which is less work than reading them to two places.
+    /// A frame that is read with its header before it, which is less work than reading them to two
+    /// places.
     fn whole_frame(&self, at: u64, len: usize, range: Range<usize>) -> Result<Value, LittError> {
         let (bytes, pad) = self.read_new(FRAME_HEADER + len, at)?;
         let (head, stored) = bytes[pad..].split_at(FRAME_HEADER);

@@ -1,21 +1,25 @@
-//! Append-only segment store for bulk data: blocks, receipts, whatever is written once and read by key.
+//! Append-only segment store for bulk data: blocks, receipts, whatever is written once and read by
+//! key.
 //!
-//! A [`Littable`] is a store over one or more folders (roots), with one folder a [`Table`] in each. A table is a row of
-//! segments, or several (shards); a segment is a file of records; a record is one group: a value, its primary key, and
-//! secondary keys on sub-ranges of it. Sealed segments are indexed by immutable runs, which are merged in the background.
-//! The formats are in [`mod@format`] and in the modules of runs and of the small files.
+//! A [`Littable`] is a store over one or more folders (roots), with one folder a [`Table`] in each.
+//! A table is a row of segments, or several (shards); a segment is a file of records; a record is
+//! one group: a value, its primary key, and secondary keys on sub-ranges of it. Sealed segments are
+//! indexed by immutable runs, which are merged in the background. The formats are in [`mod@format`]
+//! and in the modules of runs and of the small files.
 //!
 //! What holds:
-//! - A group is there whole or not at all. With one shard, what survives a power cut is a prefix of what was written.
+//! - A group is there whole or not at all. With one shard, what survives a power cut is a prefix of
+//!   what was written.
 //! - A key is written once. The same bytes again are fine, other bytes are [`LittError::Conflict`].
-//! - [`Table::flush`] covers every put that returned before it was called, from any thread. [`Table::drain`] is enough for
-//!   what only has to survive the process.
-//! - A sync that failed is never tried again: the table is read-only until it is opened again. A full disk is no failure
-//!   of that kind: reads go on, and puts succeed again when there is space.
+//! - [`Table::flush`] covers every put that returned before it was called, from any thread.
+//!   [`Table::drain`] is enough for what only has to survive the process.
+//! - A sync that failed is never tried again: the table is read-only until it is opened again. A
+//!   full disk is no failure of that kind: reads go on, and puts succeed again when there is space.
 //! - Wrong bytes are an error ([`LittError::Corrupt`]) that names file and offset, never an answer.
-//! - Names of files are durable before anything is written to them; floors before anything is unlinked.
-//! - No lock is held around input or output of readers. Locks are taken in the order `merging`, `sealing`, `writer`,
-//!   `next`, `state`.
+//! - Names of files are durable before anything is written to them; floors before anything is
+//!   unlinked.
+//! - No lock is held around input or output of readers. Locks are taken in the order `merging`,
+//!   `sealing`, `writer`, `next`, `state`.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

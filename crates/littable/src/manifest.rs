@@ -64,11 +64,12 @@ impl Manifest {
     }
 }
 
-/// Checks that the roots are all of one store's, and returns them in its order. New ones are added at the end, and a
-/// store that does not exist yet is made, where `create` is set.
+/// Checks that the roots are all of one store's, and returns them in its order. New ones are added
+/// at the end, and a store that does not exist yet is made, where `create` is set.
 ///
 /// # Errors
-/// [`LittError::RootMissing`] where one of the store's roots is not among them; [`LittError::ForeignRoot`].
+/// [`LittError::RootMissing`] where one of the store's roots is not among them;
+/// [`LittError::ForeignRoot`].
 pub(crate) fn settle_roots(
     disk: &dyn Disk,
     roots: &[PathBuf],
@@ -79,7 +80,8 @@ pub(crate) fn settle_roots(
     let mut fresh = Vec::new();
     for root in roots {
         if create {
-            // A manifest whose writer died may be there without being durable; what is written next rests on it.
+            // A manifest whose writer died may be there without being durable; what is written next
+            // rests on it.
             disk.sync_dir(root).map_err(LittError::io(root))?;
         }
         match Manifest::read(disk, root)? {
@@ -105,8 +107,8 @@ pub(crate) fn settle_roots(
     }
     for (id, path) in &list {
         if !known.iter().any(|(manifest, _)| manifest.root == *id) {
-            // A death while roots were made leaves new ones without a manifest; a missing mount is an empty folder
-            // elsewhere, or this path without one.
+            // A death while roots were made leaves new ones without a manifest; a missing mount is
+            // an empty folder elsewhere, or this path without one.
             return Err(LittError::RootMissing { id: hex(id), path: path.clone() });
         }
     }
@@ -120,7 +122,8 @@ pub(crate) fn settle_roots(
         }
         let root = random();
         list.push((root, path.clone()));
-        // One after the other, each with those before it: a death in between leaves fewer roots, and none is missed.
+        // One after the other, each with those before it: a death in between leaves fewer roots,
+        // and none is missed.
         if create {
             let manifest = Manifest { store, root, roots: list.clone(), generation };
             doc::replace(disk, &path.join(MANIFEST_FILE), MAGIC, VERSION, &manifest.encode())?;
@@ -140,7 +143,8 @@ fn newest<'a>(manifests: impl Iterator<Item = &'a Manifest>) -> Option<&'a Manif
     manifests.max_by_key(|manifest| (manifest.generation, manifest.roots.len()))
 }
 
-/// Of some roots, those that were taken away from the store of the others and still have a manifest.
+/// Of some roots, those that were taken away from the store of the others and still have a
+/// manifest.
 pub(crate) fn forgotten(disk: &dyn Disk, roots: &[PathBuf]) -> Result<Vec<PathBuf>, LittError> {
     let mut known = Vec::new();
     for path in roots {
@@ -157,7 +161,8 @@ pub(crate) fn forgotten(disk: &dyn Disk, roots: &[PathBuf]) -> Result<Vec<PathBu
     Ok(known.iter().filter(|(manifest, _)| is_left(manifest)).map(|(_, path)| (*path).clone()).collect())
 }
 
-/// Writes manifests into the roots of `keep` that name no others any more. `roots` are all of the store, in its order.
+/// Writes manifests into the roots of `keep` that name no others any more. `roots` are all of the
+/// store, in its order.
 pub(crate) fn keep_roots(disk: &dyn Disk, roots: &[PathBuf], keep: &[PathBuf]) -> Result<(), LittError> {
     let mut kept = Vec::new();
     for path in roots.iter().filter(|path| keep.contains(path)) {

@@ -75,7 +75,8 @@ impl Page {
         self.bytes.get(start..start + size_of::<Id>())
     }
 
-    /// The id of an entry beside another one. In words: a call for each comparison would take longer than it.
+    /// The id of an entry beside another one. In words: a call for each comparison would take
+    /// longer than it.
     fn compare(&self, number: usize, (first, last): (u64, u32)) -> Option<Ordering> {
         let id = self.id(number)?;
         Some(be64(id).cmp(&first).then_with(|| be32(&id[8..]).cmp(&last)))
@@ -121,8 +122,8 @@ pub(crate) fn entry_len(word: u16) -> usize {
     ENTRY_FIXED + if word & BIT_NUMBER != 0 { 4 } else { 0 } + if word & BIT_EXTENDED != 0 { 8 } else { 0 }
 }
 
-/// Memory of all indexes of a store, against its bound. Filters, fences and keys of open segments come first; pages of
-/// indexes that were read are kept in what they leave.
+/// Memory of all indexes of a store, against its bound. Filters, fences and keys of open segments
+/// come first; pages of indexes that were read are kept in what they leave.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: usize,
@@ -134,8 +135,8 @@ pub(crate) struct Budget {
     ring: Mutex<VecDeque<(Weak<Pages>, u32)>>,
 }
 
-/// The pages of one index that are in memory. A look-up that finds its page here touches this place, which lies beside
-/// those of the pages around it, and the page.
+/// The pages of one index that are in memory. A look-up that finds its page here touches this
+/// place, which lies beside those of the pages around it, and the page.
 #[derive(Debug)]
 pub(crate) struct Pages {
     slots: Box<[Mutex<Slot>]>,
@@ -208,7 +209,8 @@ impl Budget {
         Self { limit, pages_limit: limit.into(), used: zero(), pages: zero(), ring: Mutex::default() }
     }
 
-    /// Bounds the pages to `part` of `whole` of the limit, from now on. Filters, fences and keys stay: look-ups need them.
+    /// Bounds the pages to `part` of `whole` of the limit, from now on. Filters, fences and keys
+    /// stay: look-ups need them.
     pub fn share(&self, part: usize, whole: usize) {
         self.pages_limit.store(self.limit / whole * part, Relaxed);
         while self.pages.load(Relaxed) * PAGE_WEIGHT > self.pages_limit.load(Relaxed) {

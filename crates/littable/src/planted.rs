@@ -1,5 +1,6 @@
-//! Bugs that tests plant to see that the fault suite finds them, and chance out of a seed, so that its runs can be
-//! repeated. Only with the feature `planted`; without it every question is answered with no at compile time.
+//! Bugs that tests plant to see that the fault suite finds them, and chance out of a seed, so that
+//! its runs can be repeated. Only with the feature `planted`; without it every question is answered
+//! with no at compile time.
 
 /// A bug of the kind that the fault suite is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Taking roots away from a store: what lies in them moves to those that stay.
 //!
-//! A file is copied, made durable under its name, and only then taken away where it was; the store forgets a root when
-//! nothing of it is left. Until then it opens with all roots and no fewer, and where a file was left in two places it does
-//! not open: the same call once more brings it to an end.
+//! A file is copied, made durable under its name, and only then taken away where it was; the store
+//! forgets a root when nothing of it is left. Until then it opens with all roots and no fewer, and
+//! where a file was left in two places it does not open: the same call once more brings it to an
+//! end.
 
 use crate::doc::{self, TEMPORARY};
 use crate::manifest::{LOCK_FILE, MANIFEST_FILE, forgotten, keep_roots};
@@ -28,13 +29,14 @@ pub struct RebaseReport {
 }
 
 impl Littable {
-    /// Moves everything out of the roots that are not in `to`, and then forgets them. New roots in `to` are added. With
-    /// `table`, only that table's files move, and no root is forgotten. `seen` is told after each file; where it says
-    /// false the rest stays, for another call.
+    /// Moves everything out of the roots that are not in `to`, and then forgets them. New roots in
+    /// `to` are added. With `table`, only that table's files move, and no root is forgotten. `seen`
+    /// is told after each file; where it says false the rest stays, for another call.
     ///
     /// # Errors
-    /// As [`Littable::open`]; [`LittError::BadSetting`] where `to` is empty, [`LittError::NoSuchTable`],
-    /// [`LittError::Corrupt`] where a file lies in two roots and the two differ, [`LittError::Io`].
+    /// As [`Littable::open`]; [`LittError::BadSetting`] where `to` is empty,
+    /// [`LittError::NoSuchTable`], [`LittError::Corrupt`] where a file lies in two roots and the
+    /// two differ, [`LittError::Io`].
     pub fn rebase(
         options: StoreOptions,
         to: &[PathBuf],
@@ -47,7 +49,8 @@ impl Littable {
         let disk = options.disk.clone();
         let added = to.iter().filter(|root| !options.roots.contains(root)).cloned();
         let roots: Vec<PathBuf> = options.roots.iter().cloned().chain(added).collect();
-        // Where a call before this one was stopped while it made the store forget roots, they are forgotten first.
+        // Where a call before this one was stopped while it made the store forget roots, they are
+        // forgotten first.
         for root in forgotten(&*disk, &roots)? {
             forget(&*disk, &root)?;
         }
@@ -128,7 +131,8 @@ impl Mover<'_> {
                 return Ok(false);
             }
         }
-        // Beside the state lie files that it names: they are where it is, before and after it moves.
+        // Beside the state lie files that it names: they are where it is, before and after it
+        // moves.
         let small: Vec<_> = small.into_iter().filter(|(name, _)| !name.ends_with(TEMPORARY)).collect();
         let target = self.state_target(table)?;
         for (name, len) in small.iter().filter(|(name, _)| name != STATE_FILE) {

@@ -14,9 +14,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 impl Table {
-    /// Sets the lowest number that is kept. It is durable when the call returns, and reads of records below it are
-    /// refused from then on; their segments go with the next collection. A lower floor than the present one changes
-    /// nothing.
+    /// Sets the lowest number that is kept. It is durable when the call returns, and reads of
+    /// records below it are refused from then on; their segments go with the next collection. A
+    /// lower floor than the present one changes nothing.
     ///
     /// # Errors
     /// [`LittError::Io`], [`LittError::ReadOnly`]; the floor is as before then.
@@ -30,10 +30,12 @@ impl Table {
         Ok(())
     }
 
-    /// One pass of collection: removes the sealed segments whose highest number is below the floor and, where a TTL is
-    /// set, whose last write is older. Records without a number go by the TTL alone. Says how many segments went.
+    /// One pass of collection: removes the sealed segments whose highest number is below the floor
+    /// and, where a TTL is set, whose last write is older. Records without a number go by the TTL
+    /// alone. Says how many segments went.
     ///
-    /// Segments that an iterator holds go out of sight at once, and off the disk in the first pass after its lease.
+    /// Segments that an iterator holds go out of sight at once, and off the disk in the first pass
+    /// after its lease.
     ///
     /// # Errors
     /// [`LittError::Io`], [`LittError::ReadOnly`].
@@ -103,7 +105,8 @@ impl Table {
         }
         for run in empty {
             self.replace_runs(lane, std::slice::from_ref(&run), None);
-            // One that stays is removed with the next merge over it, or found empty at the next opening.
+            // One that stays is removed with the next merge over it, or found empty at the next
+            // opening.
             let _ = self.ctx.disk.remove_file(&run.path);
         }
     }

@@ -6,14 +6,16 @@
 //! entry   = id 12 | segment u16 | offset u32 | span u32 | [number u32] | [skip u32 | len u32]
 //! tail    = segment count u32 | (index u32 | salt 16 | dictionary u32 | Summary)*
 //!         | page count u32 | first id 12 * | last id 12 | block count u32 | block 64 *
-//! trailer = magic "HLR2" | version u16 | shard u8 | 0 u8 | first u32 | last u32 | entries u64 | tail offset u64
+//! trailer = magic "HLR2" | version u16 | shard u8 | 0 u8 | first u32 | last u32 | entries u64 |
+//! tail offset u64
 //!         | tail length u64 | tail crc u32 | seed u64 | made after u32 | crc u32
 //! ```
 //!
-//! In an entry, `segment` counts from the run's first one; its bit 15 says that `skip` and `len` follow, bit 14 that
-//! `number` does, as a difference to the segment's lowest. The top bit of `span` says that the frames are raw. In memory
-//! a run is the first id of each page and a Bloom filter in blocks of a cache line, so that a look-up reads one page or
-//! none, and mostly touches one line of memory where there is none to read.
+//! In an entry, `segment` counts from the run's first one; its bit 15 says that `skip` and `len`
+//! follow, bit 14 that `number` does, as a difference to the segment's lowest. The top bit of
+//! `span` says that the frames are raw. In memory a run is the first id of each page and a Bloom
+//! filter in blocks of a cache line, so that a look-up reads one page or none, and mostly touches
+//! one line of memory where there is none to read.
 
 use crate::LittError;
 use crate::format::{FRAME_BYTES, FRAME_HEADER, SegmentHeader, Summary, be32, be64, mix, take};
@@ -122,7 +124,8 @@ impl Run {
             return None;
         }
         let after = |page: usize| self.fences.get(page).is_none_or(|fence| fence > id);
-        // Hashed ids lie evenly between the first and the last: mostly it is near where it would be.
+        // Hashed ids lie evenly between the first and the last: mostly it is near where it would
+        // be.
         let guess = (be64(id) - be64(first)) as f64 * self.slope;
         let mut page = (guess as usize).min(self.fences.len() - 1);
         for _ in 0..MAX_STEPS {
@@ -135,8 +138,9 @@ impl Run {
         self.fences.partition_point(|fence| fence <= id).checked_sub(1)
     }
 
-    /// The key's entry: one read of a page, or none where it is in memory or no page has the key. Reads are counted. A key
-    /// that is likely there is looked for in a page in memory before the filter is asked, which takes as long.
+    /// The key's entry: one read of a page, or none where it is in memory or no page has the key.
+    /// Reads are counted. A key that is likely there is looked for in a page in memory before the
+    /// filter is asked, which takes as long.
     pub fn search(
         &self,
         handles: &Handles,
@@ -217,8 +221,8 @@ impl Run {
         Some(Entry { id, segment, place: Place { offset, span, skip, len, number, raw } })
     }
 
-    /// Opens a run; `Ok(None)` where the file is damaged or of another time: it is made again from the segments then.
-    /// `going` is memory of indexes in whose place it comes.
+    /// Opens a run; `Ok(None)` where the file is damaged or of another time: it is made again from
+    /// the segments then. `going` is memory of indexes in whose place it comes.
     pub fn open(
         disk: &dyn Disk,
         path: &Path,
@@ -373,7 +377,8 @@ pub(crate) fn raw_len(span: u32) -> u32 {
     span.saturating_sub(span.div_ceil((FRAME_BYTES + FRAME_HEADER) as u32) * FRAME_HEADER as u32)
 }
 
-/// The block of an id in a filter, and a number whose bits say which bits of its words are the id's.
+/// The block of an id in a filter, and a number whose bits say which bits of its words are the
+/// id's.
 fn filter_place(blocks: usize, id: &Id) -> (usize, u64) {
     let hash = mix(be64(id) ^ mix(u64::from(be32(&id[8..]))));
     let block = ((hash >> 32) * blocks as u64) >> 32;

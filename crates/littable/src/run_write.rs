@@ -29,7 +29,8 @@ pub(crate) struct RunWriter<'a> {
 const BATCH_BYTES: usize = 1 << 20;
 
 impl<'a> RunWriter<'a> {
-    /// A run of the segments `first` to `last` with so many keys at most, made after so many cuts of the table.
+    /// A run of the segments `first` to `last` with so many keys at most, made after so many cuts
+    /// of the table.
     pub fn new(
         file: &'a dyn DiskFile,
         (first, last): (u32, u32),

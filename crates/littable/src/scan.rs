@@ -120,8 +120,8 @@ impl<'a> Scanner<'a> {
         Ok(None)
     }
 
-    /// Headers of a record's frames with their offsets; the bytes of each are checked where `verify` is set. `Err` holds
-    /// the offset of the frame that is wrong.
+    /// Headers of a record's frames with their offsets; the bytes of each are checked where
+    /// `verify` is set. `Err` holds the offset of the frame that is wrong.
     pub fn frames(&mut self, found: &Found, verify: bool) -> Result<Frames, LittError> {
         let mut frames = Vec::with_capacity(frame_count(found.head.value_len) as usize);
         let mut at = found.frames_at;
@@ -186,8 +186,8 @@ pub(crate) struct Span<'a> {
 }
 
 impl Span<'_> {
-    /// Where a range of the value lies. Where the frames are not known, that is the whole value, so that reading it finds
-    /// the damage.
+    /// Where a range of the value lies. Where the frames are not known, that is the whole value, so
+    /// that reading it finds the damage.
     pub fn place(&self, range: &Range<u32>) -> Place {
         let (first, last) = match self.frames.is_empty() || range.is_empty() {
             true => (0, usize::MAX - 1),

@@ -27,7 +27,8 @@ pub struct ScrubReport {
     pub damage: Vec<LittError>,
     /// Number of damaged places.
     pub damaged: u64,
-    /// Damaged records whose keys all read, because they were put again: they cost nothing but their place.
+    /// Damaged records whose keys all read, because they were put again: they cost nothing but
+    /// their place.
     pub replaced: u64,
 }
 
@@ -41,8 +42,9 @@ impl ScrubReport {
 }
 
 impl Table {
-    /// Reads all segments and key indexes and checks every checksum, every footer's counts and digest, and that every
-    /// key is found where it was written. Key indexes that are damaged are made again.
+    /// Reads all segments and key indexes and checks every checksum, every footer's counts and
+    /// digest, and that every key is found where it was written. Key indexes that are damaged are
+    /// made again.
     ///
     /// # Errors
     /// [`LittError::Io`] where a file cannot be read. Damage is no error; it is in the report.
@@ -50,7 +52,8 @@ impl Table {
         self.scrub_with(&mut |_| true)
     }
 
-    /// As [`Table::scrub`]; `seen` is told after each segment, and where it says false the rest is left out.
+    /// As [`Table::scrub`]; `seen` is told after each segment, and where it says false the rest is
+    /// left out.
     ///
     /// # Errors
     /// As [`Table::scrub`].

@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 /// Most memory of a written buffer that is kept for the next one.
 const MAX_SPARE_BYTES: usize = 8 << 20;
 
-/// A segment that exists. What a read needs of one whose file is open comes first: with many segments it is mostly not in the
-/// processor's cache, and lies in one line there.
+/// A segment that exists. What a read needs of one whose file is open comes first: with many
+/// segments it is mostly not in the processor's cache, and lies in one line there.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Segment {
@@ -73,7 +73,8 @@ pub(crate) fn parse_segment_name(name: &str) -> Option<(u8, u32)> {
     (segment_name(parsed.0, parsed.1) == name).then_some(parsed)
 }
 
-/// Makes a segment's file, with its header and its name durable: what is written to it later depends on neither.
+/// Makes a segment's file, with its header and its name durable: what is written to it later
+/// depends on neither.
 pub(crate) fn create(
     disk: &dyn Disk,
     dir: &Path,
@@ -101,8 +102,8 @@ pub(crate) fn create(
 /// A segment's header and its open file.
 pub(crate) type Headed = (SegmentHeader, Arc<dyn DiskFile>);
 
-/// Opens a file and decodes its header. `Ok(None)` where it holds no more than a piece of a header, which is what a
-/// death while it was made leaves.
+/// Opens a file and decodes its header. `Ok(None)` where it holds no more than a piece of a header,
+/// which is what a death while it was made leaves.
 pub(crate) fn read_header(disk: &dyn Disk, path: &Path, mode: OpenMode) -> Result<Option<Headed>, LittError> {
     let file = disk.open(path, mode).map_err(LittError::io(path))?;
     let len = file.len().map_err(LittError::io(path))?;
@@ -119,7 +120,8 @@ pub(crate) fn read_header(disk: &dyn Disk, path: &Path, mode: OpenMode) -> Resul
     }
 }
 
-/// A segment whose key index is in memory: the one that is written to, and those that are about to be sealed.
+/// A segment whose key index is in memory: the one that is written to, and those that are about to
+/// be sealed.
 #[derive(Debug)]
 pub(crate) struct OpenSegment {
     pub segment: Arc<Segment>,
@@ -127,7 +129,8 @@ pub(crate) struct OpenSegment {
     pub encoder: Encoder,
     pub keys: RwLock<KeyMap>,
     tail: RwLock<Tail>,
-    /// Held while the tail is written or the file is synced: how far the file is known to be durable.
+    /// Held while the tail is written or the file is synced: how far the file is known to be
+    /// durable.
     io: Mutex<u64>,
     pub progress: Mutex<Progress>,
     /// Whether another thread is going to write the tail.
@@ -139,7 +142,8 @@ pub(crate) struct OpenSegment {
 pub(crate) struct Progress {
     pub summary: Summary,
     pub digest: crc32fast::Hasher,
-    /// Whether `digest` covers all records. Not after a reopening: then the file is read when it is sealed.
+    /// Whether `digest` covers all records. Not after a reopening: then the file is read when it is
+    /// sealed.
     pub digest_known: bool,
     /// Whether the file has its footer already.
     pub sealed: bool,
@@ -221,8 +225,8 @@ impl OpenSegment {
         true
     }
 
-    /// Hands the tail to the operating system. Where that fails, the bytes stay and can be read, and the next call
-    /// tries again.
+    /// Hands the tail to the operating system. Where that fails, the bytes stay and can be read,
+    /// and the next call tries again.
     pub fn write_out(&self) -> Result<(), LittError> {
         let _io = self.io.lock();
         self.write_locked()
@@ -267,8 +271,8 @@ impl OpenSegment {
     /// Makes everything durable that was appended before. Says how long the sync took.
     ///
     /// # Errors
-    /// `(false, error)` where writing failed, which may be tried again; `(true, error)` where syncing failed, which must
-    /// not.
+    /// `(false, error)` where writing failed, which may be tried again; `(true, error)` where
+    /// syncing failed, which must not.
     pub fn sync(&self) -> Result<(), (bool, LittError)> {
         let mut synced = self.io.lock();
         let end = self.end();
@@ -296,7 +300,8 @@ pub(crate) fn check_header(segment: &Segment, file: &dyn DiskFile) -> Result<(),
     }
 }
 
-/// The file of an open segment together with what it does not have yet: on a full disk, reads go on.
+/// The file of an open segment together with what it does not have yet: on a full disk, reads go
+/// on.
 #[derive(Debug)]
 pub(crate) struct WithTail(pub Arc<OpenSegment>);
 

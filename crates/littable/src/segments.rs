@@ -3,7 +3,8 @@
 use crate::segment::Segment;
 use std::sync::Arc;
 
-/// Segments in the order of their indexes, which rarely have gaps: a look-up goes to where the segment would be.
+/// Segments in the order of their indexes, which rarely have gaps: a look-up goes to where the
+/// segment would be.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Segments(Vec<(u32, Arc<Segment>)>);
 

@@ -21,14 +21,17 @@ pub(crate) struct State {
     pub floor: u64,
     /// Time that passed while the table was open, in milliseconds.
     pub age_ms: u64,
-    /// Segments that were collected, by shard: ascending ranges without those that border each other.
+    /// Segments that were collected, by shard: ascending ranges without those that border each
+    /// other.
     pub gone: Vec<Vec<(u32, u32)>>,
     /// Number of the newest dictionary; 0 for none.
     pub dictionary: u32,
-    /// Cuts back: the number of each and the segment it went to, both ascending. One that a later cut went below is left
-    /// out. A key index that reaches to that segment and was made before the cut is none of this table any more.
+    /// Cuts back: the number of each and the segment it went to, both ascending. One that a later
+    /// cut went below is left out. A key index that reaches to that segment and was made before the
+    /// cut is none of this table any more.
     pub cuts: Vec<(u32, u32)>,
-    /// A cut of the only shard that is under way: one that was interrupted is finished at the next opening.
+    /// A cut of the only shard that is under way: one that was interrupted is finished at the next
+    /// opening.
     pub cutting: Option<Cutting>,
 }
 
@@ -108,9 +111,9 @@ impl State {
         doc::replace(disk, &dir.join(STATE_FILE), MAGIC, VERSION, &self.encode())
     }
 
-    /// Writes what was read once more. A file that is there need not be durable: who wrote it may have died before its
-    /// name was synced, or that sync may have failed, and what comes now rests on it. On a full disk the sync of the
-    /// folder has to do.
+    /// Writes what was read once more. A file that is there need not be durable: who wrote it may
+    /// have died before its name was synced, or that sync may have failed, and what comes now rests
+    /// on it. On a full disk the sync of the folder has to do.
     pub fn write_again(&self, disk: &dyn Disk, dir: &Path) -> Result<(), LittError> {
         match self.write(disk, dir) {
             Err(error) if error.is_full() => disk.sync_dir(dir).map_err(LittError::io(dir)),

@@ -44,14 +44,14 @@ impl Littable {
     /// Opens the store, or makes it.
     ///
     /// # Errors
-    /// [`LittError::Locked`], [`LittError::NetworkFs`], [`LittError::RootMissing`], [`LittError::ForeignRoot`],
-    /// [`LittError::BadSetting`], [`LittError::Io`].
+    /// [`LittError::Locked`], [`LittError::NetworkFs`], [`LittError::RootMissing`],
+    /// [`LittError::ForeignRoot`], [`LittError::BadSetting`], [`LittError::Io`].
     pub fn open(options: StoreOptions) -> Result<Self, LittError> {
         Self::open_as(options, false)
     }
 
-    /// Opens the store for reading, beside a process that may have it open for writing. Tables show what had reached the
-    /// operating system when they were opened or refreshed last.
+    /// Opens the store for reading, beside a process that may have it open for writing. Tables show
+    /// what had reached the operating system when they were opened or refreshed last.
     ///
     /// # Errors
     /// As [`Littable::open`], but for the lock, which is not taken.
@@ -100,10 +100,11 @@ impl Littable {
     /// Opens a table, or makes it. Torn tails are cut off.
     ///
     /// # Errors
-    /// [`LittError::AlreadyOpen`], [`LittError::BadName`], [`LittError::BadSetting`] where a setting is out of bounds or
-    /// differs from what is fixed, [`LittError::NoSuchTable`] in a store that is open for reading,
-    /// [`LittError::Corrupt`] where a segment is missing or its header is damaged, [`LittError::Io`]. Damaged records do
-    /// not keep a table from opening; see [`Table::get`].
+    /// [`LittError::AlreadyOpen`], [`LittError::BadName`], [`LittError::BadSetting`] where a
+    /// setting is out of bounds or differs from what is fixed, [`LittError::NoSuchTable`] in a
+    /// store that is open for reading, [`LittError::Corrupt`] where a segment is missing or its
+    /// header is damaged, [`LittError::Io`]. Damaged records do not keep a table from opening; see
+    /// [`Table::get`].
     pub fn table(&self, options: TableOptions) -> Result<Arc<Table>, LittError> {
         let inner = &self.inner;
         check_table(&options)?;
@@ -184,7 +185,8 @@ impl Littable {
         if read_only {
             return Err(LittError::NoSuchTable(options.name.clone()));
         }
-        // Without its state the secret of its keys is lost: segments that are there are not taken for a new table's.
+        // Without its state the secret of its keys is lost: segments that are there are not taken
+        // for a new table's.
         for dir in dirs {
             for entry in disk.list(dir).map_err(LittError::io(dir))? {
                 let name = entry.name.to_string_lossy();
@@ -237,7 +239,8 @@ impl Littable {
         Ok(names)
     }
 
-    /// Shards and keys of a table on disk, for opening it without knowing them; the other settings are the defaults.
+    /// Shards and keys of a table on disk, for opening it without knowing them; the other settings
+    /// are the defaults.
     ///
     /// # Errors
     /// [`LittError::NoSuchTable`], [`LittError::Corrupt`], [`LittError::Io`].
@@ -257,7 +260,8 @@ impl Littable {
     /// Removes a table that is not open, with everything in it.
     ///
     /// # Errors
-    /// [`LittError::AlreadyOpen`], [`LittError::NoSuchTable`], [`LittError::ReadOnly`], [`LittError::Io`].
+    /// [`LittError::AlreadyOpen`], [`LittError::NoSuchTable`], [`LittError::ReadOnly`],
+    /// [`LittError::Io`].
     pub fn drop_table(&self, name: &str) -> Result<(), LittError> {
         let inner = &self.inner;
         if inner.read_only {
@@ -311,8 +315,8 @@ impl Littable {
         flushed.into_iter().collect()
     }
 
-    /// Bounds what may go from memory at any time (frames that are kept, pages of key indexes) to `part` of `whole` of what the
-    /// settings allow, from now on.
+    /// Bounds what may go from memory at any time (frames that are kept, pages of key indexes) to
+    /// `part` of `whole` of what the settings allow, from now on.
     pub fn share_caches(&self, part: usize, whole: usize) {
         self.inner.budget.share(part, whole);
         let tables: Vec<_> = self.inner.tables.lock().values().filter_map(Weak::upgrade).collect();
@@ -323,9 +327,9 @@ impl Littable {
         }
     }
 
-    /// Memory that the key indexes of all open tables take, with pages of them that are kept after a read, in bytes. At
-    /// most [`StoreOptions::index_memory_bytes`], but for what cannot be done without: the first keys of pages, and the
-    /// keys of segments that are not sealed.
+    /// Memory that the key indexes of all open tables take, with pages of them that are kept after
+    /// a read, in bytes. At most [`StoreOptions::index_memory_bytes`], but for what cannot be done
+    /// without: the first keys of pages, and the keys of segments that are not sealed.
     pub fn index_memory_bytes(&self) -> u64 {
         self.inner.budget.memory() as u64
     }
@@ -342,7 +346,8 @@ impl Littable {
 }
 
 impl Drop for Littable {
-    /// Ends the threads. Tables that are still used go on without them; the locks end with the last one.
+    /// Ends the threads. Tables that are still used go on without them; the locks end with the last
+    /// one.
     fn drop(&mut self) {
         self.inner.keeper.stop();
         self.inner.handover.stop();

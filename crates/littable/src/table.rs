@@ -88,7 +88,8 @@ impl Table {
         Ok(table)
     }
 
-    /// Looks again at what a writer has done, in a store that is open for reading; nothing to do in others.
+    /// Looks again at what a writer has done, in a store that is open for reading; nothing to do in
+    /// others.
     ///
     /// # Errors
     /// As [`crate::Littable::table`].
@@ -113,14 +114,16 @@ impl Table {
         &self.ctx.name
     }
 
-    /// The bytes under a primary or secondary key; `None` where the key was never written, or was collected and
-    /// forgotten. See [`Table::get_numbered`] for an answer that does not depend on whether collection has come by.
+    /// The bytes under a primary or secondary key; `None` where the key was never written, or was
+    /// collected and forgotten. See [`Table::get_numbered`] for an answer that does not depend on
+    /// whether collection has come by.
     ///
     /// # Errors
-    /// [`LittError::Pruned`] where the record's number is below the floor and the record, or its index entry, is still
-    /// there. [`LittError::Corrupt`] where the stored bytes fail their checksum, or where the key is not found and a
-    /// damaged stretch of the table may have held it; a key index that is damaged is made again behind the scenes, and
-    /// its keys are found from then on. [`LittError::Io`].
+    /// [`LittError::Pruned`] where the record's number is below the floor and the record, or its
+    /// index entry, is still there. [`LittError::Corrupt`] where the stored bytes fail their
+    /// checksum, or where the key is not found and a damaged stretch of the table may have held it;
+    /// a key index that is damaged is made again behind the scenes, and its keys are found from
+    /// then on. [`LittError::Io`].
     pub fn get(&self, key: &[u8]) -> Result<Option<Value>, LittError> {
         self.read(key, |len| Ok(0..len))
     }
@@ -147,7 +150,8 @@ impl Table {
         self.read(key, |len| Ok(0..len.min(most)))
     }
 
-    /// The bytes under the key of a record with a number: below the floor the answer is [`LittError::Pruned`] at once.
+    /// The bytes under the key of a record with a number: below the floor the answer is
+    /// [`LittError::Pruned`] at once.
     ///
     /// # Errors
     /// As [`Table::get`].

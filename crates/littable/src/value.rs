@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// Bytes of a value or of a part of it. It points into a frame that the cache may hold as well: nothing was copied.
+/// Bytes of a value or of a part of it. It points into a frame that the cache may hold as well:
+/// nothing was copied.
 #[derive(Clone)]
 pub struct Value {
     bytes: Arc<Vec<u8>>,

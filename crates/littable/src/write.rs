@@ -22,8 +22,9 @@ use std::time::Instant;
 const MAX_KEY_HEAD_BYTES: usize = 15;
 /// Segments with their keys in memory beyond which a put helps to seal them.
 const MAX_OPEN_SEGMENTS: usize = 2;
-/// Times the write buffer's size that may wait for the operating system before a put waits too. Enough for some seconds of a
-/// node's writing while the file system is busy with something else: removing segments, for example.
+/// Times the write buffer's size that may wait for the operating system before a put waits too.
+/// Enough for some seconds of a node's writing while the file system is busy with something else:
+/// removing segments, for example.
 const MAX_BUFFERS: usize = 8;
 
 /// What puts share. Held for memory operations, and for making a segment where none was made ahead.
@@ -99,15 +100,16 @@ impl Table {
         groups.iter().try_for_each(|group| self.put_group(group))
     }
 
-    /// Writes a value under a primary key, with secondary keys that name byte ranges of it: all or nothing. A key that
-    /// is there with equal bytes is left as it is; if all of them are, nothing is written. Readers see the group when
-    /// the call returns. It survives the process after [`Table::drain`], a power cut after [`Table::flush`].
+    /// Writes a value under a primary key, with secondary keys that name byte ranges of it: all or
+    /// nothing. A key that is there with equal bytes is left as it is; if all of them are, nothing
+    /// is written. Readers see the group when the call returns. It survives the process after
+    /// [`Table::drain`], a power cut after [`Table::flush`].
     ///
     /// # Errors
-    /// [`LittError::Conflict`] where a key is there with other bytes, [`LittError::TooLarge`], [`LittError::BadRange`],
-    /// [`LittError::Pruned`] where the number is below the floor, [`LittError::ReadOnly`], and [`LittError::Io`] where
-    /// the disk does not take what was put before (it is full, say). Nothing is written then, and a later put may
-    /// succeed.
+    /// [`LittError::Conflict`] where a key is there with other bytes, [`LittError::TooLarge`],
+    /// [`LittError::BadRange`], [`LittError::Pruned`] where the number is below the floor,
+    /// [`LittError::ReadOnly`], and [`LittError::Io`] where the disk does not take what was put
+    /// before (it is full, say). Nothing is written then, and a later put may succeed.
     pub fn put_group(&self, group: &Group<'_>) -> Result<(), LittError> {
         let start = Instant::now();
         self.check(group)?;
@@ -160,7 +162,8 @@ impl Table {
         }
     }
 
-    /// Before a put: waits where more is buffered or unsealed than may be. The segment that is written to.
+    /// Before a put: waits where more is buffered or unsealed than may be. The segment that is
+    /// written to.
     fn relieve(&self, lane: &Lane) -> Result<Arc<OpenSegment>, LittError> {
         let look = || {
             let state = lane.state.read();
@@ -203,8 +206,8 @@ impl Table {
         Ok(())
     }
 
-    /// Whether every key of a group is there with these bytes. A key whose stored bytes are damaged or collected counts
-    /// as missing: writing it again heals it.
+    /// Whether every key of a group is there with these bytes. A key whose stored bytes are damaged
+    /// or collected counts as missing: writing it again heals it.
     fn all_there(&self, keys: &[KeyRange<'_>], ids: &[Id], value: &[u8]) -> Result<bool, LittError> {
         let mut all = true;
         let mut seen = (keys.len() > 1).then(HashMap::<&Id, usize, Spread>::default);
@@ -378,7 +381,8 @@ impl Table {
         metrics.size_bytes.set_unsigned(writer.total_bytes);
     }
 
-    /// Hands everything that was put before the call to the operating system: it survives the death of the process.
+    /// Hands everything that was put before the call to the operating system: it survives the death
+    /// of the process.
     ///
     /// # Errors
     /// [`LittError::Io`]; what was put stays readable, and the next call tries again.
@@ -390,13 +394,13 @@ impl Table {
         Ok(())
     }
 
-    /// Makes everything durable that was put before the call, from any thread. Flushes that wait share one sync; one that
-    /// arrives while a sync runs waits for the next.
+    /// Makes everything durable that was put before the call, from any thread. Flushes that wait
+    /// share one sync; one that arrives while a sync runs waits for the next.
     ///
     /// # Errors
-    /// [`LittError::Io`]: where writing failed, the next flush tries again; where a sync failed, the table is read-only
-    /// from then on, because what the system did with the bytes is not known. [`LittError::ReadOnly`] where that was so
-    /// before.
+    /// [`LittError::Io`]: where writing failed, the next flush tries again; where a sync failed,
+    /// the table is read-only from then on, because what the system did with the bytes is not
+    /// known. [`LittError::ReadOnly`] where that was so before.
     pub fn flush(&self) -> Result<(), LittError> {
         self.ctx.check_writable()?;
         self.gate.flush(|| {
@@ -405,8 +409,9 @@ impl Table {
             let start = Instant::now();
             self.sync_lanes()?;
             metrics.segment_flush.record_duration(start.elapsed());
-            // Keys lie in the stream of values, and names of files are durable before anything is written to them: what
-            // is left to do for keys is to note how far the stream is durable.
+            // Keys lie in the stream of values, and names of files are durable before anything is
+            // written to them: what is left to do for keys is to note how far the stream is
+            // durable.
             let keys = Instant::now();
             self.note_synced();
             metrics.keymap_flush.record_duration(keys.elapsed());
@@ -457,8 +462,8 @@ impl Table {
         }
     }
 
-    /// Notes at the end of each shard that all of it is durable, so that the next opening can tell damage from a torn
-    /// tail. Nothing is written where that is noted already.
+    /// Notes at the end of each shard that all of it is durable, so that the next opening can tell
+    /// damage from a torn tail. Nothing is written where that is noted already.
     pub(crate) fn close(&self) -> Result<(), LittError> {
         self.flush()?;
         let mut writer = self.writer.lock();

@@ -1,4 +1,5 @@
-//! Decoders bear any bytes: an answer or a refusal, no panic, and no more memory than the bytes account for.
+//! Decoders bear any bytes: an answer or a refusal, no panic, and no more memory than the bytes
+//! account for.
 //!
 //! `fuzz` beside this has the same for cargo-fuzz.
 
@@ -49,7 +50,8 @@ static ALLOCATOR: Noting = Noting;
 
 /// Inputs for each decoder.
 const INPUTS: u64 = 20_000;
-/// Memory that a decoder may ask for beside a multiple of its input: a frame, and what a decompressor needs.
+/// Memory that a decoder may ask for beside a multiple of its input: a frame, and what a
+/// decompressor needs.
 const FIXED_BYTES: usize = 256 << 10;
 
 struct Noise(u64);

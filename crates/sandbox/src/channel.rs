@@ -1,6 +1,7 @@
 //! The channel to a child: framed messages over a stream socket, never blocking.
 //!
-//! A message is a header of [`HEADER_BYTES`] (u32 length of the payload, u8 kind, three zeros; little endian) and the payload.
+//! A message is a header of [`HEADER_BYTES`] (u32 length of the payload, u8 kind, three zeros;
+//! little endian) and the payload.
 
 use crate::Ended;
 use std::io::{ErrorKind, Read, Write};
@@ -8,8 +9,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Kind of the first message of a child that confines itself: a number of 32 bits, little-endian, the bits of the
-/// [`Layers`](crate::Layers) that it finds on itself. The pool takes it; no lease sees it.
+/// Kind of the first message of a child that confines itself: a number of 32 bits, little-endian,
+/// the bits of the [`Layers`](crate::Layers) that it finds on itself. The pool takes it; no lease
+/// sees it.
 pub const CONFINED: u8 = 9;
 
 /// Bytes before the payload of a message.
@@ -48,7 +50,8 @@ impl Channel {
     pub fn new(socket: UnixStream, limit_bytes: u64) -> std::io::Result<Self> {
         socket.set_nonblocking(true)?;
         let bytes = SEND_BUFFER_BYTES;
-        // SAFETY: the descriptor is open, and the option's value is an int that lives through the call.
+        // SAFETY: the descriptor is open, and the option's value is an int that lives through the
+        // call.
         unsafe {
             libc::setsockopt(
                 socket.as_raw_fd(),

@@ -46,10 +46,11 @@ impl Fate {
     }
 }
 
-/// Writable memory of its own that a process may have, in bytes: what the keeper lets it have in RAM, with room to be killed by the
-/// keeper, which can say why.
+/// Writable memory of its own that a process may have, in bytes: what the keeper lets it have in
+/// RAM, with room to be killed by the keeper, which can say why.
 fn data_bytes(memory_bytes: u64) -> u64 {
-    // V8 reserves the room for code of each isolate as writable: Node 24 has 2 GiB of it with one isolate, and half a GiB more for each.
+    // V8 reserves the room for code of each isolate as writable: Node 24 has 2 GiB of it with one
+    // isolate, and half a GiB more for each.
     const FOR_PROGRAM: u64 = 6 << 30;
     memory_bytes.saturating_mul(2).saturating_add(FOR_PROGRAM)
 }

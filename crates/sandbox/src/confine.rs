@@ -1,4 +1,5 @@
-//! The last layers of a child's confinement, which it puts on itself when all that it needs is loaded.
+//! The last layers of a child's confinement, which it puts on itself when all that it needs is
+//! loaded.
 
 use crate::Layers;
 use crate::filter;
@@ -7,16 +8,18 @@ use landlock::{
     RulesetStatus, Scope,
 };
 
-/// Address space that a child may take beyond what its program has mapped when it is loaded and its writable memory, in bytes. V8 reserves hundreds of
-/// megabytes for each isolate without using them.
+/// Address space that a child may take beyond what its program has mapped when it is loaded and its
+/// writable memory, in bytes. V8 reserves hundreds of megabytes for each isolate without using
+/// them.
 pub const ADDRESS_SPACE_BYTES: u64 = 8 << 30;
 
 /// Version of capget's structures.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 
-/// Confines this process for good: Landlock without any path, a bound of its address space, a list of system calls on all
-/// threads. Which layers it finds on itself then; of the namespaces it can tell nothing, the process that started it can.
-/// A layer that the system refuses is not among them. Only those that are wanted are put on.
+/// Confines this process for good: Landlock without any path, a bound of its address space, a list
+/// of system calls on all threads. Which layers it finds on itself then; of the namespaces it can
+/// tell nothing, the process that started it can. A layer that the system refuses is not among
+/// them. Only those that are wanted are put on.
 #[must_use]
 pub fn confine(wanted: Layers) -> Layers {
     let mut own = Layers::NONE;

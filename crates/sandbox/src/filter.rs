@@ -1,8 +1,8 @@
 //! The system calls of a child that is loaded.
 //!
-//! What is not listed fails as if the kernel did not have it, which the C library and V8 know how to take. What only an attacker would try
-//! kills the process. The list is that of a program that computes and speaks over a descriptor that is open: memory, threads,
-//! signals of its own, clocks.
+//! What is not listed fails as if the kernel did not have it, which the C library and V8 know how
+//! to take. What only an attacker would try kills the process. The list is that of a program that
+//! computes and speaks over a descriptor that is open: memory, threads, signals of its own, clocks.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -99,8 +99,8 @@ type Rules = BTreeMap<libc::c_long, Vec<SeccompRule>>;
 
 /// Installs the filters on all threads; whether they are.
 pub fn install() -> bool {
-    // Programs whose actions the kernel takes the strictest of. The one that ends the process comes first: under the other one
-    // no filter can be installed any more.
+    // Programs whose actions the kernel takes the strictest of. The one that ends the process comes
+    // first: under the other one no filter can be installed any more.
     let programs = || {
         let deadly = DEADLY.iter().chain(DEADLY_OLD).map(|call| (*call, vec![])).collect();
         let killing = program(deadly, SeccompAction::Allow, SeccompAction::KillProcess)?;
@@ -125,7 +125,8 @@ pub fn program(
 fn allowed() -> Result<Rules, seccompiler::BackendError> {
     let mut rules: Rules = ALLOWED.iter().chain(ALLOWED_OLD).map(|call| (*call, vec![])).collect();
     let flag = |flag: libc::c_int| u64::from(flag.unsigned_abs());
-    // A thread, never a process. The flags of clone3 lie in memory, where no filter can look: the C library takes clone then.
+    // A thread, never a process. The flags of clone3 lie in memory, where no filter can look: the C
+    // library takes clone then.
     rules.insert(
         libc::SYS_clone,
         vec![rule(0, SeccompCmpOp::MaskedEq(flag(libc::CLONE_THREAD)), flag(libc::CLONE_THREAD))?],

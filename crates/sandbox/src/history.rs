@@ -1,4 +1,5 @@
-//! What is known of scripts and clients from before: who had a turn last, and which scripts lately ran over a limit.
+//! What is known of scripts and clients from before: who had a turn last, and which scripts lately
+//! ran over a limit.
 
 use std::collections::HashMap;
 use std::hash::Hash;

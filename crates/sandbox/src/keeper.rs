@@ -1,6 +1,8 @@
-//! The thread that starts and reaps children, watches their memory, and refuses requests that waited too long.
+//! The thread that starts and reaps children, watches their memory, and refuses requests that
+//! waited too long.
 //!
-//! Children die with the thread that started them (PR_SET_PDEATHSIG follows the thread), so it lives as long as the pool.
+//! Children die with the thread that started them (PR_SET_PDEATHSIG follows the thread), so it
+//! lives as long as the pool.
 
 use crate::child::Child;
 use crate::error::CLOSE_PATIENCE;
@@ -30,10 +32,12 @@ impl Drop for End<'_> {
     }
 }
 
-/// Does one thing that is due, or waits for the next. Whether the pool is closed and its children are gone.
+/// Does one thing that is due, or waits for the next. Whether the pool is closed and its children
+/// are gone.
 ///
-/// The lock is held from the first look at the state to the wait. Where it must be released in between,
-/// the round ends, and the next one looks at everything again: `closed` may have been set meanwhile.
+/// The lock is held from the first look at the state to the wait. Where it must be released in
+/// between, the round ends, and the next one looks at everything again: `closed` may have been set
+/// meanwhile.
 fn round(shared: &Arc<Shared>) -> bool {
     let mut state = shared.state.lock();
     reap(shared, &mut state);
@@ -61,8 +65,8 @@ fn round(shared: &Arc<Shared>) -> bool {
     false
 }
 
-/// Kills all children; whether none is left. Leases see their children end and come back by themselves,
-/// and are waited for only so long.
+/// Kills all children; whether none is left. Leases see their children end and come back by
+/// themselves, and are waited for only so long.
 fn end_children(state: &mut State) -> bool {
     for child in std::mem::take(&mut state.idle) {
         child.process.kill();
@@ -74,8 +78,8 @@ fn end_children(state: &mut State) -> bool {
     none || Instant::now() >= give_up_at
 }
 
-/// Time in which the pool may start as many children as it has, and no more: a client that has them killed one after the
-/// other does not keep the processors busy with new ones.
+/// Time in which the pool may start as many children as it has, and no more: a client that has them
+/// killed one after the other does not keep the processors busy with new ones.
 const STARTS_PERIOD: Duration = Duration::from_millis(200);
 
 /// Whether a child may be started now; counts it.

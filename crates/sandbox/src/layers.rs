@@ -21,7 +21,8 @@ impl Layers {
     pub const MOUNTS: Self = Self(1 << 5);
     /// A namespace of its own for System V IPC and POSIX message queues.
     pub const IPC: Self = Self(1 << 6);
-    /// Landlock without any path, on the thread that runs scripts; on all threads from Linux 7.0 on.
+    /// Landlock without any path, on the thread that runs scripts; on all threads from Linux 7.0
+    /// on.
     pub const LANDLOCK: Self = Self(1 << 7);
     /// System calls outside of a list fail or kill, on all threads.
     pub const SECCOMP: Self = Self(1 << 8);

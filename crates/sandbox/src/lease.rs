@@ -62,7 +62,8 @@ impl Lease {
         }
     }
 
-    /// Waits until a message may have come, or some bytes may be written where `to_write`, or the time is up.
+    /// Waits until a message may have come, or some bytes may be written where `to_write`, or the
+    /// time is up.
     pub fn wait(&self, to_write: bool, at_most: Duration) {
         if let Some(child) = &self.child {
             child.channel.wait(to_write && !self.must_tell_first(), at_most);
@@ -75,7 +76,8 @@ impl Lease {
         !told && self.shared.options.require != Layers::NONE
     }
 
-    /// Whether it has told now. A child whose first message is another one tells nothing, so nothing holds.
+    /// Whether it has told now. A child whose first message is another one tells nothing, so
+    /// nothing holds.
     fn has_told(&mut self) -> Result<bool, Ended> {
         let Some(message) = self.on_child(|child| child.channel.read())? else { return Ok(false) };
         let told =

@@ -30,8 +30,8 @@ pub struct Options {
     pub output_bytes: u64,
     /// Layers of confinement to try for. [`Layers::ALL`], but in tests of what holds without one.
     pub layers: Layers,
-    /// Layers without which a child is given nothing to run. With any, a child that tells nothing of its confinement
-    /// ([`CONFINED`](crate::CONFINED)) is refused.
+    /// Layers without which a child is given nothing to run. With any, a child that tells nothing
+    /// of its confinement ([`CONFINED`](crate::CONFINED)) is refused.
     pub require: Layers,
 }
 
@@ -113,7 +113,8 @@ impl Notices {
         self.0.is_empty()
     }
 
-    /// Sends them. A receiver that panics ends neither this thread nor the other receivers' requests.
+    /// Sends them. A receiver that panics ends neither this thread nor the other receivers'
+    /// requests.
     pub fn send(self) {
         for (grant, outcome) in self.0 {
             let _ = catch_unwind(AssertUnwindSafe(|| grant(outcome)));
@@ -153,7 +154,8 @@ impl Pool {
         self.shared.state.lock().layers
     }
 
-    /// Asks for children. `grant` is called exactly once, on any thread, at once where that is possible.
+    /// Asks for children. `grant` is called exactly once, on any thread, at once where that is
+    /// possible.
     pub fn request(&self, ask: Ask, grant: impl FnOnce(Result<Vec<Lease>, Refused>) + Send + 'static) {
         let Ask { client, script, children, until, is_wanted } = ask;
         let (workers, limit) = (self.shared.options.workers, self.shared.options.queue);
@@ -211,12 +213,13 @@ impl Pool {
         self.shared.hand_out(&mut state, &holder)
     }
 
-    /// Kills every child and ends the thread. What waits is refused. Leases that are out see their children end, and are
-    /// waited for a few seconds.
+    /// Kills every child and ends the thread. What waits is refused. Leases that are out see their
+    /// children end, and are waited for a few seconds.
     pub fn close(&self) {
         self.shared.begin_close().send();
         let keeper = self.keeper.lock().take();
-        // A receiver of a grant that closes the pool may run on the keeper's own thread, which ends by itself.
+        // A receiver of a grant that closes the pool may run on the keeper's own thread, which ends
+        // by itself.
         if let Some(keeper) = keeper
             && keeper.thread().id() != thread::current().id()
         {

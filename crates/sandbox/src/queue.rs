@@ -1,8 +1,9 @@
 //! Who gets the next child.
 //!
-//! Scripts that lately ran over a limit come after all others. Then clients take turns, and within a client its scripts. The
-//! last idle child is kept: neither a client nor a script gets it that has all the others already, unless the script has
-//! shown that it comes to an end. So whoever fills the pool with scripts that never end leaves one child for the rest.
+//! Scripts that lately ran over a limit come after all others. Then clients take turns, and within
+//! a client its scripts. The last idle child is kept: neither a client nor a script gets it that
+//! has all the others already, unless the script has shown that it comes to an end. So whoever
+//! fills the pool with scripts that never end leaves one child for the rest.
 
 use crate::history::{History, Standing};
 use std::collections::HashMap;
@@ -86,8 +87,9 @@ impl<G> Queue<G> {
         Some(self.waiting.remove(at))
     }
 
-    /// Takes out the request to refuse where there are too many: of the client that has most in the queue and its script
-    /// that has most the newest one. Whoever asks for little is not kept out by whoever asks for much.
+    /// Takes out the request to refuse where there are too many: of the client that has most in the
+    /// queue and its script that has most the newest one. Whoever asks for little is not kept out
+    /// by whoever asks for much.
     pub fn remove_excess(&mut self) -> Option<Waiting<G>> {
         let newest = &self.waiting.last()?.holder;
         let mut clients: HashMap<&str, usize> = HashMap::new();

@@ -1,8 +1,9 @@
 //! Starting a process without copying this one.
 //!
-//! fork copies the page tables of the whole process, write-protects its memory, and every thread then pays for each page that
-//! it touches: milliseconds for a node with a large heap. The child here shares the memory of this process until its program
-//! begins, and the thread that starts it stands still for as long; nothing is copied and no other thread notices.
+//! fork copies the page tables of the whole process, write-protects its memory, and every thread
+//! then pays for each page that it touches: milliseconds for a node with a large heap. The child
+//! here shares the memory of this process until its program begins, and the thread that starts it
+//! stands still for as long; nothing is copied and no other thread notices.
 
 use crate::Layers;
 use crate::child::Program;
@@ -120,9 +121,10 @@ struct Plan {
     failure: c_int,
 }
 
-/// Starts a program with `channel` as its one descriptor beside the standard streams, which lead nowhere; without environment,
-/// at the lowest priority and under tight limits. It dies with the thread that calls this.
-/// The namespaces and limits are as far as `layers` names them and the system allows.
+/// Starts a program with `channel` as its one descriptor beside the standard streams, which lead
+/// nowhere; without environment, at the lowest priority and under tight limits. It dies with the
+/// thread that calls this. The namespaces and limits are as far as `layers` names them and the
+/// system allows.
 pub(crate) fn spawn(program: &Program, channel: RawFd, layers: Layers, data_bytes: u64) -> Result<Process> {
     let text = |bytes: &[u8]| CString::new(bytes).map_err(|_| Error::from_raw_os_error(libc::EINVAL));
     let path = text(program.path.as_os_str().as_bytes())?;
@@ -163,7 +165,8 @@ pub(crate) fn spawn(program: &Program, channel: RawFd, layers: Layers, data_byte
         mask,
         failure: 0,
     };
-    // What a container forbids is forbidden as a whole: a user namespace where others need it, or each for root alone.
+    // What a container forbids is forbidden as a whole: a user namespace where others need it, or
+    // each for root alone.
     let all = flags_of(layers, parent_fd >= 0);
     let attempts = [all, all & !libc::CLONE_NEWUSER, all & libc::CLONE_NEWUSER];
     for namespaces in attempts.into_iter().filter(|flags| *flags != 0) {
@@ -185,8 +188,8 @@ const NAMESPACES: [(Layers, c_int); 5] = [
     (Layers::IPC, libc::CLONE_NEWIPC),
 ];
 
-/// Flags of clone for layers. Without a descriptor of this process the child sees by its parent's number whether that is gone, which it
-/// has none of in another process namespace.
+/// Flags of clone for layers. Without a descriptor of this process the child sees by its parent's
+/// number whether that is gone, which it has none of in another process namespace.
 fn flags_of(layers: Layers, has_parent: bool) -> c_int {
     let known = if has_parent { layers } else { layers.without(Layers::PROCESSES) };
     NAMESPACES.iter().filter(|(layer, _)| known.contains(*layer)).fold(0, |all, (_, flag)| all | flag)
@@ -208,9 +211,10 @@ fn start(plan: &mut Plan) -> Result<Process> {
     // A handler of this process must not run in the child, whose memory is that of this one.
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD | plan.namespaces;
     plan.failure = 0;
-    // SAFETY: all structures live until the calls are over. The child runs on a stack of its own, on which this thread does
-    // nothing, and this thread goes on only when the child has its own memory or has ended: so what both see is never used by
-    // both at once. Signals are blocked before and come back after it.
+    // SAFETY: all structures live until the calls are over. The child runs on a stack of its own,
+    // on which this thread does nothing, and this thread goes on only when the child has its own
+    // memory or has ended: so what both see is never used by both at once. Signals are blocked
+    // before and come back after it.
     let id = unsafe {
         let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
@@ -277,8 +281,9 @@ unsafe fn confine(plan: &Plan) -> std::result::Result<(), c_int> {
             // The parent went before the line above: nobody would end this child.
             return Err(libc::ESRCH);
         }
-        // A group of its own, so that the terminal's signals pass it by. Not a session: a session is scheduled as a whole
-        // beside the node (sched(7), autogroups), and the lowest priority would count within it alone.
+        // A group of its own, so that the terminal's signals pass it by. Not a session: a session
+        // is scheduled as a whole beside the node (sched(7), autogroups), and the lowest priority
+        // would count within it alone.
         check(libc::setpgid(0, 0))?;
         check(libc::setpriority(libc::PRIO_PROCESS, 0, NICE))?;
         check(libc::chdir(c"/".as_ptr()))?;
@@ -326,7 +331,8 @@ impl Plan {
     }
 }
 
-/// Gives up every right that can be given up. What the system refuses here the child finds on itself later, and tells.
+/// Gives up every right that can be given up. What the system refuses here the child finds on
+/// itself later, and tells.
 fn give_up_rights(plan: &Plan) {
     const LAST_CAPABILITY: libc::c_ulong = 63;
     const VERSION: u32 = 0x2008_0522;
@@ -354,10 +360,12 @@ fn give_up_rights(plan: &Plan) {
     }
 }
 
-/// Signals do what they do where nobody says otherwise; those that this process ignores would stay ignored.
+/// Signals do what they do where nobody says otherwise; those that this process ignores would stay
+/// ignored.
 fn default_signals() {
     for signal in 1..=SIGNALS {
-        // SAFETY: plain data that means the default action. The two that cannot be set only give an error.
+        // SAFETY: plain data that means the default action. The two that cannot be set only give an
+        // error.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = libc::SIG_DFL;

@@ -1,12 +1,14 @@
-//! Incremental Merkle Patricia trie over the state: only the nodes on changed paths are loaded and hashed.
+//! Incremental Merkle Patricia trie over the state: only the nodes on changed paths are loaded and
+//! hashed.
 //!
-//! - [`StateTrie`] is the two-level trie (accounts, and a storage trie for each account). It loads nodes
-//!   from a [`NodeSource`] as it needs them, and names the nodes to write and to delete in a [`TrieUpdate`].
+//! - [`StateTrie`] is the two-level trie (accounts, and a storage trie for each account). It loads
+//!   nodes from a [`NodeSource`] as it needs them, and names the nodes to write and to delete in a
+//!   [`TrieUpdate`].
 //! - [`WitnessTrie`] is the same trie over the nodes of a recorded witness.
 //! - [`check_nodes`] compares every stored node with the hash under which its parent names it.
 //!
-//! A node is stored by its owner (the accounts' trie, or the hash of an account's address) and its path, so a
-//! trie depends on its content alone: applying reversed changes restores the same rows.
+//! A node is stored by its owner (the accounts' trie, or the hash of an account's address) and its
+//! path, so a trie depends on its content alone: applying reversed changes restores the same rows.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

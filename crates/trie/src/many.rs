@@ -9,7 +9,8 @@ use hearth_primitives::StateError;
 use rayon::prelude::*;
 use std::collections::HashSet;
 
-/// Keys from which on a tree is worked on in parallel; few in tests, so that small models get there.
+/// Keys from which on a tree is worked on in parallel; few in tests, so that small models get
+/// there.
 const PARALLEL_KEYS: usize = if cfg!(test) { 3 } else { 64 };
 
 /// What one child's task left behind.
@@ -106,7 +107,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Brings the nodes on the ways to many keys into memory, so that looking these up waits for nothing.
+    /// Brings the nodes on the ways to many keys into memory, so that looking these up waits for
+    /// nothing.
     pub(crate) fn load(&mut self, source: &dyn NodeSource, keys: Vec<[u8; 64]>) -> Result<(), StateError> {
         if keys.len() < PARALLEL_KEYS || !self.branches(source)? {
             return Ok(());
@@ -121,7 +123,8 @@ impl Tree {
         Ok(matches!(&self.root, Link::Node(root) if matches!(root.node, Node::Branch { .. })))
     }
 
-    /// Runs a task for each child of a root that is a branch. Returns whether one of them changed something.
+    /// Runs a task for each child of a root that is a branch. Returns whether one of them changed
+    /// something.
     fn for_children<T: Send>(
         &mut self,
         source: &dyn NodeSource,

@@ -107,7 +107,8 @@ impl Link {
         if rlp.len() < EMBED_BELOW_BYTES {
             loaded.reference = Some(Reference::Embedded(rlp));
         } else {
-            // Hardly a node is hashed twice, so there is nothing to gain by the cache of small inputs.
+            // Hardly a node is hashed twice, so there is nothing to gain by the cache of small
+            // inputs.
             loaded.reference = Some(Reference::Hash(keccak256_uncached(&rlp)));
             loaded.rlp = Some(rlp);
         }

@@ -1,4 +1,5 @@
-//! The two-level state trie: accounts by the hash of their address, each with a storage trie of its own.
+//! The two-level state trie: accounts by the hash of their address, each with a storage trie of its
+//! own.
 
 use crate::{
     TrieUpdate, damaged,
@@ -20,7 +21,8 @@ const PARALLEL_SLOTS: usize = 128;
 /// Changed accounts from which on roots are computed in parallel.
 const PARALLEL_ACCOUNTS: usize = 64;
 
-/// Levels of nodes that stay in memory at first when a trie is made smaller: with a million leaves all but the lowest.
+/// Levels of nodes that stay in memory at first when a trie is made smaller: with a million leaves
+/// all but the lowest.
 const TRIM_LEVELS: usize = 6;
 /// Nodes of an account's storage from which on it stays open when a trie is made smaller.
 const OPEN_NODES: usize = 256;
@@ -39,7 +41,8 @@ pub struct StateTrie<'a> {
     touched: HashSet<Address>,
     /// Nodes and accounts in memory, over all sessions that this trie was handed through.
     kept: usize,
-    /// A failure in the middle of a change leaves nodes half-changed; it is the answer from then on.
+    /// A failure in the middle of a change leaves nodes half-changed; it is the answer from then
+    /// on.
     failed: Option<StateError>,
 }
 
@@ -148,8 +151,9 @@ impl<'a> StateTrie<'a> {
         } else {
             work.iter_mut().for_each(|(_, open, root)| *root = open.storage_root());
         }
-        // A removal may fold a branch and then needs the node that is left over. Removals come last, so that only those
-        // nodes are needed that the final trie folds: a witness holds no others.
+        // A removal may fold a branch and then needs the node that is left over. Removals come
+        // last, so that only those nodes are needed that the final trie folds: a witness holds no
+        // others.
         let leaves = work.iter().filter_map(|(_, open, storage_root)| {
             let Account { nonce, balance, code_hash } = open.account?;
             let leaf = TrieAccount { nonce, balance, storage_root: *storage_root, code_hash };
@@ -187,8 +191,9 @@ impl StateTrie<'static> {
         Ok(TrieUpdate { trie: Some(Box::new(self)), ..update })
     }
 
-    /// What the store has to change since the last update. The nodes count as stored from then on: this trie goes on with
-    /// them in memory while the update is committed, and is of no use where that fails.
+    /// What the store has to change since the last update. The nodes count as stored from then on:
+    /// this trie goes on with them in memory while the update is committed, and is of no use where
+    /// that fails.
     ///
     /// # Errors
     /// [`StateError::MissingNode`]; the node source's own.
@@ -212,8 +217,8 @@ impl StateTrie<'static> {
         self.kept
     }
 
-    /// Makes the trie smaller where it holds more than so many nodes and accounts: its upper levels stay, which every
-    /// path needs. Everything must be stored.
+    /// Makes the trie smaller where it holds more than so many nodes and accounts: its upper levels
+    /// stay, which every path needs. Everything must be stored.
     pub fn trim(&mut self, limit: usize) {
         if self.kept <= limit {
             return;

@@ -90,7 +90,8 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Blocks of operations on few enough accounts that they meet again, and enough that branches collapse.
+/// Blocks of operations on few enough accounts that they meet again, and enough that branches
+/// collapse.
 fn blocks() -> impl Strategy<Value = Vec<BTreeMap<u16, Op>>> {
     prop::collection::vec(prop::collection::btree_map(0..60u16, op(), 1..25), 1..12)
 }

@@ -12,10 +12,12 @@ use std::collections::HashSet;
 
 /// Where nodes come from.
 pub trait NodeSource: Send + Sync {
-    /// RLP of the node with this hash, at this path of the trie of `owner` (`None`: the accounts' trie).
+    /// RLP of the node with this hash, at this path of the trie of `owner` (`None`: the accounts'
+    /// trie).
     ///
     /// # Errors
-    /// [`StateError::MissingNode`] where the source has no node there, or another one; the source's own.
+    /// [`StateError::MissingNode`] where the source has no node there, or another one; the source's
+    /// own.
     fn node(&self, owner: Option<&B256>, path: &[u8], hash: &B256) -> Result<Vec<u8>, StateError>;
 
     /// Paths of all nodes stored for an owner.
@@ -29,7 +31,8 @@ pub(crate) struct Tree {
     pub(crate) root: Link,
     /// Paths at which the store holds a node that is not in the trie any more.
     pub(crate) stale: HashSet<Box<[u8]>>,
-    /// Whether the store's nodes were dropped as a whole; they are listed when the changes are collected.
+    /// Whether the store's nodes were dropped as a whole; they are listed when the changes are
+    /// collected.
     dropped: bool,
     /// Nodes that came into memory, for bounding it.
     pub(crate) loaded: usize,
@@ -58,7 +61,8 @@ impl Tree {
         self.walk(source, key, |_, _| {})
     }
 
-    /// The value at a key; `visit` gets each node on the way, from the root on, and how many nibbles are above it.
+    /// The value at a key; `visit` gets each node on the way, from the root on, and how many
+    /// nibbles are above it.
     pub(crate) fn walk(
         &mut self,
         source: &dyn NodeSource,
@@ -181,8 +185,9 @@ impl Tree {
         trim(&mut self.root, levels);
     }
 
-    /// Appends what has to be written and deleted so that the store holds this trie, and takes it as done. Call
-    /// [`Self::root`] first. Returns how many nodes came into memory since the last time.
+    /// Appends what has to be written and deleted so that the store holds this trie, and takes it
+    /// as done. Call [`Self::root`] first. Returns how many nodes came into memory since the last
+    /// time.
     pub(crate) fn collect(
         &mut self,
         source: &dyn NodeSource,
@@ -390,7 +395,8 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    /// The node that leads over `path` to `child`, which stood at `at`: leaves and extensions take the path in.
+    /// The node that leads over `path` to `child`, which stood at `at`: leaves and extensions take
+    /// the path in.
     fn join(&mut self, mut path: Vec<u8>, mut child: Link, at: &[u8]) -> Result<Node, StateError> {
         resolve(self.source, self.owner, &mut child, at, self.loaded)?;
         let Link::Node(mut loaded) = child else { return Err(damaged()) };

@@ -15,8 +15,8 @@ pub struct TrieUpdate {
     /// Root after the changes.
     pub(crate) root: B256,
     pub(crate) nodes: Vec<NodeWrite>,
-    /// The trie in memory. It is right for any store whose root is `root`, because a trie depends on its
-    /// content alone.
+    /// The trie in memory. It is right for any store whose root is `root`, because a trie depends
+    /// on its content alone.
     pub(crate) trie: Option<Box<StateTrie<'static>>>,
 }
 
@@ -41,7 +41,8 @@ impl TrieUpdate {
         &self.nodes
     }
 
-    /// Takes the trie in memory, so that the next changes on [`Self::root`] need not load its nodes again.
+    /// Takes the trie in memory, so that the next changes on [`Self::root`] need not load its nodes
+    /// again.
     pub fn take_trie(&mut self) -> Option<Box<StateTrie<'static>>> {
         self.trie.take()
     }

@@ -7,13 +7,13 @@ use std::{collections::HashMap, sync::Arc};
 
 /// A partial state trie whose nodes come from a recorded witness.
 ///
-/// Subtries that no change touches may be missing. A removal that leaves a branch with one child needs that child;
-/// without it the answer is [`StateError::MissingNode`], from then on.
+/// Subtries that no change touches may be missing. A removal that leaves a branch with one child
+/// needs that child; without it the answer is [`StateError::MissingNode`], from then on.
 pub struct WitnessTrie(StateTrie<'static>);
 
 impl WitnessTrie {
-    /// The trie with this root over RLP nodes in any order. Nothing is checked before it is used; nodes are found by
-    /// their Keccak-256 hash, so a wrong node is a missing one.
+    /// The trie with this root over RLP nodes in any order. Nothing is checked before it is used;
+    /// nodes are found by their Keccak-256 hash, so a wrong node is a missing one.
     pub fn new(root: B256, nodes: impl Iterator<Item = Bytes>) -> Self {
         let nodes: HashMap<_, _> = nodes.map(|rlp| (keccak256(&rlp), rlp)).collect();
         Self(StateTrie::new(Arc::new(RecordedNodes(nodes)), root))

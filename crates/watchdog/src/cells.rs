@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// How many numbers there are.
 pub const CELLS: usize = 4;
 
-/// Numbers that the main thread stores by position: 0 counts beats of the event loop, 1 is what was begun since the last
-/// beat, 2 what was begun before it, both by the positions of names, 3 is the phase: 0 opening, 1 serving, 2 closing,
-/// 3 closed.
+/// Numbers that the main thread stores by position: 0 counts beats of the event loop, 1 is what was
+/// begun since the last beat, 2 what was begun before it, both by the positions of names, 3 is the
+/// phase: 0 opening, 1 serving, 2 closing, 3 closed.
 #[derive(Debug, Default)]
 pub struct Cells([AtomicU32; CELLS]);
 

@@ -1,11 +1,12 @@
-//! A thread beside the main thread of a process: it ends the process after SIGTERM or SIGINT where the main thread does
-//! not, and reports when the event loop of the main thread stands still.
+//! A thread beside the main thread of a process: it ends the process after SIGTERM or SIGINT where
+//! the main thread does not, and reports when the event loop of the main thread stands still.
 //!
-//! - [`start`] puts a handler in front of the one that handles SIGTERM and SIGINT already, and calls that one too.
-//! - The main thread writes to [`Cells`]: a count that goes up while its event loop turns, a number for what it began
-//!   last, and the phase of the process. A write is one store to memory.
-//! - What is guarded ([`Guarded`]) is closed on a thread of its own, for [`CLOSE_MAX`] at most; then the process ends,
-//!   whatever its other threads do.
+//! - [`start`] puts a handler in front of the one that handles SIGTERM and SIGINT already, and
+//!   calls that one too.
+//! - The main thread writes to [`Cells`]: a count that goes up while its event loop turns, a number
+//!   for what it began last, and the phase of the process. A write is one store to memory.
+//! - What is guarded ([`Guarded`]) is closed on a thread of its own, for [`CLOSE_MAX`] at most;
+//!   then the process ends, whatever its other threads do.
 //!
 //! Must not be in here: stores, the event loop itself, settings.
 

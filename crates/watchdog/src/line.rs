@@ -108,7 +108,8 @@ fn iso(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (seconds, millis) = (since.as_secs(), since.subsec_millis());
     let (day, of_day) = (seconds / 86_400, seconds % 86_400);
-    // Days from 0000-03-01 on: the leap day is the last one of a year then, and 400 years have 146,097 days.
+    // Days from 0000-03-01 on: the leap day is the last one of a year then, and 400 years have
+    // 146,097 days.
     let day = day + 719_468;
     let (era, of_era) = (day / 146_097, day % 146_097);
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;

@@ -6,8 +6,8 @@ use std::time::Duration;
 /// Time between two looks.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
-/// Time that counts between two looks at most. A process that was stopped, or that gets no processor, is late with all its
-/// threads: that is no stall of one of them.
+/// Time that counts between two looks at most. A process that was stopped, or that gets no
+/// processor, is late with all its threads: that is no stall of one of them.
 const COUNTED_MAX: Duration = Duration::from_millis(200);
 
 /// An event loop that stands still for longer is reported.
@@ -19,7 +19,8 @@ const REPORT_EVERY_MAX: Duration = Duration::from_secs(60);
 /// Time that an ordinary stop has beyond that of its answers.
 pub const STOP_GRACE: Duration = Duration::from_secs(1);
 
-/// Further time for an ordinary stop whose event loop turns; and time for which that may stand still while stores are closed.
+/// Further time for an ordinary stop whose event loop turns; and time for which that may stand
+/// still while stores are closed.
 pub const LIVE_GRACE: Duration = Duration::from_secs(10);
 
 /// Time that the main thread has to end the process after a second signal.
@@ -43,8 +44,8 @@ pub(crate) enum Step {
     Stalls(Duration),
     /// The event loop turns again; it stood still for so long.
     Stalled(Duration),
-    /// The ordinary stop is late: the watchdog closes the stores and ends the process. How long after the signal, and whether
-    /// the event loop stands still.
+    /// The ordinary stop is late: the watchdog closes the stores and ends the process. How long
+    /// after the signal, and whether the event loop stands still.
     TakeOver { after: Duration, is_stalled: bool },
     /// A second signal came, and the main thread did not end the process.
     EndAtOnce,
@@ -100,7 +101,8 @@ impl Policy {
         [stall, self.stop(&reading, elapsed)]
     }
 
-    /// For how long the event loop stands still at least: a beat was due some time after the last one.
+    /// For how long the event loop stands still at least: a beat was due some time after the last
+    /// one.
     fn stands_still(&self) -> Duration {
         self.quiet.saturating_sub(self.beat)
     }

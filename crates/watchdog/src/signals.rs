@@ -1,7 +1,8 @@
 //! Counts signals that ask for a stop, in front of the handlers that are there.
 //!
-//! A signal of the process reaches the handler on any thread, also while the main thread runs code that never comes back to
-//! its event loop. libuv's handler only writes to a pipe, which that loop reads.
+//! A signal of the process reaches the handler on any thread, also while the main thread runs code
+//! that never comes back to its event loop. libuv's handler only writes to a pipe, which that loop
+//! reads.
 
 use crate::WatchdogError;
 use std::{
@@ -17,7 +18,8 @@ pub(crate) const SIGNALS: [libc::c_int; 2] = [libc::SIGTERM, libc::SIGINT];
 
 static SEEN: AtomicU32 = AtomicU32::new(0);
 
-/// The handlers that were there before, by position in [`SIGNALS`]. Set before ours is there, and never again.
+/// The handlers that were there before, by position in [`SIGNALS`]. Set before ours is there, and
+/// never again.
 static BEFORE: [OnceLock<libc::sigaction>; SIGNALS.len()] = [const { OnceLock::new() }; SIGNALS.len()];
 
 /// Signals that came until now.
@@ -32,8 +34,8 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, context
     let Some(before) = before else { return };
     if before.sa_flags & libc::SA_SIGINFO != 0 {
         type Long = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
-        // SAFETY: with SA_SIGINFO the field holds a function of three parameters (sigaction(2)); it is neither of the two
-        // constants, see `chain_one`.
+        // SAFETY: with SA_SIGINFO the field holds a function of three parameters (sigaction(2)); it
+        // is neither of the two constants, see `chain_one`.
         let handler = unsafe { mem::transmute::<libc::sighandler_t, Long>(before.sa_sigaction) };
         handler(signal, info, context);
     } else {
@@ -69,11 +71,12 @@ fn chain_one(at: usize) -> Result<(), WatchdogError> {
     if done == 0 { Ok(()) } else { Err(WatchdogError::Signal { signal, error: io::Error::last_os_error() }) }
 }
 
-/// Counts every signal that asks for a stop from now on. The handlers that are there are called as before. To be called
-/// by the thread that sets handlers, once.
+/// Counts every signal that asks for a stop from now on. The handlers that are there are called as
+/// before. To be called by the thread that sets handlers, once.
 ///
 /// # Errors
-/// A signal has no handler, and what the system reports. Signals that were dealt with before stay counted.
+/// A signal has no handler, and what the system reports. Signals that were dealt with before stay
+/// counted.
 pub(crate) fn chain() -> Result<(), WatchdogError> {
     (0..SIGNALS.len()).try_for_each(chain_one)
 }

@@ -32,7 +32,8 @@ pub trait Guarded: Send + Sync + 'static {
     /// What the stores report.
     fn close(&self) -> Result<(), String>;
 
-    /// The event loop stood still for so long; `began` is the name of what the main thread had begun last.
+    /// The event loop stood still for so long; `began` is the name of what the main thread had
+    /// begun last.
     fn stalled(&self, began: &str, stood: Duration);
 }
 
@@ -41,8 +42,8 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 /// Whether a line is being written.
 static WRITES: AtomicBool = AtomicBool::new(false);
 
-/// Starts the watchdog of this process. SIGTERM and SIGINT must have their handlers, and keep them. What it gives is for the
-/// main thread to write to.
+/// Starts the watchdog of this process. SIGTERM and SIGINT must have their handlers, and keep them.
+/// What it gives is for the main thread to write to.
 ///
 /// # Errors
 /// There is one already, a signal has no handler, and what the system reports.
@@ -69,7 +70,8 @@ impl Watchdog {
         let millis = Duration::from_millis;
         let mut policy = Policy::new(millis(self.options.beat_ms), millis(self.options.stop_ms));
         let mut last = Instant::now();
-        // What the stall that is reported began with: once it is over, the cells are of something else.
+        // What the stall that is reported began with: once it is over, the cells are of something
+        // else.
         let mut began = String::new();
         loop {
             std::thread::sleep(TICK);
@@ -104,7 +106,8 @@ impl Watchdog {
         names.get(number as usize).or(names.first()).cloned().unwrap_or_default()
     }
 
-    /// With what the main thread began last; where that was nothing since its last beat, also with what it was before.
+    /// With what the main thread began last; where that was nothing since its last beat, also with
+    /// what it was before.
     fn with_begun(&self, line: Line) -> Line {
         let began = self.cells.began();
         let line = line.text("began", self.name(began));
@@ -115,7 +118,8 @@ impl Watchdog {
         }
     }
 
-    /// Writes a line on a thread of its own, and waits a little for it. Where one is still being written the line is lost.
+    /// Writes a line on a thread of its own, and waits a little for it. Where one is still being
+    /// written the line is lost.
     fn say(&self, line: Line) {
         if line.level > self.options.level || WRITES.swap(true, Ordering::AcqRel) {
             return;

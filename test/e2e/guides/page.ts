@@ -1,14 +1,20 @@
-// A guide as the steps that its reader takes: commands, requests, files, and the output that each must have.
+// A guide as the steps that its reader takes: commands, requests, files, and the output that each
+// must have.
 
 /** One fenced block of a guide. */
 export interface Block {
   /** Line of the opening fence, from 1. */
   readonly line: number
-  /** Language, and what follows it on the line of the fence: `text node`, `js docs/examples/x.mjs`. */
+  /**
+   * Language, and what follows it on the line of the fence: `text node`, `js docs/examples/x.mjs`.
+   */
   readonly language: string
   readonly label: string
   readonly text: string
-  /** Why a test does not run it, out of a comment `<!-- not run: WHY -->` above; undefined where it is run. */
+  /**
+   * Why a test does not run it, out of a comment `<!-- not run: WHY -->` above; undefined where it
+   * is run.
+   */
   readonly notRun: string | undefined
 }
 
@@ -34,7 +40,10 @@ export function blocksOf(page: string): Block[] {
   return blocks
 }
 
-/** What stands for anything in an expected text: the rest of a word or line, or whole lines where it is alone on one. */
+/**
+ * What stands for anything in an expected text: the rest of a word or line, or whole lines where it
+ * is alone on one.
+ */
 const ANY = '…'
 
 const literal = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
@@ -54,7 +63,10 @@ export function textDifference(expected: string, printed: string): string | unde
   return patternOf(expected).test(output) ? undefined : `expected\n${expected}\ngot\n${output}`
 }
 
-/** The first place where a JSON value differs from what is expected, as a path; undefined where it does not. */
+/**
+ * The first place where a JSON value differs from what is expected, as a path; undefined where it
+ * does not.
+ */
 export function jsonDifference(expected: unknown, got: unknown, at = '$'): string | undefined {
   if (expected === ANY) return undefined
   if (typeof expected === 'string' && expected.includes(ANY)) {

@@ -1,4 +1,5 @@
-// Follows a guide: runs its commands and requests in order, on nodes that the guide starts, and compares what they print.
+// Follows a guide: runs its commands and requests in order, on nodes that the guide starts, and
+// compares what they print.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import net from 'node:net'
@@ -27,7 +28,10 @@ export interface Place {
   readonly checkout: string
   /** What ~ is. */
   readonly home: string
-  /** Whether `npm` and `npx` run as they are written; else the built program stands for them, which is quicker. */
+  /**
+   * Whether `npm` and `npx` run as they are written; else the built program stands for them, which
+   * is quicker.
+   */
   readonly literally: boolean
 }
 
@@ -77,7 +81,10 @@ class Server {
   }
 }
 
-/** Follows the guide in `file`, a path in the checkout; gives what did not go as the guide says, with lines. */
+/**
+ * Follows the guide in `file`, a path in the checkout; gives what did not go as the guide says,
+ * with lines.
+ */
 export async function follow(file: string, place: Place): Promise<string[]> {
   const page = fs.readFileSync(path.join(place.checkout, file), 'utf8')
   const port = String(await freePort())

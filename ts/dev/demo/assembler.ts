@@ -1,10 +1,15 @@
 // A small assembler of EVM code, for the contracts of the demo.
 //
-// One instruction a line or several; `;` begins a comment. A number, in hex or decimal, pushes itself in as few bytes as it takes. `name:` is
-// a place to jump to (JUMPDEST), `@name` pushes it. `#name` pushes a constant that is given, `!name` the length of a part that is, and
-// `&name` the place where that part begins; parts stand behind the code in the order of their names in the text.
+// One instruction a line or several; `;` begins a comment. A number, in hex or decimal, pushes
+// itself in as few bytes as it takes. `name:` is a place to jump to (JUMPDEST), `@name` pushes it.
+// `#name` pushes a constant that is given, `!name` the length of a part that is, and `&name` the
+// place where that part begins; parts stand behind the code in the order of their names in the
+// text.
 
-/** Opcodes by name (Ethereum yellow paper, appendix H, and later EIPs), as far as the demo uses them. */
+/**
+ * Opcodes by name (Ethereum yellow paper, appendix H, and later EIPs), as far as the demo uses
+ * them.
+ */
 const OPCODES: Readonly<Record<string, number>> = {
   STOP: 0x00,
   ADD: 0x01,

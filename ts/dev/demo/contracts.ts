@@ -1,4 +1,5 @@
-// The contracts of the demo, in assembly: a token, a market that swaps two tokens, and one that never ends.
+// The contracts of the demo, in assembly: a token, a market that swaps two tokens, and one that
+// never ends.
 import { assemble } from './assembler.ts'
 
 const utf8 = (text: string): bigint => BigInt(`0x${Buffer.from(text).toString('hex').padEnd(64, '0')}`)
@@ -28,8 +29,8 @@ function creation(prepare: string, runtime: Uint8Array): Uint8Array {
 }
 
 /**
- * A token of a million units, which its maker has at first. The balance of an account lies in the slot that is its address; what it lets
- * another take lies in the slot that is the hash of both.
+ * A token of a million units, which its maker has at first. The balance of an account lies in the
+ * slot that is its address; what it lets another take lies in the slot that is the hash of both.
  */
 const TOKEN_RUNTIME = assemble(
   `
@@ -86,8 +87,8 @@ const TOKEN_RUNTIME = assemble(
 export const TOKEN = creation('1000000 CALLER SSTORE', TOKEN_RUNTIME)
 
 /**
- * A market of two tokens, whose addresses are in slots 0 and 1: swap(amount) takes so many of the first from its caller, and gives 99 in 100
- * of the second.
+ * A market of two tokens, whose addresses are in slots 0 and 1: swap(amount) takes so many of the
+ * first from its caller, and gives 99 in 100 of the second.
  */
 const MARKET_RUNTIME = assemble(
   `

@@ -19,7 +19,10 @@ const GAS = 1_000_000
 /** Gas of the transaction that runs out of it. */
 const LITTLE_GAS = 100_000
 
-/** The contract on every development chain that deploys with CREATE2: salt, then code (https://github.com/Arachnid/deterministic-deployment-proxy). */
+/**
+ * The contract on every development chain that deploys with CREATE2: salt, then code
+ * (https://github.com/Arachnid/deterministic-deployment-proxy).
+ */
 export const CREATE2_DEPLOYER = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 
 const SALT = '5a'.repeat(32)
@@ -31,7 +34,9 @@ interface Receipt {
 
 const parse = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes).toString()) as T
 
-/** Sends the transactions of the demo, each in a block of its own; `accounts` has two funded ones. */
+/**
+ * Sends the transactions of the demo, each in a block of its own; `accounts` has two funded ones.
+ */
 export async function runDemo(core: Core, accounts: readonly string[]): Promise<DemoStep[]> {
   const steps: DemoStep[] = []
   const [maker, other] = accounts as [string, string]

@@ -104,7 +104,10 @@ function readAuthorization<F extends Form>(p: Packed<F>): Authorization<F> {
   return { chainId: p.word(), address: p.address(), nonce: p.u64(), yParity: p.byte(), r: p.word(), s: p.word() }
 }
 
-/** The members in the order in which they lie there: object literals are evaluated from the first to the last. */
+/**
+ * The members in the order in which they lie there: object literals are evaluated from the first to
+ * the last.
+ */
 function readTransaction<F extends Form>(p: Packed<F>, transactionIndex: number): Transaction<F> {
   return {
     type: p.byte(),

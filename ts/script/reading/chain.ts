@@ -8,7 +8,10 @@ import { type Block, readBlock } from './blocks.ts'
 import { type Log, type Receipt, readBlockLogs, readBlockReceipts } from './logs.ts'
 import { type Batch, type Rows, readAhead } from './rows.ts'
 
-/** Blocks of the canonical chain, both ends included; `timeout` is for each batch, not for all of them. */
+/**
+ * Blocks of the canonical chain, both ends included; `timeout` is for each batch, not for all of
+ * them.
+ */
 export interface ChainRange extends Patience {
   /** Default: the first block that there is. */
   readonly from?: BlockPlace | undefined
@@ -80,16 +83,23 @@ async function heightOf(core: Core, place: BlockPlace): Promise<bigint> {
   return typeof ref === 'string' && ref.startsWith('0x') ? BigInt(ref) : (await blockId(core, place)).number
 }
 
-/** The head's height, which may be below the one that is waited for once the chain has changed after all. */
+/**
+ * The head's height, which may be below the one that is waited for once the chain has changed after
+ * all.
+ */
 async function headAt(core: Core, wanted: bigint): Promise<bigint> {
-  // Where the events are is asked before the head: of a block that comes between the two the wait hears.
+  // Where the events are is asked before the head: of a block that comes between the two the wait
+  // hears.
   const { next } = JSON.parse(text(await told(core.events(Number.MAX_SAFE_INTEGER, false)))) as { next: number }
   const head = await heightOf(core, 'latest')
   if (head < wanted) await told(core.events(next, true))
   return head
 }
 
-/** The bytes of a batch as items, the height at which the next one begins, and the hash of the block below that. */
+/**
+ * The bytes of a batch as items, the height at which the next one begins, and the hash of the block
+ * below that.
+ */
 async function unpacked<T, F extends Form>(
   bytes: Promise<Uint8Array>,
   form: F,

@@ -1,4 +1,5 @@
-// What comes in batches: an async iterable over single items that reads one batch ahead and no more.
+// What comes in batches: an async iterable over single items that reads one batch ahead and no
+// more.
 import { checkSignal, type Patience, within } from '../patience.ts'
 
 /** A batch, and what the next one begins with; undefined where it is the last one. */
@@ -11,8 +12,9 @@ export interface Batch<T, Next> {
 export type Fetch<T, Next> = (from: Next) => Promise<Batch<T, Next>>
 
 /**
- * Items that are read in batches as they are taken: `for await` goes over single items, `batches()` over arrays of them. While one batch is
- * being used the next one is read, and nothing beyond that, so memory stays the same however many there are. Each iteration begins anew.
+ * Items that are read in batches as they are taken: `for await` goes over single items, `batches()`
+ * over arrays of them. While one batch is being used the next one is read, and nothing beyond that,
+ * so memory stays the same however many there are. Each iteration begins anew.
  */
 export class Rows<T> implements AsyncIterable<T> {
   private readonly open: () => AsyncGenerator<readonly T[], void, undefined>

@@ -36,8 +36,9 @@ export interface StateOptions<F extends Form = 'hex'> extends Patience {
 const isMany = <T>(value: T | readonly T[]): value is readonly T[] => Array.isArray(value)
 
 /**
- * The state after one block. Which block a tag means is settled by the first read, so all reads of one `State` are of the same block; where
- * the chain leaves it, they reject with `ReorgError` or `NotRetainedError`.
+ * The state after one block. Which block a tag means is settled by the first read, so all reads of
+ * one `State` are of the same block; where the chain leaves it, they reject with `ReorgError` or
+ * `NotRetainedError`.
  */
 export class State<F extends Form = 'hex'> {
   private readonly core: Core

@@ -1,4 +1,5 @@
-// What built-in tracers take and give: the JSON that debug_trace* answers, with its quantities as `0x` text.
+// What built-in tracers take and give: the JSON that debug_trace* answers, with its quantities as
+// `0x` text.
 import type { Hex } from '../values.ts'
 
 /** A log in a call frame. */
@@ -36,7 +37,9 @@ export interface CallTracerConfig {
   readonly onlyTopCall?: boolean
 }
 
-/** A call with those within it; `logs` where `withLog` is set, no `calls` where `onlyTopCall` is. */
+/**
+ * A call with those within it; `logs` where `withLog` is set, no `calls` where `onlyTopCall` is.
+ */
 export type CallFrame<C extends CallTracerConfig = CallTracerConfig> = CallFrameBase &
   (C extends { readonly withLog: true } ? { readonly logs?: readonly CallLog[] } : unknown) &
   (C extends { readonly onlyTopCall: true } ? unknown : { readonly calls?: readonly CallFrame<C>[] })

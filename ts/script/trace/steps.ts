@@ -1,10 +1,14 @@
-// Struct logs one after the other, as they come from the core: however many there are, a few chunks are in memory.
+// Struct logs one after the other, as they come from the core: however many there are, a few chunks
+// are in memory.
 import type { ResultStream } from '../../core/port.ts'
 import { hearthError, TraceError } from '../errors.ts'
 import { checkSignal, type Patience } from '../patience.ts'
 import type { StructLog, StructLogSummary } from './results.ts'
 
-/** What stands before the first step, between two, and behind the last one. Quotes within texts are escaped, so none of them holds these. */
+/**
+ * What stands before the first step, between two, and behind the last one. Quotes within texts are
+ * escaped, so none of them holds these.
+ */
 const HEAD = '{"structLogs":['
 const SEPARATOR = ',{"pc":'
 const END = '],"gas":'
@@ -42,8 +46,9 @@ class Cutter {
 }
 
 /**
- * The instructions of a transaction, one after the other: `for await` takes them as they are executed, and the execution waits for whoever
- * takes them. It can be gone through once; leaving the loop early ends the trace. While it is open it holds one of `workers.heavy_threads`.
+ * The instructions of a transaction, one after the other: `for await` takes them as they are
+ * executed, and the execution waits for whoever takes them. It can be gone through once; leaving
+ * the loop early ends the trace. While it is open it holds one of `workers.heavy_threads`.
  */
 export class Steps implements AsyncIterable<StructLog> {
   /** How the transaction ended; settled once all steps were taken. */

@@ -1,4 +1,5 @@
-// Traces: of transactions, blocks and calls, under built-in tracers, scripts, and functions of this process.
+// Traces: of transactions, blocks and calls, under built-in tracers, scripts, and functions of this
+// process.
 
 import { streamText } from '../../core/chunks.ts'
 import type { HookedResult, HookOptions } from '../../core/hooks.ts'
@@ -172,8 +173,9 @@ export interface Trace {
     options?: TraceOptions<C>,
   ): Promise<readonly Traced<TraceResult<N, C>>[]>
   /**
-   * The result of a built-in tracer, whose type follows from its name and options. A transaction is given by its hash or as
-   * `{ block, index }`, a call as `{ to, data, … }`, a whole block as `{ block: 'latest' }`. Options of the tracer go into `config`.
+   * The result of a built-in tracer, whose type follows from its name and options. A transaction is
+   * given by its hash or as `{ block, index }`, a call as `{ to, data, … }`, a whole block as
+   * `{ block: 'latest' }`. Options of the tracer go into `config`.
    */
   // The last one: compilers name what does not fit it.
   <N extends Exclude<TracerName, 'structLogs'>, const C extends TracerConfig<N> = TracerConfig<N>>(

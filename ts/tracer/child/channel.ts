@@ -1,4 +1,5 @@
-// Messages on the child's descriptor 3, read and written synchronously: the child has nothing else to do while it waits.
+// Messages on the child's descriptor 3, read and written synchronously: the child has nothing else
+// to do while it waits.
 import fs from 'node:fs'
 
 const CHANNEL = 3

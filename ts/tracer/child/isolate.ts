@@ -1,4 +1,5 @@
-// Isolates, each with a context made ahead; a context serves one transaction and is never used again.
+// Isolates, each with a context made ahead; a context serves one transaction and is never used
+// again.
 import type { Context, Isolate, IsolatedVm, Reference, Script } from './isolated-vm.ts'
 
 /** The one function of the inside. */
@@ -32,7 +33,10 @@ export class Cell {
     this.furniture = this.isolate.compileScriptSync(furniture, { filename: 'inside' })
   }
 
-  /** Makes the next context now, while nobody waits for it. An isolate whose last script left no room for one is of no use any more. */
+  /**
+   * Makes the next context now, while nobody waits for it. An isolate whose last script left no
+   * room for one is of no use any more.
+   */
   prepare(): void {
     if (this.ready !== undefined || this.isolate.isDisposed) return
     try {
@@ -43,8 +47,8 @@ export class Cell {
   }
 
   /**
-   * A context in which nothing can be changed, for one transaction after the other of this isolate; undefined where there is none. It is made
-   * when it is asked for first.
+   * A context in which nothing can be changed, for one transaction after the other of this isolate;
+   * undefined where there is none. It is made when it is asked for first.
    */
   sealed(): Fresh | undefined {
     if (this.seal === undefined) {

@@ -1,4 +1,5 @@
-// The part of isolated-vm's interface that the child uses, and how it is loaded: the file of its library is named on the command line.
+// The part of isolated-vm's interface that the child uses, and how it is loaded: the file of its
+// library is named on the command line.
 import { createRequire } from 'node:module'
 
 export interface Reference {

@@ -1,8 +1,10 @@
-// The program of a child process: runs the scripts of JavaScript tracers in isolates, over what the parent sends.
+// The program of a child process: runs the scripts of JavaScript tracers in isolates, over what the
+// parent sends.
 //
 //   node [V8 options] main.js LIBRARY CORE     the files of isolated-vm's library and of the core's
 //
-// It trusts nothing that a script does: whatever goes wrong ends the request or, at worst, this process, which the parent replaces.
+// It trusts nothing that a script does: whatever goes wrong ends the request or, at worst, this
+// process, which the parent replaces.
 import { insideScript } from '../bundle.ts'
 import { FIELD } from '../inside/fields.ts'
 import { isPlain } from '../plain.ts'
@@ -55,12 +57,18 @@ function isLast(message: Message): boolean {
 /** Whether the parent waits until the chunk that the script was given last is done with. */
 let awaited = false
 
-/** What a transaction in a sealed context has been given so far, for the case that it must run again in a fresh one. */
+/**
+ * What a transaction in a sealed context has been given so far, for the case that it must run again
+ * in a fresh one.
+ */
 class Tape {
   readonly messages: Message[] = []
   private bytes = 0
 
-  /** Keeps a copy; false where that would be too much. What comes behind the steps is kept always: then it is too late to ask again. */
+  /**
+   * Keeps a copy; false where that would be too much. What comes behind the steps is kept always:
+   * then it is too late to ask again.
+   */
   keep({ kind, payload }: Message): boolean {
     this.bytes += payload.byteLength
     if (this.bytes > TAPE_BYTES && kind === FROM_PARENT.steps) return false
@@ -177,21 +185,36 @@ function cellFor(begin: Begin): Cell {
   return cell
 }
 
-/** Transactions of a request that have a fresh context each; to seal one costs as much as about ten fresh ones. */
+/**
+ * Transactions of a request that have a fresh context each; to seal one costs as much as about ten
+ * fresh ones.
+ */
 const FRESH_FIRST = 8
 
-/** The request whose script may run in a sealed context once it has run on some transactions, and on how many it has. */
+/**
+ * The request whose script may run in a sealed context once it has run on some transactions, and on
+ * how many it has.
+ */
 let plain: number | undefined
 let transactions = 0
-/** Steps of the request so far, and most for each transaction that a sealed context is worth: each takes longer in there. */
+/**
+ * Steps of the request so far, and most for each transaction that a sealed context is worth: each
+ * takes longer in there.
+ */
 let steps = 0
 const STEPS_WORTH = 20_000
-/** What keeps a script out: state, and words, whose big numbers take several times as long where all is frozen. */
+/**
+ * What keeps a script out: state, and words, whose big numbers take several times as long where all
+ * is frozen.
+ */
 const HEAVY = FIELD.journal | FIELD.stack | FIELD.memory | FIELD.contract | FIELD.input
 /** Whether the script that ran last looks at none of that, as far as is known. */
 let isLight = false
 
-/** The sealed context for a transaction, where it may have one: what it changes in the state is not looked at, nor is it the first. */
+/**
+ * The sealed context for a transaction, where it may have one: what it changes in the state is not
+ * looked at, nor is it the first.
+ */
 function sealedFor(begin: Begin): Fresh | undefined {
   const isFirst = begin.request !== request
   const where = cellFor(begin)
@@ -207,8 +230,8 @@ function sealedFor(begin: Begin): Fresh | undefined {
 }
 
 /**
- * Runs a transaction in a sealed context. False where it must run again in a fresh one: any error may be one that a fresh context would not
- * have, or would word in another way.
+ * Runs a transaction in a sealed context. False where it must run again in a fresh one: any error
+ * may be one that a fresh context would not have, or would word in another way.
  */
 function runSealed({ inside }: Fresh, begin: Begin): boolean {
   tape = new Tape()
@@ -255,7 +278,8 @@ function transact(message: Message): void {
 }
 
 cell.prepare()
-// All that this process needs is loaded: from here on it has its memory and its channel. No script has come yet.
+// All that this process needs is loaded: from here on it has its memory and its channel. No script
+// has come yet.
 send(TO_PARENT.confined, u32(confineProcess(process.argv[3])))
 send(TO_PARENT.ready, undefined)
 for (;;) {

@@ -1,4 +1,5 @@
-// Kinds of messages between the core and whoever runs scripts, and the part of a chunk's header that both look at.
+// Kinds of messages between the core and whoever runs scripts, and the part of a chunk's header
+// that both look at.
 
 /** Kinds of messages from the parent. */
 export const FROM_PARENT = { begin: 1, steps: 2, end: 3, state: 4, stateFailed: 5, stop: 6 } as const

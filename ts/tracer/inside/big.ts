@@ -3,7 +3,10 @@ import { evaluate, floor, getPrototypeOf, indexOf } from './primordials.ts'
 
 /** The library's base. Its digits are the least significant first. */
 const BASE = 1e7
-/** Bits of the pieces that a word is divided in: a remainder below BASE and a piece fit into a double together. */
+/**
+ * Bits of the pieces that a word is divided in: a remainder below BASE and a piece fit into a
+ * double together.
+ */
 const PIECE_BITS = 28
 const PIECE = 2 ** PIECE_BITS
 const DIVIDED = 10
@@ -19,7 +22,10 @@ interface Num {
 export type Library = (value: string | number) => object
 type Constructor<V> = new (value: V) => object
 
-/** The library, or its text where it must be loaded in this realm; what bundles the inside puts it there. */
+/**
+ * The library, or its text where it must be loaded in this realm; what bundles the inside puts it
+ * there.
+ */
 declare const LIBRARY: string | Library
 
 let library: Library | undefined
@@ -33,7 +39,8 @@ function evaluated(text: string): Library {
 }
 
 /**
- * The library. It costs more to load than all the rest of a context, and many scripts need no big numbers, so it is loaded when it is looked at.
+ * The library. It costs more to load than all the rest of a context, and many scripts need no big
+ * numbers, so it is loaded when it is looked at.
  */
 export function bigIntLibrary(): Library {
   if (library !== undefined) return library
@@ -57,7 +64,10 @@ export function bigIntLibrary(): Library {
   return loaded
 }
 
-/** Puts the library into the global scope: as a value where the script names it, else so that it is loaded when it is looked at. */
+/**
+ * Puts the library into the global scope: as a value where the script names it, else so that it is
+ * loaded when it is looked at.
+ */
 export function offerLibrary(source: string): void {
   if (indexOf(source, 'bigInt') >= 0) bigIntLibrary()
 }
@@ -67,7 +77,10 @@ export const bigOfDecimal = (text: string): object => bigIntLibrary()(text)
 
 const swap = (x: number): number => (x << 24) | ((x & 0xff00) << 8) | ((x >>> 8) & 0xff00) | (x >>> 24)
 
-/** The number in eight 32-bit pieces of `words` from `at`, each with its bytes in big-endian order, the most significant first. */
+/**
+ * The number in eight 32-bit pieces of `words` from `at`, each with its bytes in big-endian order,
+ * the most significant first.
+ */
 export function bigOfWord(words: Int32Array, at: number): object {
   if (library === undefined) bigIntLibrary()
   const high = swap(words[at + 6] as number) >>> 0

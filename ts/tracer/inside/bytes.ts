@@ -7,7 +7,8 @@ export const ADDRESS_BYTES = 20
 export const WORD_BYTES = 32
 
 /**
- * Bytes of a script's value: an array of numbers, a Uint8Array, and hex text where `textToo`. Interrupts the script for everything else.
+ * Bytes of a script's value: an array of numbers, a Uint8Array, and hex text where `textToo`.
+ * Interrupts the script for everything else.
  *
  * A Uint8Array is given back as it is, not copied.
  */
@@ -25,7 +26,8 @@ export function bytesFrom(value: unknown, textToo: boolean): Uint8Array {
 function elements(array: readonly unknown[]): Uint8Array {
   const { length } = array
   const bytes = new Bytes(length)
-  // A typed array converts on assignment just as go-ethereum's engine does: to a number, cut, modulo 256.
+  // A typed array converts on assignment just as go-ethereum's engine does: to a number, cut,
+  // modulo 256.
   for (let i = 0; i < length; i++) bytes[i] = (array[i] ?? 0) as number
   return bytes
 }

@@ -7,7 +7,9 @@ import type { Account, State } from './state.ts'
 
 /** Makes the object over the state of the run; `recorded` tells the fields of it. */
 export function dbOver(stateNow: () => State, recorded: () => number): object {
-  /** Number of an address. Where the journal is got for it, the state is another one from then on. */
+  /**
+   * Number of an address. Where the journal is got for it, the state is another one from then on.
+   */
   const address = (value: unknown): number => {
     const bytes = bytesFrom(value, false)
     if ((recorded() & FIELD.journal) === 0) need(FIELD.journal)

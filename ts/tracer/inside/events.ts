@@ -1,4 +1,5 @@
-// Shows a script what was recorded: steps, and between them the frames, faults and changes of memory and state.
+// Shows a script what was recorded: steps, and between them the frames, faults and changes of
+// memory and state.
 
 import { ADDRESS_BYTES, copyOf, WORD_BYTES } from './bytes.ts'
 import { FRAME, FRAME_RESULT, showEntered, showExited } from './calls.ts'
@@ -48,15 +49,23 @@ interface Place {
 export interface Replay {
   /** Shows what is in a chunk. */
   show(buffer: ArrayBuffer): void
-  /** Goes through the transaction again, in other chunks, up to the moment that the script is at, without a call; goes on from there. */
+  /**
+   * Goes through the transaction again, in other chunks, up to the moment that the script is at,
+   * without a call; goes on from there.
+   */
   again(nextChunk: () => ArrayBuffer): void
 }
 
-/** Makes the replay of one transaction. `calling` is told which function of the script is called next. */
+/**
+ * Makes the replay of one transaction. `calling` is told which function of the script is called
+ * next.
+ */
 export function events(hooks: Hooks, recorded: () => number, stateNow: () => State, db: object, calling: (hook: string) => void): Replay {
   const { step, fault, enter, exit } = hooks
   let place: Place
-  /** Steps shown, frames begun and ended, and faults up to now: the same whatever else is recorded. */
+  /**
+   * Steps shown, frames begun and ended, and faults up to now: the same whatever else is recorded.
+   */
   let moments = 0
   /** What `moments` is before step 0 of the chunk, while its steps are shown. */
   let momentsBefore: number | undefined
@@ -171,7 +180,10 @@ export function events(hooks: Hooks, recorded: () => number, stateNow: () => Sta
     momentsBefore = undefined
   }
 
-  /** The step at which the event stands is one whose opcode fails before it runs: getError says so in it. */
+  /**
+   * The step at which the event stands is one whose opcode fails before it runs: getError says so
+   * in it.
+   */
   const showFailing = (chunk: Chunk, at: number, length: number): void => {
     if (step === undefined) return
     showChunk()

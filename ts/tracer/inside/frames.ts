@@ -7,7 +7,9 @@ export const PIECES = 8
 const FIRST_STACK_WORDS = 32
 const FIRST_MEMORY_BYTES = 64
 
-/** A frame. The stack and the memory of a callee lie behind those of its caller in one arena each. */
+/**
+ * A frame. The stack and the memory of a callee lie behind those of its caller in one arena each.
+ */
 export interface Frame {
   readonly outer: Frame | undefined
   readonly stackBase: number

@@ -9,7 +9,10 @@ import { bytesOfHex, hexOf } from './text.ts'
 
 let precompiles: readonly string[] = []
 
-/** The precompiled contracts of the block's fork, as hex digits without prefix. None before the transaction begins, as in go-ethereum. */
+/**
+ * The precompiled contracts of the block's fork, as hex digits without prefix. None before the
+ * transaction begins, as in go-ethereum.
+ */
 export function setPrecompiles(addresses: readonly string[]): void {
   precompiles = addresses
 }

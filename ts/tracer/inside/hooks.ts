@@ -19,7 +19,8 @@ export class Unfit extends Error {}
 
 /** Evaluates the text of a script, as strict code where `isStrict`, and takes its functions. */
 export function load(source: string, isStrict: boolean): Hooks {
-  // The second line gives positions a name. The text stands where go-ethereum has it, so lines and columns agree.
+  // The second line gives positions a name. The text stands where go-ethereum has it, so lines and
+  // columns agree.
   return hooksOf(toObject(evaluate(`${isStrict ? '"use strict";' : ''}(${source})\n//# sourceURL=<eval>`)))
 }
 
@@ -42,7 +43,10 @@ export function hooksOf(script: Record<string, unknown>, orElse?: Hook): Hooks {
   return { result, fault, step, enter, exit, setup: hook('setup') }
 }
 
-/** Words in a text and the fields that a script with them may look at. Another way to a member is found when it is used. */
+/**
+ * Words in a text and the fields that a script with them may look at. Another way to a member is
+ * found when it is used.
+ */
 const HINTS: readonly (readonly [RegExp, number])[] = [
   [/\bop\b/, FIELD.op],
   [/getPC/, FIELD.pc],

@@ -34,7 +34,10 @@ const attempt = (work: () => string): string => {
   }
 }
 
-/** Loads a script and tells the fields that it needs, as decimal text, or how it failed. `known`: fields that were found before. */
+/**
+ * Loads a script and tells the fields that it needs, as decimal text, or how it failed. `known`:
+ * fields that were found before.
+ */
 function begin(nextChunk: Pull, read: ReadState, source: string, config: string, known: number | null): string {
   forgetEnd()
   forgetSteps()
@@ -56,7 +59,10 @@ function begin(nextChunk: Pull, read: ReadState, source: string, config: string,
   })
 }
 
-/** Shows the script everything that was recordedNow. `precompiles`: hex digits, one address after the other with commas between. */
+/**
+ * Shows the script everything that was recordedNow. `precompiles`: hex digits, one address after
+ * the other with commas between.
+ */
 function run(fields: number, precompiles: string): string {
   recordedNow = fields
   setRecorded(fields)

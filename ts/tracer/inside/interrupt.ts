@@ -1,4 +1,5 @@
-// Ways in which a script stops: an interrupt that it cannot catch, data that was not recorded, a value that it throws.
+// Ways in which a script stops: an interrupt that it cannot catch, data that was not recorded, a
+// value that it throws.
 import { cut, indexOf, lastIndexOf, Text } from './primordials.ts'
 
 /** What a run of a script ends with, as text over the boundary: the first letter says which. */
@@ -46,8 +47,8 @@ export function interrupt(message: string): never {
 }
 
 /**
- * The script looked at fields that were not recorded. Gets them, where it can wait for them; else ends the run. Does nothing once the
- * transaction is over. Whether they are there now.
+ * The script looked at fields that were not recorded. Gets them, where it can wait for them; else
+ * ends the run. Does nothing once the transaction is over. Whether they are there now.
  */
 export function need(fields: number): boolean {
   if (final) return false
@@ -73,7 +74,10 @@ export const isStopped = (): boolean => stopped
 /** Whether something happened that ends the run although the script went on. */
 export const isEnded = (): boolean => raised !== undefined || needed !== 0 || stopped
 
-/** ` at step (<eval>:1:53)` for the innermost place of the script in an error's stack; empty where there is none. */
+/**
+ * ` at step (<eval>:1:53)` for the innermost place of the script in an error's stack; empty where
+ * there is none.
+ */
 function position(error: unknown): string {
   try {
     const { stack } = error as { stack?: unknown }
@@ -109,7 +113,10 @@ function said(value: unknown): string {
   }
 }
 
-/** The outcome of a run in which `error` was thrown, `hook` being the function that ran: undefined while the script is loaded. */
+/**
+ * The outcome of a run in which `error` was thrown, `hook` being the function that ran: undefined
+ * while the script is loaded.
+ */
 export function outcomeOf(error: unknown, hook: string | undefined): string {
   if (stopped) return OUTCOME.stopped
   if (needed !== 0) return OUTCOME.needs + needed

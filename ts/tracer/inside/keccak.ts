@@ -5,7 +5,10 @@ const RATE_BYTES = 136
 const LANES = 25
 const ROUNDS = 24
 
-/** Rotation of each lane on its way through rho and pi, and the place where it goes, in the order of the walk from lane 1. */
+/**
+ * Rotation of each lane on its way through rho and pi, and the place where it goes, in the order of
+ * the walk from lane 1.
+ */
 function walk(): { ROTATIONS: readonly number[]; PLACES: readonly number[] } {
   const rotations: number[] = []
   const places: number[] = []
@@ -18,7 +21,9 @@ function walk(): { ROTATIONS: readonly number[]; PLACES: readonly number[] } {
   return { ROTATIONS: rotations, PLACES: places }
 }
 
-/** Round constants as pairs of halves, from the linear feedback shift register of the specification. */
+/**
+ * Round constants as pairs of halves, from the linear feedback shift register of the specification.
+ */
 function iota(): readonly number[] {
   const constants: number[] = []
   let state = 1

@@ -43,7 +43,10 @@ export function setRecorded(fields: number): void {
 /** Times that what was shown was replaced by the same with more fields. */
 let turn = 0
 
-/** A field that a step does not have: zero where no step was shown, else it is got, and read `again`. */
+/**
+ * A field that a step does not have: zero where no step was shown, else it is got, and read
+ * `again`.
+ */
 const absent = (field: number, again: () => number): number => ((anyShown || (recorded & FIELD.step) !== 0) && need(field) ? again() : 0)
 
 /** Forgets every step. */
@@ -95,7 +98,10 @@ export function runFrame(next: Frame | undefined): void {
   running = next
 }
 
-/** Calls `step` for the steps from `from` to `to` of the columns, or until something else is shown in their place. */
+/**
+ * Calls `step` for the steps from `from` to `to` of the columns, or until something else is shown
+ * in their place.
+ */
 export function showSteps(from: number, to: number, step: (log: object, db: object) => unknown, db: object): void {
   frame = running
   anyShown = true

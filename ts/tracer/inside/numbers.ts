@@ -4,7 +4,10 @@ import { asUint64, finite, Native, Text, trunc } from './primordials.ts'
 const INT64_EDGE = 2 ** 63
 const EXACT_EDGE = 2 ** 53
 
-/** A script's value as an int64: nothing and not-a-number are 0, fractions are cut, what does not fit is the smallest one. */
+/**
+ * A script's value as an int64: nothing and not-a-number are 0, fractions are cut, what does not
+ * fit is the smallest one.
+ */
 export function toInt64(value: unknown): number {
   if (typeof value === 'number' && (value | 0) === value) return value
   if (value === undefined || value === null) return 0

@@ -1,5 +1,5 @@
-// The inside for hooks of this very process: functions with all that they close over, called in the realm where they were made. Nothing of
-// that realm is changed.
+// The inside for hooks of this very process: functions with all that they close over, called in the
+// realm where they were made. Nothing of that realm is changed.
 import { dbOver } from './db.ts'
 import { events, type Replay } from './events.ts'
 import { fieldsFor, type Hooks, hooksOf } from './hooks.ts'
@@ -13,8 +13,8 @@ export interface Recorder {
   /** Reads the state before the transaction, while this thread waits. */
   readonly read: ReadState
   /**
-   * Has the transaction recorded again with these fields too, while this thread waits: gives the fields that are recorded from now on, undefined
-   * where nothing more is wanted.
+   * Has the transaction recorded again with these fields too, while this thread waits: gives the
+   * fields that are recorded from now on, undefined where nothing more is wanted.
    */
   more(fields: number): number | undefined
   /** The next chunk, while this thread waits; undefined where there is none. */
@@ -33,13 +33,19 @@ export interface Own {
   result(context: string): unknown
   /** The hook that was called last. */
   hook(): string
-  /** The error that a hook was interrupted with, also where it caught that; undefined where it was not. */
+  /**
+   * The error that a hook was interrupted with, also where it caught that; undefined where it was
+   * not.
+   */
   interruption(): unknown
   /** Whether the transaction was given up while a hook waited for something. */
   isStopped(): boolean
 }
 
-/** The texts of the functions: words in them are hints to what they look at. A hook that looks at more is made to wait for it. */
+/**
+ * The texts of the functions: words in them are hints to what they look at. A hook that looks at
+ * more is made to wait for it.
+ */
 function textOf(script: Record<string, unknown>): string {
   let text = ''
   for (const name in script) {

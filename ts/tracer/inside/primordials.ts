@@ -1,7 +1,8 @@
 // The built-ins that the inside works with, taken before a script can replace them.
 //
-// A script shares its realm with this code and may change every prototype in it. It can only mislead its own transaction
-// that way, since nothing of a context is ever used again; but go-ethereum's engine is not misled, so neither is this one.
+// A script shares its realm with this code and may change every prototype in it. It can only
+// mislead its own transaction that way, since nothing of a context is ever used again; but
+// go-ethereum's engine is not misled, so neither is this one.
 
 /** A method as a function whose first argument is `this`. */
 // biome-ignore lint/suspicious/noExplicitAny: methods of all shapes
@@ -36,7 +37,10 @@ export const { trunc, floor, imul, min } = Math
 export const { parse, stringify } = JSON
 export const { defineProperty, getPrototypeOf } = Object
 export const toObject = Object as (value: unknown) => Record<string, unknown>
-/** Evaluates a text as a script of the global scope: by another name than its own, eval sees nothing of this code. */
+/**
+ * Evaluates a text as a script of the global scope: by another name than its own, eval sees nothing
+ * of this code.
+ */
 export const { eval: evaluate } = globalThis
 
 const viewMethods = DataView.prototype

@@ -1,4 +1,5 @@
-// The answer of a script: `ctx` for its `result`, and what that returns as JSON in the form of Go's encoder.
+// The answer of a script: `ctx` for its `result`, and what that returns as JSON in the form of Go's
+// encoder.
 import { bigOfDecimal } from './big.ts'
 import { saidInResult } from './interrupt.ts'
 import { codeAt, cut, defineProperty, finite, indexOf, occurs, parse, stringify, Text } from './primordials.ts'
@@ -12,7 +13,10 @@ function define(on: object, key: string, value: unknown): void {
   defineProperty(on, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true } as PropertyDescriptor)
 }
 
-/** A number that is made when it is looked at: most scripts do not, and the library takes a while to load. */
+/**
+ * A number that is made when it is looked at: most scripts do not, and the library takes a while to
+ * load.
+ */
 function defineLater(on: object, key: string, decimal: string): void {
   const descriptor = {
     __proto__: null,
@@ -28,7 +32,10 @@ function defineLater(on: object, key: string, decimal: string): void {
   defineProperty(on, key, descriptor as PropertyDescriptor)
 }
 
-/** The `ctx` of a script, from the JSON that the core sends: bytes as hex text, amounts as decimal text. */
+/**
+ * The `ctx` of a script, from the JSON that the core sends: bytes as hex text, amounts as decimal
+ * text.
+ */
 export function contextOf(json: string): object {
   const plain = parse(json) as Record<string, unknown>
   const ctx = {}

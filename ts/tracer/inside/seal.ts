@@ -1,13 +1,18 @@
-// A realm in which nothing can be changed, so that one transaction after the other may run in it: a script that tries throws.
+// A realm in which nothing can be changed, so that one transaction after the other may run in it: a
+// script that tries throws.
 //
-// What would show that it is sealed throws too when it is looked at; so does every way to make code, to catch errors later, or to reach
-// built-ins that hold a state. After any error the transaction is run again in a fresh realm, so nobody sees what was thrown.
+// What would show that it is sealed throws too when it is looked at; so does every way to make
+// code, to catch errors later, or to reach built-ins that hold a state. After any error the
+// transaction is run again in a fresh realm, so nobody sees what was thrown.
 import { bigIntLibrary } from './big.ts'
 import { FRAME, FRAME_RESULT } from './calls.ts'
 import { LOG } from './log.ts'
 import { defineProperty, getPrototypeOf } from './primordials.ts'
 
-/** What scripts may use of the global scope; the functions that the inside puts there come in addition. */
+/**
+ * What scripts may use of the global scope; the functions that the inside puts there come in
+ * addition.
+ */
 const LEFT: readonly string[] = [
   ...['Infinity', 'NaN', 'undefined', 'isFinite', 'isNaN', 'parseFloat', 'parseInt', 'Math', 'JSON'],
   ...['Array', 'BigInt', 'Boolean', 'Date', 'Map', 'Number', 'Set', 'String', 'Uint8Array'],
@@ -27,7 +32,10 @@ const refuse = (): never => {
 const { freeze, getOwnPropertyDescriptor: descriptorOf } = Object
 const { ownKeys } = Reflect
 
-/** Makes a look at a property throw. One that cannot be changed any more makes the realm unfit, which the error says. */
+/**
+ * Makes a look at a property throw. One that cannot be changed any more makes the realm unfit,
+ * which the error says.
+ */
 function trap(on: object, key: PropertyKey): void {
   const { enumerable } = descriptorOf(on, key) as PropertyDescriptor
   defineProperty(on, key, { get: refuse, set: refuse, enumerable: enumerable === true, configurable: false })
@@ -73,7 +81,10 @@ function hidden(): readonly unknown[] {
   ]
 }
 
-/** Seals the realm. `own`: names of the global functions that are ours. Throws where it cannot be done: the realm must not be used then. */
+/**
+ * Seals the realm. `own`: names of the global functions that are ours. Throws where it cannot be
+ * done: the realm must not be used then.
+ */
 export function seal(scope: object, own: readonly string[]): void {
   bigIntLibrary()
   const all = reached([scope, ...hidden()])

@@ -1,4 +1,5 @@
-// State as of the step that is shown: what the transaction changed so far over what stood before it.
+// State as of the step that is shown: what the transaction changed so far over what stood before
+// it.
 import { ADDRESS_BYTES, copyOf, WORD_BYTES } from './bytes.ts'
 import { interrupt, stop } from './interrupt.ts'
 import { Keys } from './keys.ts'
@@ -8,7 +9,10 @@ import { hexOf } from './text.ts'
 /** What the parent is asked for; the numbers are those of the channel. */
 const READ = { account: 0, slot: 1, code: 2 } as const
 
-/** Asks for the state before the transaction: an ArrayBuffer, a text where the read failed, undefined where nothing more is wanted. */
+/**
+ * Asks for the state before the transaction: an ArrayBuffer, a text where the read failed,
+ * undefined where nothing more is wanted.
+ */
 export type ReadState = (what: number, address: string, key: string) => ArrayBuffer | string | undefined
 
 /** An account at one moment; never changed once made. */
@@ -72,7 +76,10 @@ export class State {
     list[at] = value
   }
 
-  /** Number of the address that ends at the end of `bytes`, as go-ethereum takes addresses from bytes of any length. */
+  /**
+   * Number of the address that ends at the end of `bytes`, as go-ethereum takes addresses from
+   * bytes of any length.
+   */
   addressOf(bytes: Uint8Array): number {
     const length = bytes.length
     const { key } = this
@@ -165,7 +172,10 @@ export class State {
   }
 }
 
-/** Reads u8 exists, 3 (in an event) or 7 (in an answer) bytes of padding, f64 nonce, balance, code hash. */
+/**
+ * Reads u8 exists, 3 (in an event) or 7 (in an answer) bytes of padding, f64 nonce, balance, code
+ * hash.
+ */
 function accountIn(bytes: Uint8Array, at: number): Account {
   const view = new View(bytes.buffer, bytes.byteOffset)
   const padded = at === 0 ? 8 : 4

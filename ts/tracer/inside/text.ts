@@ -38,7 +38,10 @@ export function hexOf(bytes: Uint8Array, length: number): string {
 const digit = (code: number): number =>
   code >= 48 && code <= 57 ? code - 48 : code >= 97 && code <= 102 ? code - 87 : code >= 65 && code <= 70 ? code - 55 : -1
 
-/** Bytes of hex text with or without prefix; an odd digit counts as if a zero stood before it; what follows a character that is no digit is dropped. */
+/**
+ * Bytes of hex text with or without prefix; an odd digit counts as if a zero stood before it; what
+ * follows a character that is no digit is dropped.
+ */
 export function bytesOfHex(text: string): Uint8Array {
   const prefixed = text.length >= 2 && codeAt(text, 0) === 48 && (codeAt(text, 1) | 32) === 120
   let digits = prefixed ? cut(text, 2) : text

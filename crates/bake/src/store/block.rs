@@ -116,13 +116,14 @@ impl BakedBlock {
         self.range(part).ok().filter(|(_, failed)| !failed).map(|(range, _)| range.end - range.start)
     }
 
-    /// A part, where all of it is in memory already; nothing is read from the disk. `None` for an error.
+    /// A part, where all of it is in memory already; nothing is read from the disk. `None` for an
+    /// error.
     pub fn hot(&self, part: Part) -> Option<Vec<AnswerBytes>> {
         self.soon(part, 0).ok()?.map(|(pieces, _)| pieces)
     }
 
-    /// A part, where no more than so many bytes of it are still to be inflated, and how many were. `None` where it is more,
-    /// and for an error.
+    /// A part, where no more than so many bytes of it are still to be inflated, and how many were.
+    /// `None` where it is more, and for an error.
     ///
     /// # Errors
     /// As [`Self::part`].
@@ -161,8 +162,9 @@ impl BakedBlock {
         self.range(part).is_ok_and(|(range, failed)| !failed && (part == Part::Block || own(&range)))
     }
 
-    /// A part as one gzip member, `head` before it and `tail` behind it. `None` for an error, and for a transaction whose
-    /// result shares its piece with others: it is small, and goes out plain.
+    /// A part as one gzip member, `head` before it and `tail` behind it. `None` for an error, and
+    /// for a transaction whose result shares its piece with others: it is small, and goes out
+    /// plain.
     ///
     /// # Errors
     /// As [`Self::part`].
@@ -186,8 +188,8 @@ impl BakedBlock {
         self.tell(found)
     }
 
-    /// Reads the stored bytes of a part to see that they are good; large answers are looked at before anything of them is
-    /// sent.
+    /// Reads the stored bytes of a part to see that they are good; large answers are looked at
+    /// before anything of them is sent.
     ///
     /// # Errors
     /// As [`Self::part`].

@@ -16,8 +16,8 @@ pub const MAX_ANSWER_BYTES: usize = 256 << 20;
 /// Level of deflate. Higher ones cost a multiple of the time for a hundredth of the bytes.
 const LEVEL: u32 = 6;
 
-/// Runs shorter than this go into stored blocks: a deflated one ends with a full flush of five bytes, and begins with a
-/// table of codes.
+/// Runs shorter than this go into stored blocks: a deflated one ends with a full flush of five
+/// bytes, and begins with a table of codes.
 const MIN_DEFLATED_BYTES: usize = 256;
 
 /// Room that deflate is given at a time, in bytes.
@@ -52,8 +52,8 @@ impl BakedAnswer {
     }
 }
 
-/// Takes the elements of a block's answer and makes the stored form. Only errors that every run would meet may be elements:
-/// [`hearth_tracers::trace_elements`] gives no others.
+/// Takes the elements of a block's answer and makes the stored form. Only errors that every run
+/// would meet may be elements: [`hearth_tracers::trace_elements`] gives no others.
 pub struct AnswerBuilder {
     number: Height,
     /// The header's place, then the body.

@@ -23,11 +23,12 @@ const TABLE: &str = "traces";
 /// Size at which a segment is sealed, in bytes: rows below the window go by whole segments.
 const SEGMENT_BYTES: u64 = 64 << 20;
 
-/// Bytes of a row that are read together with its header, in which many a row lies as a whole: a frame of the store, of which it never
-/// reads less.
+/// Bytes of a row that are read together with its header, in which many a row lies as a whole: a
+/// frame of the store, of which it never reads less.
 const FRONT_BYTES: u32 = 64 << 10;
 
-/// Most damaged rows that are remembered until they are baked again; further ones are found anew by each request.
+/// Most damaged rows that are remembered until they are baked again; further ones are found anew by
+/// each request.
 const DROPPED_MAX: usize = 65_536;
 
 /// Settings of the cache.
@@ -146,8 +147,8 @@ impl HotDirectory {
 }
 
 impl TraceDb {
-    /// Opens the cache in a folder, or makes it. One that is damaged beyond opening is set aside ([`Self::set_aside`]),
-    /// and an empty one made: everything in it can be baked again.
+    /// Opens the cache in a folder, or makes it. One that is damaged beyond opening is set aside
+    /// ([`Self::set_aside`]), and an empty one made: everything in it can be baked again.
     ///
     /// # Errors
     /// [`BakeError::Store`] where another process has it, or the disk fails; [`BakeError::Io`].
@@ -182,14 +183,15 @@ impl TraceDb {
         self.set_aside.as_deref()
     }
 
-    /// Has somebody told of the height of each row that is dropped from now on. The first one stays.
+    /// Has somebody told of the height of each row that is dropped from now on. The first one
+    /// stays.
     pub fn on_damage(&self, tell: OnDamage) {
         let _ = self.on_damage.set(tell);
     }
 
-    /// Keeps a block's answer. When this returns it survives the death of the process; a power cut only after
-    /// [`Self::flush`]. The same again is fine. After a rollback heights come again that are lower than what was pruned:
-    /// their rows go when those go that are the lowest now.
+    /// Keeps a block's answer. When this returns it survives the death of the process; a power cut
+    /// only after [`Self::flush`]. The same again is fine. After a rollback heights come again that
+    /// are lower than what was pruned: their rows go when those go that are the lowest now.
     ///
     /// # Errors
     /// [`BakeError::Store`]: the disk is full or fails, or the row is there with other bytes.
@@ -211,7 +213,8 @@ impl TraceDb {
     /// A block's answer, to be read; `None` where it is not there.
     ///
     /// # Errors
-    /// [`BakeError::Damaged`], [`BakeError::Store`]. The row is dropped then: the next request finds none.
+    /// [`BakeError::Damaged`], [`BakeError::Store`]. The row is dropped then: the next request
+    /// finds none.
     pub fn block(
         self: &Arc<Self>,
         key: &BlockKey,
@@ -275,8 +278,8 @@ impl TraceDb {
         self.hot.entry_max() as u64
     }
 
-    /// Drops a row whose bytes turned out to be damaged; other errors leave it, and so does who must not wait: that is a look, after which
-    /// somebody reads. The error is handed on.
+    /// Drops a row whose bytes turned out to be damaged; other errors leave it, and so does who
+    /// must not wait: that is a look, after which somebody reads. The error is handed on.
     pub(crate) fn drop_damaged(&self, row: RowId, number: Height, error: BakeError) -> BakeError {
         if !may_wait() {
             return error;
@@ -342,7 +345,8 @@ impl TraceDb {
         self.store.index_memory_bytes() as usize
     }
 
-    /// Keeps at most so many bytes inflated, and `part` of `whole` of the pages of key indexes, from now on.
+    /// Keeps at most so many bytes inflated, and `part` of `whole` of the pages of key indexes,
+    /// from now on.
     pub fn share_caches(&self, hot_bytes: usize, part: usize, whole: usize) {
         self.hot.set_bytes(hot_bytes);
         self.store.share_caches(part, whole);

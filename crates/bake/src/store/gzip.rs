@@ -1,4 +1,5 @@
-//! A gzip member (RFC 1952) around stored deflate: an envelope in stored blocks, and the checksum of all of it.
+//! A gzip member (RFC 1952) around stored deflate: an envelope in stored blocks, and the checksum
+//! of all of it.
 
 use super::builder::put_stored_block;
 use super::layout::STORED_BLOCK_MAX_BYTES;

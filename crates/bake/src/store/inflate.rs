@@ -51,7 +51,8 @@ impl Steps {
         self.piece.raw - self.inflater.total_out()
     }
 
-    /// Takes some stored bytes and appends raw ones, as many as `out` has room for; how many stored ones it took.
+    /// Takes some stored bytes and appends raw ones, as many as `out` has room for; how many stored
+    /// ones it took.
     ///
     /// # Errors
     /// [`BakeError::Damaged`].

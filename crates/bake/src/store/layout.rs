@@ -2,18 +2,20 @@
 //!
 //! ```text
 //! header      44 bytes, see `Header`
-//! body        the whole answer as one run of raw deflate (RFC 1951) without a last block: pieces, each on a byte border
-//! directory   pieces, then elements, in the order of the answer
+//! body the whole answer as one run of raw deflate (RFC 1951) without a last block: pieces, each on
+//! a byte border directory pieces, then elements, in the order of the answer
 //!   piece     varint: raw bytes << 1 | 1 where deflated
 //!             where deflated: varint: stored bytes, then CRC-32 of the raw bytes, 4 bytes
 //!             else one stored block of deflate, 5 bytes longer than its raw bytes
-//!   element   varint: bytes of the result, or of the error as a JSON string, << 1 | 1 where it is an error
+//! element varint: bytes of the result, or of the error as a JSON string, << 1 | 1 where it is an
+//! error
 //! ```
 //!
-//! Numbers of fixed width are little-endian. A deflated piece ends with a full flush, so that it can be inflated without
-//! those before it. A result of at least [`OWN_PIECE_BYTES`] is a piece of its own; smaller ones share pieces, which end behind
-//! the result that makes them reach [`PIECE_BYTES`]. What stands around a result in the answer is as long for each
-//! element, so its place follows from the lengths.
+//! Numbers of fixed width are little-endian. A deflated piece ends with a full flush, so that it
+//! can be inflated without those before it. A result of at least [`OWN_PIECE_BYTES`] is a piece of
+//! its own; smaller ones share pieces, which end behind the result that makes them reach
+//! [`PIECE_BYTES`]. What stands around a result in the answer is as long for each element, so its
+//! place follows from the lengths.
 
 use crate::BakeError;
 use std::ops::Range;
@@ -24,7 +26,8 @@ pub(crate) const FORMAT: u8 = 1;
 /// Bytes of the header.
 pub(crate) const HEADER_BYTES: usize = 44;
 
-/// A result of at least so many bytes is a piece of its own, and its answer is sent in gzip as it lies.
+/// A result of at least so many bytes is a piece of its own, and its answer is sent in gzip as it
+/// lies.
 pub const OWN_PIECE_BYTES: usize = 32 << 10;
 
 /// Raw bytes at which a piece of several results ends.
@@ -127,7 +130,8 @@ impl Header {
 pub(crate) struct Directory {
     pub header: Header,
     pieces: Vec<Placed>,
-    /// Where each element's result begins in the answer, and whether it is an error; one more for the end.
+    /// Where each element's result begins in the answer, and whether it is an error; one more for
+    /// the end.
     elements: Vec<(u64, bool)>,
 }
 

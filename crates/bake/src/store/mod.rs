@@ -1,8 +1,8 @@
 //! What a baked block is on disk, and how requests are answered from it.
 //!
-//! [`AnswerBuilder`] makes the stored form while a block is traced ([`layout`] says what it is), [`TraceDb`] keeps it, and
-//! [`BakedBlock`] reads it: [`PlainAnswer`] inflates the pieces that an answer touches, through a bounded cache;
-//! [`GzipAnswer`] is the stored bytes with an envelope.
+//! [`AnswerBuilder`] makes the stored form while a block is traced ([`layout`] says what it is),
+//! [`TraceDb`] keeps it, and [`BakedBlock`] reads it: [`PlainAnswer`] inflates the pieces that an
+//! answer touches, through a bounded cache; [`GzipAnswer`] is the stored bytes with an envelope.
 
 mod block;
 mod builder;

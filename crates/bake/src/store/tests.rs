@@ -1,4 +1,5 @@
-//! The store as a whole: what is put comes back the same, plain or in gzip, and damage is never served.
+//! The store as a whole: what is put comes back the same, plain or in gzip, and damage is never
+//! served.
 
 use super::*;
 use crate::{BakeError, BakedTracer, BlockKey};

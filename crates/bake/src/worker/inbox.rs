@@ -1,5 +1,5 @@
-//! Where commits leave their heights: a bounded queue that is locked for a few instructions only, so that a commit never
-//! waits for a thread that bakes.
+//! Where commits leave their heights: a bounded queue that is locked for a few instructions only,
+//! so that a commit never waits for a thread that bakes.
 
 use hearth_metrics::{Counter, Gauge};
 use hearth_primitives::Height;
@@ -47,7 +47,8 @@ impl Inbox {
         Self { limit, state: Mutex::default(), bell: Condvar::new(), depth, dropped }
     }
 
-    /// Takes a height that was committed, or drops and counts it where the queue is full. Never waits.
+    /// Takes a height that was committed, or drops and counts it where the queue is full. Never
+    /// waits.
     pub(crate) fn committed(&self, height: Height) {
         let mut state = self.state.lock();
         lower(&mut state.news.lowest_committed, height);

@@ -29,7 +29,8 @@ use parking_lot::Mutex;
 use shared::Shared;
 use std::{sync::Arc, thread::JoinHandle};
 
-/// Stack of a thread that bakes, in bytes. The EVM's own frames live on the heap; 1,024 nested calls still need room.
+/// Stack of a thread that bakes, in bytes. The EVM's own frames live on the heap; 1,024 nested
+/// calls still need room.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
 
 /// The threads that bake, and the door to them.
@@ -66,8 +67,8 @@ impl BakeWorker {
         Ok(worker)
     }
 
-    /// A block was committed. Never waits: where the queue is full, the height is dropped, counted, and found again by
-    /// the gap scanner.
+    /// A block was committed. Never waits: where the queue is full, the height is dropped, counted,
+    /// and found again by the gap scanner.
     pub fn committed(&self, height: Height) {
         self.shared.inbox.committed(height);
     }
@@ -77,13 +78,14 @@ impl BakeWorker {
         self.shared.inbox.unwound(to);
     }
 
-    /// Bakes the heights `from` to `to`, both included, beside what is baked anyway. `None` where [`MAX_RANGES`] wait
-    /// already, where `from` is above `to`, and once the worker stops.
+    /// Bakes the heights `from` to `to`, both included, beside what is baked anyway. `None` where
+    /// [`MAX_RANGES`] wait already, where `from` is above `to`, and once the worker stops.
     pub fn bake_range(&self, from: Height, to: Height) -> Option<Arc<RangeControl>> {
         self.shared.bake_range(from, to)
     }
 
-    /// Ends what is being baked, within a second, and makes durable what was baked. A second call does nothing.
+    /// Ends what is being baked, within a second, and makes durable what was baked. A second call
+    /// does nothing.
     pub fn stop(&self) {
         self.shared.stop();
         let threads = std::mem::take(&mut *self.threads.lock());

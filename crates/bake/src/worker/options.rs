@@ -9,7 +9,8 @@ pub const RETRY_AFTER: Duration = Duration::from_secs(60);
 /// How often a height that failed is tried again until the next start.
 pub const MAX_RETRIES: u32 = 5;
 
-/// Heights that are remembered as failed. Those beyond are found again by the gap scanner at the next start.
+/// Heights that are remembered as failed. Those beyond are found again by the gap scanner at the
+/// next start.
 pub const MAX_FAILED_HEIGHTS: usize = 65_536;
 
 /// Finished heights above a gap that are remembered; the gap scanner looks again at those beyond.
@@ -41,7 +42,8 @@ pub struct BakeOptions {
     pub tracers: Vec<BakedTracer>,
     /// Newest blocks that are kept; 0 keeps all.
     pub window_blocks: u64,
-    /// Where progress is kept. Without it the worker bakes ranges alone: it takes no new blocks and looks for no gaps.
+    /// Where progress is kept. Without it the worker bakes ranges alone: it takes no new blocks and
+    /// looks for no gaps.
     pub progress_file: Option<PathBuf>,
     /// Time until a height that failed is tried again the first time.
     pub retry_after: Duration,

@@ -1,5 +1,5 @@
-//! What is baked next. First what was just committed, then failures whose time has come, then ranges that somebody asked
-//! for, then gaps. Knows no threads and reads no clock.
+//! What is baked next. First what was just committed, then failures whose time has come, then
+//! ranges that somebody asked for, then gaps. Knows no threads and reads no clock.
 
 use super::{
     failures::{Failures, Verdict},
@@ -179,8 +179,8 @@ impl Planner {
         }
         self.ranges.retain(|range| !range.is_over());
         let (height, id) = taken?;
-        // A height that is being baked for another reason is baked once more: the second finds it there, or both put the
-        // same bytes.
+        // A height that is being baked for another reason is baked once more: the second finds it
+        // there, or both put the same bytes.
         self.busy.insert(height);
         Some(Task { height, reason: Reason::Range(id), epoch })
     }
@@ -197,7 +197,8 @@ impl Planner {
         Some(Scan { from: self.scan_at, to, epoch: self.epoch })
     }
 
-    /// What a scan found: the heights up to `reached` that are missing, at most [`SCAN_GAPS`] of them.
+    /// What a scan found: the heights up to `reached` that are missing, at most [`SCAN_GAPS`] of
+    /// them.
     pub(crate) fn scanned(&mut self, scan: Scan, reached: Height, missing: &[Height]) {
         self.scanning = false;
         let Some(progress) = &mut self.progress else { return };
@@ -248,8 +249,8 @@ impl Planner {
         }
     }
 
-    /// Baked rows of these heights were found to be damaged, and dropped. Those for which there is no room are told of
-    /// again.
+    /// Baked rows of these heights were found to be damaged, and dropped. Those for which there is
+    /// no room are told of again.
     pub(crate) fn damaged(&mut self, heights: &[Height]) {
         if self.progress.is_none() {
             return;
@@ -295,7 +296,8 @@ impl Planner {
             }
             Outcome::Failed(BakeFailure::Transient { .. } | BakeFailure::Failed { .. }) => {
                 if self.epoch != task.epoch {
-                    // Perhaps the chain went back while it ran. What is there now is looked at afresh.
+                    // Perhaps the chain went back while it ran. What is there now is looked at
+                    // afresh.
                     self.scan_at = self.scan_at.min(height);
                     return Told::Nothing;
                 }
@@ -316,7 +318,8 @@ impl Planner {
         if !remembered {
             self.scan_at = self.scan_at.min(progress.cursor() + 1);
         } else if closes_gap && task.reason != Reason::Committed {
-            // What lies above the gap was baked before, by a scan that could not move the cursor over the gap.
+            // What lies above the gap was baked before, by a scan that could not move the cursor
+            // over the gap.
             self.scan_at = self.scan_at.min(progress.cursor() + 1);
         }
     }

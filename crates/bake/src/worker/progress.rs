@@ -42,7 +42,8 @@ impl Kept {
         Self { format: FORMAT, chain_id, start, cursor: cursor.number, hash, tracers }
     }
 
-    /// Reads the file; `None` where there is none, or one that does not read: then everything is looked at again.
+    /// Reads the file; `None` where there is none, or one that does not read: then everything is
+    /// looked at again.
     pub(crate) fn read(path: &Path) -> Option<Self> {
         let length = fs::metadata(path).ok()?.len();
         let text = (length <= MAX_FILE_BYTES).then(|| fs::read(path).ok()).flatten()?;
@@ -62,9 +63,9 @@ impl Kept {
         fs::rename(&new, path).map_err(failed)
     }
 
-    /// The progress of a home, where the file is of this chain. `baked` says whether the block that the cursor names is
-    /// canonical and in the cache under each tracer: if not, or if a tracer was added, everything from the start on is
-    /// looked at again.
+    /// The progress of a home, where the file is of this chain. `baked` says whether the block that
+    /// the cursor names is canonical and in the cache under each tracer: if not, or if a tracer was
+    /// added, everything from the start on is looked at again.
     pub(crate) fn progress(
         &self,
         chain_id: u64,
@@ -84,7 +85,8 @@ impl Kept {
     }
 }
 
-/// Which heights are baked, as far as anyone has to know: all from `start` to the cursor, and some above it.
+/// Which heights are baked, as far as anyone has to know: all from `start` to the cursor, and some
+/// above it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
     start: Height,
@@ -105,7 +107,8 @@ impl Progress {
         self.start
     }
 
-    /// Last height below which nothing is missing, and which is baked itself; `start - 1` where there is none.
+    /// Last height below which nothing is missing, and which is baked itself; `start - 1` where
+    /// there is none.
     pub(crate) fn cursor(&self) -> Height {
         self.cursor
     }
@@ -143,7 +146,8 @@ impl Progress {
         }
     }
 
-    /// A block was committed: one below the start means that the chain went back, and baking goes on from there.
+    /// A block was committed: one below the start means that the chain went back, and baking goes
+    /// on from there.
     pub(crate) fn committed(&mut self, height: Height) {
         if height < self.start && height > 0 {
             self.start = height;

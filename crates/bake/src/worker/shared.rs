@@ -98,8 +98,8 @@ impl Shared {
     pub(crate) fn bake_range(&self, from: Height, to: Height) -> Option<Arc<RangeControl>> {
         let control = {
             let mut planner = self.planner.lock();
-            // Under the lock that ends the ranges when the worker stops: no range begins after that, for it would never
-            // finish.
+            // Under the lock that ends the ranges when the worker stops: no range begins after
+            // that, for it would never finish.
             let wanted = from <= to && !self.stop.is_cancelled();
             wanted.then(|| planner.add_range(from, to)).flatten()
         };
@@ -208,8 +208,8 @@ impl Shared {
         }
     }
 
-    /// A block that is there. After the disk was full it may be one whose bytes could not be written then and wait in
-    /// memory: only if they can be written now, there is room again.
+    /// A block that is there. After the disk was full it may be one whose bytes could not be
+    /// written then and wait in memory: only if they can be written now, there is room again.
     fn known(&self) -> Outcome {
         if self.planner.lock().stalled_until.is_none() {
             return Outcome::Known;
@@ -317,7 +317,8 @@ impl Shared {
         }
     }
 
-    /// The threads are gone: ranges that one of them left behind are finished, and what they did is made durable.
+    /// The threads are gone: ranges that one of them left behind are finished, and what they did is
+    /// made durable.
     pub(crate) fn close(&self) {
         self.planner.lock().finish_ranges("stopped");
         self.make_durable();
@@ -367,8 +368,8 @@ impl Shared {
     }
 }
 
-/// Where baking stands in a home: as its file says; from the next block on (or from where the window begins) where it
-/// has none.
+/// Where baking stands in a home: as its file says; from the next block on (or from where the
+/// window begins) where it has none.
 fn progress_of(source: &dyn BakeSource, options: &BakeOptions, path: &std::path::Path) -> Progress {
     let head = source.head();
     let lowest = source.first_block();

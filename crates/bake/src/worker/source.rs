@@ -39,7 +39,8 @@ pub enum BakeFailure {
     },
 }
 
-/// The chain and the trace cache as the worker sees them. Every method may be called from any thread.
+/// The chain and the trace cache as the worker sees them. Every method may be called from any
+/// thread.
 pub trait BakeSource: Send + Sync + 'static {
     /// Height of the head.
     fn head(&self) -> Height;
@@ -53,11 +54,12 @@ pub trait BakeSource: Send + Sync + 'static {
     /// Whether the cache has a block under a tracer.
     fn has(&self, key: &BlockKey, tracer: BakedTracer) -> bool;
 
-    /// Executes a block once, for all the tracers, and stores their answers. It looks at `stop` often enough to end
-    /// within a second.
+    /// Executes a block once, for all the tracers, and stores their answers. It looks at `stop`
+    /// often enough to end within a second.
     ///
     /// # Errors
-    /// See [`BakeFailure`]; answers of a block with a transient failure in any element are not stored.
+    /// See [`BakeFailure`]; answers of a block with a transient failure in any element are not
+    /// stored.
     fn bake(&self, key: &BlockKey, tracers: &[BakedTracer], stop: &Cancel) -> Result<Baked, BakeFailure>;
 
     /// Makes durable what was stored.

@@ -1,8 +1,9 @@
 //! What a power cut leaves of what was not synced.
 //!
-//! A file is sectors of [`SECTOR`] bytes, each written whole or not at all. Since the last sync a sector had a number of
-//! versions; the platter holds one of them. The size is kept apart: it may be durable where the bytes are not (they
-//! read as zeros), or the other way round. Names are kept apart from both.
+//! A file is sectors of [`SECTOR`] bytes, each written whole or not at all. Since the last sync a
+//! sector had a number of versions; the platter holds one of them. The size is kept apart: it may
+//! be durable where the bytes are not (they read as zeros), or the other way round. Names are kept
+//! apart from both.
 
 use super::{rng::Rng, state::DataOp};
 
@@ -11,14 +12,16 @@ pub const SECTOR: usize = 512;
 /// What the page cache zeroes when a file is cut off inside it, in bytes.
 const PAGE: usize = 4096;
 
-/// How a cut treats what was not synced. Chosen once a cut, so that the plain cases are as frequent as the mixed ones.
+/// How a cut treats what was not synced. Chosen once a cut, so that the plain cases are as frequent
+/// as the mixed ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// All of it is lost.
     Lose,
     /// All of it is kept.
     Keep,
-    /// What came before a moment is kept, the write at that moment torn, the rest lost: a disk that keeps the order.
+    /// What came before a moment is kept, the write at that moment torn, the rest lost: a disk that
+    /// keeps the order.
     Before(u64),
     /// Sizes and names are kept, bytes are lost.
     Zeros,
@@ -86,7 +89,8 @@ fn is_at(ops: &[(u64, DataOp)], index: usize, moment: u64) -> bool {
     ops.get(index).is_some_and(|(at, _)| *at == moment)
 }
 
-/// The bytes of a file after a cut: those it had when it was last synced, and what got through of the ops since.
+/// The bytes of a file after a cut: those it had when it was last synced, and what got through of
+/// the ops since.
 pub(crate) fn image(durable: &[u8], ops: &[(u64, DataOp)], style: Style, rng: &mut Rng) -> Vec<u8> {
     let mut lens = vec![durable.len()];
     for (_, op) in ops {
@@ -122,9 +126,9 @@ pub(crate) fn image(durable: &[u8], ops: &[(u64, DataOp)], style: Style, rng: &m
     out
 }
 
-/// Least and greatest number of ops that a sector can have seen. Behind the page in which a file is cut off, blocks are
-/// given back together with the size: while the old size stands, so do the old bytes, and what was written
-/// there later is nowhere.
+/// Least and greatest number of ops that a sector can have seen. Behind the page in which a file is
+/// cut off, blocks are given back together with the size: while the old size stands, so do the old
+/// bytes, and what was written there later is nowhere.
 fn bounds(ops: &[(u64, DataOp)], lens: &[usize], sized: usize, start: usize) -> (usize, usize) {
     let cuts = ops.iter().enumerate().filter(|(index, (_, op))| {
         let cut = op.len_after(lens[*index]);

@@ -22,10 +22,11 @@ use std::{
 
 /// A simulated file system, empty at first. Clones are the same disk.
 ///
-/// What readers see and what is on the platter are two things. A file's bytes get there with its sync, the names of a
-/// folder with the folder's. [`SimDisk::power_cut`] gives the disk as a cut could leave it: of what was not synced it
-/// loses, keeps or tears any part. [`SimDisk::kill`] gives it as the death of the process leaves it. After either
-/// this disk is dead: whoever still has it gets errors.
+/// What readers see and what is on the platter are two things. A file's bytes get there with its
+/// sync, the names of a folder with the folder's. [`SimDisk::power_cut`] gives the disk as a cut
+/// could leave it: of what was not synced it loses, keeps or tears any part. [`SimDisk::kill`]
+/// gives it as the death of the process leaves it. After either this disk is dead: whoever still
+/// has it gets errors.
 #[derive(Clone)]
 pub struct SimDisk {
     state: Arc<Mutex<State>>,
@@ -81,14 +82,14 @@ impl SimDisk {
         self.lock_state().plan.dead()
     }
 
-    /// Lets the disk die in its `n`-th change counted from the first, in whatever thread: that call and every later
-    /// one is an error. Of a write it dies in, a part was done.
+    /// Lets the disk die in its `n`-th change counted from the first, in whatever thread: that call
+    /// and every later one is an error. Of a write it dies in, a part was done.
     pub fn die_at(&self, n: u64) {
         self.lock_state().plan.dies_after = n;
     }
 
-    /// Lets a call fail after `good` more of its kind. A sync that fails drops what it should have written, and the
-    /// next one succeeds.
+    /// Lets a call fail after `good` more of its kind. A sync that fails drops what it should have
+    /// written, and the next one succeeds.
     pub fn fail(&self, call: Call, good: u64, fault: Fault) {
         self.lock_state().plan.faults.push((call, good, fault));
     }
@@ -98,8 +99,8 @@ impl SimDisk {
         self.lock_state().plan.faults.clear();
     }
 
-    /// Lets syncs, [`Call::Sync`] or [`Call::SyncDir`], do nothing and say they did, after cuts too: a planted bug that a
-    /// suite must find.
+    /// Lets syncs, [`Call::Sync`] or [`Call::SyncDir`], do nothing and say they did, after cuts
+    /// too: a planted bug that a suite must find.
     pub fn ignore(&self, sync: Call) {
         self.lock_state().plan.ignored.push(sync);
     }
@@ -154,7 +155,8 @@ impl SimDisk {
         Self::from_state(state.cut(seed)).watched_as(&state)
     }
 
-    /// The disk after the death of the process: nothing is lost, nothing more is durable. This one is dead from now on.
+    /// The disk after the death of the process: nothing is lost, nothing more is durable. This one
+    /// is dead from now on.
     #[must_use]
     pub fn kill(&self) -> Self {
         let mut state = self.lock_state();

@@ -123,7 +123,8 @@ impl Plan {
     /// Counts a call and says what becomes of it.
     pub(super) fn enter(&mut self, call: Call, what: impl FnOnce() -> String) -> io::Result<Verdict> {
         if self.dead() {
-            // The call in which it died was an earlier one, and not a write, which would have taken this.
+            // The call in which it died was an earlier one, and not a write, which would have taken
+            // this.
             self.dying = false;
             return Err(io::Error::other("the disk is dead"));
         }

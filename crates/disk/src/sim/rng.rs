@@ -44,7 +44,8 @@ mod tests {
 
     #[test]
     fn the_numbers_of_a_seed_never_change() {
-        // A recorded seed must mean the same fault in the next version. The numbers are splitmix64's of seed 0.
+        // A recorded seed must mean the same fault in the next version. The numbers are
+        // splitmix64's of seed 0.
         let mut rng = Rng::new(0);
         assert_eq!(rng.next_u64(), 0xe220_a839_7b1d_cdaf);
         assert_eq!(rng.next_u64(), 0x6e78_9e6a_a1b9_65f4);

@@ -76,7 +76,8 @@ impl DataOp {
     }
 }
 
-/// A file: what readers see, what is on the platter, and what lies between, oldest first, with its moment.
+/// A file: what readers see, what is on the platter, and what lies between, oldest first, with its
+/// moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileNode {
     pub(super) live: Vec<u8>,
@@ -101,7 +102,8 @@ struct NameOp {
 }
 
 impl NameOp {
-    /// Whether this cannot have happened without an earlier one: it is about the same name or the same file.
+    /// Whether this cannot have happened without an earlier one: it is about the same name or the
+    /// same file.
     fn rests_on(&self, earlier: &Self) -> bool {
         self.changes.iter().any(|(dir, name, id)| {
             earlier
@@ -226,7 +228,8 @@ impl State {
         self.names.push(NameOp { at, changes });
     }
 
-    /// Frees a file's space when neither a name nor a handle is left; `less` says that one of these has just gone.
+    /// Frees a file's space when neither a name nor a handle is left; `less` says that one of these
+    /// has just gone.
     pub(super) fn give_back(&mut self, id: Id, less: bool) {
         if let (true, Some(Node::File(file))) = (less, self.nodes.get(&id))
             && file.links == 0
@@ -301,13 +304,15 @@ impl State {
         Ok(())
     }
 
-    /// Makes the names of a folder durable. A rename goes whole, also where its other folder is not synced.
+    /// Makes the names of a folder durable. A rename goes whole, also where its other folder is not
+    /// synced.
     pub(super) fn sync_dir(&mut self, dir: Id) {
         let now = self.take_names(dir);
         self.settle(now);
     }
 
-    /// A sync of a folder that fails: any of its changes may have got through, and the next sync knows of none.
+    /// A sync of a folder that fails: any of its changes may have got through, and the next sync
+    /// knows of none.
     pub(super) fn fail_sync_dir(&mut self, dir: Id, rng: &mut Rng) {
         let now = self.take_names(dir);
         let kept = survivors(&now, |_| rng.chance(1, 2)).cloned().collect();
@@ -386,8 +391,8 @@ impl State {
         Ok(())
     }
 
-    /// A sync that fails: some of the bytes got through, the rest count as clean and are never written again. Readers
-    /// see them until their pages are dropped, which may be at once.
+    /// A sync that fails: some of the bytes got through, the rest count as clean and are never
+    /// written again. Readers see them until their pages are dropped, which may be at once.
     pub(super) fn fail_sync(&mut self, id: Id, rng: &mut Rng) -> io::Result<()> {
         let at = self.tick();
         let file = self.file(id)?;
@@ -476,7 +481,8 @@ impl State {
         after
     }
 
-    /// The disk after the process died: what readers saw is there, and what was not synced still is not.
+    /// The disk after the process died: what readers saw is there, and what was not synced still is
+    /// not.
     pub(super) fn killed(&self) -> Self {
         let mut nodes = self.nodes.clone();
         let mut used = 0;

@@ -18,7 +18,8 @@ const SAMPLES: usize = 5;
 /// Blocks of one sample with state roots, each of which takes several times as long.
 const ROOT_BLOCKS: usize = 50;
 
-/// The stores of a run, each made for the first row that needs it: they begin with the same million accounts.
+/// The stores of a run, each made for the first row that needs it: they begin with the same million
+/// accounts.
 pub struct Stores<'a> {
     bench: &'a Bench,
     ours: [Option<Ours>; 3],

@@ -18,7 +18,8 @@ const ONCE: u64 = 1_000;
 /// A key of this kind is written every so many heights.
 const RARELY: u64 = 1_000;
 const READS: usize = 5_000;
-/// Depths below the head; the last is the height at which everything that is written once was written.
+/// Depths below the head; the last is the height at which everything that is written once was
+/// written.
 const DEPTHS: [u64; 5] = [100, 1_000, 10_000, 100_000, HEIGHTS - 1];
 const QUICK_DEPTHS: [u64; 2] = [100, 10_000];
 

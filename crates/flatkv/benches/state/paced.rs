@@ -15,7 +15,8 @@ const COMMITS: usize = 20_000;
 const LOAD: f64 = 0.7;
 /// Samples that tell what the store can do; flushes and compactions are in them.
 const SATURATED: usize = 4;
-/// Where a machine is so slow that they take longer, fewer are made, and the line above the rows says how many.
+/// Where a machine is so slow that they take longer, fewer are made, and the line above the rows
+/// says how many.
 const LONGEST: Duration = Duration::from_secs(1_000);
 /// Commits between two lines of progress.
 const TELL_EVERY: usize = 2_000;

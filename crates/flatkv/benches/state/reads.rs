@@ -1,4 +1,5 @@
-//! Point reads of latest rows, beside a bare Get of the same database and of one that holds the latest rows alone.
+//! Point reads of latest rows, beside a bare Get of the same database and of one that holds the
+//! latest rows alone.
 
 use crate::chain::{TOKEN, address, slot};
 use crate::commits::{ACCOUNTS, QUICK_ACCOUNTS, Stores};

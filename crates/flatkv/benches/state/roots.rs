@@ -1,4 +1,5 @@
-//! Commitments: elements of the lattice hash, and the state root kept up to date against one from scratch.
+//! Commitments: elements of the lattice hash, and the state root kept up to date against one from
+//! scratch.
 
 use crate::chain::{TOKEN, address, slot};
 use crate::commits::{Stores, TRANSFERS};

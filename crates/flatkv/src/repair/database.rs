@@ -66,8 +66,8 @@ impl Repair<'_> {
         Ok(RepairAction::FromLog { aside })
     }
 
-    /// A store of its own, beside the old one, into which the ledger is executed. The snapshots go with the old one: they
-    /// count the records of its log.
+    /// A store of its own, beside the old one, into which the ledger is executed. The snapshots go
+    /// with the old one: they count the records of its log.
     fn execute_ledger(&self, executor: &mut dyn super::Executor) -> Result<RepairAction, FlatKvError> {
         let (disk, dir) = (&*self.options.disk, &self.options.dir);
         let options = Options {

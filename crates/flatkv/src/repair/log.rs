@@ -18,7 +18,8 @@ use crate::{
 use std::path::PathBuf;
 
 impl Repair<'_> {
-    /// Writes the log again with what follows the database, or the newest snapshot where there is no database.
+    /// Writes the log again with what follows the database, or the newest snapshot where there is
+    /// no database.
     pub(super) fn mend_log(&self, report: &mut RepairReport) -> Result<(), FlatKvError> {
         let stored = self.stored()?;
         let held = stored.as_ref().map_or(0, |stored| stored.synced);

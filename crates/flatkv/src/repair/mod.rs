@@ -1,9 +1,12 @@
-//! Repair: a damaged database or log is set aside, never deleted, and made again from what is sound.
+//! Repair: a damaged database or log is set aside, never deleted, and made again from what is
+//! sound.
 //!
-//! - The log: everything that the database does not hold yet is read record by record. Where a bad record stands in the
-//!   middle, what follows it cannot be used, which is told and done only with the caller's word.
-//! - The database: from the newest snapshot that verifies, brought forward by the log; from the log alone where it begins
-//!   with the first record; or by executing the ledger again, which is the caller's part.
+//! - The log: everything that the database does not hold yet is read record by record. Where a bad
+//!   record stands in the middle, what follows it cannot be used, which is told and done only with
+//!   the caller's word.
+//! - The database: from the newest snapshot that verifies, brought forward by the log; from the log
+//!   alone where it begins with the first record; or by executing the ledger again, which is the
+//!   caller's part.
 
 mod database;
 mod log;
@@ -63,7 +66,8 @@ pub struct RepairReport {
     pub head: Option<Head>,
 }
 
-/// Executes the ledger's blocks again into a store that is empty; `last` is the last head that the log tells of.
+/// Executes the ledger's blocks again into a store that is empty; `last` is the last head that the
+/// log tells of.
 pub trait Executor {
     /// Fills the store. What it commits counts once this returns.
     ///
@@ -88,8 +92,9 @@ impl Repair<'_> {
     /// Looks for damage and mends it. No node may have the home open.
     ///
     /// # Errors
-    /// [`FlatKvError::WouldLose`] says what is lost without [`Repair::accept_loss`], before anything is changed;
-    /// [`FlatKvError::Unrepairable`]; [`FlatKvError::Locked`]; errors of the disk.
+    /// [`FlatKvError::WouldLose`] says what is lost without [`Repair::accept_loss`], before
+    /// anything is changed; [`FlatKvError::Unrepairable`]; [`FlatKvError::Locked`]; errors of the
+    /// disk.
     pub fn run(mut self, watch: Watch<'_>) -> Result<RepairReport, FlatKvError> {
         let mut report = RepairReport {
             problems: Vec::new(),
@@ -129,7 +134,8 @@ impl Repair<'_> {
         Err(FlatKvError::Unrepairable { why: report.problems.last().cloned().unwrap_or_default() })
     }
 
-    /// Opens the store and verifies it: its head and what was found, or what kept it from opening and may be mended.
+    /// Opens the store and verifies it: its head and what was found, or what kept it from opening
+    /// and may be mended.
     #[allow(clippy::type_complexity)]
     fn look(
         &self,

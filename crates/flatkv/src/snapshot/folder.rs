@@ -1,4 +1,5 @@
-//! The folder of snapshots: what is in it, what a crash left there, what goes when a newer one comes.
+//! The folder of snapshots: what is in it, what a crash left there, what goes when a newer one
+//! comes.
 
 use super::Snapshot;
 use crate::{

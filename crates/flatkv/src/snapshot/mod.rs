@@ -1,8 +1,9 @@
-//! Snapshots: checkpoints of RocksDB, mostly hard links, each with what it needs to be opened alone or to be brought
-//! forward by the WAL.
+//! Snapshots: checkpoints of RocksDB, mostly hard links, each with what it needs to be opened alone
+//! or to be brought forward by the WAL.
 //!
-//! `<state>/snapshots/<height>-<WAL record>/` holds the database in `db/` and its description in `snapshot`. The folder
-//! gets its name when all of it is on disk, and loses it before anything of it is deleted.
+//! `<state>/snapshots/<height>-<WAL record>/` holds the database in `db/` and its description in
+//! `snapshot`. The folder gets its name when all of it is on disk, and loses it before anything of
+//! it is deleted.
 
 pub(crate) mod folder;
 mod keeper;
@@ -89,8 +90,9 @@ impl Snapshots {
         &self.options.disk
     }
 
-    /// Last WAL record that nothing needs any more: everything behind it brings the oldest snapshot forward. Without a
-    /// snapshot the WAL from its first record on is what the store can be made from again.
+    /// Last WAL record that nothing needs any more: everything behind it brings the oldest snapshot
+    /// forward. Without a snapshot the WAL from its first record on is what the store can be made
+    /// from again.
     pub(crate) fn wal_floor(&self) -> u64 {
         let automatic = self.options.snapshot_interval_blocks > 0 || self.options.wal_max_bytes > 0;
         let without = if automatic { 0 } else { u64::MAX };
@@ -102,8 +104,8 @@ impl Snapshots {
         self.wal_bytes.fetch_add(wal_bytes, SeqCst);
     }
 
-    /// Whether a snapshot is due at this height. The WAL between two of those that are kept stays below its part of the
-    /// bound, so that all of it stays below the bound.
+    /// Whether a snapshot is due at this height. The WAL between two of those that are kept stays
+    /// below its part of the bound, so that all of it stays below the bound.
     fn is_due(&self, height: Height) -> bool {
         let Options { snapshot_interval_blocks: interval, wal_max_bytes, snapshot_keep, .. } = &self.options;
         let part = wal_max_bytes / (*snapshot_keep).max(1) as u64;

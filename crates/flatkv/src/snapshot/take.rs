@@ -1,4 +1,5 @@
-//! Taking a snapshot: a flush is started beside the last commit, and everything else happens beside further ones.
+//! Taking a snapshot: a flush is started beside the last commit, and everything else happens beside
+//! further ones.
 
 use super::{DATABASE, Snapshot, folder};
 use crate::{
@@ -29,9 +30,9 @@ impl Core {
         }
         self.snapshots.wal_bytes.store(0, SeqCst);
         if let Some(wake) = &*self.snapshots.wake.lock() {
-            // The commit stands whatever becomes of the flush: the writer keeps a failure and refuses the next one. A
-            // thread that was woken already need not be woken again, and one that is gone takes no snapshot: the store is
-            // being closed then.
+            // The commit stands whatever becomes of the flush: the writer keeps a failure and
+            // refuses the next one. A thread that was woken already need not be woken again, and
+            // one that is gone takes no snapshot: the store is being closed then.
             let _ = self.start_flush(writer, false).is_ok_and(|()| wake.try_send(()).is_ok());
         }
     }

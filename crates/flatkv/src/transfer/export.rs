@@ -26,8 +26,8 @@ const LEGACY_KEY_FROM: usize = 5;
 const SEEN_CODES: usize = 1 << 20;
 
 impl FlatKv {
-    /// Writes the state of a retained height as a stream. Commits wait meanwhile: for use on a home that no node has
-    /// open, or on a snapshot. `parent` is the hash of the block before.
+    /// Writes the state of a retained height as a stream. Commits wait meanwhile: for use on a home
+    /// that no node has open, or on a snapshot. `parent` is the hash of the block before.
     ///
     /// # Errors
     /// [`StateError::NotRetained`]; [`FlatKvError::Cancelled`]; [`FlatKvError::Io`] for `out`.
@@ -107,7 +107,8 @@ impl<'a> Export<'a> {
         RowsAt::new(self.db, family, history, self.at)
     }
 
-    /// The code of every account of the height, each once, in the order of the accounts that have it first.
+    /// The code of every account of the height, each once, in the order of the accounts that have
+    /// it first.
     fn codes(&mut self) -> Result<(), FlatKvError> {
         let mut seen = HashSet::new();
         let mut rows = self.rows(Family::Account, (ACCOUNT, 1))?;

@@ -1,5 +1,6 @@
-//! Frames of a stream: kind u8, raw length u32, stored length u32, CRC-32 u32 of these and the stored bytes, the bytes,
-//! compressed with zstd. Numbers are little-endian. The stream begins with `HEARTHST` and its version, u32.
+//! Frames of a stream: kind u8, raw length u32, stored length u32, CRC-32 u32 of these and the
+//! stored bytes, the bytes, compressed with zstd. Numbers are little-endian. The stream begins with
+//! `HEARTHST` and its version, u32.
 
 use super::{MAX_ATTACHMENT_BYTES, bad};
 use crate::FlatKvError;
@@ -15,7 +16,8 @@ const VERSION: u32 = 1;
 /// Level of zstd.
 const LEVEL: i32 = 3;
 const HEADER_BYTES: usize = 13;
-/// Largest frame before compression, in bytes: an attachment with its name, or a chunk with one row more than fits.
+/// Largest frame before compression, in bytes: an attachment with its name, or a chunk with one row
+/// more than fits.
 const MAX_RAW_BYTES: usize = MAX_ATTACHMENT_BYTES + (1 << 20);
 
 /// What is in a frame.

@@ -1,5 +1,5 @@
-//! Reading a stream into an empty store. Nothing of it counts before all of it was checked: an intent says so, and an
-//! opening that finds it wipes what was written.
+//! Reading a stream into an empty store. Nothing of it counts before all of it was checked: an
+//! intent says so, and an opening that finds it wipes what was written.
 
 use super::{
     Attachment, MAX_ATTACHMENTS, StreamCounts, StreamHead, Trailer, TransferProgress, WatchTransfer, bad,
@@ -93,13 +93,13 @@ impl<'a> ImportSource<'a> {
 pub type Anchor = (Vec<IndexWrite>, Vec<u64>);
 
 impl FlatKv {
-    /// Reads a stream into a store that is empty. When everything was checked and before anything counts, `anchor`
-    /// writes to the tables. A snapshot is taken at the end.
+    /// Reads a stream into a store that is empty. When everything was checked and before anything
+    /// counts, `anchor` writes to the tables. A snapshot is taken at the end.
     ///
     /// # Errors
-    /// [`FlatKvError::NotEmpty`]; [`FlatKvError::BadStream`]; [`FlatKvError::BadCommitment`] where the rows are not those
-    /// that the head commits to; [`FlatKvError::Cancelled`]; the caller's. After an error the store is as empty as before
-    /// once it is opened again.
+    /// [`FlatKvError::NotEmpty`]; [`FlatKvError::BadStream`]; [`FlatKvError::BadCommitment`] where
+    /// the rows are not those that the head commits to; [`FlatKvError::Cancelled`]; the caller's.
+    /// After an error the store is as empty as before once it is opened again.
     pub fn import<E: From<FlatKvError>>(
         options: &Options,
         tables: Arc<dyn JoinedTables>,

@@ -1,8 +1,9 @@
 //! The state of one height as a stream: written from a store, read into an empty one.
 //!
-//! The stream is [frames](frame): what the stream is of; attachments of the caller (chain configuration, block, …);
-//! code; accounts, each with its slots, in the order of addresses; rows of modules; and a trailer with the counts, a
-//! digest of everything before, and the commitment. Heights of rows travel, so that the same state gives the same bytes.
+//! The stream is [frames](frame): what the stream is of; attachments of the caller (chain
+//! configuration, block, …); code; accounts, each with its slots, in the order of addresses; rows
+//! of modules; and a trailer with the counts, a digest of everything before, and the commitment.
+//! Heights of rows travel, so that the same state gives the same bytes.
 
 mod export;
 mod frame;

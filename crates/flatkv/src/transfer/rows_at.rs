@@ -16,7 +16,8 @@ pub(super) enum RowsAt<'a> {
 }
 
 impl<'a> RowsAt<'a> {
-    /// Rows of a family, whose history keys begin with `kind`, and whose own key begins at `key_from` of those.
+    /// Rows of a family, whose history keys begin with `kind`, and whose own key begins at
+    /// `key_from` of those.
     pub(super) fn new(
         db: &'a Db,
         family: Family,

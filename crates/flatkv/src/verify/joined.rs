@@ -42,7 +42,8 @@ pub(super) fn storage(db: &Db) -> impl FnOnce(&mut Reporter<'_>) -> Result<(), F
     }
 }
 
-/// Rows of modules: their keys have any length, so that history has another order, and pairs are looked up.
+/// Rows of modules: their keys have any length, so that history has another order, and pairs are
+/// looked up.
 pub(super) fn legacy(db: &Db) -> impl FnOnce(&mut Reporter<'_>) -> Result<(), FlatKvError> {
     |reporter| {
         reporter.total(db.estimate(Family::Legacy)?);
@@ -74,7 +75,8 @@ struct Newest<'a> {
 }
 
 impl Newest<'_> {
-    /// The next key's newest row: the latest row's key and what history says of it. Older rows are passed and counted.
+    /// The next key's newest row: the latest row's key and what history says of it. Older rows are
+    /// passed and counted.
     fn next(&mut self, counted: &mut u64) -> Result<Option<Told>, StateError> {
         let Some((key, value)) = self.rows.row() else { return self.rows.finish().map(|()| None) };
         let prefix = history_prefix(key).to_vec();

@@ -1,9 +1,10 @@
 //! Verification: everything that the store says is computed again from its rows and compared.
 //!
 //! - Code lies under its hash; an account's code is there.
-//! - A latest row has a history row of the same height with the same value, and a history row that is the newest of its
-//!   key has a latest row.
-//! - The commitment of the head is that of the latest rows: the Merkle Patricia root from scratch, or the lattice vector.
+//! - A latest row has a history row of the same height with the same value, and a history row that
+//!   is the newest of its key has a latest row.
+//! - The commitment of the head is that of the latest rows: the Merkle Patricia root from scratch,
+//!   or the lattice vector.
 //! - Every trie node hangs below the root under its hash, and there are no others.
 //! - The blocks from the oldest height to the head are known.
 //! - The log's records are whole and sound, also those that RocksDB holds already.
@@ -31,12 +32,12 @@ use report::Reporter;
 pub type Watch<'a> = &'a mut dyn FnMut(VerifyProgress) -> bool;
 
 impl FlatKv {
-    /// Verifies the store at its head. Commits wait meanwhile: for use on a home that no node has open, or on a snapshot
-    /// ([`FlatKv::open_snapshot`]).
+    /// Verifies the store at its head. Commits wait meanwhile: for use on a home that no node has
+    /// open, or on a snapshot ([`FlatKv::open_snapshot`]).
     ///
     /// # Errors
-    /// [`FlatKvError::Empty`]; [`FlatKvError::Cancelled`] where `watch` says so. What is wrong with the store is no
-    /// error but a finding.
+    /// [`FlatKvError::Empty`]; [`FlatKvError::Cancelled`] where `watch` says so. What is wrong with
+    /// the store is no error but a finding.
     pub fn verify(&self, watch: Watch<'_>) -> Result<VerifyReport, FlatKvError> {
         let writer = self.core.writer.lock();
         let head = self.head().ok_or(FlatKvError::Empty)?;

@@ -13,8 +13,8 @@ const WATCH_EVERY: u64 = 1_024;
 /// How far a verification is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyProgress {
-    /// What is being looked at: `code`, `accounts`, `storage`, `legacy`, `blocks`, `commitment`, `trie`,
-    /// `log`.
+    /// What is being looked at: `code`, `accounts`, `storage`, `legacy`, `blocks`, `commitment`,
+    /// `trie`, `log`.
     pub phase: &'static str,
     /// Rows of it that are done.
     pub done: u64,
@@ -127,8 +127,8 @@ pub enum Finding {
         /// Hash that it should have.
         hash: B256,
     },
-    /// A segment of the log in which a record is not whole and sound. What RocksDB holds does not depend on it, but
-    /// bringing a snapshot forward may.
+    /// A segment of the log in which a record is not whole and sound. What RocksDB holds does not
+    /// depend on it, but bringing a snapshot forward may.
     Log {
         /// Name of the segment's file.
         file: PathBuf,
@@ -216,7 +216,8 @@ pub struct VerifyReport {
     pub head: Head,
     /// Oldest height with state.
     pub oldest: Height,
-    /// What the commitment is. Under [`CommitmentKind::None`] nothing commits to the state, so none is computed.
+    /// What the commitment is. Under [`CommitmentKind::None`] nothing commits to the state, so none
+    /// is computed.
     pub kind: CommitmentKind,
     /// Rows that were looked at.
     pub counts: Counts,

@@ -1,7 +1,8 @@
 //! The Merkle Patricia root of the latest rows from scratch.
 //!
-//! A trie needs its keys in the order of their hashes, the rows are in the order of addresses and slots. So hashes are
-//! sorted in memory, a bounded number at a time: each pass over the rows takes a range of hashes.
+//! A trie needs its keys in the order of their hashes, the rows are in the order of addresses and
+//! slots. So hashes are sorted in memory, a bounded number at a time: each pass over the rows takes
+//! a range of hashes.
 
 use super::{Finding, Reporter, fixed};
 use crate::{

@@ -1,7 +1,7 @@
 //! What a view knows without reading the disk: for threads that must never wait.
 //!
-//! Only a latest row that is there and holds at the view's height tells anything. One that is missing may lie on the disk, in
-//! history, or beneath the store.
+//! Only a latest row that is there and holds at the view's height tells anything. One that is
+//! missing may lie on the disk, in history, or beneath the store.
 
 use super::StateView;
 use crate::{

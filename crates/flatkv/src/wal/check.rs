@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 pub(crate) struct LogFault {
     /// The segment.
     pub(crate) file: PathBuf,
-    /// Where in it, in bytes; 0 for its header, or for a segment that begins with another record than the one due.
+    /// Where in it, in bytes; 0 for its header, or for a segment that begins with another record
+    /// than the one due.
     pub(crate) offset: u64,
 }
 
 impl Wal {
-    /// Checks every segment, those included that only snapshots need; `each` is told of each segment and of its first
-    /// fault.
+    /// Checks every segment, those included that only snapshots need; `each` is told of each
+    /// segment and of its first fault.
     pub(crate) fn check(
         &self,
         mut each: impl FnMut(Option<LogFault>) -> Result<(), FlatKvError>,

@@ -1,5 +1,5 @@
-//! Power cuts, deaths of the process, full disks and failed syncs under the WAL, each run replayable by its seed:
-//! `HEARTH_SEED=n` runs that one and shows the disk's calls.
+//! Power cuts, deaths of the process, full disks and failed syncs under the WAL, each run
+//! replayable by its seed: `HEARTH_SEED=n` runs that one and shows the disk's calls.
 
 use super::{record::RecordHead, *};
 use crate::Head;
@@ -25,8 +25,9 @@ struct Tally {
     wrong: u64,
     /// Opens that were refused though every cut was one that a disk may show.
     refused: u64,
-    /// Opens that were refused because a sound record followed a torn one, both unsynced: by the definition of a torn
-    /// tail this is for `hearth db repair`. Only possible where several records wait for one sync.
+    /// Opens that were refused because a sound record followed a torn one, both unsynced: by the
+    /// definition of a torn tail this is for `hearth db repair`. Only possible where several
+    /// records wait for one sync.
     out_of_order: u64,
 }
 
@@ -333,7 +334,8 @@ fn a_gap_is_damage_unless_rocksdb_has_what_stood_in_it() {
 
 #[test]
 fn what_a_failed_sync_left_behind_is_written_again_before_it_counts_as_synced() {
-    // The process that saw the sync fail dies, the machine goes on: the next one reads the record from memory.
+    // The process that saw the sync fail dies, the machine goes on: the next one reads the record
+    // from memory.
     let mut seen = 0;
     for seed in 0..32 {
         let disk = SimDisk::new();

@@ -1,4 +1,5 @@
-//! The changelog WAL, the store's only log: one record a commit or unwind, numbered without gaps, in segments.
+//! The changelog WAL, the store's only log: one record a commit or unwind, numbered without gaps,
+//! in segments.
 
 mod check;
 #[cfg(test)]
@@ -48,8 +49,8 @@ struct Open {
 pub(crate) struct Tail {
     file: Arc<dyn DiskFile>,
     path: PathBuf,
-    /// Whether a sync failed. Held during syncs: after one fails the system takes the bytes for written, so that
-    /// another one, also from another thread, would succeed wrongly.
+    /// Whether a sync failed. Held during syncs: after one fails the system takes the bytes for
+    /// written, so that another one, also from another thread, would succeed wrongly.
     failed: Mutex<bool>,
 }
 
@@ -98,13 +99,14 @@ impl Wal {
         self.next - 1
     }
 
-    /// Appends a record; it is with the operating system when this returns. Returns its size in bytes.
+    /// Appends a record; it is with the operating system when this returns. Returns its size in
+    /// bytes.
     pub(crate) fn append(&mut self, payload: &[u8]) -> Result<u64, FlatKvError> {
         self.append_together(&[payload])
     }
 
-    /// Appends records with one write, all or none; they are with the operating system when this returns. Returns their
-    /// size in bytes.
+    /// Appends records with one write, all or none; they are with the operating system when this
+    /// returns. Returns their size in bytes.
     pub(crate) fn append_together<P: AsRef<[u8]>>(&mut self, payloads: &[P]) -> Result<u64, FlatKvError> {
         debug_assert!(payloads.iter().all(|payload| payload.as_ref().len() as u64 <= MAX_PAYLOAD_BYTES));
         if self.open.as_ref().is_none_or(|open| open.end >= self.segment_bytes) {
@@ -117,7 +119,8 @@ impl Wal {
             put_frame(&mut records, open.salt, number, payload.as_ref());
         }
         if let Err(error) = open.tail.file.write_all_at(&records, open.end) {
-            // What was written of the records is a torn tail; without it nothing needs to be cut at the next open.
+            // What was written of the records is a torn tail; without it nothing needs to be cut at
+            // the next open.
             let _ = open.tail.file.set_len(open.end);
             return Err(FlatKvError::io(&open.tail.path)(error));
         }
@@ -133,8 +136,8 @@ impl Wal {
         let file = match self.make_segment(&path, &header) {
             Ok(file) => file,
             Err(error) => {
-                // On a full disk the next try finds room for the name at least. Should this fail as well, the next
-                // open takes the file for the torn tail that it is.
+                // On a full disk the next try finds room for the name at least. Should this fail as
+                // well, the next open takes the file for the torn tail that it is.
                 let _ = self.disk.remove_file(&path);
                 return Err(FlatKvError::io(&path)(error));
             }
@@ -158,7 +161,8 @@ impl Wal {
         self.open.as_ref().map_or(Ok(()), |open| open.tail.sync())
     }
 
-    /// The segment being written, so that it can be synced while appends go on. Earlier ones are synced already.
+    /// The segment being written, so that it can be synced while appends go on. Earlier ones are
+    /// synced already.
     pub(crate) fn tail(&self) -> Option<Arc<Tail>> {
         self.open.as_ref().map(|open| open.tail.clone())
     }
@@ -168,7 +172,8 @@ impl Wal {
         while self.segments.len() > KEEP_SEGMENTS && self.segments[1].0 <= flushed.saturating_add(1) {
             let path = &self.segments[0].1;
             self.disk.remove_file(path).map_err(FlatKvError::io(path))?;
-            // One by one: were a later one gone and this one not, a record would be missing in between.
+            // One by one: were a later one gone and this one not, a record would be missing in
+            // between.
             self.disk.sync_dir(&self.dir).map_err(FlatKvError::io(&self.dir))?;
             self.segments.pop_front();
         }

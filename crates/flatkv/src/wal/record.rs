@@ -1,9 +1,9 @@
 //! One record of the changelog WAL.
 //!
-//! A segment is a header of 32 bytes (`HEARTHWL`, version u32, number of the first record u64, salt u64, CRC-32 of
-//! these u32) and records: `HWR1`, length of the payload u32, number u64, CRC-32 u32, payload. Numbers are
-//! little-endian; the CRC covers salt, length, number and payload. The salt keeps bytes that somebody had stored from
-//! passing for a record.
+//! A segment is a header of 32 bytes (`HEARTHWL`, version u32, number of the first record u64, salt
+//! u64, CRC-32 of these u32) and records: `HWR1`, length of the payload u32, number u64, CRC-32
+//! u32, payload. Numbers are little-endian; the CRC covers salt, length, number and payload. The
+//! salt keeps bytes that somebody had stored from passing for a record.
 
 use crate::{
     Head,
@@ -25,7 +25,8 @@ pub(crate) const RECORD_HEADER_BYTES: usize = 20;
 /// Largest payload of a record, in bytes.
 pub(crate) const MAX_PAYLOAD_BYTES: u64 = 1 << 30;
 
-/// Kinds of records. Those of format 1 have neither the oldest height nor rows of the data DB `legacy`.
+/// Kinds of records. Those of format 1 have neither the oldest height nor rows of the data DB
+/// `legacy`.
 const COMMIT_1: u8 = 1;
 const UNWIND_1: u8 = 2;
 const COMMIT: u8 = 3;
@@ -42,7 +43,8 @@ pub(crate) struct RecordHead {
     pub(crate) parent: B256,
     /// End positions of the joined tables.
     pub(crate) positions: Vec<u64>,
-    /// Oldest height that has state from this record on; 0 in a record of format 1, which does not say.
+    /// Oldest height that has state from this record on; 0 in a record of format 1, which does not
+    /// say.
     pub(crate) oldest: Height,
 }
 
@@ -168,7 +170,8 @@ pub(crate) fn put_frame(out: &mut Vec<u8>, salt: u64, number: u64, payload: &[u8
     out.extend_from_slice(payload);
 }
 
-/// The record at the start of `bytes`: its number and payload; `None` where no whole, sound record stands there.
+/// The record at the start of `bytes`: its number and payload; `None` where no whole, sound record
+/// stands there.
 pub(crate) fn parse(salt: u64, bytes: &[u8]) -> Option<(u64, &[u8])> {
     if !bytes.starts_with(RECORD_MAGIC) {
         return None;

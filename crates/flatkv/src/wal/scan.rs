@@ -42,8 +42,8 @@ pub(crate) struct Scan {
     flushed: u64,
     /// Segments that an older pruning left behind, below a gap.
     stale: Vec<PathBuf>,
-    /// Segments below that with the last flushed record, by their first record. They are not read: only who begins at a
-    /// snapshot needs them, and reads them then.
+    /// Segments below that with the last flushed record, by their first record. They are not read:
+    /// only who begins at a snapshot needs them, and reads them then.
     older: Vec<(u64, PathBuf)>,
     segments: Vec<(PathBuf, Option<SegmentHeader>)>,
     /// Sound records, numbered without gaps.
@@ -51,9 +51,10 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Reads all segments; RocksDB has the records up to `flushed`. A bad record that something sound follows is an
-    /// error, and so is a gap, unless every record in it was flushed: pruning takes away no other, and where the disk
-    /// did not keep to the removal of an older segment, that one comes back alone.
+    /// Reads all segments; RocksDB has the records up to `flushed`. A bad record that something
+    /// sound follows is an error, and so is a gap, unless every record in it was flushed: pruning
+    /// takes away no other, and where the disk did not keep to the removal of an older segment,
+    /// that one comes back alone.
     pub(crate) fn read(disk: &Arc<dyn Disk>, dir: &Path, flushed: u64) -> Result<Self, FlatKvError> {
         let (stale, segments, records) = (Vec::new(), Vec::new(), Vec::new());
         let mut older = list(&**disk, dir)?;
@@ -69,7 +70,8 @@ impl Scan {
                 Err(FlatKvError::WalDamaged { path: path.to_owned(), offset, what: what.into() })
             };
             let Some(header) = header else {
-                // A crash while the segment was made leaves it short, or long enough but never written.
+                // A crash while the segment was made leaves it short, or long enough but never
+                // written.
                 if bytes.len() >= SEGMENT_HEADER_BYTES && bytes.iter().any(|byte| *byte != 0) {
                     return damaged(&path, 0, "segment header");
                 }
@@ -141,7 +143,8 @@ impl Scan {
         behind.map(|(_, path)| Ok(self.disk.metadata(path).map_err(FlatKvError::io(path))?.len)).sum()
     }
 
-    /// Drops everything behind the record at this place of `records`, or everything; a torn tail goes too.
+    /// Drops everything behind the record at this place of `records`, or everything; a torn tail
+    /// goes too.
     pub(crate) fn cut(&mut self, keep: Option<usize>) -> Result<(), FlatKvError> {
         self.records.truncate(keep.map_or(0, |index| index + 1));
         let kept = self.records.last().map_or(0, |last| last.segment + 1);
@@ -159,9 +162,9 @@ impl Scan {
             let end = (last.offset + last.len) as u64;
             let file = self.disk.open(path, OpenMode::ReadWrite).map_err(FlatKvError::io(path))?;
             file.set_len(end).map_err(FlatKvError::io(path))?;
-            // Where a sync of this segment failed in an earlier process, the system takes the bytes for written though
-            // they are not, and syncing again does nothing. Written again they are. Earlier segments were synced
-            // before this one was started.
+            // Where a sync of this segment failed in an earlier process, the system takes the bytes
+            // for written though they are not, and syncing again does nothing. Written again they
+            // are. Earlier segments were synced before this one was started.
             let newest = self.records.iter().rev().take_while(|found| found.segment == last.segment);
             for found in newest.take_while(|found| found.number > self.flushed) {
                 let bytes = self.sound_bytes(&*file, found)?;

@@ -116,7 +116,8 @@ fn a_bad_record_in_an_older_segment_is_damage_unless_nothing_follows() {
 
 #[test]
 fn stored_bytes_do_not_pass_for_a_record() {
-    // A torn record whose payload holds a whole record of another WAL, with a number that would fit.
+    // A torn record whose payload holds a whole record of another WAL, with a number that would
+    // fit.
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let ends = write(other.path(), 3, u64::MAX);
     let foreign = fs::read(segment_path(other.path(), 1)).unwrap()[ends[1]..].to_vec();

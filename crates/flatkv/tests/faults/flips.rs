@@ -43,7 +43,8 @@ struct Sample {
     kinds: BTreeMap<&'static str, Vec<PathBuf>>,
 }
 
-/// Which kind a file of a home is; `None` where RocksDB only writes it for people, or never writes into it.
+/// Which kind a file of a home is; `None` where RocksDB only writes it for people, or never writes
+/// into it.
 fn kind(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     let is_in = |dir: &str| path.components().any(|part| part.as_os_str().to_string_lossy().starts_with(dir));
@@ -160,7 +161,8 @@ impl Sample {
         let at = random.below(bytes.len() as u64) as usize;
         let bit = random.below(8);
         bytes[at] ^= 1 << bit;
-        // Not through a hard link: the file of the home has to change, not that of a snapshot as well.
+        // Not through a hard link: the file of the home has to change, not that of a snapshot as
+        // well.
         fs::remove_file(home.join(path)).unwrap();
         fs::write(home.join(path), bytes).unwrap();
         (self.look(&home), format!("byte {at}, bit {bit} of {}", path.display()))

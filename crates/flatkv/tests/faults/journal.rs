@@ -1,4 +1,5 @@
-//! The journal of a child's calls, played again on a simulated disk, whose power is cut wherever one likes.
+//! The journal of a child's calls, played again on a simulated disk, whose power is cut wherever
+//! one likes.
 
 use hearth_disk::{Disk, DiskFile, EntryKind, OpenMode, sim::SimDisk};
 use std::{
@@ -89,8 +90,8 @@ impl Played {
         Some(Path::new(AT_HOME).join(path.strip_prefix(&self.home).ok()?))
     }
 
-    /// Carries out a call. Files that the C library's streams made, such as RocksDB's text log, are not in the journal;
-    /// what is done with them later is passed over.
+    /// Carries out a call. Files that the C library's streams made, such as RocksDB's text log, are
+    /// not in the journal; what is done with them later is passed over.
     pub fn play(&mut self, record: &Record) -> io::Result<()> {
         let Record { op, fd, numbers, first, second } = record;
         let done = match op {

@@ -29,15 +29,15 @@ pub struct Verdict {
     pub lost: Option<String>,
     /// What is there and should not be.
     pub wrong: Option<String>,
-    /// An opening was refused for a sound record behind a torn one, both unsynced: for `hearth db repair`, by the
-    /// definition of a torn tail.
+    /// An opening was refused for a sound record behind a torn one, both unsynced: for
+    /// `hearth db repair`, by the definition of a torn tail.
     pub out_of_order: bool,
     /// Steps that the home has.
     pub steps: u64,
 }
 
-/// Reads everything of some heights that are retained, the head and the oldest among them. An error says what is wrong;
-/// one of the store's own is another thing, see [`Found`].
+/// Reads everything of some heights that are retained, the head and the oldest among them. An error
+/// says what is wrong; one of the store's own is another thing, see [`Found`].
 pub fn read_all(kv: &Arc<FlatKv>, chain: &[Block], heights: u64) -> Result<(), String> {
     match read(kv, chain, heights) {
         Ok(()) => Ok(()),
@@ -146,7 +146,8 @@ pub fn judge(home: &Path, seed: u64, steps: RangeInclusive<u64>, said: &Said) ->
         }
     };
     let head = kv.head().map(|head| head.hash);
-    // The first one: steps that leave the head where it is are done again rather than taken for done.
+    // The first one: steps that leave the head where it is are done again rather than taken for
+    // done.
     let Some(found) = steps.clone().find(|after| tips[*after as usize] == head) else {
         let known = tips.iter().rposition(|tip| *tip == head);
         let what = format!("the head is that of step {known:?}, not of one of {steps:?}");
@@ -198,7 +199,8 @@ pub fn verify(kv: &FlatKv) -> Result<(), String> {
     }
 }
 
-/// Looks at the store of the newest transfer: there whole if it was acknowledged, and otherwise whole or empty.
+/// Looks at the store of the newest transfer: there whole if it was acknowledged, and otherwise
+/// whole or empty.
 fn side(home: &Path, seed: u64, most: u64, done: u64) -> Result<(), String> {
     let story = Story::after(seed, most);
     let Some((n, block)) = story.side else { return Ok(()) };

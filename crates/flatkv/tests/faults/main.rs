@@ -1,11 +1,14 @@
-//! The fault suite of the whole store, RocksDB's C++ included: kills, power cuts, full disks, I/O errors, flipped bits.
+//! The fault suite of the whole store, RocksDB's C++ included: kills, power cuts, full disks, I/O
+//! errors, flipped bits.
 //!
-//! A child process, this binary again, works on a home under a small preloaded library (`tests/preload`) and says through
-//! a pipe what it begins and what is done; the parent opens what is left and compares it with a model. `npm run
-//! test:faults` runs all of it, `npm test` a share. Everything comes out of seeds; threads of the store and of RocksDB
-//! make the number of a call differ a little from run to run. `HEARTH_FLATKV_KILLS`, `HEARTH_FLATKV_CUTS`,
-//! `HEARTH_FLATKV_NAMES`, `HEARTH_FLATKV_ERRORS` and `HEARTH_FLATKV_FLIPS` say how much is tried, `HEARTH_FAULT_FROM` is the first seed, and
-//! `HEARTH_FAULT_KEEP` a folder that keeps the homes of failures.
+//! A child process, this binary again, works on a home under a small preloaded library
+//! (`tests/preload`) and says through a pipe what it begins and what is done; the parent opens what
+//! is left and compares it with a model. `npm run test:faults` runs all of it, `npm test` a share.
+//! Everything comes out of seeds; threads of the store and of RocksDB make the number of a call
+//! differ a little from run to run. `HEARTH_FLATKV_KILLS`, `HEARTH_FLATKV_CUTS`,
+//! `HEARTH_FLATKV_NAMES`, `HEARTH_FLATKV_ERRORS` and `HEARTH_FLATKV_FLIPS` say how much is tried,
+//! `HEARTH_FAULT_FROM` is the first seed, and `HEARTH_FAULT_KEEP` a folder that keeps the homes of
+//! failures.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]

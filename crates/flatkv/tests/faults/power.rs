@@ -1,4 +1,5 @@
-//! Power cuts anywhere in the calls of the whole process: of what was not synced any part may be lost or torn.
+//! Power cuts anywhere in the calls of the whole process: of what was not synced any part may be
+//! lost or torn.
 
 use crate::{
     amount,
@@ -83,8 +84,8 @@ impl Heard {
     }
 }
 
-/// Cuts the power at this moment and judges what is left; gives the home as the cut left it with the steps that it has,
-/// where it is sound. The play can go on either way.
+/// Cuts the power at this moment and judges what is left; gives the home as the cut left it with
+/// the steps that it has, where it is sound. The play can go on either way.
 fn cut_here(
     played: &Played,
     cut: u64,
@@ -184,8 +185,8 @@ fn power_cuts_lose_nothing_acknowledged() {
     assert!(all.tried >= runs * CUTS, "{all:?}");
 }
 
-/// Between a name and the sync of its folder, at every opening of a home: few calls of many, and of those a cut there may keep the one
-/// name and lose another. RocksDB moves CURRENT there.
+/// Between a name and the sync of its folder, at every opening of a home: few calls of many, and of
+/// those a cut there may keep the one name and lose another. RocksDB moves CURRENT there.
 #[test]
 fn cuts_behind_new_names_lose_nothing() {
     let mut all = Tally::default();
@@ -226,8 +227,8 @@ fn cuts_behind_names(seed: u64) -> Tally {
     tally
 }
 
-/// Without snapshots nothing but an opening sees to it that the name of the database stays, and the WAL alone does not
-/// have its oldest records any more.
+/// Without snapshots nothing but an opening sees to it that the name of the database stays, and the
+/// WAL alone does not have its oldest records any more.
 #[test]
 fn the_database_keeps_its_name() {
     let fits = |seed: &u64| {

@@ -1,4 +1,5 @@
-//! What happens to a home, out of a seed: its settings, and one step after the other. The same in child and parent.
+//! What happens to a home, out of a seed: its settings, and one step after the other. The same in
+//! child and parent.
 
 use crate::model::{BASE, Block, Random};
 use alloy_primitives::B256;
@@ -18,7 +19,8 @@ pub enum Step {
     Snapshot,
     /// Operator rollback, with the store closed; `true`: through a snapshot where there is one.
     Rollback(Height, bool),
-    /// The head as a stream, imported into a store of its own beside this one; the number of the step.
+    /// The head as a stream, imported into a store of its own beside this one; the number of the
+    /// step.
     Transfer(u64),
 }
 

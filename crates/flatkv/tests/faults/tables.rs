@@ -20,8 +20,8 @@ const RECORD_BYTES: u64 = 48;
 /// Blocks by height and hash, in the order in which they were appended.
 pub struct FileTables {
     file: File,
-    /// Bytes from the start that are sound records. Behind a bad record nothing counts: of what was not synced a later
-    /// sector may be on the disk and an earlier one not.
+    /// Bytes from the start that are sound records. Behind a bad record nothing counts: of what was
+    /// not synced a later sector may be on the disk and an earlier one not.
     sound: AtomicU64,
 }
 

@@ -1,5 +1,5 @@
-//! The memory budget: a process that writes and reads many times as much as the budget grows by no more than a fifth
-//! beyond it.
+//! The memory budget: a process that writes and reads many times as much as the budget grows by no
+//! more than a fifth beyond it.
 
 use crate::model::{Random, options, temp_dir};
 use alloy_primitives::{Address, B256, U256, keccak256};

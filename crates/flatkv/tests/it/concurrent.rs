@@ -1,4 +1,5 @@
-//! Views beside a writer that commits and unwinds: what a view answers is its block's state, or that it was unwound.
+//! Views beside a writer that commits and unwinds: what a view answers is its block's state, or
+//! that it was unwound.
 
 use crate::model::{Block, Home, Random, World};
 use hearth_flatkv::CommitmentKind;

@@ -4,7 +4,8 @@ use crate::model::{Block, Home, Random, check};
 use hearth_flatkv::{CommitmentKind, FlatKvError};
 use std::fs;
 
-/// A home with a chain that was never flushed after its first block, in one WAL segment; the ends of its records.
+/// A home with a chain that was never flushed after its first block, in one WAL segment; the ends
+/// of its records.
 fn unflushed(blocks: usize) -> (Home, Vec<Block>, Vec<u64>) {
     let home = Home::new(CommitmentKind::Mpt);
     let mut options = home.options();
@@ -175,7 +176,8 @@ fn a_missing_segment_is_a_gap() {
         }
         other => panic!("{other:?}"),
     }
-    // The head of the WAL is gone: RocksDB was flushed after the first block only, so nothing can lead on from it.
+    // The head of the WAL is gone: RocksDB was flushed after the first block only, so nothing can
+    // lead on from it.
     let headless = home.killed();
     fs::remove_file(&headless.segments()[0]).unwrap();
     fs::remove_file(&headless.segments()[0]).unwrap();

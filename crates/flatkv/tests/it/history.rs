@@ -50,7 +50,8 @@ fn run(kind: CommitmentKind, ops: &[Op]) {
             }
             Op::Kill => {
                 let killed = home.killed();
-                // Before its folder goes with `home`: RocksDB waits a second after a flush that failed.
+                // Before its folder goes with `home`: RocksDB waits a second after a flush that
+                // failed.
                 drop(kv);
                 home = killed;
                 kv = home.open().unwrap();

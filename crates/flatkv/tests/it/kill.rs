@@ -16,7 +16,8 @@ const CHILD: &str = "FLATKV_KILL_CHILD";
 const READY: &str = "ready";
 const KILLS: u64 = 10;
 
-/// The chain that the child makes: every block follows from the one before. Each 40th step unwinds a few blocks.
+/// The chain that the child makes: every block follows from the one before. Each 40th step unwinds
+/// a few blocks.
 fn step(chain: &mut Vec<Block>, steps: &mut u64) -> Option<u64> {
     *steps += 1;
     if steps.is_multiple_of(40) {
@@ -33,7 +34,8 @@ fn open(dir: &Path) -> Arc<FlatKv> {
     FlatKv::open(options(dir, CommitmentKind::Mpt), Arc::new(NoTables)).unwrap()
 }
 
-/// Runs the chain forward from the head of the home; the step that the head belongs to comes from the parent.
+/// Runs the chain forward from the head of the home; the step that the head belongs to comes from
+/// the parent.
 #[test]
 fn child() {
     let Ok(arguments) = env::var(CHILD) else { return };
@@ -69,7 +71,8 @@ fn child() {
 fn ten_kills_lose_no_acknowledged_step() {
     let dir = temp_dir();
     let mut random = Random(2024);
-    // The same chain again, kept over the kills: making it anew each time would take longer than the kills.
+    // The same chain again, kept over the kills: making it anew each time would take longer than
+    // the kills.
     let (mut chain, mut steps) = (Vec::new(), 0);
     for kill in 0..KILLS {
         let done = steps;

@@ -1,4 +1,5 @@
-//! Blocks so large that two threads put them into RocksDB: every height reads as it was, also after a kill and an unwind.
+//! Blocks so large that two threads put them into RocksDB: every height reads as it was, also after
+//! a kill and an unwind.
 
 use crate::model::{Home, address};
 use alloy_primitives::{B256, U256};

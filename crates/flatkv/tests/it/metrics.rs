@@ -1,4 +1,5 @@
-//! Metrics: a known workload moves each series by exactly what was done, and an idle store moves none.
+//! Metrics: a known workload moves each series by exactly what was done, and an idle store moves
+//! none.
 
 use crate::model::{BASE, Home};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
@@ -133,7 +134,8 @@ fn each_series_moves_by_what_was_done() {
     ];
     assert_eq!(moved(&opened, &made), with_flush(expected(&one_block)));
 
-    // The next has no code, and its second account changes in its storage alone: a data DB without rows has no sample.
+    // The next has no code, and its second account changes in its storage alone: a data DB without
+    // rows has no sample.
     commit(&kv, &home, BASE + 1, &changes(BASE + 1, false)).unwrap();
     let second = page(&registry);
     let two = [
@@ -177,7 +179,8 @@ fn catching_up_counts_the_blocks_that_it_replays() {
     for height in BASE..BASE + 4 {
         commit(&kv, &home, height, &changes(height, height == BASE + 3)).unwrap();
     }
-    // The copy lacks what RocksDB has in memory: the three blocks after the first, whose commit ended in a flush.
+    // The copy lacks what RocksDB has in memory: the three blocks after the first, whose commit
+    // ended in a flush.
     let (killed, registry) = (home.killed(), Registry::new());
     let fresh = page(&registry);
     let reopened = open(&killed, &registry).unwrap();

@@ -1,4 +1,5 @@
-//! Metrics of what operators do: snapshots, rollbacks, imports. Each series moves by exactly what was done.
+//! Metrics of what operators do: snapshots, rollbacks, imports. Each series moves by exactly what
+//! was done.
 
 use crate::{
     metrics::{Page, expected, moved, page, with_flush},

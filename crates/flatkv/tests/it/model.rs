@@ -84,8 +84,8 @@ impl Block {
         Self::on(&self.world, self.height + 1, self.hash, seed)
     }
 
-    /// A block on top of another in several parts, each on top of the one before, to be applied one by one. The last one
-    /// has the block's hash and world.
+    /// A block on top of another in several parts, each on top of the one before, to be applied one
+    /// by one. The last one has the block's hash and world.
     pub fn parts(top: Option<&Self>, seeds: &[u64]) -> Vec<Self> {
         let (mut world, height, parent) = match top {
             Some(top) => (top.world.clone(), top.height + 1, top.hash),
@@ -366,7 +366,8 @@ impl Home {
     }
 }
 
-/// A folder in memory where the system has one: nothing here cuts the power, so syncing would only cost time.
+/// A folder in memory where the system has one: nothing here cuts the power, so syncing would only
+/// cost time.
 pub fn temp_dir() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -378,8 +379,8 @@ pub fn options(dir: &Path, kind: CommitmentKind) -> Options {
     options
 }
 
-/// Copies a folder as it stands at one moment. RocksDB deletes and makes files in the background, so a copy during which
-/// the names changed is none, and is made again.
+/// Copies a folder as it stands at one moment. RocksDB deletes and makes files in the background,
+/// so a copy during which the names changed is none, and is made again.
 fn copy_dir(from: &Path, to: &Path) {
     loop {
         let before = names(from);

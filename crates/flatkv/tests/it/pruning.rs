@@ -1,4 +1,5 @@
-//! History below the window goes in the background; whoever reads it meanwhile is told the oldest height.
+//! History below the window goes in the background; whoever reads it meanwhile is told the oldest
+//! height.
 
 use crate::model::{BASE, Block, Home, Random, World, check_from};
 use alloy_primitives::Address;
@@ -95,7 +96,8 @@ fn readers_that_pruning_overtakes_are_told_the_oldest_height() {
                     let height = kv.oldest().unwrap() + random.below(2);
                     let Ok(view) = kv.at(height) else { continue };
                     let world = worlds.lock().unwrap()[(height - BASE) as usize].clone();
-                    // The same view until it is overtaken: every answer is right, or the oldest height.
+                    // The same view until it is overtaken: every answer is right, or the oldest
+                    // height.
                     let given_up = Instant::now();
                     loop {
                         match world.check(&view, height) {

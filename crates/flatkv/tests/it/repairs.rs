@@ -59,7 +59,8 @@ fn a_damaged_database_is_made_again_from_the_newest_snapshot_that_verifies() {
         for newest_is_bad in [false, true] {
             let (home, chain) = home(kind, 2, false);
             let snapshots = home.open().unwrap().snapshots();
-            // A table file of the database that no snapshot shares, and a row that no longer fits its history.
+            // A table file of the database that no snapshot shares, and a row that no longer fits
+            // its history.
             let account = chain.last().unwrap().world.accounts.keys().next().unwrap().to_vec();
             spoil(&home, "account", |db, family| {
                 let row = [&40u64.to_be_bytes()[..], &[1, 1, 5, 0]].concat();

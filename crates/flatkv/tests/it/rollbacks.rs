@@ -1,4 +1,5 @@
-//! Operator rollback: from history and through a snapshot, stopped at every step, and what is refused.
+//! Operator rollback: from history and through a snapshot, stopped at every step, and what is
+//! refused.
 
 use crate::{
     model::{BASE, Block, Home, Random, check},

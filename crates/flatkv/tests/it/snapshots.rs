@@ -1,4 +1,5 @@
-//! Snapshots: taken by interval and on demand, beside commits; pruned; read beside the store; whole or not there.
+//! Snapshots: taken by interval and on demand, beside commits; pruned; read beside the store; whole
+//! or not there.
 
 use crate::{
     model::{BASE, Block, Home, Random},
@@ -157,7 +158,8 @@ fn the_wal_reaches_back_to_the_oldest_snapshot_and_its_bound_forces_new_ones() {
         grow(&kv, &home, &mut chain, BASE + round * 20, &mut random);
         kv.flush().unwrap();
         most = most.max(bytes());
-        // A snapshot that was forced may still be under way; it is waited for, so that the bound is exact.
+        // A snapshot that was forced may still be under way; it is waited for, so that the bound is
+        // exact.
         if most > options.wal_max_bytes {
             kv.snapshot().unwrap();
             kv.flush().unwrap();

@@ -1,5 +1,6 @@
-//! What is applied and not committed: read with the rest, iterated in order as of one moment, committed together or
-//! dropped. The store must equal the model through commits, unwinds, reopenings, kills and pruning.
+//! What is applied and not committed: read with the rest, iterated in order as of one moment,
+//! committed together or dropped. The store must equal the model through commits, unwinds,
+//! reopenings, kills and pruning.
 
 use crate::model::{BASE, Block, Home, World, check_from};
 use alloy_primitives::{Address, U256};
@@ -37,7 +38,8 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// The keys and values that a world has in a data DB whose values are plain; of accounts the keys alone.
+/// The keys and values that a world has in a data DB whose values are plain; of accounts the keys
+/// alone.
 fn expected(world: &World, db: DataDb) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
     let slots = world.accounts.iter().flat_map(|(address, (_, storage))| {
         storage.iter().map(|(slot, value)| {

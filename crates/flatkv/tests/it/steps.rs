@@ -1,4 +1,5 @@
-//! A disk that stops at a chosen call, for what must hold wherever a process dies in the middle of an operation.
+//! A disk that stops at a chosen call, for what must hold wherever a process dies in the middle of
+//! an operation.
 
 use hearth_disk::{DirEntry, Disk, DiskFile, FsKind, Lock, LockError, Metadata, OpenMode, RealDisk};
 use std::{
@@ -10,8 +11,8 @@ use std::{
     },
 };
 
-/// The machine's disk until so many calls that change it were made; from then on every one fails, as if the process had
-/// died there.
+/// The machine's disk until so many calls that change it were made; from then on every one fails,
+/// as if the process had died there.
 #[derive(Clone, Debug)]
 pub struct StopDisk {
     left: Arc<AtomicI64>,
@@ -132,8 +133,8 @@ impl DiskFile for StopFile {
     }
 }
 
-/// Steps between two stops that a test tries: with `HEARTH_ALL_STEPS` in the environment each one, else about every
-/// fifth, so that the everyday test stays short.
+/// Steps between two stops that a test tries: with `HEARTH_ALL_STEPS` in the environment each one,
+/// else about every fifth, so that the everyday test stays short.
 pub fn stride(stops: i64) -> i64 {
     if std::env::var_os("HEARTH_ALL_STEPS").is_some() { 1 } else { 3 + stops % 5 }
 }

@@ -1,5 +1,5 @@
-//! A state as a stream: the same state gives the same bytes, goes into an empty home, and goes on from there; what is
-//! damaged or broken off leaves nothing.
+//! A state as a stream: the same state gives the same bytes, goes into an empty home, and goes on
+//! from there; what is damaged or broken off leaves nothing.
 
 use crate::{
     model::{BASE, Block, Home, Random, World},

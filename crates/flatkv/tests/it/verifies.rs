@@ -53,7 +53,8 @@ fn a_sound_store_has_no_findings_and_every_row_is_counted() {
             let read_only = FlatKv::open_in(options, &snapshot).unwrap();
             let mut of_snapshot = verify(&read_only);
             if history_blocks > 0 {
-                // Rows below the oldest height go in the background, at any time after the height rose.
+                // Rows below the oldest height go in the background, at any time after the height
+                // rose.
                 assert!(of_snapshot.counts.history <= report.counts.history);
                 of_snapshot.counts.history = report.counts.history;
             }
@@ -136,7 +137,8 @@ fn each_kind_of_damage_is_found_by_its_name() {
         let report = verify(&home.open().unwrap());
         let names: BTreeSet<_> = report.findings.iter().map(Finding::name).collect();
         let expected: BTreeSet<_> = expected.iter().copied().collect();
-        // A row that does not decode makes the commitment uncomputable only where it takes part in it.
+        // A row that does not decode makes the commitment uncomputable only where it takes part in
+        // it.
         assert_eq!(names, expected, "{kind} {family}: {:?}", report.findings);
         assert_eq!(report.found, report.findings.len() as u64);
         for finding in &report.findings {

@@ -1,17 +1,24 @@
-//! Faults under a whole process, RocksDB's C++ included: a library for `LD_PRELOAD` on Linux, compiled by the fault suite
-//! with plain `rustc`. It stands between the process and libc's file calls and minds only what lies below one folder.
+//! Faults under a whole process, RocksDB's C++ included: a library for `LD_PRELOAD` on Linux,
+//! compiled by the fault suite with plain `rustc`. It stands between the process and libc's file
+//! calls and minds only what lies below one folder.
 //!
 //! The environment says what it does:
 //! - `HEARTH_FAULT_ROOT`: the folder; without it the library does nothing.
-//! - `HEARTH_FAULT_MODE`: `count`, `kill` (SIGKILL), `full` (ENOSPC), `io` (EIO), `short` (half of a write) or `journal`.
-//! - `HEARTH_FAULT_AT`, `HEARTH_FAULT_TIMES`: the first call that is hit, from 1, and how many are; 0 times: all from there.
-//! - `HEARTH_FAULT_HOW`: a kill before the call (0), in the middle of what it writes (1), or behind it (2).
+//! - `HEARTH_FAULT_MODE`: `count`, `kill` (SIGKILL), `full` (ENOSPC), `io` (EIO), `short` (half of
+//!   a write) or `journal`.
+//! - `HEARTH_FAULT_AT`, `HEARTH_FAULT_TIMES`: the first call that is hit, from 1, and how many are;
+//!   0 times: all from there.
+//! - `HEARTH_FAULT_HOW`: a kill before the call (0), in the middle of what it writes (1), or behind
+//!   it (2).
 //! - `HEARTH_FAULT_ONLY`: only calls on paths that contain this are hit and counted.
-//! - `HEARTH_FAULT_ARMED`: 1 counts from the start, 0 from the first message of the process that says `begin`.
-//! - `HEARTH_FAULT_NOTE`: a file for the number of calls and for what was hit first; `HEARTH_FAULT_JOURNAL`: the journal.
+//! - `HEARTH_FAULT_ARMED`: 1 counts from the start, 0 from the first message of the process that
+//!   says `begin`.
+//! - `HEARTH_FAULT_NOTE`: a file for the number of calls and for what was hit first;
+//!   `HEARTH_FAULT_JOURNAL`: the journal.
 //!
-//! A message is a write to standard output that begins with `~`. The journal has it between the calls, so it says what was
-//! acknowledged when. Nothing here allocates, and nothing is locked except while a journal is written.
+//! A message is a write to standard output that begins with `~`. The journal has it between the
+//! calls, so it says what was acknowledged when. Nothing here allocates, and nothing is locked
+//! except while a journal is written.
 
 mod calls;
 mod place;
@@ -405,8 +412,8 @@ fn written_pieces(
     written(fd, first.start.cast(), first.len, offset, |len| one(Piece { start: first.start, len }))
 }
 
-/// Ends the process behind the message that says so, without a thought for threads that still work: as they stand there,
-/// the exit of the C library would take things away from under them.
+/// Ends the process behind the message that says so, without a thought for threads that still work:
+/// as they stand there, the exit of the C library would take things away from under them.
 fn end_behind(message: &[u8]) {
     if message.starts_with(b"~end") && mode() != Mode::Off {
         // SAFETY: it takes no memory of ours.

@@ -11,7 +11,8 @@ const MIB: f64 = 1_048_576.0;
 /// An operation that takes longer than this counts as stalled for the rest of its time.
 const SMOOTH: Duration = Duration::from_millis(1);
 
-/// Gets for each put: a writer that keeps the disk busy all the time is stalled by the disk, expiry or not.
+/// Gets for each put: a writer that keeps the disk busy all the time is stalled by the disk, expiry
+/// or not.
 const GETS: usize = 64;
 
 /// Time above `SMOOTH` that single operations took.

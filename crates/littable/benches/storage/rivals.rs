@@ -1,4 +1,5 @@
-//! The sides of a write row: each takes keys and values, and makes durable what it took when it is told.
+//! The sides of a write row: each takes keys and values, and makes durable what it took when it is
+//! told.
 
 use crate::harness::Fallible;
 use hearth_littable::{Littable, StoreOptions, Table, TableOptions};

@@ -13,7 +13,8 @@ use std::sync::Arc;
 pub(super) type Files = BTreeMap<u32, PathBuf>;
 type RunFiles = Vec<(u32, u32, PathBuf)>;
 
-/// The shard's files. Removes what a death left behind: temporary files, and segments that were collected.
+/// The shard's files. Removes what a death left behind: temporary files, and segments that were
+/// collected.
 pub(super) fn list(ctx: &Ctx, shard: u8) -> Result<(Files, RunFiles), LittError> {
     let (mut files, mut runs) = (Files::new(), RunFiles::new());
     let gone = ctx.state.lock().clone();
@@ -51,7 +52,8 @@ pub(super) fn list(ctx: &Ctx, shard: u8) -> Result<(Files, RunFiles), LittError>
     Ok((files, runs))
 }
 
-/// Refuses a shard in which a segment is neither there nor collected, with others or their index behind it.
+/// Refuses a shard in which a segment is neither there nor collected, with others or their index
+/// behind it.
 pub(super) fn check_gaps(ctx: &Ctx, shard: u8, files: &Files, runs: &[Arc<Run>]) -> Result<(), LittError> {
     let state = ctx.state.lock();
     let there = files.keys().next_back().copied().into_iter().chain(runs.iter().map(|run| run.last));
@@ -65,7 +67,8 @@ pub(super) fn check_gaps(ctx: &Ctx, shard: u8, files: &Files, runs: &[Arc<Run>])
     }
 }
 
-/// Opens the runs, the newest first, without those that a merge replaced and those that are damaged.
+/// Opens the runs, the newest first, without those that a merge replaced and those that are
+/// damaged.
 pub(super) fn open_runs(ctx: &Ctx, shard: u8, mut files: RunFiles) -> Result<Vec<Arc<Run>>, LittError> {
     files.sort_by_key(|(first, last, _)| (*first, u32::MAX - last));
     let mut runs: Vec<Arc<Run>> = Vec::new();

@@ -1,9 +1,10 @@
 //! Opening a shard: which files there are, which of their bytes count.
 //!
-//! Sealed segments have a run, or at least a footer: they were durable as a whole before that was written. What follows
-//! them is read. Each record may note up to where the shard was durable when it was made; with the highest such note
-//! known, whatever fails its checksum below it is damage, which is kept and reported, and the first that fails above it is
-//! where the power went: that and everything behind it is cut off.
+//! Sealed segments have a run, or at least a footer: they were durable as a whole before that was
+//! written. What follows them is read. Each record may note up to where the shard was durable when
+//! it was made; with the highest such note known, whatever fails its checksum below it is damage,
+//! which is kept and reported, and the first that fails above it is where the power went: that and
+//! everything behind it is cut off.
 
 mod files;
 mod read;
@@ -61,7 +62,8 @@ pub(crate) fn load(ctx: &Arc<Ctx>, shard: u8) -> Result<Loaded, LittError> {
             continue;
         }
         match read(ctx, *index, path, Some(*index) == last)? {
-            // One at a time, where all before it are settled: there may be many, when indexes are lost.
+            // One at a time, where all before it are settled: there may be many, when indexes are
+            // lost.
             Some(read) if read.footer.is_some() && open.is_empty() && ctx.may_write() => {
                 match index_sealed(ctx, shard, &mut state, &read) {
                     Err(error) if error.is_full() => open.push(read),
@@ -79,7 +81,8 @@ pub(crate) fn load(ctx: &Arc<Ctx>, shard: u8) -> Result<Loaded, LittError> {
     finish(ctx, shard, state, open, synced, previous)
 }
 
-/// Makes the key index of a segment that has its footer, and so was durable as a whole, and notes what is damaged in it.
+/// Makes the key index of a segment that has its footer, and so was durable as a whole, and notes
+/// what is damaged in it.
 fn index_sealed(ctx: &Ctx, shard: u8, state: &mut LaneState, read: &Read) -> Result<(), LittError> {
     let Some(footer) = read.footer else { return Ok(()) };
     let open = to_open(ctx, read, footer.next_sequence, read.position(footer.end))?;

@@ -16,8 +16,9 @@ use std::sync::Arc;
 /// Bytes that are written again at a time.
 const HARDEN_BYTES: usize = 1 << 20;
 
-/// Makes durable what was accepted of a segment. What is read may be in the system's cache only, and a sync that failed
-/// in an earlier life has it taken for written: what is not known to be durable is written again before it is synced.
+/// Makes durable what was accepted of a segment. What is read may be in the system's cache only,
+/// and a sync that failed in an earlier life has it taken for written: what is not known to be
+/// durable is written again before it is synced.
 fn harden(read: &Read, synced: u64) -> Result<(), LittError> {
     let path = &read.segment.path;
     let mut at = synced.saturating_sub(read.position(0)).max(SEGMENT_HEADER as u64);
@@ -43,7 +44,8 @@ pub(super) fn to_open(
     next_sequence: u64,
     synced: u64,
 ) -> Result<OpenSegment, LittError> {
-    // Behind a damaged end that is known to have been durable the segment goes on: nothing is written over.
+    // Behind a damaged end that is known to have been durable the segment goes on: nothing is
+    // written over.
     let end = match read.footer {
         None if read.garbage => read.file_len,
         _ => read.end,

@@ -7,7 +7,8 @@ use crate::ctx::Ctx;
 use crate::format::{FOOTER_BYTES, Summary};
 use crate::scan::Scanner;
 
-/// Cuts off what the power took: the first bad place above what is known to be durable, and all behind it.
+/// Cuts off what the power took: the first bad place above what is known to be durable, and all
+/// behind it.
 pub(super) fn cut_torn(
     ctx: &Ctx,
     open: &mut Vec<Read>,
@@ -21,7 +22,8 @@ pub(super) fn cut_torn(
     let (mut torn, mut lost, mut footless) = (None, Vec::new(), Vec::new());
     for (number, read) in open.iter().enumerate() {
         let sequence = read.records.first().and_then(|(found, _)| found.head.sequence);
-        // With one shard records are numbered without gaps: here the end of the segment before is missing.
+        // With one shard records are numbered without gaps: here the end of the segment before is
+        // missing.
         if let (true, Some((index, next)), Some(first)) = (one_shard, expected, sequence)
             && index == read.segment.index()
             && first != next
@@ -45,8 +47,9 @@ pub(super) fn cut_torn(
         let goes_on = next.is_some_and(|(found, _)| {
             !one_shard || found.head.sequence.is_some() && found.head.sequence == behind
         });
-        // A footer that was not written whole, by a power cut or on a full disk: no record is missing before those that
-        // follow, and those may be durable. With several shards only its length tells it from a damaged record.
+        // A footer that was not written whole, by a power cut or on a full disk: no record is
+        // missing before those that follow, and those may be durable. With several shards only its
+        // length tells it from a damaged record.
         let like_a_footer = read.file_len.saturating_sub(read.end) <= FOOTER_BYTES as u64;
         if read.garbage
             && goes_on
@@ -106,9 +109,9 @@ fn torn_at(read: &Read, synced: u64) -> Result<Option<u64>, LittError> {
     Ok(bad.or(tail))
 }
 
-/// Drops segments at the end that hold nothing. A record proves that the header and the name of its segment are durable,
-/// because they were before it was written; without one they may be there and not be durable, after a death or a sync
-/// that failed. Such a segment is made again.
+/// Drops segments at the end that hold nothing. A record proves that the header and the name of its
+/// segment are durable, because they were before it was written; without one they may be there and
+/// not be durable, after a death or a sync that failed. Such a segment is made again.
 pub(super) fn drop_empty(
     ctx: &Ctx,
     open: &mut Vec<Read>,

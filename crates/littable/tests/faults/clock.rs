@@ -1,4 +1,5 @@
-//! Clocks that jump: retention by age counts time that passed while the store was open, and nothing else.
+//! Clocks that jump: retention by age counts time that passed while the store was open, and nothing
+//! else.
 
 use crate::row;
 use crate::workload::Run;

@@ -1,4 +1,5 @@
-//! A cut back that is interrupted at each of its steps: what is behind it is gone, or nothing is, and never a part.
+//! A cut back that is interrupted at each of its steps: what is behind it is gone, or nothing is,
+//! and never a part.
 
 use crate::damage::build_noting;
 use crate::row;
@@ -29,7 +30,8 @@ fn groups(table: &Arc<Table>, run: &Run) -> usize {
     count
 }
 
-/// Opens what is left and says how many groups it has; a scrub finds nothing wrong, and writing goes on.
+/// Opens what is left and says how many groups it has; a scrub finds nothing wrong, and writing
+/// goes on.
 fn left(run: &mut Run, disk: SimDisk) -> usize {
     run.disk = disk;
     let (_store, table) = run.open().unwrap();
@@ -105,7 +107,8 @@ fn an_opening_that_ends_a_cut_may_be_interrupted_too() {
     row("interrupted opening after a cut", tried, 0, 0);
 }
 
-/// A position that no record ends at is refused before anything is touched, also where the disk would fail.
+/// A position that no record ends at is refused before anything is touched, also where the disk
+/// would fail.
 #[test]
 fn a_cut_to_no_position_touches_nothing() {
     let (run, position) = build_noting(5, KEPT);

@@ -1,4 +1,5 @@
-//! Flipped bits in every kind of file, files cut short, garbage, and files and volumes that are missing.
+//! Flipped bits in every kind of file, files cut short, garbage, and files and volumes that are
+//! missing.
 
 use crate::model::{Model, show};
 use crate::workload::Run;
@@ -213,7 +214,8 @@ fn every_flip_is_found_and_none_is_served() {
     assert!(all.named > all.tried / 8);
 }
 
-/// What opening and reading a changed store may do: anything but panic or serve what was never written.
+/// What opening and reading a changed store may do: anything but panic or serve what was never
+/// written.
 fn survives(run: &Run, disk: SimDisk, what: &str) {
     let damaged = shell(run, disk);
     let outcome = catch_unwind(AssertUnwindSafe(|| match damaged.open() {
@@ -329,7 +331,8 @@ fn remove_tree(disk: &SimDisk, dir: &Path) {
 /// Power cuts after each step of putting a damaged group again.
 const CHANCES: u64 = 4;
 
-/// Puts a damaged group again and dies at each step: the group is damaged as before or whole, and nothing else changes.
+/// Puts a damaged group again and dies at each step: the group is damaged as before or whole, and
+/// nothing else changes.
 #[test]
 fn a_damaged_group_that_is_put_again_is_whole_after_a_cut() {
     let run = build(7);

@@ -1,8 +1,10 @@
-//! The fault suite: power cuts, deaths, full disks, I/O errors, damage, missing files and volumes, clocks that jump.
+//! The fault suite: power cuts, deaths, full disks, I/O errors, damage, missing files and volumes,
+//! clocks that jump.
 //!
-//! `npm run test:faults` runs all of it, `npm test` a share. Every run is a seed: `HEARTH_SEED=n cargo test -p
-//! hearth-littable --test faults power -- --nocapture` runs one again and shows the disk's calls. `HEARTH_FAULT_RUNS`
-//! says how many runs there are, of about five cuts each, and `HEARTH_FAULT_FROM` the first seed.
+//! `npm run test:faults` runs all of it, `npm test` a share. Every run is a seed:
+//! `HEARTH_SEED=n cargo test -p hearth-littable --test faults power -- --nocapture` runs one again
+//! and shows the disk's calls. `HEARTH_FAULT_RUNS` says how many runs there are, of about five cuts
+//! each, and `HEARTH_FAULT_FROM` the first seed.
 
 #![allow(clippy::unwrap_used)]
 
@@ -45,7 +47,8 @@ pub fn amount(name: &str, [quick, usual, full]: [u64; 3]) -> u64 {
     })
 }
 
-/// Runs seeds on all processors until they are through or many have failed; those that failed, with the first finding.
+/// Runs seeds on all processors until they are through or many have failed; those that failed, with
+/// the first finding.
 pub fn run_all(seeds: Range<u64>, run: impl Fn(u64) -> Tally + Sync) -> (Tally, Vec<(u64, String)>) {
     let (next, failed) = (AtomicU64::new(seeds.start), Mutex::new(Vec::new()));
     let all = Mutex::new(Tally::default());

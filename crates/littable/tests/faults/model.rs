@@ -52,7 +52,8 @@ pub struct Model {
     pub ordered: bool,
     /// Positions with the number of groups before them.
     pub positions: Vec<(u64, usize)>,
-    /// Whether groups that are not durable may be errors, never other bytes: a sync that fails takes them with it.
+    /// Whether groups that are not durable may be errors, never other bytes: a sync that fails
+    /// takes them with it.
     pub doubtful: bool,
     /// Every key that was ever tried: with what value, so that a second life of a key can be told.
     keys: HashSet<Vec<u8>>,
@@ -87,8 +88,9 @@ impl Model {
         self.positions.retain(|(_, groups)| *groups <= len);
     }
 
-    /// Compares a table in which a cut back to the first `groups` groups failed: those must be there, and of the others
-    /// any number, in order. The model is then what the table shows; only those that had to stay are durable.
+    /// Compares a table in which a cut back to the first `groups` groups failed: those must be
+    /// there, and of the others any number, in order. The model is then what the table shows; only
+    /// those that had to stay are durable.
     pub fn settle_cut(&mut self, table: &Arc<Table>, groups: usize) -> Verdict {
         let (durable, drained) = (self.durable.min(groups), self.drained.min(groups));
         let floors = (self.floor, self.floor_asked);
@@ -104,8 +106,8 @@ impl Model {
         verdict
     }
 
-    /// Compares a table that was opened after a fault with what it must hold; `safe` groups must be there. The model
-    /// is then what the table holds.
+    /// Compares a table that was opened after a fault with what it must hold; `safe` groups must be
+    /// there. The model is then what the table holds.
     pub fn settle(&mut self, table: &Arc<Table>, safe: usize) -> Verdict {
         self.doubtful = false;
         self.judge(table, safe)
@@ -220,7 +222,8 @@ impl Model {
         }
         for direction in [Direction::Forward, Direction::Reverse] {
             let (records, error) = read_all(table, direction);
-            // Where nothing is in doubt there is no error; else what is not in doubt comes all the same.
+            // Where nothing is in doubt there is no error; else what is not in doubt comes all the
+            // same.
             let error = error.filter(|_| !self.is_doubtful(self.log.len()));
             error.into_iter().for_each(|error| verdict.lost(|| format!("iterator: {error}")));
             self.compare_order(records, direction, &mut verdict);

@@ -1,4 +1,5 @@
-//! The suite proves itself: bugs of the kind that it is there for are planted, and it must find each.
+//! The suite proves itself: bugs of the kind that it is there for are planted, and it must find
+//! each.
 
 use crate::damage;
 use crate::workload::{Tally, run};

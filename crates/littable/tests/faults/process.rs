@@ -1,6 +1,7 @@
 //! `kill -9` of a process that writes, and a real file system that is full.
 //!
-//! Both run this test's binary again, as a child that works in a folder and says through a pipe what is safe.
+//! Both run this test's binary again, as a child that works in a folder and says through a pipe
+//! what is safe.
 
 use crate::{amount, row};
 use hearth_littable::{LittError, Littable, StoreOptions, Table, TableOptions};
@@ -46,7 +47,8 @@ fn child_that_writes() {
             table.put(&n.to_be_bytes(), &value(n)).unwrap();
             n += 1;
         }
-        // Half of the time the bytes are only handed to the operating system: that is enough against a death.
+        // Half of the time the bytes are only handed to the operating system: that is enough
+        // against a death.
         if n.is_multiple_of(2) {
             table.flush().unwrap()
         } else {

@@ -1,4 +1,5 @@
-//! A run: a store on a simulated disk, a workload out of a seed, and an end by power cut or death, several times.
+//! A run: a store on a simulated disk, a workload out of a seed, and an end by power cut or death,
+//! several times.
 
 use crate::model::{Model, Verdict, Written};
 use hearth_disk::sim::{Call, Fault, Rng, SimDisk};
@@ -322,7 +323,8 @@ impl Run {
         kept.get(at).map(|group| (*group).clone())
     }
 
-    /// An error is only right where the disk gave one. Reads go on; a table that is read-only has to be opened again.
+    /// An error is only right where the disk gave one. Reads go on; a table that is read-only has
+    /// to be opened again.
     fn failed(&mut self, table: &Arc<Table>, error: &LittError) -> After {
         if self.disk.is_dead() {
             return After::Ended;
@@ -413,7 +415,8 @@ impl Run {
             if disturbed == Some(step) {
                 self.disturb();
             }
-            // What a dead disk answers acknowledges nothing: a flush has nothing to do after a put that failed.
+            // What a dead disk answers acknowledges nothing: a flush has nothing to do after a put
+            // that failed.
             if self.step(&table) == After::Ended || self.disk.is_dead() {
                 break;
             }
@@ -423,7 +426,8 @@ impl Run {
         }
         self.disk.fail_no_more();
         self.disk.set_capacity(u64::MAX);
-        // A store that is dropped flushes; dead disks are what this suite is about, so most are dropped dead.
+        // A store that is dropped flushes; dead disks are what this suite is about, so most are
+        // dropped dead.
         if self.rng.chance(1, 8) {
             drop((table, store));
             if !self.disk.is_dead() && !self.tally_is_io() {
@@ -468,12 +472,14 @@ impl Run {
         let seed = self.rng.next_u64();
         self.disk.remark(|| format!("-- end; {}", self.model.summary()));
         if self.model.doubtful {
-            // A sync that fails leaves nothing in the system's hands: what was not durable may be lost to it.
+            // A sync that fails leaves nothing in the system's hands: what was not durable may be
+            // lost to it.
             self.model.drained = self.model.durable;
         }
         let next = if self.rng.chance(1, 4) {
             self.last = Kind::Kill;
-            // What was handed to the operating system survives this; a power cut before the next open may take it still.
+            // What was handed to the operating system survives this; a power cut before the next
+            // open may take it still.
             self.safe = self.model.durable.max(self.model.drained);
             self.disk.kill()
         } else {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A process that dies leaves the files as they are: the tail of a segment torn at any byte opens without the record
-/// that it tears, and takes it again.
+/// A process that dies leaves the files as they are: the tail of a segment torn at any byte opens
+/// without the record that it tears, and takes it again.
 #[test]
 fn torn_tails_are_cut_at_open() {
     let home = Home::new();
@@ -66,8 +66,8 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// A cut drops the notes of what is durable that lie behind it: a damaged record below the cut must not become the
-/// beginning of a torn tail, whether the process ends or dies after it.
+/// A cut drops the notes of what is durable that lie behind it: a damaged record below the cut must
+/// not become the beginning of a torn tail, whether the process ends or dies after it.
 #[test]
 fn a_cut_behind_a_damaged_record_keeps_what_lies_between() {
     const KEYS: u32 = 30;
@@ -113,8 +113,8 @@ fn a_cut_behind_a_damaged_record_keeps_what_lies_between() {
     }
 }
 
-/// Whatever bit flips in a segment, each key is answered with its own bytes or with an error that names the file, also
-/// after reopening; after a clean end nothing is taken for a torn tail.
+/// Whatever bit flips in a segment, each key is answered with its own bytes or with an error that
+/// names the file, also after reopening; after a clean end nothing is taken for a torn tail.
 #[test]
 fn flipped_bits_never_give_wrong_bytes() {
     const KEYS: u32 = 30;
@@ -188,7 +188,8 @@ fn a_damaged_key_index_is_made_again_by_a_get() {
         assert_eq!((info.indexes_mended, info.runs), (1, 1));
         assert_eq!(table.scrub().unwrap().damaged, 0);
     }
-    // Beside a writer nothing may be changed: the damage is an error, and keys of other pages are found.
+    // Beside a writer nothing may be changed: the damage is an error, and keys of other pages are
+    // found.
     flip(&index, 4096 + 1000);
     let reader = Littable::open_read_only(home.options()).unwrap();
     let table = reader.table(large()).unwrap();
@@ -439,8 +440,8 @@ fn full_disk(background_threads: usize) {
     assert_eq!(table.scrub().unwrap().damaged, 0);
 }
 
-/// Puts of many threads leave full buffers to the one that writes: all of it gets there without a flush, but for the last
-/// buffer, is read meanwhile from wherever it is, and is in order.
+/// Puts of many threads leave full buffers to the one that writes: all of it gets there without a
+/// flush, but for the last buffer, is read meanwhile from wherever it is, and is in order.
 #[test]
 fn full_buffers_are_written_without_a_flush() {
     let home = Home::new();
@@ -468,7 +469,8 @@ fn full_buffers_are_written_without_a_flush() {
     }
     assert!(written() + buffer as u64 >= size, "{} of {size} bytes", written());
     assert_holds(&table, 0..2000, 2100);
-    // A process that dies here leaves a prefix: nothing that was written is behind something that was not.
+    // A process that dies here leaves a prefix: nothing that was written is behind something that
+    // was not.
     let bytes = fs::read(home.segment(0)).unwrap();
     table.flush().unwrap();
     assert_eq!(fs::read(home.segment(0)).unwrap()[..bytes.len()], bytes);

@@ -1,4 +1,5 @@
-//! A table does what a map and a list would do, over reopening, cuts, retention and iterators that are held.
+//! A table does what a map and a list would do, over reopening, cuts, retention and iterators that
+//! are held.
 
 use crate::support::{Home, noise};
 use hearth_littable::{Compression, Direction, Group, Keys, LittError, Record, TableIter, TableOptions};

@@ -150,7 +150,8 @@ fn many_segments_share_few_handles() {
         }
     }
     let after = std::fs::read_dir("/proc/self/fd").unwrap().count();
-    // Other tests of this process open files too, so the bound is loose; six hundred segments are not open.
+    // Other tests of this process open files too, so the bound is loose; six hundred segments are
+    // not open.
     assert!(after < before + 200, "{before} -> {after}");
 }
 

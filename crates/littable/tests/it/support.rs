@@ -7,7 +7,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A store in a folder of its own, whose clock stands still, and that works behind the scenes only when told.
+/// A store in a folder of its own, whose clock stands still, and that works behind the scenes only
+/// when told.
 pub struct Home {
     pub dir: tempfile::TempDir,
     pub clock: Arc<ManualClock>,

@@ -1,4 +1,5 @@
-//! What a child tries whose V8 is broken: system calls as they are, past everything that JavaScript may do.
+//! What a child tries whose V8 is broken: system calls as they are, past everything that JavaScript
+//! may do.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -56,8 +57,8 @@ fn raw(name: &str, number: impl Fn() -> i64) -> Result<i64> {
     let none: [*const libc::c_char; 1] = [ptr::null()];
     let word = [0_u8; 8];
     let vector = libc::iovec { iov_base: word.as_ptr() as *mut c_void, iov_len: word.len() };
-    // SAFETY: what is pointed to lives through the calls; a child process that comes into being ends at once, and
-    // a program that begins takes the place of this one.
+    // SAFETY: what is pointed to lives through the calls; a child process that comes into being
+    // ends at once, and a program that begins takes the place of this one.
     let result = unsafe {
         match name {
             "exec" => libc::execve(program, none.as_ptr(), none.as_ptr()).into(),
