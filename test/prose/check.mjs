@@ -88,12 +88,15 @@ export function checkSource(file, source) {
     const whole = lines[line - 1] ?? ''
     // A comment behind code is as long as the code; only a line of its own counts.
     const isAlone = whole.trim() === text.trim()
-    return [...words(text), ...(isAlone && whole.length > COLUMNS_MAX ? tooWide(whole) : [])].map((finding) => ({
-      file,
-      line,
-      inComment: true,
-      ...finding,
-    }))
+    // Code spans are names.
+    return [...words(text.replaceAll(/`[^`]*`/g, '``')), ...(isAlone && whole.length > COLUMNS_MAX ? tooWide(whole) : [])].map(
+      (finding) => ({
+        file,
+        line,
+        inComment: true,
+        ...finding,
+      }),
+    )
   })
   // A name in quotes is no prose, nor is a placeholder within a text.
   const end = testsOf(source)

@@ -48,6 +48,8 @@ describe('a source file', () => {
       'const asked = /told "/',
       'const y = `a\\`b asked`',
       "const z = 'told'",
+      'const v = `one asks`',
+      '// `asked` is a name',
     ]
     expect(inSource('ts/x.ts', source.join('\n'))).toEqual([
       '1 word asks comment',
@@ -55,6 +57,7 @@ describe('a source file', () => {
       '2 word mend comment',
       '2 word told text',
       '4 word asked text',
+      '6 word asks text',
     ])
   })
 

@@ -14,7 +14,7 @@ pub struct RequestInsertTx {
     pub tx: Bytes,
 }
 
-/// Asks for transactions that peers should get.
+/// Requests transactions for peers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
 pub struct RequestReapTxs {
     /// Most bytes of all together; 0 is no limit.

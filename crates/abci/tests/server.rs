@@ -136,7 +136,7 @@ fn garbage_ends_its_own_connection_alone() {
     assert_eq!(answer.error, "a message of 4294967296 bytes, at most 115343360");
     assert_eq!(bad.reader.read(&mut [0]).unwrap(), 0, "the connection ends");
     let mut unknown = Client::connect(&path);
-    // Field 99: a request that nobody knows.
+    // Field 99: an unknown request.
     unknown.writer.write_all(&[3, 0x9a, 0x06, 0]).unwrap();
     assert!(matches!(unknown.read(), Some(response::Value::Exception(_))));
     good.check("three");

@@ -1,4 +1,4 @@
-//! Traces that are made before anyone asks: the worker that bakes each new block, and the cache
+//! Traces that are computed ahead of requests: the worker that bakes each new block, and the cache
 //! that keeps the answers.
 //!
 //! - [`BakedTracer`] and [`BlockKey`] say what a baked answer is of; a row that names another block

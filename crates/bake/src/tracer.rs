@@ -45,7 +45,7 @@ impl BakedTracer {
         Self::PLAIN.into_iter().find(|tracer| tracer.name() == name)
     }
 
-    /// The request's second parameter that asks for this, as JSON.
+    /// The request's second parameter for this, as JSON.
     pub const fn config_json(self) -> &'static str {
         match self {
             Self::Call => r#"{"tracer":"callTracer"}"#,

@@ -143,7 +143,7 @@ pub trait Disk: Send + Sync + Debug + 'static {
         let parent = parent(path);
         self.create_dir_all(parent)?;
         match self.create_dir(path) {
-            // Somebody else made it in between.
+            // Another process made it in between.
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
@@ -203,7 +203,7 @@ impl Parts {
 // A file's size may not be known (an I/O error), so there is no `is_empty` beside `len`.
 #[allow(clippy::len_without_is_empty)]
 pub trait DiskFile: Send + Sync + Debug {
-    /// Reads at an offset; may read fewer bytes than asked for, 0 at the end of the file.
+    /// Reads at an offset; may read fewer bytes than requested, 0 at the end of the file.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Writes at an offset; may write fewer bytes than given.

@@ -129,7 +129,7 @@ fn take(path: &Path, me: &Holder, kind: FsKind) -> Result<Lock, LockError> {
         OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
     let locked = file.try_lock();
     let mut text = String::new();
-    // What is not text names nobody.
+    // What is not text names no process.
     let _ = (&file).take(MAX_LOCK_BYTES).read_to_string(&mut text);
     let holder = Holder::parse(&text);
     match locked {

@@ -7,8 +7,8 @@ thread_local! {
 }
 
 /// Runs work whose reads of the real disk, on this thread, come out of the system's memory alone.
-/// What is not there is refused as `WouldBlock`, as is all of a file system that cannot tell. Only
-/// reads of open files are bound by it: opening, listing and writing are not.
+/// What is not there is refused as `WouldBlock`, as is all of a file system without support for it.
+/// Only reads of open files are bound by it: opening, listing and writing are not.
 pub fn without_waiting<T>(work: impl FnOnce() -> T) -> T {
     struct Restore(bool);
     impl Drop for Restore {

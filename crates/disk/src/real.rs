@@ -101,7 +101,7 @@ impl Disk for RealDisk {
 }
 
 /// Opens a file whose time of last reading is of no interest: noting it would be a write, for which
-/// a read may have to wait. Who does not own the file may not ask for that.
+/// a read may have to wait. Who does not own the file may not use that.
 fn open_to_read(path: &Path) -> io::Result<File> {
     let quiet = OpenOptions::new().read(true).custom_flags(libc::O_NOATIME).open(path);
     match quiet {
@@ -132,7 +132,7 @@ impl DiskFile for RealFile {
 
     fn start_writing(&self, offset: u64, len: u64) {
         // SAFETY: the call takes numbers only, and the descriptor is open as long as the file is.
-        // What goes wrong with the bytes is told by the sync.
+        // An error with the bytes is returned by the sync.
         unsafe {
             libc::sync_file_range(self.0.as_raw_fd(), offset as i64, len as i64, libc::SYNC_FILE_RANGE_WRITE)
         };
@@ -258,7 +258,7 @@ unsafe fn read_vectors(file: &File, vectors: &[libc::iovec], offset: u64) -> io:
 }
 
 /// As [`read_vectors`], out of the system's memory alone: `WouldBlock` where the device would have
-/// to be asked, or where the file system cannot tell.
+/// to be read, or where the file system does not report it.
 ///
 /// # Safety
 /// As of [`read_all`].

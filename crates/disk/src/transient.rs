@@ -1,4 +1,4 @@
-//! The machine's file system for what nobody needs once its process is gone.
+//! The machine's file system for files that are useless after their process ends.
 
 use crate::{DirEntry, Disk, DiskFile, FsKind, Lock, LockError, Metadata, OpenMode, Parts, RealDisk};
 use std::{
@@ -121,7 +121,7 @@ mod tests {
         file.sync_all().unwrap();
         TransientDisk.rename(&one, &two).unwrap();
         TransientDisk.sync_dir(&dir).unwrap();
-        // It is an ordinary file: whoever reads it by the real disk finds the same bytes.
+        // It is an ordinary file: a read by the real disk finds the same bytes.
         assert_eq!(RealDisk.read(&two).unwrap(), b"hello");
         let (mut heads, mut body) = (vec![0; 2], Vec::new());
         file.read_parts_at(&Parts { offset: 0, head: 2, part: 3, len: 3 }, &mut heads, &mut body).unwrap();

@@ -36,12 +36,12 @@ impl<'a> Batch<'a> {
     /// thread. Finding its place among the others is most of what a row costs, and memtables take
     /// in rows of several threads at once.
     ///
-    /// Somebody may see one half without the other, which is as good as neither or both to whoever
-    /// reads up to the head: nobody looks for history above it, and a latest row above it has its
-    /// value at the head in history already. All other rows become visible together; where just one
-    /// half gets there, for RocksDB failed in between, trie and index are refused from then on. No
-    /// flush may begin in between: the writer must be locked, the batch far smaller than a
-    /// memtable, and RocksDB not about to come round from a failure.
+    /// A reader may see one half without the other. Up to the head that makes no difference: no
+    /// reader looks for history above it, and a latest row above it has its value at the head in
+    /// history already. All other rows become visible together; where just one half gets there, for
+    /// RocksDB failed in between, trie and index are refused from then on. No flush may begin in
+    /// between: the writer must be locked, the batch far smaller than a memtable, and RocksDB not
+    /// about to come round from a failure.
     pub(crate) fn in_halves(self, bytes: usize) -> Self {
         let half = || WriteBatch::with_capacity_bytes(bytes / 2);
         Self { batch: half(), past: Some(half()), ..self }

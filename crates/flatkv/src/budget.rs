@@ -14,7 +14,7 @@ const ENGINE_PART: usize = 4;
 const FLUSH_PART: usize = 16;
 /// Bytes of batches after which a flush starts in any case.
 const MAX_FLUSH_BATCH_BYTES: u64 = 64 << 20;
-/// The same for a store that nobody syncs: a flush waits for nothing there, and memory is what
+/// The same for a store that is never synced: a flush waits for nothing there, and memory is what
 /// counts.
 const EARLY_FLUSH_BATCH_BYTES: u64 = 4 << 20;
 

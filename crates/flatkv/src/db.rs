@@ -31,8 +31,8 @@ const BLOOM_BITS: f64 = 10.0;
 /// Size at which RocksDB itself flushes a memtable, in bytes. We flush long before (see
 /// `flush.rs`), except in one huge commit.
 const WRITE_BUFFER_BYTES: usize = 256 << 20;
-/// The same of a store that nobody syncs, where RocksDB may flush as it likes: a memtable's Bloom
-/// filter is a part of this, and takes time to make.
+/// The same of a store that is never synced, where RocksDB may flush as it likes: a memtable's
+/// Bloom filter is a part of this, and takes time to make.
 const TRANSIENT_WRITE_BUFFER_BYTES: usize = 32 << 20;
 /// Memtables of a family, the one being written included, before writes wait.
 const WRITE_BUFFERS: i32 = 4;
@@ -180,7 +180,7 @@ impl Db {
         Self::open_as(path, options, false)
     }
 
-    /// Opens a snapshot's database, which nobody writes.
+    /// Opens a snapshot's database, which is never written.
     pub(crate) fn open_read_only(path: &Path, options: &Options) -> Result<Self, StateError> {
         Self::open_as(path, options, true)
     }
@@ -248,7 +248,7 @@ impl Db {
         self.rocks.cf_handle(family.name()).ok_or_else(|| corrupt("column family"))
     }
 
-    /// A family's handle for reading. Rows of state above the head do no harm, for whoever reads
+    /// A family's handle for reading. Rows of state above the head do no harm, for a reader
     /// them looks at their heights; the trie and the index are as of the last batch, and are
     /// refused once half of one was written.
     fn readable(&self, family: Family) -> Result<Arc<BoundColumnFamily<'_>>, StateError> {
@@ -271,7 +271,7 @@ impl Db {
     }
 
     /// The value of a row, where memtables and block cache have it: nothing is read from the disk.
-    /// `None` tells nothing.
+    /// `None` leaves the answer open.
     pub(crate) fn get_in_memory(&self, family: Family, key: &[u8]) -> Option<DBPinnableSlice<'_>> {
         count_call();
         self.rocks.get_pinned_cf_opt(&self.readable(family).ok()?, key, &self.in_memory).ok().flatten()
@@ -395,7 +395,7 @@ impl Db {
     ///
     /// # Errors
     /// Also where RocksDB failed in the background, with a compaction for example: it flushes no
-    /// more then, and whoever waited for the end of a flush would wait for ever.
+    /// more then, and a thread that waits for the end of a flush would wait for ever.
     pub(crate) fn flushing(&self) -> Result<bool, StateError> {
         for family in Family::ALL {
             if self.property(family, properties::NUM_IMMUTABLE_MEM_TABLE)? > 0 {
@@ -416,7 +416,7 @@ impl Db {
         }
     }
 
-    /// A number that RocksDB tells of a family; 0 where it tells none.
+    /// A property of a family that RocksDB reports as a number; 0 without one.
     pub(crate) fn property(&self, family: Family, name: &CStr) -> Result<u64, StateError> {
         let number = self.rocks.property_int_value_cf(&self.family(family)?, name).map_err(rocks)?;
         Ok(number.unwrap_or(0))
@@ -494,7 +494,7 @@ impl Scan<'_> {
 ///
 /// The iterator sees the rows of the moment of its first use. History at a height that there is
 /// does not change, so that is no loss; but it keeps RocksDB from letting go of what is replaced,
-/// so it is made anew after a while.
+/// so it is created again after a while.
 pub(crate) struct HistoryCursor<'a> {
     db: &'a Db,
     open: Mutex<Option<(DBRawIterator<'a>, Instant)>>,

@@ -22,7 +22,7 @@ pub enum FlatKvError {
     Commitment {
         /// Commitment written in the home.
         home: String,
-        /// Commitment asked for.
+        /// The requested commitment.
         asked: String,
     },
     /// The home was written by a newer version.
@@ -98,7 +98,7 @@ pub enum FlatKvError {
     /// An unwind to a height outside what the store has.
     #[error("cannot unwind to height {to}: the store has heights {oldest} to {newest}")]
     UnwindTarget {
-        /// Height asked for.
+        /// The requested height.
         to: Height,
         /// Oldest height with history.
         oldest: Height,
@@ -225,7 +225,7 @@ pub enum FlatKvError {
     /// A height that the store cannot be taken back to. Nothing was changed.
     #[error("the state store cannot be taken back to height {to}: {}", reach(*oldest, *newest, snapshots))]
     Unreachable {
-        /// Height asked for.
+        /// The requested height.
         to: Height,
         /// Oldest height with history.
         oldest: Height,
@@ -234,12 +234,12 @@ pub enum FlatKvError {
         /// Oldest and newest height of each snapshot.
         snapshots: Vec<(Height, Height)>,
     },
-    /// No snapshot has what was asked for.
+    /// No snapshot has the requested height.
     #[error("{}", no_snapshot(dir, *asked, there))]
     NoSnapshot {
         /// Folder of the snapshots.
         dir: PathBuf,
-        /// Height asked for; any where absent.
+        /// The requested height; any where absent.
         asked: Option<Height>,
         /// Oldest and newest height of each snapshot that is there.
         there: Vec<(Height, Height)>,
@@ -258,7 +258,7 @@ pub enum FlatKvError {
         /// Folder of the state.
         dir: PathBuf,
     },
-    /// A repair that loses blocks and was not told that it may. Nothing was changed.
+    /// A repair that would lose blocks and has no permission to. Nothing was changed.
     #[error(
         "the log has a bad record before record {first}: records {first} to {last} cannot be used and blocks {from} to {to} would be lost; run `hearth db repair --yes` to give them up"
     )]

@@ -96,8 +96,8 @@ pub(crate) fn is_table_file(name: &Path) -> bool {
     name.extension().is_some_and(|extension| extension == "sst")
 }
 
-/// Clones a database that nobody writes into a new folder: table files by hard links where that can
-/// be, the others as copies. What RocksDB only writes for people (`LOG`) is left out.
+/// Clones a database that is not written into a new folder: table files by hard links where that
+/// can be, the others as copies. What RocksDB only writes for people (`LOG`) is left out.
 pub(crate) fn clone_database(from: &Path, to: &Path) -> Result<(), FlatKvError> {
     fs::create_dir_all(to).map_err(FlatKvError::io(to))?;
     for (name, path) in database_files(from)? {

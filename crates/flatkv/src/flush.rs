@@ -106,7 +106,7 @@ impl Core {
         Ok(())
     }
 
-    /// Syncs everything and starts a flush; waits for it where told to.
+    /// Syncs everything and starts a flush; waits for it if `wait` is set.
     pub(crate) fn start_flush(&self, writer: &mut Writer, wait: bool) -> Result<(), FlatKvError> {
         if !has(Planted::FlushBeforeSync) {
             self.sync(writer)?;
@@ -122,7 +122,7 @@ impl Core {
         Ok(())
     }
 
-    /// Deletes WAL segments once the flush under way is done; waits for that where told to.
+    /// Deletes WAL segments once the flush under way is done; waits for that if `wait` is set.
     fn look(&self, writer: &mut Writer, wait: bool) -> Result<(), FlatKvError> {
         while self.db.flushing()? {
             if !wait {

@@ -1,4 +1,4 @@
-//! RocksDB's internals as gauges, read when somebody takes a snapshot of the metrics.
+//! RocksDB's internals as gauges, read when the metrics are scraped.
 
 use crate::db::{Db, Family};
 use hearth_metrics::{FamilyMetrics, LEVELS, PerDb, Registry, RocksdbMetrics};
@@ -6,7 +6,7 @@ use hearth_primitives::StateError;
 use rocksdb::properties as p;
 use std::{ffi::CStr, sync::Arc};
 
-/// Tells the registry to read the gauges from this database while it is open.
+/// Makes the registry read the gauges from this database while it is open.
 pub(crate) fn register(registry: &Registry, db: &Arc<Db>) {
     let metrics = RocksdbMetrics::new(registry);
     let db = Arc::downgrade(db);
@@ -21,7 +21,7 @@ pub(crate) fn register(registry: &Registry, db: &Arc<Db>) {
 
 fn read(db: &Db, metrics: &RocksdbMetrics) -> Result<(), StateError> {
     read_families(db, &metrics.families)?;
-    // What RocksDB tells of the instance it tells through any family.
+    // Properties of the instance can be read through any family.
     let whole = |name: &CStr| db.property(Family::Metadata, name);
     metrics.block_cache_size.set_unsigned(whole(p::BLOCK_CACHE_USAGE)?);
     metrics.block_cache_capacity.set_unsigned(whole(p::BLOCK_CACHE_CAPACITY)?);

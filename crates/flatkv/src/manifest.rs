@@ -1,5 +1,5 @@
 //! What a power cut does to RocksDB's MANIFEST, the log of which files make up the database, and
-//! RocksDB does not mend.
+//! RocksDB does not repair.
 //!
 //! An opening begins a new MANIFEST, syncs it, and gives CURRENT its name; the folder is synced
 //! once, after both. Between the two a cut may keep what CURRENT says and lose the new file's name.
@@ -89,7 +89,7 @@ fn sound(bytes: &[u8]) -> (usize, usize) {
     (end, at)
 }
 
-/// Whether some sector from `at` on was never written, as far as the bytes tell: a part of few
+/// Whether some sector from `at` on was never written, as far as the bytes show: a part of few
 /// bytes may be zero by itself. Then too nothing wrong comes of cutting, for an opening compares
 /// the database with the WAL.
 fn was_not_written(bytes: &[u8], at: usize) -> bool {

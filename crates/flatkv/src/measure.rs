@@ -1,4 +1,4 @@
-//! What the store tells its metrics, where that takes more than a line.
+//! Recordings of metrics that take more than a line.
 
 use crate::{batch::Batch, db::Db, rows::BlockRows};
 use hearth_metrics::{DataDb, FlatkvMetrics};
@@ -129,7 +129,7 @@ pub(crate) fn flush(db: &Arc<Db>, wait: bool, metrics: &FlatkvMetrics) -> Result
     }
     let (db, metrics) = (Arc::downgrade(db), metrics.clone());
     let watch = Builder::new().name("flatkv-flush".into()).spawn(move || watch_flush(&db, start, &metrics));
-    // A flush that nobody could watch is a flush all the same: only its sample is missing.
+    // A flush that could not be timed is a flush all the same: only its sample is missing.
     drop(watch);
     Ok(())
 }

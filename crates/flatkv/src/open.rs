@@ -249,7 +249,7 @@ fn check_commitment(
     Ok(())
 }
 
-/// The canonical chain as the WAL tells it: blocks that were unwound are not in it.
+/// The canonical chain according to the WAL: blocks that were unwound are not in it.
 struct Told<'a> {
     /// The block below the first of `blocks`, where it is known.
     base: Option<(Height, B256)>,
@@ -309,7 +309,7 @@ impl<'a> Told<'a> {
     }
 }
 
-/// Brings a database to a height of the chain that the WAL tells, as far as that can be.
+/// Brings a database to a height of the chain in the WAL, as far as that can be.
 pub(crate) fn replay_to(
     db: &Arc<Db>,
     options: &Options,
@@ -321,7 +321,7 @@ pub(crate) fn replay_to(
     Replay::new(db.clone(), options.commitment, shares, metrics)?.follow(scan, Some(to))
 }
 
-/// Brings RocksDB to what the WAL tells.
+/// Brings RocksDB to the state of the WAL.
 struct Replay<'a> {
     metrics: &'a FlatkvMetrics,
     db: Arc<Db>,

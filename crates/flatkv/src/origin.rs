@@ -1,9 +1,9 @@
 //! Reads of a home that began as a fork: what was never written here is that of the origin.
 //!
-//! History tells what was written: it has a row for every change, an empty one where the account or
-//! slot went. So a row that went stays gone, at every height, and the origin is asked only where
+//! History shows what was written: it has a row for every change, an empty one where the account or
+//! slot went. So a row that went stays gone, at every height, and the origin is read only where
 //! there is no row of any kind. A storage that was destroyed as a whole leaves a row in the data DB
-//! `legacy`, since nobody here knows what slots the origin has in it.
+//! `legacy`, since the slots of the origin are not known here.
 
 use crate::{
     RowWrite, StateView,

@@ -13,7 +13,7 @@ pub enum Planted {
     FlushBeforeSync,
 }
 
-/// A place where nothing is asked of the disk, so that no fault of it would ever stop the process
+/// A place without a call to the disk, so that no fault of it would ever stop the process
 /// there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {

@@ -50,7 +50,7 @@ impl Pruning {
     /// The oldest height was raised.
     pub(crate) fn wake(&self) {
         if let Some(wake) = &*self.wake.lock() {
-            // A thread that was told already, or is gone, need not be told.
+            // A thread that has the message already, or has ended, needs none.
             let _ = wake.try_send(());
         }
     }
@@ -91,14 +91,14 @@ impl Drop for Pruner {
     }
 }
 
-/// What was pruned since the log was told last.
+/// What was pruned since the last line of the log.
 struct Untold {
     from: Height,
     rows: u64,
     took: Duration,
-    /// When the log was told last, or the thread began.
+    /// Time of the last line of the log, or of the start of the thread.
     last: Instant,
-    /// Whether nothing was told yet.
+    /// Whether there was no line yet.
     first: bool,
 }
 
@@ -107,8 +107,8 @@ impl Untold {
         Self { from, rows: 0, took: Duration::ZERO, last: Instant::now(), first }
     }
 
-    /// Tells the log, where anything went and the last time is long enough ago, or all is done for
-    /// the first time.
+    /// Writes a line to the log, where anything was pruned and the last time is long enough ago, or
+    /// all is done for the first time.
     fn tell(&mut self, core: &Core, more: bool) {
         let pruned = core.pruning.pruned.load(SeqCst);
         let due = self.last.elapsed() >= TELL_EVERY || (self.first && !more);
@@ -129,7 +129,7 @@ fn run(core: &Weak<Core>, woken: &Receiver<()>) {
     while woken.recv().is_ok() {
         loop {
             let Some(core) = core.upgrade() else { return };
-            // The thread is to end as soon as nobody can wake it any more.
+            // The thread is to end as soon as no thread can wake it any more.
             if core.pruning.wake.lock().is_none() {
                 return;
             }

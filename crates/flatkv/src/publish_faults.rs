@@ -112,7 +112,7 @@ fn syncs_of_snapshots_that_do_nothing_are_found_out() {
     assert!(snapshots(Some(Call::SyncDir)) > 0);
 }
 
-/// Replaces database 1 by database 2; returns whether that was told as done.
+/// Replaces database 1 by database 2; returns whether the child reported that as done.
 fn replace_database(options: &Options) -> bool {
     let disk = &*options.disk;
     let new = options.dir.join(NEW_DATABASE);

@@ -87,7 +87,7 @@ fn choose(options: &Options, height: Option<Height>) -> Result<Snapshot, FlatKvE
     }
 }
 
-/// A store over a database that nobody writes.
+/// A store over a database that is not written.
 pub(crate) fn core(db: Db, options: &Options, dir: &Path) -> Result<Core, FlatKvError> {
     let stored = db.stored()?.ok_or_else(|| corrupt("head"))?;
     let writer = Writer {

@@ -34,7 +34,7 @@ impl FlatKv {
     /// would do, for a store whose rows are in doubt. Changes nothing.
     ///
     /// # Errors
-    /// [`FlatKvError::Unreachable`] names what there is.
+    /// [`FlatKvError::Unreachable`] names the heights that are available.
     pub fn reach(&self, options: &Options, to: Height, anew: bool) -> Result<Reach, FlatKvError> {
         let head = self.head().ok_or(FlatKvError::Empty)?;
         let oldest = self.oldest().unwrap_or(head.height);
@@ -61,9 +61,9 @@ impl FlatKv {
     }
 }
 
-/// Takes a home's store back to a height, where no node has it open. Every store is to be asked
-/// before. Snapshots above the height go; where there were any, one of the height is taken. `anew`:
-/// see [`FlatKv::reach`].
+/// Takes a home's store back to a height, where no node has it open. Check every store first.
+/// Snapshots above the height go; where there were any, one of the height is taken. `anew`: see
+/// [`FlatKv::reach`].
 ///
 /// # Errors
 /// [`FlatKvError::Unreachable`] before anything is changed; [`FlatKvError::Locked`]; after any
@@ -166,7 +166,7 @@ pub(crate) fn unwind_record(stored: &Stored, (last, positions): (u64, Vec<u64>))
 }
 
 /// Whether a home of this commitment can be made from its WAL alone. Under [`CommitmentKind::None`]
-/// nothing would tell whether that is the whole state.
+/// nothing would show whether that is the whole state.
 pub(crate) fn wal_alone_is_enough(kind: CommitmentKind, scan: &Scan) -> bool {
     kind != CommitmentKind::None && scan.records.first().is_some_and(|found| found.number == 1)
 }

@@ -104,7 +104,7 @@ pub(crate) struct Writer {
     /// First failure that left WAL and RocksDB apart.
     pub(crate) failed: Option<String>,
     pub(crate) closed: bool,
-    /// Whether this is a snapshot, which nobody writes.
+    /// Whether this is a snapshot, which is never written.
     pub(crate) read_only: bool,
 }
 
@@ -133,7 +133,7 @@ impl FlatKv {
         Ok(Arc::new(Self { core, syncer, keeper, pruner }))
     }
 
-    /// A store over what nobody writes.
+    /// A store over files that are not written.
     pub(crate) fn without_threads(core: Core) -> Self {
         Self {
             core: Arc::new(core),
@@ -342,7 +342,7 @@ impl FlatKv {
 
 impl Drop for FlatKv {
     fn drop(&mut self) {
-        // Nobody is left to tell; what was committed is in the WAL in any case.
+        // No caller is left for the error; what was committed is in the WAL in any case.
         let _ = self.close();
     }
 }
@@ -352,7 +352,7 @@ impl Core {
         *self.head.read()
     }
 
-    /// Tells the metrics which height is the last committed one; 0 while the store is empty.
+    /// Records the last committed height; 0 while the store is empty.
     pub(crate) fn tell_version(&self) {
         self.metrics.current_version.set_unsigned(self.head().map_or(0, |head| head.height));
     }

@@ -19,7 +19,7 @@ pub(crate) struct Syncer {
 }
 
 impl Syncer {
-    /// Starts the thread where the mode asks for one.
+    /// Starts the thread if the mode has one.
     pub(crate) fn start(core: &Arc<Core>) -> Result<Option<Self>, FlatKvError> {
         let Fsync::Interval(interval) = core.fsync else { return Ok(None) };
         let interval = interval.max(Duration::from_millis(1));

@@ -50,8 +50,8 @@ pub struct Options {
     pub disk: Arc<dyn Disk>,
     /// Where the store's metrics go.
     pub metrics: Registry,
-    /// Whether RocksDB's internals are among them, for every data DB; they are read when somebody
-    /// takes a snapshot.
+    /// Whether RocksDB's internals are among them, for every data DB; they are read with each
+    /// snapshot of the metrics.
     pub kvdb_metrics: bool,
     /// What lies beneath rows that were never written here, for a home that began as a fork.
     pub origin: Option<Arc<dyn Origin>>,
@@ -124,7 +124,7 @@ pub enum Fsync {
     Interval(Duration),
     /// Only before RocksDB is flushed.
     None,
-    /// Not at all, for a store that nobody needs once its process is gone: the death of the process
+    /// Not at all, for a store that is useless after its process ends: the death of the process
     /// may lose all of it.
     Never,
 }

@@ -137,7 +137,7 @@ impl StateView {
     }
 
     /// The accounts of many addresses, in the order of these, in one batch of reads where the
-    /// latest rows tell.
+    /// latest rows show.
     pub fn accounts(&self, addresses: &[Address]) -> Result<Vec<Option<Account>>, StateError> {
         if self.core.origin.is_some() {
             return addresses.iter().map(|address| self.account_through(address, None)).collect();
@@ -234,7 +234,7 @@ impl StateView {
         .map(Option::flatten)
     }
 
-    /// The slots of an account out of its latest rows; `None` where those do not tell.
+    /// The slots of an account out of its latest rows; `None` where those leave it open.
     fn latest_slots(&self, address: &Address) -> Result<Option<Vec<(U256, U256)>>, StateError> {
         let unwinds = self.core.unwinds.load(SeqCst);
         if !self.is_head(unwinds) {

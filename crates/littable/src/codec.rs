@@ -120,8 +120,8 @@ thread_local! {
     static DECODER: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
 }
 
-/// Lends the thread's zstd context, which is large and takes long to make. After an error it is not
-/// used again.
+/// Gives access to the thread's zstd context, which is large and takes long to make. After an error
+/// it is not used again.
 fn lend<C>(
     kept: &'static std::thread::LocalKey<RefCell<Option<C>>>,
     make: impl FnOnce() -> Option<C>,

@@ -1,8 +1,8 @@
 //! Positions: where a shard's data ends, whether a record ends there, and going back to it.
 //!
 //! A cut is noted in the table's state before anything is dropped, and the note goes when all is.
-//! In between, files are in no order that could be told from damage: a file that is cut off may
-//! lose bytes of its last page and keep its size.
+//! In between, files are in no order that could be distinguished from damage: a file that is cut
+//! off may lose bytes of its last page and keep its size.
 
 use crate::LittError;
 use crate::ctx::Ctx;
@@ -199,7 +199,7 @@ pub(crate) fn drop_behind(ctx: &Ctx, shard: u8, cutting: Cutting) -> Result<(), 
     })
 }
 
-/// Notes behind the last record of a segment that all of it is durable. The notes that told that
+/// Notes behind the last record of a segment that all of it is durable. The notes that said that
 /// may have been behind the cut, and without one the next opening takes a damaged record for the
 /// beginning of a torn tail.
 fn note_durable(file: &dyn DiskFile, index: u32, end: u64) -> std::io::Result<()> {

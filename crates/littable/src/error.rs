@@ -80,7 +80,7 @@ pub enum LittError {
     NoSuchPosition {
         /// Table.
         table: Arc<str>,
-        /// The position asked for, in bytes.
+        /// The requested position, in bytes.
         position: u64,
     },
     /// Positions exist in tables of one shard only.
@@ -138,7 +138,7 @@ pub enum LittError {
         /// Why it is none.
         why: &'static str,
     },
-    /// A root lies on a file system of another machine, and the store was not told that this is
+    /// A root lies on a file system of another machine, and the options do not say that this is
     /// meant.
     #[error("{path} lies on {kind}; set allow_network_fs if this is meant", path = path.display())]
     NetworkFs {

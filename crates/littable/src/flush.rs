@@ -27,7 +27,7 @@ impl<E> Default for FlushGate<E> {
 }
 
 impl<E: Clone> FlushGate<E> {
-    /// Returns when a sync that began after the call has ended; runs it where nobody else does.
+    /// Returns when a sync that began after the call has ended; runs it unless another thread does.
     pub fn flush(&self, sync: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         let mut state = self.state.lock();
         let mine = state.begun + 1;

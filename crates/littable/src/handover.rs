@@ -46,7 +46,7 @@ impl Handover {
         Ok(Self { shared, running: AtomicBool::new(threaded), thread: Mutex::new(thread) })
     }
 
-    /// Has a segment's buffer written soon; false where there is nobody to do it.
+    /// Has a segment's buffer written soon; false if no thread is left to do it.
     pub fn take(&self, open: &Arc<OpenSegment>) -> bool {
         if !self.running.load(Ordering::Acquire) {
             return false;

@@ -1,4 +1,4 @@
-//! How keys are told apart, and where their bytes lie.
+//! How keys are distinguished, and where their bytes lie.
 
 use crate::format::{be64, mix, random};
 use crate::{Keys, MAX_SEQUENCE_KEY_BYTES};

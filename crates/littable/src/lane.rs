@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const FULL_FRAME: u64 = (FRAME_BYTES + FRAME_HEADER) as u64;
 /// Bytes of a line of the processor's cache.
 const LINE_BYTES: usize = 64;
-/// Times a look-up begins anew because files were replaced under it.
+/// Times a look-up starts again because files were replaced under it.
 const MAX_RETRIES: usize = 8;
 
 /// A shard of a table.
@@ -36,14 +36,14 @@ pub(crate) struct Lane {
     pub value_bytes_read: AtomicU64,
     pub value_reads: AtomicU64,
     pub index_reads: AtomicU64,
-    /// Damage of a key index that a look-up met and that is still to be mended.
+    /// Damage of a key index that a look-up met and that is still to be repaired.
     pub broken: Mutex<Option<LittError>>,
     /// Damaged key indexes that were made again.
     pub mended: AtomicU64,
 }
 
-/// What there is of a shard. Locked for looking up and replacing only, never around input or
-/// output.
+/// The segments and indexes of a shard. Locked for looking up and replacing only, never around
+/// input or output.
 #[derive(Debug, Default)]
 pub(crate) struct LaneState {
     /// Key indexes on disk, the newest first.

@@ -66,7 +66,7 @@ impl StoreOptions {
         }
     }
 
-    /// The same for a store that nobody needs once its process is gone: nothing is synced.
+    /// The same for a store that is useless after its process ends: nothing is synced.
     pub fn transient(root: impl Into<PathBuf>) -> Self {
         Self { disk: Arc::new(TransientDisk), ..Self::new(root) }
     }

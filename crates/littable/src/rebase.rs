@@ -31,7 +31,7 @@ pub struct RebaseReport {
 impl Littable {
     /// Moves everything out of the roots that are not in `to`, and then forgets them. New roots in
     /// `to` are added. With `table`, only that table's files move, and no root is forgotten. `seen`
-    /// is told after each file; where it says false the rest stays, for another call.
+    /// is called after each file; where it says false the rest stays, for another call.
     ///
     /// # Errors
     /// As [`Littable::open`]; [`LittError::BadSetting`] where `to` is empty,

@@ -140,7 +140,7 @@ impl Run {
 
     /// The key's entry: one read of a page, or none where it is in memory or no page has the key.
     /// Reads are counted. A key that is likely there is looked for in a page in memory before the
-    /// filter is asked, which takes as long.
+    /// filter is checked, which takes as long.
     pub fn search(
         &self,
         handles: &Handles,

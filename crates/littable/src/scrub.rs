@@ -52,8 +52,8 @@ impl Table {
         self.scrub_with(&mut |_| true)
     }
 
-    /// As [`Table::scrub`]; `seen` is told after each segment, and where it says false the rest is
-    /// left out.
+    /// As [`Table::scrub`]; `seen` is called after each segment, and where it says false the rest
+    /// is left out.
     ///
     /// # Errors
     /// As [`Table::scrub`].

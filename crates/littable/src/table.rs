@@ -283,7 +283,7 @@ impl Table {
         *self.ctx.ttl.lock() = ttl;
     }
 
-    /// What there is of the table.
+    /// Sizes and heights of the table.
     pub fn info(&self) -> TableInfo {
         let mut info = TableInfo {
             name: self.name().to_owned(),
@@ -321,7 +321,7 @@ impl Table {
     }
 }
 
-/// What there is of a table.
+/// Sizes and heights of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableInfo {
     /// Its name.

@@ -398,7 +398,7 @@ impl Table {
         Ok(())
     }
 
-    /// Counts keys and bytes anew.
+    /// Counts keys and bytes again.
     pub(crate) fn recount(&self) {
         let mut writer = self.writer.lock();
         let (mut keys, mut bytes) = (0, 0);

@@ -462,8 +462,8 @@ impl Table {
         }
     }
 
-    /// Notes at the end of each shard that all of it is durable, so that the next opening can tell
-    /// damage from a torn tail. Nothing is written where that is noted already.
+    /// Notes at the end of each shard that all of it is durable, so that the next opening can
+    /// distinguish damage from a torn tail. Nothing is written where that is noted already.
     pub(crate) fn close(&self) -> Result<(), LittError> {
         self.flush()?;
         let mut writer = self.writer.lock();

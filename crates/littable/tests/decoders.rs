@@ -9,7 +9,7 @@ use hearth_littable::decoders::Decoder;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, which notes the largest piece that the thread asked for.
+/// The system's allocator, which notes the largest piece that the thread allocated.
 struct Noting;
 
 thread_local! {
@@ -50,7 +50,7 @@ static ALLOCATOR: Noting = Noting;
 
 /// Inputs for each decoder.
 const INPUTS: u64 = 20_000;
-/// Memory that a decoder may ask for beside a multiple of its input: a frame, and what a
+/// Memory that a decoder may allocate beside a multiple of its input: a frame, and what a
 /// decompressor needs.
 const FIXED_BYTES: usize = 256 << 10;
 

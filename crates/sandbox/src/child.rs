@@ -26,7 +26,7 @@ pub(crate) struct Child {
     pub channel: Channel,
     pub process: Process,
     pub fate: Arc<Fate>,
-    /// What confines it; `None` until it has told.
+    /// What confines it; `None` until it has reported.
     pub layers: Option<Layers>,
 }
 
@@ -49,14 +49,14 @@ impl Fate {
 /// Writable memory of its own that a process may have, in bytes: what the keeper lets it have in
 /// RAM, with room to be killed by the keeper, which can say why.
 fn data_bytes(memory_bytes: u64) -> u64 {
-    // V8 reserves the room for code of each isolate as writable: Node 24 has 2 GiB of it with one
+    // V8 reserves memory for the code of each isolate as writable: Node 24 has 2 GiB of it with one
     // isolate, and half a GiB more for each.
     const FOR_PROGRAM: u64 = 6 << 30;
     memory_bytes.saturating_mul(2).saturating_add(FOR_PROGRAM)
 }
 
 impl Child {
-    /// Takes the message in which the child tells what confines it; gives any other one back.
+    /// Takes the message in which the child reports what confines it; returns any other one.
     pub fn hear(&mut self, message: Message) -> Result<Message, Layers> {
         match (self.layers, message.kind, <[u8; 4]>::try_from(message.payload.as_slice())) {
             (None, CONFINED, Ok(bits)) => {

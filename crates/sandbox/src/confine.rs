@@ -18,7 +18,7 @@ const CAPABILITY_VERSION: u32 = 0x2008_0522;
 
 /// Confines this process for good: Landlock without any path, a bound of its address space, a list
 /// of system calls on all threads. Which layers it finds on itself then; of the namespaces it can
-/// tell nothing, the process that started it can. A layer that the system refuses is not among
+/// report nothing, the process that started it can. A layer that the system refuses is not among
 /// them. Only those that are wanted are put on.
 #[must_use]
 pub fn confine(wanted: Layers) -> Layers {
@@ -61,7 +61,7 @@ fn landlock_holds() -> bool {
     enforced && refused == Some(libc::EACCES)
 }
 
-/// Bounds the address space by what there is and some more.
+/// Bounds the address space by the present size plus a margin.
 fn bound_address_space() -> bool {
     let Ok(text) = std::fs::read_to_string("/proc/self/statm") else { return false };
     let Some(pages) = text.split(' ').next().and_then(|pages| pages.trim().parse::<u64>().ok()) else {

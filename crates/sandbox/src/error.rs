@@ -22,13 +22,13 @@ pub enum Refused {
     /// None became free in time.
     #[error("no process for JavaScript tracers became free in time")]
     Late,
-    /// Nobody wants it any more.
+    /// Its caller has given it up.
     #[error("the request was given up")]
     Unwanted,
     /// More children at once than the pool has.
     #[error("{wanted} JavaScript tracers in one request; this node runs at most {workers} at once")]
     TooMany {
-        /// Children that were asked for.
+        /// The requested number of children.
         wanted: usize,
         /// Children that there are.
         workers: usize,

@@ -24,7 +24,7 @@ struct Script {
 pub(crate) enum Standing {
     /// It came to an end within its limits, the last time.
     Proven,
-    /// Nobody knows.
+    /// It is not known.
     New,
     /// It ran over a limit not long ago.
     Overran,

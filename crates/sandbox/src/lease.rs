@@ -1,4 +1,4 @@
-//! A child that somebody uses.
+//! A leased child.
 
 use crate::channel::Message;
 use crate::child::Child;
@@ -17,13 +17,13 @@ pub enum Verdict {
     Unused,
     /// The time was up: the child is killed.
     Late,
-    /// Nobody wants the answer: the child is killed.
+    /// The caller has given up: the child is killed.
     Unwanted,
     /// The child ended, or must.
     Ended(Ended),
 }
 
-/// A child that somebody uses. Dropped without [`Lease::end`] the child is killed.
+/// A leased child. Dropped without [`Lease::end`] the child is killed.
 #[derive(Debug)]
 pub struct Lease {
     child: Option<Child>,
@@ -70,13 +70,13 @@ impl Lease {
         }
     }
 
-    /// Whether the child gets nothing before it has told what confines it.
+    /// Whether the child gets nothing before it has reported what confines it.
     fn must_tell_first(&self) -> bool {
         let told = self.child.as_ref().is_none_or(|child| child.layers.is_some());
         !told && self.shared.options.require != Layers::NONE
     }
 
-    /// Whether it has told now. A child whose first message is another one tells nothing, so
+    /// Whether it has reported now. A child whose first message is another one reports nothing, so
     /// nothing holds.
     fn has_told(&mut self) -> Result<bool, Ended> {
         let Some(message) = self.on_child(|child| child.channel.read())? else { return Ok(false) };

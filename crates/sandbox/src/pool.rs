@@ -30,14 +30,14 @@ pub struct Options {
     pub output_bytes: u64,
     /// Layers of confinement to try for. [`Layers::ALL`], but in tests of what holds without one.
     pub layers: Layers,
-    /// Layers without which a child is given nothing to run. With any, a child that tells nothing
+    /// Layers without which a child is given nothing to run. With any, a child that reports nothing
     /// of its confinement ([`CONFINED`](crate::CONFINED)) is refused.
     pub require: Layers,
 }
 
 /// A request for children.
 pub struct Ask {
-    /// Who asks.
+    /// The client.
     pub client: Arc<str>,
     /// The script, by a hash of its text.
     pub script: u64,
@@ -45,7 +45,7 @@ pub struct Ask {
     pub children: usize,
     /// Until when it may wait.
     pub until: Instant,
-    /// Whether somebody still wants it.
+    /// Whether its caller still waits.
     pub is_wanted: Box<dyn Fn() -> bool + Send>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct State {
     pub queue: Queue<Grant>,
     pub history: History,
     pub next_id: u64,
-    /// What confines the child that told it last.
+    /// What confines the child that reported last.
     pub layers: Option<Layers>,
 }
 
@@ -123,7 +123,7 @@ impl Notices {
 }
 
 impl Pool {
-    /// A pool; its children start when somebody asks for one.
+    /// A pool; its children start with the first request.
     ///
     /// # Errors
     /// [`Refused::Start`] where its thread cannot be started.
@@ -149,12 +149,12 @@ impl Pool {
         &self.shared.options
     }
 
-    /// What confines the child that told it last; `None` where none has told yet.
+    /// What confines the child that reported last; `None` where none has reported yet.
     pub fn layers(&self) -> Option<Layers> {
         self.shared.state.lock().layers
     }
 
-    /// Asks for children. `grant` is called exactly once, on any thread, at once where that is
+    /// Requests children. `grant` is called exactly once, on any thread, at once where that is
     /// possible.
     pub fn request(&self, ask: Ask, grant: impl FnOnce(Result<Vec<Lease>, Refused>) + Send + 'static) {
         let Ask { client, script, children, until, is_wanted } = ask;
@@ -258,7 +258,7 @@ impl Shared {
         (missing != Layers::NONE).then_some(missing)
     }
 
-    /// Takes what a child told of its confinement: says it once, and again where it changes.
+    /// Takes what a child reports of its confinement: logs it once, and again where it changes.
     pub fn confined(&self, layers: Layers) -> Result<(), Ended> {
         let before = self.state.lock().layers.replace(layers);
         self.metrics.confined(layers.bits());

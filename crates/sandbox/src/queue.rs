@@ -2,8 +2,8 @@
 //!
 //! Scripts that lately ran over a limit come after all others. Then clients take turns, and within
 //! a client its scripts. The last idle child is kept: neither a client nor a script gets it that
-//! has all the others already, unless the script has shown that it comes to an end. So whoever
-//! fills the pool with scripts that never end leaves one child for the rest.
+//! has all the others already, unless the script has shown that it comes to an end. So a client
+//! that fills the pool with scripts that never end leaves one child for the rest.
 
 use crate::history::{History, Standing};
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ pub(crate) struct Waiting<G> {
     pub grant: G,
 }
 
-/// What there is to give.
+/// What can be leased.
 pub(crate) struct Supply<'a> {
     pub idle: usize,
     pub workers: usize,
@@ -88,8 +88,8 @@ impl<G> Queue<G> {
     }
 
     /// Takes out the request to refuse where there are too many: of the client that has most in the
-    /// queue and its script that has most the newest one. Whoever asks for little is not kept out
-    /// by whoever asks for much.
+    /// queue and its script that has most the newest one. A client with few requests is not kept
+    /// out by one with many.
     pub fn remove_excess(&mut self) -> Option<Waiting<G>> {
         let newest = &self.waiting.last()?.holder;
         let mut clients: HashMap<&str, usize> = HashMap::new();
@@ -126,7 +126,7 @@ impl<G> Queue<G> {
         self.remove(id)
     }
 
-    /// Takes out those that wait too long, or that nobody wants.
+    /// Takes out those that wait too long, or whose callers have given up.
     pub fn take_over(&mut self, now: Instant) -> Vec<Waiting<G>> {
         self.waiting.extract_if(.., |waiting| waiting.until <= now || !(waiting.is_wanted)()).collect()
     }

@@ -197,7 +197,7 @@ fn flags_of(layers: Layers, has_parent: bool) -> c_int {
 
 /// This process as a descriptor, where the kernel has such.
 fn open_self() -> Option<OwnedFd> {
-    // SAFETY: numbers alone; what is returned is a descriptor that nobody else owns, or an error.
+    // SAFETY: numbers alone; what is returned is a descriptor without another owner, or an error.
     unsafe {
         let fd = libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0);
         (fd >= 0).then(|| OwnedFd::from_raw_fd(fd as RawFd))
@@ -247,7 +247,7 @@ fn start(plan: &mut Plan) -> Result<Process> {
 /// The child, in the memory of its parent: system calls alone, nothing is allocated.
 extern "C" fn child(plan: *mut c_void) -> c_int {
     let plan: *mut Plan = plan.cast();
-    // SAFETY: the parent stands still, so nobody else uses what it points to.
+    // SAFETY: the parent stands still, so no other thread uses what it points to.
     unsafe {
         let error = match confine(&*plan) {
             Ok(()) => {
@@ -278,7 +278,7 @@ unsafe fn confine(plan: &Plan) -> std::result::Result<(), c_int> {
     unsafe {
         check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
         if plan.is_orphan() {
-            // The parent went before the line above: nobody would end this child.
+            // The parent went before the line above: no process would end this child.
             return Err(libc::ESRCH);
         }
         // A group of its own, so that the terminal's signals pass it by. Not a session: a session
@@ -332,7 +332,7 @@ impl Plan {
 }
 
 /// Gives up every right that can be given up. What the system refuses here the child finds on
-/// itself later, and tells.
+/// itself later, and reports.
 fn give_up_rights(plan: &Plan) {
     const LAST_CAPABILITY: libc::c_ulong = 63;
     const VERSION: u32 = 0x2008_0522;
@@ -360,7 +360,7 @@ fn give_up_rights(plan: &Plan) {
     }
 }
 
-/// Signals do what they do where nobody says otherwise; those that this process ignores would stay
+/// Signals do what they do unless set otherwise; those that this process ignores would stay
 /// ignored.
 fn default_signals() {
     for signal in 1..=SIGNALS {

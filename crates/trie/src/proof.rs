@@ -21,7 +21,7 @@ pub struct AccountProof {
     pub storage_root: B256,
     /// RLP of the nodes from the root on. Nodes shorter than 32 bytes are part of their parent.
     pub nodes: Vec<Bytes>,
-    /// The slots that were asked for, in that order.
+    /// The slots that were requested, in that order.
     pub slots: Vec<SlotProof>,
 }
 

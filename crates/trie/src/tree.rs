@@ -1,4 +1,4 @@
-//! One trie in memory: loads the nodes on the paths it is asked for, and knows which changed.
+//! One trie in memory: loads the nodes on the requested paths, and knows which changed.
 
 use crate::{
     damaged,

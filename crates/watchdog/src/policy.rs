@@ -32,7 +32,7 @@ pub(crate) struct Reading {
     /// Since the look before.
     pub elapsed: Duration,
     pub beats: u32,
-    /// Signals that asked for a stop until now.
+    /// Signals that requested a stop until now.
     pub signals: u32,
     pub phase: Phase,
 }
@@ -137,7 +137,7 @@ impl Policy {
         let is_late = if is_stalled {
             after >= due
         } else {
-            // Stores may take long to flush: whoever closes them in the ordinary way is left to it.
+            // Stores may take long to flush: a close in the ordinary way is not disturbed.
             !is_closing && after >= due + LIVE_GRACE && self.in_phase >= LIVE_GRACE
         };
         is_late.then_some(Step::TakeOver { after, is_stalled })

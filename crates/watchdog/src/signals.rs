@@ -1,4 +1,4 @@
-//! Counts signals that ask for a stop, in front of the handlers that are there.
+//! Counts signals that request a stop, in front of the handlers that are there.
 //!
 //! A signal of the process reaches the handler on any thread, also while the main thread runs code
 //! that never comes back to its event loop. libuv's handler only writes to a pipe, which that loop
@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-/// Signals that ask for a stop.
+/// Signals that request a stop.
 pub(crate) const SIGNALS: [libc::c_int; 2] = [libc::SIGTERM, libc::SIGINT];
 
 static SEEN: AtomicU32 = AtomicU32::new(0);
@@ -71,7 +71,7 @@ fn chain_one(at: usize) -> Result<(), WatchdogError> {
     if done == 0 { Ok(()) } else { Err(WatchdogError::Signal { signal, error: io::Error::last_os_error() }) }
 }
 
-/// Counts every signal that asks for a stop from now on. The handlers that are there are called as
+/// Counts every signal that requests a stop from now on. The handlers that are there are called as
 /// before. To be called by the thread that sets handlers, once.
 ///
 /// # Errors

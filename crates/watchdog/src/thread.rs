@@ -21,7 +21,7 @@ use std::{
 /// Time that the stores have to close before the process ends without that.
 pub const CLOSE_MAX: Duration = Duration::from_secs(30);
 
-/// Time that is waited for a line to be written: whoever reads standard error may have stopped to.
+/// Time that is waited for a line to be written: the reader of standard error may have stopped.
 const WRITE_MAX: Duration = Duration::from_millis(200);
 
 /// What the watchdog looks after.
@@ -127,7 +127,7 @@ impl Watchdog {
         let text = line.written(self.options.format, SystemTime::now());
         let (done, written) = mpsc::sync_channel(1);
         let write = move || {
-            // Nobody is left to tell.
+            // No reader is left.
             let _ = std::io::stderr().write_all(text.as_bytes());
             WRITES.store(false, Ordering::Release);
             let _ = done.send(());

@@ -317,7 +317,7 @@ impl PlainAnswer {
         let directory = self.block.directory()?;
         let (piece, raw) = (directory.piece(index), directory.raw(index));
         let whole = self.range.start <= raw.start && raw.end <= self.range.end;
-        // A result that has a piece of its own is asked for as a whole.
+        // A result that has a piece of its own is requested as a whole.
         if whole && piece.crc.is_some() && piece.raw > self.block.db.hot_piece_max().max(STEP_BYTES as u64) {
             self.large =
                 Some(Large { steps: Steps::new(piece), stored: directory.stored(index), read: None });

@@ -233,7 +233,7 @@ impl AnswerBuilder {
                 return;
             }
             raw = &raw[(self.deflate.total_in() - read) as usize..];
-            // Where it did not fill the room there is no more to come.
+            // Where it did not fill the buffer, no more follows.
             if raw.is_empty() && self.value.len() - before < room {
                 break;
             }

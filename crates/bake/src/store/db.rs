@@ -27,8 +27,8 @@ const SEGMENT_BYTES: u64 = 64 << 20;
 /// frame of the store, of which it never reads less.
 const FRONT_BYTES: u32 = 64 << 10;
 
-/// Most damaged rows that are remembered until they are baked again; further ones are found anew by
-/// each request.
+/// Most damaged rows that are remembered until they are baked again; further ones are found again
+/// by each request.
 const DROPPED_MAX: usize = 65_536;
 
 /// Settings of the cache.
@@ -68,7 +68,7 @@ pub struct TraceDb {
     hot: Hot<HotKey, HotValue>,
     /// Rows whose bytes are damaged, until they are put again.
     dropped: Mutex<HashMap<RowId, Height>>,
-    /// Told of the height of a row that was dropped.
+    /// Called with the height of a row that was dropped.
     on_damage: OnceLock<OnDamage>,
     metrics: TraceCacheMetrics,
     set_aside: Option<PathBuf>,
@@ -183,8 +183,8 @@ impl TraceDb {
         self.set_aside.as_deref()
     }
 
-    /// Has somebody told of the height of each row that is dropped from now on. The first one
-    /// stays.
+    /// Sets a function that is called with the height of each row that is dropped from now on. The
+    /// first one stays.
     pub fn on_damage(&self, tell: OnDamage) {
         let _ = self.on_damage.set(tell);
     }
@@ -266,7 +266,7 @@ impl TraceDb {
         self.hot.get(&HotKey { row: *row, piece: Some(piece) }).map(HotBytes)
     }
 
-    /// Keeps the bytes of a piece for those who ask next.
+    /// Keeps the bytes of a piece for the next requests.
     pub(crate) fn keep_piece(&self, row: &RowId, piece: u32, bytes: Vec<u8>) -> HotBytes {
         let value = Arc::new(HotValue::Piece(bytes));
         self.hot.put(HotKey { row: *row, piece: Some(piece) }, value.clone());
@@ -279,7 +279,7 @@ impl TraceDb {
     }
 
     /// Drops a row whose bytes turned out to be damaged; other errors leave it, and so does who
-    /// must not wait: that is a look, after which somebody reads. The error is handed on.
+    /// must not wait: that is a look, after which a thread reads. The error is handed on.
     pub(crate) fn drop_damaged(&self, row: RowId, number: Height, error: BakeError) -> BakeError {
         if !may_wait() {
             return error;

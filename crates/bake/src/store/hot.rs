@@ -21,8 +21,8 @@ pub(crate) trait Weigh {
     fn weight(&self) -> usize;
 }
 
-/// A bounded cache in two generations: what is asked for goes to the young one; when that has
-/// filled its half, it becomes the old one, and what nobody asked for in the meantime goes.
+/// A bounded cache in two generations: a requested value goes to the young one; when that has
+/// filled its half, it becomes the old one, and what was not requested in the meantime is dropped.
 pub(crate) struct Hot<K, V> {
     parts: Vec<Mutex<Part<K, V>>>,
     /// Bound of one generation of one part, in bytes.

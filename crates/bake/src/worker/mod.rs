@@ -40,7 +40,7 @@ pub struct BakeWorker {
 }
 
 impl BakeWorker {
-    /// Starts the threads; `notice` is told what an operator should know, from any of them.
+    /// Starts the threads; `notice` is called with what an operator should know, from any of them.
     ///
     /// # Errors
     /// [`BakeError::Thread`]; [`BakeError::Io`] where the first start of a home cannot be noted.

@@ -28,7 +28,7 @@ pub const DISK_FULL_PAUSE: Duration = Duration::from_secs(15);
 /// Time between two times that progress is made durable, and that old blocks are pruned.
 pub const KEEP_EVERY: Duration = Duration::from_secs(10);
 
-/// Ranges that `hearth bake` may ask for at the same time.
+/// Ranges of `hearth bake` at the same time.
 pub const MAX_RANGES: usize = 16;
 
 /// How the worker works. All but the times and the file come from settings.

@@ -1,5 +1,5 @@
 //! What is baked next. First what was just committed, then failures whose time has come, then
-//! ranges that somebody asked for, then gaps. Knows no threads and reads no clock.
+//! ranges that were requested, then gaps. Knows no threads and reads no clock.
 
 use super::{
     failures::{Failures, Verdict},
@@ -23,7 +23,7 @@ pub(crate) enum Reason {
     Committed,
     /// It failed before.
     Retry,
-    /// It is part of a range that was asked for.
+    /// It is part of a range that was requested.
     Range(u64),
     /// It is missing.
     Gap,
@@ -57,7 +57,7 @@ pub(crate) enum Outcome {
     Failed(BakeFailure),
 }
 
-/// What the rest of the worker has to tell after a task.
+/// What the rest of the worker has to do after a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     Nothing,
@@ -77,7 +77,7 @@ pub(crate) struct Planner {
     next_range: u64,
     gaps: VecDeque<Height>,
     busy: HashSet<Height>,
-    /// Heights that were asked for while they were being baked.
+    /// Heights that were requested while they were being baked.
     again: HashSet<Height>,
     /// The gap scanner looks from here on.
     scan_at: Height,
@@ -185,7 +185,7 @@ impl Planner {
         Some(Task { height, reason: Reason::Range(id), epoch })
     }
 
-    /// Heights to look at for gaps, where nobody looks already.
+    /// Heights to look at for gaps, unless a search is running.
     pub(crate) fn take_scan(&mut self, head: Height) -> Option<Scan> {
         let wanted =
             self.progress.is_some() && !self.scanning && self.scan_at <= head && self.gaps.is_empty();
@@ -250,7 +250,7 @@ impl Planner {
     }
 
     /// Baked rows of these heights were found to be damaged, and dropped. Those for which there is
-    /// no room are told of again.
+    /// no room are reported again.
     pub(crate) fn damaged(&mut self, heights: &[Height]) {
         if self.progress.is_none() {
             return;
@@ -296,7 +296,7 @@ impl Planner {
             }
             Outcome::Failed(BakeFailure::Transient { .. } | BakeFailure::Failed { .. }) => {
                 if self.epoch != task.epoch {
-                    // Perhaps the chain went back while it ran. What is there now is looked at
+                    // Perhaps the chain went back while it ran. The present rows are looked at
                     // afresh.
                     self.scan_at = self.scan_at.min(height);
                     return Told::Nothing;

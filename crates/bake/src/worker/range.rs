@@ -1,4 +1,4 @@
-//! Ranges of heights that somebody asked for: `hearth bake`.
+//! Ranges of heights that were requested: `hearth bake`.
 
 use hearth_primitives::Height;
 use parking_lot::{Condvar, Mutex};
@@ -162,7 +162,7 @@ impl Range {
         self.control.update(|progress| progress.finished = true);
     }
 
-    /// Whether everything of it is done; told to those who watch.
+    /// Whether everything of it is done; reported to the watchers.
     pub(crate) fn is_over(&self) -> bool {
         let over = self.next > self.to && self.busy == 0;
         if over {

@@ -88,7 +88,7 @@ impl Shared {
         }
     }
 
-    /// Asks the threads to end; running bakes are cancelled.
+    /// Requests the end of the threads; running bakes are cancelled.
     pub(crate) fn stop(&self) {
         self.stop.cancel();
         self.planner.lock().stop_ranges("stopped");
@@ -301,7 +301,7 @@ impl Shared {
         self.kept.lock().due
     }
 
-    /// Makes durable what was baked and how far that is, prunes, and asks for damaged rows.
+    /// Makes durable what was baked and how far that is, prunes, and requests damaged rows again.
     pub(crate) fn keep(&self) {
         let damaged = self.source.damaged();
         if !damaged.is_empty() {

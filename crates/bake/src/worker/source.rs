@@ -16,7 +16,7 @@ pub struct Baked {
 /// Why a block was not baked. Nothing of it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BakeFailure {
-    /// The worker was told to stop.
+    /// The worker has to stop.
     #[error("stopped")]
     Stopped,
     /// The disk has no room.

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// What a bake of a height does.
 #[derive(Clone, Debug)]
 enum Act {
-    /// Waits until it is told otherwise, or to stop.
+    /// Waits until it is released, or to stop.
     Hang,
     Fail(BakeFailure),
     Panic,
@@ -86,7 +86,7 @@ impl Fake {
         heights
     }
 
-    /// Adds blocks on branch `branch` up to a height, telling the worker.
+    /// Adds blocks on branch `branch` up to a height, and notifies the worker.
     fn commit(&self, worker: Option<&BakeWorker>, branch: u8, to: Height) {
         loop {
             let height = self.with(|world| {

@@ -25,8 +25,8 @@ use std::{
 /// What readers see and what is on the platter are two things. A file's bytes get there with its
 /// sync, the names of a folder with the folder's. [`SimDisk::power_cut`] gives the disk as a cut
 /// could leave it: of what was not synced it loses, keeps or tears any part. [`SimDisk::kill`]
-/// gives it as the death of the process leaves it. After either this disk is dead: whoever still
-/// has it gets errors.
+/// gives it as the death of the process leaves it. After either this disk is dead: a caller that
+/// still has it gets errors.
 #[derive(Clone)]
 pub struct SimDisk {
     state: Arc<Mutex<State>>,

@@ -28,7 +28,7 @@ pub enum Call {
     CreateDir,
     /// A folder is removed.
     RemoveDir,
-    /// Names, kinds, sizes or free space are asked for.
+    /// Names, kinds, sizes or free space are requested.
     Look,
 }
 

@@ -43,7 +43,7 @@ impl<'a> Stores<'a> {
     }
 }
 
-/// What is there, or else is made now.
+/// The existing store, or one that is made now.
 fn made<T>(slot: &mut Option<T>, make: impl FnOnce() -> Fallible<T>) -> Fallible<&mut T> {
     if slot.is_none() {
         *slot = Some(make()?);

@@ -13,7 +13,7 @@ use std::{
 const COMMITS: usize = 20_000;
 /// The part of what the store can do at which they come.
 const LOAD: f64 = 0.7;
-/// Samples that tell what the store can do; flushes and compactions are in them.
+/// Samples that measure what the store can do; flushes and compactions are in them.
 const SATURATED: usize = 4;
 /// Where a machine is so slow that they take longer, fewer are made, and the line above the rows
 /// says how many.

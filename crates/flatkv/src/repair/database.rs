@@ -99,7 +99,7 @@ impl Repair<'_> {
         Ok(RepairAction::FromLedger { aside })
     }
 
-    /// The last head that the log tells of.
+    /// The last head in the log.
     fn last_head(&self) -> Result<Option<Head>, FlatKvError> {
         let (disk, dir) = (&*self.options.disk, &self.options.wal_dir);
         disk.create_dir_all(dir).map_err(FlatKvError::io(dir))?;

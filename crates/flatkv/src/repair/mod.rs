@@ -2,7 +2,8 @@
 //! sound.
 //!
 //! - The log: everything that the database does not hold yet is read record by record. Where a bad
-//!   record stands in the middle, what follows it cannot be used, which is told and done only with
+//! record stands in the middle, what follows it cannot be used, which is reported, and done only
+//! with
 //!   the caller's word.
 //! - The database: from the newest snapshot that verifies, brought forward by the log; from the log
 //!   alone where it begins with the first record; or by executing the ledger again, which is the
@@ -19,7 +20,7 @@ use crate::{
 use hearth_primitives::Height;
 use std::{path::PathBuf, sync::Arc};
 
-/// Times that a store is opened and mended: the log, the database, and a look at the end.
+/// Times that a store is opened and repaired: the log, the database, and a look at the end.
 const ROUNDS: usize = 4;
 
 /// What was done.
@@ -67,7 +68,7 @@ pub struct RepairReport {
 }
 
 /// Executes the ledger's blocks again into a store that is empty; `last` is the last head that the
-/// log tells of.
+/// log names.
 pub trait Executor {
     /// Fills the store. What it commits counts once this returns.
     ///
@@ -89,7 +90,7 @@ pub struct Repair<'a> {
 }
 
 impl Repair<'_> {
-    /// Looks for damage and mends it. No node may have the home open.
+    /// Looks for damage and repairs it. No node may have the home open.
     ///
     /// # Errors
     /// [`FlatKvError::WouldLose`] says what is lost without [`Repair::accept_loss`], before
@@ -135,7 +136,7 @@ impl Repair<'_> {
     }
 
     /// Opens the store and verifies it: its head and what was found, or what kept it from opening
-    /// and may be mended.
+    /// and may be repaired.
     #[allow(clippy::type_complexity)]
     fn look(
         &self,

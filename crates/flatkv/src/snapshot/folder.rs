@@ -40,7 +40,7 @@ pub(crate) fn list(disk: &dyn Disk, dir: &Path) -> Result<Vec<Snapshot>, FlatKvE
     }
     let mut found = Vec::new();
     for name in names(disk, dir)? {
-        // What does not read is not offered; it stays where it is for whoever looks into it.
+        // What does not read is not offered; it stays where it is for inspection.
         if let Ok(snapshot) = Snapshot::read(disk, &dir.join(&name))
             && self::name(&snapshot) == name
         {

@@ -15,7 +15,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// Starts the thread where the options ask for snapshots by themselves.
+    /// Starts the thread where the options have an interval of snapshots.
     pub(crate) fn start(core: &Arc<Core>) -> Result<Option<Self>, FlatKvError> {
         let options = &core.snapshots.options;
         if options.snapshot_interval_blocks == 0 && options.wal_max_bytes == 0 {

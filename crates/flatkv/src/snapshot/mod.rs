@@ -67,7 +67,7 @@ pub(crate) struct Snapshots {
     kept: Mutex<Vec<Snapshot>>,
     /// Held while one is taken.
     taking: Mutex<()>,
-    /// Bytes of WAL since the newest, or since one was asked for last.
+    /// Bytes of WAL since the newest, or since the last request for one.
     wal_bytes: AtomicU64,
     /// Wakes the thread that takes those by interval.
     wake: Mutex<Option<SyncSender<()>>>,

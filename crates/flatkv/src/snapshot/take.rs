@@ -111,7 +111,7 @@ impl Core {
         }
     }
 
-    /// Tells the metrics which height the newest snapshot has.
+    /// Records the height of the newest snapshot.
     pub(crate) fn tell_snapshot(&self) {
         let height = self.newest_snapshot().map_or(0, |newest| newest.height);
         self.metrics.current_snapshot_height.set_unsigned(height);

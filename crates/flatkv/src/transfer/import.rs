@@ -255,7 +255,8 @@ impl<'a> Import<'a> {
         self.write(batch, before)
     }
 
-    /// Writes a chunk's batch; tells each data DB with rows in it how many and how long that took.
+    /// Writes a chunk's batch; records for each data DB how many rows it has and how long that
+    /// took.
     fn write(&self, batch: Batch<'_>, before: StreamCounts) -> Result<(), FlatKvError> {
         let metrics = &self.kv.core.metrics;
         let started = Instant::now();

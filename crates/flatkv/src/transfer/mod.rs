@@ -21,7 +21,7 @@ pub const MAX_ATTACHMENT_BYTES: usize = 256 << 20;
 /// Most attachments of a stream.
 pub const MAX_ATTACHMENTS: usize = 64;
 
-/// What is told between two chunks; `false` stops the work.
+/// Progress between two chunks; `false` stops the work.
 pub type WatchTransfer<'a> = &'a mut dyn FnMut(TransferProgress) -> bool;
 
 /// How far a transfer is.

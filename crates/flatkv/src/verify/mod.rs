@@ -28,7 +28,7 @@ use crate::{
 use hearth_primitives::StateError;
 use report::Reporter;
 
-/// What is told between two steps; `false` stops the work.
+/// Progress between two steps; `false` stops the work.
 pub type Watch<'a> = &'a mut dyn FnMut(VerifyProgress) -> bool;
 
 impl FlatKv {

@@ -1,4 +1,4 @@
-//! What a verification tells while it runs and at its end.
+//! Progress and report of a verification.
 
 use crate::{CommitmentKind, FlatKvError, Head, db::Family, verify::Watch};
 use alloy_primitives::{Address, B256, Bytes, U256};
@@ -234,7 +234,7 @@ impl VerifyReport {
     }
 }
 
-/// Collects findings and tells progress.
+/// Collects findings and reports progress.
 pub(crate) struct Reporter<'a> {
     pub(crate) report: VerifyReport,
     progress: VerifyProgress,

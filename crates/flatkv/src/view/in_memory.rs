@@ -1,6 +1,6 @@
 //! What a view knows without reading the disk: for threads that must never wait.
 //!
-//! Only a latest row that is there and holds at the view's height tells anything. One that is
+//! Only a latest row that is there and holds at the view's height is an answer. One that is
 //! missing may lie on the disk, in history, or beneath the store.
 
 use super::StateView;
@@ -12,7 +12,7 @@ use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
 use hearth_primitives::{Account, StateError};
 
 impl StateView {
-    /// An account, where its latest row lies in memory and holds. `None` tells nothing.
+    /// An account, where its latest row lies in memory and holds. `None` leaves the answer open.
     pub fn account_in_memory(&self, address: &Address) -> Option<Account> {
         self.in_memory(Family::Account, address.as_slice(), read_account)
     }
@@ -22,7 +22,7 @@ impl StateView {
         self.in_memory(Family::Storage, &slot_key(address, slot), read_slot)
     }
 
-    /// Code by its hash, where it is kept in memory. `None` tells nothing.
+    /// Code by its hash, where it is kept in memory. `None` leaves the answer open.
     pub fn code_in_memory(&self, hash: &B256) -> Option<Bytes> {
         if *hash == KECCAK256_EMPTY { Some(Bytes::new()) } else { self.core.codes.get(hash) }
     }

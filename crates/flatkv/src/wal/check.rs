@@ -18,7 +18,7 @@ pub(crate) struct LogFault {
 }
 
 impl Wal {
-    /// Checks every segment, those included that only snapshots need; `each` is told of each
+    /// Checks every segment, those included that only snapshots need; `each` is called with each
     /// segment and of its first fault.
     pub(crate) fn check(
         &self,

@@ -45,7 +45,7 @@ struct Open {
     end: u64,
 }
 
-/// The segment being written, for whoever syncs it.
+/// The segment being written, for the thread that syncs it.
 pub(crate) struct Tail {
     file: Arc<dyn DiskFile>,
     path: PathBuf,

@@ -3,7 +3,7 @@
 //! A segment is a header of 32 bytes (`HEARTHWL`, version u32, number of the first record u64, salt
 //! u64, CRC-32 of these u32) and records: `HWR1`, length of the payload u32, number u64, CRC-32
 //! u32, payload. Numbers are little-endian; the CRC covers salt, length, number and payload. The
-//! salt keeps bytes that somebody had stored from passing for a record.
+//! salt keeps bytes stored as a value from passing for a record.
 
 use crate::{
     Head,

@@ -24,7 +24,7 @@ pub(crate) fn salvage(disk: &dyn Disk, dir: &Path) -> Result<Vec<Salvaged>, Flat
     let mut found = Vec::new();
     for (_, path) in list(disk, dir)? {
         let bytes = disk.read(&path).map_err(FlatKvError::io(&path))?;
-        // Without its header a segment's records cannot be told from other bytes.
+        // Without its header a segment's records cannot be distinguished from other bytes.
         let Some(header) = SegmentHeader::from_bytes(&bytes) else { continue };
         let mut at = SEGMENT_HEADER_BYTES;
         while at < bytes.len() {

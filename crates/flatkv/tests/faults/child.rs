@@ -66,7 +66,7 @@ static MARKS: OnceLock<[(&str, File); 3]> = OnceLock::new();
 /// A call on a file, so that the process can be stopped where the store makes none.
 pub fn mark(what: &str) {
     let marks = MARKS.get().into_iter().flatten();
-    // Nobody reads it; a fault in it must not stop what is tested.
+    // It is never read; a fault in it must not stop what is tested.
     marks.filter(|(name, _)| *name == what).for_each(|(_, file)| drop(file.write_at(b"here", 0)));
 }
 
@@ -205,7 +205,7 @@ impl End {
         !self.stuck && self.note.was_hit() && self.status.signal() == Some(KILLED)
     }
 
-    /// Whether it ended in a way that no test asked for.
+    /// Whether it ended in a way that no test expects.
     pub fn broke(&self) -> Option<String> {
         if self.stuck {
             return Some(format!("stuck in {:?}", self.said.begun));

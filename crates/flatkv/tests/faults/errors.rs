@@ -104,7 +104,8 @@ fn failing_calls_lose_nothing_acknowledged() {
     assert!(kinds[..2].iter().all(|counts| counts.tried >= homes && counts.seen > 0), "{kinds:?}");
 }
 
-/// RocksDB that fails in the background flushes no more: who waits for a flush is told.
+/// RocksDB that fails in the background flushes no more: a thread that waits for a flush gets the
+/// error.
 #[test]
 fn a_failure_in_the_background_ends_in_an_error_and_not_in_waiting() {
     let mut failed = 0;

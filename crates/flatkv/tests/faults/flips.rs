@@ -29,7 +29,7 @@ pub struct Counts {
     pub tried: u64,
     /// Found by an opening, by a read, or by `verify`, of the store or of a snapshot.
     pub detected: u64,
-    /// Nobody needs what it changed: everything was answered rightly.
+    /// The changed bytes were not needed: every answer was right.
     pub harmless: u64,
     /// A wrong answer, or a head that is not there without a word.
     pub served: u64,
@@ -156,7 +156,7 @@ impl Sample {
         let paths = &self.kinds[kind];
         let path = &paths[random.below(paths.len() as u64) as usize];
         let mut bytes = fs::read(home.join(path)).unwrap();
-        // A lock that nobody has is empty.
+        // A lock without an owner is empty.
         bytes.resize(bytes.len().max(1), 0);
         let at = random.below(bytes.len() as u64) as usize;
         let bit = random.below(8);

@@ -159,7 +159,7 @@ impl Played {
         store(&left, Path::new(AT_HOME), to)
     }
 
-    /// Writes what is there now into a folder, as the death of the process would leave it.
+    /// Writes the present contents into a folder, as the death of the process would leave it.
     pub fn now(&self, to: &Path) -> io::Result<()> {
         store(&self.disk.snapshot(), Path::new(AT_HOME), to)
     }

@@ -27,7 +27,7 @@ const TABLE_BLOCKS: usize = 60;
 pub struct Verdict {
     /// What was acknowledged and is not there, an opening that is refused included.
     pub lost: Option<String>,
-    /// What is there and should not be.
+    /// Rows that should not exist.
     pub wrong: Option<String>,
     /// An opening was refused for a sound record behind a torn one, both unsynced: for
     /// `hearth db repair`, by the definition of a torn tail.
@@ -61,7 +61,7 @@ impl From<StateError> for Found {
     }
 }
 
-/// Reads as [`read_all`], telling errors from wrong answers.
+/// Reads as [`read_all`], separating errors from wrong answers.
 pub fn read(kv: &Arc<FlatKv>, chain: &[Block], heights: u64) -> Result<(), Found> {
     let compared = catch_unwind(AssertUnwindSafe(|| compare(kv, chain, heights)));
     compared.unwrap_or_else(|panic| {
@@ -257,7 +257,7 @@ pub fn copy_dir(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps the home of a failure for whoever looks into it, where a variable says where.
+/// Keeps the home of a failure in the folder that a variable names.
 pub fn keep(home: &Path, name: &str) {
     if let Some(dir) = std::env::var_os("HEARTH_FAULT_KEEP") {
         let _ = copy_dir(home, &Path::new(&dir).join(name));

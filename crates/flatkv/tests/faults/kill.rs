@@ -164,7 +164,7 @@ impl Life {
             let in_flight = begun.as_ref().is_some_and(|(n, _)| done.is_none_or(|done| *n >= done));
             let step = begun.as_ref().map_or("", |(_, step)| step.as_str());
             // Threads of the background go on while the process ends: that is one more kind, beside
-            // the number asked for.
+            // the requested number.
             let phase = if in_flight { phase(&end.note, step) } else { "nothing" };
             killed += u64::from(in_flight);
             if !self.judge(&end, phase) {

@@ -71,7 +71,7 @@ fn child() {
 fn ten_kills_lose_no_acknowledged_step() {
     let dir = temp_dir();
     let mut random = Random(2024);
-    // The same chain again, kept over the kills: making it anew each time would take longer than
+    // The same chain again, kept over the kills: making it again each time would take longer than
     // the kills.
     let (mut chain, mut steps) = (Vec::new(), 0);
     for kill in 0..KILLS {

@@ -11,7 +11,7 @@ use hearth_metrics::Registry;
 use hearth_primitives::Height;
 use std::{sync::Arc, thread::sleep, time::Duration};
 
-/// Options of a home that tell a registry.
+/// Options of a home with a registry of metrics.
 fn told(home: &Home, registry: &Registry) -> Options {
     Options { metrics: registry.clone(), ..home.options() }
 }

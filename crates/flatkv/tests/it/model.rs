@@ -257,7 +257,7 @@ impl World {
         }))
     }
 
-    /// Compares everything that a view can be asked with this world.
+    /// Compares every read of a view with this world.
     pub fn check(&self, view: &dyn StateReader, height: Height) -> Result<(), StateError> {
         for address in (0..ACCOUNTS).map(address) {
             let expected = self.accounts.get(&address);

@@ -1,5 +1,5 @@
-//! History below the window goes in the background; whoever reads it meanwhile is told the oldest
-//! height.
+//! History below the window goes in the background; a reader meanwhile gets an error with the
+//! oldest height.
 
 use crate::model::{BASE, Block, Home, Random, World, check_from};
 use alloy_primitives::Address;

@@ -1,4 +1,4 @@
-//! Repair: what is damaged is set aside and made again; what would be lost is told first.
+//! Repair: what is damaged is set aside and made again; what would be lost is reported first.
 
 use crate::{
     model::{BASE, Block, Home, Random, check},

@@ -121,7 +121,7 @@ stand_before! {
             Some(place) => on_paths(Op::MakeDir, place, None, || real(dir, path, mode)),
             None => real(dir, path, mode),
         };
-    // Copies inside the kernel: whoever asks for one falls back to reading and writing.
+    // Copies inside the kernel: the caller falls back to reading and writing.
     fn copy_file_range(from: c_int, at: *mut i64, to: c_int, there: *mut i64, len: usize, how: c_uint) -> isize, |real|
         if is_ours(to) { fails(ENOSYS) } else { real(from, at, to, there, len, how) };
     fn sendfile(to: c_int, from: c_int, at: *mut i64, len: usize) -> isize, |real|

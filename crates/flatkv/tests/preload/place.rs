@@ -5,8 +5,8 @@ use std::ffi::{CStr, c_char, c_int};
 
 const PATH_BYTES: usize = 4096;
 
-/// A path below the folder, copied; for relative ones the folder that they are relative to is asked
-/// for.
+/// A path below the folder, copied; for relative ones the folder that they are relative to is
+/// looked up for.
 pub struct Place {
     pub bytes: [u8; PATH_BYTES],
     pub len: usize,

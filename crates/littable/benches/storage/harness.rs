@@ -61,7 +61,7 @@ impl Bench {
         Ok(Self { quick, names, dir, losing: RefCell::default(), began: Instant::now() })
     }
 
-    /// Whether a row is asked for.
+    /// Whether a row is requested.
     pub fn wants(&self, name: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|part| name.contains(part.as_str()))
     }

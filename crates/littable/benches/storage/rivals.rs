@@ -1,5 +1,4 @@
-//! The sides of a write row: each takes keys and values, and makes durable what it took when it is
-//! told.
+//! The sides of a write row: each takes keys and values, and makes them durable on request.
 
 use crate::harness::Fallible;
 use hearth_littable::{Littable, StoreOptions, Table, TableOptions};

@@ -49,7 +49,7 @@ pub(super) fn cut_torn(
         });
         // A footer that was not written whole, by a power cut or on a full disk: no record is
         // missing before those that follow, and those may be durable. With several shards only its
-        // length tells it from a damaged record.
+        // length distinguishes it from a damaged record.
         let like_a_footer = read.file_len.saturating_sub(read.end) <= FOOTER_BYTES as u64;
         if read.garbage
             && goes_on

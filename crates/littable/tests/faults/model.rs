@@ -45,7 +45,7 @@ pub struct Model {
     pub durable: usize,
     /// Groups of `log` that survive the death of the process.
     pub drained: usize,
-    /// Floor that was acknowledged, and the highest one that was asked for.
+    /// Floor that was acknowledged, and the highest one that was requested.
     pub floor: u64,
     pub floor_asked: u64,
     /// Whether survivors are a prefix of the write order: one shard.
@@ -55,7 +55,7 @@ pub struct Model {
     /// Whether groups that are not durable may be errors, never other bytes: a sync that fails
     /// takes them with it.
     pub doubtful: bool,
-    /// Every key that was ever tried: with what value, so that a second life of a key can be told.
+    /// Every key that was ever tried: with what value, so that a second life of a key is noticed.
     keys: HashSet<Vec<u8>>,
 }
 

@@ -23,7 +23,7 @@ fn open(dir: &Path) -> Result<(Littable, Arc<Table>), LittError> {
     Ok((store, table))
 }
 
-/// The value of a key: its own number, so that the parent can tell.
+/// The value of a key: its own number, so that the parent can check it.
 fn value(n: u64) -> Vec<u8> {
     let len = 10 + (n * 7_919 % 3_000) as usize;
     n.to_be_bytes().into_iter().cycle().take(len).collect()

@@ -127,7 +127,7 @@ fn flipped_bits_never_give_wrong_bytes() {
     let mut files = home.files(".seg");
     assert_eq!(files.pop(), Some(home.segment((last >> 32) as u32 + 1)));
     assert!(files.len() > 1);
-    // Behind the last group is nothing but a note of what was synced; it is written anew.
+    // Behind the last group is nothing but a note of what was synced; it is written again.
     let is_note = |path: &Path, at| *path == home.segment((last >> 32) as u32) && at >= last & 0xffff_ffff;
     let originals: Vec<_> = files.iter().map(|f| fs::read(f).unwrap()).collect();
     let runs: Vec<_> = home.files(".idx").iter().map(|f| (f.clone(), fs::read(f).unwrap())).collect();
@@ -277,7 +277,7 @@ fn missing_and_newer_files_are_refused() {
     assert!(matches!(error, LittError::NewerFormat { found: 9, known: 2, .. }), "{error}");
 }
 
-/// A disk whose syncs fail or whose writes find no room, when told.
+/// A disk whose syncs fail or whose writes find no space, when set so.
 #[derive(Debug, Default)]
 struct Faulty {
     sync_fails: AtomicBool,

@@ -308,7 +308,7 @@ fn compare(iter: TableIter, mut expected: Vec<Record>, forward: bool) {
     assert!(there == expected);
 }
 
-/// Cases of a run; `HEARTH_MODEL_CASES` asks for more.
+/// Cases of a run; `HEARTH_MODEL_CASES` sets more.
 fn cases() -> u32 {
     std::env::var("HEARTH_MODEL_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(150)
 }

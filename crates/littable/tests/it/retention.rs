@@ -163,7 +163,7 @@ fn iterators_hold_segments_until_their_lease_ends() {
 
 /// A commit may name a position whose segment was collected since: what was put last need not have
 /// the highest number, a block of a side branch for example. Going back to it must drop what came
-/// behind, and what is collected stays so: that is an error for nobody. Where in its segment the
+/// behind, and what is collected stays so: that is no error. Where in its segment the
 /// position lies makes no difference, for nothing of that is left.
 #[test]
 fn a_cut_into_a_collected_segment_drops_all_behind_it() {

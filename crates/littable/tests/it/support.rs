@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A store in a folder of its own, whose clock stands still, and that works behind the scenes only
-/// when told.
+/// when set so.
 pub struct Home {
     pub dir: tempfile::TempDir,
     pub clock: Arc<ManualClock>,

@@ -90,7 +90,7 @@ fn raw(name: &str, number: impl Fn() -> i64) -> Result<i64> {
 
 fn map(bytes: usize, protection: libc::c_int) -> Result<i64> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: new memory that nobody uses.
+    // SAFETY: new memory that is not used yet.
     let mapped = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
     if mapped == libc::MAP_FAILED { Err(Error::last_os_error()) } else { Ok(0) }
 }

@@ -1,4 +1,4 @@
-//! The child: what it does is told by the kind of each message.
+//! The child: the kind of each message says what it does.
 
 use hearth_metrics::Registry;
 use hearth_sandbox::{Ask, CONFINED, Layers, Lease, Message, Options, Pool, Program, Refused, confine};
@@ -24,11 +24,11 @@ pub const OUTPUT_BYTES: u64 = 256 << 10;
 /// Longest wait for anything.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Not a test: a child that tells what confines it, which is all but Landlock.
+/// Not a test: a child that reports what confines it, which is all but Landlock.
 #[test]
 #[ignore = "the program of the children"]
 fn run_telling() {
-    // SAFETY: the parent has put the channel there, and nobody else uses it.
+    // SAFETY: the parent has put the channel there, and no other code uses it.
     let mut channel = unsafe { File::from_raw_fd(3) };
     let own = confine(Layers::ALL.without(Layers::LANDLOCK));
     channel.write_all(&message(CONFINED, &own.bits().to_le_bytes())).unwrap();
@@ -40,7 +40,7 @@ fn run_telling() {
 #[test]
 #[ignore = "the program of the children"]
 fn run() {
-    // SAFETY: the parent has put the channel there, and nobody else uses it.
+    // SAFETY: the parent has put the channel there, and no other code uses it.
     let mut channel = unsafe { File::from_raw_fd(3) };
     let mut header = [0; 8];
     while channel.read_exact(&mut header).is_ok() {
@@ -135,7 +135,7 @@ pub fn pool_with(
     Arc::new(Pool::new(options, metrics).unwrap())
 }
 
-/// A pool of one child that confines itself by some layers and tells before it is asked.
+/// A pool of one child that confines itself by some layers and reports before the first request.
 pub fn telling_pool(layers: Layers, require: Layers) -> Arc<Pool> {
     let program = Program {
         path: std::env::current_exe().unwrap(),
@@ -179,7 +179,7 @@ pub fn hear(lease: &mut Lease) -> Result<Message, hearth_sandbox::Ended> {
     }
 }
 
-/// Whether a process runs; one that ended and is not buried yet does not.
+/// Whether a process runs; one that ended and is not reaped yet does not.
 pub fn runs(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[test]
 fn a_child_has_nothing_but_its_channel() {
     // A descriptor that an exec would hand on.
-    // SAFETY: a copy of an open descriptor, closed by nobody.
+    // SAFETY: a copy of an open descriptor, which is never closed.
     let leaked = unsafe { libc::fcntl(1, libc::F_DUPFD, 20) };
     assert!(leaked >= 20);
     let pool = pool(1, 1);

@@ -172,8 +172,8 @@ fn a_child_without_a_layer_that_must_hold_is_given_nothing() {
     let without = Layers::ALL.without(Layers::LANDLOCK);
     let pool = pool_with(1, 2, without, Layers::LANDLOCK, &Registry::new());
     let mut first = lease(&pool, "a", 1).unwrap();
-    // Nothing is written before the child tells; this one tells nothing by itself, and answers to
-    // nothing.
+    // Nothing is written before the child reports; this one reports nothing by itself, and answers
+    // to nothing.
     assert_eq!(first.write(&crate::child::message(ECHO, b"x")), Ok(0));
     first.wait(true, Duration::from_millis(1));
     assert_eq!(first.read(), Ok(None));
