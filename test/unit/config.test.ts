@@ -359,7 +359,7 @@ describe('rendering', () => {
     const at = lines.indexOf('# trace_stall_timeout = "30s"')
     expect(lines.slice(at - 3, at)).toEqual([
       '',
-      '# A client that takes nothing of a streamed answer for this long is cut off.',
+      '# Time after which a client that reads nothing of a streamed response is disconnected.',
       '# A duration such as 250ms, 5s or 1m30s, from 1ms to 24h. Default: "30s".',
     ])
     for (const line of lines) expect(line.length).toBeLessThan(140)

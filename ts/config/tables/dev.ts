@@ -43,17 +43,17 @@ export const DEV = {
     kind: or('auto', integer(1_000_000, 1_000_000_000_000)),
     default: 'auto' as number | 'auto',
     unit: 'gas',
-    doc: 'Gas limit of every block; auto is 30000000, and that of the origin for a fork.',
+    doc: 'Gas limit of every block; auto is 30000000, for a fork that of the remote chain.',
   }),
   'dev.chain_id': setting({
     kind: or('auto', integer(1, Number.MAX_SAFE_INTEGER)),
     default: 'auto' as number | 'auto',
-    doc: 'Chain id of a new chain; auto is 31337, and that of the origin for a fork.',
+    doc: 'Chain id of a new chain; auto is 31337, for a fork that of the remote chain.',
   }),
   'dev.hardfork': setting({
     kind: or('auto', oneWord(...HARDFORKS)),
     default: 'auto' as (typeof HARDFORKS)[number] | 'auto',
-    doc: 'The newest fork whose rules hold, from the first block on; auto is the newest one there is.',
+    doc: 'The hard fork whose rules hold from the first block on; auto is the newest one.',
   }),
   'dev.base_fee': setting({
     kind: or('auto', integer(0, Number.MAX_SAFE_INTEGER)),
@@ -67,7 +67,7 @@ export const DEV = {
     unit: 's',
     doc: 'Time of the first block of a new chain, in seconds since 1970; the clock goes on from there.',
   }),
-  'dev.accounts': setting({ kind: integer(1, 10_000), default: 10, doc: 'Funded accounts.' }),
+  'dev.accounts': setting({ kind: integer(1, 10_000), default: 10, doc: 'Number of funded accounts.' }),
   'dev.mnemonic': setting({
     kind: text('the words of a BIP-39 phrase', /^\S+( \S+){11,23}$/),
     default: DEV_MNEMONIC,
@@ -82,27 +82,27 @@ export const DEV = {
   'dev.block_time': setting({
     kind: or('none', blockTime(HOUR)),
     default: 'none' as number | 'none',
-    doc: 'Time between blocks, which come then whether there are transactions or not; none makes a block for each transaction.',
+    doc: 'Time between blocks, which are made with or without transactions; none makes a block for each transaction.',
   }),
   'dev.mixed_mining': setting({
     kind: boolean,
     default: false,
-    doc: 'Whether transactions do not wait for dev.block_time: a block for each of them, beside those that come by the clock.',
+    doc: 'Whether each transaction is mined at once, in addition to the blocks of dev.block_time.',
   }),
   'dev.no_mining': setting({
     kind: boolean,
     default: false,
-    doc: 'Whether no blocks are made but on demand: evm_mine, anvil_mine, hardhat_mine.',
+    doc: 'Whether blocks are made only on demand: evm_mine, anvil_mine, hardhat_mine.',
   }),
   'dev.order': setting({
     kind: oneWord('fees', 'fifo'),
     default: 'fees' as 'fees' | 'fifo',
-    doc: 'Which transactions come first in a block: those that pay most, or those that came first.',
+    doc: 'Order of transactions in a block: fees puts the best paying ones first, fifo the oldest ones.',
   }),
   'dev.auto_impersonate': setting({
     kind: boolean,
     default: false,
-    doc: 'Whether transactions may be sent from any account without its key.',
+    doc: 'Whether eth_sendTransaction accepts any sender, without its key.',
   }),
   'dev.code_size_limit': setting({
     kind: or('auto', or('none', integer(1, Number.MAX_SAFE_INTEGER))),
@@ -115,33 +115,33 @@ export const DEV = {
     default: false as boolean | 'auto',
     doc: 'Whether eth_sendTransaction returns an error, as the node of Hardhat does, if the transaction is mined at once and fails; otherwise it returns the hash. auto: from the first hardhat_metadata on, which Hardhat sends. false is the default because viem, that of Hardhat too, sends a transaction again after such an error; set true for hardhat-ethers and its chai matchers, which expect the error.',
   }),
-  'dev.silent': setting({ kind: boolean, default: false, doc: 'Whether nothing is printed but errors.' }),
+  'dev.silent': setting({ kind: boolean, default: false, doc: 'Whether only errors are printed.' }),
   'dev.verbose': setting({
     kind: boolean,
     default: false,
-    doc: 'Whether each request is printed once it is answered: its method and how long it took.',
+    doc: 'Whether each request is printed, with its method and duration.',
   }),
-  'dev.json': setting({ kind: boolean, default: false, doc: 'Whether what is printed are lines of JSON.' }),
+  'dev.json': setting({ kind: boolean, default: false, doc: 'Whether the output is lines of JSON.' }),
   'dev.fork_url': setting({
     kind: or('none', text('a URL of JSON-RPC over HTTP', /^https?:\/\/\S+$/)),
     default: 'none',
-    doc: 'The node whose chain the development chain goes on from. Its state is read when it is needed, and kept in data/fork of the home.',
+    doc: 'URL of the node whose chain is forked. Its state is read when it is needed, and cached in data/fork of the data directory.',
   }),
   'dev.fork_block': setting({
     kind: or('latest', integer(0, Number.MAX_SAFE_INTEGER)),
     default: 'latest' as number | 'latest',
-    doc: 'The block that a fork begins after; a home that is a fork goes on from its own.',
+    doc: 'The last block of the forked chain; an existing data directory of a fork keeps its own.',
   }),
   'dev.fork_timeout': setting({
     kind: duration(100, HOUR),
     default: 30 * SECOND,
     unit: 'ms',
-    doc: 'Longest wait for an answer of the origin of a fork, all attempts together; what needed it fails then. One eth_call, eth_estimateGas, eth_createAccessList or eth_simulateV1 begins no more waits after as long altogether.',
+    doc: 'Timeout of requests to the remote node of a fork, all attempts together; then the request that needed it fails. One eth_call, eth_estimateGas, eth_createAccessList or eth_simulateV1 starts no further request after that time in total.',
   }),
   'dev.fork_cache_bytes': setting({
     kind: bytes(MIB, 1024 * GIB),
     default: 256 * MIB,
     unit: 'bytes',
-    doc: 'Most bytes that are kept of the state of an origin, in memory and on the disk each; what was not used for longest goes first.',
+    doc: 'Maximum size of the cached state of the remote node, in memory and on disk each; the least recently used entries are dropped first.',
   }),
 } as const

@@ -10,7 +10,7 @@ export const ENGINE = {
     default: false,
     doc: 'Whether hearth start serves the Engine API: a consensus client then says which block is the head, and this node executes and builds blocks for it.',
   }),
-  'engine.host': setting({ kind: host, default: '127.0.0.1', doc: 'Address that the listener of the Engine API binds.' }),
+  'engine.host': setting({ kind: host, default: '127.0.0.1', doc: 'Address of the listener of the Engine API.' }),
   'engine.port': setting({
     kind: port,
     default: 8551,
@@ -25,12 +25,12 @@ export const ENGINE = {
     kind: bytes(KIB, GIB),
     default: 128 * MIB,
     unit: 'bytes',
-    doc: 'Longest request of the Engine API. Two such requests may be in memory at the same time.',
+    doc: 'Maximum size of a request of the Engine API. Two such requests may be in memory at the same time.',
   }),
   'engine.ready_max_silence': setting({
     kind: offAt(0, duration(0, HOUR)),
     default: 2 * MINUTE,
     unit: 'ms',
-    doc: '/ready says 503 while the last fork choice of the consensus client is older than this, and before the first one; off does not look at it.',
+    doc: '/ready returns 503 while the last fork choice of the consensus client is older than this, and before the first one; off disables the check.',
   }),
 } as const

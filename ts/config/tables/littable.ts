@@ -21,12 +21,12 @@ export const LITTABLE = {
   'littable.extra_roots': setting({
     kind: folders,
     default: [] as readonly string[],
-    doc: 'Folders beside data/ledger of the home, each on a volume of its own: the segments of blocks and receipts are spread over all. One that is missing at a start is an error. To take one away again, use hearth db rebase.',
+    doc: 'Folders in addition to data/ledger of the data directory, each on a volume of its own: the segments of blocks and receipts are spread over all of them. A missing folder is an error at the start. hearth db rebase removes one again.',
   }),
   'littable.allow_network_fs': setting({
     kind: boolean,
     default: false,
-    doc: 'Whether the tables may lie on a network file system, which may not keep what its locks and syncs promise.',
+    doc: 'Whether the tables may be on a network file system, whose locks and syncs may be unreliable.',
   }),
   'littable.segment_bytes': setting({
     kind: bytes(64 * KIB, 2 * GIB),
@@ -38,7 +38,7 @@ export const LITTABLE = {
     kind: integer(16, 16_777_216),
     default: 65_536,
     unit: 'keys',
-    doc: 'Keys at which a segment of a table is sealed: their index is held in memory until then. A block has two keys in each table.',
+    doc: 'Number of keys at which a segment of a table is sealed; until then their index is in memory. A block has two keys in each table.',
   }),
   'littable.index_memory_bytes': setting({
     kind: bytes(MIB, 1024 * GIB),
@@ -50,30 +50,30 @@ export const LITTABLE = {
     kind: bytes(0, 1024 * GIB),
     default: 0,
     unit: 'bytes',
-    doc: 'Cache of frames that were read, for each table; 0 for none. The node holds blocks and receipts that were read decoded besides.',
+    doc: 'Read cache of each table, in compressed frames; 0 for none. In addition, the node caches decoded blocks and receipts.',
   }),
   'littable.write_cache_bytes': setting({
     kind: bytes(0, 1024 * GIB),
     default: 0,
     unit: 'bytes',
-    doc: 'Cache of values that were put last, for each table; 0 for none. The node holds the newest blocks decoded besides.',
+    doc: 'Write cache of each table, with the newest values; 0 for none. In addition, the node caches the newest blocks in decoded form.',
   }),
   'littable.max_open_files': setting({
     kind: integer(8, 1_048_576),
     default: 256,
     unit: 'files',
-    doc: 'Files of sealed segments and key indexes that are held open.',
+    doc: 'Maximum number of open files of sealed segments and key indexes.',
   }),
   'littable.iterator_lease': setting({
     kind: duration(SECOND, DAY),
     default: 10 * MINUTE,
     unit: 'ms',
-    doc: 'How long an iterator holds segments back that retention would remove; then it fails.',
+    doc: 'Time for which an iterator keeps expired segments from being removed; then the iterator fails.',
   }),
   'littable.gc_period': setting({
     kind: duration(10, HOUR),
     default: 10 * SECOND,
     unit: 'ms',
-    doc: 'Time between two looks for segments that may go.',
+    doc: 'Time between two searches for expired segments.',
   }),
 } as const

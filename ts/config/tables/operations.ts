@@ -31,12 +31,12 @@ export const OPERATIONS = {
   'evm.debug_host': setting({
     kind: host,
     default: '127.0.0.1',
-    doc: 'Address that the listener for debug methods alone binds, where evm.debug_port is not 0.',
+    doc: 'Address of the listener for debug methods only, if evm.debug_port is not 0.',
   }),
   'evm.debug_port': setting({
     kind: port,
     default: 0,
-    doc: 'Port of a listener for the methods of the namespace debug alone, over HTTP and WebSocket; the other listeners do not have them then. 0: no such listener, they are served with the rest.',
+    doc: 'Port of a listener that serves only the namespace debug, over HTTP and WebSocket; the other listeners then do not serve it. 0: no such listener; debug is served with the other namespaces.',
   }),
   'evm.auth_token_file': setting({
     kind: file(),
@@ -69,18 +69,18 @@ export const OPERATIONS = {
     default: SECOND,
     devDefault: 0,
     unit: 'ms',
-    doc: 'Requests that take longer are written to the log with method, connection, client, duration and bytes of the answer; off writes none.',
+    doc: 'Requests that take longer are logged with method, connection, client, duration and size of the response; off logs none.',
   }),
   'workers.heavy_wait': setting({
     kind: duration(1, HOUR),
     default: 30 * SECOND,
     unit: 'ms',
-    doc: 'Longest wait of a call, search or trace for its thread; one that waits longer is answered with the error -32005.',
+    doc: 'Maximum time that a call, search or trace waits for its thread; then it is refused with -32005.',
   }),
   'workers.heavy_nice': setting({
     kind: integer(0, 19),
     default: 5,
-    doc: 'Nice value of the threads for calls, searches and traces: the system runs short reads before them. 0 is equal, 19 is what is left.',
+    doc: 'Nice value of the threads for calls, searches and traces, so that the system prefers short reads. 0 is the same priority, 19 the lowest.',
   }),
   'workers.parked_traces': setting({
     kind: integer(0, 256),
@@ -98,7 +98,7 @@ export const OPERATIONS = {
     kind: oneWord(...LOG_LEVELS),
     default: 'info' as LogLevel,
     devDefault: 'warn' as LogLevel,
-    doc: 'What is written to the log, on standard error: this level and those that matter more.',
+    doc: 'Minimum level of the lines in the log, which goes to standard error.',
   }),
   'log.levels': setting({
     kind: list(
@@ -106,11 +106,11 @@ export const OPERATIONS = {
       isComponentLevel,
     ),
     default: [] as readonly string[],
-    doc: 'Levels of parts of the node that differ from log.level.',
+    doc: 'Levels of components that differ from log.level.',
   }),
   'log.format': setting({
     kind: oneWord('auto', 'json', 'text'),
     default: 'auto' as 'auto' | 'json' | 'text',
-    doc: 'How the log is written: a JSON object a line, or text; auto is text on a terminal and under hearth dev, and JSON elsewhere.',
+    doc: 'Format of the log: json is one object per line; auto is text on a terminal and under hearth dev, json elsewhere.',
   }),
 } as const
