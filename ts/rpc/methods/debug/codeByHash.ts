@@ -4,7 +4,7 @@ import { method, optional, required } from '../../method.ts'
 
 export const codeByHash = method({
   name: 'debug_codeByHash',
-  doc: 'Code by its keccak hash, or null where this node has none. A block is accepted, as by reth and anvil, and makes no difference: code never changes.',
+  doc: 'The code with a Keccak hash, or null. The block parameter of reth and anvil is accepted and ignored: code never changes.',
   cost: 'read',
   params: [required('hash', hash), optional('block', blockRef)],
   handle: ({ core }, hash) => core.request('getCodeByHash', { hash }),

@@ -1,11 +1,11 @@
-// debug_dbGet: Not served: it would read rows of the node by their keys. Use `hearth db dump`.
+// debug_dbGet: Not served: it would read rows of the stores by key. Use `hearth db dump`.
 import { anything } from '../../codec/index.ts'
 import { notServed } from '../../errors.ts'
 import { method, optional } from '../../method.ts'
 
 export const dbGetRefused = method({
   name: 'debug_dbGet',
-  doc: 'Not served: it would read rows of the node by their keys. Use `hearth db dump`.',
+  doc: 'Not served: it would read rows of the stores by key. Use `hearth db dump`.',
   cost: 'read',
   params: [optional('first', anything), optional('second', anything)],
   handle: () => {

@@ -1,10 +1,10 @@
-// debug_getRawTransaction: A transaction in its EIP-2718 encoding.
+// debug_getRawTransaction: The EIP-2718 encoding of a transaction.
 import { hash } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getRawTransaction = method({
   name: 'debug_getRawTransaction',
-  doc: 'A transaction in its EIP-2718 encoding.',
+  doc: 'The EIP-2718 encoding of a transaction.',
   cost: 'read',
   params: [required('hash', hash)],
   handle: ({ core }, hash) => core.request('getRawTransaction', { hash }),

@@ -4,7 +4,7 @@ import { method, optional, required } from '../../method.ts'
 
 export const intermediateRoots = method({
   name: 'debug_intermediateRoots',
-  doc: 'State root after each transaction of a block. It needs the kept state of the parent: a capsule has no whole state to make roots of.',
+  doc: 'The state root after each transaction of a block. Needs the state of the parent in the history; a capsule is not enough.',
   cost: 'heavy',
   params: [required('hash', hash), optional('config', traceConfig)],
   handle: ({ core }, hash) => core.request('intermediateRoots', { hash }),

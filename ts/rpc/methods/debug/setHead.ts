@@ -1,11 +1,11 @@
-// debug_setHead: Not served: anybody could take the chain back. Use `hearth db rollback`.
+// debug_setHead: Not served: any client could roll the chain back. Use `hearth db rollback`.
 import { anything } from '../../codec/index.ts'
 import { notServed } from '../../errors.ts'
 import { method, optional } from '../../method.ts'
 
 export const setHeadRefused = method({
   name: 'debug_setHead',
-  doc: 'Not served: anybody could take the chain back. Use `hearth db rollback`.',
+  doc: 'Not served: any client could roll the chain back. Use `hearth db rollback`.',
   cost: 'read',
   params: [optional('first', anything), optional('second', anything)],
   handle: () => {

@@ -1,10 +1,10 @@
-// debug_traceBadBlock: Traces of all transactions of a block that this home refused.
+// debug_traceBadBlock: Traces all transactions of a block that this node refused.
 import { hash, traceConfig, underRules } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const traceBadBlock = method({
   name: 'debug_traceBadBlock',
-  doc: 'Traces of all transactions of a block that this home refused.',
+  doc: 'Traces all transactions of a block that this node refused.',
   cost: 'heavy',
   params: [required('hash', hash), optional('config', traceConfig)],
   handle: ({ core, trace, warn }, hash, config) => core.stream('traceBadBlock', { hash, config: underRules(config, trace, { warn }) }),

@@ -1,10 +1,10 @@
-// debug_traceBlock: Traces of all transactions of a block given as RLP, whose parent must be known.
+// debug_traceBlock: Traces all transactions of a block given as RLP, whose parent must be known.
 import { data, traceConfig, underRules } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const traceBlock = method({
   name: 'debug_traceBlock',
-  doc: 'Traces of all transactions of a block given as RLP, whose parent must be known.',
+  doc: 'Traces all transactions of a block given as RLP, whose parent must be known.',
   cost: 'heavy',
   params: [required('block', data), optional('config', traceConfig)],
   handle: ({ core, trace, warn }, rlp, config) => core.stream('traceBlock', { rlp, config: underRules(config, trace, { warn }) }),

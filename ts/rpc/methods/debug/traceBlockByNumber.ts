@@ -1,10 +1,10 @@
-// debug_traceBlockByNumber: Traces of all transactions of a block.
+// debug_traceBlockByNumber: Traces all transactions of a block.
 import { blockNumber, traceConfig, underRules } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const traceBlockByNumber = method({
   name: 'debug_traceBlockByNumber',
-  doc: 'Traces of all transactions of a block.',
+  doc: 'Traces all transactions of a block.',
   cost: 'heavy',
   params: [required('block', blockNumber), optional('config', traceConfig)],
   handle: ({ core, trace, warn }, block, config) =>

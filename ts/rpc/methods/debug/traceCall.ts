@@ -1,4 +1,5 @@
-// debug_traceCall: Trace of a call on the state after a block, in the environment of that block; with `txIndex` in the configuration, before that transaction.
+// debug_traceCall: Traces a call on the state after a block, in the environment of that block; with
+// `txIndex` in the configuration, before that transaction.
 import { blockRef, CALL_OPTIONS, callConfig, transaction, underRules, withinLimits } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
@@ -6,7 +7,7 @@ const NOTHING = { txIndex: undefined, stateOverrides: undefined, blockOverrides:
 
 export const traceCall = method({
   name: 'debug_traceCall',
-  doc: 'Trace of a call on the state after a block, in the environment of that block; with `txIndex` in the configuration, before that transaction.',
+  doc: 'Traces a call on the state after a block, in the environment of that block; with `txIndex` in the configuration, before that transaction.',
   cost: 'heavy',
   params: [required('transaction', transaction), required('block', blockRef), optional('config', callConfig)],
   handle: ({ core, trace, overrides, warn }, transaction, block, given) => {

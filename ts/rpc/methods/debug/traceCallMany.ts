@@ -1,4 +1,5 @@
-// debug_traceCallMany: Traces of bundles of calls, an array for each bundle; every call sees what those before it left.
+// debug_traceCallMany: Traces bundles of calls, each call on the state that the ones before left;
+// returns a list for each bundle.
 import { bundles, CALL_OPTIONS, callConfig, callContext, underRules, withinLimits } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
@@ -6,7 +7,7 @@ const NOTHING = { stateOverrides: undefined, blockOverrides: undefined, config: 
 
 export const traceCallMany = method({
   name: 'debug_traceCallMany',
-  doc: 'Traces of bundles of calls, an array for each bundle; every call sees what those before it left.',
+  doc: 'Traces bundles of calls, each call on the state that the ones before left; returns a list for each bundle.',
   cost: 'heavy',
   params: [required('bundles', bundles), optional('context', callContext), optional('config', callConfig)],
   handle: ({ core, trace, overrides, warn }, bundles, context, given) => {

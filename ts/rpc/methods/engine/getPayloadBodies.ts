@@ -1,10 +1,11 @@
-// engine_getPayloadBodiesByHashV1 and ByRangeV1: transactions and withdrawals of blocks (execution-apis, src/engine/shanghai.md).
+// engine_getPayloadBodiesByHashV1 and ByRangeV1: transactions and withdrawals of blocks
+// (execution-apis, src/engine/shanghai.md).
 import { hashes, uint64 } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getPayloadBodiesByHashV1 = method({
   name: 'engine_getPayloadBodiesByHashV1',
-  doc: 'Transactions and withdrawals of blocks by hash, at most 1,024; null for each that is not known.',
+  doc: 'Transactions and withdrawals of blocks by hash, at most 1,024; null for an unknown one.',
   cost: 'heavy',
   params: [required('blockHashes', hashes)],
   handle: ({ core }, asked) => core.request('engineBodiesByHash', { hashes: asked }),

@@ -1,4 +1,5 @@
-// engine_exchangeCapabilities and engine_getClientVersionV1: who the two clients are (execution-apis, src/engine/common.md, identification.md).
+// engine_exchangeCapabilities and engine_getClientVersionV1: who the two clients are
+// (execution-apis, src/engine/common.md, identification.md).
 import { clientMethods, object } from '../../codec/index.ts'
 import { json, type Method, method, optional, required } from '../../method.ts'
 
@@ -20,7 +21,7 @@ export const exchangeCapabilities = (names: readonly string[]): Method =>
 
 export const getClientVersionV1 = method({
   name: 'engine_getClientVersionV1',
-  doc: 'Code, name, version and commit of this client, in a list of one; the commit is zero, since a package does not contain it.',
+  doc: 'Code, name, version and commit of this client, in a list of one. The commit is zero: packages do not contain it.',
   cost: 'read',
   params: [optional('consensusClient', object)],
   handle: ({ clientVersion }) => {

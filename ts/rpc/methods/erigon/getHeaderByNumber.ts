@@ -1,10 +1,11 @@
-// erigon_getHeaderByNumber: A header by number or tag, or null: the first request of Otterscan to a node.
+// erigon_getHeaderByNumber: The header at a height or tag, or null. Otterscan sends this request
+// first.
 import { blockNumber } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const erigonHeaderByNumber = method({
   name: 'erigon_getHeaderByNumber',
-  doc: 'A header by number or tag, or null: the first request of Otterscan to a node.',
+  doc: 'The header at a height or tag, or null. Otterscan sends this request first.',
   cost: 'read',
   params: [required('block', blockNumber)],
   handle: ({ core }, block) => core.request('getHeaderByNumber', { block }),

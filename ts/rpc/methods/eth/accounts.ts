@@ -1,9 +1,10 @@
-// eth_accounts: Accounts that this node signs for: those of the development chain, none elsewhere.
+// eth_accounts: The accounts that this node signs for: those of a development chain, none
+// otherwise.
 import { method } from '../../method.ts'
 
 export const accounts = method({
   name: 'eth_accounts',
-  doc: 'Accounts that this node signs for: those of the development chain, none elsewhere.',
+  doc: 'The accounts that this node signs for: those of a development chain, none otherwise.',
   cost: 'read',
   params: [],
   handle: ({ core }) => core.request('accounts', undefined),

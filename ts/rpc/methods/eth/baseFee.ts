@@ -1,9 +1,9 @@
-// eth_baseFee: Base fee of the next block, in wei.
+// eth_baseFee: The base fee of the next block, in wei.
 import { method } from '../../method.ts'
 
 export const baseFee = method({
   name: 'eth_baseFee',
-  doc: 'Base fee of the next block, in wei.',
+  doc: 'The base fee of the next block, in wei.',
   cost: 'read',
   params: [],
   handle: ({ core }) => core.request('baseFee', undefined),

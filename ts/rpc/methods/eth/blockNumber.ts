@@ -1,9 +1,9 @@
-// eth_blockNumber: Height of the head.
+// eth_blockNumber: The height of the head.
 import { method } from '../../method.ts'
 
 export const blockNumber = method({
   name: 'eth_blockNumber',
-  doc: 'Height of the head.',
+  doc: 'The height of the head.',
   cost: 'read',
   params: [],
   handle: ({ core }) => core.read('blockNumber', undefined),

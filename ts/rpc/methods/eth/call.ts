@@ -1,10 +1,10 @@
-// eth_call: Output of a call on the state after a block; nothing is kept.
+// eth_call: Executes a call on the state after a block and returns its output. Nothing is stored.
 import { blockOverrides, blockRef, stateOverrides, transaction, withinLimits } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const call = method({
   name: 'eth_call',
-  doc: 'Output of a call on the state after a block; nothing is kept.',
+  doc: 'Executes a call on the state after a block and returns its output. Nothing is stored.',
   cost: 'heavy',
   params: [
     required('transaction', transaction),

@@ -1,10 +1,10 @@
-// eth_estimateGas: The least gas with which a transaction succeeds.
+// eth_estimateGas: The minimum gas limit with which a transaction succeeds.
 import { blockOverrides, blockRef, stateOverrides, transaction, withinLimits } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const estimateGas = method({
   name: 'eth_estimateGas',
-  doc: 'The least gas with which a transaction succeeds.',
+  doc: 'The minimum gas limit with which a transaction succeeds.',
   cost: 'heavy',
   params: [
     required('transaction', transaction),

@@ -1,4 +1,4 @@
-// eth_feeHistory: Base fees, fullness and tips of past blocks.
+// eth_feeHistory: Base fees, used gas and tips of past blocks.
 import { arrayOf, BadValue, blockNumber, type Codec, hexOrDecimal, kindOf } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
@@ -13,7 +13,7 @@ const percentiles = arrayOf(percentile, PERCENTILES_MAX)
 
 export const feeHistory = method({
   name: 'eth_feeHistory',
-  doc: 'Base fees, fullness and tips of past blocks.',
+  doc: 'Base fees, used gas and tips of past blocks.',
   cost: 'heavy',
   params: [required('blockCount', hexOrDecimal), required('newestBlock', blockNumber), required('rewardPercentiles', percentiles)],
   handle: ({ core }, blockCount, newestBlock, rewardPercentiles) =>

@@ -1,10 +1,10 @@
-// eth_getBlockByHash: A block by hash, or null.
+// eth_getBlockByHash: The block with a hash, or null.
 import { boolean, hash } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getBlockByHash = method({
   name: 'eth_getBlockByHash',
-  doc: 'A block by hash, or null.',
+  doc: 'The block with a hash, or null.',
   cost: 'read',
   params: [required('hash', hash), required('fullTransactions', boolean)],
   handle: ({ core }, hash, full) => core.request('getBlockByHash', { hash, full }),

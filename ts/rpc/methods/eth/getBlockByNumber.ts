@@ -1,10 +1,10 @@
-// eth_getBlockByNumber: A block by tag or height, or null.
+// eth_getBlockByNumber: The block at a tag or height, or null.
 import { blockNumber, boolean } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getBlockByNumber = method({
   name: 'eth_getBlockByNumber',
-  doc: 'A block by tag or height, or null.',
+  doc: 'The block at a tag or height, or null.',
   cost: 'read',
   params: [required('block', blockNumber), required('fullTransactions', boolean)],
   handle: ({ core }, block, full) => core.request('getBlockByNumber', { block, full }),

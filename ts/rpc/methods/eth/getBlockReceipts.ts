@@ -1,10 +1,10 @@
-// eth_getBlockReceipts: All receipts of a block, or null.
+// eth_getBlockReceipts: The receipts of a block, or null.
 import { blockRef } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getBlockReceipts = method({
   name: 'eth_getBlockReceipts',
-  doc: 'All receipts of a block, or null.',
+  doc: 'The receipts of a block, or null.',
   cost: 'read',
   params: [required('block', blockRef)],
   handle: ({ core }, block) => core.request('getBlockReceipts', { block }),

@@ -1,10 +1,10 @@
-// eth_getBlockTransactionCountByHash: Number of transactions in a block, or null.
+// eth_getBlockTransactionCountByHash: The number of transactions in a block, or null.
 import { hash } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getBlockTransactionCountByHash = method({
   name: 'eth_getBlockTransactionCountByHash',
-  doc: 'Number of transactions in a block, or null.',
+  doc: 'The number of transactions in a block, or null.',
   cost: 'read',
   params: [required('hash', hash)],
   handle: ({ core }, hash) => core.request('getBlockTransactionCountByHash', { hash }),

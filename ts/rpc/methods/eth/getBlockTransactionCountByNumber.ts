@@ -1,10 +1,10 @@
-// eth_getBlockTransactionCountByNumber: Number of transactions in a block, or null.
+// eth_getBlockTransactionCountByNumber: The number of transactions in a block, or null.
 import { blockNumber } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getBlockTransactionCountByNumber = method({
   name: 'eth_getBlockTransactionCountByNumber',
-  doc: 'Number of transactions in a block, or null.',
+  doc: 'The number of transactions in a block, or null.',
   cost: 'read',
   params: [required('block', blockNumber)],
   handle: ({ core }, block) => core.request('getBlockTransactionCountByNumber', { block }),

@@ -1,10 +1,10 @@
-// eth_getHeaderByNumber: A header by number or tag, or null.
+// eth_getHeaderByNumber: The header at a height or tag, or null.
 import { blockNumber } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getHeaderByNumber = method({
   name: 'eth_getHeaderByNumber',
-  doc: 'A header by number or tag, or null.',
+  doc: 'The header at a height or tag, or null.',
   cost: 'read',
   params: [required('block', blockNumber)],
   handle: ({ core }, block) => core.request('getHeaderByNumber', { block }),

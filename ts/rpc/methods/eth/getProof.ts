@@ -1,4 +1,5 @@
-// eth_getProof: An account and some of its slots after a block, with the trie nodes that prove them (EIP-1186).
+// eth_getProof: An account and some of its slots after a block, with the trie nodes that prove them
+// (EIP-1186).
 import type { ProofSlot } from '../../../core/port.ts'
 import { address, arrayOf, blockRef, type Codec, storageKey } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
@@ -6,7 +7,10 @@ import { method, optional, required } from '../../method.ts'
 /** Most slots of one request. */
 const SLOTS_MAX = 10_000
 
-/** Digits of a key that is answered as it was asked, one of them perhaps a leading zero that was left out. */
+/**
+ * Digits of a key that is answered as it was asked, one of them perhaps a leading zero that was
+ * left out.
+ */
 const WHOLE_DIGITS = 63
 
 /** A storage key; one of 32 bytes is answered as such, a shorter one as a quantity. */
@@ -17,7 +21,7 @@ const slot: Codec<ProofSlot> = (value) => {
 
 export const getProof = method({
   name: 'eth_getProof',
-  doc: 'An account and some of its slots after a block, with the trie nodes that prove them (EIP-1186), at every height whose state is kept.',
+  doc: 'An account and some of its slots after a block, with the trie nodes that prove them (EIP-1186). Works at every height whose state is kept.',
   cost: 'heavy',
   params: [required('address', address), required('storageKeys', arrayOf(slot, SLOTS_MAX)), optional('block', blockRef)],
   handle: ({ core }, address, slots, block = 'latest') => core.request('getProof', { address, slots, block }),

@@ -1,10 +1,11 @@
-// eth_getRawTransactionByHash: A transaction on the chain or in the pool in its EIP-2718 encoding; no bytes if it does not exist.
+// eth_getRawTransactionByHash: The EIP-2718 encoding of a transaction on the chain or in the pool;
+// `0x` if it does not exist.
 import { hash } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getRawTransactionByHash = method({
   name: 'eth_getRawTransactionByHash',
-  doc: 'A transaction on the chain or in the pool in its EIP-2718 encoding; no bytes if it does not exist.',
+  doc: 'The EIP-2718 encoding of a transaction on the chain or in the pool; `0x` if it does not exist.',
   cost: 'read',
   params: [required('hash', hash)],
   handle: ({ core }, hash) => core.request('getRawTransaction', { hash }),

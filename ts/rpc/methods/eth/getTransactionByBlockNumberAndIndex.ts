@@ -1,10 +1,10 @@
-// eth_getTransactionByBlockNumberAndIndex: A transaction by its place, or null.
+// eth_getTransactionByBlockNumberAndIndex: The transaction at an index of a block, or null.
 import { blockNumber, uint64 } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getTransactionByBlockNumberAndIndex = method({
   name: 'eth_getTransactionByBlockNumberAndIndex',
-  doc: 'A transaction by its place, or null.',
+  doc: 'The transaction at an index of a block, or null.',
   cost: 'read',
   params: [required('block', blockNumber), required('index', uint64)],
   handle: ({ core }, block, index) => core.request('getTransactionByBlockNumberAndIndex', { block, index }),

@@ -1,11 +1,12 @@
-// eth_getTransactionCount: Nonce of an account after a block; with pending, what waits in the pool counts.
+// eth_getTransactionCount: Nonce of an account after a block; with pending, what waits in the pool
+// counts.
 import { address, blockRef } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 import { forward } from '../../submission.ts'
 
 export const getTransactionCount = method({
   name: 'eth_getTransactionCount',
-  doc: 'Nonce of an account after a block; with pending, what waits in the pool counts. Where transactions are forwarded (`evm.forward_url`), pending is forwarded too.',
+  doc: 'The nonce of an account after a block; with pending, transactions in the pool count. If transactions are forwarded (`evm.forward_url`), a request for pending is forwarded too.',
   cost: 'read',
   params: [required('address', address), optional('block', blockRef)],
   handle: ({ core, submission }, address, block) =>

@@ -1,10 +1,10 @@
-// eth_getUncleCountByBlockHash: Number of ommers of a block, or null.
+// eth_getUncleCountByBlockHash: The number of ommers of a block, or null.
 import { hash } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getUncleCountByBlockHash = method({
   name: 'eth_getUncleCountByBlockHash',
-  doc: 'Number of ommers of a block, or null.',
+  doc: 'The number of ommers of a block, or null.',
   cost: 'read',
   params: [required('hash', hash)],
   handle: ({ core }, blockHash) => core.request('getUncleCount', { block: { blockHash } }),

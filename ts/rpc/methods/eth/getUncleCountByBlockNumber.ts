@@ -1,10 +1,10 @@
-// eth_getUncleCountByBlockNumber: Number of ommers of a block, or null.
+// eth_getUncleCountByBlockNumber: The number of ommers of a block, or null.
 import { blockNumber } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const getUncleCountByBlockNumber = method({
   name: 'eth_getUncleCountByBlockNumber',
-  doc: 'Number of ommers of a block, or null.',
+  doc: 'The number of ommers of a block, or null.',
   cost: 'read',
   params: [required('block', blockNumber)],
   handle: ({ core }, block) => core.request('getUncleCount', { block }),

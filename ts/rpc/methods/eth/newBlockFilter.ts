@@ -1,9 +1,9 @@
-// eth_newBlockFilter: Begins to collect hashes of new blocks; the id of the filter.
+// eth_newBlockFilter: Creates a filter for hashes of new blocks; returns its id.
 import { json, method } from '../../method.ts'
 
 export const newBlockFilter = method({
   name: 'eth_newBlockFilter',
-  doc: 'Begins to collect hashes of new blocks; the id of the filter.',
+  doc: 'Creates a filter for hashes of new blocks; returns its id.',
   cost: 'read',
   keeps: true,
   params: [],

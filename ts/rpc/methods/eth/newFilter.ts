@@ -1,10 +1,10 @@
-// eth_newFilter: Begins to collect logs that match emitters and topics; the id of the filter.
+// eth_newFilter: Creates a filter for logs by address and topics; returns its id.
 import { filter, followable } from '../../codec/index.ts'
 import { json, method, required } from '../../method.ts'
 
 export const newFilter = method({
   name: 'eth_newFilter',
-  doc: 'Begins to collect logs that match emitters and topics; the id of the filter.',
+  doc: 'Creates a filter for logs by address and topics; returns its id.',
   cost: 'read',
   keeps: true,
   params: [required('filter', (value) => followable(filter(value)))],

@@ -1,10 +1,11 @@
-// eth_newPendingTransactionFilter: Begins to collect transactions that wait for a block: their hashes, or all of them where `full` is true; the id of the filter.
+// eth_newPendingTransactionFilter: Creates a filter for pending transactions: their hashes, or
+// whole transactions if `full` is true; returns its id.
 import { boolean } from '../../codec/index.ts'
 import { json, method, optional } from '../../method.ts'
 
 export const newPendingTransactionFilter = method({
   name: 'eth_newPendingTransactionFilter',
-  doc: 'Begins to collect transactions that wait for a block: their hashes, or all of them where `full` is true; the id of the filter.',
+  doc: 'Creates a filter for pending transactions: their hashes, or whole transactions if `full` is true; returns its id.',
   cost: 'read',
   keeps: true,
   params: [optional('full', boolean)],

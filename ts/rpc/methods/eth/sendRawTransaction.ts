@@ -5,7 +5,7 @@ import { submit } from '../../submission.ts'
 
 export const sendRawTransaction = method({
   name: 'eth_sendRawTransaction',
-  doc: 'Takes a signed transaction (EIP-2718); its hash. A node that makes no blocks forwards it to the node of `evm.forward_url`, or refuses it.',
+  doc: 'Submits a signed transaction (EIP-2718) and returns its hash. A node that makes no blocks forwards it to the node of `evm.forward_url`, or refuses it.',
   cost: 'write',
   params: [required('transaction', data)],
   handle: ({ core, submission }, transaction) =>

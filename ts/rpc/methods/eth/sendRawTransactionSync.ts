@@ -1,4 +1,6 @@
-// eth_sendRawTransactionSync: Takes a signed transaction and waits for its receipt, `timeout` milliseconds at most (20 s where absent, 60 s at most); an error of code 4 with the hash where it was not mined in time (EIP-7966).
+// eth_sendRawTransactionSync: Submits a signed transaction and waits for its receipt, at most
+// `timeout` milliseconds (default 20 s, maximum 60 s). Error 4 with the hash if it was not mined in
+// time (EIP-7966).
 import { data, hexOrDecimal } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 import { sendAndWait, waitMsOf } from '../../receipt-wait.ts'
@@ -6,7 +8,7 @@ import { submit } from '../../submission.ts'
 
 export const sendRawTransactionSync = method({
   name: 'eth_sendRawTransactionSync',
-  doc: 'Takes a signed transaction and waits for its receipt, `timeout` milliseconds at most (20 s where absent, 60 s at most); an error of code 4 with the hash where it was not mined in time (EIP-7966).',
+  doc: 'Submits a signed transaction and waits for its receipt, at most `timeout` milliseconds (default 20 s, maximum 60 s). Error 4 with the hash if it was not mined in time (EIP-7966).',
   cost: 'write',
   params: [required('transaction', data), optional('timeout', hexOrDecimal)],
   handle: ({ core, follow, submission }, transaction, timeout) => {

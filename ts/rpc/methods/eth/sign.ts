@@ -1,11 +1,11 @@
-// eth_sign: Signature of an account of eth_accounts over a message (EIP-191).
+// eth_sign: Signs a message with an account of eth_accounts (EIP-191).
 import { address, data } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 import { signMessage } from '../../signing.ts'
 
 export const sign = method({
   name: 'eth_sign',
-  doc: 'Signature of an account of eth_accounts over a message (EIP-191).',
+  doc: 'Signs a message with an account of eth_accounts (EIP-191).',
   cost: 'read',
   params: [required('account', address), required('message', data)],
   handle: ({ core }, account, message) => signMessage(core, account, message),

@@ -1,10 +1,11 @@
-// eth_signTransaction: Fills in and signs a transaction of an account of eth_accounts: `{raw, tx}`.
+// eth_signTransaction: Fills in and signs a transaction from an account of eth_accounts:
+// `{raw, tx}`.
 import { transaction } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 
 export const signTransaction = method({
   name: 'eth_signTransaction',
-  doc: 'Fills in and signs a transaction of an account of eth_accounts: `{raw, tx}`.',
+  doc: 'Fills in and signs a transaction from an account of eth_accounts: `{raw, tx}`.',
   cost: 'heavy',
   params: [required('transaction', transaction)],
   handle: ({ core }, transaction) => core.request('signTransaction', { transaction }),

@@ -1,11 +1,12 @@
-// eth_signTypedData: Signature of an account of eth_accounts over typed data (EIP-712), given as an object or as its text.
+// eth_signTypedData: Signs typed data with an account of eth_accounts (EIP-712). The data is an
+// object or its JSON text.
 import { address, anything } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 import { signTypedData } from '../../signing.ts'
 
 export const signTypedDataV1 = method({
   name: 'eth_signTypedData',
-  doc: 'Signature of an account of eth_accounts over typed data (EIP-712), given as an object or as its text.',
+  doc: 'Signs typed data with an account of eth_accounts (EIP-712). The data is an object or its JSON text.',
   cost: 'read',
   params: [required('account', address), required('data', anything)],
   handle: ({ core }, account, data) => signTypedData(core, account, data),

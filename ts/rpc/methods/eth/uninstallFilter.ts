@@ -1,10 +1,10 @@
-// eth_uninstallFilter: Ends a filter; whether there was one.
+// eth_uninstallFilter: Removes a filter; returns whether it existed.
 import { word } from '../../codec/index.ts'
 import { json, method, required } from '../../method.ts'
 
 export const uninstallFilter = method({
   name: 'eth_uninstallFilter',
-  doc: 'Ends a filter; whether there was one.',
+  doc: 'Removes a filter; returns whether it existed.',
   cost: 'read',
   params: [required('id', word)],
   handle: ({ follow }, id) => json(follow.filters.close(id)),

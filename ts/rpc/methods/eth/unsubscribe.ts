@@ -1,11 +1,11 @@
-// eth_unsubscribe: Ends a subscription of this connection.
+// eth_unsubscribe: Ends a subscription of this connection; an error if it does not exist.
 import { word } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 import { endSubscription } from '../../subscription.ts'
 
 export const ethUnsubscribe = method({
   name: 'eth_unsubscribe',
-  doc: 'Ends a subscription of this connection.',
+  doc: 'Ends a subscription of this connection; an error if it does not exist.',
   cost: 'read',
   params: [required('id', word)],
   handle: ({ subscriber }, id) => endSubscription(subscriber, id),

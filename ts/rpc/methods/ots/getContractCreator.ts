@@ -1,4 +1,5 @@
-// ots_getContractCreator: The transaction that made a contract, and who made it there; null for what is no contract.
+// ots_getContractCreator: The transaction that made a contract, and who made it there; null for
+// what is no contract.
 import type { Hex } from '../../../core/port.ts'
 import { address } from '../../codec/index.ts'
 import { json, method, required } from '../../method.ts'
@@ -14,7 +15,7 @@ interface Creation {
 
 export const otsContractCreator = method({
   name: 'ots_getContractCreator',
-  doc: 'The transaction that made a contract, and the account that made it there; null for what is no contract, or was one from the first block on. Needs the states of the blocks that it looks at.',
+  doc: 'The transaction and the account that created a contract; null for an account without code, or with code since the first block. Needs the states of the blocks that it reads.',
   cost: 'heavy',
   params: [required('address', address)],
   handle: async (context, address) => {

@@ -1,11 +1,12 @@
-// personal_sign: Signature of an account of eth_accounts over a message (EIP-191). The development chain alone has it.
+// personal_sign: Signs a message with an account of eth_accounts (EIP-191). Only development chains
+// have this method.
 import { address, data, word } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 import { signMessage } from '../../signing.ts'
 
 export const personalSign = method({
   name: 'personal_sign',
-  doc: 'Signature of an account of eth_accounts over a message (EIP-191). The development chain alone has it.',
+  doc: 'Signs a message with an account of eth_accounts (EIP-191). Only development chains have this method.',
   cost: 'read',
   params: [required('message', data), required('account', address), optional('password', word)],
   handle: ({ core }, message, account) => signMessage(core, account, message),

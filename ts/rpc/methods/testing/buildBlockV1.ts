@@ -1,10 +1,12 @@
-// testing_buildBlockV1: A block made on the head, which must be `parent`, of exactly these transactions, or of those in the pool where absent or null; it is not kept (execution-apis).
+// testing_buildBlockV1: Builds a block on the head, which must be `parent`, from exactly these
+// transactions, or from the pool if they are absent or null. The block is not stored
+// (execution-apis).
 import { data, hash, payloadAttributes, rawTransactions } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
 
 export const buildBlockV1 = method({
   name: 'testing_buildBlockV1',
-  doc: 'A block made on the head, which must be `parent`, of exactly these transactions, or of those in the pool where absent or null; it is not kept (execution-apis).',
+  doc: 'Builds a block on the head, which must be `parent`, from exactly these transactions, or from the pool if they are absent or null. The block is not stored (execution-apis).',
   cost: 'heavy',
   params: [
     required('parent', hash),

@@ -5,7 +5,7 @@ import { parity } from '../../parity.ts'
 
 export const traceFilterCalls = method({
   name: 'trace_filter',
-  doc: 'The calls and rewards of a range of blocks that are from one of some accounts and to one of others; after passes over the first ones, count bounds the answer.',
+  doc: 'Traces and rewards of a range of blocks, by sender and receiver; `after` skips the first ones, `count` limits the result.',
   cost: 'heavy',
   params: [required('filter', traceFilter)],
   handle: (context, filter) =>

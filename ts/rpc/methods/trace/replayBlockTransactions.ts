@@ -5,7 +5,7 @@ import { parity } from '../../parity.ts'
 
 export const traceReplayBlockTransactions = method({
   name: 'trace_replayBlockTransactions',
-  doc: 'Output, calls (trace), changes of state (stateDiff) and instructions (vmTrace) of every transaction of a block, as requested.',
+  doc: 'Traces every transaction of a block: output, and the requested ones of calls (trace), state changes (stateDiff) and instructions (vmTrace).',
   cost: 'heavy',
   params: [required('block', blockNumber), required('types', traceTypes)],
   handle: (context, block, types) =>

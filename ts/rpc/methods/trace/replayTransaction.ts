@@ -1,11 +1,12 @@
-// trace_replayTransaction: A transaction again, with the parts that are asked for; null where there is no such transaction.
+// trace_replayTransaction: A transaction again, with the parts that are asked for; null where there
+// is no such transaction.
 import { hash, traceTypes } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 import { parity } from '../../parity.ts'
 
 export const traceReplayTransaction = method({
   name: 'trace_replayTransaction',
-  doc: 'Output, calls (trace), changes of state (stateDiff) and instructions (vmTrace) of a transaction, as requested; null where there is no such transaction.',
+  doc: 'Traces a transaction: output, and the requested ones of calls (trace), state changes (stateDiff) and instructions (vmTrace); null if it does not exist.',
   cost: 'heavy',
   params: [required('hash', hash), required('types', traceTypes)],
   handle: (context, hash, types) => context.core.stream('traceTransaction', { hash, config: parity(context, { types, withHash: true }) }),

@@ -1,11 +1,11 @@
-// trace_transaction: The calls of a transaction, each as a trace of its own; null where there is no such transaction.
+// trace_transaction: The traces of the calls of a transaction; null if it does not exist.
 import { hash } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
 import { parity } from '../../parity.ts'
 
 export const traceTransactionCalls = method({
   name: 'trace_transaction',
-  doc: 'The calls of a transaction, each as a trace of its own; null where there is no such transaction.',
+  doc: 'The traces of the calls of a transaction; null if it does not exist.',
   cost: 'heavy',
   params: [required('hash', hash)],
   handle: (context, hash) => context.core.stream('traceTransaction', { hash, config: parity(context, { form: 'localized' }) }),

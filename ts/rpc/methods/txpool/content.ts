@@ -1,9 +1,9 @@
-// txpool_content: Transactions that wait in the pool, by account and nonce.
+// txpool_content: Transactions in the pool, by account and nonce.
 import { method } from '../../method.ts'
 
 export const content = method({
   name: 'txpool_content',
-  doc: 'Transactions that wait in the pool, by account and nonce.',
+  doc: 'Transactions in the pool, by account and nonce.',
   cost: 'heavy',
   params: [],
   handle: ({ core }) => core.request('txpoolContent', undefined),

@@ -1,9 +1,9 @@
-// txpool_inspect: Transactions that wait in the pool, by account and nonce, each in one line.
+// txpool_inspect: Transactions in the pool, by account and nonce, each as one line of text.
 import { method } from '../../method.ts'
 
 export const inspect = method({
   name: 'txpool_inspect',
-  doc: 'Transactions that wait in the pool, by account and nonce, each in one line.',
+  doc: 'Transactions in the pool, by account and nonce, each as one line of text.',
   cost: 'heavy',
   params: [],
   handle: ({ core }) => core.request('txpoolInspect', undefined),

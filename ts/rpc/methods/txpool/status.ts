@@ -1,9 +1,10 @@
-// txpool_status: How many transactions wait in the pool: executable ones, and ones behind a gap.
+// txpool_status: The number of transactions in the pool: executable ones, and ones behind a nonce
+// gap.
 import { method } from '../../method.ts'
 
 export const status = method({
   name: 'txpool_status',
-  doc: 'How many transactions wait in the pool: executable ones, and ones behind a gap.',
+  doc: 'The number of transactions in the pool: executable ones, and ones behind a nonce gap.',
   cost: 'read',
   params: [],
   handle: ({ core }) => core.request('txpoolStatus', undefined),
