@@ -14,7 +14,10 @@ if (!MODES.includes(mode)) {
   process.exit(2)
 }
 
-const total = { passed: 0, failed: 0, failures: [], skipped: [], peers: [], steps: [] }
+const total = { passed: 0, failed: 0, failures: [], skipped: [], peers: [], steps: [], files: [] }
+
+/** Files that are listed at the end, those that took longest first. */
+const SLOWEST_SHOWN = 10
 
 /** Runs a command, shows its output, and gives exit status and the whole text back. */
 function run(command, args, env = {}) {
@@ -57,6 +60,16 @@ const MESSAGE_LINES_MAX = 3
 
 const sum = (text, pattern) => [...text.matchAll(pattern)].reduce((n, m) => n + Number(m[1]), 0)
 
+/** Each test program of cargo with the seconds that it took, as cargo and the program print them. */
+function rustPrograms(text) {
+  const lines = /^ +(?:Running (.+) \(|Doc-tests (\S+))|^test result: .* finished in ([\d.]+)s/gm
+  let name = 'rust'
+  for (const [, program, docs, seconds] of text.matchAll(lines)) {
+    if (seconds === undefined) name = program ?? `doc tests of ${docs}`
+    else total.files.push({ name: `rust: ${name}`, seconds: Number(seconds) })
+  }
+}
+
 async function rust() {
   const began = Date.now()
   const r = await run(
@@ -69,7 +82,20 @@ async function rust() {
   const ignored = sum(r.text, /^test result: .* (\d+) ignored/gm)
   if (ignored) total.skipped.push(`rust: skipped: ${ignored} tests marked ignore`)
   total.failures.push(...rustFailures(r.text))
+  rustPrograms(r.text)
   count('rust', r, { passed: sum(r.text, results), failed: sum(r.text, failures) }, began)
+}
+
+/**
+ * Each file of vitest with the seconds that it took, hooks included, as its reporter prints them:
+ * the report as JSON has the times of tests alone.
+ */
+function vitestFiles(name, text) {
+  const plain = text.replace(/\x1b\[[0-9;]*m/g, '')
+  for (const [, file, ms] of plain.matchAll(
+    /^ \S(?: \|\w+\|)? +(?:\[.*?\] )?(\S+\.test(?:-d)?\.ts) \(.*?\)(?: \d+ MB heap used)? +(\d+)\s?ms/gm,
+  ))
+    total.files.push({ name: `${name}: ${file}`, seconds: Number(ms) / 1000 })
 }
 
 async function vitest(name, dir, ...flags) {
@@ -101,16 +127,18 @@ async function vitest(name, dir, ...flags) {
   // A file that fails to load has no failed test in it, yet must not pass.
   const unloaded = json.testResults.filter((f) => f.status === 'failed' && f.assertionResults.every((t) => t.status !== 'failed'))
   for (const f of unloaded) total.failures.push(`${name}: ${path.relative(ROOT, f.name)}: ${(f.message ?? '').split('\n')[0]}`)
+  vitestFiles(name, r.text)
   count(name, r, { passed: json.numPassedTests, failed: json.numFailedTests + unloaded.length }, began)
 }
 
-/** Attacks on a node, by their own runner. */
-async function abuse() {
+/** Tests with a runner of their own, which ends with the line `N passed, N failed`. */
+async function runner(name, ...commands) {
   const began = Date.now()
-  const r = await run(process.execPath, ['test/abuse/run.mjs'])
+  let r = { code: 0, text: '' }
+  for (const args of commands) if (r.code === 0) r = await run(process.execPath, args)
   const [, passed = '0', failed = '0'] = /^(\d+) passed, (\d+) failed$/m.exec(r.text) ?? []
-  for (const [, why] of r.text.matchAll(/^ {2}FAILED: (.*)$/gm)) total.failures.push(`abuse: ${why}`)
-  count('abuse', r, { passed: Number(passed), failed: Number(failed) }, began)
+  for (const [, why] of r.text.matchAll(/^ {2}FAILED: (.*)$/gm)) total.failures.push(`${name}: ${why}`)
+  count(name, r, { passed: Number(passed), failed: Number(failed) }, began)
 }
 
 const began = Date.now()
@@ -126,10 +154,15 @@ await vitest('types', 'test/unit', '--typecheck.only')
 if (mode !== 'quick') {
   await vitest('e2e', 'test/e2e')
   await vitest('conformance', 'test/conformance')
-  if (mode === 'full') await abuse()
+  if (mode === 'full') {
+    await runner('abuse', ['test/abuse/run.mjs'])
+    await runner('nodes', ['native/setup/build.mjs', 'sandboxes'], ['test/nodes.mjs'])
+  }
 }
 
 console.log('')
+for (const { name, seconds } of total.files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST_SHOWN))
+  console.log(`${seconds.toFixed(1)} s: ${name}`)
 for (const step of total.steps) console.log(step)
 for (const skipped of total.skipped) console.log(skipped)
 for (const peer of total.peers) console.log(peer)

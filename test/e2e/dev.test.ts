@@ -52,7 +52,7 @@ describe('a development chain', () => {
     const { reader } = clients()
     expect(await reader.getChainId()).toBe(31_337)
     expect(await reader.getBalance({ address: account.address })).toBe(parseEther('10000'))
-    expect((await rpc(node.url, 'web3_clientVersion')).result).toMatch(/^anvil\/v\d+\.\d+\.\d+-hearth\/\w+-\w+\/node20\./)
+    expect((await rpc(node.url, 'web3_clientVersion')).result).toMatch(/^anvil\/v\d+\.\d+\.\d+-hearth\/\w+-\w+\/node\d+\.\d+\.\d+$/)
     expect((await rpc(node.url, 'net_version')).result).toBe('31337')
   })
 

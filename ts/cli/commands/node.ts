@@ -157,6 +157,12 @@ async function sayUnbaked(baking: Baking, core: Core, home: string, log: Log): P
   log.component('bake').warn('blocks are not baked: `hearth bake` bakes older ones', { blocks, of, command })
 }
 
+/**
+ * Time after the start of a development chain at which its log names an old Node, in milliseconds:
+ * loading the log's writer takes longer than the first answers.
+ */
+const NOTICE_MS = 1_000
+
 /** Says that this Node gets no more fixes. */
 function checkNode(log: Log): void {
   const ended = nodeEnded()
@@ -344,12 +350,13 @@ export async function serve(
         const { httpUrl, wsUrl, debugUrl, engineUrl } = server
         const urls = { httpUrl, wsUrl, debugUrl, engineUrl, metricsUrl: metrics.url, consensusUrl: cometbft?.rpcUrl }
         log.component('node').info('serving', { version: clientVersion(), home, ...urls })
-        checkNode(log)
+        if (mode === 'start') checkNode(log)
         if (baking !== undefined) await sayUnbaked(baking, core, home, log)
         if (mode === 'start') sayNoBlocks(settings, log, terminal)
         if (metrics.url !== undefined) terminal.out(`Metrics are on ${metrics.url}\n`)
         terminal.out(await ready(server, core))
         heart.serving()
+        if (mode === 'dev') void setTimeout(NOTICE_MS, undefined, { ref: false }).then(() => checkNode(log))
         await stopped
         await setTimeout(settings['evm.shutdown_delay'])
         await Promise.all([server.stop(), cometbft?.stop()])
