@@ -27,6 +27,8 @@ const WHAT = {
   script:
     'A node opened in the process of a script, beside a node of its own that serves the same home over HTTP to the same process, in turn, each round on a fresh one; requests sixteen at once. The callback is one function, in this process and in a sandbox of the same node.',
   soak: `Ten minutes (\`npm run test:soak -- --write\`) of the load of the overload bench, hostile scripts included, in tenths: resident memory of the node, its median; open files, threads and child processes, the most; eth_blockNumber beside it.`,
+  setup:
+    'Until the first answer of `npm start` in clones of the same commit, fetching included: with every cache empty (of Hearth, cargo and npm), then with those of the first row.',
   start:
     'Programs from their spawn: to their end for commands that print, beside an empty program of the same Node; to the first answer for a development chain, beside the smallest node:http server; the sides in turn. The first trace under a script is of a chain that has been idle for two seconds.',
   trace:

@@ -17,6 +17,7 @@ import { overloadBench } from './overload.mjs'
 import { writePage } from './page.mjs'
 import { rootsBench } from './roots.mjs'
 import { scriptBench } from './script.mjs'
+import { setupBench } from './setup.mjs'
 import { startBench } from './start.mjs'
 import { traceBench } from './trace.mjs'
 import { traceParityBench } from './trace-parity.mjs'
@@ -49,6 +50,7 @@ const BENCHES = {
   overload: overloadBench,
   rpc: everydayBench,
   script: scriptBench,
+  setup: setupBench,
   start: startBench,
   trace: traceBench,
   'trace-parity': traceParityBench,
