@@ -46,7 +46,7 @@ describe('hearth bake', () => {
     expect((await trace(node.url, 'debug_traceTransaction', [hashes[1], { tracer: 'callTracer' }])).from).toBe('capsule')
     const asked = hearth(['bake', '--home', home, '--from', '2', '--to', '3', '--json'])
     expect([asked.status, JSON.parse(asked.stdout)]).toMatchObject([0, { total: 2, baked: 2, failed: 0, finished: true }])
-    expect(asked.stderr).toContain('a node runs on this home')
+    expect(asked.stderr).toContain('a node runs on this data directory')
     const origins = []
     for (const hash of hashes) origins.push((await trace(node.url, 'debug_traceTransaction', [hash, { tracer: 'callTracer' }])).from)
     expect(origins).toEqual(['capsule', 'baked', 'baked', 'capsule', 'capsule'])

@@ -65,7 +65,7 @@ describe.skipIf(recorded === undefined)('beside a node', () => {
     const before = await metricsOf(node)
     const commits = 'flatkv_commit_latency_count{success="true"}'
     const done = hearth(['import', '--home', at('home'), chain])
-    expect([done.status, done.stderr]).toEqual([0, expect.stringContaining('a node runs on this home: the node imports the blocks')])
+    expect([done.status, done.stderr]).toEqual([0, expect.stringContaining('a node runs on this data directory: it imports the blocks')])
     const last = (await rpc(node.url, 'eth_getBlockByNumber', ['latest', false])).result as { number: string; hash: string }
     expect(Number(last.number)).toBe(ALL)
     const line = /^imported 34 blocks \(.* blocks\/s, .* Mgas\/s\), 20 were there already; the head is block 54 (0x\w+)\n$/.exec(

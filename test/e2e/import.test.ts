@@ -65,7 +65,7 @@ describe('import', () => {
     expect((await rpc(node.url, 'eth_getBalance', [`0x${'1007'.padStart(40, '0')}`, '0x7'])).result).toBe('0x1')
     const busy = hearth(['import', '--home', home('a'), chain])
     expect([busy.status, busy.stdout]).toEqual([0, expect.stringContaining('imported 0 blocks')])
-    expect(busy.stderr).toContain('a node runs on this home: the node imports the blocks')
+    expect(busy.stderr).toContain('a node runs on this data directory: it imports the blocks')
     expect(await node.stop()).toBe(0)
   })
 

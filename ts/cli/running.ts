@@ -12,7 +12,7 @@ export interface RunningNode {
   readonly mode: Mode
   /** What becomes of the transactions that it is sent, in a few words. */
   readonly transactions: string
-  /** What web3_clientVersion answers. */
+  /** Result of web3_clientVersion. */
   readonly version: string
   /** Milliseconds since 1970. */
   readonly startedAt: number

@@ -57,7 +57,7 @@ const FATAL: readonly { readonly pattern: RegExp; readonly advice: string }[] = 
   },
   {
     pattern: /state \(\d+\) and store \(\d+\) height mismatch/i,
-    advice: 'state sync was cut off at its end: remove this home and join the network again',
+    advice: 'state sync was interrupted at its end: remove this data directory and join the network again',
   },
   { pattern: /CONSENSUS FAILURE/, advice: 'consensus has stopped in this node: see the log lines of the component consensus' },
 ]

@@ -63,7 +63,7 @@ pub enum ChainError {
         why: String,
     },
     /// The home is a file.
-    #[error("{home} is a file: give a folder as the home", home = home.display())]
+    #[error("{home} is a file: give a folder as the data directory", home = home.display())]
     HomeIsFile {
         /// What was given.
         home: PathBuf,
@@ -144,7 +144,7 @@ pub enum ChainError {
         roots: usize,
     },
     /// A home that must be new has a chain.
-    #[error("{home} has a chain already: give a new home", home = home.display())]
+    #[error("{home} has a chain already: give a new data directory", home = home.display())]
     HomeNotEmpty {
         /// The home.
         home: PathBuf,

@@ -18,7 +18,7 @@ pub enum FlatKvError {
     #[error(transparent)]
     Locked(LockError),
     /// The home was made with another commitment.
-    #[error("this home was made with commitment \"{home}\" and cannot be opened with \"{asked}\"")]
+    #[error("this data directory was made with commitment \"{home}\" and cannot be opened with \"{asked}\"")]
     Commitment {
         /// Commitment written in the home.
         home: String,

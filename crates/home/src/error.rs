@@ -51,7 +51,7 @@ pub enum NodeError {
         reason: String,
     },
     /// A change where the home is opened for reading.
-    #[error("the home is open for reading: nothing can be changed or sent")]
+    #[error("the data directory is open for reading only: nothing can be changed or sent")]
     ReadOnly,
     /// The chain left a block while those after it were read.
     #[error(
@@ -493,10 +493,10 @@ impl NodeError {
                 | StateError::TooFarBack { .. }
                 | StateError::Origin(_) => return None,
             },
-            Self::HomeInUse { .. } => "the home is in use by another process".to_owned(),
+            Self::HomeInUse { .. } => "the data directory is in use by another process".to_owned(),
             Self::HomeEmpty { .. } => "the home holds no chain yet".to_owned(),
             Self::HomeNotEmpty { .. } => "the home holds a chain already".to_owned(),
-            Self::HomeDamaged { .. } => "the home is damaged".to_owned(),
+            Self::HomeDamaged { .. } => "the data directory is damaged".to_owned(),
             Self::HomeIncompatible { .. } => "the home cannot be used".to_owned(),
             Self::NoSnapshot { .. } => "there is no snapshot of the home to read".to_owned(),
             Self::Input { .. } => "a file cannot be used".to_owned(),

@@ -44,13 +44,13 @@ export const backup: Command = {
   more: [
     'Each backup is a data directory of its own, DIR/HEIGHT-NUMBER. Files that never change are hard',
     'links: they take no space and share their data on the disk with the data directory or the backup',
-    'before, so damage to the disk there damages both. --copy makes full copies; use it, or copy the',
-    'folder to another disk, for a backup that has to survive the disk.',
+    'before, so damage to the disk there damages both. Use --copy for full copies, or copy the',
+    'folder to another disk, if the backup has to survive the disk.',
   ],
   flags: {
     ...DB_FLAGS,
     to: { value: 'DIR', doc: 'Folder of the backups.' },
-    copy: { doc: 'Copy every file; no hard links.' },
+    copy: { doc: 'Copy every file instead of hard links.' },
     keep: { value: 'N', doc: 'Remove all but the N newest backups in DIR afterwards.' },
   },
   run: (parsed, terminal) => {

@@ -40,17 +40,17 @@ async function work(parsed: Parsed, range: BakeRange, terminal: Terminal): Promi
     return await finishJob(startBakeJob(base, { node: nodeConfig(home, 'start', settings), range }), terminal)
   } catch (e) {
     if (!isInUse(e)) throw e
-    terminal.err('a node runs on this home: the node bakes the blocks, under its own settings\n')
+    terminal.err('a node runs on this data directory: it bakes the blocks, under its own settings\n')
     return await finishJob(startAsk(base, 'bake', range), terminal)
   }
 }
 
 export const bake: Command = {
   name: 'bake',
-  doc: 'Compute and store the traces of existing blocks; beside a running node, that node does it.',
+  doc: 'Compute and store the traces of existing blocks. If a node runs on the data directory, it does the work.',
   flags: {
     ...HOME_FLAG,
-    from: { value: 'HEIGHT', doc: 'First block. Default: the first one that there is.' },
+    from: { value: 'HEIGHT', doc: 'First block. Default: the first one of the chain.' },
     to: { value: 'HEIGHT', doc: 'Last block. Default: the head.' },
     json: { doc: 'Print the report as JSON.' },
   },

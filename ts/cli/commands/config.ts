@@ -118,7 +118,7 @@ export const config: Command = {
   doc: 'Check, print or compare the settings, or rewrite the settings file.',
   more: [
     'check    whether the settings are valid and the files that they name can be used',
-    'print    every setting, its value and where that comes from (without a word, too)',
+    'print    every setting, its value and its source (the default)',
     'diff     the settings that differ from the defaults',
     'list     every setting: flag, default, meaning',
     'upgrade  rewrites config/node.toml in the form of this version: values that differ from the',
@@ -127,7 +127,7 @@ export const config: Command = {
   ],
   flags: {
     ...HOME_FLAG,
-    dev: { doc: 'With the defaults of hearth dev.' },
+    dev: { doc: 'Use the defaults of hearth dev.' },
     json: { doc: 'Print JSON: value, unit, origin, source and default by key.' },
   },
   files: { name: `[${WORDS.join('|')}]`, min: 0, max: 1 },

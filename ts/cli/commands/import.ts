@@ -50,7 +50,7 @@ async function work(job: Job, parsed: Parsed, terminal: Terminal): Promise<Finis
     if (!isInUse(e)) throw e
     const refusal = refusalOf(job, parsed)
     if (refusal !== undefined || job.job !== 'import') throw new CoreError(e.kind, `${e.message}: ${refusal}`, e.data)
-    terminal.err('a node runs on this home: the node imports the blocks, under its own settings\n')
+    terminal.err('a node runs on this data directory: it imports the blocks, under its own settings\n')
     return await finishJob(startAsk(job, 'import', { files: job.files, head: job.head }), terminal)
   }
 }
@@ -82,17 +82,20 @@ export const importCommand: Command = {
   doc: 'Execute and verify block files (RLP, as `geth export` writes them), or one recorded block.',
   more: [
     'FILE may be compressed with gzip; - is standard input.',
-    'Beside a running node of the home, the node imports the files, under its own settings; it goes on',
-    'where this command is killed. --genesis and --case need a home without a running node.',
+    'If a node runs on the data directory, it imports the files, under its own settings, and continues',
+    'if this command is killed. --genesis and --case need a data directory without a running node.',
   ],
   flags: {
     ...HOME_FLAG,
-    genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format; needed for a new home, checked against one that has a chain.' },
+    genesis: {
+      value: 'FILE',
+      doc: 'Genesis in go-ethereum format: required for a new data directory, compared with that of an existing chain.',
+    },
     head: {
       value: 'HASH',
       doc: 'Make this block the head. Default: highest total difficulty before the merge, then the last valid block.',
     },
-    case: { value: 'FILE', doc: 'A recorded block with its pre-state, JSON or JSON.gz, in place of block files.' },
+    case: { value: 'FILE', doc: 'A recorded block with its pre-state (JSON or JSON.gz), instead of block files.' },
   },
   files: { name: 'FILE', min: 0, max: 100_000 },
   settings: STORE_SETTINGS,

@@ -13,7 +13,7 @@ export const init: Command = {
   name: 'init',
   doc: 'Make a data directory: its settings file, and with --genesis the first block of a chain.',
   more: [
-    'With --cometbft the chain has its blocks from a network of validators: the data directory gets keys',
+    'With --cometbft the blocks come from a network of validators: the data directory gets keys',
     'and settings of CometBFT in its folder cometbft, for a new network with this node as its only',
     'validator, or with --join for a network that runs.',
   ],
@@ -22,10 +22,10 @@ export const init: Command = {
     genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format.' },
     cometbft: { doc: 'The chain runs under CometBFT. Without --genesis it is a new one with the rules of Osaka.' },
     ...NETWORK_FLAGS,
-    join: { value: 'URL[,URL…]', doc: 'Joins the network of nodes whose CometBFT answers there, such as http://203.0.113.5:26657.' },
+    join: { value: 'URL[,URL…]', doc: 'Join the network of a node, by the RPC of its CometBFT, such as http://203.0.113.5:26657.' },
     'trust-height': {
       value: 'H',
-      doc: 'With --trust-hash: begins at a snapshot of the network, checked against this header (state sync).',
+      doc: 'With --trust-hash: start from a snapshot of the network, checked against this header (state sync).',
     },
     'trust-hash': { value: 'HEX', doc: 'Hash of the block of CometBFT at --trust-height, from a source that you trust.' },
   },

@@ -10,7 +10,7 @@ export const WIDTH = 160
 
 export const trace: Command = {
   name: 'trace',
-  doc: 'Print the calls of a transaction or of a block as a tree, where a failure arose first.',
+  doc: 'Print the calls of a transaction or block as a tree; the origin of a failure comes first.',
   more: [
     'TX is a hash; BLOCK a height, a hash or a tag. The node that runs on the data directory answers;',
     'without one, the data directory is opened for reading. Any node with callTracer serves --rpc.',
@@ -26,9 +26,9 @@ export const trace: Command = {
     folded: { value: 'FILE', doc: 'Write collapsed stacks of gas.' },
     labels: { value: 'FILE', doc: 'Names of addresses.' },
     signatures: { value: 'FILE', doc: 'Signatures of functions, errors and events.' },
-    depth: { value: 'N', doc: 'Leave out frames that are deeper.' },
+    depth: { value: 'N', doc: 'Leave out deeper frames.' },
     width: { value: 'N', doc: `Longest line, in characters. Default: ${WIDTH}.` },
-    raw: { doc: 'Cut nothing: lines, bytes and texts are whole, still escaped.' },
+    raw: { doc: 'Shorten nothing: whole lines, bytes and texts, still escaped.' },
     check: { doc: `Exit with ${SOME_FAILED} where a transaction failed.` },
   },
   files: { name: 'TX|BLOCK', min: 1, max: 1 },

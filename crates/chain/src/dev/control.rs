@@ -207,7 +207,7 @@ impl DevChain {
             });
         }
         if !self.chain.spec().move_chain_id(id) {
-            let why = "the rules of this home, which an older version made, keep its first one";
+            let why = "the chain was made by an older version, whose rules keep the first chain id";
             return Err(ControlError::ChainId { id, why });
         }
         self.drop_of_other_chains();

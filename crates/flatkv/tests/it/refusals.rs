@@ -36,7 +36,7 @@ fn another_commitment_is_refused() {
     let error = home.open().err().unwrap();
     assert_eq!(
         error.to_string(),
-        "this home was made with commitment \"mpt\" and cannot be opened with \"lthash\""
+        "this data directory was made with commitment \"mpt\" and cannot be opened with \"lthash\""
     );
 }
 

@@ -30,7 +30,7 @@ pub(super) fn intermediate(home: &Home, hash: &B256) -> Answer {
     let (chain, number) = (home.chain(), block.header.number);
     if !chain.kv().has_trie() {
         return Err(NodeError::Unsupported {
-            message: "this home keeps no state trie: it has no roots".to_owned(),
+            message: "this data directory keeps no state trie, so it has no roots".to_owned(),
         });
     }
     let depth = home.head()?.block.header.number.saturating_sub(number);

@@ -9,7 +9,7 @@ export const exportState: Command = {
   name: 'export',
   doc: 'Write the state at a height to a file, from which `hearth db import` makes a new data directory.',
   more: ['Beside a running node the state comes from a snapshot.'],
-  flags: { ...DB_FLAGS, height: { value: 'HEIGHT', doc: 'The height. Default: the head, or that of the newest snapshot.' } },
+  flags: { ...DB_FLAGS, height: { value: 'HEIGHT', doc: 'Height. Default: the head, or that of the newest snapshot.' } },
   files: { name: 'FILE', min: 1, max: 1 },
   run(parsed, terminal) {
     const height = parsed.flags.get('height')

@@ -25,7 +25,7 @@ function text(info: StateInfo): string {
 
 export const info: Command = {
   name: 'info',
-  doc: 'Print the heights, snapshots and sizes of the stores. Beside a running node: of its newest snapshot.',
+  doc: 'Print the heights, snapshots and sizes of the stores. While a node runs: of its newest snapshot.',
   flags: DB_FLAGS,
   run: (parsed, terminal) => runTask(parsed, terminal, 'info', {}, text),
 }

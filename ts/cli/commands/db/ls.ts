@@ -5,7 +5,7 @@ import { bytesText, columns } from './text.ts'
 
 export const ls: Command = {
   name: 'ls',
-  doc: 'List the tables of the ledger with their sizes, also beside a running node.',
+  doc: 'List the tables of the ledger with their sizes, also while a node runs.',
   flags: TABLE_FLAGS,
   run: (parsed, terminal) =>
     runTask(parsed, terminal, 'ls', { roots: rootsOf(parsed) }, ({ tables }) =>

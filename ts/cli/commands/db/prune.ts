@@ -10,7 +10,7 @@ export const prune: Command = {
   flags: {
     ...TABLE_FLAGS,
     table: { value: 'T', doc: 'The table.' },
-    below: { value: 'HEIGHT', doc: 'Lowest height that is kept. A lower one than the present floor changes nothing.' },
+    below: { value: 'HEIGHT', doc: 'Lowest height to keep. A height below the current floor changes nothing.' },
   },
   run: (parsed, terminal) =>
     runTask(

@@ -14,9 +14,9 @@ export const rebase: Command = {
     to: {
       value: 'DIR',
       many: true,
-      doc: 'A folder for the tables, once for each. Folders that are not named are emptied.',
+      doc: 'A folder for the tables; repeatable. Folders that are not named are emptied.',
     },
-    table: { value: 'T', doc: 'Move this table alone. No folder is forgotten then.' },
+    table: { value: 'T', doc: 'Move only this table; no folder is removed.' },
   },
   async run(parsed, terminal) {
     const to = (parsed.lists.get('to') ?? []).map((dir) => path.resolve(dir))

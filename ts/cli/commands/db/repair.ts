@@ -88,7 +88,7 @@ export const repair: Command = {
   more: [
     'The state is verified first; a damaged store is moved aside, not deleted, and rebuilt from a',
     'snapshot, the log or the ledger. Receipts and trace capsules are rebuilt by executing blocks; a',
-    'damaged block is taken from --from. Exit code 1 where something stays damaged.',
+    'damaged block is taken from --from. Exit code 1 if damage remains.',
   ],
   flags: {
     ...DB_FLAGS,
@@ -97,7 +97,7 @@ export const repair: Command = {
       many: true,
       doc: 'Source of damaged blocks: files of RLP blocks (plain or gzip), or a node that answers debug_getRawBlock.',
     },
-    yes: { doc: 'Give up blocks that nothing can bring back. Without it they are named and nothing changes.' },
+    yes: { doc: 'Give up blocks that cannot be recovered. Without it, they are listed and nothing changes.' },
   },
   async run(parsed, terminal) {
     const home = homeOf(parsed)

@@ -26,9 +26,9 @@ export const rollback: Command = {
   flags: {
     ...DB_FLAGS,
     to: { value: 'HEIGHT', doc: 'Height of the new head.' },
-    'dry-run': { doc: 'Only say how many blocks would leave the chain; change nothing.' },
+    'dry-run': { doc: 'Print how many blocks would leave the chain; change nothing.' },
     yes: { doc: 'Roll back without confirmation.' },
-    'from-snapshot': { doc: 'Make the state from a snapshot and the log even where history would do.' },
+    'from-snapshot': { doc: 'Rebuild the state from a snapshot and the log, even if the history suffices.' },
   },
   async run(parsed, terminal) {
     const args = { to: heightOf(required(parsed, 'to'), 'to'), anew: parsed.flags.has('from-snapshot') }

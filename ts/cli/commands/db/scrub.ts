@@ -18,7 +18,7 @@ function reportText({ table, segments, records, indexPages, bytes, damaged, repl
 
 export const scrub: Command = {
   name: 'scrub',
-  doc: 'Check every checksum of the tables, also beside a running node. Exit code 1 where one is wrong.',
+  doc: 'Check every checksum of the tables, also while a node runs. Exit code 1 if one is wrong.',
   flags: { ...TABLE_FLAGS, table: { value: 'T', doc: 'The table. Default: every table.' } },
   files: { name: '[TABLE]', min: 0, max: 1 },
   run: (parsed, terminal) =>

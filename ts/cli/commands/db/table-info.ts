@@ -22,7 +22,7 @@ const infoText = (info: TableInfo): string =>
 
 export const tableInfo: Command = {
   name: 'table-info',
-  doc: 'Print segments, keys, sizes and heights of the tables, also beside a running node.',
+  doc: 'Print segments, keys, sizes and heights of the tables, also while a node runs.',
   flags: { ...TABLE_FLAGS, table: { value: 'T', doc: 'The table. Default: every table.' } },
   files: { name: '[TABLE]', min: 0, max: 1 },
   run: (parsed, terminal) =>

@@ -16,7 +16,7 @@ export const DB_FLAGS: Readonly<Record<string, Flag>> = { ...HOME_FLAG, json: { 
 /** Flags of the commands on tables. */
 export const TABLE_FLAGS: Readonly<Record<string, Flag>> = {
   ...DB_FLAGS,
-  root: { value: 'DIR', many: true, doc: 'A folder of a littable, once for each. Default: the ledger of the data directory.' },
+  root: { value: 'DIR', many: true, doc: 'A folder of a littable store; repeatable. Default: the ledger of the data directory.' },
 }
 
 /** The folders given with --root. */
