@@ -35,6 +35,15 @@ export interface Place {
   readonly literally: boolean
 }
 
+/** What tools that build keep below the user's own folder, which a guide does not have as ~. */
+const toolsOf = (home: string): NodeJS.ProcessEnv => ({
+  CARGO_HOME: process.env.CARGO_HOME ?? path.join(home, '.cargo'),
+  RUSTUP_HOME: process.env.RUSTUP_HOME ?? path.join(home, '.rustup'),
+  HEARTH_CACHE: process.env.HEARTH_CACHE ?? path.join(process.env.XDG_CACHE_HOME ?? path.join(home, '.cache'), 'hearth'),
+  npm_config_userconfig: process.env.npm_config_userconfig ?? path.join(home, '.npmrc'),
+  npm_config_cache: process.env.npm_config_cache ?? path.join(home, '.npm'),
+})
+
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = net.createServer().once('error', reject)
@@ -96,7 +105,7 @@ export async function follow(file: string, place: Place): Promise<string[]> {
     ...process.env,
     HOME: place.home,
     PATH: `${bin}:${process.env.PATH}`,
-    HEARTH_CACHE: process.env.HEARTH_CACHE ?? path.join(process.env.HOME ?? '', '.cache/hearth'),
+    ...toolsOf(process.env.HOME ?? ''),
     HEARTH_EVM_HTTP_PORT: port,
     HEARTH_EVM_WS_PORT: '0',
     HEARTH_METRICS_PORT: '0',
