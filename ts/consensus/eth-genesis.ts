@@ -137,6 +137,12 @@ export function underCometbft(genesis: EthGenesis, chainId: number | undefined):
   return { ...genesis, config: { ...config, ...(chainId === undefined ? {} : { chainId }), bft: BFT } }
 }
 
+/** The genesis of a chain that CometBFT decides on from a height on, after the blocks that it has. */
+export function underCometbftFrom(genesis: EthGenesis, initialHeight: number): EthGenesis {
+  const config = isObject(genesis.config) ? genesis.config : {}
+  return { ...genesis, config: { ...config, bft: { ...BFT, initialHeight } } }
+}
+
 const bare = (address: string): string => address.toLowerCase().replace(/^0x/, '')
 
 /** The genesis with accounts that have balances; an account that is there already keeps its code and gets the balance. */

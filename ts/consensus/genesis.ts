@@ -24,15 +24,24 @@ export interface GenesisValidator {
 /** The chain id of CometBFT for a chain id of Ethereum. */
 export const networkName = (chainId: number): string => `hearth-${chainId}`
 
-/** The text of genesis.json for a new network. `now` is in milliseconds since 1970. */
-export function genesisFile(appState: EthGenesis, validators: readonly GenesisValidator[], now: number): string {
-  const { chainId, gasLimit, time } = factsOf(appState)
+/** Where a chain is that becomes a network. */
+export interface ChainHead {
+  readonly height: number
+  readonly gasLimit: bigint
+  /** Seconds since 1970. */
+  readonly time: number
+}
+
+/** The text of genesis.json for a new network, which goes on after `head` where the chain has blocks already. `now` is in milliseconds since 1970. */
+export function genesisFile(appState: EthGenesis, validators: readonly GenesisValidator[], now: number, head?: ChainHead): string {
+  const { chainId, ...first } = factsOf(appState)
+  const { gasLimit, time, height } = head ?? { ...first, height: 0 }
   if (gasLimit > GAS_MAX) throw new ConsensusError(`the gas limit of the genesis is over ${GAS_MAX}: CometBFT has no number for it`)
   return writeJson({
-    // The first block has this time, which must not be before that of block 0.
+    // The first block has this time, which must not be before that of the block before.
     genesis_time: new Date(Math.max(now, time * 1000)).toISOString(),
     chain_id: networkName(chainId),
-    initial_height: '1',
+    initial_height: String(height + 1),
     consensus_params: {
       block: { max_bytes: String(BLOCK_BYTES_MAX), max_gas: String(gasLimit) },
       evidence: { max_age_num_blocks: '100000', max_age_duration: String(EVIDENCE_NS), max_bytes: '1048576' },

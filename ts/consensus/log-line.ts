@@ -49,7 +49,8 @@ const FATAL: readonly { readonly pattern: RegExp; readonly advice: string }[] = 
   { pattern: /wrong Block\.Header\.AppHash/i, advice: 'this node executed a block otherwise than the network did: report it with the log' },
   {
     pattern: /(state|block)\.AppHash does not match/i,
-    advice: 'the chain of this node is another one than the store of CometBFT says: go back to a backup of the whole home',
+    advice:
+      'the chain of this node is another one than the store of CometBFT says, or cometbft/data was emptied: bring that folder back, or go back to a backup of the whole home',
   },
   {
     pattern: /app block height \(\d+\) is higher than core \(\d+\)/i,

@@ -274,6 +274,18 @@ impl Chain {
         self.file.base_hash
     }
 
+    /// Hash of the genesis block: that of [`Chain::base`], or that of the genesis file where the home began with a later block.
+    ///
+    /// # Errors
+    /// [`ChainError::GenesisMissing`], [`ChainError::Genesis`].
+    pub fn genesis_hash(&self) -> Result<B256, ChainError> {
+        if self.file.base == 0 {
+            return Ok(self.file.base_hash);
+        }
+        let (_, genesis) = read_genesis(&self.paths)?;
+        Ok(build_genesis(&genesis)?.1)
+    }
+
     /// The working head. An open chain always has one.
     pub fn head(&self) -> Head {
         self.kv.head().unwrap_or(Head {

@@ -27,6 +27,16 @@ pub(crate) enum ConsensusError {
         /// Height of the head.
         head: Height,
     },
+    /// CometBFT begins a network with a block whose parent this home does not have.
+    #[error(
+        "CometBFT begins with block {start} and this home has blocks up to {head}: join the network with --trust-height and --trust-hash, so that the state comes from a peer"
+    )]
+    Behind {
+        /// Height of the head.
+        head: Height,
+        /// The first block of the network.
+        start: Height,
+    },
     /// A height that does not follow the head.
     #[error("{method} of height {height}, and the next block is {next}")]
     Height {

@@ -35,7 +35,7 @@ impl App {
         let time = request.time.as_ref();
         let proposed = Proposed::of(method, request.height, time, &request.proposer_address, &request.txs)?;
         let parent = self.home.head()?;
-        let attributes = proposed.attributes(method, &parent)?;
+        let attributes = proposed.attributes(method, &parent, self.start())?;
         let key = proposed.key();
         let mut round = self.round.lock();
         // A CometBFT that died before Commit asks again.

@@ -3,15 +3,17 @@
 use crate::{application::App, exception::ConsensusError};
 use hearth_abci::pb;
 use hearth_chain::{genesis_hash, operate::Place};
+use hearth_evm::ChainSpec;
 use hearth_primitives::Height;
 
 /// Version of what this application makes of blocks, as CometBFT's headers carry it.
 const APP_VERSION: u64 = 1;
 
-/// The answer to Info of an application whose head and first block these are. The height is 0 while the head is the genesis, so
-/// that InitChain comes, also after a crash before the first commit; a state that came by state sync has its own height.
-pub(crate) fn info(head: Place, base: Height) -> pb::ResponseInfo {
-    let (height, hash) = if head.0 == base && base == 0 { (0, None) } else { (head.0, Some(head.1)) };
+/// The answer to Info of an application with this head, where CometBFT decides on blocks from `start` on. The height is 0 before
+/// the first of them, so that InitChain comes, also after a crash before the first commit; a state that came by state sync has
+/// its own height.
+pub(crate) fn info(head: Place, start: Height) -> pb::ResponseInfo {
+    let (height, hash) = if head.0 < start { (0, None) } else { (head.0, Some(head.1)) };
     pb::ResponseInfo {
         data: "hearth".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -21,11 +23,21 @@ pub(crate) fn info(head: Place, base: Height) -> pb::ResponseInfo {
     }
 }
 
+/// The first block that CometBFT decides on.
+pub(crate) fn start_of(spec: &ChainSpec) -> Height {
+    spec.bft_start().unwrap_or(1)
+}
+
 impl App {
+    /// See [`start_of`].
+    pub(crate) fn start(&self) -> Height {
+        start_of(self.home.chain().spec())
+    }
+
     pub(crate) fn info(&self) -> pb::ResponseInfo {
         let chain = self.home.chain();
         let head = chain.head();
-        info((head.height, head.hash), chain.base())
+        info((head.height, head.hash), start_of(chain.spec()))
     }
 
     pub(crate) fn init_chain(
@@ -33,17 +45,20 @@ impl App {
         request: &pb::RequestInitChain,
     ) -> Result<pb::ResponseInitChain, ConsensusError> {
         let chain = self.home.chain();
-        let (base, head) = (chain.base(), chain.head());
-        if head.height != base {
+        let (start, head) = (start_of(chain.spec()), chain.head());
+        if head.height >= start {
             return Err(ConsensusError::NotAtGenesis { head: head.height });
+        }
+        if head.height + 1 != start {
+            return Err(ConsensusError::Behind { head: head.height, start });
         }
         let differs = |field, have: String, want: String| Err(ConsensusError::Genesis { field, have, want });
         let chain_id = format!("hearth-{}", chain.spec().chain_id());
         if request.chain_id != chain_id {
             return differs("chain_id", request.chain_id.clone(), chain_id);
         }
-        if u64::try_from(request.initial_height) != Ok(base + 1) {
-            return differs("initial_height", request.initial_height.to_string(), (base + 1).to_string());
+        if u64::try_from(request.initial_height) != Ok(start) {
+            return differs("initial_height", request.initial_height.to_string(), start.to_string());
         }
         let genesis = self.home.head()?;
         let gas_limit = genesis.block.header.gas_limit;
@@ -62,10 +77,11 @@ impl App {
         let state = String::from_utf8_lossy(&request.app_state_bytes);
         if !matches!(state.trim(), "" | "{}" | "null") {
             let have = genesis_hash(&state)?;
-            if have != chain.base_hash() {
-                return differs("app_state", have.to_string(), chain.base_hash().to_string());
+            let want = chain.genesis_hash()?;
+            if have != want {
+                return differs("app_state", have.to_string(), want.to_string());
             }
         }
-        Ok(pb::ResponseInitChain { app_hash: chain.base_hash().to_vec().into(), ..Default::default() })
+        Ok(pb::ResponseInitChain { app_hash: head.hash.to_vec().into(), ..Default::default() })
     }
 }

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use hearth_abci::Timestamp;
 use hearth_chain::BlockAttributes;
 use hearth_ledger::StoredBlock;
+use hearth_primitives::Height;
 
 /// What makes the randomness of this chain another than that of others.
 const RANDAO_DOMAIN: &[u8] = b"hearth randao";
@@ -59,7 +60,7 @@ impl<'a> Proposed<'a> {
         B256::from(*hash.finalize().as_bytes())
     }
 
-    /// What decides on the block's header, but for its extra data.
+    /// What decides on the block's header, but for its extra data; `start` is the first block that CometBFT decides on.
     ///
     /// # Errors
     /// [`ConsensusError::Height`], [`ConsensusError::Time`].
@@ -67,6 +68,7 @@ impl<'a> Proposed<'a> {
         &self,
         method: &'static str,
         parent: &StoredBlock,
+        start: Height,
     ) -> Result<BlockAttributes, ConsensusError> {
         let above = &parent.block.header;
         let next = above.number + 1;
@@ -82,8 +84,8 @@ impl<'a> Proposed<'a> {
         let nanos = u64::try_from(self.time.nanos).unwrap_or(0);
         let nanos = timestamp.saturating_mul(NANOS_PER_SECOND).saturating_add(nanos);
         let randao = [RANDAO_DOMAIN, parent.hash.as_slice(), &nanos.to_be_bytes(), self.proposer].concat();
-        // The genesis has no hash of CometBFT's; not so the base of a home that began with a peer's state.
-        let root = if above.number == 0 { B256::ZERO } else { cometbft_hash(&above.extra_data) };
+        // What is before the first block of CometBFT has no hash of CometBFT's, whatever its extra data is.
+        let root = if next <= start { B256::ZERO } else { cometbft_hash(&above.extra_data) };
         Ok(BlockAttributes {
             timestamp,
             beneficiary: Address::try_from(self.proposer).unwrap_or_default(),

@@ -53,7 +53,7 @@ impl App {
         let time = request.time.as_ref();
         let empty = Proposed::of(method, request.height, time, &request.proposer_address, &[])?;
         let parent = self.home.head()?;
-        let attributes = empty.attributes(method, &parent)?;
+        let attributes = empty.attributes(method, &parent, self.start())?;
         let mut round = self.round.lock();
         let mut source = self.waiting_transactions(&parent, &attributes, request.max_tx_bytes)?;
         self.metrics.executed();
@@ -97,7 +97,7 @@ impl App {
             Ok(pb::ResponseProcessProposal { status: if accepted { Accept } else { Reject } as i32 })
         };
         let parent = self.home.head()?;
-        let attributes = match proposed.attributes(method, &parent) {
+        let attributes = match proposed.attributes(method, &parent, self.start()) {
             // The time is the proposer's choice; the height is not.
             Err(ConsensusError::Time { .. }) => return answer(false),
             attributes => attributes?,

@@ -1,8 +1,10 @@
 // hearth backup: makes a copy of the data directory in a folder of its own. Works beside a running node.
 import path from 'node:path'
+import { engineFilesIn, keepEngineFiles } from '../../consensus/backup.ts'
 import type { BackupReport } from '../../core/db.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
+import { homeOf } from '../home.ts'
 import { DB_FLAGS, required, runTask } from './db/task.ts'
 import { bytesText } from './db/text.ts'
 
@@ -24,6 +26,14 @@ function linkedText({ files, bytes }: BackupReport['linked']): string {
   if (files === 0) return 'no file is shared with the data directory or another backup'
   const are = files === 1 ? 'is a hard link' : 'are hard links'
   return `${filesText(files)} (${bytesText(bytes)}) ${are} to the same data on the disk as the data directory or an earlier backup (--copy copies them)`
+}
+
+/** What a backup says of the files of CometBFT. */
+function engineText(isKeyWanted: boolean): string {
+  const key = isKeyWanted
+    ? 'the key of the validator: a second node with this key signs twice and loses its stake, so never start the backup while the validator runs'
+    : 'no key of the validator (--validator-key adds it)'
+  return `files of CometBFT: settings, genesis, node key; ${key}; its blocks are not copied: keep the folder cometbft/data, or sync again\n`
 }
 
 function text({ dir, head, besideNode, snapshot, copied, linked, removed }: BackupReport): string {
@@ -51,10 +61,20 @@ export const backup: Command = {
     ...DB_FLAGS,
     to: { value: 'DIR', doc: 'Folder of the backups.' },
     copy: { doc: 'Copy every file instead of hard links.' },
+    'validator-key': {
+      doc: 'Copy the key with which this node votes, and what it signed last, under CometBFT. Off: two nodes with one key sign twice.',
+    },
     keep: { value: 'N', doc: 'Remove all but the N newest backups in DIR afterwards.' },
   },
   run: (parsed, terminal) => {
     const args = { to: path.resolve(required(parsed, 'to')), copy: parsed.flags.has('copy'), keep: keepOf(parsed) }
-    return runTask(parsed, terminal, 'backup', args, text)
+    const [home, isKeyWanted] = [homeOf(parsed), parsed.flags.has('validator-key')]
+    if (isKeyWanted && !engineFilesIn(home))
+      throw new UsageError(`${home} has no folder cometbft, and so no key of a validator: leave --validator-key out`)
+    const said = (report: BackupReport): string => text(report) + (engineFilesIn(home) ? engineText(isKeyWanted) : '')
+    return runTask(parsed, terminal, 'backup', args, said, ({ dir }) => {
+      keepEngineFiles(home, dir, isKeyWanted)
+      return 0
+    })
   },
 }

@@ -1,11 +1,13 @@
 // hearth status: how the node of a home does. It asks the node itself, over the listeners that the node's file names.
 import fs from 'node:fs'
 import path from 'node:path'
+import { type EngineView, engineView } from '../../consensus/rpc.ts'
 import { bakeCommand, bakedCount, ROWS_INSTRUMENT, ROWS_TABLE } from '../baked.ts'
 import type { Command, Terminal } from '../command.ts'
 import { HOME_FLAG, homeOf } from '../home.ts'
 import { type LockHolder, lockHolder } from '../home-lock.ts'
 import { findRunning, type RunningNode, runTokenOf } from '../running.ts'
+import { CONSENSUS_BLOCKS } from '../submission.ts'
 import { bytesText, pairs } from './db/text.ts'
 
 /** Longest time for each answer of the node, in milliseconds. */
@@ -20,6 +22,8 @@ interface Status extends RunningNode {
   readonly ready: boolean | null
   readonly reasons: readonly string[]
   readonly height: number | null
+  /** What CometBFT says of itself; null without it, and where it does not answer. */
+  readonly consensus: EngineView | null
   /** Blocks that are baked, and blocks that can be; null where nothing is baked, or the node does not say. */
   readonly bakedBlocks: number | null
   readonly bakeableBlocks: number | null
@@ -139,10 +143,12 @@ function sizeOf(folder: string): number {
 }
 
 async function statusOf(home: string, node: RunningNode): Promise<Status> {
-  const [height, { ready, reasons }, page] = await Promise.all([
+  const { metricsUrl, consensusUrl } = node
+  const [height, { ready, reasons }, page, consensus] = await Promise.all([
     heightOf(node, runTokenOf(home)),
     readyOf(node),
-    node.metricsUrl === null ? undefined : ask(node.metricsUrl),
+    metricsUrl === null ? undefined : ask(metricsUrl),
+    consensusUrl == null ? null : engineView(consensusUrl).catch(() => null),
   ])
   const values = page === undefined ? undefined : samples(page)
   const requests = (result: string): number => values?.get(`trace_cache_requests_total ${result}`) ?? 0
@@ -158,6 +164,7 @@ async function statusOf(home: string, node: RunningNode): Promise<Status> {
     ready,
     reasons,
     height: head,
+    consensus,
     bakedBlocks: count?.baked ?? null,
     bakeableBlocks: count?.of ?? null,
     bakeLagBlocks: values?.get('bake_lag_blocks') ?? null,
@@ -195,6 +202,23 @@ const cachesText = (caches: Status['cacheBytes']): string =>
         .flatMap(([cache, bytes]) => (bytes > 0 ? [`${cache} ${bytesText(bytes)}`] : []))
         .join(', ') || 'empty'
 
+/** How CometBFT does; nothing for a node without it. */
+function consensusText({ consensusUrl, consensus }: Status): (readonly [string, string])[] {
+  if (consensusUrl == null) return []
+  if (consensus === null) return [['consensus', `CometBFT gives no answer on ${consensusUrl}`]]
+  const { height, catchingUp, votingPower, peers, deciding, round, highestPeer } = consensus
+  const behind = catchingUp && highestPeer !== null ? `, ${Math.max(0, highestPeer - height)} blocks behind its peers` : ''
+  return [
+    [
+      'consensus',
+      catchingUp ? `catching up at height ${height}${behind}` : `height ${deciding ?? height + 1}, round ${round ?? 'unknown'}`,
+    ],
+    ['voting power', votingPower === 0 ? '0: this node does not vote' : String(votingPower)],
+    ['peers', String(peers)],
+    ['node RPC', consensusUrl],
+  ]
+}
+
 /** Where blocks come from. */
 const BLOCKS: Readonly<Record<string, string>> = {
   start: 'none are made; new ones come from `hearth import`',
@@ -209,7 +233,8 @@ function text(status: Status): string {
     ['process', `${status.pid}, ${status.version}, up ${span(Date.now() - status.startedAt)}`],
     ['ready', status.ready === true ? 'yes' : `no: ${status.reasons.join('; ')}`],
     ['height', status.height ?? unknown],
-    ['blocks', BLOCKS[status.mode] ?? unknown],
+    ['blocks', status.consensusUrl == null ? (BLOCKS[status.mode] ?? unknown) : CONSENSUS_BLOCKS],
+    ...consensusText(status),
     ['transactions', status.transactions ?? unknown],
     ['baked', bakedText(status)],
     ['bake lag', status.bakeLagBlocks === null ? unknown : `${status.bakeLagBlocks} blocks, ${status.bakeQueueDepth} waiting`],
@@ -242,7 +267,7 @@ function sayAbsent(home: string, holder: LockHolder | undefined, json: boolean, 
 
 export const status: Command = {
   name: 'status',
-  doc: 'Describe the running node of a data directory: height, readiness, baking, caches, sizes, memory.',
+  doc: 'Describe the running node of a data directory: height, readiness, consensus, baking, sizes, memory.',
   more: ['Exit code 1 where no node runs, or it does not answer.'],
   flags: { ...HOME_FLAG, json: { doc: 'Print the report as JSON.' } },
   async run(parsed, terminal) {

@@ -28,6 +28,10 @@ export const testnet: Command = {
     followers: { value: 'F', doc: 'Nodes that do not vote. Default: 0.' },
     'base-port': { value: 'PORT', doc: `First port. Default: ${BASE_PORT}.` },
     genesis: { value: 'FILE', doc: 'Genesis in go-ethereum format, in place of a new one.' },
+    'from-home': {
+      value: 'HOME',
+      doc: 'Data directory of a chain that becomes the network: it goes on after its head. No node may run on it.',
+    },
     ...NETWORK_FLAGS,
   },
   settings: STORE_SETTINGS,

@@ -4,6 +4,7 @@ import { Engine, type EngineCore } from '../../consensus/engine.ts'
 import { ConsensusError } from '../../consensus/error.ts'
 import type { CoreStatus } from '../../consensus/ready.ts'
 import { socketMark, untilListening } from '../../consensus/state-sync.ts'
+import { refuseBaking } from '../../consensus/validator.ts'
 import type { ConsensusConfig } from '../../core/config.ts'
 import type { Core } from '../../core/port.ts'
 import { type Log, levelOf } from '../../log/index.ts'
@@ -13,6 +14,7 @@ import type { Network } from '../../rpc/network.ts'
 export function openEngine(home: string, settings: Settings): Engine {
   if (settings['engine.enabled'])
     throw new ConsensusError('engine.enabled and consensus.enabled exclude each other: a chain has one source of blocks')
+  refuseBaking(home, settings['evm.trace_bake_enabled'])
   return new Engine(home, {
     supervise: settings['consensus.supervise'],
     binary: settings['consensus.cometbft_bin'],

@@ -40,6 +40,14 @@ export function checkNew(home: string): void {
   if (found !== undefined) throw new UsageError(`${home} is a data directory already (${found} is there): name a new one with --home`)
 }
 
+/** Writes the files of CometBFT and the settings of a home that has its chain. */
+export function writeNodeFiles({ home, keys, options, genesis, values }: Omit<NewHome, 'appState'>): void {
+  writeEngineFiles(home, { ...keys, genesis, options })
+  const given = Object.entries({ 'consensus.enabled': true, ...values }).filter(([key]) => isSettingKey(key))
+  const lines = new Map(given.map(([key, value]): [SettingKey, Line] => [key as SettingKey, { value, above: [] }]))
+  fs.writeFileSync(settingsFile(home), settingsFileText(lines), { mode: 0o600, flag: 'wx' })
+}
+
 /** Makes a home; its head where that was done, undefined where a signal stopped it. A failure leaves nothing. */
 export async function makeNetworkHome(
   { home, keys, options, appState, genesis, values }: NewHome,
@@ -56,10 +64,7 @@ export async function makeNetworkHome(
     fs.writeFileSync(file, writeJson(appState))
     head = (await runJob({ job: 'init', genesis: file, ...storage(home, settings) }, terminal))?.result.head?.hash
     if (head === undefined) return undefined
-    writeEngineFiles(home, { ...keys, genesis, options })
-    const given = Object.entries({ 'consensus.enabled': true, ...values }).filter(([key]) => isSettingKey(key))
-    const lines = new Map(given.map(([key, value]): [SettingKey, Line] => [key as SettingKey, { value, above: [] }]))
-    fs.writeFileSync(settingsFile(home), settingsFileText(lines), { mode: 0o600, flag: 'wx' })
+    writeNodeFiles({ home, keys, options, genesis, values })
     return head
   } catch (e) {
     head = undefined

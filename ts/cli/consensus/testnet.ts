@@ -9,6 +9,7 @@ import type { Parsed } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { settingsOf } from '../home.ts'
 import { genesisOf, numberFlag } from './flags.ts'
+import { chainSource } from './from-home.ts'
 import { makeNetworkHome, type NodeKeys, newNodeKeys } from './make-home.ts'
 
 /** Where all nodes are. */
@@ -40,24 +41,23 @@ export async function makeTestnet(parsed: Parsed, { dir, validators, followers, 
   const { settings } = settingsOf(parsed, undefined, terminal)
   const first = numberFlag(parsed, 'base-port', 1, basePortMax(validators + followers)) ?? basePort
   const now = Date.now()
-  const appState = genesisOf(parsed, settings, now)
-  const nodes = testnetNodes(validators, followers, first).map((node): KeyedNode => ({ ...node, keys: newNodeKeys() }))
-  const voting = nodes.filter(({ role }) => role === 'validator').map(({ name, keys }) => ({ name, key: keys.validatorKey }))
-  const genesis = genesisFile(appState, voting, now)
-  const homeOf = ({ name }: TestnetNode): string => path.join(dir, name)
   const isNew = !fs.existsSync(dir)
   fs.mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const source = await chainSource(parsed, dir, settings, terminal)
+  if (source === 'stopped') return false
+  const appState = source?.appState ?? genesisOf(parsed, settings, now)
+  const nodes = testnetNodes(validators, followers, first).map((node): KeyedNode => ({ ...node, keys: newNodeKeys() }))
+  const voting = nodes.filter(({ role }) => role === 'validator').map(({ name, keys }) => ({ name, key: keys.validatorKey }))
+  const genesis = genesisFile(appState, voting, now, source?.head)
+  const homeOf = ({ name }: TestnetNode): string => path.join(dir, name)
   let isDone = false
   try {
     for (const node of nodes) {
       const options = { moniker: node.name, peers: peersOf(nodes, node), local: true, exchangesPeers: false }
       const { keys } = node
-      const head = await makeNetworkHome(
-        { home: homeOf(node), keys, options, appState, genesis, values: valuesOf(node) },
-        settings,
-        terminal,
-      )
-      if (head === undefined) return false
+      const made = { home: homeOf(node), keys, options, appState, genesis, values: valuesOf(node) }
+      const isMade = source === undefined ? (await makeNetworkHome(made, settings, terminal)) !== undefined : await source.copyTo(made)
+      if (!isMade) return false
     }
     const list = nodes.map((node) => ({ name: node.name, role: node.role, home: homeOf(node), ports: node.ports }))
     const chainId = networkName(factsOf(appState).chainId)
@@ -67,6 +67,7 @@ export async function makeTestnet(parsed: Parsed, { dir, validators, followers, 
     for (const node of nodes) terminal.out(`${node.name}: JSON-RPC on port ${node.ports.http}: hearth start --home ${homeOf(node)}\n`)
     return true
   } finally {
+    source?.remove()
     if (!isDone) {
       for (const node of nodes) fs.rmSync(homeOf(node), { recursive: true, force: true })
       if (isNew) fs.rmSync(dir, { recursive: true, force: true })

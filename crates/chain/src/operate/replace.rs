@@ -21,15 +21,27 @@ const READY: &str = "ready";
 /// Height and hash of a block.
 pub type Place = (Height, B256);
 
-/// The head of a home that has no block yet, and its base block: equal where no block was executed since the home was made.
+/// Where a home that is not open is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Its head.
+    pub head: Place,
+    /// Its base block: the head where no block was executed since the home was made.
+    pub base: Place,
+    /// The first block that CometBFT decides on; `None` where it decides on none.
+    pub bft_start: Option<Height>,
+}
+
+/// Opens a home to see where it is.
 ///
 /// # Errors
 /// As [`Chain::open`].
-pub fn head_and_base(home: &Path, options: &ChainOptions) -> Result<(Place, Place), ChainError> {
+pub fn standing(home: &Path, options: &ChainOptions) -> Result<Standing, ChainError> {
     let chain = Chain::open(home, options)?;
-    let (head, base) = (chain.head(), (chain.base(), chain.base_hash()));
+    let (head, base, bft_start) =
+        (chain.head(), (chain.base(), chain.base_hash()), chain.spec().bft_start());
     chain.close()?;
-    Ok(((head.height, head.hash), base))
+    Ok(Standing { head: (head.height, head.hash), base, bft_start })
 }
 
 /// Reads a stream (see [`super::export_state`]) into a home that has no blocks yet, in place of its stores. The stream must be of

@@ -6,7 +6,7 @@ use alloy_primitives::B256;
 use hearth_abci::{pb, request, response};
 use hearth_chain::{
     ChainError, ChainOptions,
-    operate::{Place, finish_replacing, head_and_base, replace_state},
+    operate::{Place, Standing, finish_replacing, replace_state, standing},
 };
 use hearth_home::{NodeConfig, NodeError, chain_error, chain_options};
 use hearth_metrics::{Level, Log, LogEntry, Registry};
@@ -37,9 +37,9 @@ pub(crate) fn over(home: &Path) {
 pub(crate) struct Restoring {
     home: PathBuf,
     options: ChainOptions,
-    /// The head of the home, and the height that its blocks begin with.
+    /// The head of the home, and the first block that CometBFT decides on.
     head: Place,
-    base: Height,
+    start: Height,
     log: Log,
     accepted: Option<Accepted>,
 }
@@ -77,7 +77,7 @@ impl Restoring {
         let chain = |error| chain_error(home, error);
         finish_replacing(home).map_err(chain)?;
         let options = chain_options(config, metrics.clone());
-        let (head, base) = head_and_base(home, &options).map_err(chain)?;
+        let Standing { head, base, bft_start } = standing(home, &options).map_err(chain)?;
         if head != base && !home.join(PENDING).exists() {
             return Ok(None);
         }
@@ -85,13 +85,13 @@ impl Restoring {
             let reason = "state sync does not go with littable.extra_roots: set them after it".to_owned();
             return Err(NodeError::Config { reason });
         }
-        Ok(Some(Self { home: home.clone(), options, head, base: base.0, log, accepted: None }))
+        Ok(Some(Self { home: home.clone(), options, head, start: bft_start.unwrap_or(1), log, accepted: None }))
     }
 
     pub fn step(&mut self, request: &request::Value) -> Result<Step, ConsensusError> {
         use {request::Value as Q, response::Value as A};
         Ok(match request {
-            Q::Info(_) => Step::Answer(A::Info(crate::handshake::info(self.head, self.base))),
+            Q::Info(_) => Step::Answer(A::Info(crate::handshake::info(self.head, self.start))),
             Q::ListSnapshots(_) => Step::Answer(A::ListSnapshots(pb::ResponseListSnapshots::default())),
             Q::LoadSnapshotChunk(_) => {
                 Step::Answer(A::LoadSnapshotChunk(pb::ResponseLoadSnapshotChunk::default()))

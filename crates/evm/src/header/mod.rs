@@ -78,7 +78,7 @@ pub fn validate_merge(spec: &ChainSpec, header: &Header, parent_total: U256) -> 
 }
 
 fn timestamp(spec: &ChainSpec, header: &Header, parent: &Header) -> Result<(), BlockError> {
-    let (is_later, expected) = match spec.bft {
+    let (is_later, expected) = match spec.is_bft_block(header.number) {
         true => (header.timestamp >= parent.timestamp, "at least"),
         false => (header.timestamp > parent.timestamp, "above"),
     };
@@ -129,7 +129,7 @@ fn gas(spec: &ChainSpec, header: &Header, parent: &Header) -> Result<(), BlockEr
         let expected = format!("at most the gas limit {}", header.gas_limit);
         return Err(BlockError::mismatch(Field::GasUsed, expected, header.gas_used));
     }
-    if spec.bft {
+    if spec.is_bft_block(header.number) {
         // CometBFT's consensus parameter, which its validators change together.
         if header.gas_limit < MIN_GAS_LIMIT {
             let expected = format!("at least {MIN_GAS_LIMIT}");

@@ -55,7 +55,7 @@ impl ChainSpec {
             deposit_contract: MAINNET_DEPOSIT_CONTRACT,
             code_size_limit: None,
             fixed_difficulty: None,
-            bft: false,
+            bft: None,
             moved: Default::default(),
         }
     }
@@ -88,7 +88,7 @@ impl ChainSpec {
             deposit_contract: MAINNET_DEPOSIT_CONTRACT,
             code_size_limit: None,
             fixed_difficulty: None,
-            bft: false,
+            bft: None,
             moved: Default::default(),
         }
     }

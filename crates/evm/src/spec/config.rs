@@ -80,7 +80,7 @@ impl ChainSpec {
             deposit_contract: config.address("depositContractAddress")?.unwrap_or(Address::ZERO),
             code_size_limit: code_size_limit(config)?,
             fixed_difficulty: fixed_difficulty(config)?,
-            bft: is_bft(config)?,
+            bft: bft_start(config)?,
             moved: MovedId::new(config.bool("chainIdInExtraData")?.unwrap_or(false)),
         })
     }
@@ -94,13 +94,16 @@ fn fixed_difficulty(config: &Fields) -> Result<Option<u64>, SpecError> {
     }
 }
 
-/// `bft.engine`: what decides on the blocks. One engine is known.
-fn is_bft(config: &Fields) -> Result<bool, SpecError> {
+/// `bft.engine` and `bft.initialHeight`: what decides on the blocks, and from which one on. One engine is known.
+fn bft_start(config: &Fields) -> Result<Option<u64>, SpecError> {
     /// The engine that is known.
     const ENGINE: &str = "cometbft";
-    let Some(bft) = config.object("bft")? else { return Ok(false) };
+    let Some(bft) = config.object("bft")? else { return Ok(None) };
     match bft.text("engine")?.as_deref() {
-        Some(ENGINE) => Ok(true),
+        Some(ENGINE) => match bft.u64("initialHeight")? {
+            Some(0) => Err(SpecError::invalid(&bft.path("initialHeight"), "0", "1 or more")),
+            height => Ok(Some(height.unwrap_or(1))),
+        },
         Some(other) => Err(SpecError::invalid(&bft.path("engine"), other, ENGINE)),
         None => Err(SpecError::missing(&bft.path("engine"), ENGINE)),
     }

@@ -128,9 +128,9 @@ pub struct ChainSpec {
     pub(crate) code_size_limit: Option<usize>,
     /// Difficulty of every block in place of the formulas: Besu's `ethash.fixeddifficulty`.
     pub(crate) fixed_difficulty: Option<u64>,
-    /// Whether CometBFT decides on the blocks (`bft.engine`): a block may then have its parent's time, since times ascend by
-    /// milliseconds there, and the gas limit is a parameter of the consensus and takes no steps.
-    pub(crate) bft: bool,
+    /// The first block that CometBFT decides on (`bft.engine`, `bft.initialHeight`): from it on a block may have its parent's time,
+    /// since times ascend by milliseconds there, and the gas limit is a parameter of the consensus and takes no steps.
+    pub(crate) bft: Option<u64>,
     pub(crate) moved: moved::MovedId,
 }
 
@@ -231,7 +231,18 @@ impl ChainSpec {
 
     /// Whether CometBFT decides on the blocks (`bft.engine` of the genesis).
     pub fn is_bft(&self) -> bool {
+        self.bft.is_some()
+    }
+
+    /// The first block that CometBFT decides on: 1, or the one after the head of a chain that became a network
+    /// (`bft.initialHeight`). `None` where it decides on none.
+    pub fn bft_start(&self) -> Option<u64> {
         self.bft
+    }
+
+    /// Whether CometBFT decides on the block of this number.
+    pub(crate) fn is_bft_block(&self, number: u64) -> bool {
+        self.bft.is_some_and(|start| number >= start)
     }
 
     /// The total difficulty that ends proof of work (EIP-3675); `None` where no merge is scheduled.

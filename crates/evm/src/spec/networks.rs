@@ -124,7 +124,7 @@ impl ChainSpec {
             deposit_contract: DEPOSIT_CONTRACT,
             code_size_limit: None,
             fixed_difficulty: None,
-            bft: false,
+            bft: None,
             moved: Default::default(),
         }
     }

@@ -100,16 +100,34 @@ impl Comet {
 
     /// As [`Self::begin`], with snapshots at heights divisible by the interval.
     pub fn begin_with(number: u8, genesis: &str, snapshot_interval_blocks: u64) -> Self {
+        let snapshots = Snapshots { snapshot_interval_blocks, ..Snapshots::default() };
+        let mut comet = Self::open_new(number, genesis, snapshots);
+        comet.init_chain(genesis, "hearth-31337", 30_000_000).expect("the same genesis");
+        comet
+    }
+
+    /// As [`Self::begin`], where CometBFT keeps so many blocks.
+    pub fn begin_keeping(number: u8, genesis: &str, retain_blocks: u64) -> Self {
+        let snapshots = Snapshots { retain_blocks, ..Snapshots::default() };
+        let mut comet = Self::open_new(number, genesis, snapshots);
+        comet.init_chain(genesis, "hearth-31337", 30_000_000).expect("the same genesis");
+        comet
+    }
+
+    /// A new home with this genesis, whose chain CometBFT has not begun.
+    pub fn begin_empty(number: u8, genesis: &str) -> Self {
+        Self::open_new(number, genesis, Snapshots::default())
+    }
+
+    fn open_new(number: u8, genesis: &str, snapshots: Snapshots) -> Self {
         let home = tempfile::tempdir().expect("a folder");
         Node::init(home.path(), genesis).expect("a home");
-        let snapshots = Snapshots { snapshot_interval_blocks, state_sync: false };
         let node = open(&home, snapshots);
         let address = vec![number; 20];
         let connections = connect(&home);
         let (store, app_hashes) = Default::default();
         let mut comet = Self { address, node, snapshots, connections, home, store, state: 0, app_hashes };
         assert_eq!(comet.info().last_block_height, 0);
-        comet.init_chain(genesis, "hearth-31337", 30_000_000).expect("the same genesis");
         comet
     }
 
@@ -141,6 +159,25 @@ impl Comet {
         max_gas: i64,
     ) -> Result<pb::ResponseInitChain, String> {
         call!(self, CONSENSUS, InitChain, init_chain_request(genesis, chain_id, max_gas))
+    }
+
+    /// Begins a network whose first block has this height.
+    pub fn init_chain_from(
+        &mut self,
+        genesis: &str,
+        initial_height: i64,
+    ) -> Result<pb::ResponseInitChain, String> {
+        let request = init_chain_request(genesis, "hearth-31337", 30_000_000);
+        call!(self, CONSENSUS, InitChain, pb::RequestInitChain { initial_height, ..request })
+    }
+
+    /// The node is opened again with other rules for its chain; CometBFT has nothing yet.
+    pub fn restart_as(&mut self, genesis: &str) {
+        self.connections.clear();
+        self.node.close().expect("closes");
+        std::fs::write(self.home.path().join("config/genesis.json"), genesis).expect("writes");
+        self.node = open(&self.home, self.snapshots);
+        self.connections = connect(&self.home);
     }
 
     pub fn check(&mut self, tx: &[u8]) -> pb::ResponseCheckTx {
@@ -222,6 +259,10 @@ impl Comet {
         self.connections = connect(&self.home);
         let info = self.info();
         let at = usize::try_from(info.last_block_height).expect("a height");
+        if at == 0 && !self.store.is_empty() {
+            let genesis = std::fs::read_to_string(self.home.path().join("config/genesis.json")).expect("reads");
+            self.init_chain(&genesis, "hearth-31337", 30_000_000).expect("the same genesis");
+        }
         assert!(at <= self.store.len() && at + 1 >= self.state, "application {at}, state {}", self.state);
         if at > 0 && at <= self.app_hashes.len() {
             assert_eq!(info.last_block_app_hash, self.app_hashes[at - 1]);
@@ -278,9 +319,10 @@ fn connect(home: &tempfile::TempDir) -> Vec<Connection> {
 }
 
 /// What a node does about state sync.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Snapshots {
     snapshot_interval_blocks: u64,
+    retain_blocks: u64,
     state_sync: bool,
 }
 
@@ -290,14 +332,15 @@ fn open(home: &tempfile::TempDir, snapshots: Snapshots) -> Arc<Node> {
     config.consensus = Some(ConsensusConfig {
         address: format!("unix://{}", socket(home).display()),
         proposal_budget_ms: 5_000,
-        retain_blocks: 0,
+        retain_blocks: snapshots.retain_blocks,
         state_sync: snapshots.state_sync,
         snapshot_interval_blocks: snapshots.snapshot_interval_blocks,
     });
     Node::open(config).expect("opens")
 }
 
-const JOINING: Snapshots = Snapshots { snapshot_interval_blocks: 10, state_sync: true };
+const JOINING: Snapshots =
+    Snapshots { snapshot_interval_blocks: 10, retain_blocks: 0, state_sync: true };
 
 /// A node whose first state comes from a peer, and the CometBFT that brings it.
 pub struct Joining {

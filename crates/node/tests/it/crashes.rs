@@ -102,3 +102,87 @@ fn the_application_lost_its_last_blocks() {
     assert_eq!(comet.app_hashes, hashes);
     commit(&mut comet, filled(9));
 }
+
+#[test]
+fn the_chain_was_rolled_back() {
+    let mut comet = chain();
+    (4..=8).for_each(|height| drop(commit(&mut comet, filled(height))));
+    let hashes = comet.app_hashes.clone();
+    comet.state = 0;
+    // As far as the genesis: CometBFT begins the chain anew with InitChain and gives all blocks again.
+    comet.restart_after(|home| {
+        let options = hearth_chain::ChainOptions::default();
+        let done = operate::roll_back(home, &options, 0, false).expect("rolls back");
+        assert_eq!((done.0.from.height, done.1.height), (8, 0));
+    });
+    assert_eq!(comet.app_hashes, hashes);
+    commit(&mut comet, filled(9));
+}
+
+#[test]
+fn the_data_of_cometbft_is_older_than_the_chain() {
+    let mut comet = chain();
+    // A copy of the folder cometbft from height 1: CometBFT stops for what Info says, and no block is taken twice.
+    let info = comet.info();
+    assert_eq!((info.last_block_height, info.last_block_app_hash), (3, comet.app_hashes[2].clone().into()));
+    assert_eq!(
+        comet.finalize(&filled(2)).unwrap_err(),
+        "FinalizeBlock of height 2, and the next block is 4"
+    );
+    let again = comet.init_chain(&genesis(), "hearth-31337", 30_000_000).unwrap_err();
+    assert!(again.contains("this home has blocks up to 3"), "{again}");
+    // Once the chain is rolled back to what CometBFT has, both go on.
+    comet.store.truncate(1);
+    comet.app_hashes.truncate(1);
+    comet.state = 1;
+    comet.restart_after(|home| {
+        let options = hearth_chain::ChainOptions::default();
+        operate::roll_back(home, &options, 1, false).expect("rolls back");
+    });
+    commit(&mut comet, block(2, Vec::new()));
+    assert_eq!(comet.info().last_block_height, 2);
+}
+
+#[test]
+fn no_block_may_be_dropped_that_a_power_cut_takes_here() {
+    const KEEP: u64 = 20;
+    let mut comet = Comet::begin_keeping(1, &genesis(), KEEP);
+    for height in 1..=200 {
+        comet.finalize(&block(height, Vec::new())).expect("executes");
+        let retained = comet.commit().expect("commits");
+        // Every hundredth block, once the log is on the disk up to here.
+        let wanted = if height % 100 == 0 { height - KEEP as i64 } else { 0 };
+        assert_eq!(retained, wanted, "height {height}");
+        comet.store.push(block(height, Vec::new()));
+    }
+}
+
+#[test]
+fn a_chain_with_blocks_becomes_a_network() {
+    let mut before = chain();
+    (4..=5).for_each(|height| drop(commit(&mut before, filled(height))));
+    let head = before.app_hashes[4].clone();
+    // The same chain, whose blocks CometBFT decides on from 6 on.
+    let mut text: serde_json::Value = serde_json::from_str(&genesis()).expect("JSON");
+    text["config"]["bft"]["initialHeight"] = 6.into();
+    let later = text.to_string();
+    before.store.clear();
+    before.app_hashes.clear();
+    before.state = 0;
+    before.restart_as(&later);
+    let info = before.info();
+    assert_eq!((info.last_block_height, info.last_block_app_hash.len()), (0, 0), "InitChain comes");
+    let wrong = before.init_chain_from(&later, 5).unwrap_err();
+    assert!(wrong.contains("initial_height: have 5, want 6"), "{wrong}");
+    let begun = before.init_chain_from(&later, 6).expect("the same chain");
+    assert_eq!(begun.app_hash, head);
+    let answer = before.finalize(&filled(6)).expect("executes");
+    before.commit().expect("commits");
+    assert_eq!(before.info().last_block_app_hash, answer.app_hash);
+    let told = before.ask("getBlockByNumber", &serde_json::json!({ "block": "0x6", "full": false }));
+    assert_eq!(told["parentBeaconBlockRoot"], format!("0x{}", "0".repeat(64)), "block 5 is none of CometBFT's");
+    // A home without those blocks cannot begin the network by itself.
+    let mut empty = Comet::begin_empty(2, &later);
+    let alone = empty.init_chain_from(&later, 6).unwrap_err();
+    assert!(alone.contains("--trust-height"), "{alone}");
+}
