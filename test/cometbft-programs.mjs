@@ -1,11 +1,13 @@
-// Programs of CometBFT for tests and benches: those that are on the machine, or built by `go install` into the cache, once a machine.
+// Programs of CometBFT for tests and benches: those that are on the machine, or built by
+// `go install` into the cache, once a machine.
 import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { CACHE } from '../native/setup/env.mjs'
 import { once } from '../native/setup/once.mjs'
 
-/** The versions that are tested: 0.38, which is quicker to build and whose mempool is `flood`, and 0.40 with the mempool `app`. */
+/** The versions that are tested: 0.38, which is quicker to build and whose mempool is `flood`, and
+ * 0.40 with the mempool `app`. */
 export const VERSIONS = /** @type {const} */ (['0.38.26', '0.40.0'])
 
 const MODULE = 'github.com/cometbft/cometbft'
@@ -35,7 +37,8 @@ function goInstall(what, dir) {
 }
 
 /**
- * A program of CometBFT. HEARTH_TEST_COMETBFT names a folder that may have it already, as `cometbft-0.38` or `abci-cli-0.38`.
+ * A program of CometBFT. HEARTH_TEST_COMETBFT names a folder that may have it already, as
+ * `cometbft-0.38` or `abci-cli-0.38`.
  *
  * @param {typeof VERSIONS[number]} version
  * @param {keyof typeof PACKAGES} name

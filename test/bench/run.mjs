@@ -13,6 +13,7 @@ import { importBench } from './import.mjs'
 import { jsAttacksBench, jsBench, jsPipelineBench } from './js.mjs'
 import { logsBench } from './logs.mjs'
 import { metricsBench } from './metrics.mjs'
+import { networkBench } from './network.mjs'
 import { overloadBench } from './overload.mjs'
 import { writePage } from './page.mjs'
 import { rootsBench } from './roots.mjs'
@@ -47,6 +48,7 @@ const BENCHES = {
   littable: littableBench,
   logs: logsBench,
   metrics: metricsBench,
+  network: networkBench,
   overload: overloadBench,
   rpc: everydayBench,
   script: scriptBench,

@@ -1,4 +1,4 @@
-// Nodes under CometBFT as processes: started, killed, asked, and given transactions.
+// Nodes under CometBFT as processes: started, killed, read, and given transactions.
 import { type ChildProcess, execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'

@@ -8,13 +8,15 @@ type File = keyof typeof ENGINE_FILES
 /** Settings, genesis and the key by which peers know the node. */
 const ALWAYS: readonly File[] = ['config', 'genesis', 'nodeKey']
 
-/** The key by which the validator votes, and what it signed last: the one must not be used without the other. */
+/** The key by which the validator votes, and what it signed last: the one must not be used without
+ * the other. */
 const OF_VALIDATOR: readonly File[] = ['validatorKey', 'validatorState']
 
 /** Whether a home has files of CometBFT. */
 export const engineFilesIn = (home: string): boolean => fs.existsSync(engineFile(home, 'genesis'))
 
-/** Copies the files of CometBFT from a home into a backup of it, with their modes; does nothing where the home has none. */
+/** Copies the files of CometBFT from a home into a backup of it, with their modes; does nothing
+ * where the home has none. */
 export function keepEngineFiles(home: string, backup: string, withValidatorKey: boolean): void {
   if (!engineFilesIn(home)) return
   for (const file of withValidatorKey ? [...ALWAYS, ...OF_VALIDATOR] : ALWAYS) {

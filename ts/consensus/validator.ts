@@ -3,7 +3,8 @@ import fs from 'node:fs'
 import { ConsensusError } from './error.ts'
 import { engineFile } from './layout.ts'
 
-/** Values of a file of JSON; undefined where there is none. Throws `ConsensusError` where it is no JSON. */
+/** Values of a file of JSON; undefined where there is none. Throws `ConsensusError` where it is no
+ * JSON. */
 function read(file: string): { readonly [name: string]: unknown } | undefined {
   let text: string
   try {
@@ -18,7 +19,7 @@ function read(file: string): { readonly [name: string]: unknown } | undefined {
   }
 }
 
-/** Whether the key of a home is one of those that its genesis lets vote. Throws `ConsensusError`. */
+/** Whether the key of a home is one that its genesis lets vote. Throws `ConsensusError`. */
 export function isGenesisValidator(home: string): boolean {
   const address = read(engineFile(home, 'validatorKey'))?.address
   const validators = read(engineFile(home, 'genesis'))?.validators
@@ -26,7 +27,8 @@ export function isGenesisValidator(home: string): boolean {
   return validators.some((one: { readonly address?: unknown } | null) => one?.address === address)
 }
 
-/** Throws `ConsensusError` where a validator is to bake traces: each block would wait for work that a follower can do. */
+/** Throws `ConsensusError` where a validator is to bake traces: each block would wait for work that
+ * a follower can do. */
 export function refuseBaking(home: string, isBaking: boolean): void {
   if (!isBaking || !isGenesisValidator(home)) return
   throw new ConsensusError(

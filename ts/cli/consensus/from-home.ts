@@ -1,4 +1,5 @@
-// hearth testnet --from-home: a chain that was imported becomes a network, which goes on after its head.
+// hearth testnet --from-home: a chain that was imported becomes a network, which goes on after its
+// head.
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Settings } from '../../config/index.ts'
@@ -71,7 +72,8 @@ async function headOf(home: string, settings: Settings): Promise<ChainHead> {
   }
 }
 
-/** The chain that `--from-home` names; undefined without the flag, `stopped` where a signal came. Throws `UsageError`. */
+/** The chain that `--from-home` names; undefined without the flag, `stopped` where a signal came.
+ * Throws `UsageError`. */
 export async function chainSource(
   parsed: Parsed,
   dir: string,

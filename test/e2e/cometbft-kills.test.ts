@@ -1,0 +1,155 @@
+// Four validators and a follower under load while their processes are killed: in the full run for
+// ten minutes, or for HEARTH_TEST_KILL_MINUTES.
+import fs from 'node:fs'
+import path from 'node:path'
+import type { Hex } from 'viem'
+import { afterAll, describe, expect, it } from 'vitest'
+import { cometbftProgram } from '../cometbft-programs.mjs'
+import { tempHome } from './harness.ts'
+import { makeNetwork, type NetworkNode, sameBlocks, transfer } from './network-nodes.ts'
+import { sleep, until } from './waiting.ts'
+
+const CHAIN = 7357
+
+const FULL_MINUTES = 10
+const asked = Number(process.env.HEARTH_TEST_KILL_MINUTES ?? 0)
+const MINUTES = asked > 0 ? asked : process.env.HEARTH_TEST === 'full' ? FULL_MINUTES : 0
+
+/** What a test may take beside the kills, in milliseconds. */
+const AROUND_MS = 300_000
+
+/** How long a validator may take from its restart to its vote. */
+const VOTES_AGAIN_MS_MAX = 5000
+
+/** Time between the end of one kill and the next, in milliseconds, at most. */
+const PAUSE_MS_MAX = 4000
+
+/** How long the load waits for a receipt before it sends again, in milliseconds. */
+const RECEIPT_MS_MAX = 20_000
+
+/** First port: below those of cometbft.test.ts. */
+const BASE_PORT = 12_000 + (process.pid % 20) * 100
+
+const found = MINUTES > 0 ? await cometbftProgram('0.38.26') : { missing: 'kills for ten minutes run in full mode (npm run test:full)' }
+if ('missing' in found) console.log(`skipped: four validators and a follower that are killed: ${found.missing}`)
+
+/** Numbers that look random and are the same in every run (xorshift). */
+function random(seed: number): (end: number) => number {
+  let state = seed
+  return (end) => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return (state >>> 0) % end
+  }
+}
+
+interface Commit {
+  readonly signed_header: {
+    readonly header: { readonly height: string }
+    readonly commit: { readonly signatures: readonly { readonly validator_address: string }[] }
+  }
+}
+
+/** A transaction whose receipt a client has seen. */
+interface Acknowledged {
+  readonly hash: Hex
+  readonly block: number
+}
+
+/** Sends transfers of one account to one node and waits for each receipt, until it is told to stop. */
+async function load(node: NetworkNode, sender: number, address: Hex, seen: Acknowledged[], stopped: () => boolean): Promise<void> {
+  while (!stopped()) {
+    try {
+      const nonce = Number(await node.ask<Hex>('eth_getTransactionCount', address, 'latest'))
+      const raw = await transfer(CHAIN, sender, nonce)
+      const hash = await node.ask<Hex>('eth_sendRawTransaction', raw)
+      for (const end = performance.now() + RECEIPT_MS_MAX; performance.now() < end; await sleep(50)) {
+        const receipt = await node.ask<{ blockNumber: Hex; status: Hex } | null>('eth_getTransactionReceipt', hash)
+        if (receipt === null) continue
+        seen.push({ hash, block: Number(receipt.blockNumber) })
+        break
+      }
+    } catch {
+      // The node is being killed or started.
+      await sleep(100)
+    }
+  }
+}
+
+const ADDRESSES: readonly Hex[] = [
+  '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',
+  '0x70997970c51812dc3a010c7d01b50e0d17dc79c8',
+  '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc',
+  '0x90f79bf6eb2c4f870365e785982e1f101e93b906',
+  '0x15d34aaf54267db7d7c367839aaf71a00a2c6a65',
+]
+
+describe.skipIf('missing' in found)('four validators and a follower', () => {
+  const dir = tempHome()
+  let nodes: NetworkNode[] = []
+  afterAll(async () => {
+    await Promise.all(nodes.map((node) => node.end('SIGKILL')))
+    fs.rmSync(dir, { recursive: true, force: true })
+  })
+
+  /** Kills a node or its CometBFT, starts it again, and waits for its vote; resolves to the milliseconds from the start on. */
+  async function kill(node: NetworkNode, whom: number, watcher: NetworkNode): Promise<number> {
+    const engine = node.engine
+    if (whom !== 1 && engine !== undefined) process.kill(engine, 'SIGKILL')
+    if (whom !== 0) {
+      await node.end('SIGKILL')
+      node.start()
+    }
+    const began = performance.now()
+    const key = JSON.parse(fs.readFileSync(path.join(node.home, 'cometbft/config/priv_validator_key.json'), 'utf8')) as { address: string }
+    const height = await watcher.height()
+    await until(
+      `${node.name} votes again:\n${node.log.slice(-2000)}`,
+      async () => {
+        const { signed_header } = await watcher.comets<Commit>('commit')
+        const { header, commit } = signed_header
+        return Number(header.height) > height + 1 && commit.signatures.some((one) => one.validator_address === key.address)
+      },
+      50,
+    )
+    return performance.now() - began
+  }
+
+  it(
+    'lose nothing that was acknowledged and have equal blocks, whoever is killed',
+    async () => {
+      const args = ['--validators', '4', '--followers', '1', '--chain-id', String(CHAIN), '--dev-accounts', '5']
+      nodes = makeNetwork(path.join(dir, 'net'), (found as { program: string }).program, BASE_PORT, args)
+      for (const node of nodes) node.start()
+      await Promise.all(nodes.map((node) => node.reaches(2)))
+      let isOver = false
+      const seen: Acknowledged[] = []
+      const loads = nodes.map((node, i) => load(node, i, ADDRESSES[i] as Hex, seen, () => isOver))
+      const [below, took] = [random(0x5eed), [] as number[]]
+      for (const end = Date.now() + MINUTES * 60_000; Date.now() < end; await sleep(below(PAUSE_MS_MAX))) {
+        // One validator at a time: three quarters of the power go on.
+        const at = below(4)
+        took.push(await kill(nodes[at] as NetworkNode, below(3), nodes[(at + 1) % 4] as NetworkNode))
+      }
+      isOver = true
+      await Promise.all(loads)
+      const height = await (nodes[0] as NetworkNode).height()
+      await sameBlocks(nodes, 1, height)
+      for (const node of nodes)
+        for (const { hash, block } of seen) {
+          const receipt = await node.ask<{ blockNumber: Hex } | null>('eth_getTransactionReceipt', hash)
+          expect([node.name, hash, receipt && Number(receipt.blockNumber)]).toEqual([node.name, hash, block])
+        }
+      const sorted = took.toSorted((a, b) => a - b)
+      const [half, most] = [sorted[sorted.length >> 1] as number, sorted.at(-1) as number]
+      console.log(
+        `${took.length} kills in ${MINUTES} minutes, ${height} blocks, ${seen.length} acknowledged; votes again after p50 ${half.toFixed(0)} ms, max ${most.toFixed(0)} ms`,
+      )
+      expect(seen.length).toBeGreaterThan(10 * MINUTES)
+      for (const { log, name } of nodes) expect([name, log.includes('an exception stops CometBFT')]).toEqual([name, false])
+      expect(half).toBeLessThanOrEqual(VOTES_AGAIN_MS_MAX)
+    },
+    MINUTES * 60_000 + AROUND_MS,
+  )
+})
