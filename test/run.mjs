@@ -70,12 +70,17 @@ function rustPrograms(text) {
   }
 }
 
+/** Heights of the model of a network under CometBFT in the full run: about 20 minutes on two
+ * processors. */
+const CONSENSUS_HEIGHTS = '20000'
+
 async function rust() {
   const began = Date.now()
+  const heights = mode === 'full' && !process.env.HEARTH_CONSENSUS_HEIGHTS ? { HEARTH_CONSENSUS_HEIGHTS: CONSENSUS_HEIGHTS } : {}
   const r = await run(
     process.execPath,
     ['native/setup/cargo.mjs', 'test', '--workspace', '--exclude', 'hearth-native', '--no-fail-fast', '--', '--nocapture'],
-    { CARGO_TERM_COLOR: 'never' },
+    { CARGO_TERM_COLOR: 'never', ...heights },
   )
   const results = /^test result: \w+\. (\d+) passed; \d+ failed/gm
   const failures = /^test result: \w+\. \d+ passed; (\d+) failed/gm

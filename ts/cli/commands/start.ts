@@ -8,7 +8,9 @@ export const start: Command = {
   doc: 'Serve the chain in a data directory over JSON-RPC. The node makes no blocks.',
   more: [
     'The node joins no network: new blocks come from `hearth import`, and transactions are refused, or',
-    'forwarded where evm.forward_url names a node. With --engine a consensus client drives it.',
+    'forwarded where evm.forward_url names a node. With --engine a consensus client drives it. A data',
+    'directory of `hearth init --cometbft` or `hearth testnet` is different: CometBFT is started, and',
+    'the node takes part in its network.',
   ],
   flags: {
     ...HOME_FLAG,

@@ -168,7 +168,9 @@ impl Comet {
         initial_height: i64,
     ) -> Result<pb::ResponseInitChain, String> {
         let request = init_chain_request(genesis, "hearth-31337", 30_000_000);
-        call!(self, CONSENSUS, InitChain, pb::RequestInitChain { initial_height, ..request })
+        // Not before the block that the network goes on after.
+        let time = Some(Timestamp { seconds: 1_700_000_010, nanos: 0 });
+        call!(self, CONSENSUS, InitChain, pb::RequestInitChain { initial_height, time, ..request })
     }
 
     /// The node is opened again with other rules for its chain; CometBFT has nothing yet.
