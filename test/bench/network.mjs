@@ -1,4 +1,5 @@
-// A network under CometBFT: Hearth beside CometBFT's own kvstore as the application, with transactions
+// A network under CometBFT: Hearth beside CometBFT's own kvstore as the application, with
+// transactions
 // of equal bytes over the same kind of socket, in pairs of one run.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -153,7 +154,8 @@ const nodeIdOf = (key) => sha256(Buffer.from(key, 'base64').subarray(32)).subarr
 
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest()
 
-/** Sends the transactions of all lanes to nodes in turn, and waits until blocks have them: transactions a second, and milliseconds to a commit. */
+/** Sends the transactions of all lanes to nodes in turn, and waits until blocks have them:
+ * transactions a second, and milliseconds to a commit. */
 async function measure({ ports }, lanes) {
   const timed = lanes.map((lane) => lane.slice(0, Math.ceil(TIMED / CONNECTIONS)))
   const commits = []

@@ -57,7 +57,8 @@ interface Acknowledged {
   readonly block: number
 }
 
-/** Sends transfers of one account to one node and waits for each receipt, until it is told to stop. */
+/** Sends transfers of one account to one node and waits for each receipt, until it has to
+ * stop. */
 async function load(node: NetworkNode, sender: number, address: Hex, seen: Acknowledged[], stopped: () => boolean): Promise<void> {
   while (!stopped()) {
     try {
@@ -93,7 +94,8 @@ describe.skipIf('missing' in found)('four validators and a follower', () => {
     fs.rmSync(dir, { recursive: true, force: true })
   })
 
-  /** Kills a node or its CometBFT, starts it again, and waits for its vote; resolves to the milliseconds from the start on. */
+  /** Kills a node or its CometBFT, starts it again, and waits for its vote; resolves to the
+   * milliseconds from the start on. */
   async function kill(node: NetworkNode, whom: number, watcher: NetworkNode): Promise<number> {
     const engine = node.engine
     if (whom !== 1 && engine !== undefined) process.kill(engine, 'SIGKILL')

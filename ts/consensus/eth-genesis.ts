@@ -137,7 +137,8 @@ export function underCometbft(genesis: EthGenesis, chainId: number | undefined):
   return { ...genesis, config: { ...config, ...(chainId === undefined ? {} : { chainId }), bft: BFT } }
 }
 
-/** The genesis of a chain that CometBFT decides on from a height on, after the blocks that it has. */
+/** The genesis of a chain that CometBFT decides on from a height on, after the blocks that it has.
+ * */
 export function underCometbftFrom(genesis: EthGenesis, initialHeight: number): EthGenesis {
   const config = isObject(genesis.config) ? genesis.config : {}
   return { ...genesis, config: { ...config, bft: { ...BFT, initialHeight } } }

@@ -32,7 +32,8 @@ export interface ChainHead {
   readonly time: number
 }
 
-/** The text of genesis.json for a new network, which goes on after `head` where the chain has blocks already. `now` is in milliseconds since 1970. */
+/** The text of genesis.json for a new network, which goes on after `head` where the chain has
+ * blocks already. `now` is in milliseconds since 1970. */
 export function genesisFile(appState: EthGenesis, validators: readonly GenesisValidator[], now: number, head?: ChainHead): string {
   const { chainId, ...first } = factsOf(appState)
   const { gasLimit, time, height } = head ?? { ...first, height: 0 }

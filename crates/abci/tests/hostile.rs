@@ -1,10 +1,12 @@
-//! Peers that send garbage, cut messages short, announce what never comes, or read nothing: each costs its own connection alone,
+//! Peers that send garbage, cut messages short, announce what never comes, or read nothing: each
+//! costs its own connection alone,
 //! and bounded memory and time.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use hearth_abci::{
-    Address, Application, Exception, Request, Response, Server, pb, read_frame, request, response, write_frame,
+    Address, Application, Exception, Request, Response, Server, pb, read_frame, request, response,
+    write_frame,
 };
 use proptest::{collection::vec, prelude::*, test_runner::Config};
 use std::{
@@ -54,7 +56,7 @@ fn connect(path: &Path) -> UnixStream {
     stream
 }
 
-/// Asks as CometBFT does, and takes the answer.
+/// Sends a request as CometBFT does, and reads the answer.
 fn answers(path: &Path) {
     let mut stream = connect(path);
     let began = Instant::now();
@@ -136,7 +138,8 @@ proptest! {
 fn lengths_of_what_never_comes_take_no_memory() {
     let (_dir, path, _server) = serve();
     let before = memory();
-    // Three of the four connections announce the longest message that is taken, and send a part of it.
+    // Three of the four connections announce the longest message that is taken, and send a part of
+    // it.
     let stalled: Vec<UnixStream> = (0..3)
         .map(|_| {
             let mut stream = connect(&path);
@@ -158,8 +161,10 @@ fn a_peer_that_reads_nothing_holds_neither_memory_nor_the_others() {
     let mut deaf = connect(&path);
     deaf.set_nonblocking(true).unwrap();
     let mut info = Vec::new();
-    write_frame(&mut info, &Request { value: Some(request::Value::Info(pb::RequestInfo::default())) }).unwrap();
-    // Far more requests than answers fit into the buffers of the socket: the server stops reading them.
+    write_frame(&mut info, &Request { value: Some(request::Value::Info(pb::RequestInfo::default())) })
+        .unwrap();
+    // Far more requests than answers fit into the buffers of the socket: the server stops reading
+    // them.
     let end = Instant::now() + Duration::from_secs(2);
     let mut sent = 0;
     while Instant::now() < end && sent < 1_000_000 {

@@ -274,7 +274,8 @@ impl Chain {
         self.file.base_hash
     }
 
-    /// Hash of the genesis block: that of [`Chain::base`], or that of the genesis file where the home began with a later block.
+    /// Hash of the genesis block: that of [`Chain::base`], or that of the genesis file where the
+    /// home began with a later block.
     ///
     /// # Errors
     /// [`ChainError::GenesisMissing`], [`ChainError::Genesis`].

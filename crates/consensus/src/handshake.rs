@@ -9,8 +9,10 @@ use hearth_primitives::Height;
 /// Version of what this application makes of blocks, as CometBFT's headers carry it.
 const APP_VERSION: u64 = 1;
 
-/// The answer to Info of an application with this head, where CometBFT decides on blocks from `start` on. The height is 0 before
-/// the first of them, so that InitChain comes, also after a crash before the first commit; a state that came by state sync has
+/// The answer to Info of an application with this head, where CometBFT decides on blocks from
+/// `start` on. The height is 0 before
+/// the first of them, so that InitChain comes, also after a crash before the first commit; a state
+/// that came by state sync has
 /// its own height.
 pub(crate) fn info(head: Place, start: Height) -> pb::ResponseInfo {
     let (height, hash) = if head.0 < start { (0, None) } else { (head.0, Some(head.1)) };

@@ -60,7 +60,8 @@ impl<'a> Proposed<'a> {
         B256::from(*hash.finalize().as_bytes())
     }
 
-    /// What decides on the block's header, but for its extra data; `start` is the first block that CometBFT decides on.
+    /// What decides on the block's header, but for its extra data; `start` is the first block that
+    /// CometBFT decides on.
     ///
     /// # Errors
     /// [`ConsensusError::Height`], [`ConsensusError::Time`].
@@ -84,7 +85,8 @@ impl<'a> Proposed<'a> {
         let nanos = u64::try_from(self.time.nanos).unwrap_or(0);
         let nanos = timestamp.saturating_mul(NANOS_PER_SECOND).saturating_add(nanos);
         let randao = [RANDAO_DOMAIN, parent.hash.as_slice(), &nanos.to_be_bytes(), self.proposer].concat();
-        // What is before the first block of CometBFT has no hash of CometBFT's, whatever its extra data is.
+        // What is before the first block of CometBFT has no hash of CometBFT's, whatever its extra
+        // data is.
         let root = if next <= start { B256::ZERO } else { cometbft_hash(&above.extra_data) };
         Ok(BlockAttributes {
             timestamp,

@@ -38,8 +38,7 @@ pub struct Standing {
 /// As [`Chain::open`].
 pub fn standing(home: &Path, options: &ChainOptions) -> Result<Standing, ChainError> {
     let chain = Chain::open(home, options)?;
-    let (head, base, bft_start) =
-        (chain.head(), (chain.base(), chain.base_hash()), chain.spec().bft_start());
+    let (head, base, bft_start) = (chain.head(), (chain.base(), chain.base_hash()), chain.spec().bft_start());
     chain.close()?;
     Ok(Standing { head: (head.height, head.hash), base, bft_start })
 }

@@ -85,7 +85,14 @@ impl Restoring {
             let reason = "state sync does not go with littable.extra_roots: set them after it".to_owned();
             return Err(NodeError::Config { reason });
         }
-        Ok(Some(Self { home: home.clone(), options, head, start: bft_start.unwrap_or(1), log, accepted: None }))
+        Ok(Some(Self {
+            home: home.clone(),
+            options,
+            head,
+            start: bft_start.unwrap_or(1),
+            log,
+            accepted: None,
+        }))
     }
 
     pub fn step(&mut self, request: &request::Value) -> Result<Step, ConsensusError> {

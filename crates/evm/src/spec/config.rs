@@ -94,7 +94,8 @@ fn fixed_difficulty(config: &Fields) -> Result<Option<u64>, SpecError> {
     }
 }
 
-/// `bft.engine` and `bft.initialHeight`: what decides on the blocks, and from which one on. One engine is known.
+/// `bft.engine` and `bft.initialHeight`: what decides on the blocks, and from which one on. One
+/// engine is known.
 fn bft_start(config: &Fields) -> Result<Option<u64>, SpecError> {
     /// The engine that is known.
     const ENGINE: &str = "cometbft";

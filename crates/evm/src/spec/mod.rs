@@ -128,8 +128,10 @@ pub struct ChainSpec {
     pub(crate) code_size_limit: Option<usize>,
     /// Difficulty of every block in place of the formulas: Besu's `ethash.fixeddifficulty`.
     pub(crate) fixed_difficulty: Option<u64>,
-    /// The first block that CometBFT decides on (`bft.engine`, `bft.initialHeight`): from it on a block may have its parent's time,
-    /// since times ascend by milliseconds there, and the gas limit is a parameter of the consensus and takes no steps.
+    /// The first block that CometBFT decides on (`bft.engine`, `bft.initialHeight`): from it on a
+    /// block may have its parent's time,
+    /// since times ascend by milliseconds there, and the gas limit is a parameter of the consensus
+    /// and takes no steps.
     pub(crate) bft: Option<u64>,
     pub(crate) moved: moved::MovedId,
 }
@@ -234,7 +236,8 @@ impl ChainSpec {
         self.bft.is_some()
     }
 
-    /// The first block that CometBFT decides on: 1, or the one after the head of a chain that became a network
+    /// The first block that CometBFT decides on: 1, or the one after the head of a chain that
+    /// became a network
     /// (`bft.initialHeight`). `None` where it decides on none.
     pub fn bft_start(&self) -> Option<u64> {
         self.bft

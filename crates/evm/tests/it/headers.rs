@@ -113,7 +113,8 @@ fn under_bft_times_may_be_equal_and_gas_limits_take_no_steps() {
     let equal = field(&plain, 100, 30_000_000).unwrap();
     assert!(equal.contains("above 100"), "{equal}");
     assert!(field(&plain, 101, 60_000_000).is_some());
-    // A chain that became a network after block 4, and one after block 5: the block is of the time before.
+    // A chain that became a network after block 4, and one after block 5: the block is of the time
+    // before.
     let from = |height: u64| config(&format!(r#","bft":{{"engine":"cometbft","initialHeight":{height}}}"#));
     let (five, six) = (from(5).unwrap(), from(6).unwrap());
     assert_eq!((bft.bft_start(), plain.bft_start(), six.bft_start()), (Some(1), None, Some(6)));

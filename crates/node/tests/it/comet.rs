@@ -73,7 +73,7 @@ pub struct Comet {
     pub store: Vec<Decided>,
     /// The height whose results it saved.
     pub state: usize,
-    /// App hashes by height, as it was told them.
+    /// App hashes by height, as the application gave them.
     pub app_hashes: Vec<Vec<u8>>,
 }
 
@@ -262,7 +262,8 @@ impl Comet {
         let info = self.info();
         let at = usize::try_from(info.last_block_height).expect("a height");
         if at == 0 && !self.store.is_empty() {
-            let genesis = std::fs::read_to_string(self.home.path().join("config/genesis.json")).expect("reads");
+            let genesis =
+                std::fs::read_to_string(self.home.path().join("config/genesis.json")).expect("reads");
             self.init_chain(&genesis, "hearth-31337", 30_000_000).expect("the same genesis");
         }
         assert!(at <= self.store.len() && at + 1 >= self.state, "application {at}, state {}", self.state);
@@ -286,7 +287,7 @@ impl Comet {
         }
     }
 
-    /// Asks the node as a client does.
+    /// The answer of the node to a client.
     pub fn ask(&self, op: &str, args: &Value) -> Value {
         // As the layer above writes it: the operation first.
         let text = match args {
@@ -341,8 +342,7 @@ fn open(home: &tempfile::TempDir, snapshots: Snapshots) -> Arc<Node> {
     Node::open(config).expect("opens")
 }
 
-const JOINING: Snapshots =
-    Snapshots { snapshot_interval_blocks: 10, retain_blocks: 0, state_sync: true };
+const JOINING: Snapshots = Snapshots { snapshot_interval_blocks: 10, retain_blocks: 0, state_sync: true };
 
 /// A node whose first state comes from a peer, and the CometBFT that brings it.
 pub struct Joining {

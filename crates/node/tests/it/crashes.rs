@@ -109,7 +109,8 @@ fn the_chain_was_rolled_back() {
     (4..=8).for_each(|height| drop(commit(&mut comet, filled(height))));
     let hashes = comet.app_hashes.clone();
     comet.state = 0;
-    // As far as the genesis: CometBFT begins the chain anew with InitChain and gives all blocks again.
+    // As far as the genesis: CometBFT begins the chain again with InitChain and gives all its
+    // blocks.
     comet.restart_after(|home| {
         let options = hearth_chain::ChainOptions::default();
         let done = operate::roll_back(home, &options, 0, false).expect("rolls back");
@@ -122,13 +123,11 @@ fn the_chain_was_rolled_back() {
 #[test]
 fn the_data_of_cometbft_is_older_than_the_chain() {
     let mut comet = chain();
-    // A copy of the folder cometbft from height 1: CometBFT stops for what Info says, and no block is taken twice.
+    // A copy of the folder cometbft from height 1: CometBFT stops for what Info says, and no block
+    // is taken twice.
     let info = comet.info();
     assert_eq!((info.last_block_height, info.last_block_app_hash), (3, comet.app_hashes[2].clone().into()));
-    assert_eq!(
-        comet.finalize(&filled(2)).unwrap_err(),
-        "FinalizeBlock of height 2, and the next block is 4"
-    );
+    assert_eq!(comet.finalize(&filled(2)).unwrap_err(), "FinalizeBlock of height 2, and the next block is 4");
     let again = comet.init_chain(&genesis(), "hearth-31337", 30_000_000).unwrap_err();
     assert!(again.contains("has blocks up to 3"), "{again}");
     // Once the chain is rolled back to what CometBFT has, both go on.
@@ -180,7 +179,11 @@ fn a_chain_with_blocks_becomes_a_network() {
     before.commit().expect("commits");
     assert_eq!(before.info().last_block_app_hash, answer.app_hash);
     let told = before.ask("getBlockByNumber", &serde_json::json!({ "block": "0x6", "full": false }));
-    assert_eq!(told["parentBeaconBlockRoot"], format!("0x{}", "0".repeat(64)), "block 5 is none of CometBFT's");
+    assert_eq!(
+        told["parentBeaconBlockRoot"],
+        format!("0x{}", "0".repeat(64)),
+        "block 5 is none of CometBFT's"
+    );
     // A home without those blocks cannot begin the network by itself.
     let mut empty = Comet::begin_empty(2, &later);
     let alone = empty.init_chain_from(&later, 6).unwrap_err();
