@@ -228,7 +228,7 @@ describe('the log', () => {
     const node = await startNode(['start', '--home', home, '--log.levels=stores=warn'])
     await sleep(1100)
     expect(await node.stop()).toBe(0)
-    const said = linesOf(node).map(({ level, room, msg }) => `${level} ${room} ${msg}`)
+    const said = linesOf(node).map(({ level, component, msg }) => `${level} ${component} ${msg}`)
     const ended = nodeEnded() === undefined ? [] : ['warn node this version of Node gets no more security fixes']
     expect(said).toEqual([
       'info node serving',
@@ -267,7 +267,7 @@ describe('the log', () => {
       await rpc(node.url, 'eth_blockNumber')
       const slow = await rpc(node.url, 'debug_traceCall', [{ to, gas: '0xe8d4a51000' }, 'latest', config])
       expect(slow.error?.message).toBe('execution timeout')
-      const ofRequests = () => linesOf(node).filter(({ room }) => room === 'rpc')
+      const ofRequests = () => linesOf(node).filter(({ component }) => component === 'rpc')
       await until('a line', () => ofRequests().length > 0)
       const found = ofRequests()
       expect(found).toHaveLength(1)
