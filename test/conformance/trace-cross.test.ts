@@ -1,4 +1,5 @@
-// Recorded blocks of Ethereum: what the trace namespace says of them, against the tracers of debug_*.
+// Recorded blocks of Ethereum: what the trace namespace says of them, against the tracers of
+// debug_*.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -8,8 +9,8 @@ import { fixtures } from './fixtures.ts'
 
 const dir = fixtures('mainnet-blocks')
 
-/** One of so many recorded blocks is looked at. */
-const EVERY = 5
+/** One of so many recorded blocks is looked at; all of them in the full run. */
+const EVERY = process.env.HEARTH_TEST === 'full' ? 1 : 8
 
 interface Frame {
   readonly type: string
@@ -33,7 +34,10 @@ interface Trace {
   readonly type: string
 }
 
-/** Whether the trace namespace leaves a call out: it never began, or a precompiled contract answered it for nothing. */
+/**
+ * Whether the trace namespace leaves a call out: it never began, or a precompiled contract answered
+ * it for nothing.
+ */
 function isHidden(frame: Frame): boolean {
   if (/^(max call depth exceeded|insufficient balance for transfer)$/.test(frame.error ?? '')) return true
   const called = /^0x0{38}[0-9a-f]{2}$/.test(frame.to ?? '') && Number(frame.to) >= 1 && Number(frame.to) <= 0x11
@@ -41,7 +45,10 @@ function isHidden(frame: Frame): boolean {
   return called && free && !frame.type.startsWith('CREATE') && frame.type !== 'SELFDESTRUCT'
 }
 
-/** The frames of callTracer as traces; the gas of the transaction's own frame is another number there. */
+/**
+ * The frames of callTracer as traces; the gas of the transaction's own frame is another number
+ * there.
+ */
 function flattened(frame: Frame, at: readonly number[] = []): object[] {
   const calls = (frame.calls ?? []).filter((call) => !isHidden(call))
   const kind = frame.type === 'SELFDESTRUCT' ? 'suicide' : frame.type.startsWith('CREATE') ? 'create' : 'call'
@@ -56,6 +63,50 @@ function comparable({ action, result, error, subtraces, traceAddress, type }: Tr
   const gas = traceAddress.length === 0 || type === 'suicide' ? undefined : action.gas
   const from = action.from ?? action.address
   return { kind: type, from, at: traceAddress, subtraces, failed: error !== undefined, to, gas }
+}
+
+/** A call as ots_traceTransaction has it, of callTracer's frames. */
+interface OtsCall {
+  readonly type: string
+  readonly depth: number
+  readonly from: string
+  readonly to: string
+  readonly value: string | null
+  readonly input: string
+  readonly output: string
+}
+
+/**
+ * The frames of callTracer in ots_traceTransaction's form; the address of a creation that failed is
+ * not in callTracer.
+ */
+function otsCalls(frame: Frame, depth = 0): object[] {
+  const ownValue = frame.type !== 'DELEGATECALL' && frame.type !== 'STATICCALL'
+  const call = {
+    type: frame.type,
+    depth,
+    from: frame.from,
+    to: frame.to ?? expect.any(String),
+    value: ownValue ? frame.value : null,
+    input: frame.input ?? '0x',
+    output: frame.output ?? '0x',
+  }
+  return [call, ...(frame.calls ?? []).flatMap((inner) => otsCalls(inner, depth + 1))]
+}
+
+const OPERATIONS: Readonly<Record<string, number>> = { CALL: 0, SELFDESTRUCT: 1, CREATE: 2, CREATE2: 3 }
+
+/**
+ * The frames of callTracer below a transaction's own in ots_getInternalOperations' form: those that
+ * move value or make and end contracts.
+ */
+function operations(frame: Frame): object[] {
+  return (frame.calls ?? []).flatMap((call) => {
+    const type = OPERATIONS[call.type]
+    const moves = type !== undefined && (type !== 0 || BigInt(call.value ?? 0) > 0n)
+    const own = { type, from: call.from, to: call.to ?? expect.any(String), value: call.value }
+    return [...(moves ? [own] : []), ...operations(call)]
+  })
 }
 
 interface Account {
@@ -86,7 +137,10 @@ function parityBalances(diff: Record<string, { balance: Change }>): Record<strin
   return Object.fromEntries(pairs.filter((pair) => pair !== undefined) as [string, unknown][])
 }
 
-/** Instructions of a vmTrace, those of its calls included, without STOP: the one behind the end of code is in no vmTrace. */
+/**
+ * Instructions of a vmTrace, those of its calls included, without STOP: the one behind the end of
+ * code is in no vmTrace.
+ */
 function instructions({ code, ops }: VmTrace): number {
   const isStop = (pc: number): boolean => code.slice(2 + 2 * pc, 4 + 2 * pc) === '00'
   return ops.reduce((sum, { pc, sub }) => sum + (isStop(pc) ? 0 : 1) + (sub === null ? 0 : instructions(sub)), 0)
@@ -124,6 +178,11 @@ describe.skipIf(!dir)('recorded blocks', () => {
       expect(replays.map(({ trace }) => trace.map(comparable))).toEqual(calls.map((frame) => flattened(frame)))
       for (const [i, { stateDiff, transactionHash }] of replays.entries()) {
         expect(parityBalances(stateDiff), transactionHash).toMatchObject(balances(diffs[i] as Parameters<typeof balances>[0]))
+      }
+      for (const [i, { transactionHash }] of replays.entries()) {
+        const frame = calls[i] as Frame
+        expect(await call<OtsCall[]>('ots_traceTransaction', transactionHash), transactionHash).toEqual(otsCalls(frame))
+        expect(await call('ots_getInternalOperations', transactionHash), transactionHash).toEqual(operations(frame))
       }
       const [first] = replays
       if (first !== undefined) {

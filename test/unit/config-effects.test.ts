@@ -1,5 +1,6 @@
-// What each setting does that has an effect now: over a served node with a core of the test's own, or in what the core is told.
-// A setting without an effect is marked `inert` in its table; a setting that is neither here nor named as tested elsewhere fails.
+// What each setting does that has an effect now: over a served node with a core of the test's own,
+// or in what the core is told. A setting without an effect is marked `inert` in its table; a
+// setting that is neither here nor named as tested elsewhere fails.
 import http from 'node:http'
 import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -39,6 +40,8 @@ const TOLD: Partial<Record<SettingKey, readonly [path: string, text: string, val
   'memory.budget_bytes': ['memoryBudgetBytes', '64 MiB', 67_108_864],
   'evm.enable_parallelized_block_trace': ['rpc.parallelBlockTraces', 'false', false],
   'evm.trace_capsule_window_blocks': ['littable.capsuleWindowBlocks', '7', 7],
+  'evm.address_index': ['littable.addressIndex', 'false', false],
+  'evm.address_index_window_blocks': ['littable.addressIndexWindowBlocks', '7', 7],
   'evm.trace_bake_enabled': ['bake.enabled', 'true', true],
   'evm.trace_bake_workers': ['bake.workers', '7', 7],
   'evm.trace_bake_queue_size': ['bake.queueSize', '7', 7],
@@ -106,6 +109,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'evm.forward_url': 'forward.test.ts: a node that makes no blocks',
   'evm.forward_timeout': 'forward.test.ts: says that the other node is silent',
   'evm.forward_max_in_flight': 'forward.test.ts: answers that as many wait as may',
+  'evm.max_trace_filter_results': 'account-search.test.ts: refuses more traces than the setting allows',
   'evm.max_trace_filter_blocks': 'trace-namespace.test.ts: searches no more blocks than the setting allows',
   'evm.strict_trace_options': 'trace-options.test.ts: refuses unknown options where that is asked for',
   'evm.http_port': 'server.test.ts: refuses a port that is taken, with its setting',

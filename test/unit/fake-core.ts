@@ -15,6 +15,7 @@ export const PLAIN_RULES = {
     scripts: true,
     strictOptions: false,
     filterMaxBlocks: 1000,
+    filterMaxResults: 100_000,
     scriptNames: [],
   },
   overrides: { accounts: 100, slots: 1000 },

@@ -21,7 +21,7 @@ const PROMISED = {
     sendUnsignedTransaction getAccount getAccountInfo getTransactionBySenderAndNonce sendTransactionSync`,
   tenderly: 'setBalance addBalance setErc20Balance',
   trace: 'transaction block get filter replayTransaction replayBlockTransactions call callMany rawTransaction',
-  ots: 'getApiLevel getBlockDetails getBlockDetailsByHash getBlockTransactions getContractCreator getInternalOperations getTransactionBySenderAndNonce getTransactionError hasCode traceTransaction',
+  ots: 'getApiLevel getBlockDetails getBlockDetailsByHash getBlockTransactions getContractCreator getInternalOperations getTransactionBySenderAndNonce getTransactionError hasCode searchTransactionsAfter searchTransactionsBefore traceTransaction',
   erigon: 'getHeaderByNumber',
   engine: `newPayloadV1 newPayloadV2 newPayloadV3 newPayloadV4 forkchoiceUpdatedV1 forkchoiceUpdatedV2 forkchoiceUpdatedV3 getPayloadV1
     getPayloadV2 getPayloadV3 getPayloadV4 getPayloadV5 getBlobsV1 getBlobsV2 getBlobsV3 getPayloadBodiesByHashV1

@@ -20,6 +20,8 @@ export const STORE_SETTINGS: readonly SettingKey[] = [
   'state-commit.flatkv.fsync',
   'state-commit.flatkv.memory_budget_bytes',
   'littable.extra_roots',
+  'evm.address_index',
+  'evm.address_index_window_blocks',
 ]
 
 function isFile(place: string): boolean {

@@ -57,6 +57,8 @@ export const littableConfig = (settings: Settings): LittableConfig => ({
   readCacheBytes: settings['littable.read_cache_bytes'],
   writeCacheBytes: settings['littable.write_cache_bytes'],
   capsuleWindowBlocks: settings['evm.trace_capsule_window_blocks'],
+  addressIndex: settings['evm.address_index'],
+  addressIndexWindowBlocks: settings['evm.address_index_window_blocks'],
 })
 
 /** How the state store is kept under these settings. */
@@ -189,6 +191,7 @@ export const rpcContext = (core: Core, settings: Settings, onForwardFailure?: Fo
     scripts: settings['evm.trace_allow_js_tracers'],
     strictOptions: settings['evm.strict_trace_options'],
     filterMaxBlocks: settings['evm.max_trace_filter_blocks'],
+    filterMaxResults: settings['evm.max_trace_filter_results'],
     scriptNames: SCRIPT_NAMES,
   },
   following: {

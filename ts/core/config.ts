@@ -218,6 +218,10 @@ export interface LittableConfig {
   readonly writeCacheBytes: number
   /** Newest blocks whose trace capsules are kept; 0 keeps all. */
   readonly capsuleWindowBlocks: number
+  /** Whether blocks are indexed by account. */
+  readonly addressIndex: boolean
+  /** Newest blocks that the address index keeps; 0 keeps all. */
+  readonly addressIndexWindowBlocks: number
 }
 
 interface WorkerConfig {

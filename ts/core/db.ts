@@ -20,6 +20,7 @@ export interface DbTasks {
   exportState: { args: { readonly height: number | undefined; readonly file: string }; report: ExportStateReport }
   importState: { args: { readonly file: string }; report: ImportStateReport }
   dump: { args: { readonly db: string; readonly file: string }; report: DumpReport }
+  reindex: { args: object; report: ReindexReport }
   migrate: { args: object; report: { readonly from: number | null; readonly to: number; readonly head: StateHead } }
   backup: { args: BackupArgs; report: BackupReport }
   prune: { args: Roots & { readonly table: string; readonly floor: number }; report: PruneReport }
@@ -203,6 +204,17 @@ export interface DumpReport {
   readonly rows: number
   readonly head: StateHead | null
   readonly snapshot: number | null
+}
+
+/** A rebuilt address index. */
+export interface ReindexReport {
+  /** Pages of 256 blocks. */
+  readonly pages: number
+  /** Blocks in them without a trace capsule: every search looks at them. */
+  readonly unknown: number
+  /** Lowest height that the index keeps. */
+  readonly first: number
+  readonly head: StateHead
 }
 
 /** What a rollback did, or would do. */

@@ -102,6 +102,12 @@ export interface Operations extends DevOperations {
   intermediateRoots: { hash: Hex }
   storageRangeAt: { block: BlockRef; txIndex: Hex; address: Hex; keyStart: Hex; maxResult: Hex }
   getBadBlocks: undefined
+  /** A page of the transactions that an account has part in; `block` 0: from the end on. */
+  accountTransactions: { address: Hex; block: Hex; pageSize: number; before: boolean; maxBlocks: number }
+  /** `{hash, creator}` or null; without a block by the address index. */
+  contractCreation: { address: Hex; block: BlockNumber | undefined; maxBlocks: number }
+  /** The hash of a sender's transaction or null, by the address index. */
+  senderTransaction: { address: Hex; nonce: Hex; maxBlocks: number }
   read: ReadArguments
 }
 

@@ -40,6 +40,7 @@ const BY_CODEC: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [codecs.hash, 'hash'],
   [codecs.hashes, 'hash[]'],
   [codecs.heightOrTag, 'block or number'],
+  [codecs.heightOrZero, 'quantity or number'],
   [codecs.hexOrDecimal, 'number'],
   [codecs.mineOptions, '`{timestamp, blocks}` or number'],
   [codecs.number64, 'number'],

@@ -1,4 +1,5 @@
 // The transaction of a sender with a nonce, found by the sender's nonces after blocks.
+import { CoreError, type CoreErrorKind } from '../core/error.ts'
 import type { Core, Hex } from '../core/port.ts'
 
 /** A transaction as eth_getTransactionByHash has it, as far as the search looks. */
@@ -6,6 +7,26 @@ export interface FoundTransaction {
   readonly hash: Hex
   readonly from: Hex
   readonly nonce: Hex
+}
+
+/** What the core says where the state of a height is not there. */
+const WITHOUT_HISTORY: ReadonlySet<CoreErrorKind> = new Set(['not_retained', 'evm_not_supported'])
+
+/**
+ * What history says or, where it does not reach, what is found without it; the refusal of history
+ * where that fails too.
+ */
+export async function orWithoutHistory<T>(byHistory: () => Promise<T>, without: () => Promise<T>): Promise<T> {
+  try {
+    return await byHistory()
+  } catch (e) {
+    if (!(e instanceof CoreError && WITHOUT_HISTORY.has(e.kind))) throw e
+    try {
+      return await without()
+    } catch (other) {
+      throw other instanceof CoreError && other.kind === 'unsupported' ? e : other
+    }
+  }
 }
 
 const hex = (n: bigint): Hex => `0x${n.toString(16)}`

@@ -104,6 +104,8 @@ import { otsInternalOperations } from './methods/ots/getInternalOperations.ts'
 import { otsBySenderAndNonce } from './methods/ots/getTransactionBySenderAndNonce.ts'
 import { otsTransactionError } from './methods/ots/getTransactionError.ts'
 import { otsHasCode } from './methods/ots/hasCode.ts'
+import { otsSearchAfter } from './methods/ots/searchTransactionsAfter.ts'
+import { otsSearchBefore } from './methods/ots/searchTransactionsBefore.ts'
 import { otsTraceTransaction } from './methods/ots/traceTransaction.ts'
 import { personalSign } from './methods/personal/sign.ts'
 import { modules } from './methods/rpc/modules.ts'
@@ -243,6 +245,8 @@ export const METHODS: readonly Method[] = [
   otsBySenderAndNonce,
   otsTransactionError,
   otsHasCode,
+  otsSearchAfter,
+  otsSearchBefore,
   otsTraceTransaction,
   erigonHeaderByNumber,
   ...ENGINE_METHODS,

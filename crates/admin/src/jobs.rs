@@ -462,7 +462,7 @@ mod tests {
 
     #[test]
     fn a_job_reads_from_the_json_that_crosses() {
-        let text = r#"{"home":"/h","fsync":"block","flatkv":{"enableKvdbMetrics":true,"memoryBudgetBytes":1,"stateHistoryBlocks":0,"snapshotIntervalBlocks":0,"snapshotKeep":1,"walMaxBytes":0,"minFreeBytes":0,"maxOpenFiles":1},"littable":{"extraRoots":[],"allowNetworkFs":false,"indexMemoryBytes":1,"maxOpenFiles":1,"gcPeriodMs":1,"iteratorLeaseMs":1,"segmentBytes":1,"segmentKeys":1,"readCacheBytes":0,"writeCacheBytes":0,"capsuleWindowBlocks":0},"job":"export","file":"/f","to":7,"withGenesis":true}"#;
+        let text = r#"{"home":"/h","fsync":"block","flatkv":{"enableKvdbMetrics":true,"memoryBudgetBytes":1,"stateHistoryBlocks":0,"snapshotIntervalBlocks":0,"snapshotKeep":1,"walMaxBytes":0,"minFreeBytes":0,"maxOpenFiles":1},"littable":{"extraRoots":[],"allowNetworkFs":false,"indexMemoryBytes":1,"maxOpenFiles":1,"gcPeriodMs":1,"iteratorLeaseMs":1,"segmentBytes":1,"segmentKeys":1,"readCacheBytes":0,"writeCacheBytes":0,"capsuleWindowBlocks":0,"addressIndex":true,"addressIndexWindowBlocks":0},"job":"export","file":"/f","to":7,"withGenesis":true}"#;
         let job = Job::from_json(text).expect("a good job");
         assert_eq!(job.home, Path::new("/h"));
         let Work::Export { file, from, to, with_genesis } = job.work else { panic!("an export") };

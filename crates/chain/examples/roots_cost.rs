@@ -100,7 +100,7 @@ impl Side {
             changes: &output.changes,
             trie,
             state_root: None,
-            index: self.ledger.index_rows(block, hash, &output.receipts),
+            index: self.ledger.index_rows(block, hash, &output.receipts, None),
             positions: self.ledger.positions(),
         })?;
         Ok(())

@@ -238,7 +238,7 @@ impl Chain {
             changes: &genesis.changes(),
             trie: None,
             state_root: Some(block.header.state_root),
-            index: self.ledger.index_rows(block, hash, &[]),
+            index: self.ledger.index_rows(block, hash, &[], None),
             positions: self.ledger.positions(),
         })?;
         Ok(())

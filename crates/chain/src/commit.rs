@@ -89,7 +89,9 @@ impl Chain {
         let (mut commits, mut capsules) = (Vec::with_capacity(run.len()), Vec::with_capacity(run.len()));
         for Built { hash, block, output } in run {
             total_difficulty += block.header.difficulty;
-            capsules.push(self.append(block, *hash, total_difficulty, output, &[])?);
+            let capsule = self.append(block, *hash, total_difficulty, output, &[])?;
+            let index = self.ledger.index_rows(block, *hash, &output.receipts, capsule.as_deref());
+            capsules.push(capsule);
             commits.push(Commit {
                 height: block.header.number,
                 hash: *hash,
@@ -97,7 +99,7 @@ impl Chain {
                 changes: &output.changes,
                 trie: None,
                 state_root: Some(block.header.state_root),
-                index: self.ledger.index_rows(block, *hash, &output.receipts),
+                index,
                 positions: self.ledger.positions(),
             });
         }
@@ -165,7 +167,7 @@ impl Chain {
         let height = block.header.number;
         let rows = AppendedRows::begin(&self.ledger);
         let capsule = self.append(block, hash, total_difficulty, output, ommers)?;
-        let mut index = self.ledger.index_rows(block, hash, &output.receipts);
+        let mut index = self.ledger.index_rows(block, hash, &output.receipts, capsule.as_deref());
         let edits = self.take_edits(height)?.map(|(edits, row)| {
             index.push(row);
             edits

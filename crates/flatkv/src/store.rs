@@ -296,6 +296,28 @@ impl FlatKv {
         Ok(found)
     }
 
+    /// As [`FlatKv::index_range`], from the highest key down.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn index_range_back(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        limit: usize,
+    ) -> Result<Vec<IndexRow>, StateError> {
+        let mut rows = self.core.db.scan(Family::Index, Some(from), Some(to), true)?;
+        let mut found = Vec::new();
+        while let Some((key, value)) = rows.row()
+            && found.len() < limit
+        {
+            found.push((key.to_vec(), value.to_vec()));
+            rows.next();
+        }
+        rows.finish()?;
+        Ok(found)
+    }
+
     /// Syncs the commits that `work` makes when it is done, under [`Fsync::Block`]: who makes many
     /// blocks for one answer acknowledges them together.
     ///

@@ -328,7 +328,9 @@ mod tests {
             "littable": {
                 "extraRoots": ["/v"], "allowNetworkFs": false, "indexMemoryBytes": 1, "maxOpenFiles": 1, "gcPeriodMs": 1,
                 "iteratorLeaseMs": 1, "segmentBytes": 1, "segmentKeys": 1, "readCacheBytes": 0, "writeCacheBytes": 0,
-                "capsuleWindowBlocks": 0
+                "capsuleWindowBlocks": 0,
+                "addressIndex": true,
+                "addressIndexWindowBlocks": 0
             },
             "rpc": {
                 "gasCap": 50_000_000, "callTimeoutMs": 5000,

@@ -263,7 +263,7 @@ pub enum NodeError {
     Pruned {
         /// Height asked for.
         height: Height,
-        /// `blocks` or `receipts`.
+        /// `blocks`, `receipts`, or `blocks of the address index`.
         what: &'static str,
         /// Lowest height that is kept.
         floor: Height,

@@ -19,6 +19,10 @@ impl From<LedgerError> for NodeError {
                 Self::RecordDamaged { what, hash, why: source.to_string() }
             }
             LedgerError::Index(error) => error.into(),
+            LedgerError::NoAddressIndex => Self::Unsupported { message: error.to_string() },
+            LedgerError::IndexPruned { height, first } => {
+                Self::Pruned { height, what: "blocks of the address index", floor: first }
+            }
             error @ (LedgerError::Table(_) | LedgerError::Unopenable(_)) => Self::store_failed(error),
             error @ (LedgerError::Undecodable { .. }
             | LedgerError::BadIndexRow(_)

@@ -2,7 +2,7 @@
 
 use alloy_primitives::B256;
 use hearth_littable::LittError;
-use hearth_primitives::StateError;
+use hearth_primitives::{Height, StateError};
 
 /// Errors of [`crate::Ledger`].
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +41,17 @@ pub enum LedgerError {
     /// An index row does not have the form that it must have.
     #[error("index row {0} does not decode")]
     BadIndexRow(&'static str),
+    /// Blocks are not indexed by account.
+    #[error("this node has no address index: evm.address_index is false")]
+    NoAddressIndex,
+    /// The rows of a height are not kept any more.
+    #[error("the address index has blocks from {first} on, not block {height}")]
+    IndexPruned {
+        /// Height asked for.
+        height: Height,
+        /// Lowest height that is kept.
+        first: Height,
+    },
     /// The canonical index names a block that the tables do not hold.
     #[error("block {0} is named by an index but missing from the ledger")]
     MissingBlock(B256),
@@ -74,6 +85,7 @@ impl LedgerError {
             | Self::Unopenable(_) => true,
             Self::Table(error) => matches!(error, LittError::Corrupt { .. }),
             Self::Index(error) => error.is_damage(),
+            Self::NoAddressIndex | Self::IndexPruned { .. } => false,
         }
     }
 

@@ -5,7 +5,7 @@
 //! | `n` number BE 8 | block hash 32 |
 //! | `t` transaction hash 32 | block number BE 8, block hash 32, index in the block BE 4 |
 //!
-//! `p`, `l` and `m` are the log index's, see [`crate::log_index`].
+//! `p`, `l`, `m` and `f` are the log index's, `P`, `L`, `M` and `F` the address index's, see [`crate::posting_index`].
 
 use crate::LedgerError;
 use alloy_primitives::B256;

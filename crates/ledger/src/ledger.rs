@@ -2,7 +2,7 @@
 
 use crate::cache::Cache;
 use crate::index::{TxPlace, decode_hash, decode_place, encode_place, number_key, transaction_key};
-use crate::log_index::{LogBlocks, LogQuery, MERGE_LAG, Merger, block_row};
+use crate::posting_index::{IndexKind, MERGE_LAG, Merger, account_row, log_row};
 use crate::{LedgerError, LedgerOptions, LedgerTables, receipts};
 use alloy_consensus::EMPTY_OMMER_ROOT_HASH;
 use alloy_primitives::{Address, B256, U256};
@@ -10,7 +10,7 @@ use alloy_rlp::{Decodable, Encodable};
 use hearth_flatkv::{FlatKv, IndexWrite, JoinedTables};
 use hearth_littable::{Direction, Group, Table};
 use hearth_metrics::Registry;
-use hearth_primitives::{Block, BlockHashes, Header, Height, Receipt, StateError};
+use hearth_primitives::{Block, BlockHashes, Header, Height, Receipt, StateError, TraceCapsule};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ const RECEIPT_BYTES: usize = 32;
 /// About what a log takes there, in bytes, without its data.
 const LOG_BYTES: usize = 128;
 
-/// Blocks between two looks for a page of logs to merge.
+/// Blocks between two looks for a page of an index to merge.
 const NUDGE_EVERY: u64 = 32;
 
 /// Bytes of a block's row before the block.
@@ -52,7 +52,8 @@ pub struct StoredBlock {
     pub size: usize,
     /// Hash of each transaction, in order.
     pub tx_hashes: Vec<B256>,
-    /// Hash of each ommer, in order; known also where a recorded block came without the ommers themselves.
+    /// Hash of each ommer, in order; known also where a recorded block came without the ommers
+    /// themselves.
     pub ommer_hashes: Vec<B256>,
 }
 
@@ -84,7 +85,9 @@ pub struct Ledger {
     blocks: Cache<StoredBlock>,
     receipts: Cache<StoredReceipts>,
     senders: Cache<Vec<Address>>,
-    merger: Merger,
+    log_index: Merger,
+    /// `None` where blocks are not indexed by account.
+    address_index: Option<Merger>,
 }
 
 /// A block's rows as they lie in the tables.
@@ -97,7 +100,8 @@ pub struct StoredRows {
 }
 
 impl Ledger {
-    /// Opens the tables in `dir`, which tell `metrics` what they do; they are handed to the state store before [`Ledger::new`].
+    /// Opens the tables in `dir`, which tell `metrics` what they do; they are handed to the state
+    /// store before [`Ledger::new`].
     ///
     /// # Errors
     /// [`LedgerError::Table`].
@@ -122,14 +126,17 @@ impl Ledger {
         Self::with_lag(tables, kv, MERGE_LAG)
     }
 
-    /// As [`Ledger::new`], where pages of the log index are merged so many blocks below the head.
+    /// As [`Ledger::new`], where pages of the indexes are merged so many blocks below the head.
     pub(crate) fn with_lag(tables: Arc<LedgerTables>, kv: Arc<FlatKv>, lag: u64) -> Self {
         let blocks = Cache::new(CACHED_BLOCKS, CACHED_BLOCK_BYTES);
         let receipts = Cache::new(CACHED_RECEIPTS, CACHED_RECEIPT_BYTES);
         let senders = Cache::new(CACHED_SENDERS, CACHED_SENDER_BYTES);
-        let merger = Merger::new(kv.clone(), tables.clone(), lag);
-        merger.nudge();
-        Self { tables, kv, blocks, receipts, senders, merger }
+        let merger = |kind, window| Merger::new(kind, kv.clone(), tables.clone(), lag, window);
+        let log_index = merger(IndexKind::Logs, 0);
+        let address_index = tables.address_index_window.map(|window| merger(IndexKind::Accounts, window));
+        let ledger = Self { tables, kv, blocks, receipts, senders, log_index, address_index };
+        ledger.nudge();
+        ledger
     }
 
     /// Bytes of blocks, receipts and senders that are kept decoded, and of key indexes.
@@ -137,7 +144,8 @@ impl Ledger {
         [self.blocks.bytes(), self.receipts.bytes(), self.senders.bytes(), self.tables.index_bytes()]
     }
 
-    /// Bounds what is kept in memory, decoded and as it lies in the tables, to `part` of `whole` of its bounds, from now on.
+    /// Bounds what is kept in memory, decoded and as it lies in the tables, to `part` of `whole` of
+    /// its bounds, from now on.
     pub fn share_caches(&self, part: usize, whole: usize) {
         self.blocks.share(part, whole);
         self.receipts.share(part, whole);
@@ -145,14 +153,28 @@ impl Ledger {
         self.tables.share_caches(part, whole);
     }
 
-    #[cfg(test)]
-    pub(crate) fn merger(&self) -> &Merger {
-        &self.merger
+    pub(crate) fn log_merger(&self) -> &Merger {
+        &self.log_index
+    }
+
+    pub(crate) fn account_merger(&self) -> Option<&Merger> {
+        self.address_index.as_ref()
+    }
+
+    /// Merges pages of the indexes that are due, in the background.
+    fn nudge(&self) {
+        self.log_index.nudge();
+        if let Some(index) = &self.address_index {
+            index.nudge();
+        }
     }
 
     /// Ends the work in the background. Idempotent.
     pub fn close(&self) {
-        self.merger.stop();
+        self.log_index.stop();
+        if let Some(index) = &self.address_index {
+            index.stop();
+        }
     }
 
     /// The tables, as the state store joins them to its commits.
@@ -198,7 +220,8 @@ impl Ledger {
         self.tables.drain()
     }
 
-    /// Hash of the block that was appended last and reads, of any branch; `None` in an empty ledger.
+    /// Hash of the block that was appended last and reads, of any branch; `None` in an empty
+    /// ledger.
     ///
     /// # Errors
     /// [`LedgerError::Table`].
@@ -208,8 +231,8 @@ impl Ledger {
         Ok(rows.find_map(|row| B256::try_from(row.key.get(size_of::<Height>()..)?).ok()))
     }
 
-    /// Writes the record of a block again, in place of one that is damaged. The record belongs to no commit until the next
-    /// one, or until the state store keeps the tables as they are.
+    /// Writes the record of a block again, in place of one that is damaged. The record belongs to
+    /// no commit until the next one, or until the state store keeps the tables as they are.
     ///
     /// # Errors
     /// [`LedgerError::Table`].
@@ -278,15 +301,25 @@ impl Ledger {
         Ok((block, receipts))
     }
 
-    /// The index rows that make a block canonical; they go into the commit of its state.
-    pub fn index_rows(&self, block: &Block, hash: B256, receipts: &[Receipt]) -> Vec<IndexWrite> {
+    /// The index rows that make a block canonical; they go into the commit of its state. `capsule`
+    /// says which accounts its execution looked at.
+    pub fn index_rows(
+        &self,
+        block: &Block,
+        hash: B256,
+        receipts: &[Receipt],
+        capsule: Option<&TraceCapsule>,
+    ) -> Vec<IndexWrite> {
         let number = block.header.number;
-        // A page of logs that the blocks before this one made due is merged beside what comes now.
+        // Pages that the blocks before this one made due are merged beside what comes now.
         if number.is_multiple_of(NUDGE_EVERY) {
-            self.merger.nudge();
+            self.nudge();
         }
-        let mut rows = Vec::with_capacity(2 + block.body.transactions.len());
-        rows.push(block_row(number, hash, receipts));
+        let mut rows = Vec::with_capacity(3 + block.body.transactions.len());
+        rows.push(log_row(number, hash, receipts));
+        if self.address_index.is_some() {
+            rows.extend(account_row(block, hash, capsule));
+        }
         rows.push(IndexWrite { key: number_key(number), value: Some(hash.to_vec()) });
         for (index, tx) in block.body.transactions.iter().enumerate() {
             let place = TxPlace { number, hash, index: index as u32 };
@@ -308,8 +341,9 @@ impl Ledger {
         Ok(self.tables.sync()?)
     }
 
-    /// Hash of the canonical block at a height; `None` above the head, and below the base of a home that does not
-    /// begin at genesis (where recorded block hashes are given instead, as far as they are known).
+    /// Hash of the canonical block at a height; `None` above the head, and below the base of a home
+    /// that does not begin at genesis (where recorded block hashes are given instead, as far as
+    /// they are known).
     ///
     /// # Errors
     /// [`LedgerError::Index`], [`LedgerError::BadIndexRow`].
@@ -347,8 +381,8 @@ impl Ledger {
         Ok(Some(block))
     }
 
-    /// Keeps a block that was appended just now as it is read later, with its receipts: who makes blocks one by one is asked
-    /// for each of them at once.
+    /// Keeps a block that was appended just now as it is read later, with its receipts: who makes
+    /// blocks one by one is asked for each of them at once.
     pub fn keep_decoded(&self, block: &Block, hash: B256, total_difficulty: U256, receipts: StoredReceipts) {
         let size = block.length();
         let stored = StoredBlock {
@@ -366,7 +400,8 @@ impl Ledger {
         self.receipts.put(hash, Arc::new(receipts), bytes);
     }
 
-    /// A block of any branch, where it is kept decoded: nothing is read from the disk. `None` tells nothing.
+    /// A block of any branch, where it is kept decoded: nothing is read from the disk. `None` tells
+    /// nothing.
     pub fn block_in_memory(&self, hash: &B256) -> Option<Arc<StoredBlock>> {
         self.blocks.get(hash)
     }
@@ -419,8 +454,9 @@ impl Ledger {
         Ok(Some(receipts))
     }
 
-    /// Senders of the transactions of a block of any branch, in their order. Whoever executes a block again needs no more:
-    /// making receipts, with all their blooms, takes longer than reading them.
+    /// Senders of the transactions of a block of any branch, in their order. Whoever executes a
+    /// block again needs no more: making receipts, with all their blooms, takes longer than reading
+    /// them.
     ///
     /// # Errors
     /// As [`Ledger::receipts`].
@@ -436,20 +472,6 @@ impl Ledger {
         Ok(Some(senders))
     }
 
-    /// Canonical heights between two, both inclusive, of blocks that may hold a log that the query looks for, ascending.
-    /// None that holds one is left out; whether one does is told by its receipts.
-    ///
-    /// # Errors
-    /// [`LedgerError::Index`], [`LedgerError::BadIndexRow`]; from the iterator too.
-    pub fn log_blocks(
-        &self,
-        query: LogQuery,
-        from: Height,
-        to: Height,
-    ) -> Result<LogBlocks<'_>, LedgerError> {
-        LogBlocks::new(&self.kv, query, (from, to), self.merger.merged_below()?)
-    }
-
     /// Where a transaction of the canonical chain lies.
     ///
     /// # Errors
@@ -462,7 +484,8 @@ impl Ledger {
     /// A transaction of the canonical chain: its block and its index there.
     ///
     /// # Errors
-    /// [`LedgerError::MissingBlock`] where the index names a block that is not there; as [`Ledger::block`].
+    /// [`LedgerError::MissingBlock`] where the index names a block that is not there; as
+    /// [`Ledger::block`].
     pub fn transaction(&self, tx: &B256) -> Result<Option<(Arc<StoredBlock>, usize)>, LedgerError> {
         let Some(place) = self.transaction_place(tx)? else { return Ok(None) };
         let block = self.block(&place.hash)?.ok_or(LedgerError::MissingBlock(place.hash))?;
@@ -499,7 +522,7 @@ pub(crate) fn put(table: &Table, number: Height, hash: B256, row: &[u8]) -> Resu
     Ok(table.put_group(&Group { key: &key, value: row, secondary: &secondary, number: Some(number) })?)
 }
 
-fn decode_block(hash: B256, row: &[u8]) -> Result<StoredBlock, LedgerError> {
+pub(crate) fn decode_block(hash: B256, row: &[u8]) -> Result<StoredBlock, LedgerError> {
     let bad = |why: String| LedgerError::Undecodable { what: "block", hash, why };
     let (difficulty, mut rest) =
         row.split_first_chunk::<TOTAL_DIFFICULTY_BYTES>().ok_or_else(|| bad("cut short".to_owned()))?;

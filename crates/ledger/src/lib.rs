@@ -4,7 +4,7 @@
 //! key; they are never deleted by a reorganisation. Which of them are canonical is said by index rows that are committed
 //! with the state and reverted by its unwind ([`index`]).
 //!
-//! [`log_index`] says which blocks may hold a log.
+//! [`posting_index`] says which blocks may hold a log, or a call from or to an account.
 //!
 //! Opening goes in two steps, because the state store decides how much of the tables is kept:
 //! [`Ledger::open`] gives the tables, which are handed to the state store as its joined tables; with the opened
@@ -19,8 +19,8 @@ mod error;
 mod found_logs;
 pub mod index;
 mod ledger;
-pub mod log_index;
 mod options;
+pub mod posting_index;
 mod receipts;
 mod tables;
 

@@ -4,10 +4,12 @@ use hearth_littable::{StoreOptions, TableOptions};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Settings of the ledger's tables. What holds for the store holds for all tables together, the rest for each.
+/// Settings of the ledger's tables. What holds for the store holds for all tables together, the
+/// rest for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerOptions {
-    /// Folders beside the ledger's own, each on a volume of its own; the segments are spread over all.
+    /// Folders beside the ledger's own, each on a volume of its own; the segments are spread over
+    /// all.
     pub extra_roots: Vec<PathBuf>,
     /// Whether a folder may lie on a network file system.
     pub allow_network_fs: bool,
@@ -31,7 +33,12 @@ pub struct LedgerOptions {
     pub capsules: bool,
     /// Newest blocks whose trace capsules are kept; 0: all.
     pub capsule_window_blocks: u64,
-    /// Whether nobody needs the tables once the process is gone: nothing is synced then, nor handed to the system block by block.
+    /// Whether blocks are indexed by the accounts that their transactions look at.
+    pub address_index: bool,
+    /// Newest blocks that are kept in that index at least; 0: all.
+    pub address_index_window_blocks: u64,
+    /// Whether nobody needs the tables once the process is gone: nothing is synced then, nor handed
+    /// to the system block by block.
     pub transient: bool,
 }
 
@@ -52,6 +59,8 @@ impl Default for LedgerOptions {
             write_cache_bytes: table.write_cache_bytes,
             capsules: true,
             capsule_window_blocks: 0,
+            address_index: true,
+            address_index_window_blocks: 0,
             transient: false,
         }
     }

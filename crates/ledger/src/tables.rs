@@ -24,6 +24,8 @@ pub struct LedgerTables {
     pub(crate) keeps_capsules: bool,
     /// Newest blocks whose capsules are kept; 0: all.
     pub(crate) capsule_window: u64,
+    /// Newest blocks that the address index keeps; 0: all. `None` where blocks are not indexed by account.
+    pub(crate) address_index_window: Option<u64>,
     /// Whether the tables go with the process.
     transient: bool,
     /// Its threads seal and merge for the tables.
@@ -73,8 +75,18 @@ impl LedgerTables {
         };
         let (blocks, receipts, capsules) = (table(BLOCKS)?, table(RECEIPTS)?, table(CAPSULES)?);
         let (keeps_capsules, capsule_window) = (options.capsules, options.capsule_window_blocks);
+        let address_index_window = options.address_index.then_some(options.address_index_window_blocks);
         let transient = options.transient;
-        Ok(Self { blocks, receipts, capsules, keeps_capsules, capsule_window, transient, store })
+        Ok(Self {
+            blocks,
+            receipts,
+            capsules,
+            keeps_capsules,
+            capsule_window,
+            address_index_window,
+            transient,
+            store,
+        })
     }
 
     /// Memory of the key indexes, in bytes.

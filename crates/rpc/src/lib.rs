@@ -9,5 +9,7 @@ mod request;
 mod service;
 
 pub use reading::Reading;
-pub use request::{LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, ProofSlot, Request};
+pub use request::{
+    AccountSearch, LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, ProofSlot, Request,
+};
 pub use service::Rpc;

@@ -349,6 +349,27 @@ pub enum Request {
         /// Which block.
         hash: B256,
     },
+    /// Transactions that an account has part in, a page of them, by the address index.
+    AccountTransactions(AccountSearch),
+    /// The transaction that created a contract and the account that did: `{hash, creator}`, or `null`.
+    ContractCreation {
+        /// The contract.
+        address: Address,
+        /// The block to look at; all that the address index names where absent, from the first on.
+        #[serde(default)]
+        block: Option<BlockNumber>,
+        /// Most blocks that may be traced.
+        max_blocks: u64,
+    },
+    /// Hash of the mined transaction of a sender with a nonce, or `null`, by the address index.
+    SenderTransaction {
+        /// The sender.
+        address: Address,
+        /// Its nonce.
+        nonce: U64,
+        /// Most blocks that may be read in one place of the search.
+        max_blocks: u64,
+    },
     /// Many values at once, as packed bytes.
     Read(Reading),
     /// What only a development chain does. It has the form of the others.
@@ -425,6 +446,9 @@ impl Request {
                 | Self::BuildBlock { .. }
                 | Self::IntermediateRoots { .. }
                 | Self::StorageRangeAt { .. }
+                | Self::AccountTransactions(_)
+                | Self::ContractCreation { .. }
+                | Self::SenderTransaction { .. }
                 | Self::Dev(_)
         ) || self.asks_for_pending()
             || matches!(self, Self::Read(reading) if reading.is_heavy())
@@ -452,6 +476,22 @@ impl Request {
             _ => false,
         }
     }
+}
+
+/// Transactions to find that an account has part in: a call, creation or self-destruct of theirs is from or to it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountSearch {
+    /// The account.
+    pub address: Address,
+    /// Blocks beyond this one are searched; 0: from the end on.
+    pub block: U64,
+    /// Transactions wanted; those of the last block are all given.
+    pub page_size: u64,
+    /// From the head down where true, from the first block up where not.
+    pub before: bool,
+    /// Most blocks that may be traced.
+    pub max_blocks: u64,
 }
 
 /// A slot to prove.

@@ -80,7 +80,8 @@ pub use limits::{
 pub use mux_tracer::MuxTracer;
 pub use parallel::{FINISHED_BYTES, KEPT_RESULT_BYTES};
 pub use parity::{
-    Elements, FrameFilter, ParityConfig, ParityForm, ParityTracer, reward_traces, write_filtered,
+    Elements, FrameFilter, ParityConfig, ParityForm, ParityTracer, creation_of, reward_traces,
+    transactions_with, write_filtered,
 };
 pub use plan::{TracePlan, TracerPlan};
 pub use prestate_tracer::{PrestateTracer, PrestateTracerConfig};

@@ -1,7 +1,7 @@
 //! What can be traced: one typed request an operation, read from `{"op":…,"args":{…}}` together with the plan of its tracer, so that
 //! the configuration is parsed once.
 
-use crate::ops::parity::{ParityCalls, TraceFilter};
+use crate::ops::{filter::TraceFilter, parity::ParityCalls};
 use crate::trace::trace_error;
 use alloy_primitives::{B256, Bytes, U64};
 use hearth_evm::{BlockOverrides, CallRequest, StateOverrides};

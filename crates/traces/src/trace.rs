@@ -4,7 +4,7 @@ use crate::Traces;
 use crate::{
     TraceRequest, TraceSubject,
     capsules::Taken,
-    ops::{parity, profile, state_access, trace_call},
+    ops::{filter, parity, profile, state_access, trace_call},
     shared_traces::{Out, Part},
     trace_source::{Source, replay_error},
 };
@@ -63,7 +63,7 @@ impl Traces {
         let outcome = guarded(|| match &request.subject {
             TraceSubject::Call(call) => trace_call::one(self, call, plan, &limits, &mut sender),
             TraceSubject::ParityCalls(asked) => parity::calls(self, asked, plan, &limits, &mut sender),
-            TraceSubject::Filter(asked) => parity::filter(self, asked, plan, &limits, &mut sender),
+            TraceSubject::Filter(asked) => filter::filter(self, asked, plan, &limits, &mut sender),
             TraceSubject::CallMany(calls) => trace_call::many(self, calls, plan, &limits, &mut sender),
             TraceSubject::Transaction(hash) => {
                 let found = home.chain().ledger().transaction(hash)?;

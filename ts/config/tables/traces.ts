@@ -111,7 +111,24 @@ export const TRACES = {
     kind: integer(1, Number.MAX_SAFE_INTEGER),
     default: 1_000,
     unit: 'blocks',
-    doc: 'Maximum number of blocks in one trace_filter; a request for more is refused with the range that would fit.',
+    doc: 'Maximum number of blocks that one trace_filter or ots_searchTransactions request traces; a request for more is refused with the range that would fit. With addresses, only the blocks that the address index (evm.address_index) returns count; without, every block of the range counts.',
+  }),
+  'evm.max_trace_filter_results': setting({
+    kind: offAt(0, integer(0, Number.MAX_SAFE_INTEGER)),
+    default: 100_000,
+    unit: 'traces',
+    doc: 'Maximum number of traces in one result of trace_filter; a request with more is refused with the range that would fit. 0 is no limit.',
+  }),
+  'evm.address_index': setting({
+    kind: boolean,
+    default: true,
+    doc: 'Whether each block is indexed by the accounts that its transactions access. With the index, trace_filter traces only the blocks that may match, and ots_searchTransactionsBefore and ots_searchTransactionsAfter are available. Older blocks without an index are indexed in the background from their trace capsules.',
+  }),
+  'evm.address_index_window_blocks': setting({
+    kind: offAt(0, integer(0, Number.MAX_SAFE_INTEGER)),
+    default: 0,
+    unit: 'blocks',
+    doc: 'Minimum number of newest blocks in the address index; 0 keeps all. The index keeps up to an eighth more, and searches below it are refused. After a larger value, `hearth db reindex` adds the older blocks.',
   }),
   'evm.enable_parallelized_block_trace': setting({
     kind: boolean,

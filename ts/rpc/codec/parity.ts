@@ -25,7 +25,10 @@ export const traceTypes: Codec<string[]> = (value) => {
 
 const hexPlace = quantity(32)
 
-/** A place in the tree of calls: the number of each call within the one around it, from the transaction's own on. */
+/**
+ * A place in the tree of calls: the number of each call within the one around it, from the
+ * transaction's own on.
+ */
 export const traceAddress: Codec<number[]> = arrayOf((value) => {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) return value
   return Number(BigInt(hexPlace(value)))
@@ -72,6 +75,9 @@ export const typedCalls: Codec<{ transaction: Record<string, unknown>; types: st
 /** A block as Otterscan names it: a height as a number, or what every method takes. */
 export const heightOrTag: Codec<BlockNumber> = (value) =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? `0x${value.toString(16)}` : blockNumber(value)
+
+/** A height as a number or a quantity, no tag. */
+export const heightOrZero: Codec<string> = count
 
 /** Transactions of a page at most. */
 const PAGE_SIZE_MAX = 1000

@@ -17,11 +17,16 @@ export interface TraceRules {
   readonly strictOptions: boolean
   /** Most blocks that one trace_filter searches. */
   readonly filterMaxBlocks: number
+  /** Most traces of one trace_filter; 0 is no limit. */
+  readonly filterMaxResults: number
   /** Names that stand for scripts; the names of built-in tracers say nothing of them. */
   readonly scriptNames: readonly string[]
 }
 
-/** An object whose `tracer` is a name or a script; what is inside `tracerConfig` is the tracer's own matter. */
+/**
+ * An object whose `tracer` is a name or a script; what is inside `tracerConfig` is the tracer's own
+ * matter.
+ */
 export const traceConfig: Codec<Record<string, unknown>> = (value) => {
   const config = object(value)
   for (const name of ['tracer', 'timeout']) {
@@ -63,7 +68,10 @@ function checkMux(config: unknown, rules: TraceRules, depth: number): void {
   }
 }
 
-/** What takes warnings about a request, and the options that its method has beside those of every trace. */
+/**
+ * What takes warnings about a request, and the options that its method has beside those of every
+ * trace.
+ */
 export interface OptionChecks {
   readonly warn?: ((warning: string) => void) | undefined
   readonly more?: readonly string[]

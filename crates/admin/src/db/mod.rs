@@ -106,6 +106,8 @@ pub enum DbTask {
         /// The file; replaced whole, at the end.
         file: PathBuf,
     },
+    /// Rebuilds the address index.
+    Reindex,
     /// Makes the home one of this version's format.
     Migrate,
     /// Makes a copy of the home in a folder of its own.
@@ -156,6 +158,7 @@ impl DbTask {
             Self::ExportState { height, file } => state.export(*height, file),
             Self::ImportState { file } => state.import(file),
             Self::Dump { db, file } => state.dump(db, file),
+            Self::Reindex => state.reindex(),
             Self::Migrate => state.migrate(),
             Self::Backup { to, copy, keep } => state.backup(to, BackupOptions { copy: *copy, keep: *keep }),
             Self::Prune { roots, table, floor } => report(stores(roots).prune(table, *floor)?),

@@ -8,6 +8,8 @@ use hearth_flatkv::{
     DataDb, Exported, FlatKvError, Head, Imported, RepairAction, RowRange, Snapshot, StreamCounts,
     TransferProgress, VerifyProgress, VerifyReport,
 };
+use hearth_ledger::LedgerError;
+use hearth_ledger::posting_index::{IndexProgress, RebuiltIndex};
 use hearth_primitives::Height;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -119,6 +121,20 @@ impl<'a> State<'a> {
         .map_err(job_error)?;
         let target = json!({ "height": to, "hash": plan.to });
         Ok(json!({ "from": head(plan.from), "to": target, "head": now.map(head) }))
+    }
+
+    /// Removes the address index and builds it again of the trace capsules.
+    pub fn reindex(&self) -> Result<Value, JobError> {
+        let chain = Chain::open(self.home(), &self.job.chain_options()).map_err(job_error)?;
+        let rebuilt = chain.ledger().rebuild_address_index(&mut |IndexProgress { done, total }| {
+            self.control.report(JobProgress { done, total, ..JobProgress::default() });
+            self.control.check().is_ok()
+        });
+        let (first, of) = (chain.ledger().first_indexed(), chain.head());
+        chain.close().map_err(job_error)?;
+        let RebuiltIndex { pages, unknown } = rebuilt.map_err(ledger_error)?.ok_or(JobError::Cancelled)?;
+        let first = first.map_err(ledger_error)?;
+        Ok(json!({ "pages": pages, "unknown": unknown, "first": first, "head": head(of) }))
     }
 
     /// Takes a snapshot of the head, or has the node take it that has the home.
@@ -245,6 +261,10 @@ impl<'a> State<'a> {
         }
         written
     }
+}
+
+fn ledger_error(error: LedgerError) -> JobError {
+    job_error(ChainError::Ledger(error))
 }
 
 fn kv_error(error: FlatKvError) -> JobError {

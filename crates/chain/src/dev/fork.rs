@@ -75,7 +75,7 @@ impl Chain {
             changes,
             trie: None,
             state_root: None,
-            index: self.ledger.index_rows(&block, *hash, &[]),
+            index: self.ledger.index_rows(&block, *hash, &[], None),
             positions: self.ledger.positions(),
         })?;
         Ok(())

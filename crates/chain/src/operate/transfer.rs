@@ -193,7 +193,7 @@ impl Given {
                 if mpt && block.block.header.state_root != self.head.commitment {
                     return Err(bad("its block has another state root than its state"));
                 }
-                index.extend(ledger.index_rows(&block.block, self.head.hash, &receipts.receipts));
+                index.extend(ledger.index_rows(&block.block, self.head.hash, &receipts.receipts, None));
             }
             None => index.push(row(self.head.height, &self.head.hash)),
         }

@@ -31,6 +31,10 @@ pub struct LittableConfig {
     pub write_cache_bytes: usize,
     /// Newest blocks whose trace capsules are kept; 0: all.
     pub capsule_window_blocks: u64,
+    /// Whether blocks are indexed by account.
+    pub address_index: bool,
+    /// Newest blocks that the address index keeps; 0: all.
+    pub address_index_window_blocks: u64,
 }
 
 impl LittableConfig {
@@ -49,6 +53,8 @@ impl LittableConfig {
             write_cache_bytes: self.write_cache_bytes,
             capsules: true,
             capsule_window_blocks: self.capsule_window_blocks,
+            address_index: self.address_index,
+            address_index_window_blocks: self.address_index_window_blocks,
             transient: false,
         }
     }
@@ -69,6 +75,8 @@ impl From<LedgerOptions> for LittableConfig {
             read_cache_bytes: options.read_cache_bytes,
             write_cache_bytes: options.write_cache_bytes,
             capsule_window_blocks: options.capsule_window_blocks,
+            address_index: options.address_index,
+            address_index_window_blocks: options.address_index_window_blocks,
         }
     }
 }
@@ -91,6 +99,8 @@ mod tests {
             read_cache_bytes: 7,
             write_cache_bytes: 8,
             capsule_window_blocks: 9,
+            address_index: false,
+            address_index_window_blocks: 10,
         };
         assert_eq!(LittableConfig::from(config.ledger()), config);
     }

@@ -21,7 +21,10 @@ fn kind_of(request: &Request) -> Kind {
         | Request::FillTransaction { .. }
         | Request::SignTransaction { .. }
         | Request::BuildBlock { .. } => Kind::Simulation,
-        Request::IntermediateRoots { .. } | Request::StorageRangeAt { .. } => Kind::Trace,
+        Request::IntermediateRoots { .. }
+        | Request::StorageRangeAt { .. }
+        | Request::AccountTransactions(_)
+        | Request::ContractCreation { .. } => Kind::Trace,
         _ => Kind::Other,
     }
 }

@@ -1,5 +1,6 @@
 //! The node over real homes: recorded requests of the execution-apis chain, the development chain, traces.
 
+mod account_search;
 mod at_once;
 mod baked;
 mod capsules;

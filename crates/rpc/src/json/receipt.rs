@@ -65,6 +65,16 @@ pub fn write_log_as(w: &mut JsonWriter, log: &Log, place: &LogPlace<'_>, index: 
 
 /// Writes a receipt.
 pub fn write_receipt(w: &mut JsonWriter, receipt: &Receipt, at: &ReceiptPlace<'_>) {
+    write_receipt_with(w, receipt, at, |_| {});
+}
+
+/// As [`write_receipt`], with more members at the end.
+pub fn write_receipt_with(
+    w: &mut JsonWriter,
+    receipt: &Receipt,
+    at: &ReceiptPlace<'_>,
+    more: impl FnOnce(&mut JsonWriter),
+) {
     let (place, tx, sender) = (&at.place, at.tx, at.sender);
     w.begin_object();
     w.key("blockHash").hash(place.block_hash);
@@ -96,5 +106,6 @@ pub fn write_receipt(w: &mut JsonWriter, receipt: &Receipt, at: &ReceiptPlace<'_
     w.key("transactionHash").hash(place.tx_hash);
     w.key("transactionIndex").quantity(place.tx_index);
     w.key("type").quantity(tx.ty().into());
+    more(w);
     w.end_object();
 }

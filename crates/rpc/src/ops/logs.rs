@@ -1,4 +1,5 @@
-//! `eth_getLogs`: the log index says which blocks may match, then their header blooms, then their receipts.
+//! `eth_getLogs`: the log index says which blocks may match, then their header blooms, then their
+//! receipts.
 
 use super::Answer;
 use super::log_ahead::{self, Ahead, Candidate};
@@ -9,7 +10,7 @@ use crate::{
 use alloy_eips::BlockNumberOrTag;
 use alloy_primitives::{Address, B256, Bloom, BloomInput};
 use hearth_home::{Home, JsonWriter, NodeError};
-use hearth_ledger::log_index::LogQuery;
+use hearth_ledger::posting_index::IndexQuery;
 use hearth_primitives::Height;
 use hearth_tracers::Cancel;
 
@@ -34,7 +35,7 @@ pub(super) fn get(home: &Home, filter: &LogFilter, stop: &Cancel) -> Answer {
         None => {
             if let Some((first, last)) = range(home, filter)? {
                 let first = first.max(home.first_block());
-                let query = LogQuery::new(&filter.address, &filter.topics);
+                let query = IndexQuery::logs(&filter.address, &filter.topics);
                 let heights = home.chain().ledger().log_blocks(query, first, last)?;
                 let mut ahead = Ahead::new(home, filter, heights);
                 while let Some((height, candidate)) = ahead.next()? {
@@ -100,8 +101,8 @@ enum Unsearched {
 }
 
 impl Unsearched {
-    /// The error for the client. `range`: the first height searched, and the one whose logs were too many; everything
-    /// before that fits.
+    /// The error for the client. `range`: the first height searched, and the one whose logs were
+    /// too many; everything before that fits.
     fn told(self, range: Option<(Height, Height)>) -> NodeError {
         let over = match self {
             Self::Logs(limit) => format!("query returned more than {limit} results"),
@@ -159,8 +160,8 @@ pub(super) fn may_match(bloom: &Bloom, filter: &LogFilter) -> bool {
 }
 
 impl LogFilter {
-    /// Whether a log of an address with these topics is wanted. A filter with more positions than the log has topics never
-    /// matches.
+    /// Whether a log of an address with these topics is wanted. A filter with more positions than
+    /// the log has topics never matches.
     pub(super) fn wants(&self, address: &Address, have: &[B256]) -> bool {
         (self.address.is_empty() || self.address.contains(address))
             && self.topics.len() <= have.len()

@@ -1,6 +1,7 @@
 //! One small function an operation: typed arguments in, JSON bytes out.
 
 mod access_list;
+mod account_search;
 mod at_once;
 mod bad_blocks;
 mod block_logs;
@@ -94,6 +95,14 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
         }
         Request::CreateAccessList { transaction, block, state_overrides } => {
             access_list::create(home, &transaction, block, state_overrides.as_ref(), stop)
+        }
+        Request::AccountTransactions(asked) => account_search::transactions(&rpc.traces, &asked, stop),
+        Request::ContractCreation { address, block, max_blocks } => {
+            let asked = account_search::Creation { address: &address, block, max_blocks };
+            account_search::creation(&rpc.traces, &asked, stop)
+        }
+        Request::SenderTransaction { address, nonce, max_blocks } => {
+            account_search::by_sender(&rpc.traces, &address, nonce.to(), max_blocks)
         }
         Request::Config => config::of_forks(home),
         Request::Capabilities => config::capabilities(home),

@@ -1,7 +1,7 @@
 //! Receipts.
 
 use super::{Answer, blocks::check_length, null};
-use crate::json::{LogPlace, ReceiptPlace, write_receipt};
+use crate::json::{LogPlace, ReceiptPlace, write_receipt_with};
 use alloy_primitives::B256;
 use hearth_chain::fees;
 use hearth_home::{BlockRef, Home, JsonWriter, NodeError};
@@ -18,7 +18,7 @@ pub(super) fn of_block(home: &Home, block: BlockRef) -> Answer {
     writer.begin_array();
     let mut cursor = Cursor::default();
     for index in 0..stored.receipts.len() {
-        write_one(home, &mut writer, &block, &stored, index, &cursor)?;
+        write_one(home, &mut writer, &block, &stored, index, &cursor, |_| {})?;
         cursor.pass(&stored, index);
     }
     writer.end_array();
@@ -32,8 +32,28 @@ pub(super) fn of_transaction(home: &Home, hash: &B256) -> Answer {
     let mut cursor = Cursor::default();
     (0..index).for_each(|before| cursor.pass(&stored, before));
     let mut writer = JsonWriter::with_capacity(RECEIPT_BYTES);
-    write_one(home, &mut writer, &block, &stored, index, &cursor)?;
+    write_one(home, &mut writer, &block, &stored, index, &cursor, |_| {})?;
     Ok(writer.into_bytes())
+}
+
+/// The receipts of some transactions of a block, by their places in ascending order, each with the
+/// time of the block in seconds as the number `timestamp`.
+pub(super) fn timed(home: &Home, block: &StoredBlock, places: &[usize]) -> Result<Vec<Vec<u8>>, NodeError> {
+    let stored = home.receipts_of(block)?;
+    check_length(block, stored.receipts.len())?;
+    let (mut cursor, mut passed) = (Cursor::default(), 0);
+    let time = block.block.header.timestamp.to_string();
+    let mut texts = Vec::with_capacity(places.len());
+    for &index in places {
+        (passed..index).for_each(|before| cursor.pass(&stored, before));
+        passed = index;
+        let mut writer = JsonWriter::with_capacity(RECEIPT_BYTES);
+        write_one(home, &mut writer, block, &stored, index, &cursor, |w| {
+            w.key("timestamp").raw(&time);
+        })?;
+        texts.push(writer.into_bytes());
+    }
+    Ok(texts)
 }
 
 /// What the receipts before one add up to.
@@ -59,6 +79,7 @@ fn write_one(
     stored: &StoredReceipts,
     index: usize,
     before: &Cursor,
+    more: impl FnOnce(&mut JsonWriter),
 ) -> Result<(), NodeError> {
     let missing = || NodeError::Store { message: format!("block {} has no receipt {index}", block.hash) };
     let header = &block.block.header;
@@ -78,6 +99,6 @@ fn write_one(
         base_fee: header.base_fee_per_gas,
         blob_gas_price: fees::blob_base_fee(home.chain().spec(), header),
     };
-    write_receipt(writer, stored.receipts.get(index).ok_or_else(missing)?, &at);
+    write_receipt_with(writer, stored.receipts.get(index).ok_or_else(missing)?, &at, more);
     Ok(())
 }

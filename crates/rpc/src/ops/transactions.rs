@@ -77,7 +77,7 @@ fn render(home: &Home, block: &StoredBlock, index: usize) -> Answer {
     render_in(block, &home.receipts_of(block)?.senders, index)
 }
 
-fn render_in(block: &StoredBlock, senders: &[Address], index: usize) -> Answer {
+pub(super) fn render_in(block: &StoredBlock, senders: &[Address], index: usize) -> Answer {
     let missing = || NodeError::Store { message: format!("block {} has no transaction {index}", block.hash) };
     let tx = block.block.body.transactions.get(index).ok_or_else(missing)?;
     let sender = senders.get(index).ok_or_else(missing)?;

@@ -13,13 +13,13 @@ use crate::{
     ops::{Ahead, Candidate},
 };
 use hearth_home::{Home, NodeError};
-use hearth_ledger::log_index::LogQuery;
+use hearth_ledger::posting_index::IndexQuery;
 
 pub(super) fn batch(home: &Home, range: &Range, filter: &LogFilter) -> Result<Vec<u8>, NodeError> {
     range.check(home)?;
     let mut batch = Batch::new(home);
     let Some(last) = range.last(home) else { return batch.finish(home, range, range.from) };
-    let query = LogQuery::new(&filter.address, &filter.topics);
+    let query = IndexQuery::logs(&filter.address, &filter.topics);
     let heights = home.chain().ledger().log_blocks(query, range.from, last)?;
     let mut ahead = Ahead::new(home, filter, heights);
     let mut next = range.from;

@@ -114,6 +114,31 @@ fn receiver(frame: &Frame) -> Option<&Address> {
     (!frame.kind.is_create() || frame.fault.is_none()).then_some(&frame.to)
 }
 
+/// Whether any frame is from or to an account, those that the trace namespace does not show included.
+pub(super) fn involves(recording: &Recorder, account: &Address) -> bool {
+    let is = |frame: &Frame| frame.from == *account || receiver(frame) == Some(account);
+    recording.frames().iter().any(is)
+}
+
+/// Whether the effects of a frame were kept: neither it nor a frame around it failed.
+fn stays<'a>(frames: &'a [Frame], mut frame: &'a Frame) -> bool {
+    while frame.fault.is_none() {
+        match frames.get(frame.parent as usize) {
+            Some(parent) => frame = parent,
+            None => return true,
+        }
+    }
+    false
+}
+
+/// The account in whose frame a contract was created; `None` where the transaction created none at that address that
+/// stayed.
+pub(super) fn creator_of(recording: &Recorder, contract: &Address) -> Option<Address> {
+    let frames = recording.frames();
+    let made = |frame: &&Frame| frame.kind.is_create() && frame.to == *contract && stays(frames, frame);
+    frames.iter().rfind(made).map(|frame| frame.from)
+}
+
 /// Visits each shown frame with the number of its shown children and its trace address, until `each` says no.
 fn visit(recording: &Recorder, tx: &TxContext, mut each: impl FnMut(&Frame, u32, &[u32]) -> bool) {
     let frames = recording.frames();

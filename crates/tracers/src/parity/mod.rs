@@ -1,7 +1,8 @@
-//! parityTracer: a transaction in the form of OpenEthereum's `trace_*` methods, as Besu answers them.
+//! parityTracer: a transaction in the form of OpenEthereum's `trace_*` methods, as Besu answers
+//! them.
 //!
-//! One recording of call frames gives `output` and `trace`, the transaction's write set gives `stateDiff`, and the
-//! instructions give `vmTrace`. Only what is asked for is recorded.
+//! One recording of call frames gives `output` and `trace`, the transaction's write set gives
+//! `stateDiff`, and the instructions give `vmTrace`. Only what is asked for is recorded.
 //!
 //! Sources: OpenEthereum `ethcore/src/trace` and `rpc/src/v1/types/trace.rs`; Besu
 //! `ethereum/api/.../results/tracing`. Where both differ, Besu's answer counts.
@@ -40,7 +41,8 @@ pub struct ParityTracer {
     config: ParityConfig,
     frames: Recorder,
     vm: Option<VmRecorder>,
-    /// Code that accounts had when something ran in them: what a removed account's difference shows.
+    /// Code that accounts had when something ran in them: what a removed account's difference
+    /// shows.
     codes: AddressMap<Bytes>,
     /// Bytes of `codes`.
     code_bytes: usize,
@@ -71,7 +73,8 @@ impl ParityTracer {
         }
     }
 
-    /// Keeps what accounts with an authorisation had for code: EIP-7702 replaces it before anything runs.
+    /// Keeps what accounts with an authorisation had for code: EIP-7702 replaces it before anything
+    /// runs.
     fn keep_delegations(&mut self, context: &mut EvmContext<'_>) {
         if !self.config.state_diff || context.tx().authorization_list_len() == 0 {
             return;
@@ -240,7 +243,8 @@ impl Tracing for ParityTracer {
     }
 }
 
-/// The rewards of a block as localized traces with commas between: author, kind (`block` or `uncle`) and wei.
+/// The rewards of a block as localized traces with commas between: author, kind (`block` or
+/// `uncle`) and wei.
 pub fn reward_traces(
     block: (&alloy_primitives::B256, u64),
     rewards: &[(Address, &'static str, U256)],
@@ -258,7 +262,8 @@ pub fn reward_traces(
     text
 }
 
-/// Executes the transactions of a block one after the other and writes the localized frames that the filter takes.
+/// Executes the transactions of a block one after the other and writes the localized frames that
+/// the filter takes.
 ///
 /// # Errors
 /// The first transaction that cannot be traced, [`TraceError::Cancelled`] where the reader is gone.
@@ -281,4 +286,55 @@ pub fn write_filtered<R: Replay>(
         }
     }
     Ok(())
+}
+
+/// Places in a block, ascending, of the transactions with a frame from or to an account. `known`
+/// says of a transaction what its own fields say; those are not executed for the answer.
+///
+/// # Errors
+/// As [`write_filtered`].
+pub fn transactions_with<R: Replay>(
+    replay: &mut R,
+    account: &Address,
+    known: &dyn Fn(usize) -> Option<bool>,
+    limits: &Limits,
+) -> Result<Vec<usize>, TraceError> {
+    let mut tracer = ParityTracer::new(ParityConfig::default());
+    let mut found = Vec::new();
+    for index in 0..replay.count() {
+        let involved = match known(index) {
+            Some(involved) => involved,
+            None => {
+                let tx = stand_before(replay, index, limits)?;
+                record(replay, &mut tracer, &tx, limits)?;
+                frames::involves(&tracer.frames, account)
+            }
+        };
+        if involved {
+            found.push(index);
+        }
+    }
+    Ok(found)
+}
+
+/// The last transaction of a block that created a contract at an address, by its place, and the
+/// account in whose frame it did; `None` where none did.
+///
+/// # Errors
+/// As [`write_filtered`].
+pub fn creation_of<R: Replay>(
+    replay: &mut R,
+    contract: &Address,
+    limits: &Limits,
+) -> Result<Option<(usize, Address)>, TraceError> {
+    let mut tracer = ParityTracer::new(ParityConfig::default());
+    let mut made = None;
+    for index in 0..replay.count() {
+        let tx = stand_before(replay, index, limits)?;
+        record(replay, &mut tracer, &tx, limits)?;
+        if let Some(creator) = frames::creator_of(&tracer.frames, contract) {
+            made = Some((index, creator));
+        }
+    }
+    Ok(made)
 }

@@ -1,21 +1,20 @@
-//! The `trace_*` methods beside those that trace one transaction or one block: calls one after the other, raw
-//! transactions, and the search by account.
+//! The `trace_*` methods beside those that trace one transaction or one block: calls one after the other and raw
+//! transactions. [`super::filter`] has the search by account.
 
 use super::call_site::{CallReplay, CallSite};
 use crate::{
     Traces,
     trace::{Counted, trace_error},
-    trace_source::replay_error,
 };
 use alloy_eips::eip2718::Decodable2718 as _;
-use alloy_primitives::{Address, Bytes, U64, U256};
+use alloy_primitives::{Bytes, U64, U256};
 use hearth_evm::{BlockEnvironment, CallRequest, block_rewards, recover_senders};
-use hearth_home::{BlockNumber, BlockRef, ByteSender, NodeError, Reach};
+use hearth_home::{BlockRef, ByteSender, NodeError, Reach};
 use hearth_ledger::StoredBlock;
-use hearth_primitives::{Height, Transaction};
+use hearth_primitives::Transaction;
 use hearth_tracers::{
-    FrameFilter, JsonWriter, Limits, ParityConfig, Sink, SinkClosed, TraceError, TracePlan, TracerPlan,
-    reward_traces, trace_transaction, write_filtered,
+    FrameFilter, Limits, ParityConfig, Sink, SinkClosed, TraceError, TracePlan, TracerPlan, reward_traces,
+    trace_transaction,
 };
 use serde::Deserialize;
 use std::time::{Duration, Instant};
@@ -48,33 +47,6 @@ pub struct ParityCall {
     pub raw: Option<Bytes>,
     /// `trace`, `stateDiff`, `vmTrace`.
     pub types: Vec<String>,
-}
-
-/// Frames to find.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TraceFilter {
-    /// First block.
-    pub from_block: BlockNumber,
-    /// Last block.
-    pub to_block: BlockNumber,
-    /// Senders; none for all.
-    #[serde(default)]
-    pub from_address: Vec<Address>,
-    /// Receivers; none for all.
-    #[serde(default)]
-    pub to_address: Vec<Address>,
-    /// Either list may match, not both must.
-    #[serde(default)]
-    pub union: bool,
-    /// Frames to pass over.
-    #[serde(default)]
-    pub after: Option<U64>,
-    /// Most frames of the answer.
-    #[serde(default)]
-    pub count: Option<U64>,
-    /// Most blocks that may be searched.
-    pub max_blocks: u64,
 }
 
 /// Traces calls.
@@ -203,103 +175,6 @@ impl ParityCall {
             authorization_list: tx.authorization_list().map(<[_]>::to_vec),
         })
     }
-}
-
-/// Finds frames by their accounts, block after block.
-pub fn filter(
-    traces: &Traces,
-    asked: &TraceFilter,
-    plan: &TracePlan,
-    limits: &Limits,
-    sender: &mut ByteSender,
-) -> Result<(), NodeError> {
-    let home = traces.home();
-    let (from, to) = (home.height(asked.from_block)?, home.height(asked.to_block)?);
-    let head = home.head()?.block.header.number;
-    if from > to {
-        return Err(NodeError::invalid_params(format!("Invalid params: block {from} is above block {to}")));
-    }
-    if from > head || to > head {
-        return Err(NodeError::invalid_params(format!(
-            "Invalid block param (block not found): the newest block is {head}"
-        )));
-    }
-    check_range(from, to, asked.max_blocks)?;
-    let mut filter = FrameFilter {
-        from: asked.from_address.clone(),
-        to: asked.to_address.clone(),
-        union: asked.union,
-        skip: asked.after.map_or(0, |after| after.to()),
-        left: asked.count.map_or(u64::MAX, |count| count.to()),
-        written: false,
-    };
-    let limits = &Limits { timeout: plan.timeout, ..limits.clone() };
-    let mut json = JsonWriter::new(sender);
-    json.raw(b"[");
-    for height in from..=to {
-        if filter.is_done() {
-            break;
-        }
-        if limits.cancel.is_cancelled() || json.is_closed() {
-            return Err(NodeError::Cancelled);
-        }
-        if height > 0 {
-            let missing = || NodeError::BlockNotFound { number: Some(height) };
-            let block = home.block_by_number(BlockNumber::Number(height))?.ok_or_else(missing)?;
-            filter_block(traces, &block, &mut filter, limits, &mut json)?;
-        }
-    }
-    json.raw(b"]");
-    json.finish().map(drop).map_err(|_| NodeError::Cancelled)
-}
-
-fn check_range(from: Height, to: Height, most: u64) -> Result<(), NodeError> {
-    let blocks = to - from + 1;
-    if blocks <= most {
-        return Ok(());
-    }
-    let fits = from + most - 1;
-    Err(NodeError::LimitExceeded {
-        message: format!(
-            "{blocks} blocks, at most {most} are searched (evm.max_trace_filter_blocks): request {from:#x} to {fits:#x} first"
-        ),
-    })
-}
-
-fn filter_block(
-    traces: &Traces,
-    block: &StoredBlock,
-    filter: &mut FrameFilter,
-    limits: &Limits,
-    json: &mut JsonWriter<'_>,
-) -> Result<(), NodeError> {
-    if !block.block.body.transactions.is_empty() && may_match(traces, block, filter) {
-        let senders = traces.home().senders_of(block)?;
-        let (header, hash) = (&block.block.header, block.hash);
-        traces.with_source((header, hash), Reach::Guarded, |source| {
-            let replay = source.replay(traces.home().chain().spec(), (&block.block, hash), Some(&senders));
-            replay
-                .and_then(|mut replay| write_filtered(&mut replay, filter, limits, json))
-                .map_err(|error| replay_error(header, error))
-        })?;
-    }
-    json.raw(&rewards(traces, block, filter));
-    Ok(())
-}
-
-/// Whether a frame of the block can match: its accounts are among those that the block's capsule has looked at.
-fn may_match(traces: &Traces, block: &StoredBlock, filter: &FrameFilter) -> bool {
-    let (from, to) = (&filter.from, &filter.to);
-    if from.is_empty() && to.is_empty() {
-        return true;
-    }
-    let Ok(Some(capsule)) = traces.capsules().get(traces.home().chain().ledger(), &block.hash) else {
-        return true;
-    };
-    let known =
-        |address: &Address| capsule.accounts.binary_search_by_key(address, |account| account.address).is_ok();
-    let has = |wanted: &[Address]| wanted.is_empty() || wanted.iter().any(known);
-    if filter.union { from.iter().chain(to).any(known) } else { has(from) && has(to) }
 }
 
 /// The rewards of a block before the merge as localized traces with commas between.

@@ -8,6 +8,7 @@ import { ls } from './ls.ts'
 import { migrate } from './migrate.ts'
 import { prune } from './prune.ts'
 import { rebase } from './rebase.ts'
+import { reindex } from './reindex.ts'
 import { repair } from './repair.ts'
 import { rollback } from './rollback.ts'
 import { scrub } from './scrub.ts'
@@ -18,5 +19,21 @@ import { verify } from './verify.ts'
 export const db: CommandFamily = {
   name: 'db',
   doc: 'Inspect, verify, repair and copy the stores of a data directory: a family of commands.',
-  commands: [info, verify, repair, rollback, snapshot, exportState, importState, dump, migrate, ls, tableInfo, scrub, prune, rebase],
+  commands: [
+    info,
+    verify,
+    repair,
+    rollback,
+    snapshot,
+    exportState,
+    importState,
+    dump,
+    reindex,
+    migrate,
+    ls,
+    tableInfo,
+    scrub,
+    prune,
+    rebase,
+  ],
 }

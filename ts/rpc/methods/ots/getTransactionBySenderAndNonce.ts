@@ -2,13 +2,16 @@
 // or null.
 import { address, number64 } from '../../codec/index.ts'
 import { json, method, required } from '../../method.ts'
-import { minedBySenderAndNonce } from '../../sender-nonce.ts'
+import { minedBySenderAndNonce, orWithoutHistory } from '../../sender-nonce.ts'
 
 export const otsBySenderAndNonce = method({
   name: 'ots_getTransactionBySenderAndNonce',
-  doc: 'The hash of the mined transaction with a sender and nonce, or null. Needs the states of the blocks that it reads.',
+  doc: 'The hash of the mined transaction with a sender and nonce, or null. Reads the history of states; without it, the address index (evm.address_index).',
   cost: 'heavy',
   params: [required('sender', address), required('nonce', number64)],
-  handle: async ({ core }, sender, nonce) =>
-    json((await minedBySenderAndNonce(core, sender as `0x${string}`, BigInt(nonce)))?.hash ?? null),
+  handle: ({ core, trace }, sender, nonce) => {
+    const byHistory = async () => json((await minedBySenderAndNonce(core, sender, BigInt(nonce)))?.hash ?? null)
+    const byIndex = () => core.request('senderTransaction', { address: sender, nonce, maxBlocks: trace.filterMaxBlocks })
+    return orWithoutHistory(byHistory, byIndex)
+  },
 })

@@ -8,6 +8,8 @@ export const traceFilterCalls = method({
   doc: 'Traces and rewards of a range of blocks, by sender and receiver; `after` skips the first ones, `count` limits the result.',
   cost: 'heavy',
   params: [required('filter', traceFilter)],
-  handle: (context, filter) =>
-    context.core.stream('traceFilter', { ...filter, maxBlocks: context.trace.filterMaxBlocks, config: parity(context, {}) }),
+  handle: (context, filter) => {
+    const { filterMaxBlocks: maxBlocks, filterMaxResults: maxResults } = context.trace
+    return context.core.stream('traceFilter', { ...filter, maxBlocks, maxResults, config: parity(context, {}) })
+  },
 })

@@ -1,96 +1,32 @@
-//! The index against a look at every block, over chains that grow, are unwound and are merged.
+//! The log index against a look at every block, over chains that grow, are unwound and are merged.
 
-use super::LogQuery;
-use crate::{Ledger, LedgerOptions};
-use alloy_consensus::{Eip658Value, Receipt as Inner, TxType};
-use alloy_primitives::{Address, B256, Bytes, Log, U256};
-use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Options};
-use hearth_metrics::Registry;
-use hearth_primitives::{Block, Changeset, Height, Receipt};
+use super::chain::{Chain, FIRST};
+use crate::Ledger;
+use crate::posting_index::IndexQuery;
+use alloy_primitives::{Address, B256, Bytes, Log};
+use hearth_primitives::Height;
 use proptest::prelude::*;
-use std::sync::Arc;
-use tempfile::TempDir;
-
-/// Height of the first block: the first page is not whole.
-const FIRST: Height = 200;
-
-struct Chain {
-    ledger: Ledger,
-    kv: Arc<FlatKv>,
-    blocks: Vec<(B256, Vec<Log>)>,
-    salt: u64,
-    _dir: TempDir,
-}
 
 fn log(address: u8, topics: &[u8]) -> Log {
     let topics = topics.iter().map(|topic| B256::repeat_byte(*topic)).collect();
     Log::new(Address::repeat_byte(address), topics, Bytes::new()).unwrap()
 }
 
-fn receipts(logs: &[Log]) -> Vec<Receipt> {
-    let inner = Inner { status: Eip658Value::Eip658(true), cumulative_gas_used: 1, logs: logs.to_vec() };
-    vec![Receipt::from_typed(TxType::Legacy, inner.with_bloom())]
-}
-
 impl Chain {
-    fn new(lag: u64) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let tables =
-            Ledger::open(&dir.path().join("ledger"), &LedgerOptions::default(), &Registry::new()).unwrap();
-        let (state, wal) = (dir.path().join("state"), dir.path().join("wal"));
-        let kv = FlatKv::open(Options::new(state, wal, CommitmentKind::None, Fsync::None), tables.clone())
-            .unwrap();
-        let ledger = Ledger::with_lag(tables, kv.clone(), lag);
-        Self { ledger, kv, blocks: Vec::new(), salt: 0, _dir: dir }
-    }
-
-    fn head(&self) -> Height {
-        FIRST + self.blocks.len() as u64 - 1
-    }
-
     /// Adds a block; without its row where it is one of a home from before the index.
     fn grow(&mut self, logs: Vec<Log>, from_before: bool) {
-        self.salt += 1;
-        let mut block = Block::default();
-        block.header.number = FIRST + self.blocks.len() as u64;
-        block.header.timestamp = self.salt;
-        block.header.parent_hash = self.blocks.last().map_or(B256::ZERO, |(hash, _)| *hash);
-        let (hash, receipts) = (block.header.hash_slow(), receipts(&logs));
-        self.ledger.append(&block, hash, U256::ZERO, &receipts, &[Address::ZERO]).unwrap();
-        let mut index = self.ledger.index_rows(&block, hash, &receipts);
-        index.retain(|row| !from_before || row.key[0] != b'p');
-        let commit = Commit {
-            height: block.header.number,
-            hash,
-            parent: block.header.parent_hash,
-            changes: &Changeset::default(),
-            trie: None,
-            state_root: None,
-            index,
-            positions: self.ledger.positions(),
-        };
-        match self.blocks.is_empty() {
-            true => self.kv.init(commit).unwrap(),
-            false => self.kv.commit(commit).unwrap(),
-        }
-        self.blocks.push((hash, logs));
-    }
-
-    fn unwind(&mut self, blocks: usize) {
-        let keep = self.blocks.len().saturating_sub(blocks).max(1);
-        self.blocks.truncate(keep);
-        self.kv.unwind(self.head()).unwrap();
+        self.add(logs, Vec::new(), from_before, true);
     }
 
     fn found(&self, query: &Query, from: Height, to: Height) -> Vec<Height> {
         let (addresses, topics) = query.filter();
-        let query = LogQuery::new(&addresses, &topics);
+        let query = IndexQuery::logs(&addresses, &topics);
         self.ledger.log_blocks(query, from, to).unwrap().map(Result::unwrap).collect()
     }
 
     fn heights(&self, from: Height, to: Height, wanted: impl Fn(&[Log]) -> bool) -> Vec<Height> {
         let heights = (FIRST..=self.head()).filter(|height| (from..=to).contains(height));
-        heights.filter(|height| wanted(&self.blocks[(height - FIRST) as usize].1)).collect()
+        heights.filter(|height| wanted(&self.blocks[(height - FIRST) as usize].logs)).collect()
     }
 }
 
@@ -170,7 +106,7 @@ proptest! {
         steps in steps(),
         queries in prop::collection::vec((query(), any::<[prop::sample::Index; 2]>()), 8),
     ) {
-        let mut chain = Chain::new(3);
+        let mut chain = Chain::new(3, 0);
         chain.grow(Vec::new(), true);
         before.into_iter().for_each(|logs| chain.grow(logs, true));
         let mut unwound = false;
@@ -181,9 +117,9 @@ proptest! {
                     chain.unwind(blocks);
                     unwound = true;
                 }
-                Step::Merge => chain.ledger.merger().merge_due().unwrap(),
+                Step::Merge => chain.ledger.log_merger().merge_due().unwrap(),
             }
-            let merged = chain.ledger.merger().merged_below().unwrap();
+            let merged = chain.ledger.log_merger().merged_below().unwrap();
             prop_assert!(merged <= chain.head() + 1);
             for (query, [from, to]) in &queries {
                 let all = (chain.head() - FIRST + 3) as usize;
@@ -206,55 +142,56 @@ proptest! {
 
 #[test]
 fn pages_are_merged_in_the_background_and_known_after_an_opening() {
-    let mut chain = Chain::new(5);
+    let mut chain = Chain::new(5, 0);
     for n in 0..2000u64 {
         chain.grow(vec![log((n % 250) as u8, &[1])], false);
     }
     for _ in 0..1000 {
-        if chain.ledger.merger().merged_below().unwrap() == 2048 {
+        if chain.ledger.log_merger().merged_below().unwrap() == 2048 {
             break;
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
-        chain.ledger.merger().nudge();
+        chain.ledger.log_merger().nudge();
     }
     let rare = Query { addresses: vec![7], topics: vec![vec![1]] };
     let expected: Vec<u64> = (0..8).map(|n| FIRST + 7 + 250 * n).collect();
     assert_eq!(chain.found(&rare, 0, chain.head()), expected);
-    assert_eq!(chain.ledger.merger().merged_below().unwrap(), 2048);
+    assert_eq!(chain.ledger.log_merger().merged_below().unwrap(), 2048);
     assert!(
         chain.kv.index_range(b"p", b"q", 1000).unwrap().len() == 200 + 2000 - 2048,
         "merged rows of blocks go"
     );
     let again = Ledger::with_lag(chain.ledger.tables().clone(), chain.kv.clone(), 5);
-    assert_eq!(again.merger().merged_below().unwrap(), 2048);
+    assert_eq!(again.log_merger().merged_below().unwrap(), 2048);
 
     // An unwind into merged pages takes them back, and they are merged again.
     chain.unwind(600);
-    assert_eq!(again.merger().merged_below().unwrap(), 1536);
+    assert_eq!(again.log_merger().merged_below().unwrap(), 1536);
     for _ in 0..600 {
         chain.grow(vec![log(251, &[1])], false);
     }
-    again.merger().merge_due().unwrap();
-    assert_eq!(again.merger().merged_below().unwrap(), 2048);
+    again.log_merger().merge_due().unwrap();
+    assert_eq!(again.log_merger().merged_below().unwrap(), 2048);
     let found = chain.found(&rare, 0, chain.head());
     assert!(expected[..6].iter().all(|height| found.contains(height)), "{found:?}");
     let new = Query { addresses: vec![251], topics: vec![] };
     assert_eq!(chain.found(&new, 0, chain.head()), (1600..2200).collect::<Vec<_>>());
 }
 
-/// A rare address leads, and the list of a topic that most pages have is asked about its pages alone: pages that have no row
-/// of the topic, some in a row, must not end the search or hide what comes behind.
+/// A rare address leads, and the list of a topic that most pages have is read at its pages alone:
+/// pages that have no row of the topic, some in a row, must not end the search or hide what comes
+/// behind.
 #[test]
 fn a_dense_list_is_asked_page_by_page() {
-    let mut chain = Chain::new(5);
+    let mut chain = Chain::new(5, 0);
     let without_topic = |height: Height| (20..23).contains(&(height / 256)) || height / 256 == 30;
     for height in FIRST..40 * 256 {
         let address = if height % 300 == 7 { 9 } else { 8 };
         let topic = if without_topic(height) || height % 900 == 7 { 2 } else { 1 };
         chain.grow(vec![log(address, &[topic])], false);
     }
-    chain.ledger.merger().merge_due().unwrap();
-    assert_eq!(chain.ledger.merger().merged_below().unwrap(), 39 * 256);
+    chain.ledger.log_merger().merge_due().unwrap();
+    assert_eq!(chain.ledger.log_merger().merged_below().unwrap(), 39 * 256);
     let both = Query { addresses: vec![9], topics: vec![vec![1]] };
     let expected = chain.heights(0, chain.head(), |logs| both.may_match(logs));
     assert_eq!(chain.found(&both, 0, chain.head()), expected);

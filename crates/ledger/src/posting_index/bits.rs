@@ -55,6 +55,14 @@ impl Bits {
         Some(offset as u8)
     }
 
+    /// Takes the highest offset out.
+    pub fn pop_last(&mut self) -> Option<u8> {
+        let (word, bits) = self.0.iter_mut().enumerate().rev().find(|(_, bits)| **bits != 0)?;
+        let bit = 63 - bits.leading_zeros();
+        *bits &= !(1 << bit);
+        Some((word as u32 * 64 + bit) as u8)
+    }
+
     fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
@@ -101,6 +109,9 @@ mod tests {
             prop_assert_eq!(Bits::decode(&row), Some(bits));
             let mut rest = bits;
             let popped: Vec<u8> = std::iter::from_fn(|| rest.pop()).collect();
+            let mut rest = bits;
+            let popped_last: Vec<u8> = std::iter::from_fn(|| rest.pop_last()).collect();
+            prop_assert!(popped_last.iter().rev().eq(&popped));
             prop_assert_eq!(popped, offsets.into_iter().collect::<Vec<_>>());
         }
 

@@ -1,10 +1,10 @@
 //! Searching: the heights that may match, in ascending order.
 
 use super::bits::{Bits, page_of, start_of};
-use super::id::{LogId, LogQuery};
-use super::rows::{block_key, decode_block, decode_postings, number_of, postings_key};
+use super::id::{IndexId, IndexQuery};
+use super::merge::Extent;
+use super::rows::number_of;
 use crate::LedgerError;
-use hearth_flatkv::FlatKv;
 use hearth_primitives::Height;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -18,9 +18,9 @@ const ROWS_AT_ONCE: usize = 256;
 const BLOCKS_AT_ONCE: usize = 64;
 
 /// Heights of blocks that may match a query.
-pub struct LogBlocks<'a> {
-    kv: &'a FlatKv,
-    query: LogQuery,
+pub struct Candidates<'a> {
+    extent: Extent<'a>,
+    query: IndexQuery,
     from: Height,
     to: Height,
     /// Heights from here on are not merged.
@@ -40,25 +40,25 @@ pub struct LogBlocks<'a> {
     ended: bool,
 }
 
-impl std::fmt::Debug for LogBlocks<'_> {
+impl std::fmt::Debug for Candidates<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LogBlocks").field("from", &self.from).field("to", &self.to).finish_non_exhaustive()
+        f.debug_struct("Candidates").field("from", &self.from).field("to", &self.to).finish_non_exhaustive()
     }
 }
 
-impl<'a> LogBlocks<'a> {
+impl<'a> Candidates<'a> {
     /// Heights from one to another, both inclusive.
     pub(crate) fn new(
-        kv: &'a FlatKv,
-        query: LogQuery,
+        extent: Extent<'a>,
+        query: IndexQuery,
         (from, to): (Height, Height),
-        merged_below: Height,
     ) -> Result<Self, LedgerError> {
+        extent.check(from)?;
         // A query without clauses may match anywhere.
-        let merged_below = if query.clauses.is_empty() { 0 } else { merged_below };
+        let merged_below = if query.clauses.is_empty() { 0 } else { extent.merged_below };
         let next = from.max(merged_below);
         let mut search = Self {
-            kv,
+            extent,
             clauses: Vec::new(),
             from,
             to,
@@ -77,14 +77,14 @@ impl<'a> LogBlocks<'a> {
         Ok(search)
     }
 
-    /// Looks at the beginning of each list, and puts the clause with the fewest pages first: it leads, and the others are
-    /// asked only about its pages.
+    /// Looks at the beginning of each list, and puts the clause with the fewest pages first: it
+    /// leads, and the others are read at its pages only.
     fn plan(&mut self) -> Result<(), LedgerError> {
         let end = page_of(self.to.min(self.merged_below - 1)) + 1;
         let mut clauses = Vec::new();
         for ids in &self.query.clauses {
             let mut clause = Clause::new(ids, self.page, end);
-            let pages = clause.estimate(self.kv)?;
+            let pages = clause.estimate(&self.extent)?;
             clauses.push((pages, clause));
         }
         clauses.sort_by_key(|(pages, _)| *pages);
@@ -92,7 +92,7 @@ impl<'a> LogBlocks<'a> {
         Ok(())
     }
 
-    /// The next height that lists tell of.
+    /// The next height in the posting lists.
     fn next_listed(&mut self) -> Result<Option<Height>, LedgerError> {
         loop {
             if let Some(offset) = self.found.1.pop() {
@@ -112,7 +112,7 @@ impl<'a> LogBlocks<'a> {
         let alone = self.clauses.len() == 1;
         'again: loop {
             for clause in &mut self.clauses {
-                let Some(next) = clause.seek(self.kv, page)? else { return Ok(None) };
+                let Some(next) = clause.seek(&self.extent, page)? else { return Ok(None) };
                 if next > page {
                     page = next;
                     if !alone {
@@ -138,7 +138,8 @@ impl<'a> LogBlocks<'a> {
                     self.blocks.pop_front();
                     may_match
                 }
-                // There is no row of a block of a home from before: only a look at it can tell.
+                // There is no row of a block of a home from before: only its receipts or its trace
+                // say.
                 _ => true,
             };
             if may_match {
@@ -154,15 +155,17 @@ impl<'a> LogBlocks<'a> {
         if self.query.clauses.is_empty() {
             return Ok(());
         }
-        for (key, row) in self.kv.index_range(&block_key(self.next), &block_key(end), BLOCKS_AT_ONCE)? {
-            let (_, ids) = decode_block(&row)?;
+        let Extent { kind, kv, .. } = self.extent;
+        let rows = kv.index_range(&kind.block_key(self.next), &kind.block_key(end), BLOCKS_AT_ONCE)?;
+        for (key, row) in rows {
+            let (_, ids) = kind.decode_block(&row)?;
             self.blocks.push_back((number_of(&key)?, self.query.may_match(&ids)));
         }
         Ok(())
     }
 }
 
-impl Iterator for LogBlocks<'_> {
+impl Iterator for Candidates<'_> {
     type Item = Result<Height, LedgerError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -173,6 +176,7 @@ impl Iterator for LogBlocks<'_> {
             Ok(None) => self.next_unmerged(),
             listed => listed,
         };
+        let next = self.extent.check(self.from).and(next);
         self.ended = !matches!(next, Ok(Some(_)));
         next.transpose()
     }
@@ -184,21 +188,21 @@ struct Clause {
 }
 
 impl Clause {
-    fn new(ids: &BTreeSet<LogId>, start: u64, end: u64) -> Self {
-        let lists = ids.iter().copied().chain([LogId::ANY]).map(|id| List::new(id, start, end));
+    fn new(ids: &BTreeSet<IndexId>, start: u64, end: u64) -> Self {
+        let lists = ids.iter().copied().chain([IndexId::ANY]).map(|id| List::new(id, start, end));
         Self { lists: lists.collect() }
     }
 
     /// About how many pages the clause has.
-    fn estimate(&mut self, kv: &FlatKv) -> Result<u64, LedgerError> {
-        self.lists.iter_mut().try_fold(0, |sum, list| Ok(sum + list.estimate(kv)?))
+    fn estimate(&mut self, extent: &Extent<'_>) -> Result<u64, LedgerError> {
+        self.lists.iter_mut().try_fold(0, |sum, list| Ok(sum + list.estimate(extent)?))
     }
 
     /// The first page from one on that a list has.
-    fn seek(&mut self, kv: &FlatKv, page: u64) -> Result<Option<u64>, LedgerError> {
+    fn seek(&mut self, extent: &Extent<'_>, page: u64) -> Result<Option<u64>, LedgerError> {
         let mut first = None;
         for list in &mut self.lists {
-            let next = list.seek(kv, page)?;
+            let next = list.seek(extent, page)?;
             first = match (first, next) {
                 (Some(first), Some(next)) => Some(u64::min(first, next)),
                 (first, next) => first.or(next),
@@ -223,7 +227,7 @@ impl Clause {
 
 /// A posting list, read as it is needed.
 struct List {
-    id: LogId,
+    id: IndexId,
     /// Rows read and not passed.
     rows: VecDeque<(u64, Bits)>,
     /// First page that was not read.
@@ -231,18 +235,18 @@ struct List {
     /// Page behind the last one that is searched.
     end: u64,
     at_once: usize,
-    /// Whether most pages have a row: then the one that is asked for is mostly there, and is read alone.
+    /// Whether most pages have a row: then the wanted row mostly exists, and is read alone.
     dense: bool,
 }
 
 impl List {
-    fn new(id: LogId, start: u64, end: u64) -> Self {
+    fn new(id: IndexId, start: u64, end: u64) -> Self {
         Self { id, rows: VecDeque::new(), unread: start, end, at_once: ROWS_FIRST, dense: false }
     }
 
-    fn estimate(&mut self, kv: &FlatKv) -> Result<u64, LedgerError> {
+    fn estimate(&mut self, extent: &Extent<'_>) -> Result<u64, LedgerError> {
         let start = self.unread;
-        self.read(kv, start)?;
+        self.read(extent, start)?;
         let rows = self.rows.len() as u64;
         self.dense = self.unread - start < 2 * rows;
         Ok(match self.unread < self.end {
@@ -252,7 +256,7 @@ impl List {
     }
 
     /// The first page from one on.
-    fn seek(&mut self, kv: &FlatKv, page: u64) -> Result<Option<u64>, LedgerError> {
+    fn seek(&mut self, extent: &Extent<'_>, page: u64) -> Result<Option<u64>, LedgerError> {
         while self.rows.front().is_some_and(|(at, _)| *at < page) {
             self.rows.pop_front();
         }
@@ -262,30 +266,31 @@ impl List {
             if jump
                 && self.dense
                 && page < self.end
-                && let Some(row) = kv.index_get(&postings_key(self.id, page))?
+                && let Some(row) = extent.kv.index_get(&extent.kind.postings_key(self.id, page))?
             {
-                self.rows.push_back((page, decode_postings(&row)?));
+                self.rows.push_back((page, extent.kind.decode_postings(&row)?));
                 self.unread = page + 1;
                 return Ok(Some(page));
             }
             self.at_once = if jump { ROWS_AFTER_JUMP } else { (self.at_once * 2).min(ROWS_AT_ONCE) };
-            self.read(kv, page.max(self.unread))?;
+            self.read(extent, page.max(self.unread))?;
         }
         Ok(self.rows.front().map(|(page, _)| *page))
     }
 
-    fn read(&mut self, kv: &FlatKv, from: u64) -> Result<(), LedgerError> {
+    fn read(&mut self, extent: &Extent<'_>, from: u64) -> Result<(), LedgerError> {
         if from >= self.end {
             self.unread = self.end;
             return Ok(());
         }
-        let (start, end) = (postings_key(self.id, from), postings_key(self.id, self.end));
+        let Extent { kind, kv, .. } = extent;
+        let (start, end) = (kind.postings_key(self.id, from), kind.postings_key(self.id, self.end));
         let rows = kv.index_range(&start, &end, self.at_once)?;
         self.unread = self.end;
         let full = rows.len() == self.at_once;
         for (key, row) in rows {
             let page = number_of(&key)?;
-            self.rows.push_back((page, decode_postings(&row)?));
+            self.rows.push_back((page, extent.kind.decode_postings(&row)?));
             if full {
                 self.unread = page + 1;
             }

@@ -1,0 +1,122 @@
+//! A chain of blocks that are stored and committed without being executed.
+
+use crate::{Ledger, LedgerOptions};
+use alloy_consensus::{Eip658Value, Receipt as Inner, SignableTransaction, TxLegacy, TxType};
+use alloy_primitives::{Address, B256, Log, Signature, U256};
+use hearth_flatkv::{Commit, CommitmentKind, FlatKv, Fsync, Options};
+use hearth_metrics::Registry;
+use hearth_primitives::{Block, CapsuleAccount, Changeset, Height, Receipt, TraceCapsule};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// Height of the first block: the first page is not whole.
+pub const FIRST: Height = 200;
+
+pub struct Chain {
+    pub ledger: Ledger,
+    pub kv: Arc<FlatKv>,
+    pub blocks: Vec<Entry>,
+    salt: u64,
+    dir: TempDir,
+}
+
+/// A block as it was added.
+pub struct Entry {
+    pub hash: B256,
+    pub logs: Vec<Log>,
+    /// Accounts that it looked at.
+    pub accounts: Vec<Address>,
+    /// Whether it has a capsule.
+    pub capsule: bool,
+}
+
+fn receipts(logs: &[Log]) -> Vec<Receipt> {
+    let inner = Inner { status: Eip658Value::Eip658(true), cumulative_gas_used: 1, logs: logs.to_vec() };
+    vec![Receipt::from_typed(TxType::Legacy, inner.with_bloom())]
+}
+
+impl Chain {
+    /// An empty one, whose pages are merged `lag` blocks below the head, and whose accounts are
+    /// kept for `window` blocks.
+    pub fn new(lag: u64, window: u64) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let options = LedgerOptions { address_index_window_blocks: window, ..LedgerOptions::default() };
+        let tables = Ledger::open(&dir.path().join("ledger"), &options, &Registry::new()).unwrap();
+        let (state, wal) = (dir.path().join("state"), dir.path().join("wal"));
+        let kv = FlatKv::open(Options::new(state, wal, CommitmentKind::None, Fsync::None), tables.clone())
+            .unwrap();
+        let ledger = Ledger::with_lag(tables, kv.clone(), lag);
+        ledger.account_merger().unwrap().by_hand();
+        Self { ledger, kv, blocks: Vec::new(), salt: 0, dir }
+    }
+
+    /// Closes the chain and opens it again with another window.
+    pub fn reopened(self, lag: u64, window: u64) -> Self {
+        let Self { ledger, kv, blocks, salt, dir } = self;
+        ledger.close();
+        kv.close().unwrap();
+        drop((ledger, kv));
+        let options = LedgerOptions { address_index_window_blocks: window, ..LedgerOptions::default() };
+        let tables = Ledger::open(&dir.path().join("ledger"), &options, &Registry::new()).unwrap();
+        let (state, wal) = (dir.path().join("state"), dir.path().join("wal"));
+        let kv = FlatKv::open(Options::new(state, wal, CommitmentKind::None, Fsync::None), tables.clone())
+            .unwrap();
+        let ledger = Ledger::with_lag(tables, kv.clone(), lag);
+        Self { ledger, kv, blocks, salt, dir }
+    }
+
+    pub fn head(&self) -> Height {
+        FIRST + self.blocks.len() as u64 - 1
+    }
+
+    /// Adds a block. One from before the indexes has no rows of theirs; one without a capsule has
+    /// none in the table either.
+    pub fn add(&mut self, logs: Vec<Log>, accounts: Vec<Address>, from_before: bool, with_capsule: bool) {
+        self.salt += 1;
+        let mut block = Block::default();
+        block.header.number = FIRST + self.blocks.len() as u64;
+        block.header.timestamp = self.salt;
+        block.header.parent_hash = self.blocks.last().map_or(B256::ZERO, |entry| entry.hash);
+        if !accounts.is_empty() {
+            let tx = TxLegacy { nonce: self.salt, ..TxLegacy::default() };
+            let signed = tx.into_signed(Signature::new(U256::from(1), U256::from(1), false));
+            block.body.transactions.push(signed.into());
+        }
+        let (hash, receipts) = (block.header.hash_slow(), receipts(&logs));
+        self.ledger.append(&block, hash, U256::ZERO, &receipts, &[Address::ZERO]).unwrap();
+        let mut known: Vec<_> = accounts
+            .iter()
+            .map(|address| CapsuleAccount { address: *address, ..Default::default() })
+            .collect();
+        known.sort_by_key(|account| account.address);
+        known.dedup_by_key(|account| account.address);
+        let (writes, logs_of) = (vec![Vec::new(); 3], vec![0]);
+        let capsule = TraceCapsule { accounts: known, writes, logs: logs_of, ..TraceCapsule::default() };
+        if with_capsule {
+            self.ledger.append_capsule(block.header.number, hash, &capsule).unwrap();
+        }
+        let mut index = self.ledger.index_rows(&block, hash, &receipts, with_capsule.then_some(&capsule));
+        index.retain(|row| !from_before || !row.key[0].eq_ignore_ascii_case(&b'p'));
+        let commit = Commit {
+            height: block.header.number,
+            hash,
+            parent: block.header.parent_hash,
+            changes: &Changeset::default(),
+            trie: None,
+            state_root: None,
+            index,
+            positions: self.ledger.positions(),
+        };
+        match self.blocks.is_empty() {
+            true => self.kv.init(commit).unwrap(),
+            false => self.kv.commit(commit).unwrap(),
+        }
+        self.blocks.push(Entry { hash, logs, accounts, capsule: with_capsule });
+    }
+
+    pub fn unwind(&mut self, blocks: usize) {
+        let keep = self.blocks.len().saturating_sub(blocks).max(1);
+        self.blocks.truncate(keep);
+        self.kv.unwind(self.head()).unwrap();
+    }
+}

@@ -1,0 +1,5 @@
+//! The indexes against a look at every block.
+
+mod accounts;
+mod chain;
+mod logs;
