@@ -256,7 +256,7 @@ describe('methods of both namespaces', () => {
     ['trace_callMany', [[[{}]]], -32602],
     ['trace_callMany', [{}], -32602],
     ['trace_callMany', [[[{}, ['stateDif']]], 'latest'], -32602],
-    ['trace_rawTransaction', ['0x', ['trace']], -32602],
+    ['trace_rawTransaction', ['0x', ['trace']], -32000],
     ['trace_rawTransaction', ['nonsense', ['trace']], -32602],
     ['trace_filter', [], -32602],
     ['trace_filter', [{ fromBlock: 1 }], -32602],

@@ -66,7 +66,8 @@ pub fn calls(
     let site = CallSite::find(home, block, None, |height| {
         home.tell_height(height, sender);
         home.check_lookback(height, Reach::Guarded)
-    })?;
+    })
+    .map_err(unknown_block)?;
     let plans = asked.calls.iter().map(|call| plan_of(&call.types, plan.timeout));
     let plans: Vec<TracePlan> = plans.collect::<Result<_, _>>()?;
     let requests = asked.calls.iter().map(|call| call.request(traces, &site));
@@ -102,6 +103,19 @@ pub fn calls(
         (true, true) => write(&mut out, b"[]"),
         (true, false) => write(&mut out, b"]"),
         (false, _) => Ok(()),
+    }
+}
+
+/// A block that does not exist is a wrong parameter, as in Besu.
+fn unknown_block(error: NodeError) -> NodeError {
+    match error {
+        NodeError::HeaderNotFound
+        | NodeError::HeaderForHashNotFound
+        | NodeError::BlockNotFound { .. }
+        | NodeError::BlockHashNotFound { .. } => {
+            NodeError::invalid_params("Invalid block param (block not found)")
+        }
+        other => other,
     }
 }
 
