@@ -52,6 +52,8 @@ describe.skipIf(NO_SCRIPTS)('the confinement of scripts', () => {
 
   it('status and log say what the kernel does; what must hold decides', async () => {
     const { home, node } = await start()
+    // One process starts ahead of the first script, which it reports its confinement to.
+    await until('a process that is started ahead', () => childrenOf(node.pid).length === 1)
     expect(toldOf(home)).toBeNull()
     expect((await traceCode(node.url, COUNT)).result).toBe(4)
     const told = toldOf(home) as Record<string, boolean>

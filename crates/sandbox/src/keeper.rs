@@ -52,7 +52,7 @@ fn round(shared: &Arc<Shared>) -> bool {
             notices.send();
             return false;
         }
-        if state.used && state.live() < shared.options.workers && may_start(shared, &mut state) {
+        if state.wants_child(shared.options.workers) && may_start(shared, &mut state) {
             start(shared, state);
             return false;
         }
@@ -96,6 +96,7 @@ fn may_start(shared: &Shared, state: &mut State) -> bool {
 /// Starts one child while the lock is free.
 fn start(shared: &Arc<Shared>, mut state: MutexGuard<'_, State>) {
     state.starting += 1;
+    state.warm_up_at = None;
     state.next_id += 1;
     let id = state.next_id;
     drop(state);

@@ -33,6 +33,9 @@ pub struct Options {
     /// Layers without which a child is given nothing to run. With any, a child that reports nothing
     /// of its confinement ([`CONFINED`](crate::CONFINED)) is refused.
     pub require: Layers,
+    /// Starts one child before the first request, this long after the pool: the first request then
+    /// need not wait for a process to start. `None`: children start with the first request.
+    pub warm_up: Option<Duration>,
 }
 
 /// A request for children.
@@ -87,6 +90,8 @@ pub(crate) struct State {
     pub close_by: Option<Instant>,
     /// A child was requested: from then on the pool is full.
     pub used: bool,
+    /// When one child starts even though none was requested; gone once it was started.
+    pub warm_up_at: Option<Instant>,
     pub idle: Vec<Child>,
     /// Leased children, by their numbers.
     pub busy: HashMap<u64, Holder>,
@@ -123,15 +128,17 @@ impl Notices {
 }
 
 impl Pool {
-    /// A pool; its children start with the first request.
+    /// A pool; its children start with the first request, one of them before it where
+    /// [`Options::warm_up`] says so.
     ///
     /// # Errors
     /// [`Refused::Start`] where its thread cannot be started.
     pub fn new(options: Options, metrics: &Registry) -> Result<Self, Refused> {
-        let (state, wake) = Default::default();
+        let warm_up_at = options.warm_up.and_then(|after| Instant::now().checked_add(after));
+        let wake = Condvar::default();
         let shared = Arc::new(Shared {
             options,
-            state,
+            state: Mutex::new(State { warm_up_at, ..State::default() }),
             wake,
             metrics: ScriptMetrics::new(metrics),
             log: metrics.log().clone(),
@@ -152,6 +159,11 @@ impl Pool {
     /// What confines the child that reported last; `None` where none has reported yet.
     pub fn layers(&self) -> Option<Layers> {
         self.shared.state.lock().layers
+    }
+
+    /// Children that run and that no request has.
+    pub fn idle(&self) -> usize {
+        self.shared.state.lock().idle.len()
     }
 
     /// Requests children. `grant` is called exactly once, on any thread, at once where that is
@@ -238,6 +250,17 @@ impl State {
     /// Children that there are or soon will be.
     pub fn live(&self) -> usize {
         self.idle.len() + self.busy.len() + self.starting
+    }
+
+    /// Whether one more child is to be started.
+    pub fn wants_child(&self, workers: usize) -> bool {
+        if self.used { self.live() < workers } else { self.warm_up_in().is_some_and(|wait| wait.is_zero()) }
+    }
+
+    /// Time until a child starts before the first request; `None` where none will.
+    pub fn warm_up_in(&self) -> Option<Duration> {
+        let at = self.warm_up_at.filter(|_| !self.used && self.live() == 0)?;
+        Some(at.saturating_duration_since(Instant::now()))
     }
 
     fn supply(&self, options: &Options) -> Supply<'_> {
@@ -380,6 +403,6 @@ impl Shared {
         let busy = missing || !state.busy.is_empty() || !state.dead.is_empty() || state.queue.len() > 0;
         let deadline =
             state.queue.first_deadline().map(|until| until.saturating_duration_since(Instant::now()));
-        busy.then(|| deadline.unwrap_or(WATCH_PERIOD).min(WATCH_PERIOD))
+        if busy { Some(deadline.unwrap_or(WATCH_PERIOD).min(WATCH_PERIOD)) } else { state.warm_up_in() }
     }
 }

@@ -33,6 +33,7 @@ impl Scripts {
             output_bytes: children.output_bytes,
             layers: Layers::ALL,
             require: children.require(),
+            warm_up: None,
         };
         let pool = Pool::new(options, &Registry::new())
             .map_err(|error| NodeError::Trace { message: error.to_string() })?;

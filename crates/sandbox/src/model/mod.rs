@@ -31,6 +31,7 @@ fn pool(path: &str, workers: usize) -> Arc<Pool> {
         output_bytes: 1 << 20,
         layers: Layers::ALL,
         require: Layers::NONE,
+        warm_up: None,
     };
     Arc::new(Pool::new(options, &Registry::new()).unwrap())
 }

@@ -131,8 +131,28 @@ pub fn pool_with(
         output_bytes: OUTPUT_BYTES,
         layers,
         require,
+        warm_up: None,
     };
     Arc::new(Pool::new(options, metrics).unwrap())
+}
+
+/// A pool of two children, one of which starts before the first request.
+pub fn warm_pool(after: Duration) -> Arc<Pool> {
+    let program = Program {
+        path: std::env::current_exe().unwrap(),
+        args: ["--exact", "child::run", "--ignored"].map(str::to_owned).to_vec(),
+    };
+    let options = Options {
+        program,
+        workers: 2,
+        queue: 4,
+        memory_bytes: MEMORY_BYTES,
+        output_bytes: OUTPUT_BYTES,
+        layers: Layers::ALL,
+        require: Layers::NONE,
+        warm_up: Some(after),
+    };
+    Arc::new(Pool::new(options, &Registry::new()).unwrap())
 }
 
 /// A pool of one child that confines itself by some layers and reports before the first request.
@@ -142,7 +162,8 @@ pub fn telling_pool(layers: Layers, require: Layers) -> Arc<Pool> {
         args: ["--exact", "child::run_telling", "--ignored"].map(str::to_owned).to_vec(),
     };
     let (memory_bytes, output_bytes) = (MEMORY_BYTES, OUTPUT_BYTES);
-    let options = Options { program, workers: 1, queue: 2, memory_bytes, output_bytes, layers, require };
+    let (workers, queue, warm_up) = (1, 2, None);
+    let options = Options { program, workers, queue, memory_bytes, output_bytes, layers, require, warm_up };
     Arc::new(Pool::new(options, &Registry::new()).unwrap())
 }
 

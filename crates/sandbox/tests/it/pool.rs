@@ -2,7 +2,7 @@
 
 use crate::child::{
     ALLOCATE, ECHO, EXIT, GARBAGE, LOOP, MEMORY_BYTES, OUTPUT_BYTES, hear, lease, pool, runs, tell,
-    wait_until,
+    wait_until, warm_pool,
 };
 use hearth_sandbox::{Ended, Refused, Verdict};
 use std::time::{Duration, Instant};
@@ -76,6 +76,7 @@ fn a_program_that_cannot_start_is_an_error_and_not_a_wait() {
         output_bytes: 1,
         layers: Layers::ALL,
         require: Layers::NONE,
+        warm_up: None,
     };
     let pool = Pool::new(options, &hearth_metrics::Registry::new()).unwrap();
     for _ in 0..2 {
@@ -116,6 +117,26 @@ fn children_that_are_killed_one_after_the_other_come_back_at_a_bounded_rate() {
     }
     assert_eq!(seen.len(), 4);
     assert!(began.elapsed() >= Duration::from_millis(600), "three more than at once: {:?}", began.elapsed());
+}
+
+#[test]
+fn one_child_starts_before_the_first_request() {
+    let pool = warm_pool(Duration::from_millis(50));
+    wait_until("one child is idle", Duration::from_secs(10), || pool.idle() == 1);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(pool.idle(), 1, "the second one starts with the first request");
+    let mut leased = pool.try_lease(&"a".into(), 1).expect("it was started ahead");
+    tell(&mut leased, ECHO, b"x");
+    assert_eq!(hear(&mut leased).unwrap().payload, b"x");
+    leased.end(Verdict::Clean);
+}
+
+#[test]
+fn a_request_before_the_warm_up_starts_children_at_once() {
+    let pool = warm_pool(Duration::from_secs(3600));
+    let leased = lease(&pool, "a", 1).unwrap();
+    leased.end(Verdict::Unused);
+    wait_until("both children run", Duration::from_secs(10), || pool.idle() == 2);
 }
 
 #[test]

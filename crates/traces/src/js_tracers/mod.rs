@@ -17,7 +17,11 @@ use hearth_sandbox::{Ask, Layers, Lease, Options, Pool, Program, Refused};
 use hearth_tracers::{Cancel, ScriptHost, ScriptPlan, TracePlan};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Time after the opening of a node at which its first process of scripts starts: the node has
+/// answered its first requests then, and a request with a script finds a process that is ready.
+const WARM_UP_AFTER: Duration = Duration::from_millis(500);
 
 /// Who asks, and since when.
 #[derive(Clone, Debug)]
@@ -112,6 +116,7 @@ impl JsTracers {
             output_bytes: children.output_bytes,
             layers: Layers::ALL,
             require: children.require(),
+            warm_up: Some(WARM_UP_AFTER),
         };
         let pool = Pool::new(options, metrics).map_err(refused)?;
         Ok(Self::Pool { pool: Arc::new(pool), threads: Threads::default() })
