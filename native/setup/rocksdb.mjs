@@ -1,9 +1,9 @@
 // Compiles RocksDB once a machine, as a few unity files, into the cache, and hands the library to
 // every cargo profile.
 //
-// The crate compiles 343 C++ files one by one, once a profile: 14 minutes each on two cores. As 14
-// unity files the same sources with the same flags take 3 minutes, once. A plain `cargo build`
-// without this still works, the slow way.
+// The crate compiles 343 C++ files one by one, once a profile: 14 minutes each on two cores. As a
+// few unity files, without what is never linked, they take a sixth of that, once. A plain `cargo
+// build` without this still works, the slow way.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
@@ -14,14 +14,38 @@ import { once } from './once.mjs'
 import { timed } from './progress.mjs'
 
 /**
- * Sources a unity file includes: more would save little and need over 2 GiB of memory a compiler.
+ * Sources a unity file includes: headers take 4 of the seconds of a file; more sources would need
+ * over 2 GiB of memory a compiler.
  */
-const SOURCES_PER_UNIT = 25
+const SOURCES_PER_UNIT = 40
 
-/** The flags of librocksdb-sys's build.rs for Linux and macOS with the features lz4 and zstd. */
+/**
+ * Sources that nothing of what is linked refers to, a tenth of all lines: databases on top of
+ * RocksDB, caches and file systems for tests and simulations, tools. `undefinedSymbols` finds where
+ * one of them is needed after all.
+ */
+const LEFT_OUT = [
+  /^utilities\/(agg_merge|blob_db|cassandra|convenience|leveldb_options|option_change_migration|persistent_cache)\//,
+  /^utilities\/(secondary_index|simulator_cache|sorted_run_builder)\//,
+  /^utilities\/(cache_dump_load|cache_dump_load_impl|debug|env_mirror|fault_injection_\w+)\.cc$/,
+  /^(tools\/dump\/|test_util\/transaction_test_util\.cc$)/,
+]
+
+/**
+ * Sources that are compiled with -O1, which takes a quarter less time than -O3: what runs when a
+ * store is opened, copied or repaired, table formats and features that no store here uses, and the
+ * C functions, each of which calls one of C++.
+ */
+const COLD = [
+  /^(options|utilities|test_util|trace_replay|table\/(adaptive|cuckoo|plain)|db\/blob)\//,
+  /^db\/(c|convenience|experimental|external_sst_file_ingestion_job|import_column_family_job|repair)\.cc$/,
+  /^db\/db_impl\/db_impl_(debug|experimental|follower|readonly|secondary)\.cc$/,
+  /^env\/(env_chroot|env_encryption|file_system_tracer|fs_on_demand|fs_remap|mock_env)\.cc$/,
+]
+
+/** The flags of librocksdb-sys's build.rs for Linux with the features lz4 and zstd. */
 const FLAGS = [
   '-std=c++20',
-  '-O3',
   '-fPIC',
   '-ffunction-sections',
   '-fdata-sections',
@@ -46,10 +70,9 @@ const LINUX_FLAGS = [
 ]
 
 function targetFlags() {
-  const platform = process.platform === 'linux' ? LINUX_FLAGS : ['-DOS_MACOSX']
   // SSE4.2 gives hardware CRC32C; every x86-64 machine since 2011 has it.
-  if (process.arch === 'x64') return [...platform, '-msse2', '-msse4.1', '-msse4.2', '-mpclmul']
-  return process.arch === 'arm64' && process.platform === 'linux' ? [...platform, '-march=armv8-a+crc+aes+crypto'] : platform
+  const processor = process.arch === 'x64' ? ['-msse2', '-msse4.1', '-msse4.2', '-mpclmul'] : ['-march=armv8-a+crc+aes+crypto']
+  return [...LINUX_FLAGS, ...processor]
 }
 
 function crates() {
@@ -84,42 +107,71 @@ function compile(compiler, args) {
   })
 }
 
+/**
+ * The unity files of the library: `{ file, level }`, written into a folder, those that take longest
+ * first.
+ */
+function unityFiles(sys, dir) {
+  const listed = fs.readFileSync(path.join(sys, 'rocksdb_lib_sources.txt'), 'utf8').split('\n')
+  const wanted = listed
+    .map((line) => line.trim())
+    .filter((name) => name && name !== 'util/build_version.cc' && !LEFT_OUT.some((some) => some.test(name)))
+  const isCold = (name) => COLD.some((some) => some.test(name))
+  const paths = (names) => names.map((name) => path.join(sys, 'rocksdb', name))
+  const units = []
+  const write = (sources, level) => {
+    // Parts of about equal size, so that no compiler is left with a small one at the end.
+    const count = Math.ceil(sources.length / SOURCES_PER_UNIT)
+    for (let i = 0; i < count; i++) {
+      const file = path.join(dir, `unit${units.length}.cc`)
+      const part = sources.slice(Math.floor((i * sources.length) / count), Math.floor(((i + 1) * sources.length) / count))
+      fs.writeFileSync(file, part.map((source) => `#include "${source}"\n`).join(''))
+      units.push({ file, level })
+    }
+  }
+  write(paths(wanted.filter((name) => !isCold(name))), '-O3')
+  write([...paths(wanted.filter(isCold)), path.join(sys, 'build_version.cc')], '-O1')
+  return units
+}
+
+/**
+ * Symbols of RocksDB that an archive uses and does not define: of a source that must not be left
+ * out.
+ */
+function undefinedSymbols(library) {
+  const symbols = output('nm', ['--demangle', library])?.split('\n') ?? []
+  const named = symbols.map((line) => /^(?:[0-9a-f]+| +) ([A-Za-z]) (.*)$/.exec(line)).filter((found) => found !== null)
+  const defined = new Set(named.filter(([, kind]) => kind !== 'U').map(([, , name]) => name))
+  return [
+    ...new Set(
+      named.filter(([, kind, name]) => kind === 'U' && name.includes('rocksdb::') && !defined.has(name)).map(([, , name]) => name),
+    ),
+  ]
+}
+
 async function build(sys, includes, flags, compiler, dir) {
   const partial = `${dir}.partial-${process.pid}`
   fs.rmSync(partial, { recursive: true, force: true })
   fs.mkdirSync(partial, { recursive: true })
-  const sources = fs
-    .readFileSync(path.join(sys, 'rocksdb_lib_sources.txt'), 'utf8')
-    .split('\n')
-    .map((s) => s.trim())
-    .filter((s) => s && s !== 'util/build_version.cc')
-    .map((s) => path.join(sys, 'rocksdb', s))
-  sources.push(path.join(sys, 'build_version.cc'))
-  const units = []
-  for (let i = 0; i < sources.length; i += SOURCES_PER_UNIT) {
-    const file = path.join(partial, `unit${units.length}.cc`)
-    fs.writeFileSync(
-      file,
-      sources
-        .slice(i, i + SOURCES_PER_UNIT)
-        .map((s) => `#include "${s}"\n`)
-        .join(''),
-    )
-    units.push(file)
-  }
+  const units = unityFiles(sys, partial)
   let done = 0
   const waiting = [...units]
   const worker = async () => {
     for (let unit = waiting.shift(); unit; unit = waiting.shift()) {
-      await compile(compiler, [...flags, ...includes.map((i) => `-I${i}`), '-c', unit, '-o', unit.replace(/cc$/, 'o')])
+      const { file, level } = unit
+      await compile(compiler, [level, ...flags, ...includes.map((i) => `-I${i}`), '-c', file, '-o', file.replace(/cc$/, 'o')])
       say(`RocksDB ${++done}/${units.length}`)
     }
   }
   await Promise.all(Array.from({ length: Math.min(os.availableParallelism(), units.length) }, worker))
+  const library = path.join(partial, 'librocksdb.a')
   archive(
-    units.map((u) => u.replace(/cc$/, 'o')),
-    path.join(partial, 'librocksdb.a'),
+    units.map(({ file }) => file.replace(/cc$/, 'o')),
+    library,
   )
+  const missing = undefinedSymbols(library)
+  if (missing.length > 0)
+    throw new SetupError(`RocksDB is not whole: a source in LEFT_OUT (native/setup/rocksdb.mjs) defines ${missing.join(', ')}.`)
   for (const name of fs.readdirSync(partial)) if (name.startsWith('unit')) fs.rmSync(path.join(partial, name))
   try {
     fs.renameSync(partial, dir)
@@ -149,12 +201,15 @@ export async function rocksdbEnv() {
     path.join(found['lz4-sys'].dir, 'liblz4/lib'),
     path.join(found['zstd-sys'].dir, 'zstd/lib'),
   ]
-  const flags = [...FLAGS, ...targetFlags()]
+  // Names of folders do not get into the library.
+  const flags = [...FLAGS, ...targetFlags(), `-ffile-prefix-map=${path.dirname(sys)}=/cargo`]
   const versions = Object.entries(found)
     .map(([n, c]) => `${n} ${c.version}`)
     .sort()
   const key = createHash('sha256')
-    .update(JSON.stringify([versions, version, flags, process.platform, process.arch]))
+    .update(
+      JSON.stringify([versions, version, flags, [...LEFT_OUT, ...COLD].map(String), SOURCES_PER_UNIT, process.platform, process.arch]),
+    )
     .digest('hex')
     .slice(0, 16)
   const dir = path.join(CACHE, `rocksdb-${found['librocksdb-sys'].version.replace('+', '-')}-${key}`)
