@@ -64,6 +64,8 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
       `--evm.ws_port=${base + 1}`,
       `--consensus.rpc_port=${base + 2}`,
       `--consensus.p2p_port=${base + 3}`,
+      `--grpc.port=${base + 4}`,
+      `--rest.port=${base + 5}`,
       '--metrics.enabled=false',
     ])
     const older = path.join(dir, 'older')
@@ -316,6 +318,8 @@ describe.each(programs.filter((one) => 'program' in one))('CometBFT $version', (
         `--evm.ws_port=${base + 201}`,
         `--consensus.rpc_port=${ports.rpc}`,
         `--consensus.p2p_port=${base + 203}`,
+        `--grpc.port=${base + 204}`,
+        `--rest.port=${base + 205}`,
       ]
       const joined = started(
         new NetworkNode('joined', home, ports, [`--consensus.cometbft_bin=${program}`, ...listen, '--metrics.enabled=false']),

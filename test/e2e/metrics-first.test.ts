@@ -30,6 +30,7 @@ const RPC: readonly Row[] = [
   ['evmrpc_panics_total', 'counter', {}],
   ['evmrpc_websocket_connects_total', 'counter', {}],
   ['evmrpc_redirected_requests_total', 'counter', { endpoint: redirected, connection }],
+  ['evmrpc_redirect_failures_total', 'counter', { reason: ['busy', 'in_doubt', 'timeout', 'unreachable', 'unusable'] }],
   ['evmrpc_historical_debug_trace_attempts_total', 'counter', { endpoint: traces, connection }],
   ['chain_rpc_request_latency_ms', 'summary', NONE],
   ['chain_rpc_request_counter', 'counter', NONE],

@@ -349,6 +349,8 @@ describe('rendering', () => {
       '[littable]',
       '[engine]',
       '[consensus]',
+      '[rest]',
+      '[grpc]',
       '[dev]',
     ])
     expect(lines.findIndex((line) => line.includes('http_port = '))).toBeLessThan(20)

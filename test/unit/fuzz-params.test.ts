@@ -25,8 +25,9 @@ const replies: Record<string, string> = {
   txpoolContentFrom: '{"pending":{},"queued":{}}',
 }
 const core = fakeCore(new Proxy({}, { get: (_, op: string) => replies[op] ?? 'null' }), () => fakeStream(['[]']))
+const legacyChain = new Set(METHODS.map((m) => m.name.toLowerCase()))
 const namespaces = [...new Set(METHODS.map((m) => namespaceOf(m.name)))]
-const context = { core: { ...core, dev: true }, namespaces, clientVersion: 'test', ...PLAIN_RULES }
+const context = { core: { ...core, dev: true }, namespaces, clientVersion: 'test', ...PLAIN_RULES, legacyChain }
 const dispatch = makeDispatch(context, { requests: 10, responseBytes: 1e9, concurrency: 1 }, (e) => failures.push(e))
 const subscriber: Subscriber = {
   subscribe: () => '0x1',

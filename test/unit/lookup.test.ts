@@ -34,7 +34,10 @@ async function overSocket(given: Context, method: string): Promise<unknown> {
 }
 
 const absent = (method: string) => ({ code: -32601, message: `the method ${method} does not exist/is not available` })
-const disabled = (method: string) => ({ code: -32601, message: `${absent(method).message}: it is disabled on this node` })
+const disabled = (method: string) => ({
+  code: -32601,
+  message: `${method} is not enabled on this node: add it to evm.enabled_legacy_chain_apis`,
+})
 
 const CHAIN = 'chain_getTransactionReceipt'
 
@@ -43,12 +46,13 @@ describe('a method that is not served', () => {
     [CHAIN, context(['eth']), disabled(CHAIN)],
     [CHAIN, context(['eth', 'chain']), disabled(CHAIN)],
     [CHAIN, context(['eth', 'chain'], [CHAIN]), disabled(CHAIN)],
-    ['chain_unknown', context(['eth', 'chain']), absent('chain_unknown')],
+    ['chain_unknown', context(['eth', 'chain']), disabled('chain_unknown')],
+    ['Chain_getChainAddress', context(['eth', 'chain']), disabled('Chain_getChainAddress')],
     ['debug_traceTransaction', context(['eth']), absent('debug_traceTransaction')],
     ['eth_blockNumber', context(['eth'], ['eth_blockNumber']), absent('eth_blockNumber')],
     ['anvil_mine', context(['eth', 'anvil']), absent('anvil_mine')],
   ])('%s', async (method, given, error) => {
-    expect(await overSocket(given, method)).toEqual(error)
+    expect(await overSocket(given, method)).toMatchObject(error)
     expect(await inProcess(given, method)).toEqual(error)
   })
 })

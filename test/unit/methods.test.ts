@@ -46,7 +46,7 @@ const PROMISED = {
     subscribe unsubscribe dbGet dbAncient dbAncients chaindbProperty chaindbCompact setHead`,
   txpool: 'status content contentFrom inspect',
   rpc: 'modules',
-  chain: 'getTransactionReceipt',
+  chain: 'getTransactionReceipt getChainAddress getEVMAddress getCosmosTx',
 }
 
 describe('the table of methods', () => {

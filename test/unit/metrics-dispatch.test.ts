@@ -26,6 +26,7 @@ const meter: RequestMeter = {
     times.push(ended - began)
   },
   redirected: () => undefined,
+  redirectFailed: () => undefined,
   historicalTrace: (endpoint, connection) => void samples.push(`historical ${ENDPOINTS[endpoint]} ${CONNECTIONS[connection]}`),
 }
 
@@ -110,10 +111,11 @@ describe('a request', () => {
     const answer = await ask(fakeCore({}), call('chain_getTransactionReceipt'), { namespaces: ['eth'] })
     expect(JSON.parse(answer).error).toEqual({
       code: -32601,
-      message: 'the method chain_getTransactionReceipt does not exist/is not available: it is disabled on this node',
+      message: 'chain_getTransactionReceipt is not enabled on this node: add it to evm.enabled_legacy_chain_apis',
+      data: 'legacy_chain_deprecated',
     })
     await ask(fakeCore({}), call('chain_nothing'), { namespaces: ['eth', 'chain'] })
-    expect(samples).toEqual(['chain_getTransactionReceipt http chain_legacy_disabled/spec', 'unknown http jsonrpc_error/spec'])
+    expect(samples).toEqual(['chain_getTransactionReceipt http chain_legacy_disabled/spec', 'unknown http chain_legacy_disabled/spec'])
   })
 
   it('that is denied counts by its name', async () => {

@@ -50,7 +50,7 @@ describe('outcomes', () => {
     ['execution_reverted', 3, 'other'],
     ['evm_not_supported', -32000, 'server'],
     ['chain_legacy_disabled', -32601, 'spec'],
-    ['association_missing', -32000, ''],
+    ['association_missing', -32000, 'server'],
     ['jsonrpc_error', -32005, 'server'],
     ['unknown', -32000, ''],
   ] as const)('%s with code %d has jsonrpc_code "%s"', (errorClass, code, range) => {

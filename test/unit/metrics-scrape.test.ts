@@ -29,6 +29,10 @@ const SPECIFIED: Readonly<Record<string, readonly [type: string, series: readonl
       CONNECTIONS.map((c) => `{endpoint="${e}",connection="${c}"}`),
     ),
   ],
+  evmrpc_redirect_failures_total: [
+    'counter',
+    ['busy', 'in_doubt', 'timeout', 'unreachable', 'unusable'].map((reason) => `{reason="${reason}"}`),
+  ],
   evmrpc_historical_debug_trace_attempts_total: [
     'counter',
     TRACES.flatMap((e) => CONNECTIONS.map((c) => `{endpoint="${e}",connection="${c}"}`)),

@@ -111,6 +111,7 @@ describe('the dispatcher', () => {
       now: () => 5,
       request: (...sample: number[]) => void samples.push(sample),
       redirected: () => undefined,
+      redirectFailed: () => undefined,
       historicalTrace: (...who: number[]) => void samples.push(who),
     }
     const limits = { requests: 5, responseBytes: 1 << 20, concurrency: 4 }

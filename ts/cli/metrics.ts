@@ -3,6 +3,7 @@ import type { Settings } from '../config/index.ts'
 import type { Mode } from '../core/config.ts'
 import { metricsCatalog } from '../core/native.ts'
 import type { Core } from '../core/port.ts'
+import type { CosmosMeter } from '../cosmos/queries.ts'
 import { createMetrics } from '../metrics/index.ts'
 import { NO_METER, type RequestMeter } from '../rpc/meter.ts'
 import { NotOpen, type Readiness, startMetricsServer } from '../server/index.ts'
@@ -11,7 +12,7 @@ const lowerCase = (words: readonly string[]): string[] => words.map((word) => wo
 
 /** What a node tells its metrics, and where their page is. */
 export interface NodeMetrics {
-  readonly meter: RequestMeter
+  readonly meter: RequestMeter & CosmosMeter
   /** To be called for every new WebSocket connection. */
   readonly onConnect: () => void
   /** The scrape page; undefined where metrics are off. */
@@ -20,7 +21,7 @@ export interface NodeMetrics {
 }
 
 const OFF: NodeMetrics = {
-  meter: { ...NO_METER, now: () => performance.now() },
+  meter: { ...NO_METER, query: () => undefined, now: () => performance.now() },
   onConnect: () => undefined,
   url: undefined,
   stop: async () => undefined,

@@ -183,6 +183,7 @@ export const rpcContext = (core: Core, settings: Settings, onForwardFailure?: Fo
   submission: submissionOf(core.dev, settings, onForwardFailure),
   namespaces: settings['evm.namespaces'],
   denied: settings['evm.deny_list'],
+  legacyChain: new Set(settings['evm.enabled_legacy_chain_apis'].map((name) => name.toLowerCase())),
   clientVersion: settings['evm.client_version'] === 'auto' ? clientVersion(core.dev) : settings['evm.client_version'],
   trace: {
     timeoutMs: settings['evm.trace_transaction_timeout'],

@@ -28,6 +28,8 @@ const SECTION_ORDER = [
   'littable',
   'engine',
   'consensus',
+  'rest',
+  'grpc',
   'dev',
 ]
 

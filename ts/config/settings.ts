@@ -2,6 +2,7 @@
 import { boolean, type Setting } from './kinds.ts'
 import { ANSWERS } from './tables/answers.ts'
 import { CONSENSUS } from './tables/consensus.ts'
+import { COSMOS } from './tables/cosmos.ts'
 import { DEV } from './tables/dev.ts'
 import { ENGINE } from './tables/engine.ts'
 import { LISTENERS } from './tables/listeners.ts'
@@ -21,6 +22,7 @@ export const SETTINGS = {
   ...NODE,
   ...ENGINE,
   ...CONSENSUS,
+  ...COSMOS,
   ...OPERATIONS,
   ...DEV,
 } as const

@@ -11,6 +11,11 @@ export class EngineRpcError extends Error {
   override name = 'EngineRpcError'
 }
 
+/** CometBFT answered with an error. */
+export class EngineRefusal extends EngineRpcError {
+  override name = 'EngineRefusal'
+}
+
 /** Reads a body of bounded length. */
 async function bodyOf(response: Response): Promise<string> {
   const chunks: Uint8Array[] = []
@@ -41,7 +46,7 @@ export async function engineResult<T>(url: string, path: string, withinMs?: numb
     result?: T
     error?: { message?: string; data?: string }
   }
-  if (result === undefined) throw new EngineRpcError(`${path}: ${[error?.message, error?.data].filter(Boolean).join(' ') || 'no result'}`)
+  if (result === undefined) throw new EngineRefusal(`${path}: ${[error?.message, error?.data].filter(Boolean).join(' ') || 'no result'}`)
   return result
 }
 
@@ -54,6 +59,13 @@ export interface StatusAnswer {
     readonly catching_up: boolean
   }
   readonly validator_info: { readonly address: string; readonly voting_power: string }
+}
+
+/** What /validators says, as far as it is read. */
+export interface ValidatorsAnswer {
+  readonly block_height: string
+  readonly validators: readonly { readonly address: string; readonly voting_power: string }[]
+  readonly total: string
 }
 
 /** What /net_info says, as far as it is read. */

@@ -28,6 +28,12 @@ export interface Operations extends DevOperations {
   feeHistory: { blockCount: Hex; newestBlock: BlockNumber; rewardPercentiles: readonly number[] }
   getBalance: { address: Hex; block: BlockRef | undefined }
   getCode: { address: Hex; block: BlockRef | undefined }
+  /** The signer of a raw transaction, or null. */
+  senderOf: { raw: Hex }
+  /** `{code, log, value, height}`: the code of gRPC, the answer in protobuf. */
+  cosmosQuery: { path: string; data: Hex; height?: number }
+  /** `{code, height, body}` or `{code, height, message}`: the code of gRPC, the answer in JSON. */
+  cosmosRest: { query: string; params: Readonly<Record<string, string | readonly string[]>>; height?: number }
   /** Null where there is none. */
   getCodeByHash: { hash: Hex }
   getStorageAt: { address: Hex; slot: Hex; block: BlockRef | undefined }

@@ -8,7 +8,7 @@ import { FORWARDED_METHODS } from '../rpc/submission.ts'
 import { NativeMetrics, parseCatalog } from './native.ts'
 import { Requests } from './requests.ts'
 import { createScraper, type Scraper } from './scraper.ts'
-import { Cells, distributions, type Interval, numbers } from './series.ts'
+import { Cells, distributions, type Interval, numbers, OpenCells } from './series.ts'
 import { combinations, INSTRUMENTS, type Instrument, type NodeMode, TRACE_METHODS } from './table.ts'
 
 export type { Page, Scraper } from './scraper.ts'
@@ -35,7 +35,12 @@ export interface MetricsOptions {
 export interface Metrics extends RequestMeter, Scraper {
   /** A WebSocket connection was opened. */
   websocketConnect(): void
+  /** A query over REST or gRPC ended with a code of gRPC. */
+  query(listener: string, query: string, code: number): void
 }
+
+/** Most series of queries: names of the table of queries by listener and code are fewer. */
+const QUERY_SERIES_MAX = 2000
 
 /** The instruments of this process. */
 export function createMetrics(native: NativeSource, { legacy, mode, endpoints = ENDPOINTS }: MetricsOptions): Metrics {
@@ -43,6 +48,8 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
   const requests = new Requests(legacy, now(), endpoints)
   const connects = new Cells(INSTRUMENTS.websocketConnects)
   const redirected = new Cells(INSTRUMENTS.redirected)
+  const cosmosQueries = new OpenCells(['listener', 'query', 'code'], QUERY_SERIES_MAX)
+  const redirectFailures = new Cells(INSTRUMENTS.redirectFailures)
   const historical = new Cells(INSTRUMENTS.historicalTraces)
   const modes = combinations(INSTRUMENTS.mode.labels).map((labels) => ({ labels, value: labels.mode === mode ? 1 : 0 }))
   /** Places of some methods by their places among all endpoints. */
@@ -57,6 +64,8 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
     numbers(INSTRUMENTS.mode, interval, modes),
     numbers(INSTRUMENTS.websocketConnects, interval, connects.points()),
     numbers(INSTRUMENTS.redirected, interval, redirected.points()),
+    numbers(INSTRUMENTS.cosmosQueries, interval, cosmosQueries.points()),
+    numbers(INSTRUMENTS.redirectFailures, interval, redirectFailures.points()),
     numbers(INSTRUMENTS.historicalTraces, interval, historical.points()),
     ...(legacy ? deprecated(interval) : []),
   ]
@@ -89,6 +98,8 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
       const place = forwarded.get(endpoint)
       if (place !== undefined) redirected.count(place * CONNECTIONS.length + connection)
     },
+    query: (listener, query, code) => cosmosQueries.count([listener, query, String(code)]),
+    redirectFailed: (reason) => redirectFailures.count(reason),
     historicalTrace: (endpoint, connection) => {
       const place = traces.get(endpoint)
       if (place !== undefined) historical.count(place * CONNECTIONS.length + connection)

@@ -70,3 +70,34 @@ export class Cells {
     return this.labels.map((labels, i) => ({ labels, value: this.values[i] as number }))
   }
 }
+
+/**
+ * A counter with open labels: a series is there from its first count on. Further series than the
+ * bound are not counted.
+ */
+export class OpenCells {
+  private readonly keys: readonly string[]
+  private readonly max: number
+  private readonly series = new Map<string, { readonly labels: Labels; value: number }>()
+
+  constructor(keys: readonly string[], max: number) {
+    this.keys = keys
+    this.max = max
+  }
+
+  /** Counts one; the values are those of the labels, in their order. */
+  count(values: readonly string[]): void {
+    const name = values.join(' ')
+    let found = this.series.get(name)
+    if (found === undefined) {
+      if (this.series.size >= this.max) return
+      found = { labels: Object.fromEntries(this.keys.map((key, i) => [key, values[i] as string])), value: 0 }
+      this.series.set(name, found)
+    }
+    found.value++
+  }
+
+  points(): Point<number>[] {
+    return [...this.series.values()].map(({ labels, value }) => ({ labels, value }))
+  }
+}

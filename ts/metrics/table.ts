@@ -3,6 +3,7 @@
 import { ERROR_CLASSES } from '../rpc/errors.ts'
 import { CONNECTIONS } from '../rpc/meter.ts'
 import { CODE_CLASSES } from '../rpc/outcome.ts'
+import { REDIRECT_FAILURES } from '../rpc/redirect.ts'
 import { FORWARDED_METHODS } from '../rpc/submission.ts'
 import { METHODS } from '../rpc/table.ts'
 
@@ -91,8 +92,22 @@ export const INSTRUMENTS = {
     name: 'evmrpc_redirected_requests_total',
     kind: 'counter',
     unit: '{count}',
-    help: 'Requests that were forwarded to the node of evm.forward_url, whatever it answered',
+    help: 'Requests that were sent to the node of evm.forward_url, or by consensus.redirect to a validator, whatever it answered',
     labels: [{ key: 'endpoint', values: FORWARDED_METHODS }, connection],
+  }),
+  cosmosQueries: row({
+    name: 'cosmos_queries_total',
+    kind: 'counter',
+    unit: '{count}',
+    help: 'Queries over REST and gRPC by their names in gRPC and the code of gRPC that they ended with, 0 for an answer; a path that is no query is unknown',
+    labels: [{ key: 'listener' }, { key: 'query' }, { key: 'code' }],
+  }),
+  redirectFailures: row({
+    name: 'evmrpc_redirect_failures_total',
+    kind: 'counter',
+    unit: '{count}',
+    help: 'Requests that the validator did not answer to which consensus.redirect sends them, or that were not sent since it failed just now',
+    labels: [{ key: 'reason', values: REDIRECT_FAILURES }],
   }),
   historicalTraces: row({
     name: 'evmrpc_historical_debug_trace_attempts_total',

@@ -1,8 +1,12 @@
 // Forwards single requests to another node, with bounds on time, size and number.
 import { NoAnswer, type PostOptions, post } from './post.ts'
+import { canConnect } from './reach.ts'
 
 /** Largest answer that is read, in bytes: a receipt with as many logs as a block can hold fits. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024
+
+/** Longest time for a connection that is tried before a request, in milliseconds. */
+const CONNECT_MS_MAX = 1000
 
 /** Shortest time between two reports of failures, in milliseconds. */
 const REPORT_EVERY_MS = 10_000
@@ -51,6 +55,11 @@ export interface ForwardOptions {
   /** Requests that may wait for an answer at the same time. */
   readonly inFlightMax: number
   readonly headers?: Readonly<Record<string, string>>
+  /**
+   * Where nothing was answered for so long, a connection is tried first, so that a node that is
+   * away gets no request; in milliseconds.
+   */
+  readonly tryAfterMs?: number
   /** Told why requests failed, at most once in ten seconds; the reason never holds the URL. */
   readonly onFailure?: (reason: string, failures: number) => void
 }
@@ -77,11 +86,12 @@ function failureOf(e: unknown): readonly [ForwardFailure, string] {
 }
 
 /** Makes what forwards requests to a node. */
-export function forwardTo({ url, timeoutMs, inFlightMax, headers, onFailure }: ForwardOptions): Forward {
+export function forwardTo({ url, timeoutMs, inFlightMax, headers, tryAfterMs, onFailure }: ForwardOptions): Forward {
   let inFlight = 0
   let lastId = 0
   let failures = 0
   let reportedAt = Number.NEGATIVE_INFINITY
+  let answeredAt = Number.NEGATIVE_INFINITY
 
   const failed = (failure: ForwardFailure, reason: string): Forwarded => {
     failures++
@@ -104,7 +114,13 @@ export function forwardTo({ url, timeoutMs, inFlightMax, headers, onFailure }: F
       ...(headers === undefined ? {} : { headers }),
     }
     try {
+      const isAway =
+        tryAfterMs !== undefined &&
+        performance.now() - answeredAt > tryAfterMs &&
+        !(await canConnect(url, Math.min(timeoutMs, CONNECT_MS_MAX)))
+      if (isAway) return failed('unreachable', 'no connection can be opened')
       const answer = await post(url, JSON.stringify({ jsonrpc: '2.0', id, method, params }), options)
+      answeredAt = performance.now()
       return read(answer, id) ?? failed('unusable', 'its answer is not one of JSON-RPC')
     } catch (e) {
       return failed(...failureOf(e))

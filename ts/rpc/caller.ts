@@ -29,7 +29,7 @@ async function jsonOf(result: Result, { onStream }: CallOptions): Promise<unknow
 export function makeCaller(given: Context, report: (e: unknown) => void): Caller {
   const namespaces = servedNamespaces(given.namespaces, given.core.dev)
   const context: Surroundings = { ...given, namespaces, follow: new Following(given.core, given.following, report) }
-  const table: ReadonlyMap<string, Method> = methodTable(namespaces, given.denied)
+  const table: ReadonlyMap<string, Method> = methodTable(namespaces, given.denied, undefined, given.legacyChain)
   return async (name, params, options = {}) => {
     try {
       const method = servedMethod(table, name)

@@ -30,10 +30,11 @@ import {
 } from './meter.ts'
 import type { Context, Method, Result, Surroundings } from './method.ts'
 import { type PlainTrace, plainTrace, readyTraces } from './plain-trace.ts'
+import { REDIRECT_FAILURES, REDIRECTED_METHODS } from './redirect.ts'
 import { BatchTooLarge } from './scan.ts'
-import { FORWARDED_ALREADY } from './submission.ts'
+import { FORWARDED_ALREADY, type Redirect } from './submission.ts'
 import type { Subscriber } from './subscription.ts'
-import { methodTable, namespaceOf, servedMethod, servedNamespaces } from './table.ts'
+import { isLegacy, methodTable, namespaceOf, servedMethod, servedNamespaces } from './table.ts'
 
 export type { BatchLimits } from './batch.ts'
 
@@ -76,6 +77,10 @@ export interface Client {
   warn?(warning: string): void
   /** Whether another node forwarded the request; it is not forwarded again. */
   readonly forwarded?: boolean
+  /** Set when a method of the namespace `chain` is called. */
+  usedLegacy?: boolean
+  /** Set to the validator that a single request went to. */
+  redirectedTo?: string | undefined
   /** Told where a single request is refused for that. */
   denied?: boolean
   /** Told what the answer to a single request is made from, where the core says. */
@@ -228,6 +233,27 @@ function forwarding(context: Surroundings, meter: RequestMeter): (client: Client
   return ({ connection, forwarded }) => (forwarded === true ? again : (counting[CONNECTIONS.indexOf(connection)] ?? context))
 }
 
+/** What sends a client's requests to validators; undefined where they stay here. */
+function redirecting({ redirects }: Context, meter: RequestMeter): (method: Method, client: Client) => Redirect | undefined {
+  if (redirects === undefined) return () => undefined
+  const names: ReadonlySet<string> = new Set(REDIRECTED_METHODS)
+  return ({ name }, client) => {
+    if (!names.has(name) || client.forwarded === true) return undefined
+    const connection = CONNECTIONS.indexOf(client.connection)
+    return (sender, method, params) =>
+      redirects.send(sender, method, params, {
+        sent: (owner) => {
+          meter.redirected(endpointOf(method), connection)
+          client.redirectedTo = owner
+        },
+        failed: (reason) => {
+          client.redirectedTo = undefined
+          meter.redirectFailed(REDIRECT_FAILURES.indexOf(reason))
+        },
+      })
+  }
+}
+
 /** Told of failures that are this program's fault, and of the request that met them. */
 export type Report = (e: unknown, about?: RequestInfo & { readonly id: string | undefined }) => void
 
@@ -242,8 +268,9 @@ export function makeDispatch(
   const { core, denied } = given
   const namespaces = servedNamespaces(given.namespaces, core.dev)
   const context: Surroundings = { ...given, namespaces, follow: new Following(core, given.following, report) }
-  const table = methodTable(namespaces, denied, given.only)
+  const table = methodTable(namespaces, denied, given.only, given.legacyChain)
   const contextOf = forwarding(context, meter)
+  const redirectOf = redirecting(given, meter)
   const { begun } = watch
 
   /** Reports failures of one request. */
@@ -252,15 +279,20 @@ export function makeDispatch(
     (e) =>
       report(e, { ...sample.about, id: id?.slice(0, SHOWN_CHARACTERS_MAX) })
 
-  const lookUp = (name: string, { barred }: Client): Method => {
+  const lookUp = (name: string, client: Client): Method => {
+    const { barred } = client
     if (barred?.namespaces.has(namespaceOf(name)) === true) throw unauthorized(barred.why)
-    return servedMethod(table, name)
+    const method = servedMethod(table, name)
+    if (isLegacy(name)) client.usedLegacy = true
+    return method
   }
 
   /** What a handler works with. Long work is asked for in its client's name, so that clients take turns, and ends when that goes. */
   const surroundingsOf = (method: Method, client: Client, sample: Sample, subscriber?: Subscriber): Surroundings => {
     const { address } = client
-    const context = method.keeps ? { ...contextOf(client), client: address } : contextOf(client)
+    const redirect = redirectOf(method, client)
+    const ofClient = redirect === undefined ? contextOf(client) : { ...contextOf(client), redirect }
+    const context = method.keeps ? { ...ofClient, client: address } : ofClient
     if (subscriber === undefined && (method.cost === 'read' || address === undefined)) return context
     if (method.cost === 'read' || address === undefined) return { ...context, subscriber }
     const warn = client.warn && ((warning: string): void => client.warn?.(warning))

@@ -51,8 +51,14 @@ export const ERROR_CLASSES = {
   panic: { code: CODE.internal, when: 'A panic or an exception was caught: a defect of this node.' },
   execution_reverted: { code: CODE.reverted, when: 'The EVM reverted a call, an estimate, an access list or a transaction that was sent.' },
   evm_not_supported: { code: CODE.server, when: 'A height before the first block of this node.' },
-  chain_legacy_disabled: { code: CODE.methodNotFound, when: 'A method of the namespace `chain` that is known and disabled.' },
-  association_missing: { code: 'none', when: 'Reserved for native transactions whose sender has no EVM address yet.' },
+  chain_legacy_disabled: {
+    code: CODE.methodNotFound,
+    when: 'A method of the namespace `chain` that `evm.enabled_legacy_chain_apis` does not name.',
+  },
+  association_missing: {
+    code: CODE.server,
+    when: 'A text of the Cosmos SDK that is no account of this chain: another prefix, another length, a wrong checksum.',
+  },
   jsonrpc_error: { code: 'any', when: 'Any other error with a code.' },
   unknown: { code: 'none', when: 'The rest: the client left or the answer was cut off in the middle, and no code reached the client.' },
 } as const satisfies Readonly<Record<string, ErrorClassRow>>
@@ -192,14 +198,17 @@ export const methodNotFound = (method: string): RpcError =>
 /** A method of go-ethereum that is left out on purpose. */
 export const notServed = (method: string, instead: string): RpcError =>
   new RpcError(CODE.methodNotFound, `the method ${method} does not exist/is not available: use ${instead}`)
-/** A method of the namespace `chain` that this node knows and does not serve. */
+/** A method of the namespace `chain` that is not enabled, or not known. */
 export const chainDisabled = (method: string): RpcError =>
   new RpcError(
     CODE.methodNotFound,
-    `the method ${method} does not exist/is not available: it is disabled on this node`,
-    undefined,
+    `${method} is not enabled on this node: add it to evm.enabled_legacy_chain_apis`,
+    'legacy_chain_deprecated',
     'chain_legacy_disabled',
   )
+/** A text that stands for no account that the EVM knows. */
+export const noEvmAddress = (account: string): RpcError =>
+  new RpcError(CODE.server, `account ${account} has no EVM address`, undefined, 'association_missing')
 /** An error of go-ethereum that has no code of its own. */
 export const serverError = (message: string): RpcError => new RpcError(CODE.server, message)
 /** A transaction was taken and not mined in time. */
@@ -223,6 +232,14 @@ const FORWARD_FAILURES: Readonly<Record<ForwardFailure, readonly [code: number, 
   unusable: [CODE.server, 'the node of evm.forward_url gave no usable answer: it may have taken the request'],
   loop: [CODE.server, 'another node forwarded this request: evm.forward_url of the nodes forms a loop'],
 }
+
+/** A validator did not answer a transaction that was redirected to it. */
+export const ownerSilent = (validator: string, hash: string): RpcError =>
+  new RpcError(
+    CODE.server,
+    `validator ${validator} gave no usable answer within consensus.redirect_timeout; transaction ${hash} may be known to it`,
+    hash,
+  )
 
 /** A request that was to be forwarded got no answer. */
 export const forwardFailed = (failure: ForwardFailure): RpcError => new RpcError(...FORWARD_FAILURES[failure])
@@ -257,7 +274,8 @@ export const protocolErrors = (): [RpcError, string][] => [
   [invalidRequest(), 'The request is not one of JSON-RPC 2.0; `empty batch` and `batch too large` are others of this code.'],
   [methodNotFound('METHOD'), 'No such method, or its namespace is not served.'],
   [notServed('METHOD', 'OTHER'), 'A method of go-ethereum that is left out on purpose.'],
-  [chainDisabled('METHOD'), 'A method of the namespace `chain` that is known and disabled.'],
+  [chainDisabled('METHOD'), 'A method of the namespace `chain` that is not enabled, known or not; `data` is `legacy_chain_deprecated`.'],
+  [noEvmAddress('ACCOUNT'), 'chain_getEVMAddress of a text that is no account of this chain.'],
   [invalidParams('invalid argument N: NAME: REASON'), 'A parameter is missing, one too many, or not of its type.'],
   [tracerNotAllowed('NAME', ['NAMES']), 'A built-in tracer that `evm.trace_allowed_tracers` leaves out.'],
   [
@@ -299,6 +317,10 @@ export const protocolErrors = (): [RpcError, string][] => [
   [forwardFailed('timeout'), 'A forwarded request timed out. Sending the same transaction again does no harm.'],
   [forwardFailed('unusable'), 'The connection ended early, or the answer was not one of JSON-RPC; the log says more.'],
   [forwardFailed('loop'), 'The request came from a node whose `evm.forward_url` leads here, and this node forwards too.'],
+  [
+    ownerSilent('ADDRESS', '0xHASH'),
+    'A transaction was redirected to a validator (`consensus.redirect`), which did not answer; `data` is its hash. Sending it again does no harm.',
+  ],
   [responseTooLarge(), 'The answers to a batch outgrew `evm.batch_response_max_size`.'],
   [internalError(), 'A defect of this node; its log says more.'],
 ]

@@ -1,11 +1,18 @@
 // Headers of answers over HTTP that say more than the answer does.
 import type { TraceOrigin } from '../core/port.ts'
+import { ANY, REDIRECTED_HEADER, REDIRECTED_TO_HEADER } from './redirect.ts'
 
 /** Header that says what a trace was made from. */
 export const TRACE_HEADER = 'x-hearth-trace'
 
 /** Header with what is probably a mistake in the request. */
 export const WARNING_HEADER = 'x-hearth-warning'
+
+/** Header of answers in which a method of the namespace `chain` had part. */
+export const LEGACY_HEADER = 'chain-legacy-rpc-deprecation'
+
+/** What it says. */
+export const LEGACY_TEXT = 'methods of the namespace chain are deprecated: use those of eth, or the queries of gRPC and REST'
 
 /** Every value of `x-hearth-trace`, and when it comes. */
 export const TRACE_ORIGINS: Readonly<Record<TraceOrigin, string>> = {
@@ -50,4 +57,13 @@ export const headersSection = (): string[] => [
   '',
   `Options of traces that the node does not know, and which one may be meant; at most ${WARNINGS_MAX}, separated by \` | \`. The request is served without`,
   'them, as go-ethereum does. With `evm.strict_trace_options` it is refused with -32602.',
+  '',
+  `### ${LEGACY_HEADER}`,
+  '',
+  'Methods of the namespace `chain` are kept for clients that know them, and may go away (`evm.enabled_legacy_chain_apis`). An answer of one carries this header.',
+  '',
+  `### ${REDIRECTED_TO_HEADER}`,
+  '',
+  `The consensus address of the validator that answered (\`consensus.redirect\`), or \`${ANY}\` for an entry of \`consensus.validator_rpc\` without an address. The node`,
+  `sends such requests with the header \`${REDIRECTED_HEADER}\`, and serves itself what comes with it.`,
 ]

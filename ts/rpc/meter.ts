@@ -18,6 +18,11 @@ export interface RequestMeter {
   request(endpoint: number, connection: number, outcome: number, began: number, ended: number): void
   /** A request goes to another node. */
   redirected(endpoint: number, connection: number): void
+  /**
+   * A request was not answered by the validator that it was to go to; the reason is a position in
+   * `REDIRECT_FAILURES`.
+   */
+  redirectFailed(reason: number): void
   /** A trace was asked for of a block further below the head than traces may look back. */
   historicalTrace(endpoint: number, connection: number): void
 }
@@ -27,6 +32,7 @@ export const NO_METER: RequestMeter = {
   now: () => 0,
   request: () => undefined,
   redirected: () => undefined,
+  redirectFailed: () => undefined,
   historicalTrace: () => undefined,
 }
 

@@ -4,7 +4,8 @@ import { BadValue, type Codec, type OverrideLimits, type TraceRules } from './co
 import { invalidParams } from './errors.ts'
 import type { Following, FollowLimits } from './follow/index.ts'
 import type { Network } from './network.ts'
-import type { Submission } from './submission.ts'
+import type { Redirects } from './redirect.ts'
+import type { Redirect, Submission } from './submission.ts'
 import type { Subscriber } from './subscription.ts'
 
 /** How a method weighs: `read` is a short read, `heavy` executes or searches, `write` changes the node and keeps its place in a batch. */
@@ -37,6 +38,8 @@ export interface Context {
   readonly clientVersion: string
   /** Methods that are answered as if they did not exist, by name. */
   readonly denied: readonly string[]
+  /** Methods of the namespace `chain` that are served, in lower case; none where absent. */
+  readonly legacyChain?: ReadonlySet<string> | undefined
   /** The names of the methods that are served; those of the namespaces where absent. */
   readonly only?: ReadonlySet<string> | undefined
   /** What traces may be. */
@@ -45,6 +48,10 @@ export interface Context {
   readonly overrides: OverrideLimits
   /** What becomes of transactions that clients send. */
   readonly submission: Submission
+  /**
+   * Sends transactions to the validators that their senders belong to; absent where they stay here.
+   */
+  readonly redirects?: Redirects | undefined
   /** What filters and subscriptions may take. */
   readonly following: FollowLimits
   /** Where this request may begin and end subscriptions; absent where its transport has none. */
@@ -59,6 +66,8 @@ export interface Surroundings extends Context {
   readonly follow: Following
   /** Whose the request is, by address; absent where the method keeps nothing of a client, or the request is this process's own. */
   readonly client?: string | undefined
+  /** Sends a request to the validator of a sender; absent where the request stays here. */
+  readonly redirect?: Redirect | undefined
   /** Takes what is probably a mistake in the request; absent where the client cannot be told. */
   readonly warn?: ((warning: string) => void) | undefined
 }

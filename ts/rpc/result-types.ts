@@ -3,7 +3,7 @@
 
 /** Result types, each with the methods that return it. */
 const RESULTS: readonly (readonly [type: string, methods: string])[] = [
-  ['address', 'eth_coinbase'],
+  ['address', 'eth_coinbase chain_getEVMAddress'],
   ['address[]', 'eth_accounts eth_requestAccounts'],
   [
     'boolean',
@@ -23,7 +23,7 @@ const RESULTS: readonly (readonly [type: string, methods: string])[] = [
     'ots_getApiLevel anvil_getGenesisTime hardhat_getStackTraceFailuresCount evm_increaseTime anvil_increaseTime evm_setTime anvil_setTime',
   ],
   ['number of seconds, or `null`', 'anvil_getIntervalMining'],
-  ['text', 'net_version web3_clientVersion'],
+  ['text', 'net_version web3_clientVersion chain_getChainAddress chain_getCosmosTx'],
   ['hash', 'web3_sha3 eth_sendTransaction eth_sendRawTransaction eth_sendUnsignedTransaction eth_getStorageAt'],
   ['hash, or `null`', 'ots_getTransactionBySenderAndNonce anvil_dropTransaction'],
   ['hash[]', 'debug_intermediateRoots'],

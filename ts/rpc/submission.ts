@@ -1,6 +1,8 @@
 // What becomes of transactions that clients send: this node's pool, another node, or a refusal.
+import type { Core, Hex } from '../core/port.ts'
 import type { Forward, Forwarded } from '../peers/forward.ts'
-import { forwardedError, forwardFailed, makesNoBlocks } from './errors.ts'
+import { forwardedError, forwardFailed, makesNoBlocks, ownerSilent } from './errors.ts'
+import { mayHaveIt, type Redirected, type RedirectedMethod } from './redirect.ts'
 
 /** Methods that are forwarded where `evm.forward_url` names a node; eth_getTransactionCount at `pending` alone. */
 export const FORWARDED_METHODS = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync', 'eth_getTransactionCount'] as const
@@ -46,4 +48,44 @@ export async function submit(submission: Submission, request: Request, own: () =
 /** Asks another node. */
 export async function forward(ask: Forward, { method, params, waitMs }: Request): Promise<Uint8Array> {
   return resultOf(await ask(method, params, waitMs))
+}
+
+/**
+ * Sends a request to the validator that its sender belongs to; undefined where it is served here.
+ */
+export type Redirect = (sender: Hex, method: RedirectedMethod, params: readonly unknown[]) => Promise<Redirected>
+
+const parse = <T>(json: Uint8Array | string): T => JSON.parse(typeof json === 'string' ? json : Buffer.from(json).toString()) as T
+
+/**
+ * The answer of the validator that takes the transactions of the sender, where there is one that
+ * answers; else by `own`.
+ */
+export async function throughOwner(
+  redirect: Redirect | undefined,
+  core: Core,
+  transaction: Hex,
+  own: () => Promise<Uint8Array>,
+): Promise<Uint8Array> {
+  if (redirect === undefined) return await own()
+  const sender = parse<Hex | null>(await core.read('senderOf', { raw: transaction }))
+  const redirected = sender === null ? undefined : await redirect(sender, 'eth_sendRawTransaction', [transaction])
+  if (redirected === undefined) return await own()
+  if ('answer' in redirected) return resultOf(redirected.answer)
+  // A transaction that the owner may have is not put into this pool in silence.
+  if (mayHaveIt(redirected.failure)) {
+    const hash = parse<Hex>(await core.read('keccak', { data: transaction }))
+    throw ownerSilent(redirected.owner, hash)
+  }
+  return await own()
+}
+
+/** The owner's count of transactions, which only reads: without its answer, that of `own`. */
+export async function countOfOwner(
+  redirect: Redirect | undefined,
+  address: Hex,
+  own: () => Promise<Uint8Array | string>,
+): Promise<Uint8Array | string> {
+  const redirected = await redirect?.(address, 'eth_getTransactionCount', [address, 'pending'])
+  return redirected !== undefined && 'answer' in redirected ? resultOf(redirected.answer) : await own()
 }

@@ -2,6 +2,9 @@
 import { DEV_NAMESPACES as NAMESPACES_OF_DEV } from '../config/index.ts'
 import { chainDisabled, methodNotFound } from './errors.ts'
 import type { Method } from './method.ts'
+import { chainAddress } from './methods/chain/getChainAddress.ts'
+import { chainCosmosTx } from './methods/chain/getCosmosTx.ts'
+import { chainEvmAddress } from './methods/chain/getEVMAddress.ts'
 import { chainTransactionReceipt } from './methods/chain/getTransactionReceipt.ts'
 import { chaindbCompactRefused } from './methods/debug/chaindbCompact.ts'
 import { chaindbPropertyRefused } from './methods/debug/chaindbProperty.ts'
@@ -188,6 +191,9 @@ export const METHODS: readonly Method[] = [
   traceStateAccess,
   modules,
   chainTransactionReceipt,
+  chainAddress,
+  chainEvmAddress,
+  chainCosmosTx,
   accounts,
   requestAccounts,
   coinbase,
@@ -258,6 +264,12 @@ export const namespaceOf = (name: string): string => name.slice(0, Math.max(0, n
 
 const names = new Set(METHODS.map((m) => m.name))
 
+/**
+ * Whether a name is of the namespace `chain`, whatever its case: what is not known there is not
+ * enabled.
+ */
+export const isLegacy = (name: string): boolean => /^chain_/i.test(name)
+
 /** Whether a name is in the table, served or not. */
 export const isMethod = (name: string): boolean => names.has(name)
 
@@ -276,11 +288,16 @@ export function methodTable(
   namespaces: readonly string[],
   denied: readonly string[],
   only?: ReadonlySet<string>,
+  legacy: ReadonlySet<string> = new Set(),
 ): ReadonlyMap<string, Method> {
   const served = new Set(namespaces)
   const dev = DEV_NAMESPACES.some((name) => served.has(name))
   const isServed = (m: Method): boolean =>
-    served.has(namespaceOf(m.name)) && (dev || !ofDev.has(m)) && !denied.includes(m.name) && only?.has(m.name) !== false
+    served.has(namespaceOf(m.name)) &&
+    (!isLegacy(m.name) || legacy.has(m.name.toLowerCase())) &&
+    (dev || !ofDev.has(m)) &&
+    !denied.includes(m.name) &&
+    only?.has(m.name) !== false
   return new Map(METHODS.filter(isServed).map((m) => [m.name, m]))
 }
 
@@ -288,7 +305,7 @@ export function methodTable(
 export function servedMethod(table: ReadonlyMap<string, Method>, name: string): Method {
   const method = table.get(name)
   if (method !== undefined) return method
-  throw namespaceOf(name) === 'chain' && isMethod(name) ? chainDisabled(name) : methodNotFound(name)
+  throw isLegacy(name) ? chainDisabled(name) : methodNotFound(name)
 }
 
 const ofDev: ReadonlySet<Method> = new Set(DEV_METHODS)

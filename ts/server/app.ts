@@ -3,7 +3,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { CoreError } from '../core/error.ts'
 import { type Answer, bytesOf, type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { noRoomForClient } from '../rpc/errors.ts'
-import { TRACE_HEADER, WARNING_HEADER } from '../rpc/headers.ts'
+import { LEGACY_HEADER, LEGACY_TEXT, TRACE_HEADER, WARNING_HEADER } from '../rpc/headers.ts'
+import { REDIRECTED_HEADER, REDIRECTED_TO_HEADER } from '../rpc/redirect.ts'
 import { FORWARDED_HEADER } from '../rpc/submission.ts'
 import { negotiate } from './accept.ts'
 import type { Authentication, Barred } from './admission/auth.ts'
@@ -121,6 +122,8 @@ export function send(
   response.setHeader('content-type', 'application/json')
   if (client.waitedMs !== undefined) response.setHeader('server-timing', `wait;dur=${client.waitedMs.toFixed(1)}`)
   if (client.origin !== undefined) response.setHeader(TRACE_HEADER, client.origin)
+  if (client.usedLegacy) response.setHeader(LEGACY_HEADER, LEGACY_TEXT)
+  if (client.redirectedTo !== undefined) response.setHeader(REDIRECTED_TO_HEADER, client.redirectedTo)
   if (client.warnings !== undefined) response.setHeader(WARNING_HEADER, client.warnings.join(' | '))
   const whole = typeof answer === 'string' ? bytesOf(answer) : answer
   if (whole instanceof Uint8Array) return sendBytes(response, whole, accepted, compressionOf(client, options), options.writeMs)
@@ -171,7 +174,7 @@ function serveJson(options: AppOptions, request: IncomingMessage, response: Serv
   const admit = (requests: number): number => admission.admit(address, requests)
   const client = new WaitingClient('http', address, admit, negotiate(accepted, true) === 'gzip' ? compression.thresholdBytes : undefined)
   client.barred = barred
-  client.forwarded = FORWARDED_HEADER in request.headers
+  client.forwarded = FORWARDED_HEADER in request.headers || REDIRECTED_HEADER in request.headers
   let taken = 0
   const take = (bytes: number): string | undefined => {
     if (!admission.httpShares.take(address, bytes)) return OVER_SHARE

@@ -1,16 +1,15 @@
 // The listeners: JSON-RPC over HTTP with WebSocket by upgrade, over WebSocket alone on a port of its own, and debug methods alone on another.
 import http from 'node:http'
-import type { Socket } from 'node:net'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
-import { Shares } from '../rpc/shares.ts'
 import { aboutText } from './about.ts'
 import { type Authentication, authentication, engineAuthentication } from './admission/auth.ts'
 import { Admission, webSocketPayload } from './admission/index.ts'
 import { type AppOptions, createListener } from './app.ts'
+import { shareConnections, timeouts } from './connections.ts'
 import { IdleClock } from './idle.ts'
 import { openLanes } from './lane/index.ts'
-import { SEND_AHEAD_BYTES, TIMEOUT_CHECK_MS_MAX, TIMEOUT_CHECKS } from './limits.ts'
+import { SEND_AHEAD_BYTES } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
 import type { Readiness } from './readiness.ts'
 import { createWebSocketEndpoint, type WebSocketEndpoint, type WebSocketOptions } from './websocket.ts'
@@ -32,14 +31,6 @@ export interface Server {
   readonly engineUrl: string | undefined
   /** Takes no more connections, lets answers under way finish for a while, then closes what is left. Any call after the first waits with it. */
   stop(): Promise<void>
-}
-
-/** Node's own clocks of a connection. They are looked at often enough to be kept within a tenth. */
-function timeouts(settings: Settings): http.ServerOptions {
-  const requestTimeout = settings['evm.read_timeout']
-  const headersTimeout = Math.min(requestTimeout, settings['evm.read_header_timeout'])
-  const connectionsCheckingInterval = Math.min(TIMEOUT_CHECK_MS_MAX, headersTimeout / TIMEOUT_CHECKS)
-  return { requestTimeout, headersTimeout, connectionsCheckingInterval, keepAliveTimeout: settings['evm.idle_timeout'] }
 }
 
 const lowerCase = (words: readonly string[]): string[] => words.map((word) => word.toLowerCase())
@@ -119,7 +110,6 @@ class Listeners {
 
   private make(name: string, dispatch: Dispatch, listener: http.RequestListener): http.Server {
     const server = http.createServer({ ...timeouts(this.settings), highWaterMark: SEND_AHEAD_BYTES }, listener)
-    server.maxConnections = this.settings['evm.max_open_connections']
     if (this.settings['evm.ws_enabled']) {
       const endpoint = createWebSocketEndpoint(this.webSocketOptions(name, dispatch))
       server.on('upgrade', endpoint.upgrade)
@@ -129,30 +119,12 @@ class Listeners {
     return server
   }
 
-  /** Lets no client have more than its share of a listener's connections. To be called once all else listens for connections. */
-  private shareConnections(server: http.Server): void {
-    const { settings, admission } = this
-    const shares = new Shares(settings['evm.max_open_connections'], settings['evm.max_share_per_client'])
-    if (shares.most === Number.POSITIVE_INFINITY) return
-    const ordinary = server.listeners('connection') as ((socket: Socket) => void)[]
-    server.removeAllListeners('connection')
-    server.on('connection', (socket: Socket) => {
-      const owner = admission.ownerOf(socket)
-      if (!shares.take(owner)) {
-        socket.destroy()
-        return
-      }
-      socket.once('close', () => shares.release(owner))
-      for (const listener of ordinary) listener.call(server, socket)
-    })
-  }
-
   /** A listener of HTTP, and of WebSocket where that is on. The settings `SECTION_host` and `SECTION_port` say where. */
   async openHttp(name: 'http' | 'debug', dispatch: Dispatch, portSetting = `evm.${name}_port`): Promise<string> {
     const options = this.httpOptions(name, dispatch)
     const server = this.make(name, dispatch, createListener(options))
     openLanes(server, options, { firstMs: server.headersTimeout, idleMs: server.keepAliveTimeout })
-    this.shareConnections(server)
+    shareConnections(server, this.settings, this.admission)
     const host = this.settings[`evm.${name}_host`]
     return `http://${shownHost(host)}:${await listen(server, host, this.settings[`evm.${name}_port`], portSetting)}`
   }
@@ -167,7 +139,7 @@ class Listeners {
         .writeHead(426, { upgrade: 'websocket', connection: 'close', 'content-type': 'text/plain' })
         .end('this port speaks WebSocket alone\n')
     })
-    this.shareConnections(server)
+    shareConnections(server, this.settings, this.admission)
     return `ws://${shownHost(host)}:${await listen(server, host, port, 'evm.ws_port')}`
   }
 

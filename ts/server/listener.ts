@@ -27,7 +27,7 @@ function refusal(e: NodeJS.ErrnoException, host: string, portSetting: string): s
 }
 
 /** Listens; resolves to the port. Rejects with `ListenError`, which names the setting that is to be changed: the port's or the host's. */
-export function listen(server: http.Server, host: string, port: number, setting: string): Promise<number> {
+export function listen(server: net.Server, host: string, port: number, setting: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (e: NodeJS.ErrnoException) => {
       reject(new ListenError(`cannot listen on ${shownHost(host)}:${port}: ${refusal(e, host, setting)}`))

@@ -27,6 +27,10 @@ export class WaitingClient implements Client {
   warnings: string[] | undefined
   /** Whether another node forwarded the request. */
   forwarded = false
+  /** The validator that the request went to. */
+  redirectedTo: string | undefined
+  /** Whether a method of the namespace `chain` was called. */
+  usedLegacy = false
   /** Where the request may begin subscriptions. */
   subscriber: Subscriber | undefined
   private gone = false

@@ -269,6 +269,11 @@ pub enum Request {
         /// Which transaction.
         hash: B256,
     },
+    /// Who signed a raw transaction, or `null` where that cannot be read or recovered.
+    SenderOf {
+        /// The transaction's bytes (EIP-2718, or a legacy one).
+        raw: Bytes,
+    },
     /// Keccak-256 of bytes.
     Keccak {
         /// The bytes.

@@ -8,11 +8,13 @@ import type { Mode, NodeConfig } from '../../core/config.ts'
 import { openNode } from '../../core/native.ts'
 import type { AskOrigin } from '../../core/origin.ts'
 import type { Core } from '../../core/port.ts'
+import type { CosmosListeners } from '../../cosmos/index.ts'
 import { type Log, type LogOptions, levelOf, openLog } from '../../log/index.ts'
 import { shownUrl } from '../../peers/post.ts'
 import type { Dispatch } from '../../rpc/dispatch.ts'
 import { type RequestMeter, SHOWN_CHARACTERS_MAX, type Watch } from '../../rpc/meter.ts'
 import type { Network } from '../../rpc/network.ts'
+import type { Redirects } from '../../rpc/redirect.ts'
 import type { StartingDispatch } from '../../rpc/starting.ts'
 import type { Server, ServerHooks } from '../../server/index.ts'
 import { type Check, diskHasRoom, headIsYoung, isDriven, Readiness } from '../../server/readiness.ts'
@@ -189,6 +191,7 @@ function dispatches(
   meter: RequestMeter,
   onRequest: Extras['onRequest'],
   network: Network | undefined,
+  redirects: Redirects | undefined,
 ): { readonly all: Dispatch; readonly debug: Dispatch; readonly engine: Dispatch } {
   const watch = watchRequests(settings, log, heart, onRequest)
   const node = shownUrl(settings['evm.forward_url'])
@@ -196,7 +199,7 @@ function dispatches(
     log.component('rpc').warn('forwarding failed', { node, reason, failures }),
   )
   const make = (namespaces: readonly string[], only?: ReadonlySet<string>): Dispatch =>
-    makeDispatch({ ...context, network, namespaces, only }, batchLimits(settings), log.report, meter, watch)
+    makeDispatch({ ...context, network, redirects, namespaces, only }, batchLimits(settings), log.report, meter, watch)
   const isDebugApart = settings['evm.debug_port'] !== 0
   return {
     all: make(isDebugApart ? context.namespaces.filter((name) => name !== 'debug') : context.namespaces),
@@ -328,6 +331,7 @@ export async function serve(
         process.exit(0)
       }
       const noMoreOfCore = joinLogs(core, log)
+      let cosmos: CosmosListeners | undefined
       try {
         open = core
         const { all, debug, engine } = dispatches(
@@ -339,6 +343,7 @@ export async function serve(
           metrics.meter,
           extras.onRequest,
           cometbft && consensus?.networkOf(cometbft),
+          cometbft && consensus?.redirectsOf(cometbft, settings, log),
         )
         starting.become(all)
         startingDebug.become(debug)
@@ -346,9 +351,19 @@ export async function serve(
         readiness.opened(readyChecks(core, home, settings, cometbft))
         const baking = await bakingOf(core, settings)
         if (cometbft !== undefined) await consensus?.startEngine(cometbft, core, log)
+        cosmos = cometbft && (await consensus?.startListeners(cometbft, core, settings, { meter: metrics.meter, runToken, report }))
         writeRunning(home, runningNode(server, metrics.url, mode, settings, baking, cometbft?.rpcUrl), runToken)
         const { httpUrl, wsUrl, debugUrl, engineUrl } = server
-        const urls = { httpUrl, wsUrl, debugUrl, engineUrl, metricsUrl: metrics.url, consensusUrl: cometbft?.rpcUrl }
+        const urls = {
+          httpUrl,
+          wsUrl,
+          debugUrl,
+          engineUrl,
+          metricsUrl: metrics.url,
+          consensusUrl: cometbft?.rpcUrl,
+          restUrl: cosmos?.restUrl,
+          grpcUrl: cosmos?.grpcUrl,
+        }
         log.component('node').info('serving', { version: clientVersion(), home, ...urls })
         if (mode === 'start') checkNode(log)
         if (baking !== undefined) await sayUnbaked(baking, core, home, log)
@@ -359,12 +374,13 @@ export async function serve(
         if (mode === 'dev') void setTimeout(NOTICE_MS, undefined, { ref: false }).then(() => checkNode(log))
         await stopped
         await setTimeout(settings['evm.shutdown_delay'])
-        await Promise.all([server.stop(), cometbft?.stop()])
+        await Promise.all([server.stop(), cosmos?.stop(), cometbft?.stop()])
         heart.closing()
         await extras.beforeClose?.(core)
         log.component('node').info('every answer under way has ended; closing the stores')
       } finally {
         removeRunning(home, process.pid)
+        await cosmos?.stop()
         // Its application is this core: it ends first, also where the start failed.
         await cometbft?.stop()
         await core.close()

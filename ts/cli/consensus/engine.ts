@@ -1,19 +1,29 @@
 // CometBFT beside an open node: what the settings say of it, and what of the core it works with. Loaded where it is on.
+import fs from 'node:fs'
 import type { Settings } from '../../config/index.ts'
 import { Engine, type EngineCore } from '../../consensus/engine.ts'
 import { ConsensusError } from '../../consensus/error.ts'
 import type { CoreStatus } from '../../consensus/ready.ts'
 import { socketMark, untilListening } from '../../consensus/state-sync.ts'
 import { refuseBaking } from '../../consensus/validator.ts'
+import { askValidators, ValidatorSets } from '../../consensus/validators.ts'
 import type { ConsensusConfig } from '../../core/config.ts'
 import type { Core } from '../../core/port.ts'
+import { type CosmosHooks, type CosmosListeners, startCosmos } from '../../cosmos/index.ts'
 import { type Log, levelOf } from '../../log/index.ts'
+import { forwardTo } from '../../peers/forward.ts'
+import { shownUrl } from '../../peers/post.ts'
 import type { Network } from '../../rpc/network.ts'
+import { ownerOf } from '../../rpc/owner.ts'
+import { REDIRECTED_HEADER, Redirects, validatorUrls } from '../../rpc/redirect.ts'
+import { VERSION } from '../version.ts'
 
 /** The engine of a node under these settings. Throws `ConsensusError`. */
 export function openEngine(home: string, settings: Settings): Engine {
   if (settings['engine.enabled'])
     throw new ConsensusError('engine.enabled and consensus.enabled exclude each other: a chain has one source of blocks')
+  if (settings['consensus.redirect'] === 'sender' && settings['consensus.validator_rpc'].length === 0)
+    throw new ConsensusError('consensus.redirect=sender needs the URLs of validators: name them in consensus.validator_rpc')
   refuseBaking(home, settings['evm.trace_bake_enabled'])
   return new Engine(home, {
     supervise: settings['consensus.supervise'],
@@ -85,3 +95,55 @@ export const networkOf = (engine: Engine): Network => ({
     return { catchingUp, height, highest: Math.max(height, highestPeer ?? height) }
   },
 })
+
+/**
+ * How long after its last answer a validator gets a connection before a request, in milliseconds.
+ */
+const TRY_AFTER_MS = 1000
+
+/** The header with the token for validators. Throws `ConsensusError`. */
+function tokenHeader(file: string): Record<string, string> {
+  if (file === 'none') return {}
+  let token: string
+  try {
+    token = fs.readFileSync(file, 'utf8').trim()
+  } catch (e) {
+    throw new ConsensusError(`consensus.redirect_token_file cannot be read: ${(e as Error).message}`)
+  }
+  if (!/^\S+$/.test(token)) throw new ConsensusError(`consensus.redirect_token_file: ${file} has to hold one token on one line`)
+  return { authorization: `Bearer ${token}` }
+}
+
+/**
+ * What sends transactions to the validators of their senders; undefined where they stay here.
+ * Throws `ConsensusError`.
+ */
+export function redirectsOf(engine: Engine, settings: Settings, log: Log): Redirects | undefined {
+  if (settings['consensus.redirect'] === 'off') return undefined
+  const headers = { [REDIRECTED_HEADER]: '1', ...tokenHeader(settings['consensus.redirect_token_file']) }
+  const owners = [...validatorUrls(settings['consensus.validator_rpc'])].map(([address, url]) => {
+    const onFailure = (reason: string, failures: number): void =>
+      log.component('rpc').warn('a request to a validator failed', { validator: address, node: shownUrl(url), reason, failures })
+    const forward = forwardTo({
+      url,
+      timeoutMs: settings['consensus.redirect_timeout'],
+      inFlightMax: settings['evm.forward_max_in_flight'],
+      headers,
+      tryAfterMs: TRY_AFTER_MS,
+      onFailure,
+    })
+    return [address, forward] as const
+  })
+  const sets = new ValidatorSets(() => askValidators(engine.rpcUrl ?? ''))
+  return new Redirects(new Map(owners), () => sets.get(), ownerOf)
+}
+
+/**
+ * Opens the listeners for clients of the Cosmos SDK. Rejects with `ListenError` or `AuthFileError`.
+ */
+export const startListeners = (
+  engine: Engine,
+  core: Core,
+  settings: Settings,
+  hooks: Pick<CosmosHooks, 'meter' | 'runToken' | 'report'>,
+): Promise<CosmosListeners> => startCosmos(settings, { core, rpcUrl: () => engine.rpcUrl, version: VERSION, ...hooks })

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { factsOf } from '../../consensus/eth-genesis.ts'
 import { genesisFile, networkName } from '../../consensus/genesis.ts'
-import { nodeId } from '../../consensus/keys.ts'
+import { nodeId, validatorAddress } from '../../consensus/keys.ts'
 import { basePortMax, PORT_NAMES, PORT_SETTINGS, type TestnetNode, testnetNodes } from '../../consensus/testnet.ts'
 import type { Parsed } from '../args.ts'
 import type { Terminal } from '../command.ts'
@@ -31,9 +31,12 @@ const peersOf = (nodes: readonly KeyedNode[], own: KeyedNode): string[] =>
   nodes.filter((node) => node !== own).map(({ keys, ports }) => `${nodeId(keys.nodeKey)}@${HOST}:${ports.p2p}`)
 
 /** What the node.toml of a node says. */
-const valuesOf = ({ ports }: TestnetNode): Record<string, unknown> => ({
+const valuesOf = ({ ports }: TestnetNode, nodes: readonly KeyedNode[]): Record<string, unknown> => ({
   ...Object.fromEntries(PORT_NAMES.map((name) => [PORT_SETTINGS[name], ports[name]])),
   'consensus.p2p_host': HOST,
+  'consensus.validator_rpc': nodes
+    .filter(({ role }) => role === 'validator')
+    .map((node) => `${validatorAddress(node.keys.validatorKey).toLowerCase()}=http://${HOST}:${node.ports.http}`),
 })
 
 /** Makes them; whether that was done before a signal. A failure leaves nothing. */
@@ -55,7 +58,7 @@ export async function makeTestnet(parsed: Parsed, { dir, validators, followers, 
     for (const node of nodes) {
       const options = { moniker: node.name, peers: peersOf(nodes, node), local: true, exchangesPeers: false }
       const { keys } = node
-      const made = { home: homeOf(node), keys, options, appState, genesis, values: valuesOf(node) }
+      const made = { home: homeOf(node), keys, options, appState, genesis, values: valuesOf(node, nodes) }
       const isMade = source === undefined ? (await makeNetworkHome(made, settings, terminal)) !== undefined : await source.copyTo(made)
       if (!isMade) return false
     }

@@ -1,7 +1,7 @@
 // [consensus]: a chain whose blocks a network of validators decides on, with CometBFT as the engine and this node as its application.
 import { boolean, integer, offAt, oneWord, or, text } from '../kinds.ts'
 import { duration } from '../measures.ts'
-import { HOUR, host, MINUTE, port, SECOND, setting } from './shared.ts'
+import { HOUR, host, MINUTE, port, SECOND, setting, validatorUrls } from './shared.ts'
 
 /** Most blocks that a distance in blocks may span. */
 const BLOCKS_MAX = 1_000_000_000
@@ -71,6 +71,27 @@ export const CONSENSUS = {
     default: 0,
     unit: 'blocks',
     doc: 'A snapshot from which other nodes can begin (state sync) is taken at heights that are divisible by this.',
+  }),
+  'consensus.redirect': setting({
+    kind: oneWord('off', 'sender'),
+    default: 'off' as 'off' | 'sender',
+    doc: 'What goes to another node of the network: off is nothing. sender sends eth_sendRawTransaction, and eth_getTransactionCount at pending, to the validator whose share the sender is in, so that one pool sees all nonces of a sender; other nodes get the transaction from there.',
+  }),
+  'consensus.validator_rpc': setting({
+    kind: validatorUrls,
+    default: [] as readonly string[],
+    doc: 'Where consensus.redirect finds validators: ADDRESS=URL each, with the 40 hex digits of a consensus address, or a URL alone, which takes every sender that no other entry takes. hearth testnet writes it.',
+  }),
+  'consensus.redirect_timeout': setting({
+    kind: duration(1, HOUR),
+    default: 5 * SECOND,
+    unit: 'ms',
+    doc: 'Longest wait for the answer to a request that consensus.redirect sent to a validator.',
+  }),
+  'consensus.redirect_token_file': setting({
+    kind: or('none', text('none or the path of a file', /^\S.*$/)),
+    default: 'none' as string,
+    doc: 'File with the token that requests to validators carry (evm.auth_token_file there), one line. It is read at the start.',
   }),
   'consensus.ready_max_block_age': setting({
     kind: offAt(0, duration(0, HOUR)),

@@ -45,6 +45,11 @@ export const LISTENERS = {
     default: [] as readonly string[],
     doc: 'Methods that are refused as if they did not exist, by exact name, over HTTP and WebSocket.',
   }),
+  'evm.enabled_legacy_chain_apis': setting({
+    kind: methods,
+    default: ['chain_getChainAddress', 'chain_getEVMAddress', 'chain_getCosmosTx'] as readonly string[],
+    doc: 'Methods of the namespace chain that are served, without regard to case. They are kept for clients that know them; every other one is answered with the error -32601.',
+  }),
   'evm.cors_origins': setting({
     kind: origins,
     default: [] as readonly string[],

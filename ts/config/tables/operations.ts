@@ -4,7 +4,7 @@ import { bytes, duration } from '../measures.ts'
 import { GIB, HOUR, host, namespaceList, port, SECOND, setting } from './shared.ts'
 
 /** Listeners of JSON-RPC by the names that evm.auth_listeners has for them. */
-export const LISTENER_NAMES = ['http', 'ws', 'debug'] as const
+export const LISTENER_NAMES = ['http', 'ws', 'debug', 'rest', 'grpc'] as const
 
 /** Levels of the log, the loudest last. */
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
@@ -51,7 +51,7 @@ export const OPERATIONS = {
   'evm.auth_listeners': setting({
     kind: list(`a list of ${LISTENER_NAMES.join(', ')}`, (word) => LISTENER_NAMES.some((name) => name === word)),
     default: LISTENER_NAMES as readonly string[],
-    doc: 'Listeners that require a token or JWT, if evm.auth_token_file or evm.auth_jwt_file is set: http is the port of HTTP with its WebSocket, ws the port of WebSocket alone, debug that of evm.debug_port.',
+    doc: 'Listeners that require a token or JWT, if evm.auth_token_file or evm.auth_jwt_file is set: http is the port of HTTP with its WebSocket, ws the port of WebSocket alone, debug that of evm.debug_port, rest and grpc those of a node under CometBFT.',
   }),
   'evm.auth_namespaces': setting({
     kind: namespaceList('*'),

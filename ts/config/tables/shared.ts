@@ -70,6 +70,27 @@ export const nodeUrl: Kind<string> = ((): Kind<string> => {
   return { takes, check, parse: check, plain: (value) => value }
 })()
 
+/** Entries of `consensus.validator_rpc`. */
+export const validatorUrls: Kind<readonly string[]> = ((): Kind<readonly string[]> => {
+  const takes = 'a list of ADDRESS=URL or URL, such as 0123456789abcdef0123456789abcdef01234567=http://10.0.0.1:8545'
+  const isFine = (entry: unknown): boolean => {
+    const url = typeof entry === 'string' ? entry.replace(/^[0-9a-fA-F]{40}=/, '') : ''
+    return /^https?:\/\/\S+$/.test(url) && URL.canParse(url)
+  }
+  const check = (value: unknown): readonly string[] => {
+    if (Array.isArray(value) && value.every(isFine)) return [...new Set(value as string[])]
+    throw new Refused(`takes ${takes}, not "…": what was given is not shown, since it may hold a secret`)
+  }
+  const parse = (line: string): readonly string[] =>
+    check(
+      line
+        .split(',')
+        .map((entry) => entry.trim())
+        .filter((entry) => entry !== ''),
+    )
+  return { takes, check, parse, plain: (value) => value }
+})()
+
 /** Networks as address and prefix length; an address alone is a network of one. */
 export const networks = list('a list of networks such as 10.0.0.0/8', (word) => {
   const [address, length, ...more] = word.split('/')

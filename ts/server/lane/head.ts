@@ -1,4 +1,5 @@
 // Heads of ordinary requests: the bytes before a body. Whatever is not plainly ordinary is left to node:http.
+import { REDIRECTED_HEADER } from '../../rpc/redirect.ts'
 import { FORWARDED_HEADER } from '../../rpc/submission.ts'
 import { negotiate } from '../accept.ts'
 import { type AppOptions, isJson } from '../app.ts'
@@ -43,6 +44,7 @@ const NOT_ORDINARY: ReadonlySet<string> = new Set([
   'origin',
   'access-control-request-method',
   FORWARDED_HEADER,
+  REDIRECTED_HEADER,
 ])
 
 /** The headers of a head, by name in lower case; undefined where it is not ordinary. */

@@ -56,8 +56,8 @@ const tail = new Tail()
 const isWhole = (body: Packed['body']): body is Uint8Array | string => typeof body === 'string' || body instanceof Uint8Array
 
 /** Whether nothing is to be said beside the answer to a client. */
-const isAlone = ({ retryAfterMs, waitedMs, warnings }: WaitingClient): boolean =>
-  retryAfterMs === undefined && waitedMs === undefined && warnings === undefined
+const isAlone = ({ retryAfterMs, waitedMs, warnings, redirectedTo, usedLegacy }: WaitingClient): boolean =>
+  retryAfterMs === undefined && waitedMs === undefined && warnings === undefined && redirectedTo === undefined && !usedLegacy
 
 /** A connection. */
 export class Lane {

@@ -1,7 +1,7 @@
 //! Transactions that clients send.
 
 use super::{Answer, failed, short};
-use alloy_consensus::Transaction as _;
+use alloy_consensus::{Transaction as _, transaction::SignerRecoverable as _};
 use alloy_primitives::{B256, U256};
 use hearth_chain::{
     ChainError,
@@ -61,7 +61,47 @@ pub(super) fn check_limits(home: &Home, transaction: &PooledTransaction) -> Resu
     Ok(())
 }
 
+/// Who signed a transaction, or `null`: the request itself says what is wrong with it.
+pub(super) fn sender_of(bytes: &[u8]) -> Answer {
+    let sender = decode_transaction(bytes).ok().and_then(|transaction| transaction.recover_signer().ok());
+    short(|w| match &sender {
+        Some(address) => w.address(address),
+        None => w.null(),
+    })
+}
+
 /// Decodes a transaction's EIP-2718 bytes; nothing may follow them.
 pub(super) fn decode(bytes: &[u8]) -> Result<PooledTransaction, NodeError> {
     decode_transaction(bytes).map_err(|error| NodeError::TransactionDecode { message: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sender_of;
+    use alloy_primitives::hex;
+
+    fn sender(raw: &[u8]) -> String {
+        String::from_utf8(sender_of(raw).expect("an answer")).expect("JSON")
+    }
+
+    #[test]
+    fn the_sender_is_the_one_that_viem_signed_for() {
+        let dynamic = hex!(
+            "02f869821cbd80018504a817c80082520894eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee0180c080a0c48dab3899ba
+             91d27ce763eaaa8e796fbc079627c7044bcd32f9a7a591f74eb8a01e13aefb116b5855920f51b1d97c71e2b18363e7cc96
+             ef47bd478a8a3632558e"
+        );
+        let legacy = hex!(
+            "f866808504a817c80082520894eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee018082399da0b832247c59e1b4f0d9b4
+             7739ef674529b0ae3c92696a84b245a28ff1432436d9a056baa50508d737bee4892530bd331e41f17c29d4d68a273c0d57
+             3c7ea476a52d"
+        );
+        for raw in [&dynamic[..], &legacy] {
+            assert_eq!(sender(raw), "\"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266\"");
+        }
+        // A list that ends early, an unknown type, and nothing.
+        for raw in [&legacy[..50], &[0x0a, 1, 2], &[]] {
+            assert_eq!(sender(raw), "null");
+        }
+    }
 }

@@ -1,15 +1,11 @@
-// chain_getTransactionReceipt: known and disabled, for this node has no transactions from outside
-// the EVM.
-import { anything } from '../../codec/index.ts'
-import { chainDisabled } from '../../errors.ts'
-import { method, optional } from '../../method.ts'
+// chain_getTransactionReceipt: The receipt of a transaction.
+import { hash } from '../../codec/index.ts'
+import { method, required } from '../../method.ts'
 
 export const chainTransactionReceipt = method({
   name: 'chain_getTransactionReceipt',
-  doc: 'Disabled: receipts of transactions outside the EVM, which this node does not have. Use eth_getTransactionReceipt.',
+  doc: 'The receipt of a transaction, or null. No block of this node has transactions from outside the EVM, so it is that of eth_getTransactionReceipt. Off by default: see `evm.enabled_legacy_chain_apis`.',
   cost: 'read',
-  params: [optional('hash', anything)],
-  handle: () => {
-    throw chainDisabled('chain_getTransactionReceipt')
-  },
+  params: [required('hash', hash)],
+  handle: ({ core }, hash) => core.request('getTransactionReceipt', { hash }),
 })

@@ -2,15 +2,17 @@
 // counts.
 import { address, blockRef } from '../../codec/index.ts'
 import { method, optional, required } from '../../method.ts'
-import { forward } from '../../submission.ts'
+import { countOfOwner, forward } from '../../submission.ts'
 
 export const getTransactionCount = method({
   name: 'eth_getTransactionCount',
-  doc: 'The nonce of an account after a block; with pending, transactions in the pool count. If transactions are forwarded (`evm.forward_url`), a request for pending is forwarded too.',
+  doc: 'The nonce of an account after a block; with pending, transactions in the pool count. If transactions are forwarded (`evm.forward_url`) or redirected (`consensus.redirect`), a request for pending is too.',
   cost: 'read',
   params: [required('address', address), optional('block', blockRef)],
-  handle: ({ core, submission }, address, block) =>
-    block === 'pending' && typeof submission === 'function'
-      ? forward(submission, { method: 'eth_getTransactionCount', params: [address, block] })
-      : core.read('getTransactionCount', { address, block }),
+  handle: ({ core, submission, redirect }, address, block) => {
+    const own = () => core.read('getTransactionCount', { address, block })
+    if (block !== 'pending') return own()
+    if (typeof submission === 'function') return forward(submission, { method: 'eth_getTransactionCount', params: [address, block] })
+    return redirect === undefined ? own() : countOfOwner(redirect, address, async () => await own())
+  },
 })

@@ -1,15 +1,15 @@
 // eth_sendRawTransaction: Takes a signed transaction (EIP-2718); its hash.
 import { data } from '../../codec/index.ts'
 import { method, required } from '../../method.ts'
-import { submit } from '../../submission.ts'
+import { submit, throughOwner } from '../../submission.ts'
 
 export const sendRawTransaction = method({
   name: 'eth_sendRawTransaction',
-  doc: 'Submits a signed transaction (EIP-2718) and returns its hash. A node that makes no blocks forwards it to the node of `evm.forward_url`, or refuses it.',
+  doc: 'Submits a signed transaction (EIP-2718) and returns its hash. A node that makes no blocks forwards it to the node of `evm.forward_url`, or refuses it. With `consensus.redirect` it goes to the validator of its sender.',
   cost: 'write',
   params: [required('transaction', data)],
-  handle: ({ core, submission }, transaction) =>
+  handle: ({ core, submission, redirect }, transaction) =>
     submit(submission, { method: 'eth_sendRawTransaction', params: [transaction] }, () =>
-      core.request('sendRawTransaction', { transaction }),
+      throughOwner(redirect, core, transaction, () => core.request('sendRawTransaction', { transaction })),
     ),
 })

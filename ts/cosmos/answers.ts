@@ -1,0 +1,107 @@
+// Answers to queries in both forms: from the core as it gives them, from CometBFT through the
+// tables of messages.
+import { CoreError } from '../core/error.ts'
+import type { Core } from '../core/port.ts'
+import { ENGINE_QUERIES, type EngineSource, engineParams } from './engine-queries.ts'
+import { CODES, invalid, notImplemented, QueryFailure } from './failure.ts'
+import type { Query } from './queries.ts'
+import { decode, encode, toJson, WireError } from './wire.ts'
+
+/** Parameters of a query as REST gives them: of the path, the query string and the body. */
+export type Params = Readonly<Record<string, string | readonly string[]>>
+
+/** An answer; `height` is that of the state it is from, where it has one. */
+export interface Answer {
+  readonly body: Uint8Array
+  readonly height: string | undefined
+}
+
+/**
+ * The beginning of an answer of the core in JSON; its result stands between this and the last
+ * brace.
+ */
+const JSON_HEAD = /^\{"code":0,"height":"(\d+)","body":/
+
+/** Longest such beginning, in bytes. */
+const HEAD_BYTES_MAX = 64
+
+/** What serde calls the name of an operation that the core does not have. */
+const UNKNOWN_OPERATION = 'unknown variant'
+
+/** A core without queries of its state has none of them. */
+function unknownToCore(e: unknown): never {
+  throw e instanceof CoreError && e.message.startsWith(UNKNOWN_OPERATION) ? notImplemented() : e
+}
+
+/** Answers queries. Every method rejects with `QueryFailure` where the query has no answer. */
+export class Answers {
+  private readonly core: Core
+  private readonly engine: EngineSource
+  /** Most entries of a page. */
+  private readonly pageMax: number
+
+  constructor(core: Core, engine: EngineSource, pageMax: number) {
+    this.core = core
+    this.engine = engine
+    this.pageMax = pageMax
+  }
+
+  /** An answer in JSON. */
+  async json({ name, source }: Query, params: Params, height: number | undefined): Promise<Answer> {
+    if (source === 'engine') {
+      const query = ENGINE_QUERIES.get(name)
+      if (query === undefined) throw notImplemented()
+      const values = await query.answer(this.engine, engineParams(params))
+      return { body: Buffer.from(JSON.stringify(toJson(query.response, values))), height: undefined }
+    }
+    const given = await this.core.request('cosmosRest', { query: name, params: this.bounded(params), ...at(height) }).catch(unknownToCore)
+    const bytes = Buffer.from(given)
+    const head = JSON_HEAD.exec(bytes.subarray(0, HEAD_BYTES_MAX).toString('latin1'))
+    if (head !== null) return { body: bytes.subarray(head[0].length, -1), height: head[1] }
+    const { code, message, height: of } = JSON.parse(bytes.toString()) as { code: number; message: string; height?: string }
+    throw new QueryFailure(code, message, of)
+  }
+
+  /** An answer in protobuf. */
+  async protobuf({ name, source }: Query, data: Buffer, height: number | undefined): Promise<Answer> {
+    if (source === 'engine') {
+      const query = ENGINE_QUERIES.get(name)
+      if (query === undefined) throw notImplemented()
+      try {
+        const values = await query.answer(this.engine, decode(query.request, data))
+        return { body: encode(query.response, values), height: undefined }
+      } catch (e) {
+        throw e instanceof WireError ? invalid(`the request cannot be read: ${e.message}`) : e
+      }
+    }
+    const given = await this.core
+      .request('cosmosQuery', { path: `/${name}`, data: `0x${data.toString('hex')}`, ...at(height) })
+      .catch(unknownToCore)
+    const answer = JSON.parse(Buffer.from(given).toString()) as { code: number; log: string; value?: string; height?: string }
+    if (answer.code !== CODES.ok) throw new QueryFailure(answer.code, answer.log, answer.height)
+    return { body: Buffer.from((answer.value ?? '0x').slice(2), 'hex'), height: answer.height }
+  }
+
+  /** Parameters with no longer a page than the settings allow. */
+  private bounded(params: Params): Params {
+    const limit = params['pagination.limit']
+    if (typeof limit !== 'string' || !/^\d+$/.test(limit) || BigInt(limit) <= BigInt(this.pageMax)) return params
+    return { ...params, 'pagination.limit': String(this.pageMax) }
+  }
+}
+
+const at = (height: number | undefined): { readonly height?: number } => (height === undefined ? {} : { height })
+
+/**
+ * The height of a header or of metadata; undefined where there is none. 0 is the head, as in the
+ * SDK.
+ */
+export function heightOf(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined
+  const height = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (Number.isNaN(height)) throw invalid(`x-cosmos-block-height has to be a height, not ${JSON.stringify(text.slice(0, 40))}`)
+  return height === 0 ? undefined : height
+}
+
+/** Header of requests and answers, and metadata of gRPC: the height of the state that is read. */
+export const HEIGHT_HEADER = 'x-cosmos-block-height'

@@ -1,0 +1,37 @@
+// Limits of a listener's connections.
+import type http from 'node:http'
+import type { Server, Socket } from 'node:net'
+import type { Settings } from '../config/index.ts'
+import { Shares } from '../rpc/shares.ts'
+import type { Admission } from './admission/index.ts'
+import { TIMEOUT_CHECK_MS_MAX, TIMEOUT_CHECKS } from './limits.ts'
+
+/** Node's own clocks of a connection. They are looked at often enough to be kept within a tenth. */
+export function timeouts(settings: Settings): http.ServerOptions {
+  const requestTimeout = settings['evm.read_timeout']
+  const headersTimeout = Math.min(requestTimeout, settings['evm.read_header_timeout'])
+  const connectionsCheckingInterval = Math.min(TIMEOUT_CHECK_MS_MAX, headersTimeout / TIMEOUT_CHECKS)
+  return { requestTimeout, headersTimeout, connectionsCheckingInterval, keepAliveTimeout: settings['evm.idle_timeout'] }
+}
+
+/**
+ * Bounds the connections of a listener, and lets no client have more than its share of them. To be
+ * called once all else listens for
+ * connections.
+ */
+export function shareConnections(server: Server, settings: Settings, admission: Admission): void {
+  server.maxConnections = settings['evm.max_open_connections']
+  const shares = new Shares(settings['evm.max_open_connections'], settings['evm.max_share_per_client'])
+  if (shares.most === Number.POSITIVE_INFINITY) return
+  const ordinary = server.listeners('connection') as ((socket: Socket) => void)[]
+  server.removeAllListeners('connection')
+  server.on('connection', (socket: Socket) => {
+    const owner = admission.ownerOf(socket)
+    if (!shares.take(owner)) {
+      socket.destroy()
+      return
+    }
+    socket.once('close', () => shares.release(owner))
+    for (const listener of ordinary) listener.call(server, socket)
+  })
+}
