@@ -3,6 +3,7 @@
 //
 // node native/setup/build.mjs          all of it (what `npm start` and `npm run build` call first)
 //   node native/setup/build.mjs npm      npm packages alone
+//   node native/setup/build.mjs web      the explorer's page alone
 // node native/setup/build.mjs sandboxes   isolated-vm for every supported version of Node, for a
 //   package
 //
@@ -39,7 +40,18 @@ const NATIVE_SOURCES = [
   'native/src',
   'native/setup',
 ]
-const TS_SOURCES = ['ts', 'native/index.d.ts', 'tsconfig.json', 'package-lock.json']
+/** The explorer's page is a step of its own: a change of it makes no new program, and a change of the program no new page. */
+const WEB = 'web'
+const WEB_SOURCES = ['ts/web', 'ts/explore', 'package-lock.json']
+const tsSources = () => [
+  ...fs
+    .readdirSync(path.join(ROOT, 'ts'))
+    .filter((name) => name !== WEB)
+    .map((name) => `ts/${name}`),
+  'native/index.d.ts',
+  'tsconfig.json',
+  'package-lock.json',
+]
 
 function profile() {
   const asked = process.env.HEARTH_PROFILE ?? 'release'
@@ -136,7 +148,7 @@ const changed = (name) => fs.statSync(path.join(ROOT, name), { throwIfNoEntry: f
 
 async function typescript() {
   const stamp = new Stamp('dist/.ts-stamp', ['dist/cli/main.js', 'dist/cli/hearth.cjs'])
-  const sources = digest(TS_SOURCES)
+  const sources = digest(tsSources())
   // A program that is older than the loader of the core counts as out of date when it starts, and
   // is loaded module by module.
   const isOlder = changed('dist/cli/program.cjs') < changed('native/index.js')
@@ -148,14 +160,30 @@ async function typescript() {
 async function compile() {
   // What a removed source left behind must not be found by an import.
   for (const name of fs.existsSync(path.join(ROOT, 'dist')) ? fs.readdirSync(path.join(ROOT, 'dist')) : []) {
-    if (!name.startsWith('.')) fs.rmSync(path.join(ROOT, 'dist', name), { recursive: true })
+    if (!name.startsWith('.') && name !== EXPLORER) fs.rmSync(path.join(ROOT, 'dist', name), { recursive: true })
   }
   await run(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'ts/tsconfig.json'], 'TypeScript did not compile')
   fs.chmodSync(path.join(ROOT, 'dist/cli/main.js'), 0o755)
   await run(process.execPath, [path.join(ROOT, 'dist/cli/write-bundle.js')], 'The program could not be put into one file')
 }
 
-const STEPS = ['npm', 'native', 'sandbox', 'sandboxes', 'ts']
+/** Folder of the page in dist/. */
+const EXPLORER = 'explorer'
+
+async function web() {
+  const stamp = new Stamp('dist/.web-stamp', [`dist/${EXPLORER}/index.html`])
+  const sources = digest(WEB_SOURCES)
+  if (stamp.matches(sources)) return
+  await timed('the explorer', bundle)
+  stamp.write(sources)
+}
+
+async function bundle() {
+  await run(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'ts/web/tsconfig.json'], 'The explorer did not compile')
+  await run(process.execPath, [path.join(ROOT, 'ts/web/build.mjs')], 'The explorer could not be bundled')
+}
+
+const STEPS = ['npm', 'native', 'sandbox', 'sandboxes', 'ts', 'web']
 
 /**
  * Makes everything. The children publish their products in the cache, where the build of the core finds
@@ -171,6 +199,7 @@ async function everything(kind) {
   await Promise.all([npmPackages(), tools])
   await nativeCore(kind)
   await typescript()
+  await web()
   await sandbox
 }
 
@@ -188,6 +217,7 @@ try {
   if (asked.includes('sandbox')) await isolatedVm()
   if (asked.includes('sandboxes')) await isolatedVms()
   if (asked.includes('ts')) await typescript()
+  if (asked.includes('web')) await web()
 } catch (e) {
   for (const child of running) child.kill()
   if (!(e instanceof SetupError)) throw e

@@ -1,5 +1,5 @@
 // Where a failure arose, and what the frames above made of it.
-import type { Frame } from './tree.ts'
+import { type Frame, preorder } from './tree.ts'
 
 /** What a frame did with the failure of its last call. */
 export type Role = 'arose' | 'passed on' | 'replaced' | 'dropped'
@@ -33,4 +33,17 @@ export function failureChain(top: Frame): Link[] {
   }
   chain.push({ role: 'arose', frame })
   return chain.reverse()
+}
+
+/** Frames that failed without being part of the chain: their callers went on. Those that failed within such a frame are left out. */
+export function innerFailures(top: Frame): Frame[] {
+  const chain = new Set(failureChain(top).map(({ frame }) => frame))
+  const caught = new Set<Frame>()
+  const within = new Set<Frame>()
+  for (const frame of preorder(top)) {
+    const isFailed = frame.error !== undefined && !chain.has(frame)
+    if (isFailed && !within.has(frame)) caught.add(frame)
+    if (isFailed || within.has(frame)) for (const call of frame.calls) within.add(call)
+  }
+  return [...caught]
 }

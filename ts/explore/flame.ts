@@ -70,7 +70,7 @@ const NARROWEST = 0.5
 const escaped = (text: string): string => text.replace(/[<>&"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
 /** A colour of its own for a name, the same in every picture. */
-function hue(name: string): number {
+export function hue(name: string): number {
   let hash = 0
   for (let i = 0; i < name.length; i++) hash = (hash * 31 + name.charCodeAt(i)) % 360
   return hash

@@ -1,9 +1,28 @@
 // Traces for readers: the tree of calls, where it failed, names, gas. Pure: no Node module, no DOM, nothing else of ours.
-export { failureChain, type Link, type Role } from './failure.ts'
-export { flameName, flameSvg, folded, speedscope } from './flame.ts'
-export { BadSignature, Names, SIGNATURES_MAX } from './names.ts'
+export { type BalanceChange, balanceChanges } from './balances.ts'
+export { type Boxes, type FlameOrder, flameBoxes } from './boxes.ts'
+export { failureChain, innerFailures, type Link, type Role } from './failure.ts'
+export { flameName, flameSvg, folded, hue, speedscope } from './flame.ts'
+export { type Hot, hotFunctions } from './hot.ts'
+export { type Argument, BadSignature, type Decoded, Names, SIGNATURES_MAX, signaturesOfAbi } from './names.ts'
+export { memoryWritten, opKind, stackUse } from './opcodes.ts'
 export { printable, SHOWN_MAX } from './printable.ts'
-export { ether, failureText, gasText, type Heading, headingText, type TreeOptions, transactionText, treeText } from './text.ts'
+export { namedSlot, type Preimages } from './slots.ts'
+export { type AccountChange, type Change, type RawAccount, type RawDiff, type SlotChange, stateChanges } from './state-diff.ts'
+export {
+  ether,
+  failure,
+  failureText,
+  gasText,
+  grouped,
+  type Heading,
+  headingText,
+  markText,
+  type TreeOptions,
+  target,
+  transactionText,
+  treeText,
+} from './text.ts'
 export {
   buildTree,
   type EventItem,

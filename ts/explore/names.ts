@@ -4,35 +4,35 @@ import { printable } from './printable.ts'
 
 /** Signatures that every explorer knows: tokens, wrapped ether, Permit2, Multicall3, routers, Safe. */
 const BUILT_IN: readonly string[] = [
-  'function name()',
-  'function symbol()',
-  'function decimals()',
-  'function totalSupply()',
-  'function balanceOf(address account)',
-  'function allowance(address owner, address spender)',
-  'function transfer(address to, uint256 amount)',
-  'function transferFrom(address from, address to, uint256 amount)',
-  'function approve(address spender, uint256 amount)',
+  'function name() returns (string)',
+  'function symbol() returns (string)',
+  'function decimals() returns (uint8)',
+  'function totalSupply() returns (uint256)',
+  'function balanceOf(address account) returns (uint256)',
+  'function allowance(address owner, address spender) returns (uint256)',
+  'function transfer(address to, uint256 amount) returns (bool)',
+  'function transferFrom(address from, address to, uint256 amount) returns (bool)',
+  'function approve(address spender, uint256 amount) returns (bool)',
   'function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s)',
-  'function ownerOf(uint256 tokenId)',
+  'function ownerOf(uint256 tokenId) returns (address)',
   'function safeTransferFrom(address from, address to, uint256 tokenId)',
   'function safeTransferFrom(address from, address to, uint256 tokenId, bytes data)',
   'function safeTransferFrom(address from, address to, uint256 id, uint256 amount, bytes data)',
   'function setApprovalForAll(address operator, bool approved)',
   'function onERC721Received(address operator, address from, uint256 tokenId, bytes data)',
-  'function supportsInterface(bytes4 interfaceId)',
+  'function supportsInterface(bytes4 interfaceId) returns (bool)',
   'function deposit()',
   'function withdraw(uint256 amount)',
-  'function asset()',
-  'function convertToAssets(uint256 shares)',
-  'function convertToShares(uint256 assets)',
+  'function asset() returns (address)',
+  'function convertToAssets(uint256 shares) returns (uint256 assets)',
+  'function convertToShares(uint256 assets) returns (uint256 shares)',
   'function deposit(uint256 assets, address receiver)',
   'function redeem(uint256 shares, address receiver, address owner)',
-  'function isValidSignature(bytes32 hash, bytes signature)',
+  'function isValidSignature(bytes32 hash, bytes signature) returns (bytes4)',
   'function multicall(bytes[] data)',
   'function aggregate3((address target, bool allowFailure, bytes callData)[] calls)',
   'function execTransaction(address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, uint256 baseGas, uint256 gasPrice, address gasToken, address refundReceiver, bytes signatures)',
-  'function getReserves()',
+  'function getReserves() returns (uint112 reserve0, uint112 reserve1, uint32 blockTimestampLast)',
   'function swap(uint256 amount0Out, uint256 amount1Out, address to, bytes data)',
   'function swapExactTokensForTokens(uint256 amountIn, uint256 amountOutMin, address[] path, address to, uint256 deadline)',
   'function swapExactTokensForETH(uint256 amountIn, uint256 amountOutMin, address[] path, address to, uint256 deadline)',
@@ -72,25 +72,41 @@ const SELECTOR_CHARACTERS = 10
 
 interface Parameter {
   readonly name?: string | undefined
+  readonly type: string
+}
+
+/** A value with its parameter. */
+export interface Argument {
+  /** Undefined where the signature gives none. */
+  readonly name: string | undefined
+  readonly type: string
+  /** As `ox` gives it: a bigint, number, boolean, text, array or object. */
+  readonly value: unknown
+}
+
+/** A call, error or event whose signature is known. */
+export interface Decoded {
+  readonly name: string
+  readonly args: readonly Argument[]
 }
 
 /** What a signature is of, and how its arguments are read: of a call from its data, of an event from its topics as well. */
 interface Known<T extends readonly unknown[] = readonly unknown[]> {
   readonly name: string
-  readonly decode: (...from: T) => string
+  readonly decode: (...from: T) => Argument[]
 }
 
-type KnownCall = Known<[data: string]>
+interface KnownCall extends Known<[data: string]> {
+  /** Name and types: `transfer(address,uint256)`. */
+  readonly signature: string
+  /** Reads what the function gives back; undefined where the signature does not say. */
+  readonly result?: ((data: string) => Argument[]) | undefined
+}
 type KnownEvent = Known<[topics: readonly string[], data: string]>
 
-/** A value as text: numbers in decimal, addresses by their labels. */
-type Show = (value: unknown) => string
-
-/** Values by the names of their parameters. */
-function named(inputs: readonly Parameter[], values: readonly unknown[], show: Show): string {
-  const parts = inputs.map(({ name }, i) => (name ? `${printable(name)}: ${show(values[i])}` : show(values[i])))
-  return parts.join(', ')
-}
+/** Values with their parameters. */
+const named = (inputs: readonly Parameter[], values: readonly unknown[]): Argument[] =>
+  inputs.map(({ name, type }, i) => ({ name: name ? printable(name) : undefined, type: printable(type), value: values[i] }))
 
 /** The arguments of an event, which `ox` gives as an object where all parameters are named. */
 const listOf = (decoded: unknown, inputs: readonly Parameter[]): unknown[] =>
@@ -131,22 +147,25 @@ export class Names {
     const into = <T>(map: Map<string, T[]>, key: string, known: T): void => {
       map.set(key, [...(map.get(key) ?? []), known])
     }
-    const show: Show = (value) => this.value(value)
     try {
       if (signature.startsWith('event ')) {
         const item = AbiEvent.from(signature as never) as AbiEvent.AbiEvent
-        const decode = (topics: readonly string[], data: string): string => {
+        const decode = (topics: readonly string[], data: string): Argument[] => {
           const args = AbiEvent.decode(item, { topics: topics as never, data: data as never }) as unknown
-          return named(item.inputs, listOf(args, item.inputs), show)
+          return named(item.inputs, listOf(args, item.inputs))
         }
         into(this.events, AbiEvent.getSelector(item), { name: printable(item.name), decode })
         return
       }
       const isError = signature.startsWith('error ')
       const item = (isError ? AbiError.from(signature as never) : AbiFunction.from(signature as never)) as AbiFunction.AbiFunction
-      const decode = (data: string): string => named(item.inputs, item.inputs.length === 0 ? [] : argumentsOf(item.inputs, data), show)
+      const decode = (data: string): Argument[] => named(item.inputs, item.inputs.length === 0 ? [] : argumentsOf(item.inputs, data))
+      const { outputs = [] } = item
+      const result = (data: string): Argument[] => named(outputs, AbiParameters.decode(outputs, data as never) as readonly unknown[])
       const selector = isError ? AbiError.getSelector(item as never) : AbiFunction.getSelector(item)
-      into(isError ? this.errors : this.functions, selector, { name: printable(item.name), decode })
+      const shown = `${printable(item.name)}(${item.inputs.map(({ type }) => printable(type)).join(',')})`
+      const known = { name: printable(item.name), signature: shown, decode, result: outputs.length === 0 ? undefined : result }
+      into(isError ? this.errors : this.functions, selector, known)
     } catch (e) {
       throw new BadSignature(`${JSON.stringify(text)} is no signature such as "function transfer(address to, uint256 amount)"`, {
         cause: e,
@@ -156,12 +175,19 @@ export class Names {
 
   /** An address by its label, or short. */
   address(address: string): string {
-    const label = this.labels.get(address.toLowerCase())
+    const label = this.label(address)
     const short = `${address.slice(0, 6)}..${address.slice(-4)}`
-    return label === undefined ? short : `${printable(label)}(${short})`
+    return label === undefined ? short : `${label}(${short})`
   }
 
-  private value(value: unknown): string {
+  /** The label of an address; undefined where it has none. */
+  label(address: string): string | undefined {
+    const label = this.labels.get(address.toLowerCase())
+    return label === undefined ? undefined : printable(label)
+  }
+
+  /** A value as text: numbers in decimal, addresses by their labels. */
+  value(value: unknown): string {
     if (typeof value === 'bigint' || typeof value === 'number' || typeof value === 'boolean') return String(value)
     if (Array.isArray(value)) return `[${value.map((entry) => this.value(entry)).join(', ')}]`
     if (typeof value === 'object' && value !== null) {
@@ -182,23 +208,59 @@ export class Names {
     return this.whole || bytes <= short ? hex : `${hex.slice(0, 2 + short)}..(${bytes} bytes)`
   }
 
+  private text({ name, args }: Decoded): string {
+    const parts = args.map((arg) => `${arg.name === undefined ? '' : `${arg.name}: `}${this.value(arg.value)}`)
+    return `${name}(${parts.join(', ')})`
+  }
+
+  /** The function and the arguments of a call; undefined where no signature fits. */
+  decodeCall(input: string): Decoded | undefined {
+    return this.read(this.functions.get(input.slice(0, SELECTOR_CHARACTERS)), input)
+  }
+
+  /** Names of the functions with a selector. */
+  functionsOf(selector: string): string[] {
+    return [...new Set((this.functions.get(selector) ?? []).map(({ signature }) => signature))]
+  }
+
+  /** What a call gives back, by its signature; undefined where that does not say. */
+  decodeResult(input: string, output: string): readonly Argument[] | undefined {
+    for (const { decode, result } of this.functions.get(input.slice(0, SELECTOR_CHARACTERS)) ?? []) {
+      try {
+        decode(input)
+        if (result !== undefined) return result(output)
+      } catch {
+        // Another function has the same selector, or the contract gives something else back.
+      }
+    }
+    return undefined
+  }
+
   /** A call by the name of its function, or by its selector. */
   call(input: string): string {
     if (input.length < SELECTOR_CHARACTERS) return input === '0x' ? '(no data)' : `(${this.bytes(input)})`
     const selector = input.slice(0, SELECTOR_CHARACTERS)
-    const known = this.read(this.functions.get(selector), input)
-    return known ?? `${selector}(${input.length === SELECTOR_CHARACTERS ? '' : this.bytes(`0x${input.slice(SELECTOR_CHARACTERS)}`)})`
+    const known = this.decodeCall(input)
+    if (known !== undefined) return this.text(known)
+    return `${selector}(${input.length === SELECTOR_CHARACTERS ? '' : this.bytes(`0x${input.slice(SELECTOR_CHARACTERS)}`)})`
   }
 
-  /** An event by its name; by its first topic where it has none. */
-  event(topics: readonly string[], data: string): string {
+  /** The name and the arguments of an event; undefined where no signature fits. */
+  decodeEvent(topics: readonly string[], data: string): Decoded | undefined {
     for (const { name, decode } of this.events.get(topics[0] ?? '') ?? []) {
       try {
-        return `${name}(${decode(topics, data)})`
+        return { name, args: decode(topics, data) }
       } catch {
         // Another event of the same name indexes other parameters.
       }
     }
+    return undefined
+  }
+
+  /** An event by its name; by its first topic where it has none. */
+  event(topics: readonly string[], data: string): string {
+    const known = this.decodeEvent(topics, data)
+    if (known !== undefined) return this.text(known)
     const shown = topics.map((topic) => this.bytes(topic))
     return `${shown.join(', ') || 'anonymous'}${data === '0x' ? '' : ` ${this.bytes(data)}`}`
   }
@@ -217,18 +279,58 @@ export class Names {
       // Bytes that begin as one of the two and are not.
     }
     const known = this.read(this.errors.get(selector), output)
-    if (known !== undefined) return known
+    if (known !== undefined) return this.text(known)
     return output.length < SELECTOR_CHARACTERS ? this.bytes(output) : `custom error ${this.bytes(output)}`
   }
 
-  private read(known: readonly KnownCall[] | undefined, data: string): string | undefined {
+  private read(known: readonly KnownCall[] | undefined, data: string): Decoded | undefined {
     for (const { name, decode } of known ?? []) {
       try {
-        return `${name}(${decode(data)})`
+        return { name, args: decode(data) }
       } catch {
         // Another signature has the same selector, or the data is not of this one.
       }
     }
     return undefined
   }
+}
+
+/** An entry of an ABI as Solidity writes it; undefined for what has no selector. */
+function signatureOf(entry: unknown): string | undefined {
+  const { type, name, inputs, outputs } = entry as { type?: unknown; name?: unknown; inputs?: unknown; outputs?: unknown }
+  if ((type !== 'function' && type !== 'error' && type !== 'event') || typeof name !== 'string' || !/^[\w$]+$/.test(name)) return undefined
+  const [given, returned] = [parametersText(inputs, type === 'event'), parametersText(outputs ?? [], false)]
+  if (given === undefined) return undefined
+  return `${type} ${name}(${given})${type === 'function' && returned ? ` returns (${returned})` : ''}`
+}
+
+/** Parameters of an ABI as text; undefined where one does not read. Tuples nest as deep as Solidity's compiler lets them. */
+function parametersText(parameters: unknown, isEvent: boolean, depth = 0): string | undefined {
+  if (!Array.isArray(parameters) || depth > TUPLE_DEPTH_MAX) return undefined
+  const parts = parameters.map((parameter) => {
+    const { type, name, components, indexed } = parameter as { type?: unknown; name?: unknown; components?: unknown; indexed?: unknown }
+    if (typeof type !== 'string' || !/^[a-z0-9]+(\[\d*\])*$/.test(type)) return undefined
+    const inner = type.startsWith('tuple') ? parametersText(components, false, depth + 1) : ''
+    if (inner === undefined) return undefined
+    const written = type.startsWith('tuple') ? `(${inner})${type.slice('tuple'.length)}` : type
+    const called = typeof name === 'string' && /^[\w$]+$/.test(name) ? ` ${name}` : ''
+    return `${written}${isEvent && indexed === true ? ' indexed' : ''}${called}`
+  })
+  return parts.includes(undefined) ? undefined : parts.join(', ')
+}
+
+/** Tuples within tuples that are read of an ABI. */
+const TUPLE_DEPTH_MAX = 16
+
+/** Signatures of an ABI as JSON, or of an artifact that has one. Throws `BadSignature` where it is neither. */
+export function signaturesOfAbi(text: string): string[] {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (e) {
+    throw new BadSignature('the file is no JSON', { cause: e })
+  }
+  const abi = Array.isArray(parsed) ? parsed : (parsed as { abi?: unknown } | null)?.abi
+  if (!Array.isArray(abi)) throw new BadSignature('the file is no ABI, and no artifact with one')
+  return abi.flatMap((entry) => signatureOf(entry) ?? []).slice(0, SIGNATURES_MAX)
 }

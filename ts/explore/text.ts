@@ -1,5 +1,6 @@
 // A transaction as text: a line of facts, the failure first, then the tree of calls.
 import { failureChain, type Role } from './failure.ts'
+import { hotFunctions } from './hot.ts'
 import type { Names } from './names.ts'
 import { printable } from './printable.ts'
 import { type EventItem, type Frame, isCreation, isFrame } from './tree.ts'
@@ -24,7 +25,7 @@ export interface TreeOptions {
 }
 
 /** Digits in groups of three. */
-const grouped = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, ',')
+export const grouped = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, ',')
 
 const WEI_PER_ETHER = 10n ** 18n
 
@@ -36,7 +37,7 @@ export function ether(wei: bigint): string {
 }
 
 /** Whom a frame calls, and what. */
-function target({ kind, to, input, value }: Frame, names: Names): string {
+export function target({ kind, to, input, value }: Frame, names: Names): string {
   const who = to === undefined ? 'new' : names.address(to)
   const paid = value > 0n ? `{value: ${ether(value)}}` : ''
   if (isCreation(kind)) return `new ${who}${paid} (${(input.length - 2) / 2} bytes of code)`
@@ -44,7 +45,7 @@ function target({ kind, to, input, value }: Frame, names: Names): string {
 }
 
 /** What a frame that failed says, or what the EVM says of it. */
-function failure({ error, output }: Frame, names: Names): string {
+export function failure({ error, output }: Frame, names: Names): string {
   return names.reason(output) ?? printable(error ?? '')
 }
 
@@ -60,7 +61,7 @@ export function failureText(top: Frame, names: Names): string[] {
 }
 
 /** What became of the failure in a frame; of a failure that was caught, what it said. */
-function markText(frame: Frame, role: Role | undefined, names: Names): string {
+export function markText(frame: Frame, role: Role | undefined, names: Names): string {
   if (role === 'passed on' || role === 'dropped') return role
   return role === 'replaced' ? `replaced: ${failure(frame, names)}` : failure(frame, names)
 }
@@ -116,24 +117,16 @@ export function transactionText(heading: Heading, top: Frame, names: Names, opti
 
 /** Gas by what was called: own gas of frames of one contract and function together, the most first. */
 export function gasText(tops: readonly { readonly frames: Iterable<Frame> }[], names: Names, most = 50): string {
-  const sums = new Map<string, { gas: number; calls: number }>()
-  let all = 0
-  for (const { frames } of tops) {
-    for (const frame of frames) {
-      const key = isCreation(frame.kind)
-        ? 'new contracts'
-        : `${names.address(frame.to ?? '0x')}::${names.call(frame.input).replace(/\(.*$/s, '')}`
-      const sum = sums.get(key) ?? { gas: 0, calls: 0 }
-      sum.gas += frame.ownGas
-      sum.calls++
-      all += frame.ownGas
-      sums.set(key, sum)
-    }
-  }
-  const rows = [...sums].sort(([, a], [, b]) => b.gas - a.gas)
-  const lines = rows.slice(0, most).map(([key, { gas, calls }]) => {
+  const rows = hotFunctions(
+    (function* () {
+      for (const { frames } of tops) yield* frames
+    })(),
+    names,
+  )
+  const all = rows.reduce((sum, { gas }) => sum + gas, 0)
+  const lines = rows.slice(0, most).map(({ name, gas, calls }) => {
     const share = all === 0 ? 0 : (100 * gas) / all
-    return `${grouped(gas).padStart(12)}  ${share.toFixed(1).padStart(5)} %  ${String(calls).padStart(6)} calls  ${key}`
+    return `${grouped(gas).padStart(12)}  ${share.toFixed(1).padStart(5)} %  ${String(calls).padStart(6)} calls  ${name}`
   })
   if (rows.length > most) lines.push(`… ${rows.length - most} more`)
   return `${lines.join('\n')}\n`

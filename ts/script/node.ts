@@ -6,6 +6,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { storage } from '../cli/commands/job.ts'
 import { temporaryHome } from '../cli/dev/home.ts'
+import { explorerSource } from '../cli/explorer.ts'
 import { settingsFile } from '../cli/home.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../cli/node-config.ts'
 import { resolveSettings, type SettingKey, type Settings } from '../config/index.ts'
@@ -315,7 +316,9 @@ export class HearthNode implements AsyncDisposable {
       'evm.ws_enabled': wsPort !== undefined || (port ?? settings['evm.http_port']) !== 0,
     } as Settings
     const dispatch = makeDispatch(rpcContext(this.core, settings), batchLimits(settings), report)
-    const server = await startServer(given, dispatch, { report })
+    // A script serves the pages where its settings say so: nobody looks at most chains of scripts.
+    const explorer = explorerSource('start', given, () => this.core)
+    const server = await startServer(given, dispatch, { report, explorer })
     this.servers.add(server)
     const stop = async (): Promise<void> => {
       this.servers.delete(server)

@@ -11,10 +11,11 @@ import type { Authentication, Barred } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
 import { type BodyFailure, BodyFragmented, BodyRefused, BodyStalled, declaredLength, readBody } from './body.ts'
 import { applyCors } from './cors.ts'
-import { isAllowedHost } from './hosts.ts'
+import { hostOf, isAllowedHost } from './hosts.ts'
 import type { IdleClock } from './idle.ts'
 import { late } from './late.ts'
 import { BAKED_PLAIN_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from './limits.ts'
+import { isPageRequest } from './pages/route.ts'
 import type { Readiness } from './readiness.ts'
 import { type Compression, endShort, sendBytes, sendPacked, sendStream } from './respond.ts'
 import { CHALLENGE, unauthorizedBody } from './unauthorized.ts'
@@ -41,6 +42,10 @@ export interface AppOptions {
   readonly about: string
   /** What probes are told; undefined where the listener has none. */
   readonly readiness?: Readiness | undefined
+  /** What serves the explorer's pages; undefined where they are off. */
+  readonly pages?: RequestListener | undefined
+  /** The port of the explorer, whose page may read answers of this listener too; undefined where that is the same listener, or there is none. */
+  readonly explorerPort?: (() => number | undefined) | undefined
   /** Told of failures that no client can be told of. */
   readonly report: (e: unknown) => void
 }
@@ -211,11 +216,24 @@ function serveJson(options: AppOptions, request: IncomingMessage, response: Serv
   })
 }
 
-function handle(options: AppOptions, request: IncomingMessage, response: ServerResponse): void {
+/** Whether a request came under a name of the node; it is refused otherwise. */
+function isWelcome(options: AppOptions, request: IncomingMessage, response: ServerResponse): boolean {
   if (options.readiness?.draining === true) response.setHeader('connection', 'close')
-  if (!isAllowedHost(options.allowedHosts, request.headers.host)) {
-    refuse(options, request, response, 403, 'invalid host specified (evm.allowed_hosts)')
-  } else if (applyCors(options.corsOrigins, request, response)) {
+  if (isAllowedHost(options.allowedHosts, request.headers.host)) return true
+  refuse(options, request, response, 403, 'invalid host specified (evm.allowed_hosts)')
+  return false
+}
+
+/** Origins whose pages may read an answer: those of the settings, and the explorer of the same host. */
+function originsFor({ corsOrigins, explorerPort }: AppOptions, request: IncomingMessage): readonly string[] {
+  const port = explorerPort?.()
+  const host = port === undefined || corsOrigins.includes('*') ? undefined : hostOf(request.headers.host ?? '')
+  return host === undefined ? corsOrigins : [...corsOrigins, `http://${host.includes(':') ? `[${host}]` : host}:${port}`]
+}
+
+function handle(options: AppOptions, request: IncomingMessage, response: ServerResponse): void {
+  if (!isWelcome(options, request, response)) return
+  if (applyCors(originsFor(options, request), request, response)) {
     response.statusCode = 204
     endShort(response, options.writeMs)
   } else if (request.method === 'POST') {
@@ -223,6 +241,7 @@ function handle(options: AppOptions, request: IncomingMessage, response: ServerR
   } else if (request.method === 'GET' && !declaredLength(request) && !request.headers['transfer-encoding'] && request.url === '/') {
     // Health checks of load balancers ask for this too.
     response.setHeader('content-type', 'text/plain; charset=utf-8')
+    if (options.pages !== undefined) response.appendHeader('vary', 'accept')
     endShort(response, options.writeMs, options.about)
   } else {
     refuse(options, request, response, 405, 'method not allowed')
@@ -236,8 +255,10 @@ function handle(options: AppOptions, request: IncomingMessage, response: ServerR
 export function createListener(options: AppOptions): RequestListener {
   const root: RequestListener = (request, response) => handle(options, request, response)
   const routes = late(async () => (await import('./routes.ts')).createRoutes(root, options.readiness), options.report)
+  const { pages } = options
   return (request, response) => {
     if (request.method === 'POST' && request.url === '/') root(request, response)
-    else routes(request, response)
+    else if (pages === undefined || !isPageRequest(request)) routes(request, response)
+    else if (isWelcome(options, request, response)) pages(request, response)
   }
 }

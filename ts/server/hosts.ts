@@ -8,7 +8,7 @@ const BRACKETED = /^\[([^\][]*)\](?::\d{0,5})?$/
 const NAMED = /^([^:\][]+)(?::\d{0,5})?$/
 
 /** The host of a `Host` header, without its port, in lower case; undefined where the header is malformed (RFC 9110, section 7.2). */
-function hostOf(header: string): string | undefined {
+export function hostOf(header: string): string | undefined {
   const text = header.trim().toLowerCase()
   const address = BRACKETED.exec(text)?.[1]
   if (address !== undefined) return isIPv6(address) ? address : undefined

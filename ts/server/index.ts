@@ -10,7 +10,11 @@ import { shareConnections, timeouts } from './connections.ts'
 import { IdleClock } from './idle.ts'
 import { openLanes } from './lane/index.ts'
 import { SEND_AHEAD_BYTES } from './limits.ts'
+import { late } from './late.ts'
+import { SEND_AHEAD_BYTES, TIMEOUT_CHECK_MS_MAX, TIMEOUT_CHECKS } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
+import type { Pages } from './pages/index.ts'
+import type { StatusSource } from './pages/status.ts'
 import type { Readiness } from './readiness.ts'
 import { createWebSocketEndpoint, type WebSocketEndpoint, type WebSocketOptions } from './websocket.ts'
 
@@ -49,6 +53,8 @@ export interface ServerHooks {
   readonly debug?: Dispatch
   /** The Engine API: what serves its listener, and the file of its secret; undefined where it is off. */
   readonly engine?: { readonly dispatch: Dispatch; readonly secretFile: string } | undefined
+  /** What the explorer's pages show of the node; undefined where they are off. */
+  readonly explorer?: StatusSource | undefined
   /** A token that is let in for as long as the listeners are open, beside those of the settings. */
   readonly runToken?: string | undefined
 }
@@ -61,6 +67,9 @@ class Listeners {
   private readonly authentication: (listener: string) => Authentication | undefined
   private readonly servers: http.Server[] = []
   private readonly endpoints: WebSocketEndpoint[] = []
+  private pages: Pages | undefined
+  /** Ports by listener, once it is open. */
+  private readonly ports = new Map<'http' | 'debug', number>()
 
   constructor(settings: Settings, hooks: ServerHooks, asks?: Authentication) {
     this.settings = settings
@@ -84,8 +93,25 @@ class Listeners {
       stallMs: settings['evm.trace_stall_timeout'],
       about: aboutText(settings, hooks.readiness !== undefined, hooks.metricsUrl),
       readiness: hooks.readiness,
+      ...this.explorerOptions(name),
       report: hooks.report,
     }
+  }
+
+  /** The explorer is on the listener of HTTP, and reads what that of debug methods answers. */
+  private explorerOptions(name: string): Pick<AppOptions, 'pages' | 'explorerPort'> {
+    const { hooks, admission, settings } = this
+    const { explorer: source, report } = hooks
+    if (source === undefined) return {}
+    if (name !== 'http') return { explorerPort: () => this.ports.get('http') }
+    const debugPort = (): number | undefined => this.ports.get('debug')
+    const authentication = this.authentication(name)
+    const pages = late(async () => {
+      const { createPages } = await import('./pages/index.ts')
+      this.pages ??= createPages({ admission, authentication, debugPort, source, writeMs: settings['evm.write_timeout'], report })
+      return this.pages.listener
+    }, report)
+    return { pages }
   }
 
   private webSocketOptions(name: string, dispatch: Dispatch): WebSocketOptions {
@@ -126,7 +152,9 @@ class Listeners {
     openLanes(server, options, { firstMs: server.headersTimeout, idleMs: server.keepAliveTimeout })
     shareConnections(server, this.settings, this.admission)
     const host = this.settings[`evm.${name}_host`]
-    return `http://${shownHost(host)}:${await listen(server, host, this.settings[`evm.${name}_port`], portSetting)}`
+    const port = await listen(server, host, this.settings[`evm.${name}_port`], portSetting)
+    this.ports.set(name, port)
+    return `http://${shownHost(host)}:${port}`
   }
 
   /** The listener of WebSocket alone. Where host and port are those of HTTP, that listener serves both. */
@@ -144,6 +172,7 @@ class Listeners {
   }
 
   async close(): Promise<void> {
+    this.pages?.stop()
     for (const endpoint of this.endpoints) endpoint.close()
     const withinMs = this.settings['evm.shutdown_timeout']
     await Promise.all(this.servers.filter((server) => server.listening).map((server) => stopListener(server, withinMs)))

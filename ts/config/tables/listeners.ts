@@ -32,6 +32,11 @@ export const LISTENERS = {
     default: 8545,
     doc: 'Port of JSON-RPC over HTTP, and over WebSocket by upgrade if evm.ws_enabled is true. 0 takes a free port.',
   }),
+  'evm.explorer': setting({
+    kind: or('auto', boolean),
+    default: 'auto' as boolean | 'auto',
+    doc: 'Whether the HTTP listener serves the explorer, the web page for looking at blocks and traces, to browsers that ask for HTML at /. It asks the node for nothing that a client may not ask for, by the same rules. auto: under hearth dev, not under hearth start.',
+  }),
   'evm.ws_enabled': setting({ kind: boolean, default: true, doc: 'Whether JSON-RPC is served over WebSocket, on both ports.' }),
   'evm.ws_host': setting({ kind: host, default: '127.0.0.1', doc: 'Address that the WebSocket listener binds.' }),
   'evm.ws_port': setting({ kind: port, default: 8546, doc: 'Port of JSON-RPC over WebSocket only. 0 takes a free port.' }),

@@ -1,0 +1,190 @@
+// Serves the explorer from memory: the page, its files, and the node's status. Loaded with the first request for any of them.
+import { createHash } from 'node:crypto'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Authentication } from '../admission/auth.ts'
+import type { Admission } from '../admission/index.ts'
+import { hostOf } from '../hosts.ts'
+import { cutOffAfter } from '../respond.ts'
+import { CHALLENGE, unauthorizedBody } from '../unauthorized.ts'
+import { type Asset, type Assets, NotBuilt, readAssets } from './assets.ts'
+import { COMMON_HEADERS, contentPolicy } from './policy.ts'
+import { ASSETS, pathOf, STATUS } from './route.ts'
+import { Sampler, type StatusSource } from './status.ts'
+
+/** What the explorer needs to know. */
+export interface PageOptions {
+  readonly admission: Admission
+  /** What the listener asks of requests; undefined: nothing. */
+  readonly authentication: Authentication | undefined
+  /** Port of the listener of debug methods, where there is one. */
+  readonly debugPort: () => number | undefined
+  readonly source: StatusSource
+  /** A client that takes nothing of an answer for this long is cut off, in milliseconds. */
+  readonly writeMs: number
+  /** Told of failures that no client can be told of. */
+  readonly report: (e: unknown) => void
+  /** In place of the files of the build. */
+  readonly assets?: () => Assets
+}
+
+/** The explorer, served. */
+export interface Pages {
+  readonly listener: RequestListener
+  /** Ends what runs in the background. */
+  stop(): void
+}
+
+/** The namespace by whose rules the status is given: it says as much of a node as traces do. */
+const NAMESPACE = 'debug'
+
+/** What index.html has in place of the port of debug methods. */
+const DEBUG_PORT_MARK = '{{DEBUG_PORT}}'
+
+const YEAR_S = 365 * 24 * 3600
+
+/** Whether a client takes brotli (RFC 9110, section 12.5.3). */
+const takes = (coding: string, header = ''): boolean =>
+  header
+    .toLowerCase()
+    .split(',')
+    .some((entry) => new RegExp(`^\\s*${coding}\\s*(;\\s*q\\s*=\\s*(?!0(\\.0*)?\\s*$)\\S+)?\\s*$`).test(entry))
+
+/** What is sent of a file, and its encoding. */
+function encoded({ plain, gzip, br }: Asset, accept: string | undefined): [Buffer, string | undefined] {
+  if (br !== undefined && takes('br', accept)) return [br, 'br']
+  return gzip !== undefined && takes('gzip', accept) ? [gzip, 'gzip'] : [plain, undefined]
+}
+
+/** The origin of debug methods as a browser sees it that came under this host; undefined where they are served with the rest. */
+function debugOriginOf(request: IncomingMessage, port: number | undefined): string | undefined {
+  const host = hostOf(request.headers.host ?? '')
+  if (port === undefined || host === undefined) return undefined
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+class Explorer {
+  private readonly options: PageOptions
+  private readonly sampler: Sampler
+  private assets: Assets | undefined
+
+  constructor(options: PageOptions) {
+    this.options = options
+    this.sampler = new Sampler(options.source)
+  }
+
+  stop(): void {
+    this.sampler.stop()
+  }
+
+  serve(request: IncomingMessage, response: ServerResponse): void {
+    const { admission, report } = this.options
+    for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value)
+    const waitMs = admission.admit(admission.clientOf(request), 1)
+    if (waitMs > 0) {
+      response.setHeader('retry-after', Math.ceil(waitMs / 1000))
+      this.say(request, response, 429, 'too many requests (evm.ip_rate_limit_rps)')
+      return
+    }
+    try {
+      this.route(request, response, pathOf(request.url))
+    } catch (e) {
+      if (!(e instanceof NotBuilt)) report(e)
+      this.say(request, response, e instanceof NotBuilt ? 503 : 500, e instanceof NotBuilt ? e.message : 'internal error')
+    }
+  }
+
+  private route(request: IncomingMessage, response: ServerResponse, path: string): void {
+    if (path === STATUS) this.status(request, response)
+    else if (path.startsWith(ASSETS)) this.asset(request, response, path)
+    else this.page(request, response)
+  }
+
+  private loaded(): Assets {
+    this.assets ??= (this.options.assets ?? readAssets)()
+    return this.assets
+  }
+
+  private page(request: IncomingMessage, response: ServerResponse): void {
+    const port = this.options.debugPort()
+    const html = this.loaded().index.replace(DEBUG_PORT_MARK, String(port ?? 0))
+    response.setHeader('content-security-policy', contentPolicy(debugOriginOf(request, port)))
+    response.setHeader('cache-control', 'no-cache')
+    response.setHeader('vary', 'accept')
+    const etag = `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`
+    this.content(request, response, { etag, type: 'text/html; charset=utf-8', body: Buffer.from(html) })
+  }
+
+  private asset(request: IncomingMessage, response: ServerResponse, path: string): void {
+    const asset = this.loaded().files.get(path)
+    if (asset === undefined) {
+      response.setHeader('cache-control', 'no-store')
+      this.say(request, response, 404, 'not found: reload the page')
+      return
+    }
+    const [body, encoding] = encoded(asset, request.headers['accept-encoding']?.toString())
+    response.setHeader('cache-control', `public, max-age=${YEAR_S}, immutable`)
+    response.setHeader('vary', 'accept-encoding')
+    if (encoding !== undefined) response.setHeader('content-encoding', encoding)
+    // The name says what is in it.
+    const etag = `"${path.slice(ASSETS.length)}${encoding === undefined ? '' : `-${encoding}`}"`
+    this.content(request, response, { etag, type: asset.type, body })
+  }
+
+  private status(request: IncomingMessage, response: ServerResponse): void {
+    const { authentication, report } = this.options
+    const asks = authentication !== undefined && (authentication.namespaces?.has(NAMESPACE) ?? true)
+    const why = asks ? authentication.refusal(request.headers.authorization) : undefined
+    response.setHeader('cache-control', 'no-store')
+    if (why !== undefined) {
+      response.setHeader('www-authenticate', CHALLENGE)
+      response.setHeader('content-type', 'application/json')
+      response.statusCode = 401
+      this.end(request, response, Buffer.from(unauthorizedBody(why)))
+      return
+    }
+    this.sampler.status().then(
+      (status) => {
+        response.setHeader('content-type', 'application/json')
+        this.end(request, response, Buffer.from(JSON.stringify(status)))
+      },
+      (e: unknown) => {
+        report(e)
+        response.destroy()
+      },
+    )
+  }
+
+  private content(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { etag, type, body }: { readonly etag: string; readonly type: string; readonly body: Buffer },
+  ): void {
+    response.setHeader('etag', etag)
+    const known = request.headers['if-none-match']?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag || one.trim() === '*')
+    if (known === true) {
+      response.statusCode = 304
+      response.end()
+      return
+    }
+    response.setHeader('content-type', type)
+    this.end(request, response, body)
+  }
+
+  private say(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+    response.statusCode = status
+    response.setHeader('content-type', 'text/plain; charset=utf-8')
+    this.end(request, response, Buffer.from(`${message}\n`))
+  }
+
+  private end(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
+    response.setHeader('content-length', body.length)
+    response.end(request.method === 'HEAD' ? undefined : body)
+    if (response.writableLength > 0) cutOffAfter(response, this.options.writeMs)
+  }
+}
+
+/** What serves the explorer. */
+export function createPages(options: PageOptions): Pages {
+  const explorer = new Explorer(options)
+  return { listener: (request, response) => explorer.serve(request, response), stop: () => explorer.stop() }
+}

@@ -1,0 +1,84 @@
+// An account as it is now: balance, nonce, code.
+import type { JSX } from 'preact'
+import { byteCount, ether, grouped, number } from '../parts/format.ts'
+import { Card, Copy, Empty, Fact, usePainted, Wait, Who } from '../parts/small.tsx'
+import { Told, Trouble } from '../parts/trouble.tsx'
+import { isAddress } from '../store/chain.ts'
+import { head } from '../store/live.ts'
+import { names } from '../store/names.ts'
+import { useResource } from '../store/resource.ts'
+import { addressPath } from '../store/router.ts'
+import { rpc } from '../store/rpc.ts'
+
+/** Characters of code that are shown. */
+const CODE_CHARACTERS_MAX = 20_000
+
+/** What code of an account that delegates begins with (EIP-7702). */
+const DELEGATION = '0xef0100'
+
+export function AddressPage({ address }: { readonly address: string }): JSX.Element {
+  const isValid = isAddress(address)
+  const at = head.value?.number ?? 'latest'
+  const { value, error, reload } = useResource(isValid ? `address ${address} ${at}` : undefined, async (signal) => {
+    const [balance, nonce, code] = await Promise.all([
+      rpc<string>('eth_getBalance', [address, at], signal),
+      rpc<string>('eth_getTransactionCount', [address, at], signal),
+      rpc<string>('eth_getCode', [address, at], signal),
+    ])
+    return { balance: BigInt(balance), nonce: number(nonce), code }
+  })
+  usePainted(!isValid || value !== undefined || error !== undefined ? addressPath(address) : undefined)
+  document.title = `${address.slice(0, 10)} · Hearth`
+  if (!isValid) {
+    return (
+      <Told id="bad-address" title="This is no address">
+        <p>An address is 0x and 40 hex digits.</p>
+      </Told>
+    )
+  }
+  if (error !== undefined) return <Trouble error={error} retry={reload} />
+  if (value === undefined) return <Wait what="Reading the account" />
+  const { balance, nonce, code } = value
+  const delegate = code.startsWith(DELEGATION) && code.length === 48 ? `0x${code.slice(8)}` : undefined
+  const label = names.value.label(address)
+  return (
+    <>
+      <div class="title">
+        <div class="what">
+          <div class="line">
+            <h1>{label === undefined ? 'Account' : <bdi>{label}</bdi>}</h1>
+            <span class={`chip${code === '0x' ? '' : ' accent'}`}>
+              {delegate !== undefined ? 'delegates' : code === '0x' ? 'no code' : 'contract'}
+            </span>
+          </div>
+          <span class="hash">
+            {address}
+            <Copy text={address} what="address" />
+          </span>
+        </div>
+      </div>
+      <Card>
+        <dl class="facts">
+          <Fact name="Balance">{ether(balance)}</Fact>
+          <Fact name="Nonce">{grouped(nonce)}</Fact>
+          <Fact name="Code">{code === '0x' ? 'none' : `${grouped(byteCount(code))} bytes`}</Fact>
+          <Fact name="At block">{at === 'latest' ? 'the newest' : grouped(number(at))}</Fact>
+          {delegate !== undefined && (
+            <Fact name="Runs the code of">
+              <Who address={delegate} copy />
+            </Fact>
+          )}
+        </dl>
+      </Card>
+      <Card title="Code" more={code === '0x' ? undefined : <Copy text={code} what="code" />}>
+        {code === '0x' ? (
+          <Empty title="This account has no code" />
+        ) : (
+          <div class="body">
+            <div class="bytes">{code.length > CODE_CHARACTERS_MAX ? `${code.slice(0, CODE_CHARACTERS_MAX)}…` : code}</div>
+          </div>
+        )}
+      </Card>
+    </>
+  )
+}
