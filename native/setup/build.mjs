@@ -40,7 +40,10 @@ const NATIVE_SOURCES = [
   'native/src',
   'native/setup',
 ]
-/** The explorer's page is a step of its own: a change of it makes no new program, and a change of the program no new page. */
+/**
+ * The explorer's page is a step of its own: a change of it makes no new program, and a change of
+ * the program no new page.
+ */
 const WEB = 'web'
 const WEB_SOURCES = ['ts/web', 'ts/explore', 'package-lock.json']
 const tsSources = () => [
@@ -179,7 +182,11 @@ async function web() {
 }
 
 async function bundle() {
-  await run(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'ts/web/tsconfig.json'], 'The explorer did not compile')
+  await run(
+    process.execPath,
+    [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'ts/web/tsconfig.json'],
+    'The explorer did not compile',
+  )
   await run(process.execPath, [path.join(ROOT, 'ts/web/build.mjs')], 'The explorer could not be bundled')
 }
 

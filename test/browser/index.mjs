@@ -1,4 +1,5 @@
-// A real Chromium for the tests of the explorer: the machine's own, or the one of npm, driven by Playwright's core.
+// A real Chromium for the tests of the explorer: the machine's own, or the one of npm, driven by
+// Playwright's core.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
@@ -8,7 +9,10 @@ import { installed } from '../e2e/clients/install.mjs'
 /** Programs that are looked for on the PATH. */
 const NAMES = ['chromium', 'chromium-headless-shell', 'google-chrome']
 
-/** No name but addresses of this machine resolves: a request that leaves it fails, and is listed all the same. */
+/**
+ * No name but addresses of this machine resolves: a request that leaves it fails, and is listed
+ * all the same.
+ */
 const FLAGS = ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', '--force-color-profile=srgb']
 
 /** How long unpacking may take, in milliseconds. */
@@ -20,7 +24,10 @@ const onPath = (name) =>
     .map((folder) => path.join(folder, name))
     .find((file) => fs.existsSync(file))
 
-/** The Chromium of the package, unpacked beside it: it goes into the folder for temporary files, flat. */
+/**
+ * The Chromium of the package, unpacked beside it: it goes into the folder for temporary files,
+ * flat.
+ */
 function unpacked(dir) {
   const into = path.join(dir, 'unpacked')
   fs.mkdirSync(into, { recursive: true })

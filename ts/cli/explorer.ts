@@ -5,7 +5,10 @@ import type { Core } from '../core/port.ts'
 import type { ServerHooks } from '../server/index.ts'
 import { clientVersion } from './version.ts'
 
-/** Whether the setting, or the command, switches the explorer on; it is on the listener of HTTP alone. */
+/**
+ * Whether the setting, or the command, switches the explorer on; it is on the listener of HTTP
+ * alone.
+ */
 export function servesExplorer(mode: Mode, settings: Settings): boolean {
   const asked = settings['evm.explorer']
   return settings['evm.http_enabled'] && (asked === 'auto' ? mode === 'dev' : asked)

@@ -1,4 +1,5 @@
-// Who has more and who has less of what after a transaction: ether out of the state's changes, tokens out of their events.
+// Which accounts have more and which have less after a transaction: ether out of the state's
+// changes, tokens out of their events.
 import type { AccountChange } from './state-diff.ts'
 import { type Frame, isFrame } from './tree.ts'
 
@@ -6,7 +7,10 @@ import { type Frame, isFrame } from './tree.ts'
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 /** `TransferSingle(address,address,address,uint256,uint256)` of ERC-1155. */
 const TRANSFER_SINGLE = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62'
-/** Of wrapped ether, which has no Transfer for them: `Deposit(address,uint256)` and `Withdrawal(address,uint256)`. */
+/**
+ * Of wrapped ether, which has no Transfer for them: `Deposit(address,uint256)` and
+ * `Withdrawal(address,uint256)`.
+ */
 const DEPOSIT = '0xe1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c'
 const WITHDRAWAL = '0x7fcf532c15f0a6db0bd6d0e038bea71d30d808c7d98cb3bf7268a95bf5081b65'
 
@@ -41,7 +45,10 @@ const addressOf = (topic: string | undefined): string | undefined =>
 const words = (data: string): bigint[] =>
   (data.length - 2) % WORD === 0 ? (data.slice(2).match(/.{64}/g) ?? []).map((word) => BigInt(`0x${word}`)) : []
 
-/** The transfer that an event tells of; undefined where it tells of none. What it says is the contract's word, no proof. */
+/**
+ * The transfer that an event reports; undefined if it reports none. What it says is the
+ * contract's word, no proof.
+ */
 function transferOf(token: string, topics: readonly string[], data: string): Transfer | undefined {
   const values = words(data)
   if (topics[0] === TRANSFER) {
@@ -77,7 +84,10 @@ function* transfers(top: Frame): Generator<Transfer, void> {
   }
 }
 
-/** What a transaction did to balances: ether first, then tokens, each account once for each of them; the zero address left out. */
+/**
+ * What a transaction did to balances: ether first, then tokens, each account once for each of
+ * them; the zero address left out.
+ */
 export function balanceChanges(top: Frame, changes: readonly AccountChange[]): BalanceChange[] {
   const ether = changes.flatMap(({ address, balance }): BalanceChange[] =>
     balance === undefined ? [] : [{ address, token: undefined, id: undefined, delta: balance.after - balance.before }],

@@ -1,4 +1,5 @@
-// A flame as boxes in typed arrays: in the order of execution, or left-heavy, with equal stacks together and the most gas first.
+// A flame as boxes in typed arrays: in the order of execution, or left-heavy, with equal stacks
+// together and the most gas first.
 import { flameName } from './flame.ts'
 import type { Names } from './names.ts'
 import type { Frame } from './tree.ts'
@@ -6,7 +7,10 @@ import type { Frame } from './tree.ts'
 /** How boxes lie beside each other. */
 export type FlameOrder = 'time' | 'left-heavy'
 
-/** A flame. Boxes are in breadth-first order: those of a depth from left to right, one depth after the other. */
+/**
+ * A flame. Boxes are in breadth-first order: those of a depth from left to right, one depth after
+ * the other.
+ */
 export interface Boxes {
   readonly count: number
   /** Frames that were laid out. */
@@ -83,7 +87,8 @@ export function flameBoxes(tops: readonly Frame[], names: Names, order: FlameOrd
     frames += group.frames.length
     const calls = group.frames.flatMap((frame) => frame.calls)
     if (calls.length === 0) continue
-    // What comes up from calls may be more than the frame has: no box is wider than the one above it.
+    // What comes up from calls may be more than the frame has: no box is wider than the one above
+    // it.
     const scale = group.width / Math.max(1, gasOf(group.frames), gasOf(calls))
     place(calls, i, group.x, scale, (depths[i] as number) + 1)
   }

@@ -35,7 +35,10 @@ export function failureChain(top: Frame): Link[] {
   return chain.reverse()
 }
 
-/** Frames that failed without being part of the chain: their callers went on. Those that failed within such a frame are left out. */
+/**
+ * Frames that failed without being part of the chain: their callers went on. Those that failed
+ * within such a frame are left out.
+ */
 export function innerFailures(top: Frame): Frame[] {
   const chain = new Set(failureChain(top).map(({ frame }) => frame))
   const caught = new Set<Frame>()

@@ -99,7 +99,7 @@ interface Known<T extends readonly unknown[] = readonly unknown[]> {
 interface KnownCall extends Known<[data: string]> {
   /** Name and types: `transfer(address,uint256)`. */
   readonly signature: string
-  /** Reads what the function gives back; undefined where the signature does not say. */
+  /** Reads what the function returns; undefined where the signature does not say. */
   readonly result?: ((data: string) => Argument[]) | undefined
 }
 type KnownEvent = Known<[topics: readonly string[], data: string]>
@@ -223,7 +223,7 @@ export class Names {
     return [...new Set((this.functions.get(selector) ?? []).map(({ signature }) => signature))]
   }
 
-  /** What a call gives back, by its signature; undefined where that does not say. */
+  /** What a call returns, by its signature; undefined where that does not say. */
   decodeResult(input: string, output: string): readonly Argument[] | undefined {
     for (const { decode, result } of this.functions.get(input.slice(0, SELECTOR_CHARACTERS)) ?? []) {
       try {
@@ -304,7 +304,10 @@ function signatureOf(entry: unknown): string | undefined {
   return `${type} ${name}(${given})${type === 'function' && returned ? ` returns (${returned})` : ''}`
 }
 
-/** Parameters of an ABI as text; undefined where one does not read. Tuples nest as deep as Solidity's compiler lets them. */
+/**
+ * Parameters of an ABI as text; undefined where one does not read. Tuples nest as deep as
+ * Solidity's compiler lets them.
+ */
 function parametersText(parameters: unknown, isEvent: boolean, depth = 0): string | undefined {
   if (!Array.isArray(parameters) || depth > TUPLE_DEPTH_MAX) return undefined
   const parts = parameters.map((parameter) => {
@@ -322,7 +325,10 @@ function parametersText(parameters: unknown, isEvent: boolean, depth = 0): strin
 /** Tuples within tuples that are read of an ABI. */
 const TUPLE_DEPTH_MAX = 16
 
-/** Signatures of an ABI as JSON, or of an artifact that has one. Throws `BadSignature` where it is neither. */
+/**
+ * Signatures of an ABI as JSON, or of an artifact that has one. Throws `BadSignature` where it is
+ * neither.
+ */
 export function signaturesOfAbi(text: string): string[] {
   let parsed: unknown
   try {

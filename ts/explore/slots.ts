@@ -1,4 +1,5 @@
-// What a slot of storage is, out of the hashes that a transaction computed: Solidity puts mappings and arrays where keccak256 says
+// What a slot of storage is, out of the hashes that a transaction computed: Solidity puts mappings
+// and arrays where keccak256 says
 // (Solidity documentation, "Layout of State Variables in Storage").
 
 /** Preimages by their hashes, both in hex of lower case, as keccak256PreimageTracer gives them. */
@@ -35,7 +36,10 @@ function hashBefore(slot: bigint, preimages: Preimages): { preimage: string; off
   return undefined
 }
 
-/** A slot by the variable's place: `slot 3[0xab…][7]`; undefined where no hash of the transaction explains it. */
+/**
+ * A slot by the variable's place: `slot 3[0xab…][7]`; undefined where no hash of the transaction
+ * explains it.
+ */
 export function namedSlot(slot: string, preimages: Preimages): string | undefined {
   let keys = ''
   let at = BigInt(slot)

@@ -1,4 +1,5 @@
-// What a transaction changed, out of prestateTracer's diff: accounts with their values before and after.
+// What a transaction changed, out of prestateTracer's diff: accounts with their values before and
+// after.
 
 /** An account as prestateTracer has it; of `post` only what changed. */
 export interface RawAccount {

@@ -316,7 +316,8 @@ export class HearthNode implements AsyncDisposable {
       'evm.ws_enabled': wsPort !== undefined || (port ?? settings['evm.http_port']) !== 0,
     } as Settings
     const dispatch = makeDispatch(rpcContext(this.core, settings), batchLimits(settings), report)
-    // A script serves the pages where its settings say so: nobody looks at most chains of scripts.
+    // A script serves the pages where its settings say so: it is not shown at most chains of
+    // scripts.
     const explorer = explorerSource('start', given, () => this.core)
     const server = await startServer(given, dispatch, { report, explorer })
     this.servers.add(server)

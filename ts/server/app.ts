@@ -44,7 +44,10 @@ export interface AppOptions {
   readonly readiness?: Readiness | undefined
   /** What serves the explorer's pages; undefined where they are off. */
   readonly pages?: RequestListener | undefined
-  /** The port of the explorer, whose page may read answers of this listener too; undefined where that is the same listener, or there is none. */
+  /**
+   * The port of the explorer, whose page may read answers of this listener too; undefined where
+   * that is the same listener, or there is none.
+   */
   readonly explorerPort?: (() => number | undefined) | undefined
   /** Told of failures that no client can be told of. */
   readonly report: (e: unknown) => void
@@ -224,7 +227,10 @@ function isWelcome(options: AppOptions, request: IncomingMessage, response: Serv
   return false
 }
 
-/** Origins whose pages may read an answer: those of the settings, and the explorer of the same host. */
+/**
+ * Origins whose pages may read an answer: those of the settings, and the explorer of the same
+ * host.
+ */
 function originsFor({ corsOrigins, explorerPort }: AppOptions, request: IncomingMessage): readonly string[] {
   const port = explorerPort?.()
   const host = port === undefined || corsOrigins.includes('*') ? undefined : hostOf(request.headers.host ?? '')

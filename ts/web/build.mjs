@@ -1,4 +1,5 @@
-// Bundles the explorer into dist/explorer: the page, and its files under names that hold a digest, each beside its gzip and brotli.
+// Bundles the explorer into dist/explorer: the page, and its files under names that hold a digest,
+// each beside its gzip and brotli.
 //
 //   node ts/web/build.mjs
 import { createHash } from 'node:crypto'
@@ -16,7 +17,9 @@ const ASSETS = '/_/assets/'
 /** Bytes of everything that the first page needs, in gzip. */
 const FIRST_LOAD_BYTES_MAX = 60 * 1024
 
-/** The styles in one file, in the order of their names; those of uPlot are a file of its package. */
+/**
+ * The styles in one file, in the order of their names; those of uPlot are a file of its package.
+ */
 function styles() {
   const folder = path.join(import.meta.dirname, 'styles')
   const files = fs.readdirSync(folder).sort()

@@ -14,7 +14,8 @@ const INSTALL_MS_MAX = 300_000
 
 /** Runs npm in a folder; undefined where it did its work, else what it printed last. */
 function npmInstall(dir) {
-  // Nothing in these packages needs a script of its own: compiled parts are optional, binaries lie in packages of their platform.
+  // Nothing in these packages needs a script of its own: compiled parts are optional, binaries lie
+  // in packages of their platform.
   const args = ['install', '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error']
   const child = spawn('npm', args, {
     cwd: dir,
@@ -34,7 +35,10 @@ function npmInstall(dir) {
   })
 }
 
-/** Installs the packages of a folder beside this file if need be: where they are, or why they are not. */
+/**
+ * Installs the packages of a folder beside this file if need be: where they are, or why they are
+ * not.
+ */
 export async function installed(set) {
   const source = path.join(import.meta.dirname, set)
   const key = digest(

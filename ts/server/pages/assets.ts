@@ -1,4 +1,5 @@
-// The files of the explorer, read once: a request names one of them exactly, and no path is ever joined.
+// The files of the explorer, read once: a request names one of them exactly, and no path is ever
+// joined.
 import fs from 'node:fs'
 import path from 'node:path'
 import { ASSETS } from './route.ts'

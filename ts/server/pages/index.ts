@@ -1,4 +1,5 @@
-// Serves the explorer from memory: the page, its files, and the node's status. Loaded with the first request for any of them.
+// Serves the explorer from memory: the page, its files, and the node's status. Loaded with the
+// first request for any of them.
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Authentication } from '../admission/auth.ts'
@@ -14,14 +15,14 @@ import { Sampler, type StatusSource } from './status.ts'
 /** What the explorer needs to know. */
 export interface PageOptions {
   readonly admission: Admission
-  /** What the listener asks of requests; undefined: nothing. */
+  /** What the listener requires of requests; undefined: nothing. */
   readonly authentication: Authentication | undefined
   /** Port of the listener of debug methods, where there is one. */
   readonly debugPort: () => number | undefined
   readonly source: StatusSource
   /** A client that takes nothing of an answer for this long is cut off, in milliseconds. */
   readonly writeMs: number
-  /** Told of failures that no client can be told of. */
+  /** Receives failures that no client learns. */
   readonly report: (e: unknown) => void
   /** In place of the files of the build. */
   readonly assets?: () => Assets
@@ -55,7 +56,10 @@ function encoded({ plain, gzip, br }: Asset, accept: string | undefined): [Buffe
   return gzip !== undefined && takes('gzip', accept) ? [gzip, 'gzip'] : [plain, undefined]
 }
 
-/** The origin of debug methods as a browser sees it that came under this host; undefined where they are served with the rest. */
+/**
+ * The origin of debug methods as a browser sees it that came under this host; undefined where they
+ * are served with the rest.
+ */
 function debugOriginOf(request: IncomingMessage, port: number | undefined): string | undefined {
   const host = hostOf(request.headers.host ?? '')
   if (port === undefined || host === undefined) return undefined

@@ -1,6 +1,10 @@
-// Headers of the explorer: what its page may load and whom it may ask (Content Security Policy Level 3, Trusted Types).
+// Headers of the explorer: what its page may load and which origins it may reach (Content Security
+// Policy Level 3, Trusted Types).
 
-/** The policy. `debugOrigin` is the listener of debug methods, where that is another one than the page's. */
+/**
+ * The policy. `debugOrigin` is the listener of debug methods, where that is another one than the
+ * page's.
+ */
 export const contentPolicy = (debugOrigin: string | undefined): string =>
   [
     "default-src 'none'",

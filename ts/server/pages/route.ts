@@ -1,4 +1,5 @@
-// Which requests are for the explorer's pages. Small: it is asked of every request that is no ordinary POST.
+// Which requests are for the explorer's pages. Small: it runs for every request that is no
+// ordinary POST.
 import type { IncomingMessage } from 'node:http'
 import { declaredLength } from '../body.ts'
 
@@ -14,10 +15,13 @@ const PAGE = /^\/(?:(?:block|tx|address)\/[^/]{1,100}(?:\/[a-z-]{1,20})?)?$/
 /** The path of a request, without its query. */
 export const pathOf = (url = ''): string => url.split('?', 1)[0] as string
 
-/** Whether a browser asks for a page. */
+/** Whether a browser requests a page. */
 const wantsHtml = (request: IncomingMessage): boolean => request.headers.accept?.toLowerCase().includes('text/html') === true
 
-/** Whether a request is one for the explorer: a page only where HTML is asked for, so that all else of `/` stays as it is. */
+/**
+ * Whether a request is one for the explorer: a page only where the client accepts HTML, so that
+ * all else of `/` stays as it is.
+ */
 export function isPageRequest(request: IncomingMessage): boolean {
   if ((request.method !== 'GET' && request.method !== 'HEAD') || declaredLength(request) || request.headers['transfer-encoding'])
     return false

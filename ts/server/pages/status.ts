@@ -1,4 +1,5 @@
-// What the home page shows of the node: its health now, and samples of the last ten minutes. Sampling begins with the first request.
+// What the home page shows of the node: its health now, and samples of the last ten minutes.
+// Sampling begins with the first request.
 import type { Core } from '../../core/port.ts'
 
 /** Samples that are kept. */
@@ -7,7 +8,7 @@ export const SAMPLES_MAX = 120
 /** Time between two samples, in milliseconds. */
 export const SAMPLE_EVERY_MS = 5000
 
-/** Sampling ends when nobody has asked for so long, in milliseconds. */
+/** Sampling ends when no request came for so long, in milliseconds. */
 const UNASKED_MS_MAX = SAMPLES_MAX * SAMPLE_EVERY_MS
 
 /** One look at the node; null for what it does not have. */
@@ -22,7 +23,7 @@ export interface Sample {
   readonly queued: number | null
   readonly bakeLagBlocks: number | null
   readonly bakeQueue: number | null
-  /** Traces that were asked for since the start, and those of them that the trace cache answered. */
+  /** Traces requested since the start, and those of them that the trace cache answered. */
   readonly traces: number | null
   readonly traceHits: number | null
   /** Resident memory of the process and what it may take (0: no limit), in bytes. */
@@ -38,7 +39,7 @@ export interface Status extends Sample {
   readonly mode: 'start' | 'dev'
   /** How long the process runs, in milliseconds. */
   readonly uptimeMs: number
-  /** Whether traces are made before they are asked for. */
+  /** Whether traces are made before they are requested. */
   readonly baking: boolean
   readonly everyMs: number
   /** Oldest first. */
@@ -59,7 +60,10 @@ interface Series {
   readonly value?: number
 }
 
-/** A value of the core's instruments, summed over the series that `counts`; null where there is none. */
+/**
+ * A value of the core's instruments, summed over the series that `counts`; null where there is
+ * none.
+ */
 type Read = (name: string, counts?: (labels: Series['labels']) => boolean) => number | null
 
 function reader(snapshot: string): Read {
@@ -112,7 +116,7 @@ export async function takeSample(core: Core | undefined, now: number): Promise<S
   }
 }
 
-/** Takes samples while somebody looks. */
+/** Takes samples while the page is open. */
 export class Sampler {
   private readonly source: StatusSource
   private readonly samples: Sample[] = []
@@ -140,7 +144,7 @@ export class Sampler {
     const { version, mode, baking, core } = this.source
     this.askedAt = Date.now()
     if (this.timer === undefined) {
-      // Samples from before a time in which nobody looked would be drawn as if they came right before.
+      // Samples from before a time without requests would be drawn as if they came right before.
       this.samples.length = 0
       this.timer = setInterval(() => this.tick(), SAMPLE_EVERY_MS).unref()
       await this.sample()

@@ -11,7 +11,10 @@ const HEIGHT_MAX = 480
 interface Props {
   readonly boxes: Boxes
   readonly label: string
-  /** Told of a box that is clicked: its first frame, and the frame of depth 0 above that. Without it a click zooms. */
+  /**
+   * Told of a box that is clicked: its first frame, and the frame of depth 0 above that. Without
+   * it a click zooms.
+   */
   readonly onOpen?: (top: Frame, frame: Frame) => void
   /** Told of a box that is clicked, beside zooming. */
   readonly onPick?: (frame: Frame) => void

@@ -1,4 +1,5 @@
-// Labels and signatures that the reader gives. They stay in this browser: nothing of a file is ever sent.
+// Labels and signatures that the reader gives. They stay in this browser: nothing of a file is
+// ever sent.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { printable } from '../../explore/index.ts'

@@ -30,7 +30,9 @@ export function Copy({ text, what }: { readonly text: string | (() => string); r
   )
 }
 
-/** Text of a contract: characters that could mislead are escapes, and its direction ends with it. */
+/**
+ * Text of a contract: characters that could mislead are escapes, and its direction ends with it.
+ */
 export const Foreign = ({ text, whole = false }: { readonly text: string; readonly whole?: boolean }): JSX.Element => (
   <bdi class="foreign">{printable(text, whole)}</bdi>
 )

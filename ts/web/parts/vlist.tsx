@@ -1,5 +1,7 @@
-// A list of any length of which the rows in sight are drawn. A browser lays out some 33 million pixels at most, and 16.7 million steps
-// take 370 million: beyond a bound the place of the scroll bar stands for a part of the list, and the wheel moves by rows.
+// A list of any length of which the rows in sight are drawn. A browser lays out some 33 million
+// pixels at most, and 16.7 million steps
+// take 370 million: beyond a bound the place of the scroll bar stands for a part of the list, and
+// the wheel moves by rows.
 import type { ComponentChildren, HTMLAttributes, JSX, Ref } from 'preact'
 import { useEffect, useImperativeHandle, useRef, useState } from 'preact/hooks'
 

@@ -1,4 +1,4 @@
-// The newest block as it comes: by WebSocket, or by asking where none can be had.
+// The newest block as it comes: by WebSocket, or by polling where none can be had.
 import { signal } from '@preact/signals'
 import type { Header } from './chain.ts'
 import { hasToken, RpcFailure, rpc } from './rpc.ts'
@@ -11,7 +11,10 @@ export const live = signal<LiveState>('connecting')
 /** The newest block that was heard of. */
 export const head = signal<Header | undefined>(undefined)
 
-/** Time between two questions where there is no WebSocket, and between two attempts to open one, in milliseconds. */
+/**
+ * Time between two polls where there is no WebSocket, and between two attempts to open one, in
+ * milliseconds.
+ */
 const POLL_MS = 700
 const RECONNECT_MS = 5000
 
@@ -27,7 +30,7 @@ async function poll(): Promise<void> {
     if (live.value !== 'live') live.value = 'polling'
   } catch (e) {
     live.value = 'away'
-    // A token is asked for by the page; asking on would only be refused.
+    // The page shows a form for a token; more requests would only be refused.
     if (e instanceof RpcFailure && e.status === 401 && !hasToken()) return
   }
 }

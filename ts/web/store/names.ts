@@ -1,4 +1,5 @@
-// Names for this reader: what is built in, and what the reader gave. What is given stays in the browser.
+// Names for this reader: what is built in, and what the reader gave. What is given stays in the
+// browser.
 import { signal } from '@preact/signals'
 import { BadSignature, Names, SIGNATURES_MAX, signaturesOfAbi } from '../../explore/index.ts'
 
@@ -7,7 +8,10 @@ const KEY = 'hearth-names'
 /** Characters of labels and signatures that are kept in the browser. */
 export const GIVEN_CHARACTERS_MAX = 1024 * 1024
 
-/** What the reader gave: labels as `ADDRESS NAME`, one a line, and signatures as Solidity writes them, one a line. */
+/**
+ * What the reader gave: labels as `ADDRESS NAME`, one a line, and signatures as Solidity writes
+ * them, one a line.
+ */
 export interface Given {
   readonly labels: string
   readonly signatures: string

@@ -1,4 +1,4 @@
-// What a page waits for: loaded by key, kept for a while, cancelled when nobody looks.
+// What a page waits for: loaded by key, kept for a while, cancelled when it is not shown.
 import { useEffect, useState } from 'preact/hooks'
 import { tokenGiven } from './rpc.ts'
 
@@ -20,7 +20,10 @@ function keep(key: string, value: unknown): void {
   if (kept.size > KEPT_MAX && !oldest.done) kept.delete(oldest.value)
 }
 
-/** Loads a value under a key; undefined as key loads nothing. A value that is kept is there at once. */
+/**
+ * Loads a value under a key; undefined as key loads nothing. A value that is kept is there at
+ * once.
+ */
 export function useResource<T>(key: string | undefined, load: (signal: AbortSignal) => Promise<T>, keeps = true): Resource<T> {
   const [state, setState] = useState<{ key: string | undefined; value: T | undefined; error: unknown }>({
     key: undefined,

@@ -1,4 +1,4 @@
-// JSON-RPC to the node that served the page. Nothing else is ever asked.
+// JSON-RPC to the node that served the page. It sends no other request.
 import { signal } from '@preact/signals'
 
 /** A request that failed, with what the page says of it. */
@@ -18,7 +18,10 @@ export class RpcFailure extends Error {
   }
 }
 
-/** Longest time that a refused request waits by itself before it is sent again, in milliseconds, and how often. */
+/**
+ * Longest time that a refused request waits by itself before it is sent again, in milliseconds,
+ * and how often.
+ */
 const WAIT_MS_MAX = 30_000
 const RETRIES_MAX = 6
 
@@ -27,7 +30,7 @@ const TOKEN_KEY = 'hearth-token'
 /** The token of this tab: it stands in no address and in no log. */
 let token = sessionStorage.getItem(TOKEN_KEY) ?? undefined
 
-/** Rises with each token that is given, so that what failed for want of one is asked for again. */
+/** Rises with each token that is given, so that what failed for want of one is requested again. */
 export const tokenGiven = signal(0)
 
 /** Requests that wait for the rate limit, and for how long at most, in milliseconds. */
@@ -84,7 +87,7 @@ interface Answer {
 
 let lastId = 0
 
-/** Asks a method. An aborted request ends the node's work on it. */
+/** Calls a method. An aborted request ends the node's work on it. */
 export async function rpc<T>(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<T> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: ++lastId, method, params })
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body, ...(signal === undefined ? {} : { signal }) }

@@ -1,4 +1,4 @@
-// Who has more and who has less of what.
+// Which accounts have more and which have less.
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { type BalanceChange, balanceChanges } from '../../explore/index.ts'
@@ -20,7 +20,10 @@ const [DECIMALS, SYMBOL] = ['0x313ce567', '0x95d89b41']
 const DECIMALS_MAX = 77
 
 interface Token {
-  /** Undefined where the contract does not say, or says 0: a home that has a part of the state answers 0 for what it does not have. */
+  /**
+   * Undefined where the contract does not say, or says 0: a home that has a part of the state
+   * answers 0 for what it does not have.
+   */
   readonly decimals: number | undefined
   readonly symbol: string | undefined
 }

@@ -46,7 +46,9 @@ export function FailureBanner({ hash, trace }: { readonly hash: string; readonly
   )
 }
 
-/** Failures that their callers caught: not why a transaction failed, and worth a look all the same. */
+/**
+ * Failures that their callers caught: not why a transaction failed, and worth a look all the same.
+ */
 export function InnerFailures({ hash, trace }: { readonly hash: string; readonly trace: Trace }): JSX.Element | null {
   const known = names.value
   const inner = innerFailures(trace.top)

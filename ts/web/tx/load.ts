@@ -1,4 +1,4 @@
-// What the pages of a transaction ask the node for.
+// What the pages of a transaction request from the node.
 import { useEffect, useState } from 'preact/hooks'
 import { type AccountChange, buildTree, type Frame, preorder, type RawDiff, type RawFrame, stateChanges } from '../../explore/index.ts'
 import type { Header, Receipt, Transaction } from '../store/chain.ts'
@@ -6,7 +6,10 @@ import { head } from '../store/live.ts'
 import { type Resource, useResource } from '../store/resource.ts'
 import { rpc, rpcOr } from '../store/rpc.ts'
 
-/** A transaction with its receipt and the header of its block; both are absent while it waits in the pool. */
+/**
+ * A transaction with its receipt and the header of its block; both are absent while it waits in
+ * the pool.
+ */
 export interface Loaded {
   readonly tx: Transaction
   readonly receipt: Receipt | undefined
@@ -73,54 +76,13 @@ export const useChanges = (hash: string, block: string, wanted = true): Resource
     ),
   )
 
-/** Where steps of frames are: the answer of debug_traceStepIndex. */
-export interface StepIndex {
-  readonly steps: number
-  readonly every: number
-  /** `[frame, pc, gas]` of every `every`th step. */
-  readonly marks: readonly (readonly [number, number, number])[]
-  /** `[first, last, own, parent, depth]`, or null for a frame without a step. */
-  readonly frames: readonly (readonly [number, number, number, number | null, number] | null)[]
-}
-
-export const useStepIndex = (hash: string, block: string | undefined): Resource<StepIndex> =>
-  useResource(block === undefined ? undefined : `steps ${hash} ${block}`, (signal) =>
-    rpc<StepIndex>('debug_traceStepIndex', [hash, {}], signal),
-  )
-
-/** Gas of a transaction by where it went. */
-export interface GasFacts {
-  /** Own gas of the transaction's own call, without its intrinsic part. */
-  readonly rootOwn: number
-  readonly intrinsic: number
-  readonly execution: number
-  /** Given back at the end; negative where the data's floor price (EIP-7623) was charged instead. */
-  readonly refund: number
-}
-
-interface Profile {
-  readonly executionGas: number
-  readonly rows: readonly (readonly [number, number, number])[]
-}
-
-/** What only the steps tell: undefined until then, and where the node does not serve them. */
-export function useGasFacts({ tx, receipt }: Loaded, index: StepIndex | undefined): GasFacts | undefined {
-  const { value } = useResource(
-    receipt === undefined || index === undefined ? undefined : `gas ${tx.hash} ${receipt.blockHash}`,
-    async (signal) => (await rpcOr<Profile>('debug_traceGasProfile', [tx.hash, { by: 'frame' }], signal)) ?? null,
-  )
-  if (value == null || receipt === undefined || index === undefined) return undefined
-  const used = Number(receipt.gasUsed)
-  const first = index.frames[0] === null ? undefined : index.marks[0]
-  // Before its first step a transaction has paid its intrinsic gas and nothing else.
-  const intrinsic = first === undefined ? used - value.executionGas : Number(tx.gas) - first[2]
-  return { rootOwn: value.rows[0]?.[1] ?? 0, intrinsic, execution: value.executionGas, refund: intrinsic + value.executionGas - used }
-}
-
 /** What became of a transaction that is looked at, after a reorganisation. */
 export type Standing = 'here' | 'gone' | 'moved'
 
-/** Whether a transaction still is where it was when its page was opened: looked at with each new block. */
+/**
+ * Whether a transaction still is where it was when its page was opened: looked at with each new
+ * block.
+ */
 export function useStanding(hash: string, block: string | undefined): Standing {
   const [standing, setStanding] = useState<Standing>('here')
   const newest = head.value?.hash

@@ -5,7 +5,9 @@ import { groupedBig } from '../parts/format.ts'
 /** Numbers up to here are shown in decimal too. */
 const DECIMAL_MAX = 10n ** 30n
 
-/** A word without its leading zeros; the whole one, and what it is as a number, beside the pointer. */
+/**
+ * A word without its leading zeros; the whole one, and what it is as a number, beside the pointer.
+ */
 export function Word({ word, decimal = true }: { readonly word: string; readonly decimal?: boolean }): JSX.Element {
   const n = BigInt(word)
   const short = `0x${n.toString(16)}`

@@ -1,0 +1,114 @@
+// The explorer's pages: who gets them, under which headers, and what of them needs a token.
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterEach, expect, it } from 'vitest'
+import { servesExplorer } from '../../ts/cli/explorer.ts'
+import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
+import { resolveSettings } from '../../ts/config/index.ts'
+import { makeDispatch } from '../../ts/rpc/dispatch.ts'
+import { type Server, startServer } from '../../ts/server/index.ts'
+import { NotBuilt, readAssets } from '../../ts/server/pages/assets.ts'
+import { contentPolicy } from '../../ts/server/pages/policy.ts'
+import { fakeCore } from './fake-core.ts'
+
+const opened: Server[] = []
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.stop()
+})
+
+const HTML = { accept: 'text/html,*/*;q=0.8' }
+const TX = `/tx/0x${'ab'.repeat(32)}`
+
+async function serve(isOn: boolean, flags: Record<string, string> = {}): Promise<string> {
+  const { settings } = resolveSettings({ flags: new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', ...flags })) })
+  const core = fakeCore({ blockNumber: '"0x1b"' })
+  const dispatch = makeDispatch(rpcContext(core, settings), batchLimits(settings), () => undefined)
+  const explorer = isOn ? ({ core: () => core, mode: 'dev', version: 'hearth/test', baking: false } as const) : undefined
+  const server = await startServer(settings, dispatch, { report: () => undefined, explorer })
+  opened.push(server)
+  return server.httpUrl as string
+}
+
+it('serves the page where the setting says so: under hearth dev by default, not under hearth start', () => {
+  const on = (mode: 'start' | 'dev', value?: string): boolean =>
+    servesExplorer(mode, resolveSettings({ flags: new Map(value === undefined ? [] : [['evm.explorer', value]]) }).settings)
+  expect([on('start'), on('dev'), on('start', 'true'), on('dev', 'false')]).toEqual([false, true, true, false])
+})
+
+it('leaves all of / as it is where the page is off, and where no HTML is asked for', async () => {
+  const off = await serve(false)
+  const plain = await (await fetch(off)).text()
+  expect([
+    (await fetch(off, { headers: HTML })).headers.get('content-type'),
+    (await fetch(`${off}${TX}`, { headers: HTML })).status,
+  ]).toEqual(['text/plain; charset=utf-8', 404])
+  const on = await serve(true)
+  const response = await fetch(on)
+  expect([response.headers.get('vary'), await response.text()]).toEqual(['accept', plain])
+  expect([(await fetch(`${on}${TX}`)).status, (await fetch(`${on}${TX}`, { method: 'POST', headers: HTML })).status]).toEqual([404, 404])
+})
+
+it('refuses other names of the host, and paths that name no file exactly', async () => {
+  const url = await serve(true)
+  const port = new URL(url).port
+  const { default: http } = await import('node:http')
+  const status = (headers: Record<string, string>, target: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      http.get({ host: '127.0.0.1', port, path: target, headers, agent: false }, (r) => resolve(r.resume().statusCode)).on('error', reject)
+    })
+  expect(await status({ ...HTML, host: 'evil.example' }, TX)).toBe(403)
+  expect(await status({ host: 'evil.example' }, '/_/status')).toBe(403)
+  for (const target of ['/_/assets/', '/_/assets/../index.html', '/_/assets/..%2findex.html', '/_/assets/none.js']) {
+    expect(await status(HTML, target)).toSatisfy((code) => code === 404 || code === 503)
+  }
+})
+
+it('says the status, with a token where the namespace debug needs one', async () => {
+  const open = await serve(true)
+  const response = await fetch(`${open}/_/status`)
+  expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+  const status = (await response.json()) as Record<string, unknown>
+  expect(status).toMatchObject({ version: 'hearth/test', mode: 'dev', baking: false, everyMs: 5000, height: null })
+  expect(status.samples).toHaveLength(1)
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-'))
+  const file = path.join(folder, 'tokens')
+  fs.writeFileSync(file, 'a-token-of-the-test\n', { mode: 0o600 })
+  const guarded = await serve(true, { 'evm.auth_token_file': file })
+  const refused = await fetch(`${guarded}/_/status`)
+  expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="hearth"'])
+  expect((await fetch(`${guarded}/_/status`, { headers: { authorization: 'Bearer a-token-of-the-test' } })).status).toBe(200)
+  fs.rmSync(folder, { recursive: true })
+})
+
+it('reads files once, by their exact names, and says where there are none', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-'))
+  expect(() => readAssets(folder)).toThrow(NotBuilt)
+  fs.mkdirSync(path.join(folder, 'assets'))
+  fs.writeFileSync(path.join(folder, 'index.html'), '<p>')
+  fs.writeFileSync(path.join(folder, 'assets/a-1.js'), 'x')
+  fs.writeFileSync(path.join(folder, 'assets/a-1.js.br'), 'y')
+  fs.writeFileSync(path.join(folder, 'assets/secret'), 'z')
+  const { index, files } = readAssets(folder)
+  expect(index).toBe('<p>')
+  expect([...files.keys()]).toEqual(['/_/assets/a-1.js'])
+  expect(files.get('/_/assets/a-1.js')).toMatchObject({ br: Buffer.from('y'), gzip: undefined })
+  fs.rmSync(folder, { recursive: true })
+})
+
+it('has a policy without exceptions: no inline code, no other origin but that of debug methods', () => {
+  expect(contentPolicy(undefined)).toContain("connect-src 'self';")
+  expect(contentPolicy('http://127.0.0.1:9')).toContain("connect-src 'self' http://127.0.0.1:9;")
+  expect(contentPolicy(undefined)).not.toMatch(/unsafe|\*/)
+  expect(contentPolicy(undefined)).toContain("require-trusted-types-for 'script'")
+})
+
+it('has no code that takes HTML as text', () => {
+  const root = path.resolve(import.meta.dirname, '../../ts/web')
+  const files = fs.readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name))
+  expect(files.length).toBeGreaterThan(20)
+  const taking = files.filter((name) =>
+    /innerHTML|insertAdjacentHTML|document\.write|dangerously|\beval\(/.test(fs.readFileSync(path.join(root, name), 'utf8')),
+  )
+  expect(taking).toEqual([])
+})
