@@ -20,6 +20,7 @@ const DEFAULT_SECONDS = {
   'core (release)': 180,
   'core (dev)': 240,
   TypeScript: 5,
+  'the explorer': 3,
 }
 
 const FILE = path.join(CACHE, 'set-up-times.json')

@@ -1,7 +1,6 @@
 // Where the gas went: own gas by what was called.
-import { flameName } from './flame.ts'
 import type { Names } from './names.ts'
-import type { Frame } from './tree.ts'
+import { type Frame, isCreation } from './tree.ts'
 
 /** Frames of one contract and function together. */
 export interface Hot {
@@ -17,7 +16,9 @@ export interface Hot {
 export function hotFunctions(frames: Iterable<Frame>, names: Names): Hot[] {
   const sums = new Map<string, Hot>()
   for (const frame of frames) {
-    const name = flameName(frame, names)
+    const name = isCreation(frame.kind)
+      ? 'new contracts'
+      : `${names.address(frame.to ?? '0x')}::${names.call(frame.input).replace(/\(.*$/s, '')}`
     const { gas, calls, failed, first } = sums.get(name) ?? { gas: 0, calls: 0, failed: 0, first: frame }
     const hasFailed = frame.error === undefined ? 0 : 1
     sums.set(name, { name, gas: gas + frame.ownGas, calls: calls + 1, failed: failed + hasFailed, first })

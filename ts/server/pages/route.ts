@@ -20,7 +20,7 @@ const wantsHtml = (request: IncomingMessage): boolean => request.headers.accept?
 
 /**
  * Whether a request is one for the explorer: a page only where the client accepts HTML, so that
- * all else of `/` stays as it is.
+ * other requests for `/` stay as they are.
  */
 export function isPageRequest(request: IncomingMessage): boolean {
   if ((request.method !== 'GET' && request.method !== 'HEAD') || declaredLength(request) || request.headers['transfer-encoding'])
