@@ -13,6 +13,12 @@ import { OUTCOMES } from '../../ts/rpc/outcome.ts'
 import { type Server, startServer } from '../../ts/server/index.ts'
 import { fakeCore } from './fake-core.ts'
 
+/** An answer of JSON-RPC: what the tests read of it. */
+interface Answer {
+  readonly result?: unknown
+  readonly error: { readonly code: number; readonly message: string }
+}
+
 const servers: Server[] = []
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop()
@@ -52,7 +58,11 @@ async function node(flags: Record<string, string> = {}) {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
-    return { status: response.status, header: response.headers.get('chain-legacy-rpc-deprecation'), json: await response.json() }
+    return {
+      status: response.status,
+      header: response.headers.get('chain-legacy-rpc-deprecation'),
+      json: (await response.json()) as Answer,
+    }
   }
   const overWebSocket = (body: unknown): Promise<unknown> =>
     new Promise((resolve, reject) => {

@@ -22,6 +22,12 @@ import { startServer } from '../../ts/server/index.ts'
 import { until } from '../e2e/waiting.ts'
 import { drain, fakeCore } from './fake-core.ts'
 
+/** An answer of JSON-RPC: what the tests read of it. */
+interface Answer {
+  readonly result?: unknown
+  readonly error: { readonly code: number; readonly message: string }
+}
+
 const address = (n: number): string => numberToHex(n, { size: 20 }).slice(2)
 const sender = (n: number): Hex => `0x${address(0x5000 + n)}`
 const HASH = keccak256('0x01')
@@ -189,7 +195,7 @@ async function node(urls: readonly (string | undefined)[], more: Record<string, 
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     })
-    return { answer: await response.json(), owner: response.headers.get('x-hearth-redirected-to') }
+    return { answer: (await response.json()) as Answer, owner: response.headers.get('x-hearth-redirected-to') }
   }
   const send = (raw: Hex, headers: Record<string, string> = {}) =>
     ask({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [raw] }, headers)

@@ -35,7 +35,7 @@ export const LISTENERS = {
   'evm.explorer': setting({
     kind: or('auto', boolean),
     default: 'auto' as boolean | 'auto',
-    doc: 'Whether the HTTP listener serves the explorer, the web page for looking at blocks and traces, to browsers that ask for HTML at /. It asks the node for nothing that a client may not ask for, by the same rules. auto: under hearth dev, not under hearth start.',
+    doc: 'Whether the HTTP listener serves the explorer, the web page for looking at blocks and traces, to browsers that request HTML at /. The page calls JSON-RPC under the same limits as every client. auto: on under hearth dev, off under hearth start.',
   }),
   'evm.ws_enabled': setting({ kind: boolean, default: true, doc: 'Whether JSON-RPC is served over WebSocket, on both ports.' }),
   'evm.ws_host': setting({ kind: host, default: '127.0.0.1', doc: 'Address that the WebSocket listener binds.' }),
