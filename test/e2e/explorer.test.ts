@@ -1,0 +1,103 @@
+// The explorer in a real Chromium, on the demo of a development chain.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { demoNode, FAILED, PAGES, SWAP } from '../browser/demo.mjs'
+import { type Browser, openBrowser, type Page } from '../browser/index.mjs'
+
+/** How long installing and starting the browser may take, in milliseconds. */
+const BROWSER_MS_MAX = 300_000
+
+/** How long a page may take until it shows its content, in milliseconds. */
+const PAGE_MS_MAX = 30_000
+
+const opened = await openBrowser()
+if ('missing' in opened) console.log(`skipped: the explorer in a browser: ${opened.missing}`)
+
+describe.skipIf('missing' in opened)('the explorer', () => {
+  let node: Awaited<ReturnType<typeof demoNode>>
+  let page: Page
+  /** What must stay empty: errors of the page, violations of its policy, requests off the host. */
+  const bad: string[] = []
+  beforeAll(async () => {
+    node = await demoNode()
+    page = await (opened as { browser: Browser }).browser.newPage({ viewport: { width: 1280, height: 860 } })
+    page.on('pageerror', (error) => bad.push(`error: ${error.message}`))
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !message.text().includes('404')) bad.push(`console: ${message.text()}`)
+    })
+    page.on('request', (request) => {
+      const own = [node.url, node.url.replace('http', 'ws'), 'data:', 'blob:']
+      if (!own.some((prefix) => request.url().startsWith(prefix))) bad.push(`request: ${request.url()}`)
+    })
+  }, BROWSER_MS_MAX)
+  afterAll(async () => {
+    node?.stop()
+    if ('browser' in opened) await opened.browser.close()
+  })
+
+  const open = async (path: string, shows: string) => {
+    await page.goto(node.url + path)
+    await page.locator(shows).first().waitFor({ timeout: PAGE_MS_MAX })
+  }
+
+  it.each(Object.entries(PAGES))(
+    'shows the page %s',
+    async (_, [path, shows]) => {
+      await open(path, shows)
+      expect(bad).toEqual([])
+    },
+    2 * PAGE_MS_MAX,
+  )
+
+  it('says where a failure arose and what passed it on', async () => {
+    await open(`/tx/${FAILED}`, '[data-testid=failure-link]')
+    const links = await page.locator('[data-testid=failure-link]').allInnerTexts()
+    expect(links.map((text) => text.split('\n')[0])).toEqual(['arose', 'passed on'])
+    expect(links[0]).toContain('transferFrom')
+    expect(links[0]).toContain('not allowed to take so many')
+    expect(await page.locator('[data-testid=outcome]').first().textContent()).toBe('failed')
+  })
+
+  it('shows the calls of a transaction in order, and its events', async () => {
+    await open(`/tx/${SWAP}`, '[data-testid=frame-row]')
+    const calls = await page.locator('[data-testid=frame-row]').allInnerTexts()
+    expect(calls).toHaveLength(5)
+    expect(calls[1]).toContain('transferFrom')
+    await open(`/tx/${SWAP}/events`, '[data-testid=event-row]')
+    expect(await page.locator('[data-testid=event-row]').count()).toBe(2)
+  })
+
+  it('finds a transaction by its hash, with the keyboard alone', async () => {
+    await open('/', '[data-testid=block-row]')
+    await page.keyboard.press('/')
+    await page.keyboard.type(FAILED)
+    await page.keyboard.press('Enter')
+    await page.locator('[data-testid=failure-chain]').waitFor({ timeout: PAGE_MS_MAX })
+    expect(page.url()).toBe(`${node.url}/tx/${FAILED}`)
+  })
+
+  it('says that a transaction is unknown', async () => {
+    await open(`/tx/0x${'12'.repeat(32)}`, '[data-testid=trouble]')
+    expect(await page.locator('[data-testid=trouble]').first().textContent()).toMatch(/transaction/i)
+  })
+
+  it('leaves text of a contract as text', async () => {
+    const hostile = '<img src=x onerror="globalThis.hit=1">'
+    const reason = Buffer.from(hostile).toString('hex')
+    // Error(string): offset, length, bytes; the code copies it out of itself and reverts.
+    const data = `08c379a0${'20'.padStart(64, '0')}${hostile.length.toString(16).padStart(64, '0')}${reason.padEnd(128, '0')}`
+    const length = (data.length / 2).toString(16).padStart(2, '0')
+    const code = `0x60${length}600c60003960${length}6000fd${data}`
+    const call = async (method: string, params: unknown[]) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+      const answer = await fetch(node.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      return (await answer.json()) as { result: string; error?: { data?: { txHash?: string } } }
+    }
+    const sender = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+    const sent = await call('eth_sendTransaction', [{ from: sender, data: code, gas: '0x186a0' }])
+    const hash = sent.result ?? sent.error?.data?.txHash
+    await open(`/tx/${hash}`, '[data-testid=failure-chain]')
+    expect(await page.locator('[data-testid=failure-chain]').first().textContent()).toContain(hostile)
+    expect(await page.evaluate<unknown>('globalThis.hit ?? null')).toBeNull()
+    expect(bad).toEqual([])
+  })
+})
