@@ -61,6 +61,32 @@ describe('hearth trace', () => {
     expect(fs.readFileSync(stacks, 'utf8')).toMatch(/^0x\S+ \d+\n$/)
   })
 
+  it('prints steps, pages or ranges of them', () => {
+    const hash = hashes[1] as string
+    const lines = trace('--home', home, '--steps', '0..3', hash).stdout.split('\n')
+    expect(lines[0]).toMatch(/^ +step {2}frame +pc {2}opcode +gas +cost {2}stack, its top first$/)
+    expect(lines[1]).toMatch(/^ +0 {2}\[0\] +0 {2}\S+ +[\d,]+ +\d+/)
+    expect(lines).toHaveLength(5)
+    const all = JSON.parse(trace('--home', home, '--json', '--steps', '..', hash).stdout) as { index: number; op: string }[]
+    expect(all.map(({ index }) => index)).toEqual(all.map((_, i) => i))
+    expect(['STOP', 'RETURN']).toContain(all.at(-1)?.op)
+    const last = trace('--rpc', node.url, '--steps', String(all.length - 1), hash).stdout.split('\n')
+    expect(last[1]).toMatch(new RegExp(`^ +${all.length - 1} {2}\\[0\\] .* ${all.at(-1)?.op} `))
+  })
+
+  it('prints gas by opcode, of a transaction and of its block alike, and what changed', () => {
+    const [one, block] = [trace('--home', home, '--gas=opcode', hashes[1] as string), trace('--home', home, '--gas=opcode', '2')]
+    expect(one.stdout).toMatch(/^ +22,100 +\d+\.\d % +1 step {3}SSTORE\n/)
+    expect(block.stdout).toBe(one.stdout)
+    const diff = trace('--home', home, '--state-diff', hashes[1] as string)
+    expect(diff.stdout.split('\n')[0]).toBe(`${hashes[1]}  block 2 #0`)
+    expect(diff.stdout).toContain(`${contract.toLowerCase()}\n  storage  0x0: 0x0 → 0x2a\n`)
+    expect(diff.stdout).toMatch(new RegExp(`${ALICE}\n {2}balance {2}\\S+ ether → \\S+ ether {2}\\(-\\S+ ether\\)\n {2}nonce {4}1 → 2\n`))
+    expect(trace('--home', home, '--state-diff', '2').stdout).toBe(diff.stdout)
+    const [raw] = JSON.parse(trace('--home', home, '--json', '--state-diff', '2').stdout)
+    expect(Object.keys(raw)).toEqual(['hash', 'block', 'index', 'post', 'pre'])
+  })
+
   it('ends with 3 where it checks and a transaction failed', () => {
     expect(trace('--home', home, '--check', hashes[3] as string).status).toBe(3)
     expect(trace('--home', home, '--check', hashes[1] as string).status).toBe(0)
@@ -79,6 +105,13 @@ describe('hearth trace', () => {
       stderr: 'error: --depth takes a whole number from 1 on, not "0"\n',
     })
     expect(trace('--home', home, '--labels', path.join(home, 'nosuch'), '1').stderr).toMatch(/^error: --labels: ENOENT/)
+    expect(trace('--home', home, '--steps', '5..5', '1').stderr).toBe(
+      'error: --steps takes a range of steps such as 100..200, not "5..5"\n',
+    )
+    expect(trace('--home', home, '--gas=line', '1').stderr).toBe('error: --gas stands alone or is --gas=opcode\n')
+    expect(trace('--home', home, '--gas', '--state-diff', '1').stderr).toBe(
+      'error: --gas and --state-diff are printed one at a time: give one of them\n',
+    )
     const none = trace('--home', path.join(home, 'empty'), 'latest')
     expect([none.status, none.stderr]).toEqual([1, expect.stringMatching(/^error: .* holds no chain yet: /)])
   })

@@ -8,10 +8,14 @@ import {
   folded,
   gasText,
   Names,
+  opcodeText,
   preorder,
   printable,
   type RawFrame,
+  STEPS_HEADING,
   speedscope,
+  stateText,
+  stepText,
   transactionText,
   treeText,
 } from '../../ts/explore/index.ts'
@@ -206,5 +210,70 @@ describe('flames', () => {
     expect(svg.match(/<rect /g)).toHaveLength(4)
     expect(svg.match(/stroke="#c00"/g)).toHaveLength(1)
     expect(svg).toContain('100 gas, 50 of its own')
+  })
+})
+
+describe('steps and gas by opcode', () => {
+  it('are lines under a heading', () => {
+    const step = { index: 812, frame: 1, pc: 33, op: 'SSTORE', gas: 977_979, gasCost: 22_100, depth: 2, stack: ['0x5', '0x1'] }
+    expect([
+      STEPS_HEADING,
+      stepText(step, ['0', '0.0']),
+      stepText({ ...step, frame: 7, stackSize: 9, error: 'out of gas' }, ['0']),
+    ]).toEqual([
+      '      step  frame             pc  opcode                   gas        cost  stack, its top first',
+      '       812  [0.0]             33  SSTORE               977,979      22,100  0x1 0x5',
+      '       812  [#7]              33  SSTORE               977,979      22,100  0x1 0x5 … 7 more  ✗ out of gas',
+    ])
+  })
+
+  it('say what went elsewhere', () => {
+    const rows = [
+      ['PUSH1', 1_200, 3_600],
+      ['SSTORE', 1, 22_100],
+    ] as const
+    expect(opcodeText(rows, { executionGas: 26_000, stepsGas: 25_700 })).toBe(
+      [
+        '      22,100   85.0 %        1 step   SSTORE',
+        '       3,600   13.8 %    1,200 steps  PUSH1',
+        '         300    1.2 %                 precompiled contracts and deposits of code',
+        '',
+      ].join('\n'),
+    )
+    expect(opcodeText([], { executionGas: 0, stepsGas: 0 })).toBe('\n')
+  })
+})
+
+describe('what a transaction changed', () => {
+  const names = new Names({ labels: new Map([[A, 'Pool (new)']]) })
+
+  it('is a paragraph for each account', () => {
+    const slot = (n: number): string => `0x${word(n)}`
+    const diff = {
+      pre: {
+        [A]: { balance: '0xde0b6b3a7640000', nonce: 5, storage: { [slot(2)]: slot(7), [slot(3)]: slot(1) } },
+        [`0x${'cc'.repeat(20)}`]: { balance: '0x1', nonce: 1, code: '0x6000' },
+      },
+      post: {
+        [A]: { balance: '0x6f05b59d3b20000', nonce: 6, storage: { [slot(1)]: slot(0xab), [slot(2)]: slot(8) } },
+        [B]: { balance: '0x6f05b59d3b20000', code: '0x600000' },
+      },
+    }
+    expect(stateText(diff, names)).toEqual([
+      `${A} Pool (new)`,
+      '  balance  1 ether → 0.5 ether  (-0.5 ether)',
+      '  nonce    5 → 6',
+      '  storage  0x1: 0x0 → 0xab',
+      '  storage  0x2: 0x7 → 0x8',
+      '  storage  0x3: 0x1 → 0x0',
+      `${B}  created`,
+      '  balance  0 ether → 0.5 ether  (+0.5 ether)',
+      '  code     none → 3 bytes',
+      `0x${'cc'.repeat(20)}  deleted`,
+      '  balance  0.000000000000000001 ether → 0 ether  (-0.000000000000000001 ether)',
+      '  nonce    1 → 0',
+      '  code     2 bytes → none',
+    ])
+    expect(stateText({ pre: {}, post: {} }, names)).toEqual(['nothing changed'])
   })
 })

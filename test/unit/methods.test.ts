@@ -42,7 +42,7 @@ const PROMISED = {
     autoImpersonateAccount dropTransaction dropAllTransactions metadata reset dumpState loadState setLoggingEnabled setRpcUrl
     intervalMine addCompilationResult getStackTraceFailuresCount`,
   debug: `getRawBlock getRawHeader getRawReceipts getRawTransaction traceTransaction traceBlockByNumber traceBlockByHash traceBlock traceCall
-    traceCallMany traceStateAccess traceTransactionProfile traceBadBlock codeByHash getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile
+    traceCallMany traceStateAccess traceStepIndex traceSteps traceStepSearch traceGasProfile traceTransactionProfile traceBadBlock codeByHash getBadBlocks intermediateRoots storageRangeAt standardTraceBlockToFile standardTraceBadBlockToFile
     subscribe unsubscribe dbGet dbAncient dbAncients chaindbProperty chaindbCompact setHead`,
   txpool: 'status content contentFrom inspect',
   rpc: 'modules',

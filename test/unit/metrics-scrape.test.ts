@@ -45,7 +45,7 @@ const SPECIFIED: Readonly<Record<string, readonly [type: string, series: readonl
 describe('the first scrape', () => {
   it('has every instrument of the RPC layer at zero, finite labels filled in', async () => {
     const scrape = await page(make())
-    expect(TRACES.length).toBe(10)
+    expect(TRACES.length).toBe(14)
     for (const [name, [type, series]] of Object.entries(SPECIFIED)) {
       expect(scrape.get(name)?.type, name).toBe(type)
       expect(Object.fromEntries(scrape.get(name)?.samples ?? [])).toEqual(Object.fromEntries(series.map((labels) => [name + labels, 0])))

@@ -22,6 +22,7 @@ import {
   heightOrTag,
   heightOrZero,
   hexOrDecimal,
+  indexOptions,
   mineOptions,
   number64,
   number256,
@@ -30,11 +31,16 @@ import {
   pageSize,
   payloadAttributes,
   payloadId,
+  profileOptions,
+  rangeOptions,
   rawTransactions,
   reorgPairs,
   resetOptions,
+  searchOptions,
   simulation,
   stateOverrides,
+  stepsOf,
+  stepsOrBlock,
   storageKey,
   traceAddress,
   traceConfig,
@@ -116,6 +122,22 @@ const BAD_REFS = [
   ...withField('blockNumber', BAD_HEIGHTS),
   ...withField('requireCanonical', ['true', 1, {}, []], { blockHash: HASH }),
   { blockHash: HASH, blockNumber: '0x1' },
+]
+
+const NO_COUNT = [true, -1, 1.5, 1e300, '', 'x', '1', [], {}, DEEP]
+
+/** Neither the hash of a transaction nor a call to step through. */
+const BAD_STEPS_OF = [
+  true,
+  0,
+  '0x',
+  'latest',
+  [],
+  {},
+  ...withField('transaction', [true, 0, '', [], { gas: 'x' }], { block: 'latest' }),
+  ...withField('block', ['latestt', 1, []], { transaction: {} }),
+  ...withField('txIndex', NO_QUANTITY, { transaction: {}, block: 'latest' }),
+  ...withField('unknown', [1], { transaction: {}, block: 'latest' }),
 ]
 
 const BAD_STATES = [
@@ -285,6 +307,60 @@ const KINDS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
     {
       good: { tracer: 'callTracer' },
       bad: [...NO_OBJECT, ...withField('tracer', [1, true, [], {}]), ...withField('stateOverrides', BAD_STATES)],
+    },
+  ],
+  [stepsOf, { good: HASH, bad: [...BAD_STEPS_OF, { block: 'latest' }] }],
+  [stepsOrBlock, { good: { block: 'latest' }, bad: [...BAD_STEPS_OF, { block: 'latest', txIndex: '0x0' }, { block: 'latestt' }] }],
+  [indexOptions, { good: { timeout: '5s' }, bad: [...NO_OBJECT, ...withField('timeout', NO_STRING)] }],
+  [
+    rangeOptions,
+    {
+      good: { from: 0, to: 10, frame: 0, own: true, fields: ['stack'], stackTop: 4 },
+      bad: [
+        ...NO_OBJECT,
+        ...withField('from', NO_COUNT),
+        ...withField('to', NO_COUNT),
+        ...withField('frame', [...NO_COUNT, 2 ** 32]),
+        ...withField('own', [1, 'true', []]),
+        ...withField('fields', [...NO_ARRAY, ['memory'], [1]]),
+        ...withField('stackTop', NO_COUNT),
+        ...withField('memory', [1, [], { offset: -1 }, { length: 'x' }]),
+      ],
+    },
+  ],
+  [
+    searchOptions,
+    {
+      good: { where: { op: ['SSTORE', 'SLOAD'], slot: '0x0', error: false }, count: 5, backwards: true },
+      bad: [
+        ...NO_OBJECT,
+        ...withField('from', NO_COUNT),
+        ...withField('count', NO_COUNT),
+        ...withField('backwards', [1, 'true', []]),
+        ...withField('where', [
+          1,
+          'x',
+          [],
+          { op: 1 },
+          { op: [1] },
+          { pc: '1' },
+          { address: '0x1' },
+          { slot: '1' },
+          { topic: 1 },
+          { error: 1 },
+        ]),
+      ],
+    },
+  ],
+  [
+    profileOptions,
+    {
+      good: { by: 'pc', marks: [{ hash: HASH, in: [1], out: [2] }] },
+      bad: [
+        ...NO_OBJECT,
+        ...withField('by', ['line', 1, []]),
+        ...withField('marks', [...NO_ARRAY, [1], [{ hash: '0x1' }], [{ hash: HASH, in: ['1'] }], [{ hash: HASH, out: [2 ** 32] }]]),
+      ],
     },
   ],
   [bundles, { good: [{ transactions: [CALL] }], bad: [...NO_ARRAY, [1], [{ transactions: 1 }], [{ transactions: [1] }]] }],

@@ -100,6 +100,50 @@ describe('debug_traceCallMany', () => {
   })
 })
 
+describe('the methods of steps', () => {
+  const config = { timeout: '5000ms' }
+
+  it('take a transaction by its hash', async () => {
+    expect(await asked('debug_traceStepIndex', HASH)).toEqual({ hash: HASH, options: {}, config })
+    const page = { from: 3, to: 9, fields: ['stack'], stackTop: 4, memory: { offset: 0, length: 64 } }
+    expect(await asked('debug_traceSteps', HASH, { ...page, frame: null, timeout: '9s' })).toEqual({
+      hash: HASH,
+      options: page,
+      config: { timeout: '9s' },
+    })
+    const where = { op: 'SSTORE', slot: '0x0', error: true }
+    expect(await asked('debug_traceStepSearch', HASH, { where, backwards: true })).toEqual({
+      hash: HASH,
+      options: { where, backwards: true },
+      config,
+    })
+    expect(await asked('debug_traceGasProfile', HASH, { by: 'frame' })).toEqual({ hash: HASH, options: { by: 'frame' }, config })
+  })
+
+  it('take a call with its overrides, and a profile a block', async () => {
+    const state = { [A]: { balance: '0x1' } }
+    const call = { transaction: { to: A }, block: HASH, txIndex: '0x1', stateOverrides: state }
+    expect(await asked('debug_traceStepIndex', call)).toEqual({ call: { ...call, block: { blockHash: HASH } }, options: {}, config })
+    expect(await asked('debug_traceGasProfile', { block: '0x5' })).toEqual({ block: '0x5', options: {}, config })
+    expect(await asked('debug_traceStepIndex', { block: '0x5' })).toEqual([
+      -32602,
+      'invalid argument 0: of: a hash, or an object with transaction and block, is needed',
+    ])
+  })
+
+  it('name what is wrong', async () => {
+    expect(await asked('debug_traceSteps', HASH)).toEqual([-32602, 'missing value for required argument 1'])
+    expect(await asked('debug_traceSteps', HASH, { from: '0x1', to: 2 })).toEqual([
+      -32602,
+      'invalid argument 1: options.from: cannot use string as a number',
+    ])
+    expect(await asked('debug_traceSteps', HASH, { from: 0, to: 2, fields: ['memory'] })).toEqual([
+      -32602,
+      'invalid argument 1: options.fields[0]: cannot use "memory": one of stack, storage, returnData',
+    ])
+  })
+})
+
 describe('the other methods of debug', () => {
   it('hands blocks, hashes and ranges on', async () => {
     expect(await asked('debug_traceBlock', '0x01', { tracer: 'noopTracer' })).toEqual({

@@ -11,6 +11,8 @@ export class UsageError extends Error {
 export interface Flag {
   /** What it takes, for help: `DIR`; absent for a switch. */
   readonly value?: string
+  /** A switch that may have one of these behind its `=`. */
+  readonly choices?: readonly string[]
   /** It may be given several times; its values are in `lists`. */
   readonly many?: true
   /** It is another name of these settings; a switch sets them to `sets`. */
@@ -106,9 +108,14 @@ function readFlag(arg: string, queue: string[], shape: CommandShape, into: Into)
     return
   }
   if (into.flags.has(name)) throw new UsageError(`--${name} is given twice`)
-  if (own.value === undefined && inline !== undefined) throw new UsageError(`${given} takes no value`)
-  addFlag(name, own, own.value === undefined ? 'true' : (inline ?? nextValue(given, own, queue)), into)
+  if (own.value === undefined && inline !== undefined && own.choices?.includes(inline) !== true) {
+    throw new UsageError(own.choices === undefined ? `${given} takes no value` : `${given} stands alone or is ${named(given, own.choices)}`)
+  }
+  addFlag(name, own, own.value === undefined ? (inline ?? 'true') : (inline ?? nextValue(given, own, queue)), into)
 }
+
+/** A switch with each of its choices. */
+const named = (given: string, choices: readonly string[]): string => choices.map((choice) => `${given}=${choice}`).join(' or ')
 
 function nextValue(given: string, own: Flag | undefined, queue: string[]): string {
   const value = queue.shift()

@@ -53,7 +53,8 @@ export function commandHelp(line: string, command: Command, all: boolean): strin
   const { doc, more = [], files, settings = [] } = command
   const names = files === undefined ? '' : ` ${files.max > 1 ? `${files.name}…` : files.name}`
   const flags = Object.entries(command.flags).map(([name, flag]) => {
-    const takes = flag.value === undefined ? '' : ` ${flag.value}`
+    const choices = flag.choices === undefined ? '' : `[=${flag.choices.join('|')}]`
+    const takes = flag.value === undefined ? choices : ` ${flag.value}`
     return [`--${name}${takes}`, flag.doc] as const
   })
   const few = settings.map(shortHelp).map((setting) => [setting.flag, setting.doc] as const)

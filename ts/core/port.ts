@@ -162,6 +162,25 @@ export interface CoreAsker {
   historical(): void
 }
 
+/** Whose steps: those of a transaction, of a call, or (of a gas profile alone) of a block. */
+export interface StepsOf {
+  readonly hash?: Hex
+  readonly call?: {
+    readonly transaction: JsonObject
+    readonly block: BlockRef
+    readonly txIndex: Hex | undefined
+    readonly stateOverrides: JsonObject | undefined
+    readonly blockOverrides: JsonObject | undefined
+  }
+  readonly block?: BlockRef
+}
+
+/** What of them; `config` has the time limit. */
+export interface StepsArguments extends StepsOf {
+  readonly options: JsonObject
+  readonly config: JsonObject
+}
+
 /** Operations that answer with a stream of JSON bytes. */
 export interface StreamOperations {
   traceTransaction: { hash: Hex; config: JsonObject | undefined }
@@ -171,6 +190,10 @@ export interface StreamOperations {
   traceTransactionProfile: { hash: Hex; config: JsonObject | undefined }
   traceBadBlock: { hash: Hex; config: JsonObject | undefined }
   traceStateAccess: { hash: Hex }
+  traceStepIndex: StepsArguments
+  traceSteps: StepsArguments
+  traceStepSearch: StepsArguments
+  traceGasProfile: StepsArguments
   traceCall: {
     transaction: JsonObject
     block: BlockRef

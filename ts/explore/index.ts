@@ -8,6 +8,8 @@ export { type Argument, BadSignature, type Decoded, Names, SIGNATURES_MAX, signa
 export { printable, SHOWN_MAX } from './printable.ts'
 export { namedSlot, type Preimages } from './slots.ts'
 export { type AccountChange, type Change, type RawAccount, type RawDiff, type SlotChange, stateChanges } from './state-diff.ts'
+export { stateText } from './state-text.ts'
+export { type OpcodeRow, opcodeText, type RawStep, STEPS_HEADING, stepText } from './steps.ts'
 export {
   ether,
   failure,

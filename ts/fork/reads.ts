@@ -1,6 +1,6 @@
 // Which reads a fork passes on to its origin: what lies below the fork's first block is there
 // alone.
-import type { BlockRef, Operations, StreamOperations } from '../core/port.ts'
+import type { BlockRef, Operations, StepsArguments, StreamOperations } from '../core/port.ts'
 
 /**
  * What a read is about. `content`: blocks, their transactions and receipts; up to the block that
@@ -164,6 +164,18 @@ export const READS: { readonly [Op in keyof Operations]?: PassedOn<Operations[Op
   getRawTransaction: at('debug_getRawTransaction', 'hash', none, (a) => [a.hash]),
 }
 
+/** Steps of a transaction, call or block. What is not here is requested from the origin. */
+const ofSteps = (method: string): PassedOn<StepsArguments> =>
+  at(
+    method,
+    'hash',
+    ({ call, block }) => call?.block ?? block,
+    ({ hash, call, options, config }, block) => {
+      const of = call === undefined ? { block } : trimmedObject({ ...call, block })
+      return [hash ?? of, trimmedObject({ ...options, timeout: config.timeout })]
+    },
+  )
+
 /** Traces that are passed on. */
 export const TRACES: { readonly [Op in keyof StreamOperations]?: PassedOn<StreamOperations[Op]> } = {
   traceTransaction: at('debug_traceTransaction', 'hash', none, (a) => trimmed([a.hash, a.config])),
@@ -179,6 +191,10 @@ export const TRACES: { readonly [Op in keyof StreamOperations]?: PassedOn<Stream
     (a) => ({ blockHash: a.hash }),
     (a) => trimmed([a.hash, a.config]),
   ),
+  traceStepIndex: ofSteps('debug_traceStepIndex'),
+  traceSteps: ofSteps('debug_traceSteps'),
+  traceStepSearch: ofSteps('debug_traceStepSearch'),
+  traceGasProfile: ofSteps('debug_traceGasProfile'),
   traceCall: at(
     'debug_traceCall',
     'state',

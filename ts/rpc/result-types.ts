@@ -71,6 +71,10 @@ const RESULTS: readonly (readonly [type: string, methods: string])[] = [
   ['a list of traces for each bundle', 'debug_traceCallMany'],
   ['`{trace, profile}`', 'debug_traceTransactionProfile'],
   ['`{accounts, writes, stats}`', 'debug_traceStateAccess'],
+  ['`{steps, gasUsed, failed, every, marks, frames}`', 'debug_traceStepIndex'],
+  ['`{steps, next}`', 'debug_traceSteps'],
+  ['`{hits, next}`', 'debug_traceStepSearch'],
+  ['`{by, steps, executionGas, stepsGas, codes, rows, stacks}`', 'debug_traceGasProfile'],
   ['text[]: the files', 'debug_standardTraceBlockToFile debug_standardTraceBadBlockToFile'],
   [
     '`{executionPayload, blockValue, …}`',

@@ -29,7 +29,11 @@ import { traceBlockByHash } from './methods/debug/traceBlockByHash.ts'
 import { traceBlockByNumber } from './methods/debug/traceBlockByNumber.ts'
 import { traceCall } from './methods/debug/traceCall.ts'
 import { traceCallMany } from './methods/debug/traceCallMany.ts'
+import { traceGasProfile } from './methods/debug/traceGasProfile.ts'
 import { traceStateAccess } from './methods/debug/traceStateAccess.ts'
+import { traceStepIndex } from './methods/debug/traceStepIndex.ts'
+import { traceStepSearch } from './methods/debug/traceStepSearch.ts'
+import { traceSteps } from './methods/debug/traceSteps.ts'
 import { traceTransaction } from './methods/debug/traceTransaction.ts'
 import { traceTransactionProfile } from './methods/debug/traceTransactionProfile.ts'
 import { unsubscribe } from './methods/debug/unsubscribe.ts'
@@ -189,6 +193,10 @@ export const METHODS: readonly Method[] = [
   subscribe,
   unsubscribe,
   traceStateAccess,
+  traceStepIndex,
+  traceSteps,
+  traceStepSearch,
+  traceGasProfile,
   modules,
   chainTransactionReceipt,
   chainAddress,

@@ -39,6 +39,9 @@ export type RpcTraceCallConfig = RpcTraceConfig & {
   readonly blockOverrides?: object
 }
 
+/** Whose steps: a transaction's, or those of a call. */
+export type RpcStepsOf = Hex | ({ readonly transaction: object; readonly block: RpcBlock } & Omit<RpcTraceCallConfig, keyof RpcTraceConfig>)
+
 /** The methods of the namespace `debug`, for `rpcSchema<DebugRpcSchema>()` of viem. */
 export type DebugRpcSchema = [
   { Method: 'debug_traceTransaction'; Parameters: [hash: Hex] | [hash: Hex, config: RpcTraceConfig]; ReturnType: unknown },
@@ -67,6 +70,14 @@ export type DebugRpcSchema = [
     ReturnType: readonly (readonly unknown[])[]
   },
   { Method: 'debug_traceStateAccess'; Parameters: [hash: Hex]; ReturnType: unknown },
+  { Method: 'debug_traceStepIndex'; Parameters: [of: RpcStepsOf] | [of: RpcStepsOf, options: { timeout?: string }]; ReturnType: unknown },
+  { Method: 'debug_traceSteps'; Parameters: [of: RpcStepsOf, options: object]; ReturnType: unknown },
+  { Method: 'debug_traceStepSearch'; Parameters: [of: RpcStepsOf, options: object]; ReturnType: unknown },
+  {
+    Method: 'debug_traceGasProfile'
+    Parameters: [of: RpcStepsOf | { block: RpcBlock }] | [of: RpcStepsOf | { block: RpcBlock }, options: object]
+    ReturnType: unknown
+  },
   { Method: 'debug_traceTransactionProfile'; Parameters: [hash: Hex] | [hash: Hex, config: RpcTraceConfig]; ReturnType: unknown },
   { Method: 'debug_getRawBlock'; Parameters: [block: RpcBlock]; ReturnType: Hex },
   { Method: 'debug_getRawHeader'; Parameters: [block: RpcBlock]; ReturnType: Hex },

@@ -4,7 +4,7 @@ use crate::{Counter, Gauge, Instrument, Label, Registry, Unit, instrument::rows}
 
 /// Caches of the node, beside those of the stores that have instruments of their own.
 const CACHES: &[&str] =
-    &["blocks", "receipts", "senders", "capsules", "new_capsules", "traces", "key_indexes"];
+    &["blocks", "receipts", "senders", "capsules", "new_capsules", "traces", "key_indexes", "step_indexes"];
 
 rows! {
     USED = Instrument::gauge("node_memory_used_bytes", Unit::Bytes, &[],
@@ -15,7 +15,7 @@ rows! {
         "Part of their bounds that caches may fill, in percent; less than 100 while memory is short");
     KEPT = Instrument::gauge("node_memory_kept_bytes", Unit::Bytes, &[Label::finite("cache", CACHES)],
         "What a cache keeps: blocks, receipts and senders decoded, trace capsules that were read and those of the newest blocks \
-         that wait for baking, traces inflated, key indexes of tables");
+         that wait for baking, traces inflated, key indexes of tables, indexes of the steps of transactions");
     REFUSALS = Instrument::counter("node_memory_refusals", Unit::Count, &[],
         "Long requests that were refused because memory is short");
 }
@@ -52,6 +52,8 @@ pub struct Kept {
     pub traces: usize,
     /// Key indexes of tables.
     pub key_indexes: usize,
+    /// Indexes of the steps of transactions.
+    pub step_indexes: usize,
 }
 
 /// Handles of what caches keep, in the order of their names.
@@ -61,8 +63,9 @@ pub struct KeptMemory([Gauge; CACHES.len()]);
 impl KeptMemory {
     /// Tells what caches keep now.
     pub fn set(&self, kept: &Kept) {
-        let Kept { blocks, receipts, senders, capsules, new_capsules, traces, key_indexes } = *kept;
-        let bytes = [blocks, receipts, senders, capsules, new_capsules, traces, key_indexes];
+        let Kept { blocks, receipts, senders, capsules, new_capsules, traces, key_indexes, step_indexes } =
+            *kept;
+        let bytes = [blocks, receipts, senders, capsules, new_capsules, traces, key_indexes, step_indexes];
         for (gauge, bytes) in self.0.iter().zip(bytes) {
             gauge.set_unsigned(bytes as u64);
         }
@@ -93,10 +96,11 @@ mod tests {
             blocks: 1,
             new_capsules: 5,
             key_indexes: 7,
+            step_indexes: 8,
             ..Kept::default()
         });
         let of = |cache| registry.gauge(&KEPT, &[cache]).value();
         let values: Vec<i64> = CACHES.iter().map(|cache| of(cache)).collect();
-        assert_eq!(values, [1, 0, 0, 0, 5, 0, 7]);
+        assert_eq!(values, [1, 0, 0, 0, 5, 0, 7, 8]);
     }
 }

@@ -172,6 +172,10 @@ macro_rules! with_tracer {
                 let mut $engine = crate::script::Alone::new(plan);
                 $body
             }
+            TracerPlan::Steps(plan) => {
+                let mut $engine = crate::steps::Steps(plan);
+                $body
+            }
             TracerPlan::StructLog(config) => {
                 let mut $engine = crate::struct_logger::StructLogs::new(*config);
                 $body

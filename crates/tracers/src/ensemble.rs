@@ -71,7 +71,8 @@ impl<'s> Ensemble<'s> {
             TracerPlan::FlatCall(config) => self.add_frames(Box::<FlatCallTracerConfig>::new(*config)),
             TracerPlan::FourByte => self.add_frames(Box::new(FourByte)),
             TracerPlan::Prestate(config) => self.add_tracer(plan, || Box::new(PrestateTracer::new(*config))),
-            TracerPlan::Noop => self.add_tracer(plan, || Box::new(NoopTracer)),
+            // No configuration of several tracers names steps in pieces.
+            TracerPlan::Noop | TracerPlan::Steps(_) => self.add_tracer(plan, || Box::new(NoopTracer)),
             TracerPlan::Keccak256Preimage => {
                 self.add_tracer(plan, || Box::new(Keccak256PreimageTracer::default()))
             }

@@ -54,6 +54,7 @@ mod several;
 mod sink;
 mod step_lines;
 mod step_text;
+mod steps;
 mod struct_logger;
 mod tracer_options;
 mod tracing;
@@ -93,6 +94,9 @@ pub use script::{
 };
 pub use several::{trace_block_under_several, trace_transaction_under_several};
 pub use sink::{Sink, SinkClosed};
+pub use steps::{
+    GasBy, GasMarks, PageRequest, ProfileRequest, SearchRequest, StepsError, StepsPlan, Where, profile_block,
+};
 pub use struct_logger::StructLogConfig;
 pub use tracer_options::{MAX_MUX_DEPTH, MAX_MUX_TRACERS};
 pub use tracing::{Observed, Tracing, TxContext, TxEnd};

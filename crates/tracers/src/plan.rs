@@ -11,6 +11,7 @@ use crate::limits::DEFAULT_TRACE_TIMEOUT;
 use crate::parity::{Elements, ParityConfig};
 use crate::prestate_tracer::PrestateTracerConfig;
 use crate::script::ScriptPlan;
+use crate::steps::StepsPlan;
 use crate::struct_logger::StructLogConfig;
 use crate::tracer_options;
 use std::time::Duration;
@@ -47,6 +48,8 @@ pub enum TracerPlan {
     Parity(ParityConfig),
     /// No tracer named: the struct logger; or `opcodeTracer`.
     StructLog(StructLogConfig),
+    /// Steps in pieces; no configuration names it.
+    Steps(StepsPlan),
     /// JavaScript.
     Script(ScriptPlan),
 }

@@ -158,7 +158,7 @@ fn frame(kind: FrameKind, from: Address, to: Address, value: U256, gas: u64, inp
 }
 
 /// Gas that a frame cost its parent: all of it unless it succeeded, reverted, or never started.
-fn gas_used(result: InstructionResult, gas: &Gas, limit: u64) -> u64 {
+pub(crate) fn gas_used(result: InstructionResult, gas: &Gas, limit: u64) -> u64 {
     if result.is_ok_or_revert() { limit.saturating_sub(gas.remaining()) } else { limit }
 }
 

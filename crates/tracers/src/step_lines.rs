@@ -5,6 +5,7 @@ use crate::json::JsonWriter;
 use crate::kept_text::{MemoryText, StorageText};
 use crate::opcode::Name;
 use crate::step_text::{Piece, StackText, Tail, WORD_BYTES, WORD_TEXT_BYTES};
+use crate::steps::PageLines;
 use crate::struct_logger::StructLogConfig;
 use alloy_primitives::{Address, U256};
 use revm::interpreter::Interpreter;
@@ -58,6 +59,8 @@ pub(crate) struct StepLines {
     /// Bytes of steps so far.
     size: u64,
     totals: Option<Box<[Total; 256]>>,
+    /// Which steps are written and how, where they are those of a page.
+    page: Option<Box<PageLines>>,
 }
 
 impl StepLines {
@@ -76,8 +79,27 @@ impl StepLines {
             step_at: 0,
             size: 0,
             totals: config.summary.then(|| Box::new([Total::default(); 256])),
+            page: None,
         }
     }
+
+    /// Lines of a page: only the steps that the page shows are written, each with its place.
+    pub(crate) fn of_page(config: StructLogConfig, page: PageLines) -> Self {
+        Self { page: Some(Box::new(page)), ..Self::new(config) }
+    }
+
+    /// The page that lines are written for.
+    #[inline(always)]
+    pub(crate) fn page(&mut self) -> Option<&mut PageLines> {
+        self.page.as_deref_mut()
+    }
+
+    /// Whether the open line is one that its page does not show.
+    #[inline(always)]
+    fn is_hidden(&self) -> bool {
+        self.page.as_ref().is_some_and(|page| !page.is_shown())
+    }
+
     /// Forgets the last transaction and opens the result of the next.
     pub(crate) fn begin(&mut self, json: &mut JsonWriter<'_>) {
         let Self { config, stack, memory, storage, open, full, first, size, totals, .. } = self;
@@ -90,7 +112,9 @@ impl StepLines {
             totals.fill(Total::default());
         }
         self.began_at = json.written();
-        json.raw(b"{\"structLogs\":[");
+        if self.page.is_none() {
+            json.raw(b"{\"structLogs\":[");
+        }
         self.enter(1);
     }
 
@@ -140,6 +164,13 @@ impl StepLines {
         opcode: u8,
         gas: u64,
     ) {
+        if let Some(page) = &self.page {
+            if page.is_shown() {
+                return self.open_in_page(json, interpreter, pc, opcode, gas);
+            }
+            self.open = true;
+            return;
+        }
         let stack: &[U256] = interpreter.stack.data();
         let stack_text = if self.config.stack { self.stack.of(stack) } else { &[] };
         let room = STEP_BYTES + stack_text.len();
@@ -171,6 +202,43 @@ impl StepLines {
             self.memory(json, interpreter);
             self.memory.note(opcode, stack);
         }
+        self.return_data(json, interpreter);
+    }
+
+    /// Opens a line that its page shows.
+    #[cold]
+    #[inline(never)]
+    fn open_in_page(
+        &mut self,
+        json: &mut JsonWriter<'_>,
+        interpreter: &Interpreter<EthInterpreter>,
+        pc: usize,
+        opcode: u8,
+        gas: u64,
+    ) {
+        self.open = true;
+        let Some(page) = self.page.as_deref() else { return };
+        page.place(json, std::mem::take(&mut self.first));
+        let stack = page.stack(interpreter.stack.data());
+        self.stack.forget();
+        let stack_text = if self.config.stack { self.stack.of(stack) } else { &[] };
+        let mut tail = Tail::new(json.tail(STEP_BYTES + stack_text.len()));
+        tail.text(b"\"pc\":");
+        tail.decimal(pc as u64);
+        tail.piece(&self.op_texts[usize::from(opcode)]);
+        tail.decimal(gas);
+        tail.piece(&self.depth_text);
+        if self.config.stack {
+            tail.bytes(stack_text);
+            tail.text(b"]");
+        }
+        drop(tail);
+        page.sizes_and_memory(json, interpreter, self.config.stack);
+        self.return_data(json, interpreter);
+    }
+
+    #[inline(always)]
+    fn return_data(&self, json: &mut JsonWriter<'_>, interpreter: &Interpreter<EthInterpreter>) {
         if self.config.return_data {
             let data = interpreter.return_data.buffer();
             if !data.is_empty() {
@@ -210,16 +278,35 @@ impl StepLines {
 
     /// Adds a slot to what the contract has touched, and all of that to the open line.
     pub(crate) fn storage(&mut self, json: &mut JsonWriter<'_>, contract: Address, slot: U256, value: U256) {
+        let hidden = self.is_hidden();
         let text = self.storage.entry(contract).or_default();
         text.set(slot, value);
+        if hidden {
+            return;
+        }
         json.raw(b",\"storage\":{");
         json.raw(text.entries());
         json.raw(b"}");
     }
 
+    /// Adds to the open line why the instruction could not be paid for.
+    pub(crate) fn error(&mut self, json: &mut JsonWriter<'_>, text: &str) {
+        if !self.is_hidden() {
+            json.raw(b",\"error\":");
+            json.string(text);
+        }
+    }
+
     /// Closes the open line with what the instruction cost.
     #[inline(always)]
     pub(crate) fn close(&mut self, json: &mut JsonWriter<'_>, cost: u64, refund: i64) {
+        if let Some(page) = &mut self.page {
+            page.note_cost(cost);
+            if !page.is_shown() {
+                self.open = false;
+                return;
+            }
+        }
         let mut tail = Tail::new(json.tail(STEP_BYTES));
         if refund > 0 {
             tail.text(b",\"refund\":");
@@ -274,11 +361,16 @@ impl StepLines {
         json.raw(b"}");
     }
 
-    /// Closes what is open where the transaction did not come to its end.
-    pub(crate) fn cut_short(&mut self, json: &mut JsonWriter<'_>) {
-        if std::mem::take(&mut self.open) {
+    /// Closes the line that is open where the transaction did not come to its end.
+    pub(crate) fn close_cut(&mut self, json: &mut JsonWriter<'_>) {
+        if std::mem::take(&mut self.open) && !self.is_hidden() {
             json.raw(b"}");
         }
+    }
+
+    /// Closes what is open where the transaction did not come to its end.
+    pub(crate) fn cut_short(&mut self, json: &mut JsonWriter<'_>) {
+        self.close_cut(json);
         json.raw(b"]}");
     }
 }

@@ -144,12 +144,12 @@ impl Observed for StepWriter<'_> {
 }
 
 /// The logger of one transaction at a time. Where it writes is told with every call.
-struct StructLogger {
-    lines: StepLines,
-    before: Before,
+pub(crate) struct StructLogger {
+    pub(crate) lines: StepLines,
+    pub(crate) before: Before,
     opcode: u8,
     /// The running frame is a creation without init code, in which the reference runs nothing.
-    idle: bool,
+    pub(crate) idle: bool,
     /// The last frame that ended by itself gave bytes back.
     returned: bool,
     /// The transaction's creation could not pay for its code, which was no failure before Homestead (EIP-2) but for
@@ -166,8 +166,13 @@ struct StructLogger {
 
 impl StructLogger {
     fn new(config: StructLogConfig) -> Self {
+        Self::with_lines(StepLines::new(config))
+    }
+
+    /// A logger that writes these lines.
+    pub(crate) fn with_lines(lines: StepLines) -> Self {
         Self {
-            lines: StepLines::new(config),
+            lines,
             before: Before::default(),
             opcode: 0,
             idle: false,
@@ -180,24 +185,29 @@ impl StructLogger {
         }
     }
 
+    /// Whether a transaction that ended so failed.
+    pub(crate) fn failed(&self, end: &TxEnd<'_>) -> bool {
+        !end.success || self.unpaid
+    }
+
     fn finish(&mut self, end: &TxEnd<'_>, json: &mut JsonWriter<'_>) {
-        let failed = !end.success || self.unpaid;
+        let failed = self.failed(end);
         let shown = !failed || end.reverted;
         self.lines.end(json, end.gas_used, failed, if shown { &end.output } else { &[] });
     }
 }
 
 /// The logger of the running transaction, and where it writes.
-struct Writing<'l, 'w> {
-    logger: &'l mut StructLogger,
-    json: &'l mut JsonWriter<'w>,
+pub(crate) struct Writing<'l, 'w> {
+    pub(crate) logger: &'l mut StructLogger,
+    pub(crate) json: &'l mut JsonWriter<'w>,
     /// What was waited before.
     waited_before: Duration,
 }
 
 impl<'l, 'w> Writing<'l, 'w> {
     /// Forgets the last transaction and opens the result of the next.
-    fn begin(logger: &'l mut StructLogger, json: &'l mut JsonWriter<'w>) -> Self {
+    pub(crate) fn begin(logger: &'l mut StructLogger, json: &'l mut JsonWriter<'w>) -> Self {
         let StructLogger {
             lines,
             before,
@@ -243,8 +253,7 @@ impl<'l, 'w> Writing<'l, 'w> {
         }
         // The reference learns of other faults after the step was told.
         if fault.is_unpaid() {
-            json.raw(b",\"error\":");
-            json.string(&fault.to_string());
+            logger.lines.error(json, &fault.to_string());
         }
         logger.lines.close(json, step.cost, logger.refund_base + refunded + step.refund);
     }

@@ -187,7 +187,7 @@ impl<'a> Inspector<EvmContext<'a>> for StopWatch<'_> {
 }
 
 /// Unwinds the whole transaction by a fatal error, so that nothing of it reaches the state.
-fn halt<CTX: ContextTr>(interpreter: &mut Interpreter<EthInterpreter>, context: &mut CTX) {
+pub(crate) fn halt<CTX: ContextTr>(interpreter: &mut Interpreter<EthInterpreter>, context: &mut CTX) {
     *context.error() = Err(ContextError::Custom("trace aborted".to_owned()));
     interpreter.halt_fatal();
 }

@@ -10,6 +10,8 @@ mod js_tracers;
 mod ops;
 mod request;
 mod shared_traces;
+mod step_indexes;
+mod steps_request;
 mod trace;
 mod trace_source;
 mod traces;

@@ -2,6 +2,7 @@
 //! the configuration is parsed once.
 
 use crate::ops::{filter::TraceFilter, parity::ParityCalls};
+use crate::steps_request;
 use crate::trace::trace_error;
 use alloy_primitives::{B256, Bytes, U64};
 use hearth_evm::{BlockOverrides, CallRequest, StateOverrides};
@@ -46,6 +47,8 @@ pub enum TraceSubject {
     ParityCalls(Box<ParityCalls>),
     /// Frames of many blocks, by their accounts.
     Filter(Box<TraceFilter>),
+    /// The gas of all transactions of a canonical block, added up.
+    BlockGas(BlockRef),
 }
 
 /// A call to trace.
@@ -133,6 +136,14 @@ enum Operation {
     ParityCalls,
     #[serde(rename = "traceFilter")]
     Filter,
+    #[serde(rename = "traceStepIndex")]
+    StepIndex,
+    #[serde(rename = "traceSteps")]
+    Steps,
+    #[serde(rename = "traceStepSearch")]
+    StepSearch,
+    #[serde(rename = "traceGasProfile")]
+    GasProfile,
 }
 
 /// The second parameter of `debug_traceTransaction` and its like, among the arguments of every operation.
@@ -182,6 +193,10 @@ impl TraceRequest {
             Operation::CallMany => TraceSubject::CallMany(args(text)?),
             Operation::ParityCalls => TraceSubject::ParityCalls(args(text)?),
             Operation::Filter => TraceSubject::Filter(args(text)?),
+            Operation::StepIndex => return steps_request::index(args(text)?),
+            Operation::Steps => return steps_request::range(args(text)?),
+            Operation::StepSearch => return steps_request::search(args(text)?),
+            Operation::GasProfile => return steps_request::profile(args(text)?),
         };
         Self::new(subject, args::<Configured<'_>>(text)?.config.map(RawValue::get))
     }

@@ -4,7 +4,7 @@ use crate::Traces;
 use crate::{
     TraceRequest, TraceSubject,
     capsules::Taken,
-    ops::{filter, parity, profile, state_access, trace_call},
+    ops::{filter, parity, profile, state_access, steps, trace_call},
     shared_traces::{Out, Part},
     trace_source::{Source, replay_error},
 };
@@ -16,7 +16,7 @@ use hearth_ledger::StoredBlock;
 use hearth_primitives::Block;
 use hearth_tracers::{
     BlockReplay, Cancel, Elements, FrameFilter, Limits, ParityConfig, ScriptHost, Sink, SinkClosed,
-    TraceError, TracePlan, TracerPlan, trace_block_in_parallel,
+    StepsPlan, TraceError, TracePlan, TracerPlan, trace_block_in_parallel,
 };
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -70,8 +70,12 @@ impl Traces {
                 let Some((block, index)) = found else {
                     return unknown(plan, NodeError::TransactionNotFound, &mut sender);
                 };
+                if plan.tracer == TracerPlan::Steps(StepsPlan::Index) {
+                    return steps::index_of_transaction(self, (&block, index), plan, &limits, &mut sender);
+                }
                 self.trace_stored(&block, Some(index), plan, &limits, &mut sender)
             }
+            TraceSubject::BlockGas(block) => steps::gas_of_block(self, *block, plan, &limits, &mut sender),
             TraceSubject::BlockByNumber(number) => {
                 let block = home.block_by_number(*number)?;
                 let missing =

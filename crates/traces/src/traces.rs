@@ -1,6 +1,6 @@
 //! The traces of one open home: its capsules and its trace cache.
 
-use crate::{bake, baked::Baked, capsules::Capsules};
+use crate::{bake, baked::Baked, capsules::Capsules, step_indexes::StepIndexes};
 use hearth_bake::TraceDb;
 use hearth_home::{Home, NodeError};
 use hearth_metrics::{Kept, Registry};
@@ -10,6 +10,7 @@ use std::sync::Arc;
 pub struct Traces {
     home: Arc<Home>,
     capsules: Capsules,
+    step_indexes: StepIndexes,
     /// Where baking is enabled.
     db: Option<Arc<TraceDb>>,
     /// The same, as requests see it.
@@ -27,7 +28,7 @@ impl Traces {
         let db = config.bake.enabled.then(|| bake::open_cache(config, metrics)).transpose()?;
         let baked =
             db.as_ref().map(|db| Arc::new(Baked::new(db.clone(), home.chain().clone(), &config.bake)));
-        Ok(Self { home, capsules, db, baked })
+        Ok(Self { home, capsules, step_indexes: StepIndexes::default(), db, baked })
     }
 
     /// The home whose blocks are traced.
@@ -38,6 +39,11 @@ impl Traces {
     /// Decoded trace capsules, and the processors that traces share.
     pub fn capsules(&self) -> &Capsules {
         &self.capsules
+    }
+
+    /// Indexes of steps that were made.
+    pub(crate) fn step_indexes(&self) -> &StepIndexes {
+        &self.step_indexes
     }
 
     /// The trace cache, where baking is enabled.
@@ -64,12 +70,14 @@ impl Traces {
         let [blocks, receipts, senders, of_ledger] = self.home.chain().ledger().kept_bytes();
         let (capsules, new_capsules) = self.capsules.bytes();
         let (traces, of_traces) = self.db.as_ref().map_or((0, 0), |db| (db.hot_bytes(), db.index_bytes()));
-        Kept { blocks, receipts, senders, capsules, new_capsules, traces, key_indexes: of_ledger + of_traces }
+        let (key_indexes, step_indexes) = (of_ledger + of_traces, self.step_indexes.bytes());
+        Kept { blocks, receipts, senders, capsules, new_capsules, traces, key_indexes, step_indexes }
     }
 
     /// Bounds the caches of home and traces to `part` of `whole` of what the settings allow.
     pub fn share_caches(&self, part: usize, whole: usize) {
         self.capsules.share(part, whole);
+        self.step_indexes.share(part, whole);
         if let Some(db) = &self.db {
             db.share_caches(self.home.config().bake.hot_bytes / whole * part, part, whole);
         }

@@ -13,13 +13,16 @@ export const trace: Command = {
   doc: 'Print the calls of a transaction or block as a tree; the origin of a failure comes first.',
   more: [
     'TX is a hash; BLOCK a height, a hash or a tag. The node that runs on the data directory answers;',
-    'without one, the data directory is opened for reading. Any node with callTracer serves --rpc.',
+    'without one, the data directory is opened for reading. Any node with callTracer serves --rpc;',
+    '--steps and --gas=opcode need a Hearth node.',
     '--labels FILE: JSON, {"0xADDRESS": "name"}. --signatures FILE: one Solidity signature a line.',
   ],
   flags: {
     ...HOME_FLAG,
     rpc: { value: 'URL', doc: 'Node to use instead of a data directory.' },
-    gas: { doc: 'Gas by contract and function instead of the tree.' },
+    gas: { choices: ['opcode'], doc: 'Gas by contract and function; --gas=opcode: by opcode.' },
+    steps: { value: 'A..B', doc: 'Steps A to before B of a transaction; A.., ..B or A alone.' },
+    'state-diff': { doc: 'Changes of balances, nonces, code and storage.' },
     json: { doc: 'The trees as JSON, frames with the ids that the text has.' },
     flame: { value: 'FILE', doc: 'Write a flame graph of gas as SVG.' },
     speedscope: { value: 'FILE', doc: 'Write a profile of gas for speedscope.' },

@@ -15,73 +15,15 @@ import {
   TooManyFrames,
   transactionText,
 } from '../../explore/index.ts'
-import { post, shownUrl } from '../../peers/post.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { SOME_FAILED, WIDTH } from '../commands/trace.ts'
 import { EXIT } from '../exit.ts'
-import { homeOf } from '../home.ts'
-import { lockHolder } from '../home-lock.ts'
-import { findRunning, runTokenOf } from '../running.ts'
-
-/** Longest time that a node may take for a trace, in milliseconds. */
-const ASK_MS_MAX = 300_000
-
-/** Asks a node for something; rejects with the node's words. */
-type Ask = (method: string, ...params: unknown[]) => Promise<unknown>
-
-/** What the command cannot do, in words for its user. */
-class TraceError extends Error {
-  override name = 'TraceError'
-}
-
-/** What a node or a home gives; its failure in words, behind what it is about. */
-async function inWords<T>(work: Promise<T>, about?: string): Promise<T> {
-  try {
-    return await work
-  } catch (e) {
-    const message = e instanceof Error ? e.message : String(e)
-    throw new TraceError(about === undefined ? message : `${about}: ${message}`)
-  }
-}
-
-interface RpcAnswer {
-  readonly result?: unknown
-  readonly error?: { readonly code: number; readonly message: string }
-}
-
-/** Asks a node over HTTP. */
-function askUrl(url: string, token?: string): Ask {
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  return async (method, ...params) => {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-    const { result, error } = (await inWords(
-      post(url, body, { timeoutMs: ASK_MS_MAX, headers }),
-      `the node at ${shownUrl(url)}`,
-    )) as RpcAnswer
-    if (error !== undefined) throw new TraceError(`${method}: ${error.message}`)
-    return result
-  }
-}
-
-/** The node that runs on a home, or the home itself, open for reading. */
-async function askHome(home: string): Promise<{ readonly ask: Ask; readonly close: () => Promise<void> }> {
-  const holder = lockHolder(home)
-  const running = holder === undefined ? undefined : findRunning(home, holder.pid)
-  const url = running?.debugUrl ?? running?.httpUrl
-  if (running !== undefined && url !== null && url !== undefined) {
-    // The listener of debug methods has no others.
-    const [debug, rest] = [askUrl(url, runTokenOf(home)), askUrl(running.httpUrl ?? url, runTokenOf(home))]
-    const ask: Ask = (method, ...params) => (method.startsWith('debug_') ? debug : rest)(method, ...params)
-    return { ask, close: async () => undefined }
-  }
-  const { openNode } = await import('../../script/index.ts')
-  const node = await inWords(openNode({ home, readOnly: true }))
-  return { ask: (method, ...params) => inWords(node.provider.request({ method, params }), method), close: () => node.close() }
-}
+import { ASK_MS_MAX, type Ask, TraceError, whomToAsk } from './ask.ts'
+import { printView, viewOf } from './views.ts'
 
 /** A transaction with what its heading says. */
-interface Traced {
+export interface Traced {
   readonly hash: string
   readonly index: number
   readonly gasLimit: number
@@ -98,7 +40,15 @@ interface RpcTransaction {
   readonly transactionIndex: string
 }
 
-async function oneTransaction(ask: Ask, hash: string): Promise<{ block: number; traced: Traced[] }> {
+/** The transactions of a command line, all of one block. */
+export interface Found {
+  readonly block: number
+  /** Hash of the block, where the command line names it. */
+  readonly whole: string | undefined
+  readonly traced: readonly Traced[]
+}
+
+async function oneTransaction(ask: Ask, hash: string): Promise<Found> {
   const transaction = (await ask('eth_getTransactionByHash', hash)) as RpcTransaction | null
   if (transaction === null) throw new TraceError(`transaction ${hash} is not known to this node`)
   if (transaction.blockNumber === null) throw new TraceError(`transaction ${hash} waits in the pool: it has no trace yet`)
@@ -106,7 +56,7 @@ async function oneTransaction(ask: Ask, hash: string): Promise<{ block: number; 
   const top = buildTree((await ask('debug_traceTransaction', hash, TRACER)) as RawFrame)
   const [index, gasLimit] = [Number(transaction.transactionIndex), Number(transaction.gas)]
   const gasUsed = receipt === null ? top.gasUsed : Number(receipt.gasUsed)
-  return { block: Number(transaction.blockNumber), traced: [{ hash, index, gasLimit, gasUsed, top }] }
+  return { block: Number(transaction.blockNumber), whole: undefined, traced: [{ hash, index, gasLimit, gasUsed, top }] }
 }
 
 interface RpcBlock {
@@ -115,7 +65,7 @@ interface RpcBlock {
   readonly transactions: readonly RpcTransaction[]
 }
 
-async function wholeBlock(ask: Ask, given: string): Promise<{ block: number; traced: Traced[] }> {
+async function wholeBlock(ask: Ask, given: string): Promise<Found> {
   const tag = /^\d+$/.test(given) ? `0x${BigInt(given).toString(16)}` : given
   const isHash = tag.length === HASH_CHARACTERS
   const block = (await ask(isHash ? 'eth_getBlockByHash' : 'eth_getBlockByNumber', tag, true)) as RpcBlock | null
@@ -127,14 +77,14 @@ async function wholeBlock(ask: Ask, given: string): Promise<{ block: number; tra
     const top = buildTree(result)
     return { hash: transaction.hash, index, gasLimit: Number(transaction.gas), gasUsed: top.gasUsed, top }
   })
-  return { block: Number(block.number), traced }
+  return { block: Number(block.number), whole: block.hash, traced }
 }
 
 /** Characters of a hash with its prefix. */
 const HASH_CHARACTERS = 66
 
 /** The transaction or the block of a word; a hash is that of a transaction where there is one. */
-async function tracesOf(ask: Ask, given: string): Promise<{ block: number; traced: Traced[] }> {
+async function tracesOf(ask: Ask, given: string): Promise<Found> {
   if (given.length !== HASH_CHARACTERS) return wholeBlock(ask, given)
   const isBlock = (await ask('eth_getTransactionByHash', given)) === null && (await ask('eth_getBlockByHash', given, false)) !== null
   return isBlock ? wholeBlock(ask, given) : oneTransaction(ask, given)
@@ -195,7 +145,7 @@ function countOf({ flags }: Parsed, name: string): number | undefined {
   return Number(text)
 }
 
-function print({ block, traced }: { block: number; traced: readonly Traced[] }, parsed: Parsed, terminal: Terminal, given: string): void {
+function print({ block, traced }: Found, parsed: Parsed, terminal: Terminal, given: string): void {
   const { flags } = parsed
   const names = namesOf(parsed)
   const tops = traced.map(({ top }) => top)
@@ -242,11 +192,13 @@ export async function runTrace(parsed: Parsed, terminal: Terminal): Promise<numb
   const url = parsed.flags.get('rpc')
   if (url !== undefined && !URL.canParse(url))
     throw new UsageError(`--rpc takes a URL such as http://127.0.0.1:8545, not ${JSON.stringify(url)}`)
+  const view = viewOf(parsed)
   try {
-    const { ask, close } = url === undefined ? await askHome(homeOf(parsed)) : { ask: askUrl(url), close: async () => undefined }
+    const { ask, close } = await whomToAsk(parsed)
     try {
       const found = await tracesOf(ask, given)
-      print(found, parsed, terminal, given)
+      if (view === undefined) print(found, parsed, terminal, given)
+      else await printView(view, found, { ask, names: namesOf(parsed), parsed, terminal })
       const failed = found.traced.some(({ top }) => top.error !== undefined)
       return parsed.flags.get('check') === 'true' && failed ? SOME_FAILED : EXIT.done
     } finally {

@@ -16,6 +16,7 @@ mod parallel;
 mod parity;
 mod scripts;
 mod several;
+mod step_pages;
 mod steps;
 mod tracetest;
 mod world;

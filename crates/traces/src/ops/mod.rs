@@ -6,6 +6,7 @@ pub(crate) mod parity;
 pub(crate) mod profile;
 pub(crate) mod search;
 pub(crate) mod state_access;
+pub(crate) mod steps;
 mod timed_state;
 pub(crate) mod trace_call;
 

@@ -1,0 +1,77 @@
+// Who answers `hearth trace`: a node by its URL, the node that runs on a home, or the home itself.
+import { post, shownUrl } from '../../peers/post.ts'
+import type { Parsed } from '../args.ts'
+import { homeOf } from '../home.ts'
+import { lockHolder } from '../home-lock.ts'
+import { findRunning, runTokenOf } from '../running.ts'
+
+/** Longest time that a node may take for a trace, in milliseconds. */
+export const ASK_MS_MAX = 300_000
+
+/** A request to a node; rejects with the node's message. */
+export type Ask = (method: string, ...params: unknown[]) => Promise<unknown>
+
+/** What the command cannot do, in words for its user. */
+export class TraceError extends Error {
+  override name = 'TraceError'
+}
+
+/** The node does not have a method. */
+export class NoSuchMethod extends TraceError {
+  override name = 'NoSuchMethod'
+}
+
+/** Code of the error for a method that does not exist or is not served (JSON-RPC 2.0). */
+const METHOD_NOT_FOUND = -32601
+
+/** What a node or a home gives; its failure in words, behind what it is about. */
+async function inWords<T>(work: Promise<T>, about?: string): Promise<T> {
+  try {
+    return await work
+  } catch (e) {
+    const message = e instanceof Error ? e.message : String(e)
+    throw new TraceError(about === undefined ? message : `${about}: ${message}`)
+  }
+}
+
+interface RpcAnswer {
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+/** Requests to a node over HTTP. */
+function askUrl(url: string, token?: string): Ask {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  return async (method, ...params) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const { result, error } = (await inWords(
+      post(url, body, { timeoutMs: ASK_MS_MAX, headers }),
+      `the node at ${shownUrl(url)}`,
+    )) as RpcAnswer
+    if (error?.code === METHOD_NOT_FOUND) throw new NoSuchMethod(`${method}: ${error.message}`)
+    if (error !== undefined) throw new TraceError(`${method}: ${error.message}`)
+    return result
+  }
+}
+
+/** The node that runs on a home, or the home itself, open for reading. */
+async function askHome(home: string): Promise<{ readonly ask: Ask; readonly close: () => Promise<void> }> {
+  const holder = lockHolder(home)
+  const running = holder === undefined ? undefined : findRunning(home, holder.pid)
+  const url = running?.debugUrl ?? running?.httpUrl
+  if (running !== undefined && url !== null && url !== undefined) {
+    // The listener of debug methods has no others.
+    const [debug, rest] = [askUrl(url, runTokenOf(home)), askUrl(running.httpUrl ?? url, runTokenOf(home))]
+    const ask: Ask = (method, ...params) => (method.startsWith('debug_') ? debug : rest)(method, ...params)
+    return { ask, close: async () => undefined }
+  }
+  const { openNode } = await import('../../script/index.ts')
+  const node = await inWords(openNode({ home, readOnly: true }))
+  return { ask: (method, ...params) => inWords(node.provider.request({ method, params }), method), close: () => node.close() }
+}
+
+/** Whom a command line names; closes what was opened for it. */
+export async function whomToAsk(parsed: Parsed): Promise<{ readonly ask: Ask; readonly close: () => Promise<void> }> {
+  const url = parsed.flags.get('rpc')
+  return url === undefined ? await askHome(homeOf(parsed)) : { ask: askUrl(url), close: async () => undefined }
+}

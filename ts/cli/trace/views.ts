@@ -1,0 +1,150 @@
+// What `hearth trace` prints instead of the tree: steps, gas by opcode, what changed.
+import {
+  type Names,
+  type OpcodeRow,
+  opcodeText,
+  preorder,
+  type RawDiff,
+  type RawStep,
+  STEPS_HEADING,
+  stateText,
+  stepText,
+} from '../../explore/index.ts'
+import { type Parsed, UsageError } from '../args.ts'
+import type { Terminal } from '../command.ts'
+import { ASK_MS_MAX, type Ask, NoSuchMethod, TraceError } from './ask.ts'
+import type { Found, Traced } from './run.ts'
+
+/** Steps of one page; the method takes no more. */
+const PAGE_STEPS = 1_000
+
+/** Items of the stack that are shown where not everything is. */
+const STACK_TOP = 4
+
+const TIMEOUT = `${ASK_MS_MAX / 1000}s`
+
+/** What is printed. */
+export type View =
+  | { readonly kind: 'steps'; readonly from: number; readonly to: number }
+  | { readonly kind: 'opcodes' }
+  | { readonly kind: 'state' }
+
+/** A range of steps: `A..B` (before B), `A..`, `..B`, or A alone. */
+function rangeOf(text: string): View {
+  const wrong = new UsageError(`--steps takes a range of steps such as 100..200, not ${JSON.stringify(text)}`)
+  const [, first, last] = /^(\d{0,15})\.\.(\d{0,15})$/.exec(text) ?? []
+  if (first === undefined) {
+    if (!/^\d{1,15}$/.test(text)) throw wrong
+    return { kind: 'steps', from: Number(text), to: Number(text) + 1 }
+  }
+  const [from, to] = [Number(first), last === '' ? Number.POSITIVE_INFINITY : Number(last)]
+  if (to <= from) throw wrong
+  return { kind: 'steps', from, to }
+}
+
+/** The view of a command line; undefined for the tree and what is made of it. */
+export function viewOf({ flags }: Parsed): View | undefined {
+  const given = ['steps', 'gas', 'state-diff'].filter((name) => flags.has(name))
+  if (given.length > 1)
+    throw new UsageError(`${given.map((name) => `--${name}`).join(' and ')} are printed one at a time: give one of them`)
+  const steps = flags.get('steps')
+  if (steps !== undefined) return rangeOf(steps)
+  if (flags.get('gas') === 'opcode') return { kind: 'opcodes' }
+  return flags.has('state-diff') ? { kind: 'state' } : undefined
+}
+
+/** What a view is made with. */
+interface Means {
+  readonly ask: Ask
+  readonly names: Names
+  readonly parsed: Parsed
+  readonly terminal: Terminal
+}
+
+const isJson = ({ parsed }: Means): boolean => parsed.flags.get('json') === 'true'
+
+/** A request for a method that only Hearth has. */
+async function askHearth({ ask }: Means, flag: string, method: string, ...params: unknown[]): Promise<unknown> {
+  try {
+    return await ask(method, ...params)
+  } catch (e) {
+    if (!(e instanceof NoSuchMethod)) throw e
+    throw new TraceError(`${flag} needs ${method}, which this node does not have or does not serve (${e.message})`)
+  }
+}
+
+interface Page {
+  readonly steps: readonly RawStep[]
+  readonly next?: number
+}
+
+async function printSteps({ from, to }: { from: number; to: number }, { traced, block }: Found, means: Means): Promise<void> {
+  const [one] = traced
+  if (traced.length !== 1 || one === undefined)
+    throw new TraceError(`--steps is for one transaction, and block ${block} has ${traced.length}: give the hash of one`)
+  const [{ terminal }, json] = [means, isJson(means)]
+  const ids = [...preorder(one.top)].map(({ id }) => id)
+  const whole = means.parsed.flags.get('raw') === 'true'
+  let printed = 0
+  terminal.out(json ? '[' : `${STEPS_HEADING}\n`)
+  for (let at = from; at < to; ) {
+    const end = Math.min(to, at + PAGE_STEPS)
+    const options = { from: at, to: end, timeout: TIMEOUT, ...(whole || json ? {} : { stackTop: STACK_TOP }) }
+    const { steps, next } = (await askHearth(means, '--steps', 'debug_traceSteps', one.hash, options)) as Page
+    if (json) terminal.out(steps.map((step, i) => `${printed + i > 0 ? ',' : ''}${JSON.stringify(step)}`).join(''))
+    else if (steps.length > 0) terminal.out(`${steps.map((step) => stepText(step, ids)).join('\n')}\n`)
+    printed += steps.length
+    if (next === undefined && steps.length < end - at) break
+    at = next ?? end
+  }
+  if (json) terminal.out(']\n')
+}
+
+interface Profile {
+  readonly executionGas: number
+  readonly stepsGas: number
+  readonly rows: readonly OpcodeRow[]
+}
+
+async function printOpcodes({ whole, traced }: Found, means: Means): Promise<void> {
+  const of = whole === undefined ? traced[0]?.hash : { block: whole }
+  const options = { by: 'opcode', timeout: TIMEOUT }
+  const profile = (await askHearth(means, '--gas=opcode', 'debug_traceGasProfile', of, options)) as Profile
+  means.terminal.out(isJson(means) ? `${JSON.stringify(profile)}\n` : opcodeText(profile.rows, profile))
+}
+
+const DIFF = { tracer: 'prestateTracer', tracerConfig: { diffMode: true }, timeout: TIMEOUT } as const
+
+/** What each transaction changed. */
+async function diffsOf({ whole, traced }: Found, { ask }: Means): Promise<[Traced, RawDiff][]> {
+  if (whole === undefined) {
+    return await Promise.all(
+      traced.map(async (one) => [one, (await ask('debug_traceTransaction', one.hash, DIFF)) as RawDiff] as [Traced, RawDiff]),
+    )
+  }
+  const all = (await ask('debug_traceBlockByHash', whole, DIFF)) as { result?: RawDiff; error?: string }[]
+  return traced.map((one, i) => {
+    const { result, error } = all[i] ?? {}
+    if (result === undefined) throw new TraceError(`transaction ${one.hash}: ${error ?? 'the node gave no trace'}`)
+    return [one, result]
+  })
+}
+
+async function printState(found: Found, means: Means): Promise<void> {
+  const diffs = await diffsOf(found, means)
+  if (isJson(means)) {
+    const rows = diffs.map(([{ hash, index }, diff]) => ({ hash, block: found.block, index, ...diff }))
+    return means.terminal.out(`${JSON.stringify(rows)}\n`)
+  }
+  const texts = diffs.map(([{ hash, index }, diff]) =>
+    [`${hash}  block ${found.block} #${index}`, ...stateText(diff, means.names)].join('\n'),
+  )
+  means.terminal.out(`${texts.join('\n\n')}\n`)
+}
+
+/** Prints a view of the transactions that were found. */
+export async function printView(view: View, found: Found, means: Means): Promise<void> {
+  if (view.kind === 'steps') await printSteps(view, found, means)
+  else if (view.kind === 'opcodes') await printOpcodes(found, means)
+  else await printState(found, means)
+}
