@@ -3,8 +3,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Hex } from 'viem'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { FIXTURES } from '../conformance/fixtures.ts'
 import { ALL_TRACERS, allBaked, BAKING, CALLER, metric, requestsOf, Sender, startDev, TRACERS, trace } from './bake-node.ts'
-import { type RunningNode, rpc, tempHome } from './harness.ts'
+import { hearth, type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { doubled, until } from './waiting.ts'
 
 const homes: string[] = []
@@ -134,6 +135,57 @@ describe('rule 3: eligible are three tracers without tracerConfig, while baking 
     nodes.splice(0)
     const without = await start(home)
     expect((await trace(without.url, 'debug_traceTransaction', [hash, { tracer }])).from).toBe('capsule')
+  })
+})
+
+describe('beyond rule 1: parityTracer is baked where its own setting says so', () => {
+  const PARITY = '--evm.trace_bake_further_tracers=parityTracer'
+
+  it('trace_transaction, trace_block and the tracer itself are hits, equal to live traces', async () => {
+    const home = freshHome()
+    const node = await start(home, ...BAKING, PARITY)
+    const hashes = await new Sender(node).scene()
+    await allBaked(node, hashes.length)
+    const requests: [method: string, params: unknown[]][] = hashes.flatMap((hash, i) => [
+      ['trace_transaction', [hash]],
+      ['trace_block', [`0x${(i + 1).toString(16)}`]],
+      ['debug_traceTransaction', [hash, { tracer: 'parityTracer' }]],
+    ])
+    const answers: string[] = []
+    for (const [method, params] of requests) {
+      const baked = await trace(node.url, method, params)
+      expect([method, baked.from]).toEqual([method, 'baked'])
+      answers.push(baked.text)
+    }
+    const other = await trace(node.url, 'trace_replayTransaction', [hashes[0], ['trace', 'stateDiff']])
+    expect(other.from).toBe('capsule')
+    expect(await node.stop()).toBe(0)
+    nodes.splice(0)
+    const without = await start(home)
+    for (const [i, [method, params]] of requests.entries()) {
+      const made = await trace(without.url, method, params)
+      expect([made.from, made.text]).toEqual(['capsule', answers[i]])
+    }
+  })
+
+  const file = path.join(FIXTURES, 'mainnet-blocks', '12459406.json.gz')
+  const isThere = fs.existsSync(file)
+  it.skipIf(!isThere)(`${isThere ? '' : 'skipped: the recorded block is not there: '}a block with rewards`, async () => {
+    const home = freshHome()
+    expect(hearth(['import', '--home', home, '--case', file]).status).toBe(0)
+    expect(hearth(['bake', '--home', home, PARITY]).status).toBe(0)
+    const answers: { from: string | null; text: string }[] = []
+    for (const settings of [[...BAKING, PARITY], []]) {
+      const node = await startNode(['start', '--home', home, ...settings])
+      answers.push(await trace(node.url, 'trace_block', ['0xbe1d8e']))
+      expect(await node.stop()).toBe(0)
+    }
+    const [baked, live] = answers
+    expect([baked?.from, live?.from]).toEqual(['baked', 'capsule'])
+    expect(baked?.text).toBe(live?.text)
+    const frames = JSON.parse(live?.text ?? '').result as { type: string }[]
+    expect(frames.length).toBeGreaterThan(800)
+    expect(frames.at(-1)?.type).toBe('reward')
   })
 })
 

@@ -14,6 +14,8 @@ it('a block has a row for each tracer, and for those with options', async () => 
   expect(await bakingOf(core('0x0'), settingsOf(ON))).toEqual({ rowsPerBlock: 1, firstBlock: 1, windowBlocks: 0 })
   const more = settingsOf({ ...ALL, 'evm.trace_bake_canonical_configs': 'true', 'evm.trace_bake_window_blocks': '7' })
   expect(await bakingOf(core('0x10'), more)).toEqual({ rowsPerBlock: 5, firstBlock: 16, windowBlocks: 7 })
+  const parity = settingsOf({ ...ON, 'evm.trace_bake_further_tracers': 'parityTracer' })
+  expect(await bakingOf(core('0x0'), parity)).toMatchObject({ rowsPerBlock: 3 })
 })
 
 it.each([

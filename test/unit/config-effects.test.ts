@@ -46,6 +46,7 @@ const TOLD: Partial<Record<SettingKey, readonly [path: string, text: string, val
   'evm.trace_bake_workers': ['bake.workers', '7', 7],
   'evm.trace_bake_queue_size': ['bake.queueSize', '7', 7],
   'evm.trace_bake_tracers': ['bake.tracers', 'flatCallTracer,callTracer', ['flatCallTracer', 'callTracer']],
+  'evm.trace_bake_further_tracers': ['bake.furtherTracers', 'parityTracer', ['parityTracer']],
   'evm.trace_bake_window_blocks': ['bake.windowBlocks', '7', 7],
   'evm.trace_bake_use_snapshot': ['bake.useSnapshot', 'true', true],
   'evm.trace_bake_snapshot_window': ['bake.snapshotWindow', '7', 7],

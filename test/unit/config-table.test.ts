@@ -114,6 +114,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.trace_bake_workers': count(1),
   'evm.trace_bake_queue_size': count(4096),
   'evm.trace_bake_tracers': [['callTracer'], 'flatCallTracer', '["flatCallTracer"]', ['flatCallTracer'], '"callTracer"', 'opcodeTracer'],
+  'evm.trace_bake_further_tracers': [[], 'parityTracer', '["parityTracer"]', ['parityTracer'], '"parityTracer"', 'callTracer'],
   'evm.trace_bake_window_blocks': count(0, '-1'),
   'evm.trace_bake_timeout': [60_000, '250ms', '"250ms"', 250, '250', '2h'],
   'evm.trace_bake_use_snapshot': [false, ...ON],

@@ -32,8 +32,10 @@ export async function bakingOf(core: Core, settings: Settings): Promise<Baking |
   const answer = JSON.parse(Buffer.from(await core.request('capabilities', undefined)).toString()) as { blocks: { oldestBlock: string } }
   const tracers = settings['evm.trace_bake_tracers']
   const more = settings['evm.trace_bake_canonical_configs'] ? tracers.filter((name) => WITH_OPTIONS.includes(name)).length : 0
+  // parityTracer has two forms.
+  const further = 2 * settings['evm.trace_bake_further_tracers'].length
   return {
-    rowsPerBlock: tracers.length + more,
+    rowsPerBlock: tracers.length + more + further,
     // Block 0 is not executed.
     firstBlock: Math.max(1, Number(answer.blocks.oldestBlock)),
     windowBlocks: settings['evm.trace_bake_window_blocks'],

@@ -121,6 +121,7 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
       workers: settings['evm.trace_bake_workers'],
       queueSize: settings['evm.trace_bake_queue_size'],
       tracers: settings['evm.trace_bake_tracers'],
+      furtherTracers: settings['evm.trace_bake_further_tracers'],
       windowBlocks: settings['evm.trace_bake_window_blocks'],
       useSnapshot: settings['evm.trace_bake_use_snapshot'],
       snapshotWindow: settings['evm.trace_bake_snapshot_window'],

@@ -58,6 +58,7 @@ export const COMMON_KEYS: readonly SettingKey[] = [
   'evm.auth_jwt_file',
   'evm.trace_bake_enabled',
   'evm.trace_bake_tracers',
+  'evm.trace_bake_further_tracers',
   'evm.forward_url',
   'evm.max_open_connections',
   'evm.rate_limiting_enabled',

@@ -176,6 +176,8 @@ export interface BakeConfig {
   readonly timeoutMs: number
   /** Inflated answers in memory; 0 for none. */
   readonly hotBytes: number
+  /** Tracers beside `tracers`. */
+  readonly furtherTracers: readonly string[]
   /** Whether tracers with their most used options are baked too. */
   readonly canonicalConfigs: boolean
 }

@@ -17,14 +17,27 @@ pub enum BakedTracer {
     CallWithLog = 4,
     /// `prestateTracer` with `diffMode`.
     PrestateDiff = 5,
+    /// `parityTracer` without options.
+    Parity = 6,
+    /// `parityTracer` in the form of `trace_transaction` and `trace_block`.
+    ParityLocalized = 7,
 }
 
 impl BakedTracer {
     /// Those that the setting `evm.trace_bake_tracers` may name: tracers without options.
     pub const PLAIN: [Self; 3] = [Self::Call, Self::Prestate, Self::FlatCall];
+    /// Those that the setting `evm.trace_bake_further_tracers` may name.
+    pub const FURTHER: [Self; 1] = [Self::Parity];
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Call, Self::Prestate, Self::FlatCall, Self::CallWithLog, Self::PrestateDiff];
+    pub const ALL: [Self; 7] = [
+        Self::Call,
+        Self::Prestate,
+        Self::FlatCall,
+        Self::CallWithLog,
+        Self::PrestateDiff,
+        Self::Parity,
+        Self::ParityLocalized,
+    ];
 
     /// The number in rows on disk.
     pub const fn id(self) -> u8 {
@@ -37,12 +50,13 @@ impl BakedTracer {
             Self::Call | Self::CallWithLog => "callTracer",
             Self::Prestate | Self::PrestateDiff => "prestateTracer",
             Self::FlatCall => "flatCallTracer",
+            Self::Parity | Self::ParityLocalized => "parityTracer",
         }
     }
 
     /// The tracer without options of this name.
     pub fn plain(name: &str) -> Option<Self> {
-        Self::PLAIN.into_iter().find(|tracer| tracer.name() == name)
+        Self::PLAIN.into_iter().chain(Self::FURTHER).find(|tracer| tracer.name() == name)
     }
 
     /// The request's second parameter for this, as JSON.
@@ -53,6 +67,8 @@ impl BakedTracer {
             Self::FlatCall => r#"{"tracer":"flatCallTracer"}"#,
             Self::CallWithLog => r#"{"tracer":"callTracer","tracerConfig":{"withLog":true}}"#,
             Self::PrestateDiff => r#"{"tracer":"prestateTracer","tracerConfig":{"diffMode":true}}"#,
+            Self::Parity => r#"{"tracer":"parityTracer"}"#,
+            Self::ParityLocalized => r#"{"tracer":"parityTracer","tracerConfig":{"form":"localized"}}"#,
         }
     }
 
@@ -65,6 +81,8 @@ impl BakedTracer {
             Self::FlatCall => "flatCallTracer",
             Self::CallWithLog => "callTracer.withLog",
             Self::PrestateDiff => "prestateTracer.diffMode",
+            Self::Parity => "parityTracer",
+            Self::ParityLocalized => "parityTracer.localized",
         }
     }
 }
@@ -89,6 +107,7 @@ mod tests {
             assert_eq!(config["tracer"], tracer.name());
         }
         assert_eq!(BakedTracer::plain("prestateTracer"), Some(BakedTracer::Prestate));
+        assert_eq!(BakedTracer::plain("parityTracer"), Some(BakedTracer::Parity));
         assert_eq!(BakedTracer::plain("muxTracer"), None);
     }
 }

@@ -164,6 +164,10 @@ macro_rules! with_tracer {
                 let mut $engine = Recorded(crate::erc7562_tracer::Erc7562Tracer::new(config));
                 $body
             }
+            TracerPlan::Parity(config) if config.is_streamed() => {
+                let mut $engine = crate::parity::Streamed::new(config.clone());
+                $body
+            }
             TracerPlan::Parity(config) => {
                 let mut $engine = Recorded(crate::parity::ParityTracer::new(config.clone()));
                 $body

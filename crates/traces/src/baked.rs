@@ -4,17 +4,20 @@
 //! short reads. A block that is not there, or whose row is damaged, is traced live.
 
 mod eligible;
+mod joined;
 mod places;
 
 use crate::TraceRequest;
+use alloy_primitives::B256;
 use eligible::eligible;
 pub use eligible::{BakedAsk, TraceOf};
-use hearth_bake::{AnswerBytes, BakeError, BakedBlock, Found, Part, TraceDb};
+use hearth_bake::{AnswerBytes, BakeError, BakedBlock, BakedTracer, BlockKey, Found, Part, TraceDb};
 use hearth_chain::Chain;
 use hearth_disk::without_waiting;
 use hearth_home::{BakeConfig, NodeError, stream::Feed};
 use hearth_metrics::CacheResult;
 use hearth_primitives::Height;
+pub(crate) use joined::joined;
 use places::{Place, Places};
 use std::sync::Arc;
 
@@ -190,6 +193,17 @@ impl Baked {
                 None
             }
         }
+    }
+
+    /// A block as one tracer baked it; `None` where that is not there, not served or damaged.
+    pub fn block(&self, number: Height, hash: B256, tracer: BakedTracer) -> Option<BakedBlock> {
+        let key = BlockKey { chain_id: self.chain.spec().first_chain_id(), number, hash };
+        self.is_kept(number).then(|| self.db.block(&key, tracer).ok()).flatten().flatten()
+    }
+
+    /// Counts what became of a look into the cache.
+    pub fn count(&self, result: CacheResult) {
+        self.db.count(result);
     }
 
     /// Whether blocks of this height are served.

@@ -3,6 +3,7 @@
 use crate::Traces;
 use crate::{
     TraceRequest, TraceSubject,
+    baked::joined,
     capsules::Taken,
     ops::{filter, parity, profile, state_access, steps, trace_call},
     shared_traces::{Out, Part},
@@ -128,6 +129,9 @@ impl Traces {
         self.home().tell_height(block.number(), sender);
         let rewarded = self.with_rewards(block, plan);
         let plan = rewarded.as_ref().unwrap_or(plan);
+        if index.is_none() && joined(self.baked(), block, plan, sender)? {
+            return Ok(());
+        }
         let senders = self.home().senders_of(block)?;
         self.trace_block((&block.block, block.hash), &senders, index, plan, limits, sender)
     }

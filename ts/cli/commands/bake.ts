@@ -54,7 +54,13 @@ export const bake: Command = {
     to: { value: 'HEIGHT', doc: 'Last block. Default: the head.' },
     json: { doc: 'Print the report as JSON.' },
   },
-  settings: ['evm.trace_bake_tracers', 'evm.trace_bake_canonical_configs', 'evm.trace_bake_workers', 'evm.trace_bake_timeout'],
+  settings: [
+    'evm.trace_bake_tracers',
+    'evm.trace_bake_further_tracers',
+    'evm.trace_bake_canonical_configs',
+    'evm.trace_bake_workers',
+    'evm.trace_bake_timeout',
+  ],
   async run(parsed, terminal) {
     const done = await work(parsed, rangeOf(parsed), terminal)
     if (done === undefined) {

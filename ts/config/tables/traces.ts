@@ -24,6 +24,9 @@ export const TRACER_NAMES = [
 /** Tracers whose results can be made ahead of time. */
 export const BAKED_TRACERS = ['callTracer', 'prestateTracer', 'flatCallTracer'] as const
 
+/** Tracers that can be baked beside them. */
+export const FURTHER_BAKED_TRACERS = ['parityTracer'] as const
+
 const oneOf = (names: readonly string[]) => list(`a list of ${names.join(', ')}`, (word) => names.includes(word))
 
 /** Settings of traces. */
@@ -167,6 +170,11 @@ export const TRACES = {
     kind: list(`a list of at least one of ${BAKED_TRACERS.join(', ')}`, (word) => BAKED_TRACERS.some((name) => name === word), 1),
     default: ['callTracer'] as readonly string[],
     doc: 'Tracers that are baked for each block, all from one execution. A tracer that is added later is baked for earlier heights too.',
+  }),
+  'evm.trace_bake_further_tracers': setting({
+    kind: list(`a list of ${FURTHER_BAKED_TRACERS.join(', ')}`, (word) => FURTHER_BAKED_TRACERS.some((name) => name === word)),
+    default: [] as readonly string[],
+    doc: 'Tracers that are baked for each block beside those of evm.trace_bake_tracers. parityTracer is baked without options and in the form of trace_transaction and trace_block, which are served from it.',
   }),
   'evm.trace_bake_window_blocks': setting({
     kind: offAt(0, integer(0, Number.MAX_SAFE_INTEGER)),

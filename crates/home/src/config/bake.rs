@@ -17,6 +17,8 @@ pub struct BakeConfig {
     pub queue_size: usize,
     /// Names of the tracers that each block is baked under; at least one.
     pub tracers: Vec<String>,
+    /// Names of further tracers that each block is baked under.
+    pub further_tracers: Vec<String>,
     /// Newest blocks whose baked traces are kept; 0: all.
     pub window_blocks: u64,
     /// Whether decoded capsules of the newest blocks stay in memory for baking.
@@ -37,26 +39,24 @@ impl BakeConfig {
     /// # Errors
     /// [`NodeError::Config`] that names a tracer which cannot be baked, and those that can.
     pub fn baked_tracers(&self) -> Result<Vec<BakedTracer>, NodeError> {
-        let known = || BakedTracer::PLAIN.map(BakedTracer::name).join(", ");
-        let refused = |reason| Err(NodeError::Config { reason });
-        let mut tracers = Vec::new();
-        for name in &self.tracers {
-            match BakedTracer::plain(name) {
-                Some(tracer) if !tracers.contains(&tracer) => tracers.push(tracer),
-                Some(_) => {}
-                None => {
-                    return refused(format!("bake.tracers: {name:?} cannot be baked; known: {}", known()));
-                }
-            }
-        }
+        let mut tracers = named("bake.tracers", &self.tracers, &BakedTracer::PLAIN)?;
         if tracers.is_empty() {
-            return refused(format!("bake.tracers is empty; known: {}", known()));
+            let reason = format!("bake.tracers is empty; known: {}", names(&BakedTracer::PLAIN));
+            return Err(NodeError::Config { reason });
         }
         if self.canonical_configs {
-            let named = |tracer: &BakedTracer| self.tracers.iter().any(|name| name == tracer.name());
-            let with_options =
-                BakedTracer::ALL.into_iter().filter(|tracer| !BakedTracer::PLAIN.contains(tracer));
-            tracers.extend(with_options.filter(named));
+            let plain = tracers.clone();
+            let with_options = [BakedTracer::CallWithLog, BakedTracer::PrestateDiff].into_iter();
+            tracers.extend(
+                with_options.filter(|tracer| plain.iter().any(|known| known.name() == tracer.name())),
+            );
+        }
+        for tracer in named("bake.furtherTracers", &self.further_tracers, &BakedTracer::FURTHER)? {
+            tracers.push(tracer);
+            if tracer == BakedTracer::Parity {
+                // What `trace_transaction` and `trace_block` answer.
+                tracers.push(BakedTracer::ParityLocalized);
+            }
         }
         Ok(tracers)
     }
@@ -81,6 +81,26 @@ impl BakeConfig {
     }
 }
 
+/// The tracers of a list, each once.
+fn named(field: &str, given: &[String], known: &[BakedTracer]) -> Result<Vec<BakedTracer>, NodeError> {
+    let mut tracers = Vec::new();
+    for name in given {
+        match known.iter().find(|tracer| tracer.name() == name) {
+            Some(tracer) if !tracers.contains(tracer) => tracers.push(*tracer),
+            Some(_) => {}
+            None => {
+                let reason = format!("{field}: {name:?} cannot be baked; known: {}", names(known));
+                return Err(NodeError::Config { reason });
+            }
+        }
+    }
+    Ok(tracers)
+}
+
+fn names(known: &[BakedTracer]) -> String {
+    known.iter().map(|tracer| tracer.name()).collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +111,7 @@ mod tests {
             workers: 1,
             queue_size: 1,
             tracers: vec!["prestateTracer".into(), "callTracer".into(), "prestateTracer".into()],
+            further_tracers: Vec::new(),
             window_blocks: 0,
             use_snapshot: false,
             snapshot_window: 1,
@@ -110,6 +131,10 @@ mod tests {
         assert_eq!(config.baked_tracers().unwrap(), both);
         config.tracers.truncate(1);
         assert_eq!(config.baked_tracers().unwrap(), [BakedTracer::Prestate, BakedTracer::PrestateDiff]);
+        config.canonical_configs = false;
+        config.further_tracers = vec!["parityTracer".into(), "parityTracer".into()];
+        let parity = [BakedTracer::Prestate, BakedTracer::Parity, BakedTracer::ParityLocalized];
+        assert_eq!(config.baked_tracers().unwrap(), parity);
     }
 
     #[test]
@@ -122,6 +147,13 @@ mod tests {
         let known = "known: callTracer, prestateTracer, flatCallTracer";
         let unknown = refusal(|config| config.tracers.push("muxTracer".into()));
         assert_eq!(unknown, format!("configuration: bake.tracers: \"muxTracer\" cannot be baked; {known}"));
+        let parity = refusal(|config| config.tracers.push("parityTracer".into()));
+        assert_eq!(parity, format!("configuration: bake.tracers: \"parityTracer\" cannot be baked; {known}"));
+        let further = refusal(|config| config.further_tracers.push("callTracer".into()));
+        assert_eq!(
+            further,
+            "configuration: bake.furtherTracers: \"callTracer\" cannot be baked; known: parityTracer"
+        );
         let empty = refusal(|config| config.tracers.clear());
         assert_eq!(empty, format!("configuration: bake.tracers is empty; {known}"));
         assert_eq!(refusal(|config| config.workers = 0), "configuration: bake.workers must be at least 1");

@@ -66,6 +66,7 @@ pub fn config(home: &Path, mode: Mode) -> NodeConfig {
             snapshot_window: 64,
             timeout_ms: 60_000,
             hot_bytes: 16 << 20,
+            further_tracers: Vec::new(),
             canonical_configs: false,
         },
         pool: PoolLimits {

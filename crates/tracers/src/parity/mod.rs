@@ -11,11 +11,13 @@ mod frames;
 mod options;
 mod otterscan;
 mod state_diff;
+mod streamed;
 mod text;
 mod vm;
 
 pub use frames::FrameFilter;
 pub use options::{Elements, ParityConfig, ParityForm};
+pub(crate) use streamed::Streamed;
 
 use crate::drive::{Replay, record, stand_before};
 use crate::error::TraceError;
@@ -93,7 +95,16 @@ impl ParityTracer {
     }
 
     fn render_replay(&self, tx: &TxContext, json: &mut JsonWriter<'_>) {
-        json.raw(b"{\"output\":");
+        json.raw(b"{");
+        self.render_parts(tx, json);
+        json.raw(b",\"vmTrace\":");
+        json.raw(self.vm.as_ref().map_or(b"null", VmRecorder::text));
+        json.raw(b"}");
+    }
+
+    /// Writes the members of a replay but `vmTrace`, without braces.
+    fn render_parts(&self, tx: &TxContext, json: &mut JsonWriter<'_>) {
+        json.raw(b"\"output\":");
         json.hex_bytes(&self.output);
         json.raw(b",\"stateDiff\":");
         json.raw(if self.config.state_diff { &self.diff } else { b"null" });
@@ -109,9 +120,6 @@ impl ParityTracer {
             json.raw(b",\"transactionHash\":");
             json.hex_bytes(tx.hash.as_slice());
         }
-        json.raw(b",\"vmTrace\":");
-        json.raw(self.vm.as_ref().map_or(b"null", VmRecorder::text));
-        json.raw(b"}");
     }
 }
 
@@ -193,7 +201,7 @@ impl<'a> Inspector<EvmContext<'a>> for ParityTracer {
 
 impl Observed for ParityTracer {
     fn size_bytes(&self) -> usize {
-        let vm = self.vm.as_ref().map_or(0, |vm| vm.text().len());
+        let vm = self.vm.as_ref().map_or(0, VmRecorder::size_bytes);
         self.frames.size_bytes() + self.code_bytes + vm
     }
 
@@ -204,7 +212,9 @@ impl Observed for ParityTracer {
 
 impl Tracing for ParityTracer {
     fn begin(&mut self, tx: &TxContext) {
-        self.frames.begin(RecorderOptions { nested: true, logs: false }, tx.log_base);
+        // A replay without its frames needs the first one alone.
+        let nested = self.config.trace || self.config.form != ParityForm::Replay;
+        self.frames.begin(RecorderOptions { nested, logs: false }, tx.log_base);
         if let Some(vm) = &mut self.vm {
             vm.begin();
         }

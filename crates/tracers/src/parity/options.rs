@@ -56,6 +56,11 @@ pub enum Elements {
 const MAX_TRACE_ADDRESS: usize = 1_024;
 
 impl ParityConfig {
+    /// Whether the result is written while the transaction runs: its `vmTrace` is as long as that.
+    pub(crate) fn is_streamed(&self) -> bool {
+        self.vm_trace && self.form == ParityForm::Replay
+    }
+
     /// Reads `tracerConfig`. `null` asks for `trace` alone.
     pub fn parse(json: &str) -> Result<Self, ConfigError> {
         let mut config = Self { trace: true, ..Self::default() };

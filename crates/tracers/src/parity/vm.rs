@@ -4,10 +4,14 @@
 //! the text of what it called. What an effect holds follows OpenEthereum's `Interpreter::mem_written` and
 //! `store_written` (`ethcore/evm/src/interpreter/mod.rs`): `push` has the words that the instruction leaves on the stack,
 //! bottom first; `mem` the memory that it writes, `store` the slot; `used` is the gas left.
+//!
+//! The text is as long as the transaction. [`VmRecorder::drain`] takes it away in pieces while the
+//! transaction runs.
 
 use super::text::{bytes, number, quantity};
 use crate::classify::Failure;
 use crate::fault::Fault;
+use crate::json::JsonWriter;
 use crate::opcode::outputs;
 use crate::recorder_hooks::Before;
 use alloy_primitives::U256;
@@ -42,6 +46,8 @@ struct Level {
     has_ops: bool,
     /// The instruction that called, until its frame goes on.
     calling: Option<Effects>,
+    /// What that called is not written yet.
+    awaits_sub: bool,
 }
 
 /// Records the instructions of one transaction as text.
@@ -51,6 +57,8 @@ pub(super) struct VmRecorder {
     levels: Vec<Level>,
     before: Before,
     current: Effects,
+    /// Something was called: there is text, or was.
+    begun: bool,
 }
 
 impl VmRecorder {
@@ -58,15 +66,59 @@ impl VmRecorder {
     pub(super) fn begin(&mut self) {
         self.text.clear();
         self.levels.clear();
+        self.begun = false;
     }
 
-    /// The recording: a JSON value once the transaction has ended.
+    /// The recording, without what was taken away: a JSON value once the transaction has ended.
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }
 
+    /// Memory that the recording takes, in bytes.
+    pub(super) fn size_bytes(&self) -> usize {
+        self.text.len() + self.levels.len() * size_of::<Level>()
+    }
+
+    /// Hands the text on where it is longer than `least` bytes, and forgets it.
+    #[inline(always)]
+    pub(super) fn drain(&mut self, least: usize, json: &mut JsonWriter<'_>) {
+        if self.text.len() > least {
+            json.raw(&self.text);
+            self.text.clear();
+        }
+    }
+
+    /// Closes the open levels of a transaction that did not come to its end: the text is a JSON
+    /// value then.
+    pub(super) fn cut_short(&mut self) {
+        let Self { text, levels, begun, .. } = self;
+        if !*begun {
+            text.extend_from_slice(b"null");
+        }
+        while let Some(level) = levels.pop() {
+            if !level.has_code {
+                text.extend_from_slice(b"null");
+                if let Some(caller) = levels.last_mut() {
+                    caller.awaits_sub = false;
+                }
+                continue;
+            }
+            if level.awaits_sub {
+                text.extend_from_slice(b"null");
+            }
+            if level.calling.is_some() {
+                text.extend_from_slice(b",\"ex\":null}");
+            }
+            text.extend_from_slice(b"]}");
+            if let Some(caller) = levels.last_mut() {
+                caller.awaits_sub = false;
+            }
+        }
+    }
+
     /// A call or creation begins.
     pub(super) fn enter(&mut self) {
+        self.begun = true;
         self.levels.push(Level::default());
     }
 
@@ -83,6 +135,9 @@ impl VmRecorder {
     /// another call and the value could be paid.
     pub(super) fn leave(&mut self, code: &[u8], began: bool) {
         let Some(level) = self.levels.pop() else { return };
+        if let Some(caller) = self.levels.last_mut() {
+            caller.awaits_sub = false;
+        }
         if level.has_code {
             return self.text.extend_from_slice(b"]}");
         }
@@ -136,7 +191,7 @@ impl VmRecorder {
             Some(InterpreterAction::NewFrame(_)) => {
                 self.open(&current, cost);
                 if let Some(level) = self.levels.last_mut() {
-                    level.calling = Some(current);
+                    (level.calling, level.awaits_sub) = (Some(current), true);
                 }
                 return;
             }

@@ -221,3 +221,62 @@ fn the_forms_of_otterscan_list_calls_and_moved_value() {
     let reverting = World::london().contract(0x71, 0, 0, &[0x60, 9, 0x60, 0, 0x53, 0x60, 1, 0x60, 0, 0xfd]);
     assert_eq!(form(&reverting.call(0x71, 100_000, &[]), "failure"), "0x09");
 }
+
+/// JUMPDEST PUSH1 7 POP PUSH1 0 JUMP: runs until its gas or its time is over.
+const LOOP: [u8; 7] = [0x5b, 0x60, 7, 0x50, 0x60, 0, 0x56];
+
+fn vm_plan(timeout: &str) -> TracePlan {
+    let config = format!(
+        r#"{{"tracer":"parityTracer","timeout":"{timeout}","tracerConfig":{{"types":["vmTrace"]}}}}"#
+    );
+    TracePlan::new(&TraceConfig::parse(&config).unwrap()).unwrap()
+}
+
+#[test]
+fn instructions_leave_while_they_run() {
+    /// Counts bytes and looks at the memory that a recording of them would take.
+    #[derive(Default)]
+    struct Counted {
+        bytes: usize,
+        largest: usize,
+    }
+    impl hearth_tracers::Sink for Counted {
+        fn write(&mut self, chunk: &[u8]) -> Result<(), hearth_tracers::SinkClosed> {
+            self.bytes += chunk.len();
+            self.largest = self.largest.max(chunk.len());
+            Ok(())
+        }
+    }
+    // 2 million steps, some hundred megabytes of text.
+    let world = World::london().contract(0x71, 1, 0, &LOOP).call(0x71, 21_000 + 17 * 400_000, &[]);
+    let mut sink = Counted::default();
+    // A recording may take 1 MiB: the text alone would be far beyond.
+    let limits = Limits { recording_bytes: 1 << 20, ..Limits::default() };
+    trace_transaction(&mut world.replay(), 0, &vm_plan("300s"), &limits, &mut sink).unwrap();
+    assert!(sink.bytes > 100 << 20, "{}", sink.bytes);
+    assert!(sink.largest <= 64 << 10);
+}
+
+#[test]
+fn instructions_that_are_cut_short_are_a_whole_value() {
+    // CALL 0x73, which ends, then CALL 0x72, which loops.
+    let call = |to: u8| [0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, 0, 0x60, to, 0x5a, 0xf1, 0x50];
+    let code = [&call(0x73)[..], &call(0x72)[..]].concat();
+    let world = World::london()
+        .contract(0x71, 1, 0, &code)
+        .contract(0x72, 1, 0, &LOOP)
+        .contract(0x73, 1, 0, &[0x60, 1, 0x50])
+        .call(0x71, 1_000_000_000_000, &[]);
+    let mut out = Vec::new();
+    let error = trace_transaction(&mut world.replay(), 0, &vm_plan("200ms"), &Limits::default(), &mut out)
+        .unwrap_err();
+    assert!(matches!(error, hearth_tracers::TraceError::ExecutionTimeout), "{error}");
+    assert!(out.len() > hearth_tracers::HELD_BACK_BYTES);
+    let value: Value = serde_json::from_slice(&out).unwrap();
+    let ops = value["vmTrace"]["ops"].as_array().unwrap();
+    let calls: Vec<&Value> = ops.iter().filter(|op| !op["sub"].is_null()).collect();
+    assert_eq!(calls.len(), 2);
+    assert_eq!(calls[0]["sub"]["ops"].as_array().unwrap().len(), 2);
+    assert!(calls[0]["ex"].is_object() && calls[1]["ex"].is_null());
+    assert!(calls[1]["sub"]["ops"].as_array().unwrap().len() > 1_000);
+}

@@ -63,9 +63,10 @@ static PLANS: LazyLock<Vec<(BakedTracer, TracerPlan)>> = LazyLock::new(|| {
     BakedTracer::ALL.into_iter().filter_map(plan).collect()
 });
 
-/// What a request is about and under which tracer, where it may be answered from the cache: its tracer is one of those that
-/// can be baked, and it has no `tracerConfig`, null and an empty one included. With `options` a `tracerConfig` may mean what is
-/// baked. `first` is the height of the chain's first block.
+/// What a request is about and under which tracer, where it may be answered from the cache: its
+/// tracer is one of those that can be baked, and it has no `tracerConfig`, null and an empty one
+/// included; parityTracer may have one. With `options` a `tracerConfig` may mean what is baked.
+/// `first` is the height of the chain's first block.
 pub(super) fn eligible(
     request: &TraceRequest,
     options: bool,
@@ -77,7 +78,9 @@ pub(super) fn eligible(
         TraceSubject::BlockByNumber(block) => target_of(*block, first)?,
         _ => return None,
     };
-    if request.has_tracer_config && !options {
+    // The methods of the namespace trace write the configuration themselves.
+    let is_parity = matches!(request.plan.tracer, TracerPlan::Parity(_));
+    if request.has_tracer_config && !options && !is_parity {
         return None;
     }
     let (tracer, _) = PLANS.iter().find(|(_, baked)| *baked == request.plan.tracer)?;
@@ -115,7 +118,7 @@ mod tests {
 
     #[test]
     fn eligible_is_a_baked_tracer_without_tracer_config() {
-        use BakedTracer::{Call, CallWithLog, FlatCall, Prestate, PrestateDiff};
+        use BakedTracer::{Call, CallWithLog, FlatCall, Parity, ParityLocalized, Prestate, PrestateDiff};
         // Configuration; without the setting; with it.
         let table = [
             (json!({"tracer": "callTracer"}), Some(Call), Some(Call)),
@@ -145,6 +148,23 @@ mod tests {
             (json!({"tracer": "callTracer", "timeout": "soon"}), None, None),
             (json!({"tracer": "callTracer", "reexec": "x"}), None, None),
             (json!({"tracer": "callTracer", "tracerConfig": {"withLog": 1}}), None, None),
+            (json!({"tracer": "parityTracer"}), Some(Parity), Some(Parity)),
+            (
+                json!({"tracer": "parityTracer", "tracerConfig": {"types": ["trace"]}}),
+                Some(Parity),
+                Some(Parity),
+            ),
+            (
+                json!({"tracer": "parityTracer", "tracerConfig": {"form": "localized"}}),
+                Some(ParityLocalized),
+                Some(ParityLocalized),
+            ),
+            (json!({"tracer": "parityTracer", "tracerConfig": {"types": ["trace", "vmTrace"]}}), None, None),
+            (
+                json!({"tracer": "parityTracer", "tracerConfig": {"form": "localized", "elements": "joined"}}),
+                None,
+                None,
+            ),
             // Other tracers.
             (json!({}), None, None),
             (json!({"tracer": null}), None, None),

@@ -1,0 +1,141 @@
+//! parityTracer with `vmTrace`, written while the transaction runs: the text of its instructions
+//! leaves as it is made, and the other members of the result follow it.
+
+use super::options::ParityConfig;
+use super::{ParityTracer, VmRecorder};
+use crate::drive::{Engine, Replay};
+use crate::error::TraceError;
+use crate::json::JsonWriter;
+use crate::limits::Limits;
+use crate::tracing::{Observed, Tracing, TxContext};
+use crate::watch::Watched;
+use alloy_primitives::{Address, Log, U256};
+use hearth_evm::EvmContext;
+use revm::Inspector;
+use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter};
+use std::time::Duration;
+
+/// Bytes of text that are collected before they are handed on.
+const HANDED_ON_BYTES: usize = 16 * 1024;
+
+/// parityTracer over a block, each result written while its transaction runs.
+pub(crate) struct Streamed(ParityTracer);
+
+impl Streamed {
+    /// A tracer with these options, of which `vmTrace` is one.
+    pub(crate) fn new(config: ParityConfig) -> Self {
+        Self(ParityTracer::new(config))
+    }
+}
+
+impl Engine for Streamed {
+    fn run<R: Replay>(
+        &mut self,
+        replay: &mut R,
+        tx: &TxContext,
+        limits: &Limits,
+        json: &mut JsonWriter<'_>,
+    ) -> Result<(), TraceError> {
+        let Self(tracer) = self;
+        tracer.begin(tx);
+        json.raw(b"{\"vmTrace\":");
+        let waited_before = json.waited();
+        let mut writing = Writing { tracer, json, waited_before };
+        let mut watched = Watched::new(&mut writing, limits.clone());
+        let outcome = replay.record(&mut watched);
+        let aborted = watched.aborted();
+        match (aborted, outcome) {
+            (None, Ok(end)) => {
+                hand_on(&mut tracer.vm, 0, json);
+                tracer.finish(&end);
+                json.raw(b",");
+                tracer.render_parts(tx, json);
+                json.raw(b"}");
+                Ok(())
+            }
+            (aborted, outcome) => {
+                if let Some(vm) = &mut tracer.vm {
+                    vm.cut_short();
+                }
+                hand_on(&mut tracer.vm, 0, json);
+                json.raw(b"}");
+                Err(aborted.or(outcome.err()).unwrap_or(TraceError::Cancelled))
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn hand_on(vm: &mut Option<VmRecorder>, least: usize, json: &mut JsonWriter<'_>) {
+    if let Some(vm) = vm {
+        vm.drain(least, json);
+    }
+}
+
+/// The tracer of the running transaction, and where it writes.
+struct Writing<'t, 'w> {
+    tracer: &'t mut ParityTracer,
+    json: &'t mut JsonWriter<'w>,
+    /// What was waited before.
+    waited_before: Duration,
+}
+
+impl Observed for Writing<'_, '_> {
+    fn size_bytes(&self) -> usize {
+        self.tracer.size_bytes()
+    }
+
+    fn waited(&self) -> Duration {
+        self.json.waited().saturating_sub(self.waited_before)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.json.is_closed()
+    }
+}
+
+impl<'a> Inspector<EvmContext<'a>> for Writing<'_, '_> {
+    fn initialize_interp(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
+        self.tracer.initialize_interp(interpreter, context);
+    }
+
+    #[inline]
+    fn step(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
+        self.tracer.step(interpreter, context);
+    }
+
+    #[inline]
+    fn step_end(&mut self, interpreter: &mut Interpreter, context: &mut EvmContext<'a>) {
+        self.tracer.step_end(interpreter, context);
+        hand_on(&mut self.tracer.vm, HANDED_ON_BYTES, self.json);
+    }
+
+    fn log(&mut self, context: &mut EvmContext<'a>, log: Log) {
+        self.tracer.log(context, log);
+    }
+
+    fn call(&mut self, context: &mut EvmContext<'a>, inputs: &mut CallInputs) -> Option<CallOutcome> {
+        self.tracer.call(context, inputs)
+    }
+
+    fn call_end(&mut self, context: &mut EvmContext<'a>, inputs: &CallInputs, outcome: &mut CallOutcome) {
+        self.tracer.call_end(context, inputs, outcome);
+    }
+
+    fn create(&mut self, context: &mut EvmContext<'a>, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
+        self.tracer.create(context, inputs)
+    }
+
+    fn create_end(
+        &mut self,
+        context: &mut EvmContext<'a>,
+        inputs: &CreateInputs,
+        outcome: &mut CreateOutcome,
+    ) {
+        self.tracer.create_end(context, inputs, outcome);
+    }
+
+    fn selfdestruct(&mut self, contract: Address, target: Address, value: U256) {
+        Inspector::<EvmContext<'a>>::selfdestruct(self.tracer, contract, target, value);
+    }
+}
