@@ -27,7 +27,7 @@ const uint32: Codec<number> = (value) => {
 
 type Shape = Readonly<Record<string, Codec<unknown>>>
 
-/** An object with these fields, each checked if present; null is absence. The core refuses others. */
+/** An object with these fields, each checked if present; null is absence. The core refuses more. */
 const shaped =
   (shape: Shape): Codec<JsonObject> =>
   (value) => {
