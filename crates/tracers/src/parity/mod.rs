@@ -283,7 +283,8 @@ pub fn write_filtered<R: Replay>(
     limits: &Limits,
     json: &mut JsonWriter<'_>,
 ) -> Result<(), TraceError> {
-    let mut tracer = ParityTracer::new(ParityConfig::default());
+    let config = ParityConfig { trace: true, ..ParityConfig::default() };
+    let mut tracer = ParityTracer::new(config);
     for index in 0..replay.count() {
         if filter.is_done() {
             break;
@@ -309,7 +310,8 @@ pub fn transactions_with<R: Replay>(
     known: &dyn Fn(usize) -> Option<bool>,
     limits: &Limits,
 ) -> Result<Vec<usize>, TraceError> {
-    let mut tracer = ParityTracer::new(ParityConfig::default());
+    let config = ParityConfig { trace: true, ..ParityConfig::default() };
+    let mut tracer = ParityTracer::new(config);
     let mut found = Vec::new();
     for index in 0..replay.count() {
         let involved = match known(index) {
@@ -337,7 +339,8 @@ pub fn creation_of<R: Replay>(
     contract: &Address,
     limits: &Limits,
 ) -> Result<Option<(usize, Address)>, TraceError> {
-    let mut tracer = ParityTracer::new(ParityConfig::default());
+    let config = ParityConfig { trace: true, ..ParityConfig::default() };
+    let mut tracer = ParityTracer::new(config);
     let mut made = None;
     for index in 0..replay.count() {
         let tx = stand_before(replay, index, limits)?;
