@@ -23,6 +23,8 @@ export const PAGES = {
   balances: [`/tx/${SWAP}/balances`, '[data-testid=balance-row]'],
   state: [`/tx/${SWAP}/state`, '[data-testid=slot-row]'],
   flame: [`/tx/${SWAP}/flame`, '[data-testid=flame]'],
+  storage: [`/tx/${SWAP}/storage`, '[data-testid=heat-row]'],
+  steps: [`/tx/${SWAP}/steps`, '[data-testid=step-op]'],
   raw: [`/tx/${SWAP}/raw`, '[data-testid=raw]'],
   account: ['/address/0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 'h1'],
   missing: [`/tx/0x${'12'.repeat(32)}`, '[data-testid=trouble]'],

@@ -75,6 +75,40 @@ describe.skipIf('missing' in opened)('the explorer', () => {
     expect(page.url()).toBe(`${node.url}/tx/${FAILED}`)
   })
 
+  it('steps through a transaction by keys and finds steps', async () => {
+    await open(`/tx/${FAILED}/steps`, '[data-testid=step-row]')
+    const logs = (await (
+      await fetch(node.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceTransaction', params: [FAILED, {}] }),
+      })
+    ).json()) as { result: { structLogs: { op: string; pc: number }[] } }
+    const ops = logs.result.structLogs.map(({ op }) => op)
+    const current = async () => Number(await page.locator('[data-testid=current-step]').first().getAttribute('data-step'))
+    const shows = (step: number) =>
+      page.locator(`[data-testid=step-row][data-step="${step}"]:has-text("${ops[step]}")`).waitFor({ timeout: PAGE_MS_MAX })
+    expect(await current()).toBe(0)
+    await shows(0)
+    await page.keyboard.press('s')
+    expect(await current()).toBe(1)
+    await page.keyboard.press('G')
+    expect(await current()).toBe(ops.length - 1)
+    await shows(ops.length - 1)
+    expect(ops.at(-1)).toBe('REVERT')
+    // The first call of the transaction, by the search.
+    await page.keyboard.press('g')
+    await page.keyboard.type('0')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('/')
+    await page.keyboard.type('CALL')
+    await page.keyboard.press('Enter')
+    const call = ops.indexOf('CALL')
+    await page.locator(`[data-testid=current-step][data-step="${call}"]`).waitFor({ timeout: PAGE_MS_MAX })
+    await shows(call)
+    expect(bad).toEqual([])
+  })
+
   it('says that a transaction is unknown', async () => {
     await open(`/tx/0x${'12'.repeat(32)}`, '[data-testid=trouble]')
     expect(await page.locator('[data-testid=trouble]').first().textContent()).toMatch(/transaction/i)

@@ -111,11 +111,18 @@ function Search(): JSX.Element {
 
 /** Keys of every page and of those that have more. */
 const KEYS: readonly (readonly [string, string])[] = [
-  ['/', 'search'],
+  ['/', 'search; on the steps page, search the steps'],
   ['t', 'light or dark'],
   ['?', 'these keys'],
-  ['↑ ↓', 'calls: the row before, the next one'],
+  ['↑ ↓', 'calls, steps: the row before, the next one'],
   ['← →', 'calls: fold, unfold'],
+  ['j k', 'steps: the next step, the one before'],
+  ['s', 'steps: into the next step'],
+  ['o', 'steps: over the call'],
+  ['O', 'steps: out of the call'],
+  ['g', 'steps: go to a number'],
+  ['G', 'steps: the last step'],
+  ['n N', 'steps: the next hit of the search, the one before'],
 ]
 
 export function Dialog({

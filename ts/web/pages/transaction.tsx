@@ -11,7 +11,7 @@ import { blockPath, query, txPath, VIEWS, type View } from '../store/router.ts'
 import { FrameDetail } from '../tx/detail.tsx'
 import { Events } from '../tx/events.tsx'
 import { FailureBanner, InnerFailures } from '../tx/failure.tsx'
-import { type Loaded, type Trace, useStanding, useTrace, useTransaction } from '../tx/load.ts'
+import { type Loaded, type Trace, useGasFacts, useStanding, useStepIndex, useTrace, useTransaction } from '../tx/load.ts'
 import { CallTree } from '../tx/tree.tsx'
 import { functionName } from './home.tsx'
 
@@ -19,7 +19,9 @@ import { functionName } from './home.tsx'
 const Balances = late(async () => (await import('../tx/views.ts')).Balances)
 const StateDiff = late(async () => (await import('../tx/views.ts')).StateDiff)
 const Gas = late(async () => (await import('../tx/views.ts')).Gas)
+const StorageHeat = late(async () => (await import('../tx/views.ts')).StorageHeat)
 const Raw = late(async () => (await import('../tx/views.ts')).Raw)
+const Steps = late(async () => (await import('../tx/steps.tsx')).Steps)
 
 const VIEW_NAMES: Readonly<Record<View, string>> = {
   calls: 'Calls',
@@ -27,10 +29,12 @@ const VIEW_NAMES: Readonly<Record<View, string>> = {
   balances: 'Balances',
   state: 'State',
   flame: 'Gas',
+  storage: 'Storage',
+  steps: 'Steps',
   raw: 'Raw',
 }
 
-function Facts({ loaded: { tx, receipt, header } }: { readonly loaded: Loaded }): JSX.Element {
+function Facts({ loaded: { tx, receipt, header }, steps }: { readonly loaded: Loaded; readonly steps: number | undefined }): JSX.Element {
   const now = useNow(5000)
   const price = receipt?.effectiveGasPrice ?? tx.gasPrice
   const used = receipt === undefined ? undefined : number(receipt.gasUsed)
@@ -74,6 +78,9 @@ function Facts({ loaded: { tx, receipt, header } }: { readonly loaded: Loaded })
           {price !== undefined && <span class="faint">{gwei(BigInt(price))}</span>}
         </Fact>
         <Fact name="Nonce">{grouped(number(tx.nonce))}</Fact>
+        <Fact name="Steps" id="step-count">
+          {steps === undefined ? <span class="faint">–</span> : grouped(steps)}
+        </Fact>
       </dl>
     </Card>
   )
@@ -83,15 +90,18 @@ function Traced({ loaded, trace, view }: { readonly loaded: Loaded; readonly tra
   const { tx } = loaded
   const { hash } = tx
   const block = tx.blockHash as string
+  const index = useStepIndex(hash, block)
+  const gas = useGasFacts(loaded, index.value)
   const asked = query.value.get('frame')
   const selected = (asked === null ? 0 : trace.byId.get(asked)) ?? 0
   const counts: Readonly<Partial<Record<View, number>>> = {
     calls: trace.frames.length,
     events: trace.events,
+    ...(index.value === undefined ? {} : { steps: index.value.steps }),
   }
   return (
     <>
-      <Facts loaded={loaded} />
+      <Facts loaded={loaded} steps={index.value?.steps} />
       <FailureBanner hash={hash} trace={trace} />
       <InnerFailures hash={hash} trace={trace} />
       <nav class="tabs" aria-label="Views of the transaction">
@@ -109,16 +119,25 @@ function Traced({ loaded, trace, view }: { readonly loaded: Loaded; readonly tra
       </nav>
       {view === 'calls' && (
         <div class="work">
-          <CallTree trace={trace} selected={selected} />
+          <CallTree trace={trace} selected={selected} gas={gas} />
           <div class="side">
-            <FrameDetail trace={trace} number={selected} />
+            <FrameDetail hash={hash} trace={trace} number={selected} index={index.value} />
           </div>
         </div>
       )}
       {view === 'events' && <Events hash={hash} trace={trace} />}
       {view === 'balances' && <Balances hash={hash} block={block} height={tx.blockNumber as string} trace={trace} />}
       {view === 'state' && <StateDiff hash={hash} block={block} />}
-      {view === 'flame' && <Gas hash={hash} trace={trace} selected={selected} />}
+      {view === 'flame' && <Gas hash={hash} trace={trace} selected={selected} gas={gas} />}
+      {view === 'storage' && <StorageHeat hash={hash} block={block} trace={trace} />}
+      {view === 'steps' &&
+        (index.error !== undefined ? (
+          <Trouble error={index.error} retry={index.reload} />
+        ) : index.value === undefined ? (
+          <Wait what="Counting the steps" />
+        ) : (
+          <Steps hash={hash} trace={trace} index={index.value} />
+        ))}
       {view === 'raw' && <Raw hash={hash} block={block} />}
     </>
   )
@@ -218,7 +237,7 @@ export function TransactionPage({ hash: given, view }: { readonly hash: string; 
       {block !== undefined && <Standing hash={hash} block={block} reload={reload} />}
       {waits ? (
         <>
-          <Facts loaded={loaded} />
+          <Facts loaded={loaded} steps={undefined} />
           <Told id="pending" title="This transaction waits for a block">
             <p>
               It has no trace yet. The page looks again with each new block; a development chain that mines on demand makes one with
@@ -228,12 +247,12 @@ export function TransactionPage({ hash: given, view }: { readonly hash: string; 
         </>
       ) : trace.error !== undefined ? (
         <>
-          <Facts loaded={loaded} />
+          <Facts loaded={loaded} steps={undefined} />
           <Trouble error={trace.error} retry={trace.reload} />
         </>
       ) : trace.value === undefined ? (
         <>
-          <Facts loaded={loaded} />
+          <Facts loaded={loaded} steps={undefined} />
           <Wait what="Tracing the transaction" />
         </>
       ) : (

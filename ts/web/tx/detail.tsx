@@ -4,8 +4,9 @@ import { type EventItem, type Frame, failure, isFrame } from '../../explore/inde
 import { byteCount, ether, grouped, percent } from '../parts/format.ts'
 import { Card, Copy, Who } from '../parts/small.tsx'
 import { names } from '../store/names.ts'
+import { txPath } from '../store/router.ts'
 import { Arguments } from './arguments.tsx'
-import type { Trace } from './load.ts'
+import type { StepIndex, Trace } from './load.ts'
 
 /** Characters of data that are shown; all of it is copied. */
 const DATA_MAX = 4000
@@ -20,16 +21,19 @@ export const Bytes = ({ data, what }: { readonly data: string; readonly what: st
 )
 
 interface Props {
+  readonly hash: string
   readonly trace: Trace
   readonly number: number
+  readonly index: StepIndex | undefined
 }
 
-export function FrameDetail({ trace, number }: Props): JSX.Element {
+export function FrameDetail({ hash, trace, number, index }: Props): JSX.Element {
   const frame = trace.frames[number] as Frame
   const known = names.value
   const input = known.decodeCall(frame.input)
   const result = frame.error === undefined ? known.decodeResult(frame.input, frame.output) : undefined
   const events = frame.items.filter((item): item is EventItem => !isFrame(item))
+  const steps = index?.frames[number]
   const isNew = frame.kind.startsWith('CREATE')
   return (
     <Card
@@ -38,6 +42,13 @@ export function FrameDetail({ trace, number }: Props): JSX.Element {
         <>
           Call <span class="mono">{frame.id}</span>
         </>
+      }
+      more={
+        steps == null ? undefined : (
+          <a href={txPath(hash, 'steps', { at: steps[0] })} data-testid="frame-steps">
+            {grouped(steps[2])} {steps[2] === 1 ? 'step' : 'steps'} →
+          </a>
+        )
       }
     >
       <dl>

@@ -4,10 +4,10 @@ import { useMemo, useState } from 'preact/hooks'
 import { type FlameOrder, type Frame, flameBoxes, flameSvg, folded, hotFunctions, speedscope } from '../../explore/index.ts'
 import { FlameView } from '../parts/flame.tsx'
 import { grouped, percent } from '../parts/format.ts'
-import { Card, Foreign, Meter, Segments } from '../parts/small.tsx'
+import { Card, Fact, Foreign, Meter, Segments } from '../parts/small.tsx'
 import { names } from '../store/names.ts'
 import { setQuery, txPath } from '../store/router.ts'
-import type { Trace } from './load.ts'
+import type { GasFacts, Trace } from './load.ts'
 
 /** Functions that are listed. */
 const HOT_MAX = 100
@@ -26,9 +26,10 @@ interface Props {
   readonly hash: string
   readonly trace: Trace
   readonly selected: number
+  readonly gas: GasFacts | undefined
 }
 
-export function Gas({ hash, trace, selected }: Props): JSX.Element {
+export function Gas({ hash, trace, selected, gas }: Props): JSX.Element {
   const [order, setOrder] = useState<FlameOrder>('time')
   const known = names.value
   const boxes = useMemo(() => flameBoxes([trace.top], known, order), [trace, known, order])
@@ -38,6 +39,23 @@ export function Gas({ hash, trace, selected }: Props): JSX.Element {
   const short = hash.slice(0, 10)
   return (
     <>
+      {gas !== undefined && (
+        <Card>
+          <dl class="facts">
+            <Fact name="Intrinsic gas" id="intrinsic-gas">
+              <span data-gas={gas.intrinsic}>{grouped(gas.intrinsic)}</span>
+            </Fact>
+            <Fact name="Execution" id="execution-gas">
+              <span data-gas={gas.execution}>{grouped(gas.execution)}</span>
+            </Fact>
+            <Fact name={gas.refund < 0 ? 'Up to the floor price of its data' : 'Refund'} id="refund">
+              <span data-gas={gas.refund}>
+                {gas.refund === 0 ? '0' : gas.refund < 0 ? `+${grouped(-gas.refund)}` : `−${grouped(gas.refund)}`}
+              </span>
+            </Fact>
+          </dl>
+        </Card>
+      )}
       <Card
         title="Gas"
         more={

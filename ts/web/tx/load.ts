@@ -76,6 +76,50 @@ export const useChanges = (hash: string, block: string, wanted = true): Resource
     ),
   )
 
+/** Where steps of frames are: the answer of debug_traceStepIndex. */
+export interface StepIndex {
+  readonly steps: number
+  readonly every: number
+  /** `[frame, pc, gas]` of every `every`th step. */
+  readonly marks: readonly (readonly [number, number, number])[]
+  /** `[first, last, own, parent, depth]`, or null for a frame without a step. */
+  readonly frames: readonly (readonly [number, number, number, number | null, number] | null)[]
+}
+
+export const useStepIndex = (hash: string, block: string | undefined): Resource<StepIndex> =>
+  useResource(block === undefined ? undefined : `steps ${hash} ${block}`, (signal) =>
+    rpc<StepIndex>('debug_traceStepIndex', [hash, {}], signal),
+  )
+
+/** Gas of a transaction by where it went. */
+export interface GasFacts {
+  /** Own gas of the transaction's own call, without its intrinsic part. */
+  readonly rootOwn: number
+  readonly intrinsic: number
+  readonly execution: number
+  /** Given back at the end; negative if the floor price of the data (EIP-7623) was charged. */
+  readonly refund: number
+}
+
+interface Profile {
+  readonly executionGas: number
+  readonly rows: readonly (readonly [number, number, number])[]
+}
+
+/** What follows from the steps alone: undefined until then, and if the node does not serve them. */
+export function useGasFacts({ tx, receipt }: Loaded, index: StepIndex | undefined): GasFacts | undefined {
+  const { value } = useResource(
+    receipt === undefined || index === undefined ? undefined : `gas ${tx.hash} ${receipt.blockHash}`,
+    async (signal) => (await rpcOr<Profile>('debug_traceGasProfile', [tx.hash, { by: 'frame' }], signal)) ?? null,
+  )
+  if (value == null || receipt === undefined || index === undefined) return undefined
+  const used = Number(receipt.gasUsed)
+  const first = index.frames[0] === null ? undefined : index.marks[0]
+  // Before its first step a transaction has paid its intrinsic gas and nothing else.
+  const intrinsic = first === undefined ? used - value.executionGas : Number(tx.gas) - first[2]
+  return { rootOwn: value.rows[0]?.[1] ?? 0, intrinsic, execution: value.executionGas, refund: intrinsic + value.executionGas - used }
+}
+
 /** What became of a transaction that is looked at, after a reorganisation. */
 export type Standing = 'here' | 'gone' | 'moved'
 

@@ -6,7 +6,8 @@ import { byteCount, ether, grouped } from '../parts/format.ts'
 import { Card, Empty, Wait, Who } from '../parts/small.tsx'
 import { Trouble } from '../parts/trouble.tsx'
 import { useResource } from '../store/resource.ts'
-import { rpcOr } from '../store/rpc.ts'
+import { go, txPath } from '../store/router.ts'
+import { rpc, rpcOr } from '../store/rpc.ts'
 import { useChanges } from './load.ts'
 import { Word } from './words.tsx'
 
@@ -21,7 +22,43 @@ function usePreimages(hash: string, block: string): Preimages | undefined {
   return value
 }
 
-function SlotRow({ change, preimages }: { readonly change: SlotChange; readonly preimages: Preimages | undefined }): JSX.Element {
+interface Hits {
+  readonly hits: readonly { readonly index: number }[]
+}
+
+/** Leads to the last step that wrote a slot. */
+function Writer({ hash, address, slot }: { readonly hash: string; readonly address: string; readonly slot: string }): JSX.Element {
+  const [said, setSaid] = useState<string>()
+  const find = async (): Promise<void> => {
+    try {
+      const where = { op: 'SSTORE', address, slot }
+      const { hits } = await rpc<Hits>('debug_traceStepSearch', [hash, { backwards: true, count: 1, where }])
+      const last = hits[0]
+      if (last === undefined) setSaid('no step wrote it')
+      else go(txPath(hash, 'steps', { at: last.index }))
+    } catch (e) {
+      setSaid(e instanceof Error ? e.message : String(e))
+    }
+  }
+  if (said !== undefined) return <span class="faint">{said}</span>
+  return (
+    <button type="button" class="button small" onClick={() => void find()} title="The step that wrote it last">
+      who wrote it
+    </button>
+  )
+}
+
+function SlotRow({
+  hash,
+  address,
+  change,
+  preimages,
+}: {
+  readonly hash: string
+  readonly address: string
+  readonly change: SlotChange
+  readonly preimages: Preimages | undefined
+}): JSX.Element {
   const name = preimages === undefined ? undefined : namedSlot(change.slot, preimages)
   return (
     <tr data-testid="slot-row" data-slot={change.slot}>
@@ -37,11 +74,22 @@ function SlotRow({ change, preimages }: { readonly change: SlotChange; readonly 
         <span class="hidden">became</span>
         <Word word={change.after} />
       </td>
+      <td class="num">
+        <Writer hash={hash} address={address} slot={change.slot} />
+      </td>
     </tr>
   )
 }
 
-function Account({ account, preimages }: { readonly account: AccountChange; readonly preimages: Preimages | undefined }): JSX.Element {
+function Account({
+  hash,
+  account,
+  preimages,
+}: {
+  readonly hash: string
+  readonly account: AccountChange
+  readonly preimages: Preimages | undefined
+}): JSX.Element {
   const [most, setMost] = useState(SLOTS_SHOWN)
   const { address, fate, balance, nonce, code, storage } = account
   const delta = balance === undefined ? 0n : balance.after - balance.before
@@ -92,7 +140,7 @@ function Account({ account, preimages }: { readonly account: AccountChange; read
             </tr>
           )}
           {storage.slice(0, most).map((change) => (
-            <SlotRow key={change.slot} change={change} preimages={preimages} />
+            <SlotRow key={change.slot} hash={hash} address={address} change={change} preimages={preimages} />
           ))}
         </tbody>
       </table>
@@ -123,7 +171,7 @@ export function StateDiff({ hash, block }: { readonly hash: string; readonly blo
       {changes.length === 0 ? (
         <Empty title="Nothing changed" />
       ) : (
-        changes.map((account) => <Account key={account.address} account={account} preimages={preimages} />)
+        changes.map((account) => <Account key={account.address} hash={hash} account={account} preimages={preimages} />)
       )}
     </Card>
   )

@@ -8,7 +8,7 @@ import { Card } from '../parts/small.tsx'
 import { type ListHandle, VirtualList } from '../parts/vlist.tsx'
 import { names } from '../store/names.ts'
 import { setQuery } from '../store/router.ts'
-import type { Trace } from './load.ts'
+import type { GasFacts, Trace } from './load.ts'
 
 const ROW_HEIGHT = 28
 
@@ -101,9 +101,10 @@ function CallText({ frame, mark }: { readonly frame: Frame; readonly mark: strin
 interface Props {
   readonly trace: Trace
   readonly selected: number
+  readonly gas: GasFacts | undefined
 }
 
-export function CallTree({ trace, selected }: Props): JSX.Element {
+export function CallTree({ trace, selected, gas }: Props): JSX.Element {
   const [folded, setFolded] = useState<ReadonlySet<number>>(new Set())
   const [withEvents, setWithEvents] = useState(false)
   const list = useRef<ListHandle>(null)
@@ -165,7 +166,7 @@ export function CallTree({ trace, selected }: Props): JSX.Element {
   const frameRow = (n: number, index: number): JSX.Element => {
     const frame = trace.frames[n] as Frame
     const role = roles.get(frame)
-    const own = frame.ownGas
+    const own = n === 0 && gas !== undefined ? gas.rootOwn : frame.ownGas
     const items = withEvents ? frame.items.length : frame.calls.length
     return (
       <div
@@ -208,7 +209,7 @@ export function CallTree({ trace, selected }: Props): JSX.Element {
           role="gridcell"
           data-testid="own-gas"
           data-gas={own}
-          title={n === 0 ? 'with the intrinsic gas' : 'in the call itself'}
+          title={n === 0 && gas === undefined ? 'with the intrinsic gas' : 'in the call itself'}
         >
           {grouped(own)}
         </span>
