@@ -339,7 +339,7 @@ mod tests {
                 "allowUnprotectedTxs": false
             },
             "bake": {
-                "enabled": false, "workers": 1, "queueSize": 4096, "tracers": ["callTracer"], "windowBlocks": 0,
+                "enabled": false, "workers": 1, "queueSize": 4096, "tracers": ["callTracer"], "furtherTracers": [], "windowBlocks": 0,
                 "useSnapshot": false, "snapshotWindow": 64, "timeoutMs": 60_000, "hotBytes": 0, "canonicalConfigs": false
             },
             "pool": {
