@@ -36,7 +36,8 @@ impl App {
             return Ok(of_text(String::new(), as_height(head)));
         }
         // `/app/simulate` takes the bytes of a transaction, the service a message with them.
-        let simulated = (path == "/app/simulate" || path == "app/simulate").then(|| simulate_request(&request.data));
+        let simulated =
+            (path == "/app/simulate" || path == "app/simulate").then(|| simulate_request(&request.data));
         let (name, data) = match &simulated {
             Some(data) => ("cosmos.tx.v1beta1.Service/Simulate", data.as_slice()),
             None => (path.trim_start_matches('/'), &request.data[..]),
@@ -69,7 +70,13 @@ fn shown(path: &str, answer: QueryAnswer) -> pb::ResponseQuery {
                 Status::NotFound => format!("rpc error: code = NotFound desc = {message}: key not found"),
                 other => format!("rpc error: code = {} desc = {message}", other.name()),
             };
-            pb::ResponseQuery { code: code(status), log, height, codespace: SDK.to_owned(), ..Default::default() }
+            pb::ResponseQuery {
+                code: code(status),
+                log,
+                height,
+                codespace: SDK.to_owned(),
+                ..Default::default()
+            }
         }
     }
 }

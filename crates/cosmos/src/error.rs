@@ -3,9 +3,6 @@
 use crate::bech32::Bech32Error;
 use alloy_primitives::{Address, U256};
 
-/// Codespace of the codes below.
-pub const CODESPACE: &str = "sdk";
-
 /// A native transaction that cannot be in a block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TxError {

@@ -58,10 +58,7 @@ fn staking(message: &Message, signer: &str, outcome: &NativeOutcome) -> Option<E
             let shares = outcome.logs.last().map(|log| crate::staking::second_word(&log.data.data));
             let shares = crate::staking::dec(&shares.unwrap_or_default());
             let validator = ("validator", bech32::operator(operator));
-            Some((
-                "delegate",
-                vec![validator, delegator, ("amount", coins(amount)), ("new_shares", shares)],
-            ))
+            Some(("delegate", vec![validator, delegator, ("amount", coins(amount)), ("new_shares", shares)]))
         }
         Message::Undelegate { operator, amount } => {
             let time = outcome.logs.last().map(|log| crate::staking::second_word(&log.data.data));

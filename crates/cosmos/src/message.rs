@@ -169,7 +169,8 @@ impl Message {
                 }
             }
             CANCEL_UNBONDING => {
-                let message: proto::MsgCancelUnbondingDelegation = exact("MsgCancelUnbondingDelegation", bytes)?;
+                let message: proto::MsgCancelUnbondingDelegation =
+                    exact("MsgCancelUnbondingDelegation", bytes)?;
                 of_signer(bech32::ACCOUNT, &message.delegator_address, signer)?;
                 let height = u64::try_from(message.creation_height)
                     .map_err(|_| TxError::Invalid("a height is not negative".to_owned()))?;
@@ -251,11 +252,8 @@ impl Message {
                 }),
             },
             Self::CreateValidator { key, description, rate, amount } => {
-                let call = Staking::createValidatorCall {
-                    key: *key,
-                    description: description.clone(),
-                    rate: *rate,
-                };
+                let call =
+                    Staking::createValidatorCall { key: *key, description: description.clone(), rate: *rate };
                 staking(*amount, call.abi_encode())
             }
             Self::EditValidator { description, rate } => {

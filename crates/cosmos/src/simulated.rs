@@ -14,7 +14,8 @@ use crate::{
 pub fn decode_unsigned(bytes: &[u8]) -> Result<Decoded, TxError> {
     let parts = Parts::read(bytes)?;
     let named = parts.body.messages.first().map(named).transpose()?;
-    let signer = named.ok_or_else(|| TxError::Invalid("a transaction has one message, and not 0".to_owned()))?;
+    let signer =
+        named.ok_or_else(|| TxError::Invalid("a transaction has one message, and not 0".to_owned()))?;
     parts.finish(bytes, signer)
 }
 
@@ -28,7 +29,8 @@ fn named(any: &proto::Any) -> Result<alloy_primitives::Address, TxError> {
             account(&exact::<proto::MsgDelegate>("MsgDelegate", &any.value)?.delegator_address)
         }
         crate::message::CANCEL_UNBONDING => {
-            let message: proto::MsgCancelUnbondingDelegation = exact("MsgCancelUnbondingDelegation", &any.value)?;
+            let message: proto::MsgCancelUnbondingDelegation =
+                exact("MsgCancelUnbondingDelegation", &any.value)?;
             account(&message.delegator_address)
         }
         crate::message::CREATE_VALIDATOR => {
@@ -38,7 +40,9 @@ fn named(any: &proto::Any) -> Result<alloy_primitives::Address, TxError> {
         crate::message::EDIT_VALIDATOR => {
             operator(&exact::<proto::MsgEditValidator>("MsgEditValidator", &any.value)?.validator_address)
         }
-        crate::message::UNJAIL => operator(&exact::<proto::MsgUnjail>("MsgUnjail", &any.value)?.validator_addr),
+        crate::message::UNJAIL => {
+            operator(&exact::<proto::MsgUnjail>("MsgUnjail", &any.value)?.validator_addr)
+        }
         other => Err(TxError::UnknownMessage(other.to_owned())),
     }
 }

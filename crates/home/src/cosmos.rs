@@ -97,9 +97,11 @@ impl Home {
         };
         let request = match input {
             Input::Protobuf(bytes) => bytes.to_vec(),
-            Input::Params(params) => {
-                params.iter().flat_map(|(name, value)| [name, "\0", value, "\0"]).collect::<String>().into_bytes()
-            }
+            Input::Params(params) => params
+                .iter()
+                .flat_map(|(name, value)| [name, "\0", value, "\0"])
+                .collect::<String>()
+                .into_bytes(),
         };
         let height = view.block.number();
         let key = (view.block.hash, name.to_owned(), matches!(input, Input::Params(_)), request);

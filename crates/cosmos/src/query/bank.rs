@@ -5,8 +5,8 @@ use crate::{
     bech32,
     message::DENOM,
     proto::{
-        AddressPage, BalanceResponse, BalancesResponse, BankParams, BankParamsResponse, Coin, DenomUnit, Metadata,
-        MetadataResponse, MetadatasResponse, Nothing, OneText, TwoTexts,
+        AddressPage, BalanceResponse, BalancesResponse, BankParams, BankParamsResponse, Coin, DenomUnit,
+        Metadata, MetadataResponse, MetadatasResponse, Nothing, OneText, TwoTexts,
     },
 };
 use alloy_primitives::{Address, U256};

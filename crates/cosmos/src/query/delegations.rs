@@ -10,8 +10,8 @@ use crate::{
     bech32,
     message::DENOM,
     proto::{
-        AddressPage, Coin, Delegation, DelegationResponse, DelegationsResponse, QueryDelegationResponse, TwoTexts,
-        ValidatorResponse, ValidatorsResponse,
+        AddressPage, Coin, Delegation, DelegationResponse, DelegationsResponse, QueryDelegationResponse,
+        TwoTexts, ValidatorResponse, ValidatorsResponse,
     },
     staking::Staking,
 };
@@ -49,7 +49,12 @@ pub(super) fn to_validator(view: &dyn View, request: AddressPage) -> Result<Dele
 }
 
 /// Delegations of an account, from a place on.
-fn of(view: &dyn View, delegator: Address, from: u64, n: u64) -> Result<Vec<Staking::Delegation>, QueryError> {
+fn of(
+    view: &dyn View,
+    delegator: Address,
+    from: u64,
+    n: u64,
+) -> Result<Vec<Staking::Delegation>, QueryError> {
     let (from, n) = (U256::from(from), U256::from(n));
     Ok(staking(view, &Staking::delegationsOfCall { delegator, from, n })?.list)
 }

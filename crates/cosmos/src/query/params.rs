@@ -37,7 +37,8 @@ impl Params {
         if text.is_empty() {
             return Ok(0);
         }
-        text.parse().map_err(|_| QueryError::invalid(format!("{name}: {text:?} is no number from 0 to 2^64 - 1")))
+        text.parse()
+            .map_err(|_| QueryError::invalid(format!("{name}: {text:?} is no number from 0 to 2^64 - 1")))
     }
 
     fn flag(&self, name: &str) -> Result<bool, QueryError> {

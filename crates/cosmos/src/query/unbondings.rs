@@ -55,7 +55,8 @@ pub(super) fn one(view: &dyn View, request: TwoTexts) -> Result<UnbondingRespons
     let entries: Vec<_> = all.iter().filter(|it| it.operator == operator).map(entry).collect();
     if entries.is_empty() {
         let (delegator, operator) = (&request.first, &request.second);
-        let text = format!("unbonding delegation with delegator {delegator} not found for validator {operator}");
+        let text =
+            format!("unbonding delegation with delegator {delegator} not found for validator {operator}");
         return Err(QueryError::not_found(text));
     }
     Ok(UnbondingResponse { unbond: Some(shown(&delegator, &operator, entries)) })
@@ -68,7 +69,10 @@ pub(super) fn of_delegator(view: &dyn View, request: AddressPage) -> Result<Unbo
     Ok(UnbondingsResponse { unbonding_responses: grouped(&found), pagination: Some(pagination) })
 }
 
-pub(super) fn from_validator(view: &dyn View, request: AddressPage) -> Result<UnbondingsResponse, QueryError> {
+pub(super) fn from_validator(
+    view: &dyn View,
+    request: AddressPage,
+) -> Result<UnbondingsResponse, QueryError> {
     let operator = operator(&request.address)?;
     let read = |from, n| {
         let (from, n) = (U256::from(from), U256::from(n));

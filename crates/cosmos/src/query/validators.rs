@@ -4,8 +4,8 @@ use super::{QueryError, View, page::page, view::staking};
 use crate::{
     bech32,
     proto::{
-        Any, Commission, CommissionRatesShown, Description, OneText, PubKey, QueryValidatorsRequest, Timestamp,
-        Validator, ValidatorResponse, ValidatorsResponse,
+        Any, Commission, CommissionRatesShown, Description, OneText, PubKey, QueryValidatorsRequest,
+        Timestamp, Validator, ValidatorResponse, ValidatorsResponse,
     },
     staking::Staking,
 };
@@ -16,7 +16,10 @@ use prost::Message as _;
 pub(crate) const STATUSES: [(&str, i32); 3] =
     [("BOND_STATUS_UNBONDED", 1), ("BOND_STATUS_UNBONDING", 2), ("BOND_STATUS_BONDED", 3)];
 
-pub(super) fn list(view: &dyn View, request: QueryValidatorsRequest) -> Result<ValidatorsResponse, QueryError> {
+pub(super) fn list(
+    view: &dyn View,
+    request: QueryValidatorsRequest,
+) -> Result<ValidatorsResponse, QueryError> {
     let wanted = match request.status.as_str() {
         "" => None,
         text => {

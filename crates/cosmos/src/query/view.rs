@@ -1,10 +1,7 @@
 //! The state that a query reads.
 
 use super::QueryError;
-use crate::{
-    Decoded,
-    staking::ADDRESS,
-};
+use crate::{Decoded, staking::ADDRESS};
 use alloy_primitives::{Address, B256, Bytes};
 use alloy_sol_types::SolCall;
 use hearth_primitives::{Account, Height, NativeOutcome, StateError};

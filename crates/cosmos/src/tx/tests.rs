@@ -1,7 +1,7 @@
 use super::*;
+use crate::staking::{self, Staking};
 use alloy_primitives::{address, hex};
 use alloy_sol_types::SolCall as _;
-use crate::staking::{self, Staking};
 
 /// Transactions that cosmjs 0.38.1 signed with the first key of the mnemonic "test test … junk" on chain hearth-7357.
 const VECTORS: &str = include_str!("vectors.json");
