@@ -32,7 +32,7 @@ impl Chain {
     /// bytes written after each block and the number of blocks in all.
     ///
     /// # Errors
-    /// [`ChainError::NoSuchRange`], [`ChainError::Io`] with `path`, [`ChainError::Cancelled`], the ledger's.
+    /// [`ChainError::NoSuchRange`], [`ChainError::NativeTransactions`], [`ChainError::Io`] with `path`, [`ChainError::Cancelled`], the ledger's.
     pub fn export(
         &self,
         range: &ExportRange,
@@ -59,6 +59,9 @@ impl Chain {
             }
             let missing = || ChainError::NoSuchRange { from: number, to, first, last };
             let block = self.ledger.canonical_block(number)?.ok_or_else(missing)?;
+            if !self.ledger.outside(&block.hash)?.is_empty() {
+                return Err(ChainError::NativeTransactions { number });
+            }
             bytes.clear();
             block.block.encode(&mut bytes);
             out.write_all(&bytes).map_err(ChainError::io(path))?;

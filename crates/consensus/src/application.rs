@@ -4,6 +4,7 @@ use crate::{
     clock::Moment,
     exception::ConsensusError,
     finalize::Finalized,
+    natives::Waiting,
     outbox::Outbox,
     proposal::Candidates,
     snapshots::{Maker, Shelf},
@@ -25,6 +26,8 @@ pub(crate) struct App {
     /// Blocks of the height that is decided on. Locked while one of them is executed.
     pub(crate) round: Mutex<Round>,
     pub(crate) outbox: Arc<Outbox>,
+    /// Native transactions that wait for a block.
+    pub(crate) natives: Waiting,
     /// Snapshots that peers may fetch, and what makes them where it is on.
     pub(crate) shelf: Shelf,
     pub(crate) maker: Option<Maker>,
@@ -47,6 +50,7 @@ impl App {
     pub(crate) fn outbox_again_at(&self, height: Height) {
         if height.is_multiple_of(GIVE_OUT_EVERY_BLOCKS) {
             self.outbox.again(self.home.pool());
+            self.natives.again();
         }
     }
 
@@ -55,7 +59,7 @@ impl App {
         Ok(match request {
             Q::Info(_) => A::Info(self.info()),
             Q::InitChain(request) => A::InitChain(self.init_chain(&request)?),
-            Q::Query(request) => A::Query(unknown_query(&request)),
+            Q::Query(request) => A::Query(self.query(&request)?),
             Q::CheckTx(request) => A::CheckTx(self.check_tx(&request)?),
             Q::InsertTx(request) => A::InsertTx(self.insert_tx(&request.tx)?),
             Q::ReapTxs(request) => A::ReapTxs(self.reap_txs(request)),
@@ -87,18 +91,6 @@ impl App {
     }
 }
 
-/// The answer to a query of a path that there is none of.
-fn unknown_query(request: &pb::RequestQuery) -> pb::ResponseQuery {
-    /// The Cosmos SDK's code of an unknown request.
-    const UNKNOWN_REQUEST: u32 = 6;
-    pb::ResponseQuery {
-        code: UNKNOWN_REQUEST,
-        log: format!("unknown query path {:?}", request.path),
-        codespace: "sdk".to_owned(),
-        ..Default::default()
-    }
-}
-
 impl Application for App {
     fn answer(&self, request: request::Value) -> Result<response::Value, Exception> {
         let (method, began) = (request.name(), Moment::now());
@@ -110,6 +102,7 @@ impl Application for App {
     fn connected(&self) {
         *self.failure.lock() = None;
         self.outbox.again(self.home.pool());
+        self.natives.again();
         self.log.add(LogEntry::new(Level::Info, "consensus", "CometBFT is connected"));
     }
 

@@ -20,11 +20,15 @@ mod finalize;
 mod handshake;
 mod header;
 mod mempool;
+mod misbehavior;
+mod natives;
 mod outbox;
 mod proposal;
+mod query;
 mod results;
 mod service;
 mod snapshots;
 mod switch;
+mod validators;
 
 pub use service::{Consensus, ConsensusRequest, Listening};

@@ -34,11 +34,10 @@ impl Outbox {
         waiting.extend(all.iter().map(|entry| entry.hash).take(WAITING_MAX));
     }
 
-    /// Takes transactions out, oldest first, up to so many bytes and so much gas; 0 is no limit. What left the pool meanwhile is
+    /// Takes transactions out, oldest first, up to so many bytes and so much gas. What left the pool meanwhile is
     /// left out, and so is what no block may carry.
     pub fn take(&self, pool: &TransactionPool, max_bytes: u64, max_gas: u64) -> Vec<Bytes> {
-        let limit = |limit: u64| if limit == 0 { u64::MAX } else { limit };
-        let (mut bytes_left, mut gas_left) = (limit(max_bytes), limit(max_gas));
+        let (mut bytes_left, mut gas_left) = (max_bytes, max_gas);
         let mut taken = Vec::new();
         loop {
             // The pool calls `executable` under its own lock: this one is not held while the pool is read.

@@ -1,7 +1,7 @@
 //! An open home: chain, pool, block production, events and the pending block.
 
 use crate::{
-    Mode, NodeConfig, NodeError,
+    CosmosCache, Mode, NodeConfig, NodeError,
     events::Events,
     open::{chain_error, open_chain},
     pending::Pending,
@@ -38,6 +38,7 @@ pub struct Home {
     tips: TipOracle,
     pending: Pending,
     events: Arc<Events>,
+    cosmos: CosmosCache,
     /// Keeps the pool up with the head, where nobody here makes the blocks.
     _pool_keeper: Option<Arc<dyn ChainWatcher>>,
     stopping: Arc<AtomicBool>,
@@ -95,6 +96,7 @@ impl Home {
             tips: TipOracle::default(),
             pending: Pending::default(),
             events,
+            cosmos: CosmosCache::default(),
             _pool_keeper: pool_keeper,
             stopping,
             instance_id: instance_id(),
@@ -118,6 +120,11 @@ impl Home {
     pub fn close(&self) -> Result<(), NodeError> {
         drop(self.interval.lock().take());
         self.chain.close().map_err(|error| chain_error(&self.config.home, error))
+    }
+
+    /// Answers to queries that were given last.
+    pub(crate) fn cosmos_cache(&self) -> &CosmosCache {
+        &self.cosmos
     }
 
     /// What the home holds.

@@ -1,6 +1,6 @@
 //! Blocks and receipts of every branch, and the canonical chain's indexes.
 //!
-//! Blocks, receipts and trace capsules lie in three littable tables, keyed by `number ‖ hash` with the hash as a secondary
+//! Blocks, receipts, trace capsules and what blocks execute beside their transactions lie in four littable tables, keyed by `number ‖ hash` with the hash as a secondary
 //! key; they are never deleted by a reorganisation. Which of them are canonical is said by index rows that are committed
 //! with the state and reverted by its unwind ([`index`]).
 //!
@@ -20,6 +20,7 @@ mod found_logs;
 pub mod index;
 mod ledger;
 pub mod log_index;
+mod natives;
 mod options;
 mod receipts;
 mod tables;
@@ -28,5 +29,6 @@ pub use capsule_rows::MAX_CAPSULE_BYTES;
 pub use error::LedgerError;
 pub use found_logs::{FoundLog, FoundLogs};
 pub use ledger::{Ledger, StoredBlock, StoredReceipts, StoredRows};
+pub use natives::{StoredNative, StoredOutside};
 pub use options::LedgerOptions;
 pub use tables::LedgerTables;

@@ -18,6 +18,7 @@ pub use hearth_home::{
     MiningOrder, Mode, NextChunk, NodeConfig, NodeError, OriginBlock, RpcLimits, STALL_LIMIT, ScriptChildren,
     ScriptsConfig, ScriptsUnavailable, TraceOrigin, TraceSource, WorkerConfig, Workers,
 };
+pub use hearth_cosmos::genesis::staking_account_json;
 pub use hearth_littable_host as scripts;
 pub use hearth_rpc::{LogFilter, MAX_FILTER_ALTERNATIVES, MAX_TOPIC_POSITIONS, Reading, Request};
 pub use hearth_sandbox::{Layers, confine};

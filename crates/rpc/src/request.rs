@@ -1,8 +1,10 @@
 //! What can be asked of a node: one typed request an operation, read from `{"op":…,"args":{…}}`.
 
 mod dev;
+mod native;
 
 pub use dev::{DevRequest, MineRequest, ReorgTransaction};
+pub use native::NativeRequest;
 
 use crate::reading::Reading;
 use alloy_eips::BlockId;
@@ -357,6 +359,9 @@ pub enum Request {
     /// What a consensus client asks for. It has the form of the others.
     #[serde(skip)]
     Engine(EngineRequest),
+    /// What is asked about native transactions and by clients of the Cosmos SDK. It has the form of the others.
+    #[serde(skip)]
+    Native(NativeRequest),
     /// What is asked about CometBFT. It has the form of the others.
     #[serde(skip)]
     Consensus(ConsensusRequest),
@@ -389,12 +394,18 @@ impl Request {
         if text.starts_with(ConsensusRequest::PREFIX) {
             return serde_json::from_slice(text).map(Self::Consensus).map_err(wrong);
         }
+        if text.starts_with(native::QUERY_PREFIX) {
+            return serde_json::from_slice(text).map(Self::Native).map_err(wrong);
+        }
         let unknown = |error: &serde_json::Error| error.to_string().starts_with(UNKNOWN);
         match serde_json::from_slice(text) {
             // Looked at a second time, so that nobody else pays for the many names of development tools.
             Err(error) if unknown(&error) => match serde_json::from_slice(text).map(Self::Dev) {
                 Err(own) if unknown(&own) => match serde_json::from_slice(text).map(Self::Engine) {
-                    Err(own) if unknown(&own) => Err(wrong(error)),
+                    Err(own) if unknown(&own) => match serde_json::from_slice(text).map(Self::Native) {
+                        Err(own) if unknown(&own) => Err(wrong(error)),
+                        read => read.map_err(wrong),
+                    },
                     read => read.map_err(wrong),
                 },
                 read => read.map_err(wrong),
@@ -426,6 +437,7 @@ impl Request {
                 | Self::IntermediateRoots { .. }
                 | Self::StorageRangeAt { .. }
                 | Self::Dev(_)
+                | Self::Native(NativeRequest::CosmosQuery { .. } | NativeRequest::CosmosRest { .. })
         ) || self.asks_for_pending()
             || matches!(self, Self::Read(reading) if reading.is_heavy())
     }

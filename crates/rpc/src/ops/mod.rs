@@ -14,6 +14,7 @@ mod fees;
 mod headers;
 mod log_ahead;
 mod logs;
+mod native;
 mod proof;
 mod raw;
 mod receipts;
@@ -49,6 +50,7 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
         Request::Read(reading) => reading.answer(home),
         Request::Engine(request) => rpc.engine()?.answer(request),
         Request::Consensus(request) => Ok(rpc.consensus()?.answer(request)),
+        Request::Native(request) => native::answer(home, request),
         Request::Dev(request) => dev::answer(home, request, stop),
         Request::BlockNumber => chain::block_number(home),
         Request::ChainId => chain::chain_id(home),

@@ -1,0 +1,73 @@
+//! Transactions that come from outside of the EVM: another envelope for a message of the same account.
+
+use alloy_primitives::{Address, B256, Bytes, Log, U256};
+
+/// A native transaction as the EVM executes it: a call that pays for its gas as a legacy transaction does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NativeTransaction {
+    /// The transaction as consensus gave it.
+    pub bytes: Bytes,
+    /// SHA-256 of [`Self::bytes`].
+    pub hash: B256,
+    /// Who signed it.
+    pub sender: Address,
+    /// The signer's nonce.
+    pub nonce: u64,
+    /// Most gas.
+    pub gas_limit: u64,
+    /// Price of a unit of gas, in wei.
+    pub gas_price: u128,
+    /// What is called.
+    pub to: Address,
+    /// Wei that the call carries.
+    pub value: U256,
+    /// Input of the call.
+    pub input: Bytes,
+    /// A log of the message itself, which stands before those of its call.
+    pub log: Option<Log>,
+    /// Last height of a block that may have it; 0 for no limit.
+    pub timeout_height: u64,
+}
+
+/// What a native transaction did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NativeOutcome {
+    /// 0 for success, else why it failed: what consensus is told.
+    pub code: u32,
+    /// Gas used, refunds deducted.
+    pub gas_used: u64,
+    /// Its logs; none where it failed.
+    pub logs: Vec<Log>,
+    /// What its call returned, or the reason of a revert.
+    pub output: Bytes,
+}
+
+impl NativeOutcome {
+    /// Whether it succeeded.
+    pub fn is_success(&self) -> bool {
+        self.code == 0
+    }
+}
+
+/// What a block executes beside its Ethereum transactions. No header and no body of Ethereum has it, so it is kept beside the block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outside {
+    /// Native transactions, in the order of their execution: all before the first Ethereum transaction.
+    pub natives: Vec<NativeTransaction>,
+    /// Validators that misbehaved, as the staking contract takes them: kind 1, consensus address 20, height of the
+    /// infraction BE 8 bytes each.
+    pub misbehavior: Bytes,
+}
+
+impl Outside {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.natives.is_empty() && self.misbehavior.is_empty()
+    }
+}
+
+/// Code of a native transaction whose call was reverted or halted.
+pub const NATIVE_FAILED: u32 = 3;
+
+/// Code of a native transaction that ran out of gas (the Cosmos SDK's `ErrOutOfGas`).
+pub const NATIVE_OUT_OF_GAS: u32 = 11;
