@@ -23,7 +23,9 @@ const WAITS: readonly string[] = ['eth_sendRawTransactionSync', 'eth_sendTransac
 
 it('answers every wrong value of every parameter, and good values too', async () => {
   const random = seeded(5)
-  for (const { name, params } of METHODS.filter((m) => !WAITS.includes(m.name) && namespaceOf(m.name) !== 'engine')) {
+  // Methods of the namespace chain that are off are refused before their parameters are read.
+  const off = ['chain_getTransactionReceipt', ...WAITS]
+  for (const { name, params } of METHODS.filter((m) => !off.includes(m.name) && namespaceOf(m.name) !== 'engine')) {
     const kinds = params.map((param) => kindOfParam(param))
     const good = kinds.map((kind) => kind?.good)
     const { error } = await rpc(node.url, name, good)

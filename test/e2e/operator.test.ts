@@ -114,7 +114,7 @@ describe('hearth status', () => {
       metricsUrl: node.metrics,
     })
     expect(report.memoryBytes).toBeGreaterThan(10 << 20)
-    const caches = ['blocks', 'capsules', 'key_indexes', 'new_capsules', 'receipts', 'senders', 'traces']
+    const caches = ['blocks', 'capsules', 'key_indexes', 'new_capsules', 'receipts', 'senders', 'step_indexes', 'traces']
     expect(Object.keys(report.cacheBytes as object).sort()).toEqual(caches)
     await rpc(node.url, 'eth_getBlockByNumber', ['0x0', false])
     expect((statusOf(home)[1].cacheBytes as Record<string, number>).blocks).toBeGreaterThan(100)

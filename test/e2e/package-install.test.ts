@@ -90,7 +90,9 @@ beforeAll(() => {
 
 describe.skipIf(process.platform !== 'linux')('an installation without compilers', { timeout: NPM_MS_MAX }, () => {
   it('has no compiler within reach, and runs no script of a package', () => {
-    expect([installed.status, installed.out]).toEqual([0, expect.not.stringMatching(/warn|error/i)])
+    // npm names packages whose scripts it has no opinion on; ours has none, protobufjs has one.
+    const said = installed.out.replaceAll(/^npm warn install-scripts.*\n/gm, '')
+    expect([installed.status, said]).toEqual([0, expect.not.stringMatching(/warn|error/i)])
     for (const tool of ['cc', 'g++', 'cargo', 'cmake', 'python3', 'make'])
       expect(run('sh', ['-c', `command -v ${tool}`], project, env).out).toBe('')
     const { packages } = JSON.parse(fs.readFileSync(path.join(project, 'package-lock.json'), 'utf8')) as {

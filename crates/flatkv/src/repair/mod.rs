@@ -2,9 +2,8 @@
 //! sound.
 //!
 //! - The log: everything that the database does not hold yet is read record by record. Where a bad
-//! record stands in the middle, what follows it cannot be used, which is reported, and done only
-//! with
-//!   the caller's word.
+//!   record stands in the middle, what follows it cannot be used, which is reported, and done only
+//!   with the caller's word.
 //! - The database: from the newest snapshot that verifies, brought forward by the log; from the log
 //!   alone where it begins with the first record; or by executing the ledger again, which is the
 //!   caller's part.
