@@ -99,7 +99,7 @@ describe.skipIf(process.platform !== 'linux')('an installation without compilers
       packages: Record<string, { hasInstallScript?: boolean }>
     }
     expect(Object.keys(packages)).toEqual(expect.arrayContaining(['node_modules/hearth', `node_modules/${CORE}`]))
-    // What protobufjs's script prints is a warning about its own version; the package works without it.
+    // The script of protobufjs prints a warning about its version; nothing needs it.
     const scripted = Object.keys(packages).filter((name) => packages[name]?.hasInstallScript === true)
     expect(scripted).toEqual(['node_modules/protobufjs'])
   })
