@@ -6,6 +6,7 @@ export interface Page {
   on(event: 'pageerror', listener: (error: Error) => void): void
   on(event: 'request', listener: (request: { url(): string }) => void): void
   evaluate<T>(script: string): Promise<T>
+  addInitScript(script: string): Promise<unknown>
   url(): string
   close(): Promise<void>
   readonly keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> }

@@ -24,6 +24,8 @@ try {
     for (const [name, [at, shows]] of Object.entries(PAGES)) {
       await page.goto(node.url + at)
       await page.locator(shows).first().waitFor({ timeout: WAIT_MS_MAX })
+      // Parts that load after the first, such as the flame of a block.
+      await page.locator('body:not(:has(.wait))').waitFor({ timeout: WAIT_MS_MAX })
       await page.screenshot({ path: path.join(folder, `${name}-${colorScheme}.png`) })
     }
     await page.close()

@@ -114,6 +114,49 @@ describe.skipIf('missing' in opened)('the explorer', () => {
     expect(await page.locator('[data-testid=trouble]').first().textContent()).toMatch(/transaction/i)
   })
 
+  it('draws a flame at the width of its place from the first drawing on', async () => {
+    // The width of each drawing is recorded where the page sets it.
+    await page.addInitScript(`{
+      const width = Object.getOwnPropertyDescriptor(HTMLCanvasElement.prototype, 'width')
+      globalThis.widths = []
+      Object.defineProperty(HTMLCanvasElement.prototype, 'width', {
+        ...width,
+        set(value) { globalThis.widths.push([value, this.clientWidth]); width.set.call(this, value) },
+      })
+    }`)
+    await open(`/tx/${SWAP}/flame`, '[data-testid=flame]')
+    await expect.poll(() => page.evaluate<number>('globalThis.widths.length'), { timeout: PAGE_MS_MAX }).toBeGreaterThan(0)
+    const widths = await page.evaluate<[number, number][]>('globalThis.widths')
+    for (const [drawn, place] of widths) expect(drawn).toBe(place)
+  })
+
+  it('shows an account at the newest block, also after a reorg, and never goes back to waiting', async () => {
+    const call = async (method: string, params: unknown[]) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+      const answer = await fetch(node.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      return ((await answer.json()) as { result: string }).result
+    }
+    const address = `0x${'be'.repeat(20)}`
+    const send = (value: string) =>
+      call('eth_sendTransaction', [{ from: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', to: address, value }])
+    const shows = (text: string) => page.locator(`dl.facts:has-text("${text}")`).waitFor({ timeout: PAGE_MS_MAX })
+    const snapshot = await call('evm_snapshot', [])
+    await open(`/address/${address}`, 'dl.facts')
+    await shows('0 ether')
+    await page.evaluate(`{
+      globalThis.waits = 0
+      const look = () => { globalThis.waits += document.querySelectorAll('main .wait').length }
+      new MutationObserver(look).observe(document.body, { subtree: true, childList: true })
+    }`)
+    await send('0xde0b6b3a7640000')
+    await shows('1 ether')
+    await call('evm_revert', [snapshot])
+    await send('0x1bc16d674ec80000')
+    await shows('2 ether')
+    expect(await page.evaluate<number>('globalThis.waits')).toBe(0)
+    expect(bad).toEqual([])
+  })
+
   it('leaves text of a contract as text', async () => {
     const hostile = '<img src=x onerror="globalThis.hit=1">'
     const reason = Buffer.from(hostile).toString('hex')

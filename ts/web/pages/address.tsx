@@ -1,5 +1,6 @@
 // An account as it is now: balance, nonce, code.
 import type { JSX } from 'preact'
+import { useRef } from 'preact/hooks'
 import { byteCount, ether, grouped, number } from '../parts/format.ts'
 import { Card, Copy, Empty, Fact, usePainted, Wait, Who } from '../parts/small.tsx'
 import { Told, Trouble } from '../parts/trouble.tsx'
@@ -18,15 +19,25 @@ const DELEGATION = '0xef0100'
 
 export function AddressPage({ address }: { readonly address: string }): JSX.Element {
   const isValid = isAddress(address)
-  const at = head.value?.number ?? 'latest'
-  const { value, error, reload } = useResource(isValid ? `address ${address} ${at}` : undefined, async (signal) => {
+  // By hash: two blocks of one height, before and after a reorg, are two states.
+  const at = head.value
+  const {
+    value: loaded,
+    error,
+    reload,
+  } = useResource(isValid ? `address ${address} ${at?.hash}` : undefined, async (signal) => {
+    const block = at === undefined ? 'latest' : { blockHash: at.hash }
     const [balance, nonce, code] = await Promise.all([
-      rpc<string>('eth_getBalance', [address, at], signal),
-      rpc<string>('eth_getTransactionCount', [address, at], signal),
-      rpc<string>('eth_getCode', [address, at], signal),
+      rpc<string>('eth_getBalance', [address, block], signal),
+      rpc<string>('eth_getTransactionCount', [address, block], signal),
+      rpc<string>('eth_getCode', [address, block], signal),
     ])
-    return { balance: BigInt(balance), nonce: number(nonce), code }
+    return { address, at, balance: BigInt(balance), nonce: number(nonce), code }
   })
+  // The state at the block before stays until that at the newest one is there.
+  const last = useRef(loaded)
+  if (loaded !== undefined) last.current = loaded
+  const value = last.current?.address === address ? last.current : undefined
   usePainted(!isValid || value !== undefined || error !== undefined ? addressPath(address) : undefined)
   document.title = `${address.slice(0, 10)} · Hearth`
   if (!isValid) {
@@ -38,7 +49,7 @@ export function AddressPage({ address }: { readonly address: string }): JSX.Elem
   }
   if (error !== undefined) return <Trouble error={error} retry={reload} />
   if (value === undefined) return <Wait what="Reading the account" />
-  const { balance, nonce, code } = value
+  const { balance, nonce, code, at: block } = value
   const delegate = code.startsWith(DELEGATION) && code.length === 48 ? `0x${code.slice(8)}` : undefined
   const label = names.value.label(address)
   return (
@@ -62,7 +73,7 @@ export function AddressPage({ address }: { readonly address: string }): JSX.Elem
           <Fact name="Balance">{ether(balance)}</Fact>
           <Fact name="Nonce">{grouped(nonce)}</Fact>
           <Fact name="Code">{code === '0x' ? 'none' : `${grouped(byteCount(code))} bytes`}</Fact>
-          <Fact name="At block">{at === 'latest' ? 'the newest' : grouped(number(at))}</Fact>
+          <Fact name="At block">{block === undefined ? 'the newest' : grouped(number(block.number))}</Fact>
           {delegate !== undefined && (
             <Fact name="Runs the code of">
               <Who address={delegate} copy />

@@ -31,7 +31,7 @@ export function FlameView({ boxes, label, onOpen, onPick }: Props): JSX.Element 
   const scroller = useRef<HTMLDivElement>(null)
   const rows = useMemo(() => rowsOf(boxes), [boxes])
   const colours = useMemo(() => new Map<number, string>(), [boxes, theme.value])
-  const [size, setSize] = useState({ width: 800, top: 0 })
+  const [size, setSize] = useState({ width: 0, top: 0 })
   const [view, setView] = useState<Window>()
   const [tip, setTip] = useState<Tip>()
   const [focused, setFocused] = useState(-1)
@@ -55,7 +55,8 @@ export function FlameView({ boxes, label, onOpen, onPick }: Props): JSX.Element 
   }, [])
   useEffect(() => {
     const frame = requestAnimationFrame(() => {
-      if (canvas.current !== null) drawFlame(canvas.current, scene, rows, colours)
+      // Not before the width is known: a canvas of another width would be stretched.
+      if (canvas.current !== null && scene.width > 0) drawFlame(canvas.current, scene, rows, colours)
     })
     return () => cancelAnimationFrame(frame)
   })
