@@ -10,6 +10,9 @@ import { openBrowser } from './index.mjs'
 /** How long a page may take until it shows its content, in milliseconds. */
 const WAIT_MS_MAX = 30_000
 
+/** Time for drawings on a canvas, which come some frames after their data, in milliseconds. */
+const DRAWN_MS = 300
+
 const VIEWPORT = { width: 1280, height: 860 }
 
 const folder = process.argv[2]
@@ -26,6 +29,7 @@ try {
       await page.locator(shows).first().waitFor({ timeout: WAIT_MS_MAX })
       // Parts that load after the first, such as the flame of a block.
       await page.locator('body:not(:has(.wait))').waitFor({ timeout: WAIT_MS_MAX })
+      await new Promise((resolve) => setTimeout(resolve, DRAWN_MS))
       await page.screenshot({ path: path.join(folder, `${name}-${colorScheme}.png`) })
     }
     await page.close()
