@@ -55,6 +55,12 @@ function count(name, { code, text }, { passed, failed }, began) {
 const rustFailures = (text) =>
   [...text.matchAll(/^failures:\n((?: {4}\S+\n)+)/gm)].flatMap((m) => m[1].trim().split(/\s+/)).map((name) => `rust: ${name}`)
 
+/** Test programs that a signal ended, which name no failed test: cargo prints the program and the signal. */
+const rustKilled = (text) =>
+  [...text.matchAll(/process didn't exit successfully: `.*\/([^/` ]+)-[0-9a-f]+(?: [^`]*)?` \((signal: [^)]*)\)/g)].map(
+    ([, program, signal]) => `rust: ${program}: ended by ${signal}`,
+  )
+
 /** Lines of a failed test's message that are shown again at the end. */
 const MESSAGE_LINES_MAX = 3
 
@@ -86,7 +92,7 @@ async function rust() {
   const failures = /^test result: \w+\. \d+ passed; (\d+) failed/gm
   const ignored = sum(r.text, /^test result: .* (\d+) ignored/gm)
   if (ignored) total.skipped.push(`rust: skipped: ${ignored} tests marked ignore`)
-  total.failures.push(...rustFailures(r.text))
+  total.failures.push(...rustFailures(r.text), ...rustKilled(r.text))
   rustPrograms(r.text)
   count('rust', r, { passed: sum(r.text, results), failed: sum(r.text, failures) }, began)
 }

@@ -113,7 +113,7 @@ fn an_early_failure_leaves_nothing_and_a_late_one_a_whole_value() {
     assert!(matches!(error, TraceError::ExecutionTimeout), "{error}");
     assert_eq!(early.chunks, 0);
     let mut late = Chunks::default();
-    let soon = plan(r#"{"timeout":"100ms"}"#);
+    let soon = plan(r#"{"timeout":"20ms"}"#);
     let error = trace_transaction(&mut world.replay(), 0, &soon, &Limits::default(), &mut late).unwrap_err();
     assert!(matches!(error, TraceError::ExecutionTimeout), "{error}");
     assert!(late.text.len() > HELD_BACK_BYTES, "{}", late.text.len());
@@ -133,7 +133,7 @@ fn a_late_failure_in_a_block_stands_beside_its_result() {
         .call(0x71, 400_000_000, &[])
         .call_with_nonce(0x72, 100_000, &[], 1);
     let mut out = Vec::new();
-    let soon = plan(r#"{"timeout":"100ms"}"#);
+    let soon = plan(r#"{"timeout":"20ms"}"#);
     // The last one cannot follow: its nonce is that of the one that was given up, which is executed all the same.
     let stats = trace_block(&mut world.replay(), &soon, &Limits::default(), &mut out).unwrap();
     let block: Value = serde_json::from_slice(&out).unwrap();
