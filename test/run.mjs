@@ -55,7 +55,7 @@ function count(name, { code, text }, { passed, failed }, began) {
 const rustFailures = (text) =>
   [...text.matchAll(/^failures:\n((?: {4}\S+\n)+)/gm)].flatMap((m) => m[1].trim().split(/\s+/)).map((name) => `rust: ${name}`)
 
-/** Test programs that a signal ended, which name no failed test: cargo prints the program and the signal. */
+/** Test programs that a signal ended, which name no failed test. */
 const rustKilled = (text) =>
   [...text.matchAll(/process didn't exit successfully: `.*\/([^/` ]+)-[0-9a-f]+(?: [^`]*)?` \((signal: [^)]*)\)/g)].map(
     ([, program, signal]) => `rust: ${program}: ended by ${signal}`,
