@@ -29,6 +29,24 @@ const noHttp2: Plugin = {
   load: (id) => (id === '\0http2' ? 'export class Http2ServerRequest {}\nexport const constants = { NGHTTP2_NO_ERROR: 0 }\n' : undefined),
 }
 
+/**
+ * The client half of `ws` requires these two while it loads and needs them for `wss:` alone; with
+ * their cryptography they take 8 ms.
+ */
+const TLS = ['https', 'tls']
+
+/** Node's modules for TLS are loaded where `ws` first opens a connection with them. */
+const lazyTls: Plugin = {
+  name: 'lazy-tls',
+  resolveId: (source) => (TLS.includes(source) ? `\0lazy-${source}.cjs` : undefined),
+  load(id) {
+    const name = TLS.find((tls) => id === `\0lazy-${tls}.cjs`)
+    if (name === undefined) return undefined
+    const member = name === 'https' ? 'request' : 'connect'
+    return `exports.${member} = (...given) => require('node:${name}').${member}(...given)\n`
+  },
+}
+
 /** Modules keep their own places: each one's `import.meta` is written out as what it is, relative to the program. */
 const places: Plugin = {
   name: 'places',
@@ -48,13 +66,16 @@ const ascii = (code: string): string => code.replaceAll(/[^\0-\x7f]/g, (unit) =>
 /** What is loaded from outside the file later is required: code out of V8's cache cannot import. */
 const required = (code: string): string => code.replaceAll(/\bimport\(("[\w@/.-]+")\)/g, 'Promise.resolve(require($1))')
 
-/** What of Node's own is loaded with the file, as rolldown writes it. */
-const BUILTIN = /^let (\w+) = require\("(node:[\w/]+)"\);\n(?:\1 = __toESM\(\1, 1\);\n)?/gm
+/** The external modules that the file requires while it loads, as rolldown writes them. */
+const REQUIRED = /^let (\w+) = require\("((?:node:|ox\/)[\w/]+)"\);\n(?:\1 = __toESM\(\1, 1\);\n)?/gm
 
-/** Modules of Node's own are loaded where something of them is first used: most starts need few of them, and each takes milliseconds. */
-function lazyBuiltins(code: string): string {
+/**
+ * Loads external modules at their first use: most starts need few of Node's modules and none of ox,
+ * and each takes milliseconds.
+ */
+function lazyExternals(code: string): string {
   const names: string[] = []
-  const loaded = code.replaceAll(BUILTIN, (_, name: string, from: string) => {
+  const loaded = code.replaceAll(REQUIRED, (_, name: string, from: string) => {
     names.push(name)
     return `let ${name};\nconst ${name}$ = () => (${name} ??= __toESM(require("${from}"), 1));\n`
   })
@@ -67,7 +88,7 @@ async function writeFile(input: string, file: string, external: readonly (string
     input: path.join(import.meta.dirname, input),
     platform: 'node',
     external: [...external],
-    plugins: [noHttp2, places],
+    plugins: [noHttp2, lazyTls, places],
     onLog: (level, log) => {
       if (level === 'warn') console.error(log.message)
     },
@@ -75,7 +96,7 @@ async function writeFile(input: string, file: string, external: readonly (string
   const comments = { legal: true, annotation: false, jsdoc: false }
   const { output } = await bundle.generate({ file, format: 'cjs', codeSplitting: false, comments })
   await bundle.close()
-  const code = lazyBuiltins(output[0].code)
+  const code = lazyExternals(output[0].code)
   fs.writeFileSync(file, ascii(file === PROGRAM ? required(code) : code), { mode: 0o755 })
 }
 
