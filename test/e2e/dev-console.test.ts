@@ -64,7 +64,16 @@ const error = (text: string): Hex => encodeErrorResult({ abi: parseAbi(['error E
 describe('the console', () => {
   it('prints a transaction with its block, hash and gas', async () => {
     const { hash, text } = await shown({ to: accounts[1], value: '0x1' })
-    expect(text).toMatch(new RegExp(`^block \\d+ {2}${hash} {2}gas 21,000\n`))
+    expect(text).toMatch(new RegExp(`^block \\d+ {2}${hash} {2}gas 21,000\n {2}${node.url}/tx/${hash}\n`))
+  })
+
+  it('prints no link where the node serves no explorer', async () => {
+    const plain = await startNode(['dev', '--evm.explorer=false'])
+    const answer = await rpc(plain.url, 'eth_sendTransaction', [{ from: accounts[0], to: accounts[1], value: '0x1' }])
+    await until('the transaction', () => plain.log().includes(answer.result as string))
+    expect(await settled('what is printed', () => plain.log(), 200)).not.toMatch(/\/tx\/|in a browser/)
+    expect(node.log()).toContain(`Open ${node.url} in a browser to look at blocks and traces.\n`)
+    expect(await plain.stop()).toBe(0)
   })
 
   it('prints the contract that was made', async () => {

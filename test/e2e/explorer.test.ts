@@ -1,43 +1,23 @@
 // The explorer in a real Chromium, on the demo of a development chain.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { demoNode, FAILED, PAGES, SWAP } from '../browser/demo.mjs'
-import { type Browser, openBrowser, type Page } from '../browser/index.mjs'
+import type { Page } from '../browser/index.mjs'
+import { Calls } from './dev-calls.ts'
+import { BROWSER_MS_MAX, closeBrowserAfterAll, describeInBrowser, PAGE_MS_MAX, type Watched, watchedPage } from './explorer-browser.ts'
 
-/** How long installing and starting the browser may take, in milliseconds. */
-const BROWSER_MS_MAX = 300_000
-
-/** How long a page may take until it shows its content, in milliseconds. */
-const PAGE_MS_MAX = 30_000
-
-const opened = await openBrowser()
-if ('missing' in opened) console.log(`skipped: the explorer in a browser: ${opened.missing}`)
-
-describe.skipIf('missing' in opened)('the explorer', () => {
+closeBrowserAfterAll()
+await describeInBrowser('the explorer', (browser) => {
   let node: Awaited<ReturnType<typeof demoNode>>
   let page: Page
-  /** What must stay empty: errors of the page, violations of its policy, requests off the host. */
-  const bad: string[] = []
+  let bad: string[]
+  let open: Watched['open']
+  let dev: Calls
   beforeAll(async () => {
     node = await demoNode()
-    page = await (opened as { browser: Browser }).browser.newPage({ viewport: { width: 1280, height: 860 } })
-    page.on('pageerror', (error) => bad.push(`error: ${error.message}`))
-    page.on('console', (message) => {
-      if (message.type() === 'error' && !message.text().includes('404')) bad.push(`console: ${message.text()}`)
-    })
-    page.on('request', (request) => {
-      const own = [node.url, node.url.replace('http', 'ws'), 'data:', 'blob:']
-      if (!own.some((prefix) => request.url().startsWith(prefix))) bad.push(`request: ${request.url()}`)
-    })
+    dev = new Calls(node.url)
+    ;({ page, bad, open } = await watchedPage(browser().browser, node.url))
   }, BROWSER_MS_MAX)
-  afterAll(async () => {
-    node?.stop()
-    if ('browser' in opened) await opened.browser.close()
-  })
-
-  const open = async (path: string, shows: string) => {
-    await page.goto(node.url + path)
-    await page.locator(shows).first().waitFor({ timeout: PAGE_MS_MAX })
-  }
+  afterAll(() => node?.stop())
 
   it.each(Object.entries(PAGES))(
     'shows the page %s',
@@ -77,14 +57,8 @@ describe.skipIf('missing' in opened)('the explorer', () => {
 
   it('steps through a transaction by keys and finds steps', async () => {
     await open(`/tx/${FAILED}/steps`, '[data-testid=step-row]')
-    const logs = (await (
-      await fetch(node.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceTransaction', params: [FAILED, {}] }),
-      })
-    ).json()) as { result: { structLogs: { op: string; pc: number }[] } }
-    const ops = logs.result.structLogs.map(({ op }) => op)
+    const logs = await dev.call<{ structLogs: { op: string }[] }>('debug_traceTransaction', FAILED, {})
+    const ops = logs.structLogs.map(({ op }) => op)
     const current = async () => Number(await page.locator('[data-testid=current-step]').first().getAttribute('data-step'))
     const shows = (step: number) =>
       page.locator(`[data-testid=step-row][data-step="${step}"]:has-text("${ops[step]}")`).waitFor({ timeout: PAGE_MS_MAX })
@@ -131,16 +105,11 @@ describe.skipIf('missing' in opened)('the explorer', () => {
   })
 
   it('shows an account at the newest block, also after a reorg, and never goes back to waiting', async () => {
-    const call = async (method: string, params: unknown[]) => {
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-      const answer = await fetch(node.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-      return ((await answer.json()) as { result: string }).result
-    }
     const address = `0x${'be'.repeat(20)}`
     const send = (value: string) =>
-      call('eth_sendTransaction', [{ from: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', to: address, value }])
+      dev.call('eth_sendTransaction', { from: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', to: address, value })
     const shows = (text: string) => page.locator(`dl.facts:has-text("${text}")`).waitFor({ timeout: PAGE_MS_MAX })
-    const snapshot = await call('evm_snapshot', [])
+    const snapshot = await dev.call('evm_snapshot')
     await open(`/address/${address}`, 'dl.facts')
     await shows('0 ether')
     await page.evaluate(`{
@@ -150,10 +119,35 @@ describe.skipIf('missing' in opened)('the explorer', () => {
     }`)
     await send('0xde0b6b3a7640000')
     await shows('1 ether')
-    await call('evm_revert', [snapshot])
+    // Nothing notifies of a head that goes back; the page sees it all the same.
+    await dev.call('evm_revert', snapshot)
+    await shows('0 ether')
     await send('0x1bc16d674ec80000')
     await shows('2 ether')
     expect(await page.evaluate<number>('globalThis.waits')).toBe(0)
+    expect(bad).toEqual([])
+  })
+
+  it('says that a block and a transaction left the chain, and shows what it has of them', async () => {
+    const head = () => page.locator('[data-testid=head-number]').first().textContent()
+    const snapshot = await dev.call<string>('evm_snapshot')
+    const before = Number(await dev.call<string>('eth_blockNumber'))
+    const hash = await dev.call<string>('eth_sendTransaction', {
+      from: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+      value: '0x1',
+      to: `0x${'ba'.repeat(20)}`,
+    })
+    await open(`/block/${before + 1}`, `[data-testid=tx-row][data-hash="${hash}"]`)
+    await dev.call('evm_revert', snapshot)
+    await page.locator('[data-testid=left-chain]').waitFor({ timeout: PAGE_MS_MAX })
+    expect(await page.locator('[data-testid=left-chain]').textContent()).toContain('This block left the chain in a reorganisation')
+    expect(await page.locator(`[data-testid=tx-row][data-hash="${hash}"]`).count()).toBe(1)
+    await expect.poll(head).toBe(String(before))
+    // The height is there again, with another block.
+    await dev.call('anvil_mine', '0x1')
+    await page.locator('[data-testid=left-chain] a').click()
+    await page.locator('[data-testid=left-chain]').waitFor({ state: 'detached', timeout: PAGE_MS_MAX })
+    expect(await page.locator(`[data-testid=tx-row][data-hash="${hash}"]`).count()).toBe(0)
     expect(bad).toEqual([])
   })
 
@@ -164,14 +158,8 @@ describe.skipIf('missing' in opened)('the explorer', () => {
     const data = `08c379a0${'20'.padStart(64, '0')}${hostile.length.toString(16).padStart(64, '0')}${reason.padEnd(128, '0')}`
     const length = (data.length / 2).toString(16).padStart(2, '0')
     const code = `0x60${length}600c60003960${length}6000fd${data}`
-    const call = async (method: string, params: unknown[]) => {
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-      const answer = await fetch(node.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-      return (await answer.json()) as { result: string; error?: { data?: { txHash?: string } } }
-    }
     const sender = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-    const sent = await call('eth_sendTransaction', [{ from: sender, data: code, gas: '0x186a0' }])
-    const hash = sent.result ?? sent.error?.data?.txHash
+    const hash = await dev.call<string>('eth_sendTransaction', { from: sender, data: code, gas: '0x186a0' })
     await open(`/tx/${hash}`, '[data-testid=failure-chain]')
     expect(await page.locator('[data-testid=failure-chain]').first().textContent()).toContain(hostile)
     expect(await page.evaluate<unknown>('globalThis.hit ?? null')).toBeNull()

@@ -118,12 +118,45 @@ describe('a failure', () => {
   it('is not that of a call whose failure was taken', () => {
     const taken = frame('0x02', { error: 'execution reverted', output: reverted })
     const own = encodeErrorResult({ abi: parseAbi(['error Error(string)']), args: ['mine'] })
-    expect(failureOf(frame('0x01', { error: 'execution reverted', output: own, calls: [taken] }))).toMatchObject({ to: '0x01', depth: 0 })
+    expect(failureOf(frame('0x01', { error: 'execution reverted', output: own, calls: [taken] }))).toMatchObject({
+      reason: 'execution reverted: "mine"',
+      to: '0x01',
+      depth: 0,
+      replaced: { reason: 'execution reverted: "no"', to: '0x02', depth: 1 },
+    })
     expect(failureOf(frame('0x01', { error: 'out of gas', calls: [taken, frame('0x05')] }))).toMatchObject({
       reason: 'out of gas',
       depth: 0,
     })
     expect(failureOf(frame('0x01', { calls: [taken] }))).toBeUndefined()
+  })
+
+  it('is what the sender gets, over all that frames replaced and dropped on the way', () => {
+    const [low, high] = ['low', 'high'].map((text) => encodeErrorResult({ abi: parseAbi(['error Error(string)']), args: [text] }))
+    const failed = (to: string, output: string | undefined, calls: Frame[] = []): Frame =>
+      frame(to, { error: 'execution reverted', ...(output === undefined ? {} : { output }), calls })
+    const top = failed('0x01', undefined, [failed('0x02', high, [failed('0x03', low, [failed('0x04', low)])])])
+    expect(failureOf(top)).toMatchObject({ to: '0x02', depth: 1, replaced: { to: '0x04', depth: 3 } })
+    const out: string[] = []
+    textPrinter((text) => out.push(text)).transaction({
+      block: 3,
+      hash: '0xabc',
+      gasUsed: 21_000,
+      created: undefined,
+      failure: failureOf(top),
+      console: [],
+      url: 'http://127.0.0.1:8545/tx/0xabc',
+    })
+    expect(out.join('')).toBe(
+      [
+        'block 3  0xabc  gas 21,000  failed: execution reverted: "high"',
+        '  in CALL to 0x02, function 0xa9059cbb, 1 call deep',
+        '  in place of execution reverted: "low"',
+        '    in CALL to 0x04, function 0xa9059cbb, 3 calls deep',
+        '  http://127.0.0.1:8545/tx/0xabc',
+        '',
+      ].join('\n'),
+    )
   })
 
   it('of a contract that is made names no function', () => {

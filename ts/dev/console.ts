@@ -37,6 +37,8 @@ export interface Shown {
   readonly failure: Failure | undefined
   /** What console.log printed. */
   readonly console: readonly string[]
+  /** Its page in the explorer; absent where the node serves none. */
+  readonly url?: string | undefined
 }
 
 /** Blocks without transactions, one after the other; the hash is that of the last one. */
@@ -100,6 +102,8 @@ export class Console {
    */
   private mayLog: boolean
   private stopped = false
+  /** Where the explorer is; undefined where the node serves none. */
+  private explorerUrl: string | undefined
   /** Blocks without transactions that were not printed yet, one after the other. */
   private empty: EmptyBlocks | undefined
   private callsWaiting = 0
@@ -154,8 +158,12 @@ export class Console {
       })
   }
 
-  /** Follows the chain until `stop`; a chain that closes ends it too. */
-  async follow(): Promise<void> {
+  /**
+   * Follows the chain until `stop`; a chain that closes ends it too. `explorerUrl`: where the
+   * explorer is, whose page of each transaction is printed.
+   */
+  async follow(explorerUrl?: string): Promise<void> {
+    this.explorerUrl = explorerUrl
     try {
       for (let cursor = await eventCount(this.core); !this.stopped; ) {
         const { next, missed, events } = await eventsAfter(this.core, cursor, true)
@@ -235,6 +243,7 @@ export class Console {
       created: failed ? undefined : (contractAddress ?? undefined),
       failure: failed ? ((frame && failureOf(frame)) ?? UNKNOWN_FAILURE) : undefined,
       console: frame === undefined ? [] : consoleLines(frame),
+      url: this.explorerUrl === undefined ? undefined : `${this.explorerUrl}/tx/${transactionHash}`,
     }
   }
 }

@@ -1,5 +1,5 @@
-// What the console looks for in the frames of a call: the innermost one that failed, and calls of
-// console.log.
+// What the console looks for in the frames of a call: those that failed, and calls of console.log.
+import { failureChain } from '../explore/failure.ts'
 import { consoleLine } from './console-log.ts'
 import { revertReason } from './reason.ts'
 
@@ -27,43 +27,36 @@ export interface Failure {
   readonly selector: string | undefined
   /** 0 is the transaction's own call. */
   readonly depth: number
+  /** The failure of a call of this frame, in place of which the frame gave a reason of its own. */
+  readonly replaced?: Failure
 }
-
-/** Deepest frame that is followed; the EVM has 1024. */
-const DEPTH_MAX = 1024
 
 const isCreation = (type: string): boolean => type.startsWith('CREATE')
 
-/** The innermost frame that the failure came from; undefined where nothing failed. */
-export function failureOf(top: Frame): Failure | undefined {
-  if (top.error === undefined) return undefined
-  let frame = top
-  let depth = 0
-  for (; depth < DEPTH_MAX; depth++) {
-    // A failure comes up from the last call: what failed before it was taken, and execution went
-    // on.
-    const last = frame.calls?.at(-1)
-    if (last?.error === undefined || !cameFrom(frame, last)) break
-    frame = last
-  }
-  const said = frame.error as string
-  const why = revertReason(frame.output)
+function described({ type, to, input, error = '', output }: Frame, depth: number): Failure {
+  const why = revertReason(output)
   return {
-    reason: why === undefined ? said : `${said}: ${why}`,
-    type: frame.type,
-    to: frame.to,
-    selector: isCreation(frame.type) || frame.input.length < 10 ? undefined : frame.input.slice(0, 10),
+    reason: why === undefined ? error : `${error}: ${why}`,
+    type,
+    to,
+    selector: isCreation(type) || input.length < 10 ? undefined : input.slice(0, 10),
     depth,
   }
 }
 
 /**
- * Whether a frame failed because a call of its did: it gives on what that gave, or gave nothing of
- * its own.
+ * The reason of the failure as the sender got it and the frame that gave it, with what that frame
+ * replaced; undefined where nothing failed.
  */
-function cameFrom(frame: Frame, call: Frame): boolean {
-  const [own, given] = [frame.output ?? '0x', call.output ?? '0x']
-  return own === given || own === '0x'
+export function failureOf(top: Frame): Failure | undefined {
+  const chain = failureChain(top)
+  let failure: Failure | undefined
+  for (const [i, { role, frame }] of chain.entries()) {
+    if (role !== 'arose' && role !== 'replaced') continue
+    const own = described(frame, chain.length - 1 - i)
+    failure = failure === undefined ? own : { ...own, replaced: failure }
+  }
+  return failure
 }
 
 /** The lines that a call and those within it logged, in order. */

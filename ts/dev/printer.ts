@@ -1,5 +1,6 @@
 // How the console prints: lines for a reader, or lines of JSON for a program.
 import type { EmptyBlocks, Shown } from './console.ts'
+import type { Failure } from './frames.ts'
 
 /** Prints what happens on a chain. */
 export interface Printer {
@@ -21,19 +22,26 @@ const grouped = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, ','
 
 const words = (e: unknown): string => (e instanceof Error ? e.message : String(e))
 
+/** The frame of a failure in words. */
+function whereOf({ type, to, selector, depth }: Failure): string {
+  const called = `${type}${to === undefined ? '' : ` to ${to}`}${selector === undefined ? '' : `, function ${selector}`}`
+  return `in ${called}, ${depth === 0 ? 'the transaction itself' : `${depth} ${depth === 1 ? 'call' : 'calls'} deep`}`
+}
+
 /** Lines for a reader. */
 export function textPrinter(out: (text: string) => void): Printer {
   const logged = (lines: readonly string[]): string => lines.map((line) => `  console.log: ${line.replaceAll('\n', '\n    ')}\n`).join('')
   return {
-    transaction({ block, hash, gasUsed, created, failure, console }) {
+    transaction({ block, hash, gasUsed, created, failure, console, url }) {
       const end = failure !== undefined ? `failed: ${failure.reason}` : created !== undefined ? `made contract ${created}` : ''
       out(`block ${block}  ${hash}  gas ${grouped(gasUsed)}${end === '' ? '' : `  ${end}`}\n`)
       if (failure !== undefined) {
-        const { type, to, selector, depth } = failure
-        const where = `${type}${to === undefined ? '' : ` to ${to}`}${selector === undefined ? '' : `, function ${selector}`}`
-        out(`  in ${where}, ${depth === 0 ? 'the transaction itself' : `${depth} ${depth === 1 ? 'call' : 'calls'} deep`}\n`)
+        out(`  ${whereOf(failure)}\n`)
+        for (let cause = failure.replaced; cause !== undefined; cause = cause.replaced)
+          out(`  in place of ${cause.reason}\n    ${whereOf(cause)}\n`)
       }
       out(logged(console))
+      if (url !== undefined) out(`  ${url}\n`)
     },
     empty: ({ first, last, hash }) => out(`${first === last ? `block ${last}` : `blocks ${first} to ${last}`}  ${hash}  empty\n`),
     call: (method, lines) => out(`${method}\n${logged(lines)}`),

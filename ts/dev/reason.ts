@@ -1,5 +1,6 @@
 // Why a call failed, in words: Solidity's Error(string) and Panic(uint256), errors of a contract's
 // own, and what the EVM says.
+import { panicText } from '../explore/panics.ts'
 import { bytesOf, decodeArguments, hexOf, wordAt } from './abi.ts'
 
 /** Selector of `Error(string)`. */
@@ -7,20 +8,6 @@ const ERROR = '0x08c379a0'
 
 /** Selector of `Panic(uint256)`. */
 const PANIC = '0x4e487b71'
-
-/** What the codes of `Panic` mean (Solidity, "Panic via assert and Error via require"). */
-export const PANICS: ReadonlyMap<number, string> = new Map([
-  [0x00, 'a panic that the compiler put in'],
-  [0x01, 'assertion failed'],
-  [0x11, 'arithmetic overflow or underflow'],
-  [0x12, 'division or modulo by zero'],
-  [0x21, 'conversion to an enum that has no such value'],
-  [0x22, 'a byte array in storage that is encoded wrongly'],
-  [0x31, 'pop on an empty array'],
-  [0x32, 'array index out of bounds'],
-  [0x41, 'too much memory allocated'],
-  [0x51, 'call of an internal function that was never set'],
-])
 
 /** Bytes of arguments of a custom error that are shown. */
 const ARGUMENT_BYTES_SHOWN = 128
@@ -35,8 +22,7 @@ export function revertReason(output: string | undefined): string | undefined {
     if (message !== undefined) return JSON.stringify(message[0])
   }
   if (selector === PANIC && data.length === 32) {
-    const code = wordAt(data, 0) ?? 0n
-    return `panic 0x${code.toString(16).padStart(2, '0')}: ${PANICS.get(Number(code)) ?? 'a code without a meaning'}`
+    return panicText(wordAt(data, 0) ?? 0n)
   }
   if (output.length < 10) return `${output} (fewer bytes than a selector)`
   if (data.length === 0) return `custom error ${selector}`

@@ -1,32 +1,41 @@
 // Where a failure arose, and what the frames above made of it.
 import { type Frame, preorder } from './tree.ts'
 
+/** What of a frame says whether it failed, and how; callTracer's own frames have it too. */
+export interface Failing<F> {
+  readonly error?: string | undefined
+  /** Absent where the frame gave nothing back. */
+  readonly output?: string | undefined
+  readonly calls?: readonly F[] | undefined
+}
+
 /** What a frame did with the failure of its last call. */
 export type Role = 'arose' | 'passed on' | 'replaced' | 'dropped'
 
 /** A frame that failed. */
-export interface Link {
+export interface Link<F = Frame> {
   readonly role: Role
-  readonly frame: Frame
+  readonly frame: F
 }
 
 /** What the EVM says of a frame that ended by REVERT; any other error is the frame's own. */
 const REVERTED = 'execution reverted'
 
 /** What a frame did with what its last call gave back when it failed. */
-function roleOf(frame: Frame, call: Frame): Role {
-  if (frame.output === call.output) return 'passed on'
-  return frame.output === '0x' ? 'dropped' : 'replaced'
+function roleOf<F>(frame: Failing<F>, call: Failing<F>): Role {
+  const [own, given] = [frame.output ?? '0x', call.output ?? '0x']
+  if (own === given) return 'passed on'
+  return own === '0x' ? 'dropped' : 'replaced'
 }
 
 /** The frames that failed, from where the failure arose up to the transaction's own call; none where nothing failed. */
-export function failureChain(top: Frame): Link[] {
+export function failureChain<F extends Failing<F>>(top: F): Link<F>[] {
   if (top.error === undefined) return []
-  const chain: Link[] = []
+  const chain: Link<F>[] = []
   let frame = top
   for (;;) {
     // A failure comes up from the last call: what failed before it was caught, and execution went on.
-    const last = frame.calls.at(-1)
+    const last = frame.calls?.at(-1)
     if (frame.error !== REVERTED || last?.error === undefined) break
     chain.push({ role: roleOf(frame, last), frame })
     frame = last

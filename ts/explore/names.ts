@@ -1,5 +1,6 @@
 // Names of functions, errors and events by selector, and of addresses by labels. Arguments are decoded by `ox`.
 import { AbiError, AbiEvent, AbiFunction, AbiParameters } from 'ox'
+import { panicText } from './panics.ts'
 import { printable } from './printable.ts'
 
 /** Signatures that every explorer knows: tokens, wrapped ether, Permit2, Multicall3, routers, Safe. */
@@ -52,20 +53,6 @@ const BUILT_IN: readonly string[] = [
 
 /** Signatures of one source that are taken. */
 export const SIGNATURES_MAX = 100_000
-
-/** What the codes of `Panic` mean (Solidity documentation, "Panic via assert and Error via require"). */
-const PANICS: ReadonlyMap<bigint, string> = new Map([
-  [0x00n, 'a panic of the compiler'],
-  [0x01n, 'assertion failed'],
-  [0x11n, 'arithmetic overflow or underflow'],
-  [0x12n, 'division or modulo by zero'],
-  [0x21n, 'conversion to an enum that has no such value'],
-  [0x22n, 'a byte array in storage that is encoded wrongly'],
-  [0x31n, 'pop on an empty array'],
-  [0x32n, 'array index out of bounds'],
-  [0x41n, 'too much memory allocated'],
-  [0x51n, 'call of an internal function that was never set'],
-])
 
 /** Hex digits of a selector with its prefix. */
 const SELECTOR_CHARACTERS = 10
@@ -273,7 +260,7 @@ export class Names {
       if (selector === AbiError.solidityErrorSelector) return printable(String(argumentsOf([{ type: 'string' }], output)[0]), this.whole)
       if (selector === AbiError.solidityPanicSelector) {
         const code = argumentsOf([{ type: 'uint256' }], output)[0] as bigint
-        return `panic 0x${code.toString(16).padStart(2, '0')}: ${PANICS.get(code) ?? 'a code without a meaning'}`
+        return panicText(code)
       }
     } catch {
       // Bytes that begin as one of the two and are not.

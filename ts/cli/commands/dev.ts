@@ -10,7 +10,7 @@ import type { Server } from '../../server/index.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import { nodeSettings } from '../check-files.ts'
 import type { Command, Terminal } from '../command.ts'
-import { banner, readyEvent } from '../dev/banner.ts'
+import { banner, explorerUrl, readyEvent } from '../dev/banner.ts'
 import { Chains } from '../dev/chains.ts'
 import { playDemo } from '../dev/demo.ts'
 import { DEV_FLAGS } from '../dev/flags.ts'
@@ -115,7 +115,7 @@ class DevRun {
     const demo = this.parsed.flags.has('demo') ? await playDemo(core, accounts, this.origin) : undefined
     json?.(await readyEvent(chain))
     for (const step of demo?.steps ?? []) json?.({ event: 'demo', ...step })
-    void this.console?.follow()
+    void this.console?.follow(explorerUrl(chain))
     return `${await banner(chain)}${demo === undefined ? '' : `\n${demo.text}`}`
   }
 

@@ -5,6 +5,7 @@ import type { Core } from '../../core/port.ts'
 import { type Origin, shownUrl } from '../../fork/index.ts'
 import type { Server } from '../../server/index.ts'
 import { urlsOf } from '../commands/node.ts'
+import { servesExplorer } from '../explorer.ts'
 
 /** A chain that is ready. */
 export interface ReadyChain {
@@ -16,6 +17,10 @@ export interface ReadyChain {
 }
 
 const quantity = async (answer: Promise<Uint8Array>): Promise<bigint> => BigInt(JSON.parse(Buffer.from(await answer).toString()) as string)
+
+/** Where the explorer is; undefined where the node serves none. */
+export const explorerUrl = ({ server, settings }: Pick<ReadyChain, 'server' | 'settings'>): string | undefined =>
+  servesExplorer('dev', settings) ? server.httpUrl : undefined
 
 /** How blocks come. */
 function mining(settings: Settings): string {
@@ -41,6 +46,7 @@ function tries(url: string, accounts: readonly DevAccount[]): string[] {
 
 /** Lines for a reader. The last one says that the node is ready. */
 export async function banner({ server, core, accounts, settings, origin }: ReadyChain): Promise<string> {
+  const explorer = explorerUrl({ server, settings })
   const chainId = await quantity(core.request('chainId', undefined))
   const height = await quantity(core.request('blockNumber', undefined))
   const fork = origin === undefined ? '' : ` A fork of ${shownUrl(origin.url)} after block ${Number(origin.block.number)}.`
@@ -52,6 +58,7 @@ export async function banner({ server, core, accounts, settings, origin }: Ready
     `Mnemonic: ${settings['dev.mnemonic']}`,
     '',
     ...(server.httpUrl === undefined ? [] : ['Try:', ...tries(server.httpUrl, accounts), '']),
+    ...(explorer === undefined ? [] : [`Open ${explorer} in a browser to look at blocks and traces.`]),
     `JSON-RPC is ready on ${urlsOf(server).join(' and ')}. Press Ctrl-C to stop.`,
     '',
   ].join('\n')

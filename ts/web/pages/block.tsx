@@ -1,12 +1,12 @@
 // A block: its facts, its transactions, and where its gas went.
 import type { JSX } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { buildTree, type FlameOrder, type Frame, flameBoxes, type RawFrame } from '../../explore/index.ts'
 import { FlameView } from '../parts/flame.tsx'
 import { age, bytes, ether, grouped, gwei, number, percent, time } from '../parts/format.ts'
 import { Card, Copy, Empty, Fact, Meter, Segments, TxLink, useNow, usePainted, Wait, Who } from '../parts/small.tsx'
 import { Told, Trouble } from '../parts/trouble.tsx'
-import { type Block, blockParameter, isHash, isHeight, isTag, type Receipt } from '../store/chain.ts'
+import { type Block, blockParameter, type Header, isHash, isHeight, isTag, type Receipt } from '../store/chain.ts'
 import { head } from '../store/live.ts'
 import { names } from '../store/names.ts'
 import { useResource } from '../store/resource.ts'
@@ -155,14 +155,35 @@ function kinds(block: Block): string {
   return [...sums].map(([kind, n]) => `${grouped(n)} ${n === 1 ? kind.slice(0, -1) : kind}`).join(', ') || 'none'
 }
 
+/** Whether a block has left the chain; looked at with each new head. */
+function useLeft(block: Block | undefined): boolean {
+  const [left, setLeft] = useState<string>()
+  const newest = head.value?.hash
+  useEffect(() => {
+    if (block === undefined || newest === undefined) return
+    const gone = new AbortController()
+    rpc<Header | null>('eth_getBlockByNumber', [block.number, false], gone.signal).then(
+      (now) => setLeft(now?.hash === block.hash ? undefined : block.hash),
+      () => undefined,
+    )
+    return () => gone.abort()
+  }, [block?.hash, newest])
+  return block !== undefined && left === block.hash
+}
+
 export function BlockPage({ id }: { readonly id: string }): JSX.Element {
   const isValid = isHash(id) || isHeight(id) || isTag(id)
-  // A tag means another block with each new head.
+  // A tag means another block with each new head, and a height after a reorganisation.
   const key = isTag(id) ? `block ${id} ${head.value?.hash ?? ''}` : `block ${id}`
-  const { value, error, reload } = useResource(isValid ? key : undefined, (signal) => load(id, signal), !isTag(id))
+  const { value, error, reload } = useResource(isValid ? key : undefined, (signal) => load(id, signal), isHash(id))
   const now = useNow(5000)
   const block = value?.block
   const newest = head.value === undefined ? undefined : number(head.value.number)
+  const left = useLeft(block)
+  // A block that does not exist yet may come with each new head.
+  useEffect(() => {
+    if (value === null) reload()
+  }, [head.value?.hash])
   usePainted(!isValid || value !== undefined || error !== undefined ? `/block/${id}` : undefined)
   document.title = `Block ${block === undefined ? id.slice(0, 12) : grouped(number(block.number))} · Hearth`
   if (!isValid) {
@@ -221,6 +242,14 @@ export function BlockPage({ id }: { readonly id: string }): JSX.Element {
           )}
         </nav>
       </div>
+      {left && (
+        <div class="note" role="alert" data-testid="left-chain">
+          <span>This block left the chain in a reorganisation. What is shown is from before.</span>
+          <a class="button small" href={blockPath(height)} onClick={reload}>
+            The block at height {grouped(height)} now
+          </a>
+        </div>
+      )}
       <Card>
         <dl class="facts">
           <Fact name="Time">

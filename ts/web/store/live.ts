@@ -1,7 +1,7 @@
 // The newest block as it comes: by WebSocket, or by polling where none can be had.
 import { signal } from '@preact/signals'
 import type { Header } from './chain.ts'
-import { hasToken, RpcFailure, rpc } from './rpc.ts'
+import { hasToken, RpcFailure, rpc, tokenGiven } from './rpc.ts'
 
 /** How the page hears of blocks: `away` where the node does not answer. */
 export type LiveState = 'connecting' | 'live' | 'polling' | 'away'
@@ -18,32 +18,47 @@ export const head = signal<Header | undefined>(undefined)
 const POLL_MS = 700
 const RECONNECT_MS = 5000
 
-let polling: number | undefined
+/**
+ * Time between two polls beside a WebSocket, in milliseconds. A head that goes back without a new
+ * block, as after evm_revert, is notified to no subscription.
+ */
+const CHECK_MS = 1500
+
+let timer: number | undefined
+
+/** Whether the node notifies of new blocks by WebSocket. */
+let subscribed = false
+
+/** Headers that came by WebSocket. */
+let notified = 0
 
 function take(header: Header): void {
   if (header.hash !== head.value?.hash) head.value = header
 }
 
 async function poll(): Promise<void> {
+  const before = notified
   try {
-    take(await rpc<Header>('eth_getBlockByNumber', ['latest', false]))
-    if (live.value !== 'live') live.value = 'polling'
+    const header = await rpc<Header>('eth_getBlockByNumber', ['latest', false])
+    // The answer may be older than what was notified meanwhile.
+    if (notified === before) take(header)
+    live.value = subscribed ? 'live' : 'polling'
   } catch (e) {
     live.value = 'away'
-    // The page shows a form for a token; more requests would only be refused.
-    if (e instanceof RpcFailure && e.status === 401 && !hasToken()) return
+    // The page shows a form for a token; until one is given, requests would only be refused.
+    if (e instanceof RpcFailure && e.status === 401 && !hasToken()) stopPolling()
   }
 }
 
-function startPolling(): void {
-  if (polling !== undefined) return
+function startPolling(everyMs: number): void {
+  stopPolling()
+  timer = window.setInterval(() => document.visibilityState === 'visible' && void poll(), everyMs)
   void poll()
-  polling = window.setInterval(() => document.visibilityState === 'visible' && void poll(), POLL_MS)
 }
 
 function stopPolling(): void {
-  window.clearInterval(polling)
-  polling = undefined
+  window.clearInterval(timer)
+  timer = undefined
 }
 
 interface Notification {
@@ -56,31 +71,33 @@ interface Notification {
 function connect(): void {
   // A browser cannot send a token with a WebSocket.
   if (hasToken()) {
-    startPolling()
+    startPolling(POLL_MS)
     return
   }
   let socket: WebSocket
   try {
     socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/`)
   } catch {
-    startPolling()
+    startPolling(POLL_MS)
     return
   }
   socket.onopen = () => socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] }))
   socket.onmessage = ({ data }) => {
     const said = JSON.parse(String(data)) as Notification
-    if (said.params !== undefined) take(said.params.result)
-    else if (said.error !== undefined) socket.close()
+    if (said.params !== undefined) {
+      notified++
+      take(said.params.result)
+    } else if (said.error !== undefined) socket.close()
     else if (said.id === 1) {
-      stopPolling()
-      void poll().then(() => {
-        live.value = 'live'
-      })
+      subscribed = true
+      live.value = 'live'
+      startPolling(CHECK_MS)
     }
   }
   socket.onclose = () => {
+    subscribed = false
     if (live.value === 'live') live.value = 'connecting'
-    startPolling()
+    startPolling(POLL_MS)
     window.setTimeout(connect, RECONNECT_MS)
   }
 }
@@ -88,4 +105,5 @@ function connect(): void {
 /** Begins to listen. */
 export function listen(): void {
   connect()
+  tokenGiven.subscribe((given) => given > 0 && startPolling(POLL_MS))
 }
