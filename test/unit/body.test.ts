@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import v8 from 'node:v8'
 import vm from 'node:vm'
 import { describe, expect, it } from 'vitest'
+import { isRefused } from '../../ts/rpc/scan.ts'
 import { type BodyFailure, BodyFragmented, Gathered, readBody } from '../../ts/server/body.ts'
 import { IdleClock } from '../../ts/server/idle.ts'
 
@@ -12,10 +13,10 @@ v8.setFlagsFromString('--expose-gc')
 const collect = vm.runInNewContext('gc') as () => void
 
 /** A body that is read from chunks. */
-function read(chunks: readonly Buffer[]): string | BodyFailure | undefined {
+function read(chunks: readonly Buffer[], isRefusedBy = (_head: string): boolean => false): string | BodyFailure | undefined {
   const request = Object.assign(new EventEmitter(), { headers: {} })
   let outcome: string | BodyFailure | undefined
-  const limits = { bytes: 1e9, idle: new IdleClock(0), take: () => undefined }
+  const limits = { bytes: 1e9, idle: new IdleClock(0), take: () => undefined, isRefusedBy }
   readBody(request as unknown as IncomingMessage, limits, (body) => {
     outcome = body
   })
@@ -31,6 +32,48 @@ describe('a body in many chunks', () => {
     expect(read(Array(4097).fill(one))).toBeInstanceOf(BodyFragmented)
     expect(read(Array(10_000).fill(many))).toBe('x'.repeat(640_000))
     expect(read([...Array(4096).fill(many), ...Array(4096).fill(one)])).toBeInstanceOf(BodyFragmented)
+  })
+})
+
+describe('a body that is refused by its beginning', () => {
+  const limits = { requests: 1000 }
+  const call = '{"jsonrpc":"2.0","id":7,"method":"eth_blockNumber","params":["é☃"]}'
+  const chunksOf = (text: string, size: number): Buffer[] => {
+    const bytes = Buffer.from(text)
+    return Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size))
+  }
+  const outcome = (text: string, size: number) => read(chunksOf(text, size), (head) => isRefused(head, limits))
+
+  it('is given as far as it had come', () => {
+    const batch = `[${Array(40_000).fill(call).join(',')}]`
+    for (const size of [65_536, 65_521, 1_000_000]) {
+      const head = outcome(batch, size) as string
+      expect(Buffer.byteLength(head)).toBeLessThan(256 * 1024 + size + 3)
+      expect(batch.startsWith(head.replaceAll('\ufffd', '').slice(0, 200_000))).toBe(true)
+      expect(isRefused(head, limits)).toBe(true)
+    }
+    expect(outcome(`${'['.repeat(200)}${' '.repeat(1_000_000)}`, 65_536)).toHaveLength(256 * 1024)
+  })
+
+  it('is asked of large bodies once and of others never', () => {
+    const heads: number[] = []
+    const counted = (head: string): boolean => {
+      heads.push(head.length)
+      return false
+    }
+    expect(read(chunksOf('x'.repeat(262_143), 65_536), counted)).toHaveLength(262_143)
+    expect(heads).toEqual([])
+    expect(read(chunksOf('x'.repeat(2_000_000), 65_536), counted)).toHaveLength(2_000_000)
+    expect(heads).toEqual([262_144])
+  })
+
+  it('is never one that the whole text would pass', () => {
+    const large = call.replace('é☃', 'x'.repeat(2_000))
+    const whole = `[ ${Array(1000).fill(large).join(' , ')} ]`
+    expect(isRefused(whole, limits)).toBe(false)
+    for (let at = 0; at < whole.length; at += 997) expect(isRefused(whole.slice(0, at), limits), `${at}`).toBe(false)
+    const closing = whole.lastIndexOf('}')
+    for (let at = closing - 40; at <= whole.length; at++) expect(isRefused(whole.slice(0, at), limits), `${at}`).toBe(false)
   })
 })
 

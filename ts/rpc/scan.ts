@@ -234,3 +234,16 @@ export class Scanner {
     return new BatchTooLarge(batchTooLarge(), isValid ? id : undefined, methods)
   }
 }
+
+/**
+ * Whether a request that begins with this text is refused whatever follows: limits are exceeded
+ * from left to right. The text may end anywhere.
+ */
+export function isRefused(head: string, limits: RequestLimits): boolean {
+  try {
+    new Scanner(head, limits).scan()
+    return false
+  } catch {
+    return true
+  }
+}

@@ -5,12 +5,14 @@ import { type Answer, bytesOf, type Dispatch, Packed } from '../rpc/dispatch.ts'
 import { noRoomForClient } from '../rpc/errors.ts'
 import { LEGACY_HEADER, LEGACY_TEXT, TRACE_HEADER, WARNING_HEADER } from '../rpc/headers.ts'
 import { REDIRECTED_HEADER, REDIRECTED_TO_HEADER } from '../rpc/redirect.ts'
+import { isRefused, type RequestLimits } from '../rpc/scan.ts'
 import { FORWARDED_HEADER } from '../rpc/submission.ts'
 import { negotiate } from './accept.ts'
 import type { Authentication, Barred } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
 import { type BodyFailure, BodyFragmented, BodyRefused, BodyStalled, declaredLength, readBody } from './body.ts'
 import { applyCors } from './cors.ts'
+import type { Drain } from './drain.ts'
 import { hostOf, isAllowedHost } from './hosts.ts'
 import type { IdleClock } from './idle.ts'
 import { late } from './late.ts'
@@ -31,6 +33,10 @@ export interface AppOptions {
   /** Host names that the node may be asked under, lower case. */
   readonly allowedHosts: readonly string[]
   readonly maxBodyBytes: number
+  /** Limits of requests, by which a large body may be refused before all of it has come. */
+  readonly requestLimits: RequestLimits
+  /** Reads what is left of such a body. */
+  readonly drain: Drain
   readonly compression: Compression
   /** Refuses clients that send nothing of their body for too long. */
   readonly bodyIdle: IdleClock
@@ -207,9 +213,12 @@ function serveJson(options: AppOptions, request: IncomingMessage, response: Serv
       failed(e)
     }
   }
-  const forget = readBody(request, { bytes: options.maxBodyBytes, idle: options.bodyIdle, take }, (body) => {
-    if (typeof body !== 'string') refuseBody(options, request, response, body)
-    else answerTo(body)
+  const isRefusedBy = (head: string): boolean => isRefused(head, options.requestLimits)
+  const limits = { bytes: options.maxBodyBytes, idle: options.bodyIdle, take, isRefusedBy }
+  const forget = readBody(request, limits, (body) => {
+    if (typeof body !== 'string') return refuseBody(options, request, response, body)
+    if (!request.complete) options.drain.add(request)
+    answerTo(body)
   })
   response.on('close', () => {
     forget()

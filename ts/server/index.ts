@@ -7,6 +7,7 @@ import { type Authentication, authentication, engineAuthentication } from './adm
 import { Admission, webSocketPayload } from './admission/index.ts'
 import { type AppOptions, createListener } from './app.ts'
 import { shareConnections, timeouts } from './connections.ts'
+import { Drain } from './drain.ts'
 import { IdleClock } from './idle.ts'
 import { openLanes } from './lane/index.ts'
 import { late } from './late.ts'
@@ -66,6 +67,7 @@ class Listeners {
   private readonly authentication: (listener: string) => Authentication | undefined
   private readonly servers: http.Server[] = []
   private readonly endpoints: WebSocketEndpoint[] = []
+  private readonly drain = new Drain()
   private pages: Pages | undefined
   /** Ports by listener, once it is open. */
   private readonly ports = new Map<'http' | 'debug', number>()
@@ -86,7 +88,9 @@ class Listeners {
       allowedHosts: lowerCase(settings['evm.allowed_hosts']),
       corsOrigins: lowerCase(settings['evm.cors_origins']),
       maxBodyBytes: settings['evm.max_request_body_bytes'],
+      requestLimits: { requests: settings['evm.batch_request_limit'], values: settings['evm.max_request_values'] },
       compression: { thresholdBytes: settings['evm.gzip_threshold_bytes'], level: settings['evm.gzip_level'] },
+      drain: this.drain,
       bodyIdle: new IdleClock(settings['evm.body_read_idle_timeout']),
       writeMs: settings['evm.write_timeout'],
       stallMs: settings['evm.trace_stall_timeout'],

@@ -1,0 +1,65 @@
+// What is left of refused bodies.
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readBody } from '../../ts/server/body.ts'
+import { Drain } from '../../ts/server/drain.ts'
+import { IdleClock } from '../../ts/server/idle.ts'
+
+const MIB = 1024 * 1024
+
+/** Refuses a body by its first bytes where they are `[`, and answers how many it took. */
+const drain = new Drain()
+const server = http.createServer((request, response) => {
+  const limits = { bytes: 64 * MIB, idle: new IdleClock(0), take: () => undefined, isRefusedBy: (head: string) => head[0] === '[' }
+  readBody(request, limits, (body) => {
+    if (!request.complete) drain.add(request)
+    response.end(`${(body as string).length}`)
+  })
+})
+
+beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
+afterAll(() => new Promise((resolve) => server.close(resolve)))
+
+/** A connection, and what has come over it. */
+async function connect(): Promise<{ socket: net.Socket; text: () => string }> {
+  const socket = net.connect((server.address() as AddressInfo).port, '127.0.0.1')
+  await new Promise((resolve) => socket.once('connect', resolve))
+  let text = ''
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    text += chunk
+  })
+  return { socket, text: () => text }
+}
+
+async function until(isMet: () => boolean): Promise<void> {
+  for (let i = 0; i < 1000 && !isMet(); i++) await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(isMet()).toBe(true)
+}
+
+const head = (bytes: number): string => `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${bytes}\r\n\r\n`
+
+describe('a body that is refused by its beginning', () => {
+  it('is answered before the rest of it comes', async () => {
+    const { socket, text } = await connect()
+    socket.write(`${head(5 * MIB)}[${' '.repeat(MIB - 1)}`)
+    await until(() => text().includes('200 OK'))
+    expect(text()).not.toContain('5242880')
+    // The connection serves its next request once the rest has come.
+    socket.write(Buffer.alloc(4 * MIB, ' '))
+    socket.write(`${head(3)}{ }`)
+    await until(() => text().endsWith('\r\n\r\n3'))
+    socket.destroy()
+  })
+
+  it('leaves in turns that bound all such bodies together', async () => {
+    const clients = await Promise.all(Array.from({ length: 4 }, connect))
+    const began = performance.now()
+    for (const { socket } of clients) socket.write(Buffer.concat([Buffer.from(`${head(4 * MIB)}[`), Buffer.alloc(4 * MIB - 1)]))
+    for (const { socket } of clients) socket.write(`${head(3)}{ }`)
+    await Promise.all(clients.map(({ text }) => until(() => text().endsWith('\r\n\r\n3'))))
+    // 12 MiB and more were left, of which 10 ms let 256 KiB and what a read has beyond pass.
+    expect(performance.now() - began).toBeGreaterThan(240)
+    for (const { socket } of clients) socket.destroy()
+  })
+})
