@@ -1,6 +1,6 @@
 //! Several plans over one execution give what each gives alone.
 
-use crate::steps::PUSH_POP;
+use crate::steps::{PUSH_POP, after_timeouts};
 use crate::world::World;
 use hearth_tracers::{
     HELD_BACK_BYTES, Limits, Replay as _, Sink, SinkClosed, TraceConfig, TraceError, TracePlan, trace_block,
@@ -71,23 +71,30 @@ fn each_line_is_as_if_it_was_alone() {
 
 #[test]
 fn a_failure_leaves_nothing_or_a_whole_value_on_each_line() {
-    let plans = plans(&[r#"{"timeout":"50ms"}"#, r#"{"tracer":"callTracer","timeout":"1ms"}"#]);
+    let hurried = plans(&[r#"{"tracer":"callTracer","timeout":"1ms"}"#]);
     let world = World::london().contract(0x71, 1, 0, &PUSH_POP).call(0x71, 900_000_000, &[]);
-    let mut texts = vec![Vec::new(); 2];
     let limits = Limits::default();
-    let failed = |index: usize, texts: &mut [Vec<u8>]| {
-        trace_transaction_under_several(&mut world.replay(), index, &plans, &limits, sinks(texts))
-            .unwrap_err()
-    };
-    let error = failed(0, &mut texts);
-    assert!(matches!(error, TraceError::ExecutionTimeout), "{error}");
-    assert!(texts[1].is_empty() && texts[0].len() > HELD_BACK_BYTES, "{}", texts[0].len());
+    let (plans, mut texts) = after_timeouts(|soon| {
+        let plans = [soon.clone(), hurried[0].clone()];
+        let mut texts = vec![Vec::new(); 2];
+        let error =
+            trace_transaction_under_several(&mut world.replay(), 0, &plans, &limits, sinks(&mut texts));
+        let error = error.unwrap_err();
+        assert!(matches!(error, TraceError::ExecutionTimeout), "{error}");
+        assert!(texts[1].is_empty());
+        (texts[0].len() > HELD_BACK_BYTES).then_some((plans, texts))
+    });
     let log: StructLogs = serde_json::from_slice(&texts[0]).unwrap();
     assert!(log.steps.len() > 1_000);
-    let error = failed(7, &mut texts);
+    let error = trace_transaction_under_several(&mut world.replay(), 7, &plans, &limits, sinks(&mut texts));
+    let error = error.unwrap_err();
     assert!(matches!(error, TraceError::IndexOutOfRange { index: 7, count: 1 }), "{error}");
-    let mut texts = vec![Vec::new(); 2];
-    trace_block_under_several(&mut world.replay(), &plans, &limits, sinks(&mut texts)).unwrap();
+    let texts = after_timeouts(|soon| {
+        let plans = [soon.clone(), hurried[0].clone()];
+        let mut texts = vec![Vec::new(); 2];
+        trace_block_under_several(&mut world.replay(), &plans, &limits, sinks(&mut texts)).unwrap();
+        (texts[0].len() > HELD_BACK_BYTES).then_some(texts)
+    });
     let failed: Vec<FailedElement> =
         texts.iter().flat_map(|text| serde_json::from_slice::<[FailedElement; 1]>(text).unwrap()).collect();
     assert_eq!(failed[0].error["message"], "execution timeout");
