@@ -1,5 +1,5 @@
 import { RpcError } from '../../ts/rpc/errors.ts'
-import type { Surroundings } from '../../ts/rpc/method.ts'
+import type { HandlerContext } from '../../ts/rpc/method.ts'
 import { METHODS } from '../../ts/rpc/table.ts'
 import { fakeCore, PLAIN_RULES } from './fake-core.ts'
 
@@ -24,7 +24,7 @@ const REPLIES = {
 const notAsked = (): never => {
   throw new Error('following is not asked for here')
 }
-const NOT_ASKED: Surroundings['follow'] = new Proxy({} as Surroundings['follow'], { get: () => notAsked })
+const NOT_ASKED: HandlerContext['follow'] = new Proxy({} as HandlerContext['follow'], { get: () => notAsked })
 
 /** What a method asks of the core, or what it refuses with. */
 export async function asked(name: string, ...params: unknown[]): Promise<unknown> {

@@ -21,7 +21,9 @@ afterEach(async () => {
 async function serve(flags: Partial<Record<SettingKey, string>> = {}, dev = false): Promise<{ http: string; ws: string }> {
   const given = new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', 'evm.shutdown_timeout': '0s', ...flags }))
   const { settings } = resolveSettings({ flags: given, dev })
-  const server = await startServer(settings, (text) => `"${text}"`, { report: () => undefined })
+  const server = await startServer(settings, (text) => ({ body: { kind: 'latin1', text: `"${text}"` }, headers: {} }), {
+    report: () => undefined,
+  })
   opened.push(server)
   return { http: server.httpUrl ?? '', ws: server.wsUrl ?? '' }
 }

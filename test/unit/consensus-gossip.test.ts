@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { broadcast, firstBatch, Gossip, type Verdict, verdictOf } from '../../ts/consensus/gossip.ts'
 import { askNetwork } from '../../ts/consensus/join.ts'
 import { type EngineView, EngineViews, engineView } from '../../ts/consensus/rpc.ts'
-import type { Surroundings } from '../../ts/rpc/method.ts'
+import type { HandlerContext } from '../../ts/rpc/method.ts'
 import { syncing } from '../../ts/rpc/methods/eth/syncing.ts'
 import { peerCount } from '../../ts/rpc/methods/net/peerCount.ts'
 import type { Network } from '../../ts/rpc/network.ts'
@@ -186,7 +186,7 @@ describe('the RPC of CometBFT', () => {
 
 describe('methods of JSON-RPC', () => {
   const call = async (method: typeof peerCount, network: Network | undefined): Promise<unknown> => {
-    const result = await method.call({ core: fakeCore({ syncing: 'false' }), network } as unknown as Surroundings, [])
+    const result = await method.call({ core: fakeCore({ syncing: 'false' }), network } as unknown as HandlerContext, [])
     return JSON.parse(typeof result === 'string' ? result : Buffer.from(result as Uint8Array).toString())
   }
   const network = (catchingUp: boolean): Network => ({

@@ -1,8 +1,9 @@
 // A core for tests: remembers what it was asked and answers with what it is told to.
 
+import { bodyText } from '../../ts/core/chunks.ts'
 import { CoreError } from '../../ts/core/error.ts'
 import type { Core, ResultStream } from '../../ts/core/port.ts'
-import { type Answer, Packed } from '../../ts/rpc/dispatch.ts'
+import type { Reply } from '../../ts/rpc/reply.ts'
 
 /** What methods work with where a test is about something else: nothing is denied, every tracer allowed. */
 export const PLAIN_RULES = {
@@ -22,7 +23,7 @@ export const PLAIN_RULES = {
   following: { filterIdleMs: 60_000, heads: 100, logs: 100 },
 } as const
 
-type Reply = string | Error | ((args: unknown) => Promise<string>)
+type Answer = string | Error | ((args: unknown) => Promise<string>)
 
 /** Chunks to stream; an error among them fails the stream at that place. */
 export interface FakeStream extends ResultStream {
@@ -41,7 +42,6 @@ export function fakeStream(chunks: readonly (string | Error)[]): FakeStream {
       if (chunk !== undefined) this.taken++
       return chunk === undefined ? null : Buffer.from(chunk)
     },
-    isOver: () => false,
     cancel() {
       this.cancelled = true
     },
@@ -49,7 +49,7 @@ export function fakeStream(chunks: readonly (string | Error)[]): FakeStream {
 }
 
 export function fakeCore(
-  replies: Record<string, Reply>,
+  replies: Record<string, Answer>,
   stream: () => ResultStream = () => fakeStream([]),
   native: FakeNative = fakeNative(),
 ): Core & { asked: [string, unknown][] } {
@@ -79,18 +79,10 @@ export function fakeCore(
   }
 }
 
-/** Native metrics for tests: one instrument of each kind, whose values a test may change. */
-/** All of an answer as text; one in gzip is a mistake of whoever did not ask for it. */
-export async function drain(answer: Answer): Promise<string> {
-  if (answer === undefined) return ''
-  if (answer instanceof Packed) throw new TypeError('an answer in gzip')
-  if (typeof answer === 'string') return Buffer.from(answer, 'latin1').toString()
-  if (answer instanceof Uint8Array) return Buffer.from(answer).toString()
-  const chunks: Uint8Array[] = []
-  for (let chunk = await answer.next(); chunk !== null; chunk = await answer.next()) chunks.push(chunk)
-  return Buffer.concat(chunks).toString()
-}
+/** All of a reply as text; one in gzip is a mistake of a test that did not ask for it. */
+export const drain = async ({ body }: Reply): Promise<string> => await bodyText(body)
 
+/** Native metrics for tests: one instrument of each kind, whose values a test may change. */
 export interface FakeNative {
   readonly catalog: string
   readonly snapshot: () => string

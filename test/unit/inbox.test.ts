@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
 import { resolveSettings, type SettingKey } from '../../ts/config/index.ts'
+import { EMPTY } from '../../ts/core/body.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { ByteBudget } from '../../ts/server/admission/budget.ts'
 import { FrameCounter } from '../../ts/server/frames.ts'
@@ -29,7 +30,7 @@ async function serve(flags: Partial<Record<SettingKey, string>> = {}): Promise<{
   const dispatch = makeDispatch(rpcContext(fakeCore({ blockNumber: '"0x1b"' }), settings), batchLimits(settings), () => undefined)
   const counting: typeof dispatch = (text, client) => {
     served++
-    if (text === 'later') return sleep(500).then(() => undefined)
+    if (text === 'later') return sleep(500).then(() => ({ body: EMPTY, headers: {} }))
     return text === 'held' ? new Promise(() => undefined) : dispatch(text, client)
   }
   const server = await startServer(settings, counting, { report: () => undefined })

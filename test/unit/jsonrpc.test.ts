@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { isEmpty } from '../../ts/core/body.ts'
 import { CoreError } from '../../ts/core/error.ts'
 import type { Core } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
@@ -11,7 +12,7 @@ function dispatcher(core: Core, namespaces = ['eth', 'net', 'web3', 'debug', 'rp
   const dispatch = makeDispatch({ core, namespaces, clientVersion: 'Hearth/test', ...PLAIN_RULES }, limits, (e) => reported.push(e))
   return async (body: unknown): Promise<string | undefined> => {
     const answer = await dispatch(typeof body === 'string' ? body : JSON.stringify(body), { connection: 'http', onGone: () => undefined })
-    return answer === undefined ? undefined : drain(answer)
+    return isEmpty(answer.body) ? undefined : await drain(answer)
   }
 }
 

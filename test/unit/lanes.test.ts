@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import zlib from 'node:zlib'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { resolveSettings } from '../../ts/config/index.ts'
-import type { Core, NamedTrace, ReadyTrace } from '../../ts/core/port.ts'
+import type { WholeBody } from '../../ts/core/body.ts'
+import type { Core, NamedTrace, OpenOptions, ReadyTrace } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { type Server, startServer } from '../../ts/server/index.ts'
 import { fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
@@ -30,14 +31,14 @@ function core(chainId = '"0x1"'): Core {
 }
 
 /** Ready is what is asked for by number: block 1 has a short answer, block 2 a long one, in gzip where that is wanted. */
-function readyTrace({ of, named }: NamedTrace, head: string, tail: string, gzipOver: number | undefined): ReadyTrace | undefined {
+function readyTrace({ of, named }: NamedTrace, { head, tail, gzipOver }: OpenOptions): ReadyTrace | undefined {
   if (of !== 'blockByNumber' || named === '0x3') return undefined
   const text = `${head}${JSON.stringify('ready'.repeat(named === '0x1' ? 4000 : 40_000))}${tail}`
-  const packed = gzipOver !== undefined && text.length > gzipOver
-  // Answers in gzip that are short are text, as the core gives them.
-  const member = zlib.gzipSync(text, { level: named === '0x1' ? 6 : 0 })
-  if (packed) return { body: named === '0x1' ? member.toString('latin1') : member, packed, historical: false }
-  return { body: named === '0x1' ? text : Buffer.from(text), packed, historical: false }
+  const isPacked = gzipOver !== undefined && text.length > gzipOver
+  const bytes = isPacked ? zlib.gzipSync(text, { level: named === '0x1' ? 6 : 0 }) : Buffer.from(text)
+  // Short answers are text, also in gzip, as the core gives them.
+  const body: WholeBody = named === '0x1' ? { kind: 'latin1', text: bytes.toString('latin1') } : { kind: 'bytes', bytes }
+  return { body: isPacked ? { kind: 'gzip', length: bytes.length, member: body } : body, historical: false }
 }
 
 async function serve(flags: Record<string, string> = {}, node: Core = core()): Promise<{ port: number; stop: () => Promise<void> }> {

@@ -1,10 +1,12 @@
 // Every way through the dispatcher gives exactly one sample a request, with the right labels and the right time.
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { ByteStream } from '../../ts/core/body.ts'
 import { CoreError } from '../../ts/core/error.ts'
 import type { Core } from '../../ts/core/port.ts'
-import { type Answer, makeDispatch } from '../../ts/rpc/dispatch.ts'
+import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { CONNECTIONS, type Connection, ENDPOINTS, type RequestMeter } from '../../ts/rpc/meter.ts'
 import { OUTCOMES } from '../../ts/rpc/outcome.ts'
+import type { Reply } from '../../ts/rpc/reply.ts'
 import { drain, type FakeStream, fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
 
 let samples: string[] = []
@@ -43,7 +45,7 @@ function send(
   core: Core,
   body: unknown,
   { namespaces, denied = [], connection = 'http', onGone = () => undefined }: Options = {},
-): Promise<Answer> | Answer {
+): Promise<Reply> | Reply {
   const context = { core, namespaces: namespaces ?? ['eth', 'net', 'debug', 'chain'], clientVersion: 'Hearth/test', ...PLAIN_RULES, denied }
   const dispatch = makeDispatch(context, LIMITS, () => undefined, meter)
   return dispatch(typeof body === 'string' ? body : JSON.stringify(body), { connection, onGone })
@@ -201,6 +203,12 @@ describe('a batch', () => {
   })
 })
 
+/** The stream of a reply. */
+function streamOf({ body }: Reply): ByteStream {
+  if (body.kind !== 'stream') throw new Error('no stream')
+  return body.stream
+}
+
 describe('a stream', () => {
   it('is recorded when it ends', async () => {
     const answer = await send(withStream(fakeStream(['[1', ',2', ',3', ']'])), trace)
@@ -209,7 +217,7 @@ describe('a stream', () => {
     expect(await drain(answer)).toBe('{"jsonrpc":"2.0","id":1,"result":[1,2,3]}')
     expect(samples).toEqual(['debug_traceBlockByNumber http ok'])
     expect(times).toEqual([70])
-    if (typeof answer === 'object' && 'cancel' in answer) answer.cancel()
+    streamOf(answer).cancel()
     expect(samples.length).toBe(1)
   })
 
@@ -242,10 +250,10 @@ describe('a stream', () => {
 
   it('whose client goes has no code', async () => {
     const answer = await send(withStream(fakeStream(['[1', ',2', ',3', ']'])), trace)
-    if (typeof answer !== 'object' || !('cancel' in answer)) throw new Error('no stream')
-    await answer.next()
-    answer.cancel()
-    answer.cancel()
+    const stream = streamOf(answer)
+    await stream.next()
+    stream.cancel()
+    stream.cancel()
     expect(samples).toEqual(['debug_traceBlockByNumber http unknown/'])
   })
 
@@ -268,8 +276,7 @@ describe('a stream', () => {
     ])
     samples = []
     const left = await send(fakeCore({ blockNumber: '"0x1"' }, large), [call('eth_blockNumber'), trace, trace])
-    if (typeof left !== 'object' || !('cancel' in left)) throw new Error('no stream')
-    left.cancel()
+    streamOf(left).cancel()
     expect(samples).toEqual(['eth_blockNumber http ok', 'debug_traceBlockByNumber http unknown/', 'debug_traceBlockByNumber http unknown/'])
     samples = []
     const broken = () => fakeStream(['[1', ',2', new CoreError('closed', 'node is closed')])

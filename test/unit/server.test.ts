@@ -224,7 +224,6 @@ describe('streams', () => {
         await promisify(setImmediate)()
         return chunk
       },
-      isOver: () => false,
       cancel() {
         cancelled = true
       },
@@ -259,7 +258,6 @@ describe('a client that goes before its stream begins', () => {
         this.begun = true
         return new Promise((resolve) => (end = resolve))
       },
-      isOver: () => false,
       cancel() {
         this.cancelled = true
         end(null)

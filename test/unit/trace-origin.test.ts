@@ -3,9 +3,10 @@ import zlib from 'node:zlib'
 import { afterEach, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { resolveSettings } from '../../ts/config/index.ts'
-import { lendWhole } from '../../ts/core/chunks.ts'
+import type { Body } from '../../ts/core/body.ts'
+import { lendWhole, openChunks } from '../../ts/core/chunks.ts'
 import { CoreError } from '../../ts/core/error.ts'
-import type { PackEnvelope, ResultStream, TraceOrigin } from '../../ts/core/port.ts'
+import type { OpenOptions, ResultStream, TraceOrigin } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { type Server, startServer } from '../../ts/server/index.ts'
 import { fakeCore, fakeStream, PLAIN_RULES } from './fake-core.ts'
@@ -15,35 +16,31 @@ afterEach(async () => {
   for (const server of opened.splice(0)) await server.stop()
 })
 
-/** A stream of the core's that knows its origin; what lies in gzip is `text` in pieces of so many bytes. */
-function traceStream(text: string, origin: TraceOrigin | undefined, pieceBytes = 1e9): ResultStream & { envelope?: PackEnvelope } {
-  let inner = fakeStream([text])
-  let packed: Buffer | undefined
-  return {
-    async next() {
-      const { envelope } = this
-      if (
-        envelope !== undefined &&
-        packed === undefined &&
-        text.length + envelope.head.length + envelope.tail.length > envelope.overBytes
-      ) {
-        packed = zlib.gzipSync(envelope.head + text + envelope.tail, { level: 9 })
-        const pieces: Buffer[] = []
-        for (let at = 0; at < packed.length; at += pieceBytes) pieces.push(packed.subarray(at, at + pieceBytes))
-        inner = fakeStream([])
-        inner.next = async () => pieces.shift() ?? null
-      }
-      return inner.next()
-    },
-    isOver: () => false,
-    cancel: () => inner.cancel(),
-    origin: () => origin,
-    pack(envelope) {
-      this.envelope = envelope
-    },
-    packedBytes: () => packed?.length,
-  }
+/** A stream of the core's that knows its origin; what is stored in gzip is `text` in pieces of so many bytes. */
+function traceStream(text: string, origin: TraceOrigin | undefined, pieceBytes = 1e9): ResultStream {
+  return originStream(fakeStream([text]), origin, ({ head, tail, gzipOver }) => {
+    if (gzipOver === undefined || text.length + head.length + tail.length <= gzipOver) return undefined
+    const member = zlib.gzipSync(head + text + tail, { level: 9 })
+    const pieces: Buffer[] = []
+    for (let at = 0; at < member.length; at += pieceBytes) pieces.push(member.subarray(at, at + pieceBytes))
+    const stream = { next: async () => pieces.shift() ?? null, cancel: () => undefined }
+    return { kind: 'gzip', length: member.length, member: { kind: 'stream', stream } }
+  })
 }
+
+/** A stream that says where its result comes from, and may have it in one piece. */
+const originStream = (
+  inner: ResultStream,
+  origin: TraceOrigin | undefined,
+  ready: (options: OpenOptions) => Body | undefined = () => undefined,
+): ResultStream => ({
+  next: () => inner.next(),
+  cancel: () => inner.cancel(),
+  open(options) {
+    options.onFacts?.({ origin, waitedMs: undefined })
+    return ready(options) ?? openChunks(inner, options)
+  },
+})
 
 async function serve(stream: () => ResultStream): Promise<Server> {
   const { settings } = resolveSettings({ flags: new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0' })) })
@@ -95,7 +92,7 @@ it('answers of other methods, and those of batches, say nothing', async () => {
 
 it('an error of the trace cache is an error, and says where it came from', async () => {
   const error = new CoreError('trace', 'tracing failed: out of luck')
-  const server = await serve(() => ({ ...fakeStream([error]), origin: () => 'baked' as const }))
+  const server = await serve(() => originStream(fakeStream([error]), 'baked'))
   const { from, body } = await ask(server, request(7))
   expect([from, JSON.parse(body).error]).toEqual(['baked', { code: -32_000, message: 'tracing failed: out of luck' }])
 })
@@ -115,18 +112,17 @@ it('a baked answer up to 32 KiB that does not lie there in gzip goes out plain, 
     [40_000, 'baked', 'gzip'],
     [30_000, 'history', 'gzip'],
   ] as const) {
-    const stream = (): ResultStream => ({ ...fakeStream([text(bytes)]), origin: () => origin })
+    const stream = (): ResultStream => originStream(fakeStream([text(bytes)]), origin)
     const answer = await ask(await serve(stream), request(7), 'gzip')
     expect([answer.encoding, answer.body]).toEqual([encoding, answerOf(text(bytes))])
   }
 })
 
 it('a small answer that has come whole is sent as one piece', async () => {
-  const stream: ResultStream = {
-    ...fakeStream([new Error('nobody reads pieces')]),
-    whole: async (head, tail) => Buffer.from(`${head}[1]${tail}`),
-    origin: () => 'baked',
-  }
+  const stream = originStream(fakeStream([new Error('nobody reads pieces')]), 'baked', ({ head, tail }) => ({
+    kind: 'bytes',
+    bytes: Buffer.from(`${head}[1]${tail}`),
+  }))
   const server = await serve(() => stream)
   expect(await ask(server, request(7))).toEqual({
     from: 'baked',
@@ -139,15 +135,11 @@ it('a small answer that has come whole is sent as one piece', async () => {
 it.each([1, 8 * 1024, 100_000, 900_000])('an answer of %d bytes that lies ready is sent without waiting for anything', async (bytes) => {
   const text = JSON.stringify('ä'.repeat(Math.max(0, bytes - 2) / 2))
   const asked: (number | undefined)[] = []
-  const stream: ResultStream = {
-    ...fakeStream([new Error('nobody reads pieces')]),
-    atOnce(head, tail, gzipOver) {
-      asked.push(gzipOver)
-      const into = lendWhole(Buffer.byteLength(head + text + tail))
-      return into.subarray(0, into.write(head + text + tail))
-    },
-    origin: () => 'baked',
-  }
+  const stream = originStream(fakeStream([new Error('nobody reads pieces')]), 'baked', ({ head, tail, gzipOver }) => {
+    asked.push(gzipOver)
+    const into = lendWhole(Buffer.byteLength(head + text + tail))
+    return { kind: 'bytes', bytes: into.subarray(0, into.write(head + text + tail)) }
+  })
   const server = await serve(() => stream)
   // Twice, as the memory of the first answer is used again.
   for (const id of [7, 8]) {
@@ -162,11 +154,6 @@ it.each([1, 8 * 1024, 100_000, 900_000])('an answer of %d bytes that lies ready 
   const packed = await ask(server, request(7), 'gzip')
   expect([packed.encoding, packed.body === answerOf(text)]).toEqual([bytes > 32 * 1024 ? 'gzip' : null, true])
   expect(asked).toEqual([undefined, undefined, 16_384])
-})
-
-it('what does not lie ready is made as ever', async () => {
-  const server = await serve(() => ({ ...traceStream(LARGE, 'capsule'), atOnce: () => undefined }))
-  expect(await ask(server, request(7))).toMatchObject({ from: 'capsule', body: answerOf(LARGE) })
 })
 
 it('over WebSocket nothing is in gzip', async () => {

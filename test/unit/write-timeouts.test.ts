@@ -25,7 +25,6 @@ function stream(): ResultStream {
   const chunks = ['[', ...Array.from({ length: 24 }, (_, i) => `"${String(i).padEnd(1024 * 1024, 'x')}",`), '0]']
   return {
     next: async () => (chunks.length === 0 ? null : Buffer.from(chunks.shift() as string)),
-    isOver: () => false,
     cancel: () => undefined,
   }
 }
@@ -124,7 +123,6 @@ describe('a client that never reads is cut off', () => {
         left = 100
         return {
           next: async () => (left-- > 0 ? Buffer.alloc(64 * 1024, 0x61) : null),
-          isOver: () => false,
           cancel: () => undefined,
         }
       })

@@ -1,6 +1,7 @@
 // Memory of chunks: what was sent is used again, since a new buffer for every chunk keeps the garbage collector busy.
 
-import type { ResultStream } from './port.ts'
+import { type Body, type ByteStream, type BytesBody, bytesOf, type StreamBody } from './body.ts'
+import type { OpenOptions, ResultStream } from './port.ts'
 
 /** Most bytes that a chunk holds. */
 export const CHUNK_BYTES_MAX = 256 * 1024
@@ -51,9 +52,68 @@ export function giveBack(chunk: Uint8Array): void {
 export const textOf = (bytes: Uint8Array, encoding: BufferEncoding = 'utf8'): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(encoding)
 
-/** All of a stream as text. */
-export async function streamText(stream: ResultStream): Promise<string> {
+/** All of a stream. */
+async function collect(stream: ByteStream): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   for (let chunk = await stream.next(); chunk !== null; chunk = await stream.next()) chunks.push(chunk)
-  return chunks.length === 1 ? textOf(chunks[0] as Uint8Array) : Buffer.concat(chunks).toString()
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
 }
+
+/** All of a stream as text. */
+export const streamText = async (stream: ByteStream): Promise<string> => textOf(await collect(stream))
+
+/** All of a body as text. */
+export async function bodyText(body: Body): Promise<string> {
+  if (body.kind === 'gzip') throw new TypeError('a body in gzip was not requested')
+  return body.kind === 'stream' ? await streamText(body.stream) : textOf(bytesOf(body))
+}
+
+/** A result of one piece between its head and tail. */
+export function spliced({ head, tail }: Pick<OpenOptions, 'head' | 'tail'>, result: Uint8Array): Uint8Array {
+  if (head === '' && tail === '') return result
+  // An id may hold any character: three bytes a UTF-16 unit are always enough.
+  const bytes = Buffer.allocUnsafe((head.length + tail.length) * 3 + result.length)
+  let at = bytes.write(head, 0, 'utf8')
+  bytes.set(result, at)
+  at += result.length
+  at += bytes.write(tail, at, 'utf8')
+  return bytes.subarray(0, at)
+}
+
+/** A stream whose first chunks were taken already. */
+class Begun implements ByteStream {
+  private readonly first: Uint8Array[]
+  private readonly rest: ByteStream
+
+  constructor(first: Uint8Array[], rest: ByteStream) {
+    this.first = first
+    this.rest = rest
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    return this.first.shift() ?? (await this.rest.next())
+  }
+
+  cancel(): void {
+    this.rest.cancel()
+  }
+}
+
+/**
+ * The start of a stream as a body: of a single chunk one piece with head and tail, else a stream.
+ */
+export async function openChunks(stream: ByteStream, options: OpenOptions): Promise<BytesBody | StreamBody> {
+  const first = await stream.next()
+  const second = first === null ? null : await stream.next()
+  if (first !== null && second !== null) return { kind: 'stream', stream: new Begun([first, second], stream) }
+  const bytes = spliced(options, first ?? NULL)
+  if (first !== null && bytes !== first) giveBack(first)
+  return { kind: 'bytes', bytes }
+}
+
+/** What a stream without bytes stands for. */
+const NULL = Buffer.from('null')
+
+/** The body of a result: see `ResultStream.open`. */
+export const openResult = (stream: ResultStream, options: OpenOptions): Promise<Body> | Body =>
+  stream.open?.(options) ?? openChunks(stream, options)

@@ -4,7 +4,8 @@ import { checkHooks } from '../tracer/hooked.ts'
 import type { ScriptHooks } from '../tracer/script.ts'
 import type { Ask } from './ask.ts'
 import type { BakeReport, BakeWork } from './bake.ts'
-import { CHUNK_BYTES_MAX, giveBack, lend, lendWhole, WHOLE_BYTES_MAX } from './chunks.ts'
+import { type Body, lengthOf, type WholeBody } from './body.ts'
+import { CHUNK_BYTES_MAX, giveBack, lend, lendWhole, openChunks, WHOLE_BYTES_MAX } from './chunks.ts'
 import type { NodeConfig } from './config.ts'
 import type { DbTasks } from './db.ts'
 import { coreErrorFrom } from './error.ts'
@@ -17,8 +18,8 @@ import type {
   CoreLogEntry,
   HomeStatus,
   NamedTrace,
+  OpenOptions,
   Operations,
-  PackEnvelope,
   ReadyTrace,
   ReplayJob,
   ResultStream,
@@ -70,7 +71,7 @@ let spare: Buffer | undefined
  * What `write` writes to a buffer, as text where it is short; undefined where that is nothing. It gives the bytes that it takes, or `OVER`;
  * where they do not fit, it is asked again with more room.
  */
-function written(write: (into: Buffer) => number): Uint8Array | string | undefined {
+function written(write: (into: Buffer) => number): WholeBody | undefined {
   spare ??= lendWhole(CHUNK_BYTES_MAX)
   let into = spare
   let bytes = write(into)
@@ -83,38 +84,40 @@ function written(write: (into: Buffer) => number): Uint8Array | string | undefin
       return undefined
     }
   }
-  if (bytes <= TEXT_BYTES_MAX) return into.toString('latin1', 0, bytes)
+  if (bytes <= TEXT_BYTES_MAX) return { kind: 'latin1', text: into.toString('latin1', 0, bytes) }
   if (into === spare) spare = undefined
-  return into.subarray(0, bytes)
+  return { kind: 'bytes', bytes: into.subarray(0, bytes) }
 }
 
-/** The work begins with the first `next`. */
+/** The work begins with `open` or the first `next`. */
 class Stream implements ResultStream {
   private readonly findReady: FindReady | undefined
-  private ready = false
-  private readonly start: (envelope: PackEnvelope | undefined, client: string | undefined) => native.NativeStream
-  private envelope: PackEnvelope | undefined
+  private readonly start: (options: OpenOptions) => native.NativeStream
+  private options: OpenOptions = { head: '', tail: '' }
   private stream: native.NativeStream | undefined
-  private client: string | undefined
   private cancelled = false
   /** Who is told once whether the block is far below the head. */
   private asker: CoreAsker | undefined
 
-  constructor(
-    start: (envelope: PackEnvelope | undefined, client: string | undefined) => native.NativeStream,
-    findReady?: FindReady,
-    asker?: CoreAsker,
-  ) {
+  constructor(start: (options: OpenOptions) => native.NativeStream, findReady?: FindReady, asker?: CoreAsker) {
     this.start = start
     this.findReady = findReady
     this.asker = asker
   }
 
-  atOnce(head: string, tail: string, gzipOver = -1): Uint8Array | string | undefined {
+  open(options: OpenOptions): Promise<Body> | Body {
+    const ready = this.ready(options)
+    if (ready === undefined) return this.begin(options)
+    options.onFacts?.({ origin: 'baked', waitedMs: undefined })
+    return ready
+  }
+
+  /** All of it, where it is ready in memory, of a moderate size, and not to be sent in gzip. */
+  private ready({ head, tail, gzipOver = -1 }: OpenOptions): WholeBody | undefined {
     // An id may hold any character: three bytes a UTF-16 unit are always enough.
-    if (this.findReady === undefined || head.length * 3 > CHUNK_BYTES_MAX) return undefined
     const { findReady } = this
-    const answer = written((into) => {
+    if (findReady === undefined || head.length * 3 > CHUNK_BYTES_MAX) return undefined
+    return written((into) => {
       const at = into.write(head, 0, 'utf8')
       const bytes = findReady(into, at, tail.length, gzipOver)
       if (bytes === OVER) return OVER
@@ -122,14 +125,35 @@ class Stream implements ResultStream {
       if (end <= into.length) into.write(tail, at + bytes, 'latin1')
       return end
     })
-    this.ready = answer !== undefined
-    return answer
+  }
+
+  private async begin(options: OpenOptions): Promise<Body> {
+    this.options = options
+    try {
+      const whole = await this.whole(options)
+      if (whole !== undefined) return { kind: 'bytes', bytes: whole }
+    } finally {
+      this.tellFacts(options)
+    }
+    const length = this.stream?.packedBytes() ?? OVER
+    if (length === OVER) return await openChunks(this, options)
+    // Head and tail are in the member.
+    return { kind: 'gzip', length, member: await openChunks(this, { head: '', tail: '' }) }
+  }
+
+  private tellFacts({ onFacts }: OpenOptions): void {
+    if (onFacts === undefined) return
+    const waitedMs = this.stream?.waited() ?? -1
+    onFacts({
+      origin: (this.stream?.origin() ?? undefined) as TraceOrigin | undefined,
+      waitedMs: waitedMs < 0 ? undefined : waitedMs,
+    })
   }
 
   /** The stream once something of it waits, and how many bytes; undefined at its end. */
   private async arrived(): Promise<[native.NativeStream, number] | undefined> {
     if (this.cancelled && this.stream === undefined) return undefined
-    this.stream ??= this.start(this.envelope, this.client)
+    this.stream ??= this.start(this.options)
     const stream = this.stream
     let waiting = stream.waiting()
     if (waiting === 0) {
@@ -148,7 +172,8 @@ class Stream implements ResultStream {
     this.asker = undefined
   }
 
-  async whole(head: string, tail: string): Promise<Uint8Array | undefined> {
+  /** All of it with its head and tail, where it is small and all of it has come. */
+  private async whole({ head, tail }: OpenOptions): Promise<Uint8Array | undefined> {
     const arrived = await this.arrived()
     if (arrived === undefined) return undefined
     const [stream] = arrived
@@ -174,37 +199,14 @@ class Stream implements ResultStream {
     return chunk
   }
 
-  isOver(): boolean {
-    return this.stream === undefined ? this.cancelled : this.stream.waiting() === OVER
-  }
-
   cancel(): void {
     this.cancelled = true
     this.stream?.cancel()
   }
-
-  origin(): TraceOrigin | undefined {
-    return this.ready ? 'baked' : ((this.stream?.origin() ?? undefined) as TraceOrigin | undefined)
-  }
-
-  waitedMs(): number | undefined {
-    const waited = this.stream?.waited() ?? -1
-    return waited < 0 ? undefined : waited
-  }
-
-  askedBy(client: string): void {
-    this.client = client
-  }
-
-  pack(envelope: PackEnvelope): void {
-    this.envelope = envelope
-  }
-
-  packedBytes(): number | undefined {
-    const bytes = this.stream?.packedBytes() ?? OVER
-    return bytes === OVER ? undefined : bytes
-  }
 }
+
+/** How the native module is told how a result is wanted in gzip. */
+const packing = ({ head, tail, gzipOver }: OpenOptions) => (gzipOver === undefined ? undefined : { head, tail, overBytes: gzipOver })
 
 class NativeCore implements Core {
   readonly dev: boolean
@@ -222,10 +224,10 @@ class NativeCore implements Core {
     this.asker = asker
     // Objects that ask in a client's name are made for a request each.
     const isFirst = asker === undefined
-    this.readyTrace = cache && isFirst ? (wanted, head, tail, gzipOver) => this.findTrace(wanted, head, tail, gzipOver) : undefined
+    this.readyTrace = cache && isFirst ? (wanted, options) => this.findTrace(wanted, options) : undefined
   }
 
-  private findTrace({ of, named, tracer }: NamedTrace, head: string, tail: string, gzipOver = -1): ReadyTrace | undefined {
+  private findTrace({ of, named, tracer }: NamedTrace, { head, tail, gzipOver = -1 }: OpenOptions): ReadyTrace | undefined {
     let flags = 0
     const body = written((into) => {
       const said = this.node.ready(TRACE_OF[of], named, tracer, head, tail, into, gzipOver)
@@ -235,7 +237,8 @@ class NativeCore implements Core {
       return bytes
     })
     if (body === undefined) return undefined
-    return { body, packed: (flags & READY_PACKED) !== 0, historical: (flags & READY_HISTORICAL) !== 0 }
+    const isPacked = (flags & READY_PACKED) !== 0
+    return { body: isPacked ? { kind: 'gzip', length: lengthOf(body), member: body } : body, historical: (flags & READY_HISTORICAL) !== 0 }
   }
 
   askedBy(asker: CoreAsker): Core {
@@ -276,7 +279,7 @@ class NativeCore implements Core {
       asker?.historical()
       return bytes - HISTORICAL
     }
-    return new Stream((envelope, client) => node.stream(json, envelope, client), this.cache ? findReady : undefined, asker)
+    return new Stream((options) => node.stream(json, packing(options), options.client), this.cache ? findReady : undefined, asker)
   }
 
   // Made when it is asked for: an object of this class is made for every request that may take long.

@@ -1,4 +1,5 @@
 // What the Rust core offers to everything above it: one typed interface. Tests put a fake in its place.
+import type { Body, ByteStream, GzipBody, WholeBody } from './body.ts'
 import type { ScriptsConfig } from './config.ts'
 import type { DevOperations } from './dev-operations.ts'
 import type { TraceWith } from './hooks.ts'
@@ -222,40 +223,44 @@ export interface StreamOperations {
 /** What a trace is made from: it was made before anyone asked, from the block's capsule, or from the state of its parent. */
 export type TraceOrigin = 'baked' | 'capsule' | 'history'
 
-/** What stands around a result that is wanted in gzip. */
-export interface PackEnvelope {
+/** How a result is wanted. */
+export interface OpenOptions {
+  /** What stands before and behind a result in one piece. */
   readonly head: string
   readonly tail: string
-  /** Results of more bytes, envelope included, are wanted in gzip. */
-  readonly overBytes: number
+  /**
+   * Results of more bytes, head and tail included, are wanted in gzip where they are stored in
+   * gzip; undefined: none is.
+   */
+  readonly gzipOver?: number | undefined
+  /** Whose request it is, by address: work that waits takes turns by it. */
+  readonly client?: string | undefined
+  /**
+   * Called once the first bytes or an error are there, where the core knows what a result is made
+   * from or how long it waited.
+   */
+  readonly onFacts?: ((facts: ResultFacts) => void) | undefined
 }
 
-/** The JSON bytes of one result in chunks, made as fast as they are taken. A chunk's memory may be given back (`giveBack`) once it was sent. */
-export interface ResultStream {
-  /** The next chunk, null at the end. Rejects with `CoreError` where the work fails; the stream is over then. One call at a time. */
-  next(): Promise<Uint8Array | null>
-  /** Whether it is known already that `next` will give null. */
-  isOver(): boolean
-  /** Tells the core that nobody wants the rest. Allowed at any time, also after the end. */
-  cancel(): void
-  /** Milliseconds for which the work waited for its thread, once bytes or an error have come; undefined where it needed none. */
-  waitedMs?(): number | undefined
-  /** What the result is made from, where that is of interest. To be asked once `next` has answered. */
-  origin?(): TraceOrigin | undefined
-  /** Says, before the first `next`, whose request it is: work that waits takes turns by it. */
-  askedBy?(client: string): void
-  /** Asks, before the first `next`, that a result which lies there in gzip come as one gzip member together with its envelope. */
-  pack?(envelope: PackEnvelope): void
+/** What the core knows of a result beside its bytes. */
+export interface ResultFacts {
+  readonly origin: TraceOrigin | undefined
+  /** Milliseconds for which the work waited for its thread. */
+  readonly waitedMs: number | undefined
+}
+
+/**
+ * The JSON bytes of one result. The work begins with `open`, or with `next` where nobody opens it.
+ * Rejections are `CoreError`s.
+ */
+export interface ResultStream extends ByteStream {
   /**
-   * Instead of the first `next`: all of it with something around it, where it lies ready in memory and is of a moderate size; else
-   * undefined, also where it is over `gzipOver` bytes and lies there in gzip. Nothing is waited for. Text is of short ones: each of its
-   * characters is a byte (Latin-1).
+   * Instead of the first `next`: the result with its head and tail, in one piece or as one gzip
+   * member; a stream of the result without them where it is larger than a piece. What is ready in
+   * memory is answered without a promise. A stream fails only after its first two chunks: an
+   * earlier failure rejects here. `openResult` opens streams that lack this member.
    */
-  atOnce?(head: string, tail: string, gzipOver?: number): Uint8Array | string | undefined
-  /** Instead of the first `next`: all of it with something around it, where it is small and all of it has come; else undefined. */
-  whole?(head: string, tail: string): Promise<Uint8Array | undefined>
-  /** Bytes of the whole gzip member where the stream is one, envelope included. To be asked once `next` has answered. */
-  packedBytes?(): number | undefined
+  open?(options: OpenOptions): Promise<Body> | Body
 }
 
 /** A trace that is named, and whose configuration is the name of a tracer and nothing else. */
@@ -266,11 +271,9 @@ export interface NamedTrace {
   readonly tracer: string
 }
 
-/** An answer that is ready, with what was to stand around it. Text is of short ones: each of its characters is a byte (Latin-1). */
+/** An answer that is ready, with what was to stand around it. */
 export interface ReadyTrace {
-  readonly body: Uint8Array | string
-  /** Whether it is one gzip member. */
-  readonly packed: boolean
+  readonly body: WholeBody | GzipBody
   /** Whether its block is further below the head than traces may look back. */
   readonly historical: boolean
 }
@@ -343,9 +346,7 @@ export interface Core {
    * The answer to a trace that is baked, where it is ready: in the memory of this process or of the system, of a moderate size, and no
    * error. Over `gzipOver` bytes it is in gzip, where it lies there so. Absent where nothing is baked.
    */
-  readonly readyTrace?:
-    | ((wanted: NamedTrace, head: string, tail: string, gzipOver: number | undefined) => ReadyTrace | undefined)
-    | undefined
+  readonly readyTrace?: ((wanted: NamedTrace, options: OpenOptions) => ReadyTrace | undefined) | undefined
   /** Traces with functions of this process. */
   readonly traceWith?: TraceWith
   /** Begins the chain anew, as a fork of what is given where something is; absent where the chain cannot become another one. */

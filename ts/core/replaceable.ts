@@ -69,7 +69,7 @@ class ReplaceableCore implements Core {
   /** Whoever has it keeps it: it asks the core of the moment. */
   get readyTrace(): Core['readyTrace'] {
     if (this.place.core.readyTrace === undefined) return undefined
-    return (wanted, head, tail, gzipOver) => this.place.core.readyTrace?.(wanted, head, tail, gzipOver)
+    return (wanted, options) => this.place.core.readyTrace?.(wanted, options)
   }
 
   askedBy(asker: CoreAsker): Core {

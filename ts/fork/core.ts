@@ -1,8 +1,10 @@
 // The core of a fork: what lies below its first block is read from the origin, everything else is
 // the core's.
+import type { Body } from '../core/body.ts'
+import { openResult, spliced } from '../core/chunks.ts'
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
 import { coreWith } from '../core/over.ts'
-import type { BlockRef, Core, Operations, ResultStream, StreamOperations } from '../core/port.ts'
+import type { BlockRef, Core, OpenOptions, Operations, ResultStream, StreamOperations } from '../core/port.ts'
 import { OriginError } from './batches.ts'
 import { originLogs } from './logs.ts'
 import type { Origin } from './point.ts'
@@ -176,17 +178,32 @@ class ForkedStream implements ResultStream {
     this.given = given
   }
 
+  async open({ head, tail, client }: OpenOptions): Promise<Body> {
+    return await this.begin(
+      async () => await openResult(this.here, { head, tail, client }),
+      (bytes) => ({ kind: 'bytes', bytes: spliced({ head, tail }, bytes) }),
+    )
+  }
+
   async next(): Promise<Uint8Array | null> {
     if (this.over) return null
     if (this.began) return await this.here.next()
+    return await this.begin(
+      () => this.here.next(),
+      (bytes) => bytes,
+    )
+  }
+
+  /** What `here` gives, or the origin's answer. */
+  private async begin<T>(here: () => Promise<T>, there: (bytes: Uint8Array) => T): Promise<T> {
     this.began = true
     const way = await this.way()
-    if (typeof way === 'object') return await this.fromOrigin(way.origin)
+    if (typeof way === 'object') return there(await this.fromOrigin(way.origin))
     try {
-      return await this.here.next()
+      return await here()
     } catch (e) {
       if (way === 'core' || !isMissing(e)) throw e
-      return await this.fromOrigin(this.given())
+      return there(await this.fromOrigin(this.given()))
     }
   }
 
@@ -196,16 +213,8 @@ class ForkedStream implements ResultStream {
     return await this.there(block)
   }
 
-  isOver(): boolean {
-    return this.over || (this.began && this.here.isOver())
-  }
-
   cancel(): void {
     this.over = true
     this.here.cancel()
-  }
-
-  askedBy(client: string): void {
-    this.here.askedBy?.(client)
   }
 }

@@ -1,10 +1,10 @@
 // The answer to a batch: entries in order, as one piece where it is small, else as a stream.
 import { setImmediate } from 'node:timers/promises'
-import { CoreError } from '../core/error.ts'
-import type { ResultStream } from '../core/port.ts'
-import { type BadCall, type Call, errorAnswer, lateError, RESULT_TAIL, resultHead } from './envelope.ts'
-import { RpcError, responseTooLarge, toRpcError } from './errors.ts'
+import { type ByteStream, EMPTY, type Latin1Body, type StreamBody, type WholeBody } from '../core/body.ts'
+import { type BadCall, type Call, errorAnswer, isBad, RESULT_TAIL, resultHead } from './envelope.ts'
+import { RpcError, responseTooLarge } from './errors.ts'
 import type { Sample } from './meter.ts'
+import { enveloped } from './reply-stream.ts'
 import type { RequestLimits } from './scan.ts'
 
 /** Limits of batches. */
@@ -21,21 +21,15 @@ export interface Entry {
   readonly sample: Sample
 }
 
-/** A result of more than one chunk. The first ones are taken before anything is sent, so a request that fails at once is an ordinary error. */
-export interface Opened {
-  readonly ready: readonly Uint8Array[]
-  readonly stream: ResultStream
-}
-
-/** How an entry came out: its whole result, the start of a stream, or an error. */
-export type Outcome = Uint8Array | string | Opened | RpcError
+/** How an entry came out: its whole result, a stream of it, or an error. */
+export type Outcome = WholeBody | StreamBody | RpcError
 
 /** How the entries of a batch are run. */
 export interface Runner {
   /** Never throws, never rejects. */
   run(entry: Entry): Promise<Outcome> | Outcome
   /** Whether an entry writes: it runs alone, after all before it. */
-  writes(call: Call | BadCall): boolean
+  writes(entry: Entry): boolean
   /** Told of this program's own failures. */
   report(e: unknown, entry: Entry): void
 }
@@ -43,41 +37,19 @@ export interface Runner {
 /** Entries that are answered one after the other without a pause: others want the thread too. */
 const AT_ONCE_MAX = 256
 
-const encoder = new TextEncoder()
+/** Whether an outcome is a stream. */
+const isStream = (outcome: Outcome): outcome is StreamBody => !(outcome instanceof RpcError) && outcome.kind === 'stream'
 
-/** Whether an entry is no request. */
-export const isBad = (call: Call | BadCall): call is BadCall => 'error' in call
+/** Whether an outcome is there already, and short. */
+const isText = (outcome: Promise<Outcome> | Outcome): outcome is Latin1Body | RpcError =>
+  outcome instanceof RpcError || (!(outcome instanceof Promise) && outcome.kind === 'latin1')
 
-export const isOpened = (outcome: Outcome): outcome is Opened => typeof outcome === 'object' && 'stream' in outcome
+const ASCII = /^[\x20-\x7e]*$/
 
-/** Kinds of failures after which what came of a result is a whole value, only cut short. */
-const WHOLE_KINDS: ReadonlySet<string> = new Set(['trace', 'execution'])
+/** Text as its bytes, one a character. */
+const latin1 = (text: string): string => (ASCII.test(text) ? text : Buffer.from(text).toString('latin1'))
 
-/**
- * Envelope and result in chunks. A failure in the middle of a result that is a value all the same becomes a member `error` behind it;
- * after any other failure nothing can be made whole, and it is thrown.
- */
-export async function* spliced(id: string, opened: Opened, sample: Sample, report: (e: unknown) => void): AsyncGenerator<Uint8Array, void> {
-  yield encoder.encode(resultHead(id))
-  for (const chunk of opened.ready) {
-    sample.made(chunk.length)
-    yield chunk
-  }
-  let tail = RESULT_TAIL
-  try {
-    for (let chunk = await opened.stream.next(); chunk !== null; chunk = await opened.stream.next()) {
-      sample.made(chunk.length)
-      yield chunk
-    }
-    sample.succeed()
-  } catch (e) {
-    if (!(e instanceof CoreError && WHOLE_KINDS.has(e.kind))) throw e
-    const error = toRpcError(e, report)
-    sample.fail(error)
-    tail = lateError(error)
-  }
-  yield encoder.encode(tail)
-}
+const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1')
 
 /** One batch under way. */
 export class Batch {
@@ -88,7 +60,7 @@ export class Batch {
   private next = 0
   private readonly running: { readonly entry: Entry; readonly outcome: Promise<Outcome> | Outcome }[] = []
   /** Streams that were begun and are not written. */
-  private readonly opened = new Set<ResultStream>()
+  private readonly opened = new Set<ByteStream>()
   /** Bytes of results so far. */
   private size = 0
   private first = true
@@ -108,7 +80,7 @@ export class Batch {
   async *chunks(): AsyncGenerator<Uint8Array, void> {
     for (;;) {
       const text = this.atOnce()
-      if (text !== '') yield encoder.encode(text)
+      if (text !== '') yield bytes(text)
       this.runBeside()
       const oldest = this.running.shift()
       if (oldest === undefined) {
@@ -117,9 +89,9 @@ export class Batch {
         continue
       }
       const outcome = await oldest.outcome
-      yield* isOpened(outcome) ? this.streamed(oldest.entry, outcome) : this.answer(oldest.entry, outcome)
+      yield* isStream(outcome) ? this.streamed(oldest.entry, outcome.stream) : this.answer(oldest.entry, outcome)
     }
-    if (!this.first) yield encoder.encode(']')
+    if (!this.first) yield bytes(']')
   }
 
   private get full(): boolean {
@@ -136,8 +108,8 @@ export class Batch {
     for (let left = AT_ONCE_MAX; left > 0 && this.running.length === 0 && this.next < this.entries.length; left--) {
       const entry = this.entries[this.next++] as Entry
       const outcome = this.run(entry)
-      if (outcome instanceof Promise || outcome instanceof Uint8Array || isOpened(outcome)) this.running.push({ entry, outcome })
-      else text += this.written(entry, outcome) ?? ''
+      if (isText(outcome)) text += this.written(entry, outcome) ?? ''
+      else this.running.push({ entry, outcome })
     }
     return text
   }
@@ -146,7 +118,7 @@ export class Batch {
   private runBeside(): void {
     while (this.next < this.entries.length && this.running.length > 0 && this.running.length < this.limits.concurrency) {
       const [before, entry] = [this.entries[this.next - 1] as Entry, this.entries[this.next] as Entry]
-      if (this.runner.writes(entry.call) || this.runner.writes(before.call)) return
+      if (this.runner.writes(entry) || this.runner.writes(before)) return
       this.next++
       this.running.push({ entry, outcome: this.run(entry) })
     }
@@ -159,56 +131,64 @@ export class Batch {
     return separator
   }
 
-  /** The answer to an entry with a short result or an error; undefined where it gets none. */
-  private written({ call, sample }: Entry, outcome: string | RpcError): string | undefined {
+  /**
+   * The answer to an entry with a short result or an error, one byte a character; undefined where
+   * it gets none.
+   */
+  private written({ call, sample }: Entry, outcome: Latin1Body | RpcError): string | undefined {
     const { id } = call
+    const failed = outcome instanceof RpcError
     if (id === undefined) {
-      if (outcome instanceof RpcError) sample.fail(outcome)
+      if (failed) sample.fail(outcome)
       else sample.succeed()
       return undefined
     }
-    const failed = outcome instanceof RpcError
     if (failed || this.full) {
       const error = failed && (isBad(call) || !this.full) ? outcome : responseTooLarge()
       sample.fail(error)
-      return this.separator() + errorAnswer(id, error)
+      return this.separator() + latin1(errorAnswer(id, error))
     }
-    this.size += outcome.length
-    sample.made(outcome.length)
+    const { text } = outcome
+    this.size += text.length
+    sample.made(text.length)
     sample.succeed()
-    return this.separator() + resultHead(id) + outcome + RESULT_TAIL
+    return this.separator() + resultHead(latin1(id)) + text + RESULT_TAIL
   }
 
-  private *answer(entry: Entry, outcome: Uint8Array | string | RpcError): Generator<Uint8Array, void> {
+  private *answer(entry: Entry, outcome: WholeBody | RpcError): Generator<Uint8Array, void> {
     const { id } = entry.call
-    if (!(outcome instanceof Uint8Array) || id === undefined || this.full) {
-      const text = this.written(entry, outcome instanceof Uint8Array ? '' : outcome)
-      if (text !== undefined) yield encoder.encode(text)
+    if (isText(outcome) || id === undefined || this.full) {
+      const text = this.written(entry, isText(outcome) ? outcome : EMPTY)
+      if (text !== undefined) yield bytes(text)
       return
     }
-    this.size += outcome.length
-    entry.sample.made(outcome.length)
+    const result = outcome.bytes
+    this.size += result.length
+    entry.sample.made(result.length)
     entry.sample.succeed()
-    yield encoder.encode(this.separator() + resultHead(id))
-    yield outcome
-    yield encoder.encode(RESULT_TAIL)
+    yield bytes(this.separator() + resultHead(latin1(id)))
+    yield result
+    yield bytes(RESULT_TAIL)
   }
 
-  /** A stream costs no memory, however long it is: it is never cut off, but the requests after it may be. */
-  private async *streamed(entry: Entry, opened: Opened): AsyncGenerator<Uint8Array, void> {
+  /**
+   * A stream takes no memory, however long it is: it is never cut off, but the requests after it
+   * may be refused.
+   */
+  private async *streamed(entry: Entry, stream: ByteStream): AsyncGenerator<Uint8Array, void> {
     const { call, sample } = entry
     if (call.id === undefined || this.full) {
-      opened.stream.cancel()
-      const text = this.written(entry, '')
-      if (text !== undefined) yield encoder.encode(text)
+      stream.cancel()
+      const text = this.written(entry, EMPTY)
+      if (text !== undefined) yield bytes(text)
       return
     }
-    yield encoder.encode(this.separator())
-    this.opened.add(opened.stream)
-    for await (const chunk of spliced(call.id, opened, sample, (e) => this.runner.report(e, entry))) {
+    yield bytes(this.separator())
+    this.opened.add(stream)
+    for await (const chunk of enveloped(call.id, stream, sample, (e) => this.runner.report(e, entry))) {
       this.size += chunk.length
       yield chunk
     }
-    this.opened.delete(opened.stream)
+    this.opened.delete(stream)
   }
 }

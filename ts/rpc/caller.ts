@@ -1,42 +1,36 @@
-// Calls methods within this process: the same table, codecs and errors as over a socket, without text around them.
-import { streamText, textOf } from '../core/chunks.ts'
-import type { ResultStream } from '../core/port.ts'
-import { toRpcError } from './errors.ts'
-import { Following } from './follow/index.ts'
-import type { Context, Method, Result, Surroundings } from './method.ts'
+// Calls methods within this process: the same way as over a socket, without text around it.
+import { bodyText } from '../core/chunks.ts'
+import { RpcError, toRpcError } from './errors.ts'
+import { Invoker, type Report } from './invoke.ts'
+import { NO_METER, Sample } from './meter.ts'
+import type { Context } from './method.ts'
 import type { Subscriber } from './subscription.ts'
-import { methodTable, servedMethod, servedNamespaces } from './table.ts'
 
 /** What goes with one call. */
 export interface CallOptions {
   /** Where it may begin subscriptions. */
   readonly subscriber?: Subscriber | undefined
-  /** Told of the stream of a result that comes in parts, so that it can be ended. */
-  readonly onStream?: ((stream: ResultStream) => void) | undefined
+  /** Takes what ends the work of a result that comes in parts. */
+  readonly onGone?: ((cancel: () => void) => void) | undefined
 }
 
 /** Calls a method; resolves to the JSON value of its result, rejects with `RpcError`. */
 export type Caller = (method: string, params: unknown, options?: CallOptions) => Promise<unknown>
 
-async function jsonOf(result: Result, { onStream }: CallOptions): Promise<unknown> {
-  if (typeof result === 'string') return JSON.parse(result)
-  if (result instanceof Uint8Array) return JSON.parse(textOf(result))
-  onStream?.(result)
-  return JSON.parse(await streamText(result))
-}
+/** The result alone, and never in gzip. */
+const BARE = { head: '', tail: '' } as const
 
-/** Makes the caller of a node. Failures that are this program's fault are told to `report`. */
-export function makeCaller(given: Context, report: (e: unknown) => void): Caller {
-  const namespaces = servedNamespaces(given.namespaces, given.core.dev)
-  const context: Surroundings = { ...given, namespaces, follow: new Following(given.core, given.following, report) }
-  const table: ReadonlyMap<string, Method> = methodTable(namespaces, given.denied, undefined, given.legacyChain)
-  return async (name, params, options = {}) => {
+/** Makes the caller of a node. Failures that are this program's fault go to `report`. */
+export function makeCaller(given: Context, report: Report): Caller {
+  const invoker = new Invoker(given, report, NO_METER)
+  return async (method, params, { subscriber, onGone = () => undefined } = {}) => {
+    const client = { connection: 'http', onGone } as const
+    const sample = new Sample(NO_METER, method, client, 0)
     try {
-      const method = servedMethod(table, name)
-      const { subscriber } = options
-      return await jsonOf(await method.call(subscriber === undefined ? context : { ...context, subscriber }, params), options)
+      const body = await invoker.invoke(method, params, { client, sample, subscriber, headers: {}, id: '', options: BARE })
+      return JSON.parse(await bodyText(body))
     } catch (e) {
-      throw toRpcError(e, report)
+      throw e instanceof RpcError ? e : toRpcError(e, report)
     }
   }
 }

@@ -19,6 +19,9 @@ export interface BadCall {
   readonly method: string | undefined
 }
 
+/** Whether an entry is no request. */
+export const isBad = (call: Call | BadCall): call is BadCall => 'error' in call
+
 /** What a body holds. */
 export type Message =
   | { readonly batch: false; readonly calls: [Call | BadCall] }

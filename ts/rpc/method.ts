@@ -60,8 +60,8 @@ export interface Context {
   readonly network?: Network | undefined
 }
 
-/** What handlers work with, and what the dispatcher adds. */
-export interface Surroundings extends Context {
+/** What handlers work with, and what belongs to one request. */
+export interface HandlerContext extends Context {
   /** Filters and subscriptions of the node. */
   readonly follow: Following
   /** Whose the request is, by address; absent where the method keeps nothing of a client, or the request is this process's own. */
@@ -84,7 +84,7 @@ export interface Method {
   readonly keeps: boolean
   readonly params: readonly Param<unknown>[]
   /** Checks the parameters and runs the handler; throws `RpcError` -32602 where they do not fit. */
-  readonly call: (context: Surroundings, params: unknown) => Promise<Result> | Result
+  readonly call: (context: HandlerContext, params: unknown) => Promise<Result> | Result
 }
 
 type Values<P extends readonly Param<unknown>[]> = { -readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never }
@@ -96,7 +96,7 @@ export function method<const P extends readonly Param<unknown>[]>(definition: {
   readonly cost: Cost
   readonly keeps?: true
   readonly params: P
-  readonly handle: (context: Surroundings, ...args: Values<P>) => Promise<Result> | Result
+  readonly handle: (context: HandlerContext, ...args: Values<P>) => Promise<Result> | Result
 }): Method {
   const { name, doc, cost, keeps = false, params, handle } = definition
   return { name, doc, cost, keeps, params, call: (context, values) => handle(context, ...(decodeParams(params, values) as Values<P>)) }

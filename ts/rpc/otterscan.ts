@@ -1,6 +1,6 @@
 // Blocks in the form of Otterscan's methods, out of what the methods of every node say of them.
 import type { Core, Hex, ResultStream } from '../core/port.ts'
-import type { Surroundings } from './method.ts'
+import type { HandlerContext } from './method.ts'
 import { type ParityOptions, parity } from './parity.ts'
 
 /** Bytes of a transaction's input that a list of transactions has: the selector of a method. */
@@ -38,7 +38,7 @@ export async function read<T>(stream: ResultStream): Promise<T> {
 }
 
 /** Frames of one block that go to some accounts, or all of them. */
-export async function framesOf<T>(context: Surroundings, block: Hex, toAddress: readonly Hex[]): Promise<readonly T[]> {
+export async function framesOf<T>(context: HandlerContext, block: Hex, toAddress: readonly Hex[]): Promise<readonly T[]> {
   const options: ParityOptions = {}
   const filter = { fromBlock: block, toBlock: block, toAddress, maxBlocks: 1, config: parity(context, options) }
   return await read<readonly T[]>(context.core.stream('traceFilter', filter))
@@ -47,7 +47,7 @@ export async function framesOf<T>(context: Surroundings, block: Hex, toAddress: 
 const sum = (values: readonly bigint[]): bigint => values.reduce((all, value) => all + value, 0n)
 
 /** What a block paid to its miner and to those of its uncles; nothing since the merge. */
-async function issuance(context: Surroundings, block: Block): Promise<Record<'blockReward' | 'uncleReward' | 'issuance', Hex>> {
+async function issuance(context: HandlerContext, block: Block): Promise<Record<'blockReward' | 'uncleReward' | 'issuance', Hex>> {
   const frames = BigInt(block.difficulty) === 0n ? [] : await framesOf<Reward>(context, block.number, [])
   const of = (kind: string): bigint =>
     sum(frames.filter(({ type, action }) => type === 'reward' && action.rewardType === kind).map(({ action }) => BigInt(action.value)))
@@ -59,7 +59,7 @@ const receiptsOf = async (core: Core, block: Hex): Promise<readonly Receipt[]> =
   parsed<readonly Receipt[]>(await core.request('getBlockReceipts', { block }))
 
 /** A block without its transactions, with its rewards and its fees, those that are burnt included; null where there is none. */
-export async function blockDetails(context: Surroundings, block: Block | null): Promise<unknown> {
+export async function blockDetails(context: HandlerContext, block: Block | null): Promise<unknown> {
   if (block === null) return null
   const { transactions, ...header } = block
   const fees = (await receiptsOf(context.core, block.number)).map((r) => BigInt(r.gasUsed) * BigInt(r.effectiveGasPrice))

@@ -1,6 +1,6 @@
 // The configuration of parityTracer as the methods of the namespace ask for it.
 import { underRules } from './codec/index.ts'
-import type { Surroundings } from './method.ts'
+import type { HandlerContext } from './method.ts'
 
 /** Options of parityTracer, by name. */
 export interface ParityOptions {
@@ -12,5 +12,5 @@ export interface ParityOptions {
 }
 
 /** The configuration of a trace in the form of the namespace, under the rules of the node. */
-export const parity = ({ trace }: Surroundings, tracerConfig: ParityOptions): Record<string, unknown> =>
+export const parity = ({ trace }: HandlerContext, tracerConfig: ParityOptions): Record<string, unknown> =>
   underRules({ tracer: 'parityTracer', tracerConfig }, trace)

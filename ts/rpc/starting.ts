@@ -1,26 +1,28 @@
 // What JSON-RPC answers while the node opens: every request gets the same error, so that clients know to come again.
-import type { Answer, Client, Dispatch } from './dispatch.ts'
+import { EMPTY } from '../core/body.ts'
+import type { Client, Dispatch } from './dispatch.ts'
 import { errorAnswer, type Message, parseMessage } from './envelope.ts'
 import { nodeIsStarting, toRpcError } from './errors.ts'
+import type { Reply } from './reply.ts'
 import { BatchTooLarge, type RequestLimits } from './scan.ts'
 
-const encoder = new TextEncoder()
+const replyOf = (text: string): Reply => ({ body: { kind: 'bytes', bytes: Buffer.from(text) }, headers: {} })
 
 /** The error for every request of a message; none for notifications. */
-function refuse(text: string, limits: RequestLimits): Answer {
+function refuse(text: string, limits: RequestLimits): Reply {
   let message: Message
   try {
     message = parseMessage(text, limits)
   } catch (e) {
     const error = toRpcError(e, () => undefined)
-    return encoder.encode(error instanceof BatchTooLarge ? `[${errorAnswer(error.id ?? 'null', error)}]` : errorAnswer('null', error))
+    return replyOf(error instanceof BatchTooLarge ? `[${errorAnswer(error.id ?? 'null', error)}]` : errorAnswer('null', error))
   }
   const answers = message.calls.flatMap((call) => {
     const error = 'error' in call ? call.error : nodeIsStarting()
     return call.id === undefined ? [] : [errorAnswer(call.id, error)]
   })
-  if (answers.length === 0) return undefined
-  return encoder.encode(message.batch ? `[${answers.join(',')}]` : (answers[0] as string))
+  if (answers.length === 0) return { body: EMPTY, headers: {} }
+  return replyOf(message.batch ? `[${answers.join(',')}]` : (answers[0] as string))
 }
 
 /** A dispatcher that refuses until it is given the node's own. */

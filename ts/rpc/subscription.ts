@@ -1,12 +1,12 @@
 // Subscriptions, as methods and transports see them: a method gives a feed or a source, a transport sends what comes.
-import type { ResultStream } from '../core/port.ts'
+import type { ByteStream } from '../core/body.ts'
 import { CODE, RpcError, serverError } from './errors.ts'
 import type { Listener } from './follow/follower.ts'
 
 /** What a subscription sends as fast as its client takes it. */
 export interface Feed {
   /** The results of its notifications, one after the other: the next one is asked for when the one before has been sent. */
-  readonly results: AsyncGenerator<ResultStream, void>
+  readonly results: AsyncGenerator<ByteStream, void>
   /** Nobody wants more: ends the work under way. */
   readonly cancel: () => void
 }

@@ -1,6 +1,7 @@
 // The feed of debug_subscribe "traceChain": a range of blocks, each traced when the one before has been sent.
+import type { ByteStream } from '../core/body.ts'
 import { CoreError } from '../core/error.ts'
-import type { BlockNumber, Core, Hex, JsonObject, ResultStream } from '../core/port.ts'
+import type { BlockNumber, Core, Hex, JsonObject } from '../core/port.ts'
 import { CODE, RpcError, toRpcError } from './errors.ts'
 import type { Feed } from './subscription.ts'
 
@@ -23,13 +24,13 @@ async function blockId(core: Core, block: BlockNumber): Promise<BlockId> {
 }
 
 /** Bytes that are there already, as a stream. */
-function whole(text: string): ResultStream {
+function whole(text: string): ByteStream {
   const chunks = [encoder.encode(text)]
-  return { next: async () => chunks.shift() ?? null, isOver: () => chunks.length === 0, cancel: () => undefined }
+  return { next: async () => chunks.shift() ?? null, cancel: () => undefined }
 }
 
 /** A stream with text around it, of which the first chunk has been taken already. */
-function around(head: string, first: Uint8Array, rest: ResultStream, tail: string): ResultStream {
+function around(head: string, first: Uint8Array, rest: ByteStream, tail: string): ByteStream {
   const before = [encoder.encode(head), first]
   let over = false
   return {
@@ -39,13 +40,12 @@ function around(head: string, first: Uint8Array, rest: ResultStream, tail: strin
       over = true
       return encoder.encode(tail)
     },
-    isOver: () => over,
     cancel: () => rest.cancel(),
   }
 }
 
 /** What a block that cannot be traced leaves in its place; the feed ends with it. */
-function failure(block: Hex, hash: Hex | undefined, e: unknown, report: (e: unknown) => void): ResultStream {
+function failure(block: Hex, hash: Hex | undefined, e: unknown, report: (e: unknown) => void): ByteStream {
   const { code, message } = toRpcError(e, report)
   return whole(JSON.stringify({ block, hash, error: { code, message } }))
 }
@@ -63,8 +63,8 @@ export async function traceChainFeed(
 ): Promise<Feed> {
   const [from, to] = [Number((await blockId(core, start)).number), Number((await blockId(core, end)).number)]
   if (from >= to) throw new RpcError(CODE.server, `end block (#${to}) needs to come after start block (#${from})`)
-  let current: ResultStream | undefined
-  async function* results(): AsyncGenerator<ResultStream, void> {
+  let current: ByteStream | undefined
+  async function* results(): AsyncGenerator<ByteStream, void> {
     for (let height = from + 1; height <= to; height++) {
       const block = `0x${height.toString(16)}`
       let hash: Hex | undefined

@@ -2,7 +2,6 @@
 // subscriptions as events.
 import { randomBytes } from 'node:crypto'
 import { streamText } from '../core/chunks.ts'
-import type { ResultStream } from '../core/port.ts'
 import type { Caller } from '../rpc/caller.ts'
 import { RpcError } from '../rpc/errors.ts'
 import { type Feed, type Source, type Subscriber, tooManySubscriptions } from '../rpc/subscription.ts'
@@ -135,14 +134,14 @@ export class NodeProvider implements Provider {
 
   async request({ method, params }: ProviderRequest, patience: Patience = {}): Promise<unknown> {
     if (this.isClosed) throw closed()
-    const streams: ResultStream[] = []
+    const running: (() => void)[] = []
     try {
       const own = ownMethod(method)
       if (own !== undefined) return await own.call(this.own, params, patience)
       const call = (): Promise<unknown> =>
-        this.call(method, params, { subscriber: this.subscriptions, onStream: (stream) => streams.push(stream) })
+        this.call(method, params, { subscriber: this.subscriptions, onGone: (cancel) => running.push(cancel) })
       return await within(patience, call, () => {
-        for (const stream of streams) stream.cancel()
+        for (const cancel of running) cancel()
       })
     } catch (e) {
       throw e instanceof RpcError ? new ProviderRpcError(e, e) : e

@@ -1,14 +1,15 @@
 // What serves HTTP. JSON-RPC reads the raw request and writes the raw response, since bodies and answers are bytes; the other routes are Hono's.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { CoreError } from '../core/error.ts'
-import { type Answer, bytesOf, type Dispatch, Packed } from '../rpc/dispatch.ts'
+import type { Barred } from '../rpc/client.ts'
+import type { Dispatch } from '../rpc/dispatch.ts'
 import { noRoomForClient } from '../rpc/errors.ts'
-import { LEGACY_HEADER, LEGACY_TEXT, TRACE_HEADER, WARNING_HEADER } from '../rpc/headers.ts'
-import { REDIRECTED_HEADER, REDIRECTED_TO_HEADER } from '../rpc/redirect.ts'
+import { REDIRECTED_HEADER } from '../rpc/redirect.ts'
+import type { Reply } from '../rpc/reply.ts'
 import { isRefused, type RequestLimits } from '../rpc/scan.ts'
 import { FORWARDED_HEADER } from '../rpc/submission.ts'
 import { negotiate } from './accept.ts'
-import type { Authentication, Barred } from './admission/auth.ts'
+import type { Authentication } from './admission/auth.ts'
 import type { Admission } from './admission/index.ts'
 import { type BodyFailure, BodyFragmented, BodyRefused, BodyStalled, declaredLength, readBody } from './body.ts'
 import { applyCors } from './cors.ts'
@@ -16,10 +17,10 @@ import type { Drain } from './drain.ts'
 import { hostOf, isAllowedHost } from './hosts.ts'
 import type { IdleClock } from './idle.ts'
 import { late } from './late.ts'
-import { BAKED_PLAIN_BYTES_MAX, REFUSED_BODY_BYTES_MAX } from './limits.ts'
+import { REFUSED_BODY_BYTES_MAX } from './limits.ts'
 import { isPageRequest } from './pages/route.ts'
 import type { Readiness } from './readiness.ts'
-import { type Compression, endShort, sendBytes, sendPacked, sendStream } from './respond.ts'
+import { type Compression, endShort, sendReply } from './respond.ts'
 import { CHALLENGE, unauthorizedBody } from './unauthorized.ts'
 import { WaitingClient } from './waiting.ts'
 
@@ -96,12 +97,6 @@ function refuseUnauthorized(options: AppOptions, request: IncomingMessage, respo
   refuseWith(options, request, response, { status: 401, type: 'application/json', body: unauthorizedBody(why) })
 }
 
-/** How the answer to a client is compressed. */
-export function compressionOf({ origin }: WaitingClient, { compression }: Pick<AppOptions, 'compression'>): Compression {
-  if (origin !== 'baked' || compression.thresholdBytes >= BAKED_PLAIN_BYTES_MAX) return compression
-  return { ...compression, thresholdBytes: BAKED_PLAIN_BYTES_MAX }
-}
-
 /** Refuses a request whose body was not read. */
 function refuseBody(options: AppOptions, request: IncomingMessage, response: ServerResponse, failure: BodyFailure): void {
   if (failure instanceof BodyFragmented) {
@@ -116,36 +111,6 @@ function refuseBody(options: AppOptions, request: IncomingMessage, response: Ser
 
 /** Whether work was cancelled because its client has gone, which is no failure. */
 export const isGone = (response: ServerResponse, e: unknown): boolean => response.closed && e instanceof CoreError && e.kind === 'cancelled'
-
-/** Sends an answer; gives a promise where that takes more than this call. */
-export function send(
-  options: AppOptions,
-  response: ServerResponse,
-  client: WaitingClient,
-  accepted: string | undefined,
-  answer: Answer,
-): Promise<void> | undefined {
-  if (client.retryAfterMs !== undefined) {
-    response.statusCode = 429
-    response.setHeader('retry-after', Math.ceil(client.retryAfterMs / 1000))
-  }
-  if (client.denied) {
-    response.statusCode = 401
-    response.setHeader('www-authenticate', CHALLENGE)
-  }
-  response.setHeader('content-type', 'application/json')
-  if (client.waitedMs !== undefined) response.setHeader('server-timing', `wait;dur=${client.waitedMs.toFixed(1)}`)
-  if (client.origin !== undefined) response.setHeader(TRACE_HEADER, client.origin)
-  if (client.usedLegacy) response.setHeader(LEGACY_HEADER, LEGACY_TEXT)
-  if (client.redirectedTo !== undefined) response.setHeader(REDIRECTED_TO_HEADER, client.redirectedTo)
-  if (client.warnings !== undefined) response.setHeader(WARNING_HEADER, client.warnings.join(' | '))
-  const whole = typeof answer === 'string' ? bytesOf(answer) : answer
-  if (whole instanceof Uint8Array) return sendBytes(response, whole, accepted, compressionOf(client, options), options.writeMs)
-  if (whole instanceof Packed) return sendPacked(response, whole, options)
-  if (whole !== undefined) return sendStream(response, whole, accepted, options.compression, options.stallMs)
-  endShort(response, options.writeMs)
-  return undefined
-}
 
 /** Whether a body of this type is read. */
 export function isJson(type: string | undefined): boolean {
@@ -186,9 +151,9 @@ function serveJson(options: AppOptions, request: IncomingMessage, response: Serv
   const accepted = Array.isArray(accept) ? accept.join(',') : accept
   const address = admission.clientOf(request)
   const admit = (requests: number): number => admission.admit(address, requests)
-  const client = new WaitingClient('http', address, admit, negotiate(accepted, true) === 'gzip' ? compression.thresholdBytes : undefined)
-  client.barred = barred
-  client.forwarded = FORWARDED_HEADER in request.headers || REDIRECTED_HEADER in request.headers
+  const gzipOver = negotiate(accepted, true) === 'gzip' ? compression.thresholdBytes : undefined
+  const forwarded = FORWARDED_HEADER in request.headers || REDIRECTED_HEADER in request.headers
+  const client = new WaitingClient('http', address, admit, { gzipOver, barred, forwarded })
   let taken = 0
   const take = (bytes: number): string | undefined => {
     if (!admission.httpShares.take(address, bytes)) return OVER_SHARE
@@ -203,12 +168,13 @@ function serveJson(options: AppOptions, request: IncomingMessage, response: Serv
     if (!isGone(response, e)) options.report(e)
     response.destroy()
   }
-  const answered = (answer: Answer): void => void send(options, response, client, accepted, answer)?.catch(failed)
+  const { writeMs, stallMs } = options
+  const send = (reply: Reply): void => void sendReply(response, reply, { accept: accepted, compression, writeMs, stallMs })?.catch(failed)
   const answerTo = (body: string): void => {
     try {
-      const answer = options.dispatch(body, client)
-      if (answer instanceof Promise) answer.then(answered).catch(failed)
-      else answered(answer)
+      const reply = options.dispatch(body, client)
+      if (reply instanceof Promise) reply.then(send).catch(failed)
+      else send(reply)
     } catch (e) {
       failed(e)
     }

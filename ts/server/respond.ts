@@ -3,11 +3,13 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
+import { type ByteStream, bytesOf, type GzipBody, isEmpty, lengthOf, type WholeBody } from '../core/body.ts'
 import { giveBack, textOf } from '../core/chunks.ts'
-import type { ResultStream } from '../core/port.ts'
-import type { Packed } from '../rpc/dispatch.ts'
+import type { Reply, ReplyHeaders } from '../rpc/reply.ts'
 import { negotiate } from './accept.ts'
+import { BAKED_PLAIN_BYTES_MAX } from './limits.ts'
 import { parts } from './parts.ts'
+import { headersOf, statusOf } from './reply-headers.ts'
 
 /** How answers are compressed. */
 export interface Compression {
@@ -26,12 +28,14 @@ function varies(response: ServerResponse): void {
 }
 
 /** Bytes up to which an answer is sent as one string: Node joins that to the headers, which costs less than writing two buffers. */
-export const JOINED_BYTES_MAX = 8 * 1024
+const JOINED_BYTES_MAX = 8 * 1024
 
-/** A small answer's bytes as text, in which any byte is a character of Latin-1; their memory goes back. */
-export function joined(bytes: Uint8Array): string {
-  const text = textOf(bytes, 'latin1')
-  giveBack(bytes)
+/** A body as text where it is short; the memory of its bytes is given back then. */
+export function shortText(body: WholeBody): string | undefined {
+  if (body.kind === 'latin1') return body.text
+  if (body.bytes.length > JOINED_BYTES_MAX) return undefined
+  const text = textOf(body.bytes, 'latin1')
+  giveBack(body.bytes)
   return text
 }
 
@@ -51,40 +55,71 @@ export function endShort(response: ServerResponse, writeMs: number, body?: strin
   if (response.writableLength > 0) cutOffAfter(response, writeMs)
 }
 
-/** Ends a response with its last bytes, whose memory goes back once they have left, or its client is cut off. */
-function endWith(response: ServerResponse, bytes: Uint8Array, writeMs: number): void {
-  if (bytes.length <= JOINED_BYTES_MAX) {
-    response.end(joined(bytes), 'latin1')
-  } else if (response.socket === null) response.end(bytes, () => giveBack(bytes))
-  else {
-    response.end(bytes)
-    if (response.writableLength === 0) giveBack(bytes)
-    else response.once('finish', () => giveBack(bytes))
+/**
+ * Ends a response with its last bytes, whose memory is given back once they have left, or its
+ * client is cut off.
+ */
+function endWith(response: ServerResponse, body: WholeBody, writeMs: number): void {
+  const text = shortText(body)
+  if (text !== undefined) {
+    response.end(text, 'latin1')
+  } else {
+    const bytes = bytesOf(body)
+    if (response.socket === null) response.end(bytes, () => giveBack(bytes))
+    else {
+      response.end(bytes)
+      if (response.writableLength === 0) giveBack(bytes)
+      else response.once('finish', () => giveBack(bytes))
+    }
   }
   // Most answers are with the system by now, and need no clock.
   if (response.writableLength > 0) cutOffAfter(response, writeMs)
 }
 
-/** Sends an answer that is whole. Compression runs on zlib's threads, not on this one; only then there is something to wait for. */
-export function sendBytes(
-  response: ServerResponse,
-  bytes: Uint8Array,
-  accept: string | undefined,
-  compression: Compression,
-  writeMs: number,
-): Promise<void> | undefined {
+/** How a client wants its answer, and for how long it may take nothing of it. */
+export interface SendOptions {
+  /** The header `accept-encoding`. */
+  readonly accept: string | undefined
+  readonly compression: Compression
+  /** A client that takes nothing of a whole answer for this long is cut off, in milliseconds. */
+  readonly writeMs: number
+  /** A client that takes nothing of a streamed answer for this long is cut off, in milliseconds. */
+  readonly stallMs: number
+}
+
+/**
+ * Bytes over which the answer of one piece to a request is compressed: what is baked is compressed
+ * already, where it is large.
+ */
+export const gzipThreshold = ({ origin }: ReplyHeaders, { thresholdBytes }: Compression): number =>
+  origin === 'baked' ? Math.max(thresholdBytes, BAKED_PLAIN_BYTES_MAX) : thresholdBytes
+
+/** Sends a reply; gives a promise where that takes more than this call. */
+export function sendReply(response: ServerResponse, { body, headers }: Reply, options: SendOptions): Promise<void> | undefined {
+  response.statusCode = statusOf(headers)
+  for (const [name, value] of headersOf(headers)) response.setHeader(name, value)
+  const { accept, compression, writeMs, stallMs } = options
+  if (isEmpty(body)) {
+    endShort(response, writeMs)
+    return undefined
+  }
   varies(response)
-  if (negotiate(accept, bytes.length > compression.thresholdBytes) === 'gzip') return sendGzip(response, bytes, compression.level, writeMs)
-  response.setHeader('content-length', bytes.length)
-  endWith(response, bytes, writeMs)
+  if (body.kind === 'stream') return sendStream(response, body.stream, accept, compression, stallMs)
+  if (body.kind === 'gzip') return sendMember(response, body, options)
+  const bytes = lengthOf(body)
+  if (negotiate(accept, bytes > gzipThreshold(headers, compression)) === 'gzip') return sendGzip(response, body, compression.level, writeMs)
+  response.setHeader('content-length', bytes)
+  endWith(response, body, writeMs)
   return undefined
 }
 
-async function sendGzip(response: ServerResponse, bytes: Uint8Array, level: number, writeMs: number): Promise<void> {
+/** Compresses an answer, on zlib's threads and not on this one, and sends it. */
+async function sendGzip(response: ServerResponse, body: WholeBody, level: number, writeMs: number): Promise<void> {
+  const bytes = bytesOf(body)
   const packed = await gzip(bytes, { level })
   giveBack(bytes)
   response.setHeader('content-encoding', 'gzip').setHeader('content-length', packed.length)
-  endWith(response, packed, writeMs)
+  endWith(response, { kind: 'bytes', bytes: packed }, writeMs)
 }
 
 /** Writes a part and waits until there is room for the next; false once the client is gone, or takes nothing for too long. */
@@ -112,15 +147,14 @@ async function write(
  * Sends an answer in chunks as the core makes them. A client that leaves, or takes nothing for `stallMs` milliseconds, cancels the work;
  * work that fails in the middle destroys the connection, so that the client cannot take a part for the whole.
  */
-export async function sendStream(
+async function sendStream(
   response: ServerResponse,
-  stream: ResultStream,
+  stream: ByteStream,
   accept: string | undefined,
   compression: Compression,
   stallMs: number,
 ): Promise<void> {
   const gone = leaving(response)
-  varies(response)
   // A stream has more than one chunk of the core's, which is over any sensible threshold.
   const packer = negotiate(accept, true) === 'gzip' ? zlib.createGzip({ level: compression.level }) : undefined
   if (packer !== undefined) {
@@ -133,18 +167,11 @@ export async function sendStream(
 }
 
 /** Sends an answer that is in gzip already. */
-export async function sendPacked(
-  response: ServerResponse,
-  { bytes, body }: Packed,
-  { writeMs, stallMs }: { readonly writeMs: number; readonly stallMs: number },
-): Promise<void> {
-  varies(response)
-  response.setHeader('content-encoding', 'gzip').setHeader('content-length', bytes)
-  if (typeof body === 'string') {
-    response.end(body, 'latin1')
-    if (response.writableLength > 0) cutOffAfter(response, writeMs)
-  } else if (!(body instanceof Uint8Array)) return pump(response, body, response, leaving(response), stallMs)
-  else endWith(response, body, writeMs)
+function sendMember(response: ServerResponse, { length, member }: GzipBody, { writeMs, stallMs }: SendOptions): Promise<void> | undefined {
+  response.setHeader('content-encoding', 'gzip').setHeader('content-length', length)
+  if (member.kind === 'stream') return pump(response, member.stream, response, leaving(response), stallMs)
+  endWith(response, member, writeMs)
+  return undefined
 }
 
 /** Aborts when the client goes. */
@@ -159,7 +186,7 @@ function leaving(response: ServerResponse): AbortController {
 /** Hands a stream's chunks to a sink that ends in the response. */
 async function pump(
   response: ServerResponse,
-  stream: ResultStream,
+  stream: ByteStream,
   sink: NodeJS.WritableStream,
   gone: AbortController,
   stallMs: number,

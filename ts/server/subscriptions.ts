@@ -1,6 +1,6 @@
 // The subscriptions of one connection: each is a feed whose notifications go out one by one, so that a slow client slows the feed down.
 import { randomBytes } from 'node:crypto'
-import type { ResultStream } from '../core/port.ts'
+import type { ByteStream, BytesBody, StreamBody } from '../core/body.ts'
 import { WAITING_BYTES_MAX, WAITING_MAX } from '../rpc/follow/limits.ts'
 import { type Feed, type Source, type Subscriber, tooManySubscriptions } from '../rpc/subscription.ts'
 import { FEEDS_MAX, SUBSCRIPTIONS_MAX } from './limits.ts'
@@ -26,7 +26,7 @@ const headOf = (namespace: string, id: string): Uint8Array =>
   encoder.encode(`{"jsonrpc":"2.0","method":"${namespace}_subscription","params":{"subscription":"${id}","result":`)
 
 /** A result within its notification. */
-function notification(namespace: string, id: string, result: ResultStream): ResultStream {
+function notification(namespace: string, id: string, result: ByteStream): ByteStream {
   const head = [headOf(namespace, id)]
   let over = false
   return {
@@ -36,7 +36,6 @@ function notification(namespace: string, id: string, result: ResultStream): Resu
       over = true
       return TAIL
     },
-    isOver: () => over,
     cancel: () => result.cancel(),
   }
 }
@@ -44,7 +43,7 @@ function notification(namespace: string, id: string, result: ResultStream): Resu
 /** What a connection sends without being asked each time. */
 export class Subscriptions {
   private readonly running = new Map<string, Running>()
-  private readonly send: (notification: ResultStream | Uint8Array) => Promise<void>
+  private readonly send: (notification: BytesBody | StreamBody) => Promise<void>
   private readonly fail: (e: unknown) => void
   private readonly report: (e: unknown) => void
   private readonly outbox: Outbox
@@ -54,7 +53,7 @@ export class Subscriptions {
    * many notifications a client missed that did not keep up, and ends the connection too.
    */
   constructor(
-    send: (notification: ResultStream | Uint8Array) => Promise<void>,
+    send: (notification: BytesBody | StreamBody) => Promise<void>,
     fail: (e: unknown) => void,
     report: (e: unknown) => void,
     overflow: (missed: number) => void,
@@ -62,10 +61,14 @@ export class Subscriptions {
     this.send = send
     this.fail = fail
     this.report = report
-    this.outbox = new Outbox({ notifications: WAITING_MAX, bytes: WAITING_BYTES_MAX }, send, (missed) => {
-      this.close()
-      overflow(missed)
-    })
+    this.outbox = new Outbox(
+      { notifications: WAITING_MAX, bytes: WAITING_BYTES_MAX },
+      (bytes) => send({ kind: 'bytes', bytes }),
+      (missed) => {
+        this.close()
+        overflow(missed)
+      },
+    )
   }
 
   /** The door for one request; what it begins starts with `begin`, which is to be called when the answer has left. */
@@ -145,7 +148,7 @@ export class Subscriptions {
     try {
       for await (const result of feed.results) {
         if (running.ended) break
-        await this.send(notification(namespace, id, result))
+        await this.send({ kind: 'stream', stream: notification(namespace, id, result) })
         if (running.ended) break
       }
     } catch (e) {

@@ -1,59 +1,41 @@
-// The client of one request, as the dispatcher sees it.
-import type { TraceOrigin } from '../core/port.ts'
-import type { Client } from '../rpc/dispatch.ts'
-import { WARNINGS_MAX } from '../rpc/headers.ts'
+// The client of one message, as a transport knows it.
+import type { Barred, Client } from '../rpc/client.ts'
 import type { Connection } from '../rpc/meter.ts'
 import type { Subscriber } from '../rpc/subscription.ts'
-import type { Barred } from './admission/auth.ts'
 
-/** Counts requests: 0 where they are let in, else the milliseconds until they may come again. */
+/** Counts requests: 0 if they are let in, else the milliseconds until they may come again. */
 export type Admit = (requests: number) => number
 
-/** Remembers what to do when the client goes. */
+/** What a transport knows of a message beside its text. */
+export interface MessageFacts {
+  readonly gzipOver?: number | undefined
+  readonly barred?: Barred | undefined
+  readonly forwarded?: boolean
+  readonly subscriber?: Subscriber | undefined
+}
+
+/** Remembers what is to be done when the client goes. */
 export class WaitingClient implements Client {
   readonly connection: Connection
-  /** Whose the request is, by address. */
+  /** Whose the message is, by address. */
   readonly address: string
+  readonly admit: Admit
   readonly gzipOver: number | undefined
-  /** Milliseconds until a request that was not let in may come again. */
-  retryAfterMs: number | undefined
-  origin: TraceOrigin | undefined
-  waitedMs: number | undefined
-  /** What this client may not ask for; undefined: nothing. */
-  barred: Barred | undefined
-  /** Whether a single request was refused for want of a token or JWT. */
-  denied = false
-  /** What is probably a mistake in the request, in words; undefined where nothing is. */
-  warnings: string[] | undefined
-  /** Whether another node forwarded the request. */
-  forwarded = false
-  /** The validator that the request went to. */
-  redirectedTo: string | undefined
-  /** Whether a method of the namespace `chain` was called. */
-  usedLegacy = false
-  /** Where the request may begin subscriptions. */
-  subscriber: Subscriber | undefined
+  readonly barred: Barred | undefined
+  readonly forwarded: boolean
+  readonly subscriber: Subscriber | undefined
+  readonly takesWarnings = true
   private gone = false
   private readonly callbacks: (() => void)[] = []
 
-  private readonly admission: Admit
-
-  constructor(connection: Connection, address: string, admission: Admit, gzipOver?: number) {
+  constructor(connection: Connection, address: string, admit: Admit, { gzipOver, barred, forwarded, subscriber }: MessageFacts = {}) {
     this.connection = connection
     this.address = address
-    this.admission = admission
+    this.admit = admit
     this.gzipOver = gzipOver
-  }
-
-  admit(requests: number): boolean {
-    const waitMs = this.admission(requests)
-    if (waitMs > 0) this.retryAfterMs = waitMs
-    return waitMs === 0
-  }
-
-  warn(warning: string): void {
-    this.warnings ??= []
-    if (this.warnings.length < WARNINGS_MAX) this.warnings.push(warning)
+    this.barred = barred
+    this.forwarded = forwarded === true
+    this.subscriber = subscriber
   }
 
   onGone(callback: () => void): void {

@@ -2,11 +2,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { type Body, bytesOf, isEmpty } from '../core/body.ts'
 import { giveBack } from '../core/chunks.ts'
-import { type Answer, bytesOf, type Dispatch, Packed } from '../rpc/dispatch.ts'
-import { errorAnswer } from '../rpc/envelope.ts'
+import type { Barred } from '../rpc/client.ts'
+import type { Dispatch } from '../rpc/dispatch.ts'
 import { noRoom, noRoomForClient } from '../rpc/errors.ts'
-import type { Authentication, Barred } from './admission/auth.ts'
+import { errorBody } from '../rpc/reply.ts'
+import type { Authentication } from './admission/auth.ts'
 import type { Room } from './admission/client-budget.ts'
 import type { Admission } from './admission/index.ts'
 import { isAllowedOrigin, isSameHost } from './cors.ts'
@@ -97,7 +99,7 @@ class Connection {
       tooSlow: () => this.end(POLICY, 'message not complete within evm.read_timeout'),
     })
     const overflow = (missed: number): void => socket.close(TRY_AGAIN_LATER, `${missed} notifications missed`)
-    this.subscriptions = new Subscriptions((notification) => this.inTurn(notification), broken, options.report, overflow)
+    this.subscriptions = new Subscriptions((body) => this.inTurn(body), broken, options.report, overflow)
     socket.on('close', () => {
       this.inbox.close()
       this.room.leave()
@@ -117,20 +119,19 @@ class Connection {
 
   /** Tells a client that there is no room for its message, and ends the connection. */
   private async turnAway(): Promise<void> {
-    await this.inTurn(new TextEncoder().encode(errorAnswer('null', this.room.isOverShare ? noRoomForClient() : noRoom())))
+    await this.inTurn(errorBody('null', this.room.isOverShare ? noRoomForClient() : noRoom()))
     this.end(TRY_AGAIN_LATER, 'server busy')
   }
 
   private async answer(text: string): Promise<void> {
     const { admission } = this.options
-    const client = new WaitingClient('websocket', this.address, (requests) => admission.admit(this.address, requests))
     const door = this.subscriptions.door()
-    client.subscriber = door
-    client.barred = this.barred
+    const facts = { subscriber: door, barred: this.barred }
+    const client = new WaitingClient('websocket', this.address, (requests) => admission.admit(this.address, requests), facts)
     this.clients.add(client)
     try {
-      const answer = await this.options.dispatch(text, client)
-      if (answer !== undefined) await this.inTurn(answer)
+      const { body } = await this.options.dispatch(text, client)
+      if (!isEmpty(body)) await this.inTurn(body)
       door.begin()
     } finally {
       this.clients.delete(client)
@@ -140,30 +141,31 @@ class Connection {
   }
 
   /** Sends an answer or a notification after those before it. */
-  private async inTurn(answer: NonNullable<Answer>): Promise<void> {
-    const turn = this.sending.then(() => this.send(answer))
+  private async inTurn(body: Body): Promise<void> {
+    const turn = this.sending.then(() => this.send(body))
     // A failed turn is reported by its own message and must not stop the next one from ending.
     this.sending = turn.catch(() => undefined)
     await turn
   }
 
-  private async send(answer: NonNullable<Answer>): Promise<void> {
-    if (answer instanceof Uint8Array || typeof answer === 'string') {
-      await this.frames(typeof answer === 'string' ? bytesOf(answer) : answer, true, this.options.writeMs)
+  private async send(body: Body): Promise<void> {
+    // Nobody asked for gzip here.
+    if (body.kind === 'gzip') throw new TypeError('an answer in gzip has no place in a WebSocket message')
+    if (body.kind !== 'stream') {
+      await this.frames(bytesOf(body), true, this.options.writeMs)
       return
     }
-    // Nobody asked for gzip here.
-    if (answer instanceof Packed) throw new TypeError('an answer in gzip has no place in a WebSocket message')
+    const { stream } = body
     try {
-      let chunk = await answer.next()
+      let chunk = await stream.next()
       while (chunk !== null) {
-        const following = await answer.next()
+        const following = await stream.next()
         if (!(await this.frames(chunk, following === null, this.options.stallMs))) return
         giveBack(chunk)
         chunk = following
       }
     } finally {
-      answer.cancel()
+      stream.cancel()
     }
   }
 

@@ -44,13 +44,6 @@ export interface Authentication {
   readonly refusal: (header: string | undefined) => string | undefined
 }
 
-/** What is kept from a client without a token or JWT. */
-export interface Barred {
-  readonly namespaces: ReadonlySet<string>
-  /** Why, in words. */
-  readonly why: string
-}
-
 /** System errors in words; any other one by its code. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',

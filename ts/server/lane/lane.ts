@@ -2,12 +2,13 @@
 // connection of node:http, for good.
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { type Body, isEmpty, isWhole, lengthOf, type WholeBody } from '../../core/body.ts'
 import { giveBack } from '../../core/chunks.ts'
-import { type Answer, Packed } from '../../rpc/dispatch.ts'
-import { TRACE_HEADER } from '../../rpc/headers.ts'
+import type { Reply, ReplyHeaders } from '../../rpc/reply.ts'
 import { negotiate } from '../accept.ts'
-import { type AppOptions, compressionOf, isGone, send } from '../app.ts'
-import { JOINED_BYTES_MAX, joined } from '../respond.ts'
+import { type AppOptions, isGone } from '../app.ts'
+import { headersOf, statusOf } from '../reply-headers.ts'
+import { gzipThreshold, sendReply, shortText } from '../respond.ts'
 import { WaitingClient } from '../waiting.ts'
 import type { Head, Heads } from './head.ts'
 
@@ -53,11 +54,12 @@ class Tail {
 
 const tail = new Tail()
 
-const isWhole = (body: Packed['body']): body is Uint8Array | string => typeof body === 'string' || body instanceof Uint8Array
-
-/** Whether nothing is to be said beside the answer to a client. */
-const isAlone = ({ retryAfterMs, waitedMs, warnings, redirectedTo, usedLegacy }: WaitingClient): boolean =>
-  retryAfterMs === undefined && waitedMs === undefined && warnings === undefined && redirectedTo === undefined && !usedLegacy
+/** The head of a reply of one piece, without its date. */
+function headOf(headers: ReplyHeaders, encoding: string, length: number): string {
+  let lines = ''
+  for (const [name, value] of headersOf(headers)) lines += `${name}: ${value}\r\n`
+  return `HTTP/1.1 200 OK\r\n${lines}vary: accept-encoding\r\n${encoding}content-length: ${length}`
+}
 
 /** A connection. */
 export class Lane {
@@ -151,16 +153,17 @@ export class Lane {
     const { admission } = options
     const bytes = chunk.length - head.bodyAt
     const address = admission.clientOf({ headers: head.headers, socket: this.socket })
-    const client = new WaitingClient('http', address, (requests) => admission.admit(address, requests), head.gzipOver)
+    const { gzipOver } = head
+    const client = new WaitingClient('http', address, (requests) => admission.admit(address, requests), { gzipOver })
     try {
-      const answer = options.dispatch(chunk.toString('utf8', head.bodyAt), client)
-      if ((typeof answer === 'string' || answer instanceof Uint8Array) && this.isPlain(answer, head, client)) {
-        admission.httpBytes.release(bytes)
-        this.write(answer, client, '')
-      } else if (answer instanceof Packed && isWhole(answer.body) && isAlone(client)) {
-        admission.httpBytes.release(bytes)
-        this.write(answer.body, client, IN_GZIP)
-      } else this.answerSlowly(answer, head, client, bytes)
+      const reply = options.dispatch(chunk.toString('utf8', head.bodyAt), client)
+      const body = reply instanceof Promise ? undefined : this.plain(reply, head)
+      if (reply instanceof Promise || body === undefined) {
+        this.answerSlowly(reply, head, client, bytes)
+        return
+      }
+      admission.httpBytes.release(bytes)
+      this.write(body, headOf(reply.headers, reply.body.kind === 'gzip' ? IN_GZIP : '', lengthOf(body)))
     } catch (e) {
       admission.httpBytes.release(bytes)
       options.report(e)
@@ -168,25 +171,28 @@ export class Lane {
     }
   }
 
-  /** Whether an answer goes out as it is, with nothing said beside it. */
-  private isPlain(answer: Uint8Array | string, { accepted }: Head, client: WaitingClient): boolean {
-    if (!isAlone(client) || answer.length > PLAIN_BYTES_MAX) return false
-    return negotiate(accepted, answer.length > compressionOf(client, this.rules.options).thresholdBytes) === 'identity'
+  /** What goes out as it is in one piece; undefined where a reply needs more. */
+  private plain({ body, headers }: Reply, { accepted }: Head): WholeBody | undefined {
+    if (statusOf(headers) !== 200) return undefined
+    if (body.kind === 'gzip') return body.member.kind === 'stream' ? undefined : body.member
+    if (!isWhole(body) || isEmpty(body) || lengthOf(body) > PLAIN_BYTES_MAX) return undefined
+    const isLong = lengthOf(body) > gzipThreshold(headers, this.rules.options.compression)
+    return negotiate(accepted, isLong) === 'identity' ? body : undefined
   }
 
-  /** Sends an answer; `encoding` is the line that says how it is encoded. */
-  private write(answer: Uint8Array | string, { origin }: WaitingClient, encoding: string): void {
+  /** Sends a reply in one piece. */
+  private write(body: WholeBody, head: string): void {
     const { socket, rules } = this
-    const from = origin === undefined ? '' : `${TRACE_HEADER}: ${origin}\r\n`
-    const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${from}vary: accept-encoding\r\n${encoding}content-length: ${answer.length}`
     const start = head + tail.at(Date.now(), rules.idleMs)
-    if (typeof answer === 'string' || answer.length <= JOINED_BYTES_MAX) {
-      if (!socket.write(start + (typeof answer === 'string' ? answer : joined(answer)), 'latin1')) this.waitForRoom()
+    const text = shortText(body)
+    if (text !== undefined) {
+      if (!socket.write(start + text, 'latin1')) this.waitForRoom()
       return
     }
+    const { bytes } = body as Extract<Body, { kind: 'bytes' }>
     socket.cork()
     socket.write(start, 'latin1')
-    const room = socket.write(answer, () => giveBack(answer))
+    const room = socket.write(bytes, () => giveBack(bytes))
     socket.uncork()
     if (!room || socket.writableLength > 0) this.waitForRoom()
   }
@@ -216,7 +222,7 @@ export class Lane {
   }
 
   /** Sends an answer that is waited for, or sent in parts, or in gzip: by a response of node:http. */
-  private answerSlowly(answer: Promise<Answer> | Answer, head: Head, client: WaitingClient, bytes: number): void {
+  private answerSlowly(reply: Promise<Reply> | Reply, head: Head, client: WaitingClient, bytes: number): void {
     const { socket, rules } = this
     const { options } = rules
     this.answering = true
@@ -243,11 +249,12 @@ export class Lane {
     })
     socket.on('drain', drain)
     response.assignSocket(socket)
-    const answered = (whole: Answer): void => {
+    const { compression, writeMs, stallMs } = options
+    const answered = (reply: Reply): void => {
       if (rules.idleMs > 0) response.setHeader('Keep-Alive', `timeout=${Math.floor(rules.idleMs / SECOND_MS)}`)
-      void send(options, response, client, head.accepted, whole)?.catch(failed)
+      void sendReply(response, reply, { accept: head.accepted, compression, writeMs, stallMs })?.catch(failed)
     }
-    if (answer instanceof Promise) answer.then(answered).catch(failed)
-    else answered(answer)
+    if (reply instanceof Promise) reply.then(answered).catch(failed)
+    else answered(reply)
   }
 }

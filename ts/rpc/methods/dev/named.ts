@@ -1,6 +1,6 @@
 // One thing that a development chain does, under each of the names by which tools call it.
 import type { Core, Operations } from '../../../core/port.ts'
-import { json, type Method, method, type Param, type Result, type Surroundings } from '../../method.ts'
+import { type HandlerContext, json, type Method, method, type Param, type Result } from '../../method.ts'
 
 type Values<P extends readonly Param<unknown>[]> = { -readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never }
 
@@ -9,7 +9,7 @@ export function named<const P extends readonly Param<unknown>[]>(
   names: string,
   doc: string,
   params: P,
-  handle: (context: Surroundings, ...args: Values<P>) => Promise<Result> | Result,
+  handle: (context: HandlerContext, ...args: Values<P>) => Promise<Result> | Result,
   cost: Method['cost'] = 'write',
 ): Method[] {
   return names.split(' ').map((name) => method({ name, doc, cost, params, handle }))

@@ -1,0 +1,59 @@
+// Who sends a message and waits for its reply.
+import type { CoreAsker } from '../core/port.ts'
+import type { Connection, Sample } from './meter.ts'
+import type { Subscriber } from './subscription.ts'
+
+/** Namespaces that a client may not use, and why. */
+export interface Barred {
+  readonly namespaces: ReadonlySet<string>
+  /** In words. */
+  readonly why: string
+}
+
+/** The sender of a message. */
+export interface Client {
+  readonly connection: Connection
+  /** Whose the message is, by address; work that waits takes turns by it. */
+  readonly address?: string
+  /**
+   * Counts requests of this client: 0 if they are let in, else the milliseconds until they may come
+   * again. Always 0 where absent.
+   */
+  admit?(requests: number): number
+  /** Answers of more bytes are wanted in gzip, where they are stored so; undefined: none is. */
+  readonly gzipOver?: number | undefined
+  /** Where a single request may begin subscriptions; undefined where the transport has none. */
+  readonly subscriber?: Subscriber | undefined
+  /** Namespaces that this client may not use; undefined: none. */
+  readonly barred?: Barred | undefined
+  /** Whether another node forwarded the message; it is not forwarded again. */
+  readonly forwarded?: boolean
+  /** Whether the transport can carry warnings beside the answer. */
+  readonly takesWarnings?: boolean
+  /**
+   * Calls back when nobody waits any more; at once if that is so already. May also call back after
+   * the answer was sent.
+   */
+  onGone(callback: () => void): void
+}
+
+/** A client as the core knows it, with the measurement of its request. */
+export class ClientAsker implements CoreAsker {
+  readonly address: string
+  private readonly client: Client
+  private readonly sample: Sample
+
+  constructor(address: string, client: Client, sample: Sample) {
+    this.address = address
+    this.client = client
+    this.sample = sample
+  }
+
+  onGone(callback: () => void): void {
+    this.client.onGone(callback)
+  }
+
+  historical(): void {
+    this.sample.historical()
+  }
+}

@@ -1,0 +1,89 @@
+// What handlers work with: the node's context, and what belongs to one request.
+import { type Client, ClientAsker } from './client.ts'
+import { Following } from './follow/index.ts'
+import { CONNECTIONS, endpointOf, type RequestMeter, type Sample } from './meter.ts'
+import type { Context, HandlerContext, Method } from './method.ts'
+import { REDIRECT_FAILURES, REDIRECTED_METHODS } from './redirect.ts'
+import { addWarning, type ReplyHeaders } from './reply.ts'
+import { FORWARDED_ALREADY, type Redirect } from './submission.ts'
+import type { Subscriber } from './subscription.ts'
+import { servedNamespaces } from './table.ts'
+
+/** One request, as far as its handler depends on it. */
+export interface Request {
+  readonly client: Client
+  readonly sample: Sample
+  /** Where it may begin subscriptions; undefined within batches. */
+  readonly subscriber?: Subscriber | undefined
+  /** The headers of the reply. */
+  readonly headers: ReplyHeaders
+}
+
+/** Makes the contexts of handlers. */
+export class HandlerContexts {
+  private readonly context: HandlerContext
+  private readonly meter: RequestMeter
+  private readonly ofClient: (client: Client) => HandlerContext
+
+  constructor(given: Context, meter: RequestMeter, report: (e: unknown) => void) {
+    const namespaces = servedNamespaces(given.namespaces, given.core.dev)
+    this.context = { ...given, namespaces, follow: new Following(given.core, given.following, report) }
+    this.meter = meter
+    this.ofClient = forwarding(this.context, meter)
+  }
+
+  /**
+   * The context of a request. Long work is requested in its client's name, so that clients take
+   * turns, and ends when the client goes.
+   */
+  of(method: Method, { client, sample, subscriber, headers }: Request): HandlerContext {
+    const { address } = client
+    const redirect = this.redirect(method, client, headers)
+    const ofClient = redirect === undefined ? this.ofClient(client) : { ...this.ofClient(client), redirect }
+    const context = method.keeps ? { ...ofClient, client: address } : ofClient
+    const isShort = method.cost === 'read' || address === undefined
+    if (isShort) return subscriber === undefined ? context : { ...context, subscriber }
+    const warn = client.takesWarnings === true ? (warning: string): void => addWarning(headers, warning) : undefined
+    const { core } = context
+    return { ...context, subscriber, warn, core: core.askedBy?.(new ClientAsker(address, client, sample)) ?? core }
+  }
+
+  /** What sends a request to a validator; undefined where the request stays here. */
+  private redirect({ name }: Method, client: Client, headers: ReplyHeaders): Redirect | undefined {
+    const { redirects } = this.context
+    if (redirects === undefined || !REDIRECTED.has(name) || client.forwarded === true) return undefined
+    const { meter } = this
+    const connection = CONNECTIONS.indexOf(client.connection)
+    return (sender, method, params) =>
+      redirects.send(sender, method, params, {
+        sent: (owner) => {
+          meter.redirected(endpointOf(method), connection)
+          headers.redirectedTo = owner
+        },
+        failed: (reason) => {
+          headers.redirectedTo = undefined
+          meter.redirectFailed(REDIRECT_FAILURES.indexOf(reason))
+        },
+      })
+  }
+}
+
+const REDIRECTED: ReadonlySet<string> = new Set(REDIRECTED_METHODS)
+
+/**
+ * The context by client: the same for all, except that forwarded requests are counted by
+ * connection.
+ */
+function forwarding(context: HandlerContext, meter: RequestMeter): (client: Client) => HandlerContext {
+  const { submission } = context
+  if (typeof submission !== 'function') return () => context
+  const again: HandlerContext = { ...context, submission: FORWARDED_ALREADY }
+  const counting = CONNECTIONS.map((_, connection): HandlerContext => {
+    const counted: typeof submission = (method, params, waitMs) => {
+      meter.redirected(endpointOf(method), connection)
+      return submission(method, params, waitMs)
+    }
+    return { ...context, submission: counted }
+  })
+  return ({ connection, forwarded }) => (forwarded === true ? again : (counting[CONNECTIONS.indexOf(connection)] ?? context))
+}
