@@ -13,7 +13,7 @@ const NAMES = ['chromium', 'chromium-headless-shell', 'google-chrome']
  * No name but addresses of this machine resolves: a request that leaves it fails, and is listed
  * all the same.
  */
-const FLAGS = ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', '--force-color-profile=srgb']
+const FLAGS = ['--no-sandbox', '--lang=en-US', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1', '--force-color-profile=srgb']
 
 /** How long unpacking may take, in milliseconds. */
 const UNPACK_MS_MAX = 120_000

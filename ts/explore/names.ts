@@ -184,7 +184,7 @@ export class Names {
     }
     const text = String(value)
     if (/^0x[0-9a-fA-F]{40}$/.test(text)) return this.address(text)
-    return /^0x[0-9a-fA-F]*$/.test(text) ? this.bytes(text) : JSON.stringify(printable(text, this.whole))
+    return /^0x[0-9a-fA-F]*$/.test(text) ? this.bytes(text) : `"${printable(text.replaceAll(/[\\"]/g, '\\$&'), this.whole)}"`
   }
 
   /** Bytes, cut in the middle where they are long. */

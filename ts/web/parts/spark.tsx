@@ -25,25 +25,29 @@ export function Spark({ times, values, label }: SparkProps): JSX.Element {
     const element = box.current
     if (element === null) return
     let gone = false
-    void import('uplot').then(({ default: UPlot }) => {
-      if (gone) return
-      const style = getComputedStyle(document.documentElement)
-      const [stroke, fill] = [style.getPropertyValue('--bar-own').trim(), style.getPropertyValue('--accent-soft').trim()]
-      plot.current = new UPlot(
-        {
-          width: element.clientWidth,
-          height: HEIGHT,
-          padding: [4, 0, 0, 0],
-          legend: { show: false },
-          cursor: { show: false },
-          axes: [{ show: false }, { show: false }],
-          scales: { y: { range: (_, min, max) => (min === max ? [min - 1, max + 1] : [min - (max - min) * 0.1, max]) } },
-          series: [{}, { stroke, fill, width: 1.5, points: { show: false } }],
-        },
-        [[...times], [...values]],
-        element,
-      )
-    })
+    void import('uplot').then(
+      ({ default: UPlot }) => {
+        if (gone) return
+        const style = getComputedStyle(document.documentElement)
+        const [stroke, fill] = [style.getPropertyValue('--bar-own').trim(), style.getPropertyValue('--accent-soft').trim()]
+        plot.current = new UPlot(
+          {
+            width: element.clientWidth,
+            height: HEIGHT,
+            padding: [4, 0, 0, 0],
+            legend: { show: false },
+            cursor: { show: false },
+            axes: [{ show: false }, { show: false }],
+            scales: { y: { range: (_, min, max) => (min === max ? [min - 1, max + 1] : [min - (max - min) * 0.1, max]) } },
+            series: [{}, { stroke, fill, width: 1.5, points: { show: false } }],
+          },
+          [[...times], [...values]],
+          element,
+        )
+        // uPlot takes no language tags of POSIX (en-US@posix): the tile stands without its line then.
+      },
+      () => undefined,
+    )
     return () => {
       gone = true
       plot.current?.destroy()
