@@ -151,7 +151,7 @@ await describeInBrowser('row 11: hostile text', (browser) => {
 
   it('of a megabyte is cut', async () => {
     const fill = `7f${'41'.repeat(32)}600052`
-    // Doubles 32 bytes 15 times, each time with MCOPY of what is there behind itself.
+    // 32 bytes, doubled 15 times with MCOPY.
     const doubles = Array.from({ length: 15 }, (_, i) => {
       const size = (32 * 2 ** i).toString(16).padStart(6, '0')
       return `62${size}600062${size}5e`

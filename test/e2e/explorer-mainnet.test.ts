@@ -103,7 +103,7 @@ if (isThere)
       await view.open(`/tx/${hash}`, '[data-testid=tree][aria-rowcount="8"]')
       expect(await page.locator('[data-testid=frame-row]').first().textContent()).toContain(fn)
       const geth = gethTraces(12459406).find(({ txHash }) => txHash === hash)?.result as GethFrame
-      // The gas of the transaction's own call is without its intrinsic part once the steps are counted.
+      // The own gas of the first call has no intrinsic part once the steps are counted.
       await view.shows('[data-testid=own-gas][title="in the call itself"]')
       await expect.poll(() => page.locator('[data-testid=frame-row] [data-testid=own-gas][title^="with"]').count()).toBe(0)
       const [own, used] = [

@@ -23,10 +23,10 @@ import { hearth, type RunningNode, startNode, tempHome } from './harness.ts'
 const ROUNDS = 142_857
 const STEPS = 2 + 7 * ROUNDS + 4
 
-/** A loop of JUMPDEST, counter - 1 and JUMPI, as often as its call data says; then SSTORE and STOP. */
+/** A loop that runs as often as its call data says, of 7 steps a round; then SSTORE and STOP. */
 const STORING = '6000355b6001900380600357600160005500'
 
-/** Calls the identity precompile's neighbour, an account without code, 10,000 times: 10,001 frames. */
+/** Calls an account without code 10,000 times: 10,001 frames. */
 const CALLING = '6127105b600080808080611234619c40f15060019003806003570000'
 
 /** Most rows that a list has in the document, at any place. */
@@ -89,7 +89,7 @@ await describeInBrowser('the explorer on large transactions', (browser) => {
     await page.keyboard.press('g')
     await page.keyboard.type('500000')
     await page.keyboard.press('Enter')
-    // Step 500,000 is 2 steps before the loop and 71,428 rounds of 7 steps behind its begin: the third of a round.
+    // The third step of a round of the loop.
     await at(500_000, 'SWAP1')
     await page.keyboard.press('/')
     await page.keyboard.type('SSTORE')
