@@ -30,7 +30,8 @@ pub use littable::{
     NativeLittGroup, NativeLittIter, NativeLittSecondary, NativeLittTable, NativeLittable, open_littable,
 };
 pub use node::{
-    NativeEnvelope, NativeNode, NativeStream, dev_accounts, metrics_catalog, open_node, start_replay,
+    NativeEnvelope, NativeNode, NativeStream, dev_accounts, metrics_catalog, open_node, staking_account,
+    start_replay,
 };
 pub use origin::NativeOrigin;
 pub use watchdog::start_watchdog;

@@ -55,7 +55,7 @@ impl App {
         Ok(match request {
             Q::Info(_) => A::Info(self.info()),
             Q::InitChain(request) => A::InitChain(self.init_chain(&request)?),
-            Q::Query(request) => A::Query(unknown_query(&request)),
+            Q::Query(request) => A::Query(self.query(&request)?),
             Q::CheckTx(request) => A::CheckTx(self.check_tx(&request)?),
             Q::InsertTx(request) => A::InsertTx(self.insert_tx(&request.tx)?),
             Q::ReapTxs(request) => A::ReapTxs(self.reap_txs(request)),
@@ -84,18 +84,6 @@ impl App {
             }),
             other @ (Q::Echo(_) | Q::Flush(_)) => return Err(ConsensusError::Unexpected(other.name())),
         })
-    }
-}
-
-/// The answer to a query of a path that there is none of.
-fn unknown_query(request: &pb::RequestQuery) -> pb::ResponseQuery {
-    /// The Cosmos SDK's code of an unknown request.
-    const UNKNOWN_REQUEST: u32 = 6;
-    pb::ResponseQuery {
-        code: UNKNOWN_REQUEST,
-        log: format!("unknown query path {:?}", request.path),
-        codespace: "sdk".to_owned(),
-        ..Default::default()
     }
 }
 

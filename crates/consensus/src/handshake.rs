@@ -7,7 +7,7 @@ use hearth_evm::ChainSpec;
 use hearth_primitives::Height;
 
 /// Version of what this application makes of blocks, as CometBFT's headers carry it.
-const APP_VERSION: u64 = 1;
+pub(crate) const APP_VERSION: u64 = 1;
 
 /// The answer to Info of an application with this head, where CometBFT decides on blocks from
 /// `start` on. The height is 0 before

@@ -22,6 +22,7 @@ mod header;
 mod mempool;
 mod outbox;
 mod proposal;
+mod query;
 mod results;
 mod service;
 mod snapshots;

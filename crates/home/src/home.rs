@@ -1,7 +1,7 @@
 //! An open home: chain, pool, block production, events and the pending block.
 
 use crate::{
-    Mode, NodeConfig, NodeError,
+    CosmosCache, Mode, NodeConfig, NodeError,
     events::Events,
     open::{chain_error, open_chain},
     pending::Pending,
@@ -38,6 +38,7 @@ pub struct Home {
     tips: TipOracle,
     pending: Pending,
     events: Arc<Events>,
+    cosmos: CosmosCache,
     /// Keeps the pool up with the head, where nobody here makes the blocks.
     _pool_keeper: Option<Arc<dyn ChainWatcher>>,
     stopping: Arc<AtomicBool>,
@@ -95,6 +96,7 @@ impl Home {
             tips: TipOracle::default(),
             pending: Pending::default(),
             events,
+            cosmos: CosmosCache::default(),
             _pool_keeper: pool_keeper,
             stopping,
             instance_id: instance_id(),
@@ -123,6 +125,11 @@ impl Home {
     /// What the home holds.
     pub fn status(&self) -> HomeStatus {
         status(&self.chain, self.snapshot)
+    }
+
+    /// Answers to queries that were given last.
+    pub(crate) fn cosmos_cache(&self) -> &CosmosCache {
+        &self.cosmos
     }
 
     /// The configuration that the home was opened with.

@@ -4,6 +4,7 @@
 //! Nothing in here knows HTTP, JSON-RPC, JavaScript or the environment.
 
 mod config;
+mod cosmos;
 mod error;
 mod events;
 mod fork;
@@ -25,6 +26,7 @@ pub use config::{
     MiningOrder, Mode, NodeConfig, OriginBlock, RpcLimits, ScriptChildren, ScriptsConfig, ScriptsUnavailable,
     TraceSource, WorkerConfig, Workers,
 };
+pub use cosmos::{CosmosCache, CosmosView, QueryAnswer};
 pub use error::{EngineError, NodeError, who};
 pub use fork::Fetch;
 pub use historical::Reach;

@@ -12,6 +12,7 @@ pub use hearth_chain::{
     dev::{AccountsError, DevAccount, dev_accounts, dev_accounts_of},
     pool::{PoolError, PoolLimits},
 };
+pub use hearth_cosmos::genesis::staking_account_json;
 pub use hearth_home::{
     Asking, BakeConfig, BlockNumber, BlockRef, ByteSender, ByteStream, CHUNK_BYTES, CHUNKS_WAITING,
     Cancelled, DevConfig, Fetch, FlatkvConfig, ForkConfig, FsyncPolicy, HomeStatus, LittableConfig,

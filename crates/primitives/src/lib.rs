@@ -5,6 +5,7 @@
 mod capsule;
 mod changes;
 mod fair_queue;
+mod native;
 mod origin;
 mod state;
 mod waits;
@@ -12,6 +13,7 @@ mod waits;
 pub use capsule::{CapsuleAccount, CapsuleState, CapsuleWrite, TraceCapsule};
 pub use changes::{AccountChange, Changeset, SlotChange};
 pub use fair_queue::FairQueue;
+pub use native::{NativeOutcome, NativeTransaction};
 pub use origin::Origin;
 pub use state::{BlockHashes, RootTracker, SharedError, StateError, StateReader};
 pub use waits::OriginWaits;

@@ -1,7 +1,9 @@
 //! What can be asked of a node: one typed request an operation, read from `{"op":…,"args":{…}}`.
 
+mod cosmos;
 mod dev;
 
+pub use cosmos::CosmosRequest;
 pub use dev::{DevRequest, MineRequest, ReorgTransaction};
 
 use crate::reading::Reading;
@@ -380,6 +382,9 @@ pub enum Request {
     /// What only a development chain does. It has the form of the others.
     #[serde(skip)]
     Dev(DevRequest),
+    /// What clients of the Cosmos SDK ask. It has the form of the others.
+    #[serde(skip)]
+    Cosmos(CosmosRequest),
     /// What a consensus client asks for. It has the form of the others.
     #[serde(skip)]
     Engine(EngineRequest),
@@ -415,12 +420,18 @@ impl Request {
         if text.starts_with(ConsensusRequest::PREFIX) {
             return serde_json::from_slice(text).map(Self::Consensus).map_err(wrong);
         }
+        if text.starts_with(cosmos::QUERY_PREFIX) {
+            return serde_json::from_slice(text).map(Self::Cosmos).map_err(wrong);
+        }
         let unknown = |error: &serde_json::Error| error.to_string().starts_with(UNKNOWN);
         match serde_json::from_slice(text) {
             // Looked at a second time, so that nobody else pays for the many names of development tools.
             Err(error) if unknown(&error) => match serde_json::from_slice(text).map(Self::Dev) {
                 Err(own) if unknown(&own) => match serde_json::from_slice(text).map(Self::Engine) {
-                    Err(own) if unknown(&own) => Err(wrong(error)),
+                    Err(own) if unknown(&own) => match serde_json::from_slice(text).map(Self::Cosmos) {
+                        Err(own) if unknown(&own) => Err(wrong(error)),
+                        read => read.map_err(wrong),
+                    },
                     read => read.map_err(wrong),
                 },
                 read => read.map_err(wrong),
@@ -455,6 +466,7 @@ impl Request {
                 | Self::ContractCreation { .. }
                 | Self::SenderTransaction { .. }
                 | Self::Dev(_)
+                | Self::Cosmos(CosmosRequest::CosmosQuery { .. } | CosmosRequest::CosmosRest { .. })
         ) || self.asks_for_pending()
             || matches!(self, Self::Read(reading) if reading.is_heavy())
     }

@@ -9,6 +9,7 @@ mod blocks;
 mod build_block;
 mod chain;
 mod config;
+mod cosmos;
 mod dev;
 mod failed;
 mod fees;
@@ -50,6 +51,7 @@ pub(crate) fn answer(rpc: &Rpc, request: Request, stop: &Cancel) -> Answer {
         Request::Read(reading) => reading.answer(home),
         Request::Engine(request) => rpc.engine()?.answer(request),
         Request::Consensus(request) => Ok(rpc.consensus()?.answer(request)),
+        Request::Cosmos(request) => cosmos::answer(home, request),
         Request::Dev(request) => dev::answer(home, request, stop),
         Request::BlockNumber => chain::block_number(home),
         Request::ChainId => chain::chain_id(home),

@@ -1,0 +1,82 @@
+//! ABCI Query: the queries of the Cosmos SDK as cosmjs makes them, and what CometBFT itself asks.
+
+use crate::{application::App, exception::ConsensusError, handshake::APP_VERSION};
+use hearth_abci::pb;
+use hearth_cosmos::query::{Input, Status};
+use hearth_home::QueryAnswer;
+
+/// Codespace of the Cosmos SDK's codes.
+const SDK: &str = "sdk";
+
+/// The Cosmos SDK's codes for the status of a query.
+fn code(status: Status) -> u32 {
+    match status {
+        Status::InvalidArgument => 18,
+        Status::NotFound => 22,
+        Status::Unimplemented => 6,
+        // `ErrLogic`
+        Status::Internal => 35,
+    }
+}
+
+impl App {
+    pub(crate) fn query(&self, request: &pb::RequestQuery) -> Result<pb::ResponseQuery, ConsensusError> {
+        let head = self.home.chain().head().height;
+        let of_text = |value: String, height| pb::ResponseQuery {
+            value: value.into_bytes().into(),
+            height,
+            codespace: SDK.to_owned(),
+            ..Default::default()
+        };
+        let path = request.path.as_str();
+        if path == "/app/version" || path == "app/version" {
+            return Ok(of_text(APP_VERSION.to_string(), as_height(head)));
+        }
+        if path.trim_start_matches('/').starts_with("p2p/filter/") {
+            return Ok(of_text(String::new(), as_height(head)));
+        }
+        // `/app/simulate` takes the bytes of a transaction, the service a message with them.
+        let simulated =
+            (path == "/app/simulate" || path == "app/simulate").then(|| simulate_request(&request.data));
+        let (name, data) = match &simulated {
+            Some(data) => ("cosmos.tx.v1beta1.Service/Simulate", data.as_slice()),
+            None => (path.trim_start_matches('/'), &request.data[..]),
+        };
+        let height = u64::try_from(request.height).ok().filter(|height| *height > 0);
+        let answer = self.home.cosmos_query(name, Input::Protobuf(data), height)?;
+        Ok(shown(path, answer))
+    }
+}
+
+fn as_height(height: u64) -> i64 {
+    i64::try_from(height).unwrap_or(i64::MAX)
+}
+
+/// A `SimulateRequest` with these bytes of a transaction.
+fn simulate_request(bytes: &[u8]) -> Vec<u8> {
+    let request = hearth_cosmos::proto::SimulateRequest { tx: Vec::new(), tx_bytes: bytes.to_vec() };
+    prost::Message::encode_to_vec(&request)
+}
+
+fn shown(path: &str, answer: QueryAnswer) -> pb::ResponseQuery {
+    let QueryAnswer { height, result } = answer;
+    let height = as_height(height);
+    match result {
+        Ok(value) => pb::ResponseQuery { value: value.to_vec().into(), height, ..Default::default() },
+        Err((status, message)) => {
+            let log = match status {
+                Status::Unimplemented => format!("unknown query path {path:?}: unknown request"),
+                // cosmjs looks for both ends of this text.
+                Status::NotFound => format!("rpc error: code = NotFound desc = {message}: key not found"),
+                other => format!("rpc error: code = {} desc = {message}", other.name()),
+            };
+            pb::ResponseQuery {
+                code: code(status),
+                log,
+                height,
+                codespace: SDK.to_owned(),
+                ..Default::default()
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Transactions that come from outside of the EVM: another envelope for a message of the same account.
+
+use alloy_primitives::{Address, B256, Bytes, Log, U256};
+
+/// A native transaction as the EVM executes it: a call that pays for its gas as a legacy transaction does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NativeTransaction {
+    /// The transaction as consensus gave it.
+    pub bytes: Bytes,
+    /// SHA-256 of [`Self::bytes`].
+    pub hash: B256,
+    /// Who signed it.
+    pub sender: Address,
+    /// The signer's nonce.
+    pub nonce: u64,
+    /// Most gas.
+    pub gas_limit: u64,
+    /// Price of a unit of gas, in wei.
+    pub gas_price: u128,
+    /// What is called.
+    pub to: Address,
+    /// Wei that the call carries.
+    pub value: U256,
+    /// Input of the call.
+    pub input: Bytes,
+    /// A log of the message itself, which stands before those of its call.
+    pub log: Option<Log>,
+    /// Last height of a block that may have it; 0 for no limit.
+    pub timeout_height: u64,
+}
+
+/// What a native transaction did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NativeOutcome {
+    /// 0 for success, else why it failed: what consensus is told.
+    pub code: u32,
+    /// Gas used, refunds deducted.
+    pub gas_used: u64,
+    /// Its logs; none where it failed.
+    pub logs: Vec<Log>,
+    /// What its call returned, or the reason of a revert.
+    pub output: Bytes,
+}
+
+impl NativeOutcome {
+    /// Whether it succeeded.
+    pub fn is_success(&self) -> bool {
+        self.code == 0
+    }
+}
