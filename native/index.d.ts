@@ -259,6 +259,13 @@ export declare function openLittable(options: string): Promise<NativeLittable | 
  */
 export declare function openNode(config: string, origin?: NativeOrigin | undefined | null): Promise<NativeNode | Buffer>
 
+/**
+ * The entry of a genesis file's `alloc` for the staking contract with its first validators, in JSON.
+ * The input is `{"validators":[{"operator","key","power","moniker"}],"unbondingSeconds","time"}`, with
+ * `time` in seconds. Throws where the validators are wrong.
+ */
+export declare function stakingAccount(json: string): string
+
 /** Prepares a job, described in JSON; `wait` does it. */
 export declare function startJob(json: string): NativeJob
 

@@ -774,7 +774,7 @@ if (
   }
 }
 
-const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, metricsCatalog, openLittable, openNode, startJob, startReplay, startWatchdog } = nativeBinding
+const { NativeHooks, NativeJob, NativeLittable, NativeLittIter, NativeLittTable, NativeNode, NativeOrigin, NativeStream, confineProcess, devAccounts, metricsCatalog, openLittable, openNode, stakingAccount, startJob, startReplay, startWatchdog } = nativeBinding
 export { NativeHooks }
 export { NativeJob }
 export { NativeLittable }
@@ -788,6 +788,7 @@ export { devAccounts }
 export { metricsCatalog }
 export { openLittable }
 export { openNode }
+export { stakingAccount }
 export { startJob }
 export { startReplay }
 export { startWatchdog }

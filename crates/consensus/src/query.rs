@@ -1,4 +1,4 @@
-//! ABCI Query: the queries of the Cosmos SDK as cosmjs makes them, and what CometBFT itself asks.
+//! ABCI Query: the queries of the Cosmos SDK as cosmjs makes them, and those of CometBFT itself.
 
 use crate::{application::App, exception::ConsensusError, handshake::APP_VERSION};
 use hearth_abci::pb;

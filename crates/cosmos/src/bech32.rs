@@ -22,7 +22,7 @@ pub enum Bech32Error {
     /// It belongs to something else.
     #[error("decoding bech32 failed: invalid Bech32 prefix; expected {want}, got {have}")]
     Prefix {
-        /// The prefix of what was asked for.
+        /// The prefix of the wanted kind.
         want: &'static str,
         /// The prefix that it has.
         have: String,

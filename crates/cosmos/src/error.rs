@@ -1,4 +1,5 @@
-//! Why a native transaction is refused, with the code that the Cosmos SDK has for it (`types/errors/errors.go`).
+//! Why a native transaction is refused, with the code that the Cosmos SDK has for it
+//! (`types/errors/errors.go`).
 
 use crate::bech32::Bech32Error;
 use alloy_primitives::{Address, U256};

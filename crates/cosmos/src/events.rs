@@ -11,7 +11,8 @@ fn coins(amount: &U256) -> String {
     format!("{amount}{DENOM}")
 }
 
-/// What a transaction in a block tells, in the SDK's order: the fee first, of a transaction that failed nothing else.
+/// The events of a transaction in a block, in the SDK's order: the fee first, of a transaction that
+/// failed nothing else.
 pub fn events(decoded: &Decoded, outcome: &NativeOutcome) -> Vec<Event> {
     let transaction = &decoded.transaction;
     let signer = bech32::account(&transaction.sender);

@@ -25,11 +25,12 @@ const CONSENSUS_KEY: &str = "/cosmos.crypto.ed25519.PubKey";
 /// `Transfer(address,address,uint256)`, as EIP-7708 has it for transfers of ether.
 const TRANSFER_TOPIC: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
 
-/// Longest text of a validator's description, in bytes, by its place (the SDK's `MaxMonikerLength` and so on).
+/// Longest text of a validator's description, in bytes, by its place (the SDK's `MaxMonikerLength`
+/// and so on).
 const DESCRIPTION_BYTES_MAX: [(&str, usize); 5] =
     [("moniker", 70), ("identity", 3000), ("website", 140), ("security contact", 140), ("details", 280)];
 
-/// What a native transaction asks for.
+/// The message of a native transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// Wei to an account.

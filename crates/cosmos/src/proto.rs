@@ -1,4 +1,5 @@
-//! The protobuf messages of the Cosmos SDK that this chain reads and writes, with the field numbers of cosmos-sdk v0.50.
+//! The protobuf messages of the Cosmos SDK that this chain reads and writes, with the field numbers
+//! of cosmos-sdk v0.50.
 
 #![allow(missing_docs, reason = "the names are those of the specification")]
 

@@ -5,9 +5,11 @@ use crate::{
     tx::{Parts, exact},
 };
 
-/// Reads a transaction whose signature and key are not looked at: the signer is whom its message names.
+/// Reads a transaction whose signature and key are not looked at: the signer is whom its message
+/// names.
 ///
-/// cosmjs gives an empty signature, and a key of Bitcoin's kind even for Ethereum wallets (`SigningStargateClient.simulate`).
+/// cosmjs gives an empty signature, and a key of Bitcoin's kind even for Ethereum wallets
+/// (`SigningStargateClient.simulate`).
 ///
 /// # Errors
 /// As [`crate::decode`].

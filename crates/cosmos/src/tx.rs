@@ -7,7 +7,8 @@ use k256::ecdsa::{Signature, VerifyingKey, signature::hazmat::PrehashVerifier as
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
-/// Longest transaction, in bytes: messages have few fields, and descriptions of validators are short.
+/// Longest transaction, in bytes: messages have few fields, and descriptions of validators are
+/// short.
 pub const TX_BYTES_MAX: usize = 64 << 10;
 /// Longest memo, in bytes (the SDK's `MaxMemoCharacters`).
 pub const MEMO_BYTES_MAX: usize = 256;
@@ -87,7 +88,8 @@ pub(crate) struct Parts {
     pub fee: proto::Fee,
 }
 
-/// Reads a message that must have no fields but those that are known, each once and in order: what was signed is what is executed, and
+/// Reads a message that must have no fields but those that are known, each once and in order: what
+/// was signed is what is executed, and
 /// one transaction has one hash (ADR-027).
 pub(crate) fn exact<M: prost::Message + Default>(what: &str, bytes: &[u8]) -> Result<M, TxError> {
     let message = M::decode(bytes).map_err(|error| TxError::Parse(format!("{what}: {error}")))?;

@@ -1,4 +1,5 @@
-//! The state after a block as queries of the Cosmos SDK's clients read it, and their answers, which are kept.
+//! The state after a block as queries of the Cosmos SDK's clients read it, and their answers, which
+//! are kept.
 
 use crate::{BlockRef, Home, NodeError};
 use alloy_eips::BlockNumberOrTag;
@@ -14,7 +15,8 @@ use hearth_primitives::{Account, Height, NativeOutcome, StateError, StateReader 
 use parking_lot::Mutex;
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-/// Most gas of one read of the staking contract: a hundred validators with long descriptions take less than half.
+/// Most gas of one read of the staking contract: a hundred validators with long descriptions take
+/// less than half.
 const READ_GAS: u64 = 200_000_000;
 /// Longest time of one read of the staking contract.
 const READ_TIME: Duration = Duration::from_secs(5);
@@ -120,7 +122,8 @@ impl Home {
         Ok(QueryAnswer { height, result })
     }
 
-    /// A height that there is no state of is the client's mistake; a head without state is the node's.
+    /// A height that there is no state of is the client's mistake; a head without state is the
+    /// node's.
     fn height_not_kept(&self, height: Option<Height>, error: NodeError) -> Result<QueryAnswer, NodeError> {
         let (Some(asked), true) = (height, error_names_a_height(&error)) else { return Err(error) };
         let oldest = self.oldest_state();

@@ -1,8 +1,10 @@
-//! Transactions that come from outside of the EVM: another envelope for a message of the same account.
+//! Transactions that come from outside of the EVM: another envelope for a message of the same
+//! account.
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256};
 
-/// A native transaction as the EVM executes it: a call that pays for its gas as a legacy transaction does.
+/// A native transaction as the EVM executes it: a call that pays for its gas as a legacy
+/// transaction does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NativeTransaction {
     /// The transaction as consensus gave it.
@@ -32,7 +34,7 @@ pub struct NativeTransaction {
 /// What a native transaction did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NativeOutcome {
-    /// 0 for success, else why it failed: what consensus is told.
+    /// 0 for success, else why it failed: consensus receives it.
     pub code: u32,
     /// Gas used, refunds deducted.
     pub gas_used: u64,

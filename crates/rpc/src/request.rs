@@ -382,7 +382,7 @@ pub enum Request {
     /// What only a development chain does. It has the form of the others.
     #[serde(skip)]
     Dev(DevRequest),
-    /// What clients of the Cosmos SDK ask. It has the form of the others.
+    /// Queries of clients of the Cosmos SDK. It has the form of the others.
     #[serde(skip)]
     Cosmos(CosmosRequest),
     /// What a consensus client asks for. It has the form of the others.

@@ -1,4 +1,5 @@
-//! Requests and responses of queries. In JSON they are as the SDK's gateway writes them: field names of the definition, 64-bit numbers as
+//! Requests and responses of queries. In JSON they are as the SDK's gateway writes them: field
+//! names of the definition, 64-bit numbers as
 //! text, bytes in base64, defaults written out.
 
 use super::{Any, Coin, Description, Duration, Timestamp};
@@ -34,7 +35,8 @@ pub struct PageResponse {
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
 pub struct Nothing {}
 
-/// Requests that name an address and a page: of an account's balances, a validator's delegations and so on.
+/// Requests that name an address and a page: of an account's balances, a validator's delegations
+/// and so on.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct AddressPage {
     #[prost(string, tag = "1")]

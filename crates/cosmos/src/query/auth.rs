@@ -1,4 +1,5 @@
-//! Accounts. Every account has the number 0: chain id and sequence keep a transaction from being repeated.
+//! Accounts. Every account has the number 0: chain id and sequence keep a transaction from being
+//! repeated.
 
 use super::{QueryError, View};
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
 };
 use prost::Message as _;
 
-/// Type of accounts; cosmjs reads no other without being told how.
+/// Type of accounts; the default parser of cosmjs reads no other.
 pub(crate) const BASE_ACCOUNT: &str = "/cosmos.auth.v1beta1.BaseAccount";
 
 fn find(view: &dyn View, text: &str) -> Result<BaseAccount, QueryError> {

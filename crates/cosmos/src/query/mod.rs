@@ -1,6 +1,7 @@
 //! Queries of the Cosmos SDK's modules: one router, protobuf or JSON.
 //!
-//! A query is a name (`cosmos.bank.v1beta1.Query/Balance`), a request and a state. The request comes as protobuf (ABCI, gRPC) or as the
+//! A query is a name (`cosmos.bank.v1beta1.Query/Balance`), a request and a state. The request
+//! comes as protobuf (ABCI, gRPC) or as the
 //! parameters of a path (REST); the response goes the same way. Failures have the codes of gRPC.
 
 pub(crate) mod auth;
@@ -60,7 +61,7 @@ impl Status {
 /// Why a query has no answer.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum QueryError {
-    /// What is told to the client.
+    /// The message for the client.
     #[error("{message}")]
     Told {
         /// Its status.

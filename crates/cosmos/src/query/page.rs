@@ -7,12 +7,13 @@ use crate::proto::{PageRequest, PageResponse};
 const PAGE_DEFAULT: u64 = 100;
 /// Most entries of a page. A request for more gets as many, and the key of the next page.
 pub const PAGE_MAX: u64 = 1000;
-/// Entries that the contract is asked for at a time.
+/// Entries of one call of the contract.
 const CHUNK: u64 = 100;
 /// Most entries that one query looks at.
 const SCAN_MAX: u64 = 100_000;
 
-/// A page of what is kept of a list. `read` gives up to so many entries from a place on, and fewer only at the end. The key of a page
+/// A page of what is kept of a list. `read` gives up to so many entries from a place on, and fewer
+/// only at the end. The key of a page
 /// is the place of its first entry.
 pub(super) fn page<T>(
     request: Option<&PageRequest>,
@@ -72,7 +73,7 @@ fn scan<T>(
         }
         if at - start >= SCAN_MAX {
             return Err(QueryError::invalid(format!(
-                "the list has more than {SCAN_MAX} entries: ask for pages by key, without count_total and reverse"
+                "the list has more than {SCAN_MAX} entries: request pages by key, without count_total and reverse"
             )));
         }
         let chunk = read(at, n)?;

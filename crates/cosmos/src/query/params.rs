@@ -8,7 +8,8 @@ use base64::{Engine as _, engine::general_purpose};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
-/// Parameters by name. Of one that is given several times the last counts; unknown ones are ignored.
+/// Parameters by name. Of one that is given several times the last counts; unknown ones are
+/// ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Params(BTreeMap<String, String>);
 

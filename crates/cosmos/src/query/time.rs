@@ -1,6 +1,7 @@
 //! Points in time as text.
 
-/// Seconds since 1970 as RFC 3339 in UTC (the days as in "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`).
+/// Seconds since 1970 as RFC 3339 in UTC (the days as in "chrono-Compatible Low-Level Date
+/// Algorithms", `civil_from_days`).
 pub(crate) fn rfc3339(seconds: u64) -> String {
     const DAY: u64 = 86_400;
     let (days, rest) = (seconds / DAY, seconds % DAY);

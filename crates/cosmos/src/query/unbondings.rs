@@ -1,4 +1,5 @@
-//! Delegations that are on their way back to their delegators. Each unbonding is an entry of its own here.
+//! Delegations that are on their way back to their delegators. Each unbonding is an entry of its
+//! own here.
 
 use super::{QueryError, View, delegations::delegator, page::page, validators::operator, view::staking};
 use crate::{
@@ -34,7 +35,8 @@ fn shown(delegator: &Address, operator: &Address, entries: Vec<UnbondingEntry>) 
     }
 }
 
-/// Unbondings that follow each other and are between the same two are one delegation with several entries.
+/// Unbondings that follow each other and are between the same two are one delegation with several
+/// entries.
 fn grouped(found: &[Staking::Unbonding]) -> Vec<UnbondingDelegation> {
     let pairs = found.chunk_by(|a, b| a.delegator == b.delegator && a.operator == b.operator);
     let one = |pair: &[Staking::Unbonding]| {

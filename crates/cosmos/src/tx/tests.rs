@@ -3,7 +3,8 @@ use crate::staking::{self, Staking};
 use alloy_primitives::{address, hex};
 use alloy_sol_types::SolCall as _;
 
-/// Transactions that cosmjs 0.38.1 signed with the first key of the mnemonic "test test … junk" on chain hearth-7357.
+/// Transactions that cosmjs 0.38.1 signed with the first key of the mnemonic "test test … junk" on
+/// chain hearth-7357.
 const VECTORS: &str = include_str!("vectors.json");
 const CHAIN: &str = "hearth-7357";
 const SIGNER: Address = address!("f39fd6e51aad88f6f4ce6ab8827279cfffb92266");

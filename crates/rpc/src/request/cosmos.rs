@@ -32,7 +32,8 @@ pub enum CosmosRequest {
         #[serde(default)]
         height: Option<u64>,
     },
-    /// SHA-256 of a canonical transaction as CometBFT has it: `{sha256}` in upper-case digits, or `null`.
+    /// SHA-256 of a canonical transaction as CometBFT has it: `{sha256}` in upper-case digits, or
+    /// `null`.
     CosmosTxOf {
         /// Its hash as Ethereum has it.
         hash: B256,
