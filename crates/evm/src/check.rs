@@ -7,8 +7,8 @@ use crate::{
 use alloy_consensus::{Header, proofs};
 use hearth_primitives::BlockOutput;
 
-/// Checks gas used, receipts root, logs bloom, blob gas used and requests hash against the header. The state root is
-/// the caller's to check.
+/// Checks gas used, receipts root, logs bloom, blob gas used and requests hash against the header.
+/// The caller checks the state root.
 ///
 /// # Errors
 /// [`BlockError::Mismatch`] names the field.
@@ -19,7 +19,8 @@ pub fn check_output(spec: &ChainSpec, header: &Header, output: &BlockOutput) -> 
     check_without_receipts_root(spec, header, output)
 }
 
-/// [`check_output`] without the receipts root: before Byzantium it needs state roots that a recorded block may not have.
+/// [`check_output`] without the receipts root. Before Byzantium that root covers state roots, which
+/// a recorded block may lack.
 ///
 /// # Errors
 /// [`BlockError::Mismatch`] names the field.

@@ -1,6 +1,7 @@
 //! Analysed code, shared by all blocks and threads of the process.
 //!
-//! Finding the valid jump destinations of a contract costs more than calling it; a chain calls few contracts often.
+//! Finding the valid jump destinations of a contract costs more than calling it, and a chain calls
+//! few contracts often.
 
 use alloy_primitives::{B256, Bytes, map::B256Map};
 use hearth_primitives::{StateError, StateReader};
@@ -12,8 +13,8 @@ pub const CODE_CACHE_BYTES: usize = 64 << 20;
 /// Number of parts with a lock of their own.
 const SHARDS: usize = 16;
 
-/// Two generations: when the young one is full, it becomes the old one and the old one is dropped. What is asked for
-/// again moves to the young one, so code in use stays.
+/// A cache of two generations: a full young generation becomes the old one, and the old one is
+/// dropped. A hit moves an entry to the young generation, so code in use stays.
 #[derive(Default)]
 struct Shard {
     young: B256Map<Bytecode>,
@@ -59,7 +60,8 @@ pub(crate) fn get(state: &dyn StateReader, hash: &B256, delegations: bool) -> Re
         return Ok(code);
     }
     let code = analyse(state.code(hash)?, delegations);
-    // What looks like a delegation means something else before EIP-7702, so it is not shared between forks.
+    // Code that looks like a delegation has another meaning before EIP-7702, so it is not shared
+    // between forks.
     if !looks_delegated(code.original_byte_slice()) {
         shard.lock().unwrap_or_else(PoisonError::into_inner).insert(*hash, code.clone());
     }

@@ -1,9 +1,10 @@
 //! The output of a block without transactions, computed without the interpreter.
 //!
-//! Such a block changes the state by its system calls alone, and what these do is known for the canonical contracts:
-//! EIP-4788 and EIP-2935 write their ring buffers, EIP-7002 and EIP-7251 with empty queues change nothing. A chain of empty
-//! blocks is made several times as fast by this (`npm run bench -- dev`, row `mine`). A test executes the same blocks on the
-//! interpreter and compares the outputs.
+//! Only system calls change the state in such a block, and the effect of the canonical contracts is
+//! known: EIP-4788 and EIP-2935 write their ring buffers; EIP-7002 and EIP-7251 with empty queues
+//! change nothing. This makes a chain of empty blocks several times as fast
+//! (`npm run bench -- dev`, row `mine`). A test executes the same blocks on the interpreter and
+//! compares the outputs.
 
 use crate::{
     ChainSpec, Fork,
@@ -23,8 +24,8 @@ use std::sync::LazyLock;
 const BEACON_ROOTS_LENGTH: u64 = 8191;
 /// Entries of the ring buffer of EIP-2935 (`HISTORY_SERVE_WINDOW`).
 const HISTORY_LENGTH: u64 = 8191;
-/// Slots that the contracts of EIP-7002 and EIP-7251 read when they are called by the system: excess, count, head and tail of the
-/// queue. All are zero while no request was ever made.
+/// Slots that the contracts of EIP-7002 and EIP-7251 read in their system call: excess, count, head
+/// and tail of the queue. All are zero as long as no request was ever made.
 const QUEUE_SLOTS: u64 = 4;
 
 /// The system contracts in ascending order of address, with the hashes of their canonical code.
@@ -39,12 +40,13 @@ static CONTRACTS: LazyLock<[(Address, B256); 4]> = LazyLock::new(|| {
     contracts
 });
 
-/// The output of a block without transactions, withdrawals and ommers in this environment on `state`, as
-/// [`crate::BlockExecutor`] gives it where it captures. `None` where that takes an execution: before Prague and after Osaka,
-/// where a system contract is another one than the canonical, and where a request was made.
+/// The output of a block without transactions, withdrawals and ommers in this environment on
+/// `state`, equal to that of a capturing [`crate::BlockExecutor`]. `None` if the block has to be
+/// executed: before Prague and after Osaka, if a system contract is not the canonical one, and if a
+/// request was made.
 ///
 /// # Errors
-/// The state's.
+/// A failed read of the state.
 pub fn empty_block_output(
     spec: &ChainSpec,
     env: &BlockEnvironment,

@@ -97,7 +97,7 @@ impl BlockEnvironment {
 
     pub(crate) fn cfg_env(&self) -> CfgEnv {
         let mut cfg = CfgEnv::new_with_spec(self.fork.spec_id()).with_chain_id(self.chain_id);
-        // Chain id, gas caps and the sender's code were checked before the interpreter is asked.
+        // The caller has checked chain id, gas caps and the code of the sender already.
         cfg.tx_chain_id_check = false;
         cfg.tx_gas_limit_cap = Some(u64::MAX);
         cfg.disable_block_gas_limit = true;

@@ -33,7 +33,7 @@ pub enum SpecError {
     Invalid {
         /// Path of the field.
         field: String,
-        /// What is there.
+        /// The value that was found.
         got: String,
         /// What would be right.
         expected: String,

@@ -32,9 +32,9 @@ use revm::{
 
 /// Executes the transactions of one block on top of a state.
 ///
-/// The order is [`Self::begin`], any number of [`Self::transact`] and [`Self::transact_inspected`], [`Self::finish`].
-/// To start in the middle of a block, apply the write sets before that point with [`Self::apply_writes`] instead of
-/// calling `begin`.
+/// The order of calls is [`Self::begin`], any number of [`Self::transact`] and
+/// [`Self::transact_inspected`], [`Self::finish`]. To start in the middle of a block, apply the
+/// write sets before that point with [`Self::apply_writes`] instead of calling `begin`.
 pub struct BlockExecutor<'a> {
     spec: &'a ChainSpec,
     env: BlockEnvironment,
@@ -63,7 +63,8 @@ impl<'a> BlockExecutor<'a> {
         Self::on_state(spec, env, state)
     }
 
-    /// An executor for the block with this environment on a state that something was executed on already.
+    /// An executor for the block with this environment, on a state that has changes of an earlier
+    /// execution.
     pub(crate) fn on_state(spec: &'a ChainSpec, env: BlockEnvironment, state: BlockState<'a>) -> Self {
         let evm = block_evm(&env, state);
         let (receipts, senders, writes) = Default::default();
@@ -82,15 +83,16 @@ impl<'a> BlockExecutor<'a> {
         }
     }
 
-    /// Makes no receipts and forgets every write set but the last: for watching transactions, where nobody asks for the
-    /// block's outputs. [`Self::finish`] has nothing to give then and must not be called.
+    /// Makes no receipts and drops every write set but the last. For traces, which do not need the
+    /// outputs of the block. [`Self::finish`] must not be called on such an executor.
     pub fn without_outputs(mut self) -> Self {
         self.keeps_outputs = false;
         self
     }
 
-    /// Reads everything that a native tracer would look at, though execution does not, so that it is among the block's
-    /// reads: what a capsule needs. To be called before anything is executed.
+    /// Also reads everything that a native tracer would read although execution does not, so that
+    /// the block's read set contains it; a capsule needs that. To be called before anything is
+    /// executed.
     pub fn capturing(mut self) -> Self {
         let own_sstore = self.env.fork == Fork::Constantinople;
         let gas = crate::watched::install(&mut self.evm.instruction, own_sstore);
@@ -138,7 +140,8 @@ impl<'a> BlockExecutor<'a> {
         self.logs
     }
 
-    /// Write sets so far: the start, then one a transaction. Without outputs the last of them alone.
+    /// The write sets so far: that of the start, then one per transaction. Without outputs, only
+    /// the last of them.
     pub fn writes(&self) -> &[Changeset] {
         &self.writes
     }
@@ -148,11 +151,12 @@ impl<'a> BlockExecutor<'a> {
         self.logs += count;
     }
 
-    /// Puts a step of a capsule on top of the state, which must be that capsule's: 0 what comes before the transactions,
-    /// `i + 1` transaction `i`. Its gas is not counted, its logs are.
+    /// Applies one step of a capsule to the state, which must be that of the same capsule: step 0
+    /// is what precedes the transactions, step `i + 1` is transaction `i`. The gas of the step is
+    /// not counted; its logs are.
     ///
     /// # Errors
-    /// The store's.
+    /// A failed read of the state.
     pub fn apply_capsule(&mut self, capsule: &TraceCapsule, step: usize) -> Result<(), StateError> {
         self.state().apply_capsule(capsule, step)?;
         self.logs += step.checked_sub(1).and_then(|index| capsule.logs.get(index)).copied().unwrap_or(0);
@@ -164,11 +168,11 @@ impl<'a> BlockExecutor<'a> {
         self.gas_used
     }
 
-    /// Puts write sets of steps that are not executed again on top of the state. Gas that those steps used is not
-    /// counted.
+    /// Applies the write sets of steps that are not executed again. The gas that those steps used
+    /// is not counted.
     ///
     /// # Errors
-    /// The store's.
+    /// A failed read of the state.
     pub fn apply_writes<'c>(
         &mut self,
         writes: impl IntoIterator<Item = &'c Changeset>,
@@ -179,8 +183,8 @@ impl<'a> BlockExecutor<'a> {
         Ok(())
     }
 
-    /// Lets the state be a part of the whole one, as a recorded block's is: system contracts without code leave the
-    /// block's requests unknown (`None`) instead of making it invalid.
+    /// Allows the state to be incomplete, as that of a recorded block is: system contracts without
+    /// code then leave the requests of the block unknown (`None`) instead of making it invalid.
     pub fn on_partial_state(mut self) -> Self {
         self.partial_state = true;
         self
@@ -225,11 +229,11 @@ impl<'a> BlockExecutor<'a> {
         Ok(output)
     }
 
-    /// What happens before the first transaction: the DAO's move (EIP-779) and the system calls of EIP-4788 and
-    /// EIP-2935.
+    /// Runs what precedes the first transaction: the DAO's move (EIP-779) and the system calls of
+    /// EIP-4788 and EIP-2935.
     ///
     /// # Errors
-    /// [`BlockError::State`] where state cannot be read.
+    /// [`BlockError::State`] if the state cannot be read.
     pub fn begin(&mut self) -> Result<(), BlockError> {
         let mut changes = Changeset::default();
         for (address, input) in system::calls_at_start(&self.env) {
@@ -248,7 +252,8 @@ impl<'a> BlockExecutor<'a> {
     /// Executes a transaction and keeps its changes.
     ///
     /// # Errors
-    /// [`ExecuteError::Invalid`] where the transaction cannot be part of the block; nothing is changed then.
+    /// [`ExecuteError::Invalid`] if the transaction cannot be part of the block; nothing has
+    /// changed then.
     pub fn transact(&mut self, tx: &Transaction, sender: Address) -> Result<TxOutcome, ExecuteError> {
         self.prepare(tx, sender)?;
         let result = Machine { evm: &mut self.evm, inspector: (), watch: Watch::default() }.run();
@@ -321,10 +326,11 @@ impl<'a> BlockExecutor<'a> {
         Ok(self.keep(tx.ty(), tx.blob_gas_used().unwrap_or(0), sender, result)?)
     }
 
-    /// Keeps what a transaction of type `ty` did: its changes, its receipt, the gas and blob gas that it used.
+    /// Keeps the effects of a transaction of type `ty`: its changes, its receipt, the gas and blob
+    /// gas that it used.
     ///
     /// # Errors
-    /// The store's.
+    /// A failed read of the state.
     pub(crate) fn keep(
         &mut self,
         ty: u8,
@@ -405,11 +411,12 @@ impl<'a> BlockExecutor<'a> {
         }
     }
 
-    /// What happens after the last transaction: rewards before the merge, withdrawals, and the requests of EIP-6110,
-    /// EIP-7002 and EIP-7251. Gives everything back.
+    /// Runs what follows the last transaction: rewards before the merge, withdrawals, and the
+    /// requests of EIP-6110, EIP-7002 and EIP-7251. Returns the output of the block, and the state.
     ///
     /// # Errors
-    /// [`BlockError::SystemContract`] and [`BlockError::DepositLog`] where the requests cannot be made.
+    /// [`BlockError::SystemContract`] and [`BlockError::DepositLog`] if the requests cannot be
+    /// made.
     pub fn finish(
         mut self,
         ommers: &[Header],
@@ -441,10 +448,11 @@ impl<'a> BlockExecutor<'a> {
         self.blob_gas_used
     }
 
-    /// What happens after the last transaction, as [`Self::finish`] has it: its changes become the last write set.
+    /// Runs what follows the last transaction, as [`Self::finish`] does: its changes become the
+    /// last write set.
     ///
     /// # Errors
-    /// As [`Self::finish`].
+    /// Those of [`Self::finish`].
     pub(crate) fn close(
         &mut self,
         ommers: &[Header],
@@ -485,10 +493,11 @@ fn merge(first: Changeset, second: Changeset) -> Changeset {
 
 /// Executes a whole block on the state of its parent. Senders are recovered in parallel.
 ///
-/// With `roots`, a trie over the parent's state, receipts before Byzantium get the state root after their transaction,
-/// and after a success the trie holds all of the block's changes, so that `roots.root()` is the block's state root.
-/// Without, such receipts carry a zero root. Nothing of the header is checked but what execution needs: see
-/// [`crate::validate_header`], [`crate::validate_body`] and [`crate::check_output`].
+/// With `roots`, a trie over the parent's state, receipts before Byzantium get the state root after
+/// their transaction, and after a success the trie contains all changes of the block, so that
+/// `roots.root()` is its state root. Without `roots`, such receipts carry a zero root. Only those
+/// fields of the header are checked that execution needs; see [`crate::validate_header`],
+/// [`crate::validate_body`] and [`crate::check_output`] for the rest.
 ///
 /// # Errors
 /// The first transaction that is not valid, a system call that fails, or state that cannot be read.

@@ -19,7 +19,8 @@ pub struct HaltDetails {
     pub returned: bool,
 }
 
-/// go-ethereum's text for a halt. Without details, texts that name an opcode or a stack length name the error alone.
+/// go-ethereum's text of a halt. Without details, texts that would name an opcode or a stack length
+/// are those of the plain error.
 pub fn halt_text(reason: &HaltReason, details: Option<HaltDetails>) -> String {
     let text = match reason {
         HaltReason::OutOfGas(OutOfGasError::InvalidOperand) => "gas uint64 overflow",

@@ -1,6 +1,7 @@
-//! Reading JSON objects field by field, so that an error names the field and says what would be right.
+//! Reads JSON objects field by field, so that an error names the field and the expected value.
 //!
-//! Values keep their text: a number above 2^64, as mainnet's terminal total difficulty is, loses nothing.
+//! Numbers keep their text: one above 2^64, such as the terminal total difficulty of mainnet, loses
+//! no digit.
 
 use crate::error::SpecError;
 use alloy_primitives::{Address, B256, Bytes, U256};
@@ -44,7 +45,8 @@ impl Fields {
         if self.path.is_empty() { name.to_string() } else { format!("{}.{name}", self.path) }
     }
 
-    /// Text of a field; `None` where absent or null. Names fold case, as Go's decoder does; an exact one wins.
+    /// The text of a field; `None` if it is absent or null. Names ignore case, as in Go's decoder;
+    /// an exact match comes first.
     pub fn raw(&self, name: &str) -> Option<&str> {
         let folded =
             || self.fields.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, raw)| raw);

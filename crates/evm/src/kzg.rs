@@ -1,7 +1,8 @@
-//! Point evaluation (EIP-4844) without the trusted setup's tables.
+//! Point evaluation (EIP-4844) without the tables of the trusted setup.
 //!
-//! One evaluation needs a single point of the setup. The interpreter's default loads all of it with tables for faster
-//! commitments, which takes seconds at the first use and never pays here.
+//! One evaluation needs a single point of the setup. The interpreter's default loads the whole
+//! setup with tables for faster commitments, which takes seconds at the first use and brings
+//! nothing here.
 
 use revm::precompile::{Crypto, PrecompileHalt, install_crypto, kzg_point_evaluation::blst};
 use std::sync::Once;

@@ -1,6 +1,7 @@
 //! Chain specification, block execution and simulation on revm.
 //!
-//! State comes through [`hearth_primitives::StateReader`]; nothing here reads a disk, a clock or the environment.
+//! State is read through [`hearth_primitives::StateReader`]; nothing here reads a disk, a clock or
+//! the environment.
 
 mod changes;
 mod check;

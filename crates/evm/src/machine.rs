@@ -26,8 +26,8 @@ use revm::{
     interpreter::{CreateInputs, FrameInput, interpreter::EthInterpreter},
 };
 
-/// The interpreter's context: block, transaction, configuration and the journal over a [`BlockState`]. Tracers are
-/// inspectors over this type.
+/// The interpreter's context: block, transaction, configuration and the journal over a
+/// [`BlockState`]. Tracers are inspectors over this type.
 pub type EvmContext<'a> = Context<BlockEnv, TxEnv, CfgEnv, BlockState<'a>>;
 
 /// Why the interpreter gave no result.
@@ -39,7 +39,8 @@ type Frame = EthFrame<EthInterpreter>;
 /// A block's interpreter.
 pub(crate) type BlockEvm<'a> = Evm<EvmContext<'a>, (), Instructions<'a>, Precompiles, Frame>;
 
-/// Stands in for a code hash while a creation meets storage: any hash but that of no code makes it collide.
+/// Replaces a code hash where a creation finds storage: any hash but that of empty code makes the
+/// creation collide.
 const COLLIDING_CODE_HASH: B256 = B256::repeat_byte(0xff);
 
 /// Builds the interpreter of one block.
@@ -60,8 +61,9 @@ pub(crate) fn block_evm<'a>(env: &BlockEnvironment, state: BlockState<'a>) -> Bl
     Evm::new(context, instructions, Precompiles::new(rules))
 }
 
-/// A creation by an account with the highest nonce fails (EIP-2681). The interpreter gives back its gas, as go-ethereum's
-/// `evm.create` does, and calls it a success without an address.
+/// Corrects the result of a creation by an account with the highest nonce, which fails (EIP-2681).
+/// The interpreter returns its gas, as go-ethereum's `evm.create` does, but reports a success
+/// without an address.
 fn without_nonce(result: ExecutionResult<HaltReason>) -> ExecutionResult<HaltReason> {
     match result {
         ExecutionResult::Success { gas, logs, output: Output::Create(_, None), .. } => {
@@ -90,8 +92,8 @@ impl<'a, I> Machine<'_, 'a, I> {
         MainnetHandler::default().run_system_call(self)
     }
 
-    /// The address of a contract about to be created where nothing but storage is there: such a creation collides
-    /// (EIP-7610), which the interpreter does not look at.
+    /// The address of a contract about to be created if only storage exists there: such a creation
+    /// collides (EIP-7610), which the interpreter does not check.
     fn occupied_by_storage(&mut self, inputs: &CreateInputs) -> Result<Option<Address>, ReadError> {
         let journal = &mut self.evm.ctx.journaled_state;
         let Some(caller) = journal.inner.state.get(&inputs.caller()) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! What a transaction's execution gives back.
+//! The outcome of one transaction.
 
 use crate::{machine::MachineError, overlay::ReadError, tx_error::TxError};
 use alloy_primitives::{Address, Bytes};

@@ -15,7 +15,8 @@ use revm::{
 #[derive(Clone, Debug)]
 pub struct Precompiles {
     fork: EthPrecompiles,
-    /// Set where a simulation moved or removed some: the contract's own address by the address at which it answers.
+    /// Set if a simulation moved or removed precompiles: the contract's own address by the address
+    /// at which it answers.
     moved: Option<Box<AddressMap<Address>>>,
 }
 
@@ -77,7 +78,8 @@ impl<'a> PrecompileProvider<EvmContext<'a>> for Precompiles {
     }
 
     fn warm_addresses(&self) -> &AddressSet {
-        // As in go-ethereum the fork's addresses are warm (EIP-2929), wherever its contracts were moved to.
+        // As in go-ethereum, the fork's own addresses are warm (EIP-2929), even if a simulation
+        // moved the contracts.
         self.fork.warm_addresses()
     }
 }

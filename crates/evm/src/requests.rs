@@ -1,4 +1,5 @@
-//! Execution-layer requests (EIP-7685): deposits from logs, withdrawals and consolidations from system contracts.
+//! Execution-layer requests (EIP-7685): deposits from logs, withdrawals and consolidations from
+//! system contracts.
 
 use crate::{error::BlockError, spec::ChainSpec, system::RequestContract};
 use alloy_eips::eip7685::Requests;
@@ -12,7 +13,8 @@ const DEPOSIT_KIND: u8 = 0;
 const DEPOSIT_TOPIC: B256 = b256!("0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5");
 /// Length of the event's data in bytes.
 const DEPOSIT_DATA_LEN: usize = 576;
-/// Where each field of the event begins behind its length, and how long it is: key, credentials, amount, signature, index.
+/// Start and length of each field of the event, after the field's length word: key, credentials,
+/// amount, signature, index.
 const DEPOSIT_FIELDS: [(usize, usize); 5] = [(192, 48), (288, 32), (352, 8), (416, 96), (544, 8)];
 /// Where the event's head says that the fields are.
 const DEPOSIT_OFFSETS: [u64; 5] = [160, 256, 320, 384, 512];

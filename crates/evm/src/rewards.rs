@@ -21,8 +21,8 @@ pub fn block_reward(fork: Fork) -> U256 {
     U256::from(ethers) * U256::from(ETHER)
 }
 
-/// Rewards of a block of proof of work in wei: its miner's, and each ommer's with its beneficiary (yellow paper,
-/// section 11.3).
+/// Rewards of a proof-of-work block in wei: that of the miner, and that of each ommer with its
+/// beneficiary (yellow paper, section 11.3).
 pub fn block_rewards(env: &BlockEnvironment, ommers: &[Header]) -> (U256, Vec<(Address, U256)>) {
     let reward = block_reward(env.fork);
     let of_ommer = |ommer: &Header| {

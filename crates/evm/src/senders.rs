@@ -19,8 +19,8 @@ pub(crate) const HALF_ORDER: U256 =
 /// Fewest transactions for which a second thread pays.
 const PARALLEL_FROM: usize = 8;
 
-/// Recovers the sender of a transaction under the rules of a block: transaction type, replay protection (EIP-155) and
-/// the range of `s` (EIP-2).
+/// Recovers the sender of a transaction under the rules of a block: transaction type, replay
+/// protection (EIP-155) and the range of `s` (EIP-2).
 ///
 /// # Errors
 /// [`TxError`] in go-ethereum's words.

@@ -17,7 +17,7 @@ pub const WITHDRAWAL_REQUESTS_ADDRESS: Address = address!("0x00000961Ef480Eb55e8
 /// Contract that collects consolidation requests (EIP-7251).
 pub const CONSOLIDATION_REQUESTS_ADDRESS: Address = address!("0x0000BBdDc7CE488642fb579F8B00f3a590007251");
 
-/// A contract that is asked for requests after the last transaction (EIP-7685).
+/// A contract whose requests are read after the last transaction (EIP-7685).
 pub(crate) struct RequestContract {
     pub address: Address,
     /// First byte of its requests.

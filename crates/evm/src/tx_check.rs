@@ -11,7 +11,8 @@ pub const MAX_TX_GAS: u64 = 1 << 24;
 pub const MAX_TX_BLOBS: usize = 6;
 /// Longest init code in bytes (EIP-3860).
 pub const MAX_INIT_CODE: usize = 49_152;
-/// Longest init code in bytes where contracts may have `limit` bytes: EIP-3860 allows twice the size of a contract.
+/// Longest init code in bytes if contracts may have `limit` bytes: EIP-3860 allows twice the size
+/// of a contract.
 pub(crate) fn max_init_code(limit: Option<usize>) -> usize {
     limit.map_or(MAX_INIT_CODE, |limit| limit.saturating_mul(2))
 }
@@ -19,9 +20,9 @@ pub(crate) fn max_init_code(limit: Option<usize>) -> usize {
 /// First byte of a blob's versioned hash (EIP-4844).
 pub const BLOB_HASH_VERSION: u8 = 1;
 
-/// What the `s` of a signature is that nobody made: that of a development chain's transaction which some account is said to
-/// have sent. Nobody can sign so in the name of an account that has code, since what is recovered from a signature with a
-/// given `s` is nobody's choice.
+/// The `s` of a placeholder signature: that of a development chain's transaction from an account
+/// whose key is unknown. It gives no power over an account with code, because the sender that is
+/// recovered from a signature with a given `s` cannot be chosen.
 pub const UNSIGNED_S: U256 = uint!(0x00000000000000000000000000000000756e7369676e6564207472616e736163_U256);
 
 /// What the block still has to give.

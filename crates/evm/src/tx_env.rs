@@ -30,7 +30,8 @@ pub fn tx_env(tx: &Transaction, sender: Address) -> TxEnv {
     }
 }
 
-/// Recovers who signed an authorization (EIP-7702). One that cannot be recovered is skipped by the interpreter.
+/// Recovers the signer of an authorization (EIP-7702). The interpreter skips an authorization that
+/// has none.
 pub fn recover_authorization(signed: &SignedAuthorization) -> RecoveredAuthorization {
     let authority = authority(signed).map_or(RecoveredAuthority::Invalid, RecoveredAuthority::Valid);
     RecoveredAuthorization::new_unchecked(signed.inner().clone(), authority)

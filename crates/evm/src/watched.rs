@@ -1,8 +1,9 @@
-//! Instructions that name accounts or slots, watched while a block is captured.
+//! Instructions that name accounts or slots, observed while a block is captured.
 //!
-//! Where such an instruction succeeds, the interpreter has read what it names. Where it fails, it may have failed before that;
-//! tracers look at what it names all the same, so it is read then. Its constant gas is charged here and not in the
-//! interpreter's loop, so that an instruction that cannot pay even that is seen too.
+//! If such an instruction succeeds, the interpreter has read what it names. If it fails, it may
+//! have failed before that read. Tracers read it all the same, so it is read here. The constant gas
+//! of the instruction is charged here instead of in the interpreter's loop, so that an instruction
+//! that cannot even pay that is observed too.
 
 use crate::machine::EvmContext;
 use alloy_primitives::{Address, B256, U256, keccak256};
@@ -27,8 +28,8 @@ const WORD_BYTES: u64 = 32;
 type Instructions<'a> = EthInstructions<EthInterpreter, EvmContext<'a>>;
 type Watched<'c, 'a> = InstructionContext<'c, EvmContext<'a>, EthInterpreter>;
 
-/// Puts the watched instructions into a table, and the gas that they charge into the state. `sstore` stays where it is not
-/// the interpreter's own.
+/// Installs the observed instructions in a table, and returns the gas that they charge by
+/// themselves. `sstore` is not replaced unless it is the interpreter's own.
 pub(crate) fn install<'a>(instructions: &mut Instructions<'a>, own_sstore: bool) -> [u16; 256] {
     let gas = *instructions.gas_table();
     macro_rules! watch {
@@ -108,7 +109,8 @@ fn watch<const OP: u8>(
     }
 }
 
-/// Reads what a failed instruction names. The failure stays what it is, unless the state cannot be read.
+/// Reads what a failed instruction names. The failure stays the same, unless the state cannot be
+/// read.
 #[cold]
 #[inline(never)]
 fn failed(
@@ -139,7 +141,8 @@ fn read(
     let created = match named {
         Named::Slot(slot) => return journal.database.capture_slot(contract, slot),
         Named::Account(address) => {
-            // An authorization of this transaction may have set another delegation than the state has.
+            // An authorization of this transaction may have set another delegation than that of the
+            // state.
             let code = loaded(&address).and_then(|info| info.code.as_ref());
             if let Some(target) = code.and_then(|code| code.eip7702_address()) {
                 journal.database.account(target)?;
@@ -153,8 +156,8 @@ fn read(
     created.map_or(Ok(()), |address| journal.database.account(address).map(drop))
 }
 
-/// The init code that an instruction names in memory, zeros beyond its end. `None` where hashing it could not have been
-/// paid for: no tracer gets as far then.
+/// The init code that an instruction names in memory, with zeros beyond the end of the memory.
+/// `None` if the gas would not have paid for its hash: no tracer reads it then.
 fn init_code(
     interpreter: &Interpreter<EthInterpreter>,
     offset: U256,

@@ -4,7 +4,8 @@ use alloy_primitives::Address;
 use hearth_primitives::{Account, AccountChange, Changeset};
 use std::collections::BTreeMap;
 
-/// A write set in the making, for changes outside of the interpreter: an account may change more than once.
+/// A write set under construction, for changes from outside of the interpreter: an account may
+/// change more than once.
 #[derive(Debug, Default)]
 pub(crate) struct WriteSet {
     accounts: BTreeMap<Address, (Option<Account>, Option<Account>)>,

@@ -9,7 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Keeps a number on a cache line of its own, so that threads that bump neighbours do not wait for each other.
+/// Puts a number on its own cache line, so that threads that update neighbouring numbers do not
+/// slow each other down.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Line<T>(T);
@@ -42,7 +43,8 @@ impl Gauge {
         self.0.0.store(value, Relaxed);
     }
 
-    /// Sets it to a height, a size or a count; what is too large for the gauge becomes its largest value.
+    /// Sets the gauge to a height, a size or a count; a larger value than the gauge holds becomes
+    /// its largest value.
     #[inline]
     pub fn set_unsigned(&self, value: u64) {
         self.set(i64::try_from(value).unwrap_or(i64::MAX));
@@ -85,8 +87,8 @@ impl Histogram {
         Self(Arc::new(Samples { sum: AtomicU64::new(0), ticks: unit.ticks(), bounds, counts }))
     }
 
-    /// Records a sample in the instrument's unit. What is negative or no number counts as zero: a clock that was set
-    /// back must not spoil the sum.
+    /// Records a sample in the instrument's unit. A negative sample or NaN counts as zero, so that
+    /// a clock that was set back does not spoil the sum.
     #[inline]
     pub fn record(&self, value: f64) {
         let Samples { sum, ticks, bounds, counts } = &*self.0;
@@ -147,8 +149,8 @@ impl<T> Flag<T> {
 }
 
 impl Flag<Histogram> {
-    /// Measures from now. [`Timer::succeed`] records a success; a timer that is dropped without it, by `?` or by a
-    /// panic, records a failure.
+    /// Starts a measurement. [`Timer::succeed`] records a success; a timer that is dropped without
+    /// it, by `?` or by a panic, records a failure.
     pub fn timer(&self) -> Timer<'_> {
         Timer { start: Instant::now(), done: &self.yes, dropped: &self.no }
     }

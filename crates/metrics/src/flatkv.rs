@@ -88,7 +88,7 @@ impl<T> PerDb<T> {
         Self(DataDb::ALL.map(make))
     }
 
-    /// Each data DB with what there is for it.
+    /// Each data DB with its value.
     pub fn iter(&self) -> impl Iterator<Item = (DataDb, &T)> {
         DataDb::ALL.into_iter().zip(&self.0)
     }

@@ -97,8 +97,8 @@ pub struct Instrument {
     pub labels: &'static [Label],
     /// Upper bounds of a histogram's buckets, ascending, in its unit; empty for other kinds.
     pub buckets: &'static [f64],
-    /// Whether the series of finite labels exist from the start, at zero. The others appear where a setting asks for
-    /// them.
+    /// Whether the series of finite labels exist from the start, at zero. The others appear when a
+    /// setting enables them.
     pub from_start: bool,
 }
 

@@ -1,13 +1,17 @@
-//! Instruments of the native core: one table of what is measured, the atomics that hot paths bump, and a log.
+//! Instruments of the native core: one table of measurements, the atomics that hot paths update,
+//! and a log.
 //!
-//! - A row of [`instruments`] declares a name, kind, unit, help, labels and buckets, once. The rows of a store stand
-//!   beside its handles: [`FlatkvMetrics`], [`LittMetrics`], [`RocksdbMetrics`], [`BakeMetrics`], [`CapsuleMetrics`].
-//! - A [`Registry`] holds the series of one home. There is no global one: two nodes of a process do not mix.
+//! - A row of [`instruments`] declares a name, kind, unit, help, labels and buckets, once. The rows
+//!   of a store stand next to its handles: [`FlatkvMetrics`], [`LittMetrics`], [`RocksdbMetrics`],
+//!   [`BakeMetrics`], [`CapsuleMetrics`].
+//! - A [`Registry`] holds the series of one home. There is no global registry: the series of two
+//!   nodes in a process do not mix.
 //! - A recording is a few relaxed atomic additions: no lock, no allocation, no look-up of labels.
-//! - Its [`Log`] takes what stores have to tell operators, with values; the node hands it on.
-//! - [`Registry::catalog_json`] and [`Registry::snapshot_json`] are what a scrape takes away.
+//! - Its [`Log`] collects the log entries of the stores, with values; the node writes them.
+//! - [`Registry::catalog_json`] and [`Registry::snapshot_json`] are what a scrape reads.
 //!
-//! Must not be in here: clocks other than those of timers, disks, HTTP, anything of ours.
+//! Must not contain: clocks other than those of timers, disks, HTTP, any other component of this
+//! repository.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

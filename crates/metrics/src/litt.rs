@@ -191,8 +191,8 @@ impl LittMetrics {
         })
     }
 
-    /// Handles of a table that is being opened: its series appear, at zero, and stay. The same name gives the same
-    /// handles. Not for hot paths.
+    /// Handles of a table that is being opened. Its series appear at zero, and stay. The same name
+    /// returns the same handles. Takes a lock: not for hot paths.
     pub fn table(&self, name: &str) -> Arc<TableMetrics> {
         let mut tables = self.tables.lock();
         let name = if tables.contains_key(name) || tables.len() < MAX_TABLES { name } else { OTHER_TABLES };

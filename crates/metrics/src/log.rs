@@ -1,4 +1,4 @@
-//! What operators should read in the log of the node, until somebody takes it.
+//! Log entries of the stores for operators, kept until the node takes and writes them.
 
 use parking_lot::Mutex;
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -159,8 +159,8 @@ impl Log {
         state.entries.push_back(entry);
     }
 
-    /// Adds an entry of what may happen thousands of times a second: where one with the same words still waits, both become
-    /// one, whose counts and seconds are sums.
+    /// Adds an entry of a kind that may occur thousands of times a second. If an entry with the
+    /// same text is still waiting, the two become one, whose counts and seconds are sums.
     pub fn merge(&self, entry: LogEntry) {
         let mut state = self.0.lock();
         match state.entries.iter_mut().find(|there| there.is_like(&entry)) {

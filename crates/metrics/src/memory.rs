@@ -61,7 +61,7 @@ pub struct Kept {
 pub struct KeptMemory([Gauge; CACHES.len()]);
 
 impl KeptMemory {
-    /// Tells what caches keep now.
+    /// Sets the gauges to what the caches hold now.
     pub fn set(&self, kept: &Kept) {
         let Kept { blocks, receipts, senders, capsules, new_capsules, traces, key_indexes, step_indexes } =
             *kept;

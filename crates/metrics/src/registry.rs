@@ -71,7 +71,8 @@ impl Family {
     }
 }
 
-/// Brings gauges up to date before a scrape. False: its source is gone, and it is never called again.
+/// Updates gauges before a scrape. Returns false once its source is gone; it is never called again
+/// then.
 type Collector = Box<dyn Fn() -> bool + Send + Sync>;
 
 struct Inner {
@@ -80,8 +81,8 @@ struct Inner {
     log: Log,
 }
 
-/// The series of one home, cheap to clone and shared by all its stores. Every instrument with finite labels has its
-/// series from the start, at zero.
+/// The series of one home, cheap to clone and shared by all its stores. Every instrument with
+/// finite labels has its series from the start, at zero.
 #[derive(Clone)]
 pub struct Registry(Arc<Inner>);
 
@@ -99,13 +100,14 @@ impl Registry {
         Self(Arc::new(Inner { families, collectors: Mutex::default(), log: Log::default() }))
     }
 
-    /// What the stores of the home have to tell operators.
+    /// Log entries of the stores of this home.
     pub fn log(&self) -> &Log {
         &self.0.log
     }
 
-    /// Calls this before every snapshot, to set gauges that cost too much to be kept up to date. It returns false once
-    /// its source is gone. It must not take a snapshot itself.
+    /// Registers a collector, which runs before every snapshot and sets gauges that are too costly
+    /// to keep up to date. It returns false once its source is gone. It must not take a snapshot
+    /// itself.
     pub fn collect_with(&self, collector: impl Fn() -> bool + Send + Sync + 'static) {
         let mut collectors = self.0.collectors.lock();
         if collectors.len() == MAX_COLLECTORS {

@@ -1,4 +1,5 @@
-//! What RocksDB tells of itself, per data DB and as a whole. Read at scrape time, and only where a setting asks for it.
+//! Statistics of RocksDB, per data DB and as a whole. They are read at scrape time, and only if a
+//! setting enables them.
 
 use crate::{Gauge, Instrument, Label, PerDb, Registry, Unit, flatkv::DB, instrument::rows};
 
@@ -9,7 +10,7 @@ const LEVEL_NAMES: &[&str; LEVELS] = &["0", "1", "2", "3", "4", "5", "6"];
 /// Which level of the tree.
 const LEVEL: Label = Label::finite("level", LEVEL_NAMES);
 
-/// A gauge that is there only where the setting asks for it.
+/// A gauge that exists only if the setting enables it.
 const fn internal(
     name: &'static str,
     unit: Unit,

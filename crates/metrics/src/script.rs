@@ -51,7 +51,7 @@ pub enum ScriptOutcome {
     Full,
     /// It waited too long.
     Late,
-    /// Nobody wanted it any more.
+    /// The client left before its turn.
     Unwanted,
     /// No process can be started.
     Failed,
@@ -66,7 +66,7 @@ pub enum ScriptKill {
     Memory,
     /// Too much output.
     Output,
-    /// Nobody wanted the answer.
+    /// The client left before the answer.
     Unwanted,
     /// It ended by itself.
     Ended,
@@ -77,7 +77,7 @@ pub enum ScriptKill {
 pub struct ScriptMetrics {
     /// Processes.
     pub children: Gauge,
-    /// By layer: 1 where it holds, 0 where not, -1 as long as nobody knows.
+    /// By layer: 1 if it is in force, 0 if not, -1 as long as that is unknown.
     confinement: [Gauge; SCRIPT_LAYERS.len()],
     /// Requests that wait.
     pub queue_depth: Gauge,

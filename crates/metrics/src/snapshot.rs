@@ -88,7 +88,8 @@ impl Serialize for OneSeries<'_> {
             Cell::Counter(counter) => map.serialize_entry("value", &counter.value())?,
             Cell::Gauge(gauge) => map.serialize_entry("value", &gauge.value())?,
             Cell::Histogram(histogram) => {
-                // The count is made of the buckets, so that a page never shows a count beside other buckets.
+                // The total is the sum of the buckets that were read, so that a page never shows a
+                // total that contradicts its buckets.
                 let counts = histogram.counts();
                 map.serialize_entry("counts", &counts)?;
                 map.serialize_entry("sum", &histogram.sum())?;
@@ -106,16 +107,17 @@ impl Serialize for Labels<'_> {
 }
 
 impl Registry {
-    /// The table: an array of `{name, kind, unit, help, labels: [{key, values?}], buckets?}`. Kinds are `counter`,
-    /// `gauge`, `histogram`; units `s`, `By`, `{count}`; a label without `values` is open.
+    /// The table: an array of `{name, kind, unit, help, labels: [{key, values?}], buckets?}`. Kinds
+    /// are `counter`, `gauge`, `histogram`; units `s`, `By`, `{count}`; a label without `values` is
+    /// open.
     pub fn catalog_json(&self) -> String {
         let rows: Vec<CatalogRow> = instruments().map(CatalogRow::from).collect();
         serde_json::to_string(&rows).expect("plain data always serialises")
     }
 
-    /// Everything at this moment: an array of `{name, series}` in the order of the table. A series is
-    /// `{labels, value}`, or for a histogram `{labels, counts, sum, count}` with a count for each bucket, not
-    /// cumulative, the one above all bounds last.
+    /// All values at this moment: an array of `{name, series}` in the order of the table. A series
+    /// is `{labels, value}`, or for a histogram `{labels, counts, sum, count}`, with a count for
+    /// each bucket, not cumulative; the bucket above all bounds is the last.
     ///
     /// Values are JSON numbers: counters are exact for readers with 64-bit floats up to 2^53.
     pub fn snapshot_json(&self) -> String {

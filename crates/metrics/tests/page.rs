@@ -1,4 +1,5 @@
-//! What a page sees: the table, what is there from the start, and what moves.
+//! What a scrape reads: the table, the series that exist from the start, and the values that
+//! change.
 
 #![allow(clippy::unwrap_used)]
 

@@ -6,21 +6,22 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a block looked at, with the values at its start, and what its steps wrote.
+/// What a block read, with the values at its start, and what its steps wrote.
 ///
-/// Transaction `i` runs on the start values under the write sets of the steps before it: step 0 is what comes before the
-/// transactions, step `i + 1` is transaction `i`.
+/// Transaction `i` runs on the start values plus the write sets of the steps before it: step 0 is
+/// what precedes the transactions, step `i + 1` is transaction `i`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceCapsule {
     /// Accounts that the block looked at, in ascending order of address.
     pub accounts: Vec<CapsuleAccount>,
-    /// Block hashes that it asked for (`BLOCKHASH`), in ascending order of height.
+    /// Block hashes that the block requested (`BLOCKHASH`), in ascending order of height.
     pub block_hashes: Vec<(Height, B256)>,
-    /// Write sets: before the transactions, each transaction, after them. Accounts in ascending order within each.
+    /// Write sets: before the transactions, each transaction, after them. Accounts in ascending
+    /// order within each.
     pub writes: Vec<Vec<CapsuleWrite>>,
     /// Number of logs of each transaction.
     pub logs: Vec<u64>,
-    /// Made when it is asked for.
+    /// Computed on first use.
     #[doc(hidden)]
     pub index: OnceLock<CapsuleIndex>,
 }
@@ -42,7 +43,8 @@ pub struct CapsuleAccount {
     pub address: Address,
     /// What was there; `None` where the account did not exist.
     pub start: Option<Account>,
-    /// Whether `slots` has every slot that was not zero: the storage was destroyed, or asked for as a whole.
+    /// Whether `slots` contains every slot that was not zero: the storage was destroyed, or read as
+    /// a whole.
     pub whole_storage: bool,
     /// Slots that were looked at, zeros among them, in ascending order.
     pub slots: Vec<(U256, U256)>,
@@ -62,8 +64,9 @@ pub struct CapsuleWrite {
 }
 
 impl TraceCapsule {
-    /// The capsule of a block that was executed for it ([`crate::ReadSet::captured`]). `None` of another one, and where the
-    /// output does not hold together: a write without a read, or write sets for another number of transactions.
+    /// The capsule of a block whose execution captured its reads ([`crate::ReadSet::captured`]).
+    /// `None` for any other output, and for an inconsistent one: a write without a read, or write
+    /// sets for another number of transactions.
     pub fn of(output: &BlockOutput) -> Option<Self> {
         if !output.reads.captured || output.writes.len() != output.receipts.len() + 2 {
             return None;
@@ -118,7 +121,8 @@ impl TraceCapsule {
         self.logs.len()
     }
 
-    /// The write set of a step: 0 before the transactions, `i + 1` transaction `i`. Empty beyond the last.
+    /// The write set of a step: 0 before the transactions, `i + 1` transaction `i`. Empty beyond
+    /// the last.
     pub fn step(&self, step: usize) -> impl Iterator<Item = (&CapsuleAccount, &CapsuleWrite)> {
         let writes = self.writes.get(step).map_or(&[][..], Vec::as_slice);
         writes.iter().filter_map(|write| Some((self.accounts.get(write.account as usize)?, write)))
@@ -176,8 +180,8 @@ impl TraceCapsule {
     }
 }
 
-/// The state at the start of a block, or before one of its transactions, as its capsule has it. What the capsule does not have is asked of the state
-/// beneath, and counted.
+/// The state at the start of a block, or before one of its transactions, read from its capsule.
+/// Values outside of the capsule are read from the underlying state, and counted.
 #[derive(Clone, Copy)]
 pub struct CapsuleState<'a> {
     capsule: &'a TraceCapsule,
@@ -191,8 +195,8 @@ pub struct CapsuleState<'a> {
 }
 
 impl<'a> CapsuleState<'a> {
-    /// The state of a capsule. `codes` gives code by hash alone; `beneath` and `hashes` are asked for what lies outside
-    /// of the capsule, each time adding one to `outside`.
+    /// The state of a capsule. `codes` only serves code by hash. `beneath` and `hashes` serve reads
+    /// outside of the capsule; each such read adds one to `outside`.
     pub fn new(
         capsule: &'a TraceCapsule,
         codes: &'a dyn StateReader,

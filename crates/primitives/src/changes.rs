@@ -23,14 +23,15 @@ pub struct AccountChange {
     pub old: Option<Account>,
     /// The account after; `None` where it was destroyed or deleted as empty.
     pub new: Option<Account>,
-    /// Whether the storage was wiped before `storage` was written (destroyed, perhaps created again).
-    /// `storage` then lists every slot that had a value, with that value in `old`.
+    /// Whether the storage was wiped before `storage` was written (destroyed, perhaps created
+    /// again). `storage` then lists every slot that had a value, with that value in `old`.
     pub wiped: bool,
     /// Changed slots in ascending order, without no-ops.
     pub storage: Vec<SlotChange>,
 }
 
-/// What changed between two states: accounts in ascending order of address, without no-ops, and code that is new.
+/// The difference of two states: accounts in ascending order of address, without no-ops, and new
+/// code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changeset {
     /// Changed accounts in ascending order of address.
@@ -45,7 +46,7 @@ impl Changeset {
         self.accounts.is_empty() && self.codes.is_empty()
     }
 
-    /// The change that takes the new state back to the old one. Code stays: it is keyed by its hash.
+    /// The change from the new state back to the old one. Code stays: it is keyed by its hash.
     pub fn reversed(&self) -> Self {
         let accounts = self.accounts.iter().map(|a| AccountChange {
             address: a.address,

@@ -1,11 +1,13 @@
-//! A queue in which clients take turns, so that one who asks for much does not keep the others waiting.
+//! A queue in which clients take turns, so that a client with many requests does not delay the
+//! others.
 
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
 };
 
-/// What waits, by client, up to a limit. Things of one client leave in the order in which they came; clients take turns.
+/// Waiting items by client, up to a limit. The items of one client leave in the order in which they
+/// came; clients take turns.
 #[derive(Debug)]
 pub struct FairQueue<T> {
     limit: usize,
@@ -82,8 +84,9 @@ impl<T> FairQueue<T> {
         taken
     }
 
-    /// Takes out the newest thing of the client that has most in the queue, where that is more than `client` would have with one
-    /// more: whoever asks for little is not kept out by whoever asks for much.
+    /// Removes and returns the newest item of the client with the most items, if that client has
+    /// more items than `client` would have with one more. A client with few requests is thus never
+    /// refused because of a client with many.
     pub fn make_room_for(&mut self, client: &Arc<str>) -> Option<T> {
         let own = self.lines.get(client).map_or(0, VecDeque::len);
         let (longest, line) = self.lines.iter_mut().max_by_key(|(_, line)| line.len())?;

@@ -1,6 +1,8 @@
-//! Data that crosses rooms: block and receipt types, accounts, changesets, the state-reading traits.
+//! Data that crosses components: block and receipt types, accounts, changesets, the state-reading
+//! traits.
 //!
-//! Thin on purpose: alloy's types do the rest. Nothing here reads a disk, a clock or the environment.
+//! Thin on purpose: the types of alloy do the rest. Nothing here reads a disk, a clock or the
+//! environment.
 
 mod capsule;
 mod changes;
@@ -36,7 +38,8 @@ pub type Header = alloy_consensus::Header;
 /// A block: header, transactions, ommers, withdrawals.
 pub type Block = alloy_consensus::Block<Transaction>;
 
-/// A receipt with its bloom; before Byzantium (EIP-658) it carries the state root after its transaction.
+/// A receipt with its bloom; before Byzantium (EIP-658) it carries the state root after its
+/// transaction.
 pub type Receipt = alloy_consensus::ReceiptEnvelope;
 
 /// An account that exists. Absence is `Option::None`; an empty account is a value before EIP-161.
@@ -68,7 +71,8 @@ impl Account {
     }
 }
 
-/// What the execution of one block gives back: everything that later rooms check, store or trace from.
+/// The output of the execution of one block: everything that later components check, store or trace
+/// from.
 #[derive(Clone, Debug, Default)]
 pub struct BlockOutput {
     /// One receipt a transaction, in order.
@@ -85,26 +89,29 @@ pub struct BlockOutput {
     pub requests: Option<Requests>,
     /// Net change of the whole block, against the state of the parent.
     pub changes: Changeset,
-    /// Write sets in order: system calls and fork transitions at the start, each transaction, rewards and the end.
-    /// Its length is the number of transactions plus two.
+    /// Write sets in order: system calls and fork transitions at the start, each transaction,
+    /// rewards and the end. Its length is the number of transactions plus two.
     pub writes: Vec<Changeset>,
     /// Values at the start of the block of everything that execution looked at.
     pub reads: ReadSet,
 }
 
-/// Values at the start of a block of everything that its execution looked at; unsorted, without repetition.
+/// The values at the start of a block of everything that its execution read; unsorted, without
+/// duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadSet {
-    /// Accounts asked for, with what was there.
+    /// Accounts that were read, each with its value at the start; `None` where it did not exist.
     pub accounts: Vec<(Address, Option<Account>)>,
-    /// Slots asked for, with what was there.
+    /// Slots that were read, each with its value at the start.
     pub slots: Vec<(Address, U256, U256)>,
-    /// Accounts whose every slot that was not zero is among `slots`: their storage was asked for as a whole.
+    /// Accounts whose storage was read as a whole: every slot of theirs that was not zero is in
+    /// `slots`.
     pub whole_storage: Vec<Address>,
-    /// Whether everything was read that a native tracer would look at, execution or not: what a capsule needs.
+    /// Whether the set also contains everything that a native tracer would read although execution
+    /// does not. A capsule needs that.
     pub captured: bool,
     /// Hashes of code that was loaded.
     pub codes: Vec<B256>,
-    /// Block hashes asked for (`BLOCKHASH`).
+    /// Block hashes that were requested (`BLOCKHASH`).
     pub block_hashes: Vec<(Height, B256)>,
 }

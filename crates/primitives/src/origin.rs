@@ -1,8 +1,10 @@
-//! Another chain whose state at one block a home begins with, and of which only that is fetched that somebody reads.
+//! Another chain whose state at one block is the start of a home. Only the values that are read are
+//! fetched.
 
 use crate::{BlockHashes, StateReader};
 use std::fmt;
 
-/// The state of another chain after one block, and the hashes of the blocks up to it. What it answers does not change; what it
-/// cannot find out is an error, never zero. [`StateReader::storage_of`] is not asked: nobody can list a storage from afar.
+/// The state of another chain after one block, and the hashes of the blocks up to it. Its answers
+/// do not change; a value that it cannot find is an error, never zero. [`StateReader::storage_of`]
+/// is never called: a remote node cannot list a storage.
 pub trait Origin: StateReader + BlockHashes + fmt::Debug {}

@@ -1,4 +1,5 @@
-//! The traits through which execution reads state, so that stores, capsules and recorded cases serve alike.
+//! The traits through which execution reads state, so that stores, capsules and recorded cases are
+//! interchangeable.
 
 use crate::{Account, Changeset, Height};
 use alloy_primitives::{Address, B256, Bytes, U256};
@@ -10,7 +11,7 @@ pub enum StateError {
     /// The height lies below the oldest that history reaches, or above the head.
     #[error("state at height {height} is not available: this node has heights {oldest} to {newest}")]
     NotRetained {
-        /// Height asked for.
+        /// The requested height.
         height: Height,
         /// Oldest height with state.
         oldest: Height,
@@ -37,7 +38,7 @@ pub enum StateError {
         "the state trie of block {height} cannot be made: more than {limit} accounts and slots have changed since"
     )]
     TooFarBack {
-        /// Height asked for.
+        /// The requested height.
         height: Height,
         /// Most accounts and slots that are taken back.
         limit: usize,
@@ -49,12 +50,12 @@ pub enum StateError {
     OutsideCapsule {
         /// Height of the block.
         height: Height,
-        /// What was asked for.
+        /// The requested item.
         what: &'static str,
         /// Why there is no such state.
         why: String,
     },
-    /// The chain that this home is a fork of did not say what was asked of it.
+    /// The remote node of a fork did not answer a read.
     #[error("the origin of the fork: {0}")]
     Origin(String),
     /// A row of the store does not decode, or contradicts another one.
@@ -66,8 +67,8 @@ pub enum StateError {
     /// The database below the store failed.
     #[error("state store: {source}")]
     Database {
-        /// Whether the database found its files damaged (RocksDB's `Status::Corruption`), rather than failed to
-        /// read or write them.
+        /// Whether the database found damaged files (RocksDB's `Status::Corruption`), as opposed to
+        /// a failed read or write.
         damaged: bool,
         /// The database's error.
         source: SharedError,
@@ -80,7 +81,7 @@ pub enum StateError {
         /// Its error.
         source: SharedError,
     },
-    /// The store refuses what was asked of it, in a sentence.
+    /// The store refuses the request, with the reason as a sentence.
     #[error("state store: {0}")]
     Store(String),
 }
@@ -118,13 +119,14 @@ pub trait StateReader: Send + Sync {
     /// The value of a slot; zero where none is set.
     fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError>;
 
-    /// The code with this Keccak-256 hash. Never asked for the empty hash.
+    /// The code with this Keccak-256 hash. Never called with the hash of empty code.
     fn code(&self, hash: &B256) -> Result<Bytes, StateError>;
 
     /// Every non-zero slot of an account, for the changeset of its destruction; any order.
     fn storage_of(&self, address: &Address) -> Result<Vec<(U256, U256)>, StateError>;
 
-    /// The same state for many reads one after the other, as those of an execution, where there is a quicker way to it.
+    /// A faster reader of the same state for many consecutive reads, such as those of an execution;
+    /// `None` if there is none.
     fn for_execution(&self) -> Option<Box<dyn StateReader + '_>> {
         None
     }
@@ -136,8 +138,8 @@ pub trait BlockHashes: Send + Sync {
     fn block_hash(&self, number: Height) -> Result<B256, StateError>;
 }
 
-/// A Merkle Patricia trie over the state that follows a block's write sets, for the roots after each transaction
-/// (before Byzantium) and after the block.
+/// A Merkle Patricia trie over the state, to which the write sets of a block are applied. It
+/// provides the roots after each transaction (before Byzantium) and after the block.
 pub trait RootTracker {
     /// Applies one write set on top of those before it.
     fn apply(&mut self, changes: &Changeset) -> Result<(), StateError>;

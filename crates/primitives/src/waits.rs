@@ -1,5 +1,5 @@
-//! Time that a thread spends waiting for another node. It is counted apart from a call's own work: how fast the origin of a
-//! fork answers says nothing of how long a call runs.
+//! The time that a thread spends waiting for another node. It is counted apart from the work of a
+//! call: how fast the remote node of a fork answers says nothing about the cost of a call.
 
 use std::{cell::Cell, time::Duration};
 
@@ -8,8 +8,8 @@ thread_local! {
     static LONGEST: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// Bounds what this thread waits for the origin of a fork from now on, all waits together, until it is dropped. It stays on the
-/// thread that made it.
+/// Bounds the sum of this thread's waits for the remote node of a fork until it is dropped. It is
+/// not `Send`: it belongs to the thread that created it.
 #[must_use]
 #[derive(Debug)]
 pub struct OriginWaits {

@@ -26,9 +26,9 @@ pub const MAX_GAS_LIMIT: u64 = (1 << 63) - 1;
 /// The gas limit moves by less than the parent's divided by this.
 const GAS_LIMIT_DIVISOR: u64 = 1_024;
 
-/// Checks every field of a header against its parent and the chain's rules, but the proof-of-work seal and what only
-/// execution tells (roots, bloom, gas used). Whether the merge comes at the right total difficulty is
-/// [`validate_merge`]'s.
+/// Checks every field of a header against its parent and the rules of the chain, except for the
+/// proof-of-work seal and the fields that execution determines (roots, bloom, gas used).
+/// [`validate_merge`] checks that the merge comes at the right total difficulty.
 ///
 /// # Errors
 /// [`BlockError::Mismatch`] names the field.
@@ -54,8 +54,8 @@ pub(crate) fn validate_fields(spec: &ChainSpec, header: &Header, parent: &Header
     fork_fields(spec, header, parent)
 }
 
-/// Checks that the merge comes when the terminal total difficulty is reached and not before (EIP-3675).
-/// `parent_total` is the total difficulty up to and including the parent.
+/// Checks that the merge comes when the terminal total difficulty is reached and not before
+/// (EIP-3675). `parent_total` is the total difficulty up to and including the parent.
 ///
 /// # Errors
 /// [`BlockError::Mismatch`] of the difficulty.

@@ -44,8 +44,9 @@ impl BlockState<'_> {
         self.slot(address, slot).map(drop)
     }
 
-    /// Reads the slots that a transaction used. Of an account that it created the interpreter asks for none: it knows that
-    /// they are zero then, and nothing of what they were before.
+    /// Reads the slots that a transaction used. The interpreter does not read the slots of an
+    /// account that the transaction created: they are zero then, but may have had values at the
+    /// start of the block.
     pub(super) fn capture_slots(&mut self, state: &EvmState) -> Result<(), StateError> {
         for (address, account) in state {
             if account.storage.is_empty() {

@@ -1,7 +1,8 @@
-//! The state of a block while it executes: what was read once from the store, under what was written since.
+//! The state of a block during its execution: values read once from the store, under the values
+//! written since.
 //!
-//! Every account, slot and code is asked of the [`StateReader`] at most once a block. What was asked is the block's
-//! read set, what each step changed its write set.
+//! Every account, slot and code is read from the [`StateReader`] at most once per block. These
+//! reads are the block's read set; the changes of each step are its write set.
 
 mod captures;
 mod changes;
@@ -70,7 +71,8 @@ pub struct BlockState<'a> {
     new_codes: B256Map<Bytes>,
     read_codes: Vec<B256>,
     hashes: HashMap<Height, B256>,
-    /// The first height whose hash this block cannot know; unless it was set by hand, it is zero from there on.
+    /// The first height whose hash this block cannot know. From it on, hashes are zero unless they
+    /// were set by hand.
     hashes_end: Height,
     /// Whether code of the form of a delegation is one (EIP-7702).
     delegations: bool,
@@ -108,8 +110,8 @@ impl<'a> BlockState<'a> {
         }
     }
 
-    /// Hides the hashes of blocks from this height on: a simulation whose block number was moved ahead must not see
-    /// what the chain did later.
+    /// Hides the hashes of blocks from this height on: a simulation whose block number was moved
+    /// ahead must not see later blocks of the chain.
     pub(crate) fn hide_hashes_from(&mut self, end: Height) {
         self.hashes_end = end;
     }
@@ -180,11 +182,11 @@ impl<'a> BlockState<'a> {
         Ok(code)
     }
 
-    /// Whether an account holds storage now. Only an account that the store knew can hold some that was not written
-    /// in this block.
+    /// Whether an account has storage now. Only an account that exists in the store can have slots
+    /// that this block did not write.
     ///
     /// # Errors
-    /// The store's.
+    /// A failed read of the store.
     pub fn has_storage(&mut self, address: Address) -> Result<bool, StateError> {
         let index = self.entry_index(address)?;
         let entry = &self.entries[index];
@@ -229,10 +231,11 @@ impl<'a> BlockState<'a> {
         Ok(slots)
     }
 
-    /// Sets an account outside of the interpreter (rewards, withdrawals, the DAO's move) and notes the change.
+    /// Sets an account from outside of the interpreter (rewards, withdrawals, the DAO's move) and
+    /// records the change.
     ///
     /// # Errors
-    /// The store's.
+    /// A failed read of the store.
     pub(crate) fn set_account(
         &mut self,
         address: Address,

@@ -20,10 +20,10 @@ impl BlockState<'_> {
         self.hashes.insert(number, hash);
     }
 
-    /// Makes an account hold something else from the start on (simulation). `None` leaves a field as it is.
+    /// Replaces fields of an account at the start (simulation). `None` leaves a field unchanged.
     ///
     /// # Errors
-    /// The store's.
+    /// A failed read of the store.
     pub(crate) fn override_account(
         &mut self,
         address: Address,

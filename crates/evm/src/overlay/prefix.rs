@@ -1,4 +1,4 @@
-//! The state in the middle of a block as a store of its own, for one step that is to be looked at alone.
+//! The state in the middle of a block as a store of its own, to execute a single step.
 
 use super::BlockState;
 use alloy_primitives::{Address, B256, Bytes, U256};

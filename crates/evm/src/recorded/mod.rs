@@ -1,7 +1,9 @@
-//! A recorded block: the block in JSON-RPC form with the state that it touches, and perhaps trie nodes.
+//! A recorded block: the block in JSON-RPC form with the state that it reads, and optionally trie
+//! nodes.
 //!
-//! The document is `{block, preState, blockHashes?, trieNodes?, parentStateRoot?}`: the block with full transactions, the
-//! state before it as a genesis allocation, hashes of ancestors by number, and the nodes of the parent's state trie.
+//! The document is `{block, preState, blockHashes?, trieNodes?, parentStateRoot?}`: the block with
+//! full transactions, the state before it as a genesis allocation, hashes of ancestors by number,
+//! and the nodes of the parent's state trie.
 
 mod state;
 mod tracer_test;

@@ -5,8 +5,8 @@ use alloy_primitives::{Address, B256, Bytes, U256};
 use hearth_primitives::{Account, BlockHashes, Changeset, Height, StateError, StateReader};
 use std::collections::{BTreeMap, HashMap};
 
-/// The state of an allocation. Accounts that it does not name do not exist, and it knows no ancestors: their hashes
-/// are zero.
+/// The state of a genesis allocation. Other accounts do not exist, and the hashes of ancestors are
+/// zero.
 #[derive(Clone, Debug, Default)]
 pub struct AllocState {
     accounts: HashMap<Address, (Account, HashMap<U256, U256>)>,

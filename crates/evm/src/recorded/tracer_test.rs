@@ -1,8 +1,8 @@
 //! go-ethereum's tracer tests: one transaction, the block that it runs in and the state before it.
 //!
-//! The document is `{genesis: {config, alloc, mixHash, …}, context: {number, timestamp, miner, gasLimit, difficulty,
-//! baseFeePerGas?}, input, …}`, where `input` is the signed transaction. What else is in it (the tracer's options, the
-//! expected result) is left to the reader.
+//! The document is `{genesis: {config, alloc, mixHash, …}, context: {number, timestamp, miner,
+//! gasLimit, difficulty, baseFeePerGas?}, input, …}`, where `input` is the signed transaction. The
+//! caller reads the remaining fields (the options of the tracer, the expected result).
 
 use super::{RecordedError, need, need_object, need_u64};
 use crate::{
@@ -63,8 +63,9 @@ fn bad_input(input: &Bytes, error: &dyn std::fmt::Display) -> SpecError {
     SpecError::invalid("input", &got, &format!("the bytes of a signed transaction ({error})"))
 }
 
-/// The block of the test as go-ethereum sets it up: merged where the terminal total difficulty is zero, the randomness
-/// that of the genesis, and from Cancun on no excess blob gas, which makes the blob base fee one wei.
+/// The block of the test with go-ethereum's set-up: after the merge if the terminal total
+/// difficulty is zero, with the randomness of the genesis, and from Cancun on without excess blob
+/// gas, which makes the blob base fee one wei.
 fn environment(spec: &ChainSpec, genesis: &Fields, context: &Fields) -> Result<BlockEnvironment, SpecError> {
     let number = need_u64(context, "number")?;
     let timestamp = need_u64(context, "timestamp")?;

@@ -33,11 +33,12 @@ pub struct CreatedAccessList {
     pub failure: Option<String>,
 }
 
-/// Makes an access list for a message: runs it until it touches nothing that the list does not hold. Sender, recipient,
-/// precompiled contracts and signers of authorizations are left out, unless they have slots.
+/// Makes an access list for a message: runs the message until it touches nothing outside of the
+/// list. Sender, recipient, precompiled contracts and signers of authorizations are left out,
+/// unless they have slots.
 ///
 /// # Errors
-/// [`CallError`] where the message cannot run. A message that fails has a list.
+/// [`CallError`] if the message cannot run. A message that fails has a list.
 pub fn create_access_list(
     site: CallSite<'_>,
     request: &CallRequest,
@@ -76,7 +77,8 @@ pub fn create_access_list(
     }
 }
 
-/// Addresses that are warm in any case. Gives the message its sender's nonce where the request has none.
+/// Addresses that are warm in any case. Sets the nonce of the message to that of the sender if the
+/// request has none.
 fn parties(
     simulation: &Simulation<'_>,
     request: &CallRequest,

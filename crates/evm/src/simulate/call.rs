@@ -93,7 +93,8 @@ pub struct CallOutcome {
     pub status: CallStatus,
     /// Gas used, refunds deducted.
     pub gas_used: u64,
-    /// Gas used before refunds, at least the floor of EIP-7623: what a transaction's limit must cover.
+    /// Gas used before refunds, at least the floor of EIP-7623: what a transaction's limit must
+    /// cover.
     pub max_gas_used: u64,
     /// Return data, or the reason of a revert.
     pub output: Bytes,
@@ -255,7 +256,8 @@ impl<'a> Simulation<'a> {
                 | HaltReason::StackUnderflow
                 | HaltReason::StackOverflow
         );
-        // A creation that returned runs out of gas while its code is stored, which has a text of its own.
+        // A creation whose code runs to its end can run out of gas while the code is stored; that
+        // has its own text.
         let creation = message.to.is_none() && matches!(reason, HaltReason::OutOfGas(_));
         if !named && !creation {
             return Ok(None);

@@ -46,7 +46,8 @@ pub fn estimate_gas(
     Search { simulation: &simulation, message, watch: limits.watch(), timeout: limits.timeout }.run(highest)
 }
 
-/// Where the search begins: block limit or the message's own, the cap of EIP-7825, what the sender can pay, the node's cap.
+/// The upper bound of the search: the least of the block's limit or the message's own, the cap of
+/// EIP-7825, what the sender can pay, and the node's cap.
 fn highest_gas(
     simulation: &Simulation<'_>,
     block_limit: u64,

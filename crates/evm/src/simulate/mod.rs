@@ -1,5 +1,5 @@
-//! Calls that leave no trace in the chain: `eth_call`, `eth_estimateGas` and `eth_simulateV1`, with go-ethereum's rules
-//! and texts.
+//! Calls that do not change the chain: `eth_call`, `eth_estimateGas` and `eth_simulateV1`, with
+//! go-ethereum's rules and texts.
 
 mod access_list;
 mod blocks;

@@ -24,7 +24,7 @@ pub struct AccountOverride {
     pub balance: Option<U256>,
     /// Storage in place of all that is there.
     pub state: Option<BTreeMap<B256, B256>>,
-    /// Slots on top of what is there.
+    /// Slots that replace single slots of the account's storage.
     pub state_diff: Option<BTreeMap<B256, B256>>,
     /// Where the precompiled contract of this address is to answer.
     pub move_precompile_to_address: Option<Address>,
@@ -112,10 +112,11 @@ pub struct BlockOverrides {
 }
 
 impl BlockOverrides {
-    /// Changes an environment; the rules in force follow number and time.
+    /// Applies the overrides to an environment. Number and time then determine the rules in force.
     ///
     /// # Errors
-    /// [`CallError::BlockOverride`] for fields that need a whole block, [`CallError::BlockOverrideRange`].
+    /// [`CallError::BlockOverride`] for fields that need a whole block,
+    /// [`CallError::BlockOverrideRange`].
     pub fn apply(&self, spec: &ChainSpec, env: &mut BlockEnvironment) -> Result<(), CallError> {
         if self.beacon_root.is_some() {
             return Err(CallError::BlockOverride("beaconRoot"));

@@ -78,10 +78,11 @@ pub struct Message {
 }
 
 impl CallRequest {
-    /// Fills in defaults. `base_fee`: of the block, `None` before London. `gas_cap`: the node's limit, 0 for none.
+    /// Fills in defaults. `base_fee` is that of the block, `None` before London. `gas_cap` is the
+    /// node's limit, 0 for none.
     ///
     /// # Errors
-    /// [`CallError`] where fields contradict each other.
+    /// [`CallError`] if fields contradict each other.
     pub fn message(&self, base_fee: Option<u64>, chain_id: u64, gas_cap: u64) -> Result<Message, CallError> {
         if self.gas_price.is_some()
             && (self.max_fee_per_gas.is_some() || self.max_priority_fee_per_gas.is_some())

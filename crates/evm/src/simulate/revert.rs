@@ -53,7 +53,8 @@ fn string_argument(data: &[u8]) -> Option<&[u8]> {
     data.get(start..start.checked_add(length)?)
 }
 
-/// Go replaces each byte that is not part of valid UTF-8 on its own; Rust replaces maximal prefixes.
+/// Replaces invalid UTF-8 as Go does: each invalid byte on its own, where Rust replaces maximal
+/// prefixes.
 fn go_string(bytes: &[u8]) -> Cow<'_, str> {
     let mut rest = match std::str::from_utf8(bytes) {
         Ok(text) => return Cow::Borrowed(text),

@@ -1,5 +1,5 @@
-//! Messages that run one after the other on a state, each under a tracer: what `debug_traceCall` and
-//! `debug_traceCallMany` are made of.
+//! Messages that run one after the other on a state, each under a tracer. `debug_traceCall` and
+//! `debug_traceCallMany` are sessions.
 
 use super::{
     BlockOverrides, CallError, Message, StateOverrides,
@@ -58,10 +58,11 @@ impl<'a> CallSession<'a> {
         Ok(Self::on(spec, env, header.number, state))
     }
 
-    /// A session on the state that a block's execution has reached, in the environment of the block with this header.
+    /// A session on the state that the execution of a block has reached, in the environment of the
+    /// block with this header.
     ///
     /// # Errors
-    /// [`CallError`] where the block overrides cannot be taken.
+    /// [`CallError`] if the block overrides are invalid.
     pub fn after(
         spec: &'a ChainSpec,
         header: &Header,
@@ -73,8 +74,8 @@ impl<'a> CallSession<'a> {
     }
 
     fn on(spec: &'a ChainSpec, env: BlockEnvironment, base: Height, mut state: BlockState<'a>) -> Self {
-        // The block right after knows its parent's hash; any other number is somebody's choice, and as in
-        // go-ethereum the hashes end below the block that gave the environment.
+        // The block right after the base knows the hash of the base. Any other number comes from an
+        // override; as in go-ethereum, the known hashes then end below the base.
         state.hide_hashes_from(if env.number == base + 1 { base + 1 } else { base });
         let mut evm = block_evm(&env, state);
         evm.ctx.cfg.disable_nonce_check = true;
@@ -82,10 +83,11 @@ impl<'a> CallSession<'a> {
         Self { spec, env, base, evm }
     }
 
-    /// The same state in the environment of another block. Precompiled contracts that were moved stay where they are.
+    /// The same state in the environment of another block. Moved precompiles stay at their
+    /// addresses.
     ///
     /// # Errors
-    /// [`CallError`] where the block overrides cannot be taken.
+    /// [`CallError`] if the block overrides are invalid.
     pub fn in_block(
         self,
         header: &Header,
@@ -95,7 +97,8 @@ impl<'a> CallSession<'a> {
         let mut next = Self::after(spec, header, block_overrides, evm.ctx.journaled_state.database)?;
         next.base = base;
         if next.env.number > base {
-            // A later bundle stands on the block that the first began in: its hash is the last one there is.
+            // A later bundle has the same base block as the first; the hash of that block is the
+            // last known one.
             next.evm.ctx.journaled_state.database.hide_hashes_from(base + 1);
         }
         if next.env.fork == env.fork {
@@ -135,8 +138,8 @@ impl<'a> CallSession<'a> {
     /// Runs a message under a tracer's inspector and keeps its changes.
     ///
     /// # Errors
-    /// [`CallError::Invalid`] where the message cannot run, [`CallError::State`] where state cannot be read; nothing
-    /// is changed then. A message that fails is an outcome.
+    /// [`CallError::Invalid`] if the message cannot run, [`CallError::State`] if the state cannot
+    /// be read; nothing has changed then. A message that fails is an outcome.
     pub fn run<I: Inspector<EvmContext<'a>>>(
         &mut self,
         message: &Message,
@@ -192,8 +195,8 @@ impl BlockEnvironment {
         env
     }
 
-    /// The environment of the block with this header as calls see it that are made there now: under the chain id that holds
-    /// now, and with these overrides.
+    /// The environment of the block with this header for new calls: with the current chain id, and
+    /// with these overrides.
     pub(crate) fn of_calls(
         spec: &ChainSpec,
         header: &Header,

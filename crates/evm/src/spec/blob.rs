@@ -35,7 +35,8 @@ impl BlobParams {
     /// Parameters of Prague (EIP-7691), kept by Osaka.
     pub const PRAGUE: Self = Self { target: 6, max: 9, update_fraction: 5_007_716 };
 
-    /// Blob base fee in wei for an excess of blob gas; saturates where the exponent leaves 128 bits.
+    /// Blob base fee in wei for an excess of blob gas; saturates if the exponential exceeds 128
+    /// bits.
     pub fn blob_base_fee(&self, excess_blob_gas: u64) -> u128 {
         let fee = fake_exponential(MIN_BLOB_BASE_FEE, excess_blob_gas, self.update_fraction);
         u128::try_from(fee).unwrap_or(u128::MAX)
@@ -51,8 +52,9 @@ impl BlobParams {
         self.target.saturating_mul(GAS_PER_BLOB)
     }
 
-    /// The excess that follows a parent block. With `reserve`, the parent's base fee, the reserve price of EIP-7918
-    /// (from Osaka) keeps the excess from falling while blobs are cheaper than their execution.
+    /// The excess that follows a parent block. With `reserve`, the base fee of the parent, the
+    /// reserve price of EIP-7918 (from Osaka) keeps the excess from falling while blobs are cheaper
+    /// than their execution.
     pub fn next_excess(&self, parent_excess: u64, parent_used: u64, reserve: Option<u64>) -> u64 {
         let target = self.target_blob_gas();
         let sum = parent_excess.saturating_add(parent_used);
@@ -72,7 +74,8 @@ impl BlobParams {
     }
 }
 
-/// `factor * e^(numerator / denominator)` by its Taylor series in integers (EIP-4844); saturates at 2^256 - 1.
+/// `factor * e^(numerator / denominator)` by its Taylor series in integers (EIP-4844); saturates at
+/// 2^256 - 1.
 fn fake_exponential(factor: u64, numerator: u64, denominator: u64) -> U256 {
     if denominator == 0 {
         return U256::MAX;

@@ -60,7 +60,8 @@ impl ChainSpec {
         }
     }
 
-    /// The development chain: every fork to Osaka from its first block on, proof of stake from genesis.
+    /// The development chain: every fork up to Osaka from the first block on, proof of stake from
+    /// genesis.
     pub fn dev(chain_id: u64) -> Self {
         let start = Some(0);
         Self {

@@ -26,11 +26,12 @@ impl ChainSpec {
         Ok((spec, genesis))
     }
 
-    /// Reads the `config` object alone, as tracer tests and blob schedules carry it. Only a genesis must have its forks
-    /// in order and complete: go-ethereum runs its tracer tests on configs that have not.
+    /// Reads only the `config` object, for tracer tests and blob schedules. Forks need not be
+    /// complete and in order here, as in a genesis: go-ethereum runs its tracer tests on configs
+    /// that are not.
     ///
     /// # Errors
-    /// [`SpecError`] names the JSON field and what would be right.
+    /// [`SpecError`] names the JSON field and the expected value.
     pub fn from_config_json(text: &str) -> Result<Self, SpecError> {
         Self::from_config(&parse_object("config", text)?, false)
     }
@@ -86,7 +87,8 @@ impl ChainSpec {
     }
 }
 
-/// `ethash.fixeddifficulty`, as Besu's genesis files have it (`JsonGenesisConfigOptions.getFixedDifficulty`).
+/// `ethash.fixeddifficulty`, as Besu's genesis files have it
+/// (`JsonGenesisConfigOptions.getFixedDifficulty`).
 fn fixed_difficulty(config: &Fields) -> Result<Option<u64>, SpecError> {
     match config.object("ethash")? {
         Some(ethash) => ethash.u64("fixeddifficulty"),
@@ -110,7 +112,8 @@ fn bft_start(config: &Fields) -> Result<Option<u64>, SpecError> {
     }
 }
 
-/// `codeSizeLimit`: bytes of the largest contract, in place of EIP-170's. A development chain writes it.
+/// `codeSizeLimit`: the size in bytes of the largest contract, instead of the limit of EIP-170.
+/// Development chains write it.
 fn code_size_limit(config: &Fields) -> Result<Option<usize>, SpecError> {
     let limit = config.u64("codeSizeLimit")?;
     Ok(limit.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)))
@@ -135,7 +138,7 @@ fn block_forks(config: &Fields) -> Result<BlockForks, SpecError> {
     })
 }
 
-/// Forks must come in their order and none may be left out; the difficulty delays and Petersburg may.
+/// Forks must be in order and complete; only the difficulty delays and Petersburg may be absent.
 fn check_order(config: &Fields, b: &BlockForks, t: &TimeForks) -> Result<(), SpecError> {
     let needed: [Scheduled; 9] = [
         ("homesteadBlock", b.homestead),

@@ -1,7 +1,8 @@
 //! The chain specification: which rules hold at which block.
 //!
-//! Forks are scheduled by block number up to London's difficulty delays, by terminal total difficulty for the merge,
-//! and by timestamp afterwards, as go-ethereum's genesis `config` has it.
+//! Forks are scheduled by block number up to London's difficulty delays, by terminal total
+//! difficulty for the merge, and by timestamp afterwards, as in the `config` of go-ethereum's
+//! genesis.
 
 mod blob;
 mod builtin;
@@ -56,7 +57,8 @@ pub enum Fork {
     Cancun,
     /// EIP-2537, 2935, 6110, 7002, 7251, 7623, 7685, 7691, 7702.
     Prague,
-    /// EIP-7594, 7823, 7825, 7883, 7918, 7934, 7939, 7951 (blob parameters change by schedule, EIP-7892).
+    /// EIP-7594, 7823, 7825, 7883, 7918, 7934, 7939, 7951 (blob parameters change by schedule,
+    /// EIP-7892).
     Osaka,
 }
 
@@ -85,7 +87,7 @@ impl Fork {
         }
     }
 
-    /// The interpreter's rule set. Constantinople has none of its own: it is Petersburg with another `SSTORE`.
+    /// The interpreter's rule set. Constantinople uses that of Petersburg, with another `SSTORE`.
     pub fn spec_id(self) -> SpecId {
         match self {
             Self::Frontier => SpecId::FRONTIER,
@@ -211,8 +213,9 @@ impl ChainSpec {
         by_block.iter().find(|(at, _)| active(*at, number)).map_or(Fork::Frontier, |(_, fork)| *fork)
     }
 
-    /// Rules for a block by number and timestamp alone: where the merge's block is not in the configuration, a block
-    /// counts as proof of stake when a time fork or a merge at genesis says so. Prefer [`Self::fork_of`] with a header.
+    /// The rules for a block, from number and timestamp only. If the configuration does not name
+    /// the merge's block, a block counts as proof of stake once a time fork is active, or if the
+    /// merge is at genesis. Prefer [`Self::fork_of`] with a header.
     pub fn fork_at(&self, number: u64, timestamp: u64) -> Fork {
         let merged = self.terminal_total_difficulty.is_some()
             && (active(self.times.shanghai, timestamp)
@@ -226,7 +229,8 @@ impl ChainSpec {
         self.fork_with_merge(header.number, header.timestamp, self.is_post_merge(header))
     }
 
-    /// Whether a header is one of proof of stake: the chain has a merge and the header's difficulty is zero (EIP-3675).
+    /// Whether a header is one of proof of stake: the chain has a merge and the header's difficulty
+    /// is zero (EIP-3675).
     pub fn is_post_merge(&self, header: &Header) -> bool {
         self.terminal_total_difficulty.is_some() && header.difficulty.is_zero()
     }
@@ -273,7 +277,8 @@ impl ChainSpec {
         self.deposit_contract
     }
 
-    /// Largest contract in bytes that replaces the limit of EIP-170, on a development chain that has one.
+    /// The size in bytes of the largest contract, on a development chain that replaces the limit of
+    /// EIP-170.
     pub fn code_size_limit(&self) -> Option<usize> {
         self.code_size_limit
     }

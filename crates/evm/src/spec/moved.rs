@@ -1,8 +1,9 @@
-//! Chain ids that change while a chain goes on, as developers want of a chain of their own.
+//! Chain ids that change while a chain runs, for development chains.
 //!
-//! A block that is executed under another id than the chain's first one says so at the beginning of its extra data. So the
-//! id of a block follows from its header alone: on every branch, after a restart, and in a copy of the chain. Only a chain
-//! whose rules have `chainIdInExtraData` is read so; on every other one extra data means nothing.
+//! A block that is executed under another id than the chain's first one carries that id at the
+//! start of its extra data. The id of a block thus follows from its header: on every branch, after
+//! a restart, and in a copy of the chain. Extra data is only read so on a chain whose rules have
+//! `chainIdInExtraData`.
 
 use super::ChainSpec;
 use alloy_consensus::Header;
@@ -72,8 +73,8 @@ impl ChainSpec {
         }
     }
 
-    /// Gives the blocks to come another id; `false`, and nothing is changed, where the chain's rules do not allow that, or
-    /// the id is 0.
+    /// Sets the id of future blocks. Returns `false`, with no change, if the chain's rules do not
+    /// allow it or the id is 0.
     pub fn move_chain_id(&self, id: u64) -> bool {
         let possible = id != 0 && (self.moved.allowed || id == self.chain_id);
         if possible {
@@ -82,8 +83,8 @@ impl ChainSpec {
         possible
     }
 
-    /// The extra data of a block to come that would have had this: the id goes before it where it must be said, and what
-    /// exceeds 32 bytes then is cut off.
+    /// The extra data of a future block that would otherwise have this extra data: the id is
+    /// prefixed if it has to be, and the result is truncated to 32 bytes.
     pub fn mark_chain_id(&self, extra_data: Bytes) -> Bytes {
         match self.moved.next.load(Relaxed) {
             0 => extra_data,

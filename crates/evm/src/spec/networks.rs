@@ -51,8 +51,8 @@ fn position(name: &str) -> Option<usize> {
 }
 
 impl ChainSpec {
-    /// The chain of a test suite's network name, such as `Cancun`, `ParisToShanghaiAtTime15k` or `HomesteadToDaoAt5`, with chain
-    /// id 1; `None` for a name that is not known.
+    /// The chain of a test suite's network name, such as `Cancun`, `ParisToShanghaiAtTime15k` or
+    /// `HomesteadToDaoAt5`, with chain id 1; `None` for an unknown name.
     pub fn network(name: &str) -> Option<Self> {
         if let Some(reached) = position(name) {
             return Some(Self::up_to(reached, None));
@@ -78,7 +78,8 @@ impl ChainSpec {
         }
     }
 
-    /// Every fork up to the one at this position from the start, and those up to another from a block or time on.
+    /// A chain with the forks up to position `reached` from the start, and optionally those up to
+    /// another position from a block or time on.
     fn up_to(reached: usize, then: Option<(usize, u64)>) -> Self {
         let at = |position: usize| match then {
             _ if position <= reached => Some(0),

@@ -4,7 +4,7 @@ use super::{ChainSpec, Fork};
 use alloy_primitives::{Address, B256};
 use std::collections::BTreeSet;
 
-/// A precompiled contract: EIP-7910's name, the number that its address is, the fork that brought it.
+/// A precompiled contract: its name in EIP-7910, its address as a number, the fork that added it.
 const PRECOMPILES: [(&str, u64, Fork); 18] = [
     ("ECREC", 0x01, Fork::Frontier),
     ("SHA256", 0x02, Fork::Frontier),
@@ -45,8 +45,8 @@ impl ChainSpec {
         self.fork_with_merge(u64::MAX, timestamp, true)
     }
 
-    /// The fork hash (EIP-2124, EIP-6122) after all forks by block and those by time up to `timestamp`: the CRC-32 of
-    /// the genesis hash and of every fork that is not the genesis block's.
+    /// The fork hash (EIP-2124, EIP-6122) after all forks by block and those by time up to
+    /// `timestamp`: the CRC-32 of the genesis hash and of every fork after genesis.
     pub fn fork_hash(&self, genesis_hash: &B256, genesis_time: u64, timestamp: u64) -> [u8; 4] {
         let b = &self.blocks;
         let blocks = [

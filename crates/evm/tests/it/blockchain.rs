@@ -1,4 +1,5 @@
-//! Blockchain tests: blocks imported in memory with every check, forks, refused blocks and the final state.
+//! Blockchain tests: blocks imported in memory with every check, forks, rejected blocks and the
+//! final state.
 
 use crate::{
     fixtures,

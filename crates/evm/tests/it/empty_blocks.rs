@@ -70,7 +70,8 @@ fn computed_and_executed_blocks_are_equal() {
     for network in ["Prague", "Osaka"] {
         let spec = ChainSpec::network(network).expect("a known network");
         let mut state = MemoryState::from_alloc(&alloc());
-        // Over the end of both rings, with steps of time that come around in another order than heights.
+        // Past the end of both rings, with time steps whose ring position returns in another order
+        // than that of the heights.
         for number in 1..RING + 300 {
             let beacon_root = B256::from(U256::from(number / 100));
             let header = header(number, 1_000 + number * 3, beacon_root);

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The folder of fixtures below the root of all; `None`, with a line that says so, where it is missing.
+/// The directory of fixtures with this name; `None`, with a printed line, if it is missing.
 pub fn folder(name: &str) -> Option<PathBuf> {
     let root = std::env::var_os("HEARTH_FIXTURES").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),

@@ -46,7 +46,8 @@ fn difficulty_formulas_by_fork() {
     assert_eq!(at(4_400_000, 8, false), U256::from(base + step + (1 << 12)));
     assert_eq!(at(4_400_000, 8, true), U256::from(base + 2 * step + (1 << 12)));
     assert_eq!(at(4_400_000, 17, true), U256::from(base + step + (1 << 12)));
-    // Constantinople, Muir Glacier, London, Arrow Glacier, Gray Glacier: the same with other delays.
+    // Constantinople, Muir Glacier, London, Arrow Glacier, Gray Glacier: the same formula with
+    // other delays.
     for (number, delay) in [
         (7_300_000, 5_000_000),
         (9_300_000, 9_000_000),
@@ -294,7 +295,8 @@ fn dao_blocks_carry_their_mark() {
     assert_eq!(validate_header(&spec, &child, &parent).expect_err("no mark").field(), Some(Field::ExtraData));
 }
 
-/// The fields of mainnet's genesis over a small allocation. Its state root is given, so the hash must be mainnet's.
+/// The fields of mainnet's genesis with a small allocation. The state root is given, so the hash
+/// must be mainnet's.
 #[test]
 fn genesis_hash_of_mainnet() {
     let text = r#"{

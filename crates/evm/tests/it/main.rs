@@ -1,5 +1,6 @@
-//! Public test suites run on the crate in memory. Fixtures are found through `HEARTH_FIXTURES`, by default
-//! `../shared/fixtures` beside the checkout; without them a test prints that it was skipped.
+//! Public test suites, run on the crate in memory. `HEARTH_FIXTURES` names the directory of the
+//! fixtures, by default `../shared/fixtures` beside the checkout. Without them a test prints that
+//! it was skipped.
 
 mod blockchain;
 mod empty_blocks;

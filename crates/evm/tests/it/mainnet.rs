@@ -1,4 +1,5 @@
-//! Recorded blocks of Ethereum mainnet: gas, bloom and receipts root of each, and the speed over all.
+//! Recorded blocks of Ethereum mainnet: gas, bloom and receipts root of each, and the speed over
+//! all.
 
 use crate::{fixtures, memory::MemoryState};
 use hearth_evm::{

@@ -1,5 +1,5 @@
-//! The execution-apis chain: 54 blocks through every fork from Frontier to the second blob schedule, root by root, and the
-//! recorded calls on it.
+//! The execution-apis chain: 54 blocks through every fork from Frontier to the second blob
+//! schedule, with a check of every root, and the recorded calls on it.
 
 use crate::{
     blockchain::{Branch, Chain, Stored},

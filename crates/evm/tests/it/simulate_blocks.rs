@@ -1,4 +1,5 @@
-//! Simulated blocks on a development chain in memory: limits, validation, transfers, precompiles, what blocks share.
+//! Simulated blocks on a development chain in memory: limits, validation, transfers, precompiles,
+//! state that blocks share.
 
 use crate::memory::MemoryState;
 use alloy_consensus::{Header, Transaction as _};
@@ -245,7 +246,8 @@ fn transfers(call: &SimulatedCall) -> Vec<(u64, Address, Address, u64)> {
 
 #[test]
 fn transfers_of_frames_that_fail_are_dropped_and_leave_a_gap() {
-    // CALL(gas, POOR, 5, ...), then CALL(gas, CONTRACT, 7, one byte of call data); with call data: LOG0 and REVERT.
+    // CALL(gas, POOR, 5, ...), then CALL(gas, CONTRACT, 7, one byte of call data); with call data:
+    // LOG0 and REVERT.
     let poor = &POOR.to_string()[2..];
     let own = &CONTRACT.to_string()[2..];
     let code = format!("0x366042575f5f5f5f600573{poor}5af1505f5f60015f600773{own}5af150005b5f5fa05f5ffd");
@@ -256,7 +258,7 @@ fn transfers_of_frames_that_fail_are_dropped_and_leave_a_gap() {
     assert_eq!(transfers(&calls[0]), [(0, RICH, CONTRACT, 3), (1, CONTRACT, POOR, 5)]);
     // Two places went to what the inner call did before it reverted: its transfer and its log.
     assert_eq!(transfers(&calls[1]), [(4, CONTRACT, POOR, 5)]);
-    // Without being asked for there are none, and the places are those of logs alone.
+    // Transfers are off by default, and log indexes then count logs only.
     let calls = bench.calls(json!([call(RICH, CONTRACT)]), false);
     assert_eq!(calls[0].logs, []);
 }
@@ -396,7 +398,7 @@ fn the_highest_nonce_wraps_and_creates_nothing() {
     let before = json!({ poor: { "nonce": "0xfffffffffffffffe" } });
     let request = json!({ "blockStateCalls": [{ "stateOverrides": before, "calls": calls }] });
     assert_eq!(nonces(&bench.run(request).expect("builds")[0]), [u64::MAX - 1, u64::MAX]);
-    // A creation gives back its gas, and moves no ether.
+    // A creation returns its gas, and moves no ether.
     let create = json!([{ "from": POOR, "input": "0x60006000f3", "value": "0x1", "gas": "0x20000" }]);
     let block = json!({ "stateOverrides": state, "calls": create });
     let request = json!({ "blockStateCalls": [block], "traceTransfers": true });

@@ -131,7 +131,7 @@ fn block_overrides() {
         assert_eq!(bench.word(TO, "{}", &overrides), value, "{field}");
         assert_ne!(bench.word(TO, "{}", "{}"), value, "{field}");
     }
-    // Without a price the base fee is zero, so that nobody pays it.
+    // Without a gas price the base fee is zero, so that the call does not pay one.
     let bench = Bench::new(&format!("0x48{RETURN_TOP}"));
     assert_eq!(bench.word(TO, "{}", r#"{"baseFeePerGas":"0x9"}"#), 0);
     let error = bench.call(
@@ -238,9 +238,10 @@ fn access_lists() {
     let want =
         serde_json::json!([item(&CONTRACT.to_string().to_lowercase(), &[1]), item(&format!("0x{far}"), &[])]);
     assert_eq!(serde_json::to_value(&created.list).expect("a list is JSON"), want);
-    // 21000, two addresses (2400) and a slot (1900); warm: SLOAD 100, three times BALANCE 100, 21 for the rest.
+    // 21000, two addresses (2400) and a slot (1900); warm: SLOAD 100, three times BALANCE 100, 21
+    // for the rest.
     assert_eq!((created.gas_used, created.failure.as_deref()), (28_121, Some("execution reverted")));
-    // What is asked for stays, what is warm anyway goes unless it has slots.
+    // Given entries stay; an entry that is warm in any case is dropped unless it has slots.
     let given = format!(
         r#"{{"from":"{RICH}","to":"{RICH}","accessList":[{},{},{}]}}"#,
         item(&format!("0x{far}"), &[]),

@@ -1,4 +1,5 @@
-//! Write sets of creation, destruction and what EIP-161 deletes, on transactions made for the purpose.
+//! Write sets of creation, destruction and the deletions of EIP-161, on transactions made for the
+//! purpose.
 
 use crate::memory::MemoryState;
 use alloy_consensus::{Signed, TxLegacy};

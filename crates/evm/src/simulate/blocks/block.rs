@@ -97,7 +97,7 @@ impl<'b, 'a> Builder<'b, 'a> {
         }
         let mut executor = BlockExecutor::on_state(self.site.spec, environment, state);
         let cfg = &mut executor.evm().ctx.cfg;
-        // Nonces are checked before the interpreter is asked, where they are at all.
+        // The nonce was checked before, if it is to be checked at all.
         cfg.disable_nonce_check = true;
         cfg.disable_base_fee = !self.request.validation;
         Ok(executor)
@@ -142,7 +142,7 @@ fn override_state(
     Ok(Changeset { accounts, codes: Vec::new() })
 }
 
-/// Fills in what execution and the body tell.
+/// Fills in the fields that execution and the body determine.
 fn complete(
     header: &mut Header,
     executor: &BlockExecutor<'_>,

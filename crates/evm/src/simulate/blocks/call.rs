@@ -67,7 +67,7 @@ impl<'w> Calls<'w> {
             && !self.validation
             && message.blob_fee_cap.is_some_and(|cap| cap.is_zero())
         {
-            // Nobody pays for blobs that are given away.
+            // Blobs that cost nothing have a price of zero.
             blob.blob_gasprice = 0;
         }
         let sender = executor.state().account(message.from)?.unwrap_or_default();
@@ -108,7 +108,7 @@ impl<'w> Calls<'w> {
         }
         let nonce = request.nonce.map_or(account.nonce, |nonce| nonce.to());
         let environment = executor.environment();
-        // Where nothing is left, the call is refused below with the gas that it asked for.
+        // If no gas is left, the call is refused below, with the gas that it requested.
         let gas = self.gas_left.filter(|left| *left > 0).map_or(gas, |left| gas.min(left));
         let mut message = request.message(environment.base_fee, environment.chain_id, 0)?;
         (message.gas, message.nonce) = (gas, nonce);

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// A simulation that cannot be made.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SimulateError {
-    /// No blocks were asked for.
+    /// The request has no blocks.
     #[error("empty input")]
     Empty,
     /// More blocks than a simulation may have.
@@ -45,7 +45,7 @@ pub enum SimulateError {
     /// Withdrawals of a block before Shanghai (EIP-4895).
     #[error("withdrawals set before Shanghai activation")]
     WithdrawalsBeforeShanghai,
-    /// A call asks for more gas than its block has left.
+    /// A call requests more gas than its block has left.
     #[error("block gas limit reached: {used} >= {limit}")]
     BlockGasLimit {
         /// Gas that the calls before it used.

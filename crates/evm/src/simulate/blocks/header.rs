@@ -9,8 +9,9 @@ use crate::{
 use alloy_consensus::Header;
 use alloy_primitives::{B256, Bytes, U256};
 
-/// What is known of a header when its parent is: go-ethereum's defaults under the overrides. Without validation the base
-/// fee is zero unless it is given, since no price is asked of calls.
+/// The fields of a header that its parent determines: go-ethereum's defaults, then the overrides.
+/// Without validation the base fee is zero unless the overrides set it, since calls need no gas
+/// price then.
 pub(super) fn preliminary(
     spec: &ChainSpec,
     planned: &Planned<'_>,

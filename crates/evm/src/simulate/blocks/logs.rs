@@ -29,7 +29,7 @@ pub(super) struct BlockLogs {
     logs: Vec<SimulatedLog>,
     /// Where the logs of each open frame begin.
     frames: Vec<usize>,
-    /// A self-destruct of this contract that no journal entry has told of yet.
+    /// A self-destruct of this contract that has no journal entry so far.
     destroyed: Option<Address>,
     /// The sender of the current call, where its nonce goes from the highest one to 0.
     wraps: Option<Address>,
@@ -48,8 +48,9 @@ impl BlockLogs {
         std::mem::take(&mut self.logs)
     }
 
-    /// The next call is of an account with the highest nonce there is. Without validation go-ethereum counts on
-    /// from 0 (`stateTransition.execute` adds 1 to 64 bits), where the interpreter leaves the nonce as it is.
+    /// Prepares for a call by an account with the highest possible nonce. Without validation,
+    /// go-ethereum wraps around to 0 (`stateTransition.execute` adds 1 to 64 bits), where the
+    /// interpreter leaves the nonce unchanged.
     pub fn wrap_nonce(&mut self, sender: Address) {
         self.wraps = Some(sender);
     }
@@ -73,7 +74,8 @@ impl BlockLogs {
     }
 
     fn close(&mut self, context: &mut EvmContext<'_>, result: InstructionResult) {
-        // A self-destruct that moved nothing has no journal entry: the beneficiary is the contract, which stays.
+        // A self-destruct that moved no value has no journal entry: the beneficiary is the contract
+        // itself, which stays.
         if let Some(contract) = self.destroyed.take() {
             let account = context.journaled_state.load_account(contract);
             let balance = account.map_or(U256::ZERO, |account| account.data.info.balance);

@@ -1,5 +1,5 @@
-//! `eth_simulateV1`: blocks that do not exist, built one after the other on top of one that does, with go-ethereum's
-//! rules and texts.
+//! `eth_simulateV1`: simulated blocks, built one after the other on top of an existing block, with
+//! go-ethereum's rules and texts.
 
 mod block;
 mod call;
@@ -72,11 +72,13 @@ impl SimulateRequest {
     }
 }
 
-/// Builds the blocks of a request on top of the site's block. `roots` is the state trie after that block; every
-/// simulated block's changes are applied to it. The gas cap holds for all calls together.
+/// Builds the blocks of a request on top of the block of `site`. `roots` is the state trie after
+/// that block; the changes of every simulated block are applied to it. The gas cap holds for the
+/// sum of all calls.
 ///
 /// # Errors
-/// [`SimulateError`] where a block or a call cannot be part of a chain. A call that fails is part of the result.
+/// [`SimulateError`] if a block or a call cannot be part of a chain. A call that fails is part of
+/// the result.
 pub fn simulate_blocks(
     site: CallSite<'_>,
     roots: &mut dyn RootTracker,
@@ -96,7 +98,8 @@ pub fn simulate_blocks(
         let mut on = state.take().unwrap_or_else(|| {
             BlockState::new(site.state, site.hashes, site.spec.fork_of(&header) >= Fork::Prague)
         });
-        // Of the hashes that the chain has, those up to the site's block are known; later ones are of simulated blocks.
+        // The chain's own hashes are known up to the block of `site`; later ones are those of
+        // simulated blocks.
         on.hide_hashes_from(site.header.number.saturating_add(1));
         on.set_block_hash(parent.number, parent_hash);
         let (block, after) = builder.build(planned, header, on)?;

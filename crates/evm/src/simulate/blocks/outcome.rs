@@ -1,4 +1,4 @@
-//! What a simulation gives back.
+//! The outcome of a simulation.
 
 use alloy_primitives::{Address, B256, Bytes, Log};
 use hearth_primitives::Block;
@@ -23,7 +23,7 @@ pub struct SimulatedBlock {
 pub struct SimulatedCall {
     /// Return data; empty where it failed.
     pub output: Bytes,
-    /// Logs, and transfers where they were asked for; none where it failed.
+    /// Logs, with transfers if the request enables them; none if the call failed.
     pub logs: Vec<SimulatedLog>,
     /// Gas used, refunds deducted.
     pub gas_used: u64,

@@ -1,4 +1,4 @@
-//! The transaction that a call stands for in its simulated block: without a signature, since nobody signed it.
+//! The transaction that represents a call in its simulated block. It has no signature.
 
 use crate::simulate::{CallRequest, Message};
 use alloy_consensus::{
@@ -23,8 +23,8 @@ pub(in crate::simulate) struct Unsigned {
 }
 
 impl Unsigned {
-    /// The transaction of a message: of type 2 unless the request's fields say otherwise, legacy where it names a gas
-    /// price or the block has no base fee.
+    /// The transaction of a message: type 2 unless the fields of the request determine another
+    /// type; legacy if it has a gas price or the block has no base fee.
     pub fn new(request: &CallRequest, message: &Message, chain_id: u64, has_base_fee: bool) -> Self {
         let nobody = Signature::new(U256::ZERO, U256::ZERO, false);
         if request.gas_price.is_some() || !has_base_fee {
