@@ -15,7 +15,8 @@ use hearth_primitives::Height;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// How often everything in the pool is given out again, in blocks: what a peer's CometBFT lost with its process comes back so.
+/// Interval, in blocks, at which all transactions of the pool are sent again. It restores those
+/// that the CometBFT of a peer lost with its process.
 const GIVE_OUT_EVERY_BLOCKS: Height = 64;
 
 /// Answers CometBFT on one open home.

@@ -42,7 +42,7 @@ pub(crate) enum ConsensusError {
     Height {
         /// The method.
         method: &'static str,
-        /// The height that was asked for.
+        /// The requested height.
         height: i64,
         /// The height after the head.
         next: Height,

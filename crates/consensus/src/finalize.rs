@@ -1,5 +1,5 @@
-//! FinalizeBlock and Commit: the decided block is taken from the proposals that were executed, or executed, and committed with one
-//! record of the write-ahead log.
+//! FinalizeBlock and Commit: the decided block is one of the executed proposals, or is executed
+//! now, and is committed with one record of the write-ahead log.
 
 use crate::{
     application::App, clock::Moment, exception::ConsensusError, header::Proposed, proposal::decode,
@@ -14,7 +14,7 @@ use hearth_home::FsyncPolicy;
 use hearth_primitives::{Height, Transaction};
 use std::collections::BTreeMap;
 
-/// How often CometBFT is told which blocks it may drop, in blocks.
+/// Interval, in blocks, at which CometBFT gets the height below which it may drop blocks.
 const RETAIN_EVERY_BLOCKS: Height = 100;
 
 /// A decided block that is not committed yet.
@@ -38,7 +38,7 @@ impl App {
         let attributes = proposed.attributes(method, &parent, self.start())?;
         let key = proposed.key();
         let mut round = self.round.lock();
-        // A CometBFT that died before Commit asks again.
+        // A CometBFT that died before Commit repeats the request.
         if let Some(last) = &round.finalized
             && last.key == key
             && last.cometbft_hash == request.hash
@@ -60,8 +60,8 @@ impl App {
         Ok(response)
     }
 
-    /// Executes a decided block. Two thirds of the validators want it, so it is a block: what cannot be in it is left out, and all
-    /// nodes leave the same out.
+    /// Executes a decided block. Two thirds of the validators voted for it, so it is a block:
+    /// transactions that cannot be part of it are left out, and all nodes leave out the same ones.
     fn execute_leniently(
         &self,
         attributes: &BlockAttributes,
@@ -100,8 +100,8 @@ impl App {
         Ok(pb::ResponseCommit { retain_height: self.retain_height(height)? })
     }
 
-    /// The oldest block that CometBFT keeps; 0 for all. After a power cut CometBFT gives the blocks again that were not on the
-    /// disk here, so it may drop none of those.
+    /// The oldest block that CometBFT keeps; 0 for all. After a power cut CometBFT replays the
+    /// blocks that this node had not written to the disk, so it must not drop any of those.
     fn retain_height(&self, height: Height) -> Result<i64, ConsensusError> {
         let keep = self.config.retain_blocks;
         if keep == 0 || height <= keep || !height.is_multiple_of(RETAIN_EVERY_BLOCKS) {

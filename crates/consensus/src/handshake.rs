@@ -75,7 +75,7 @@ impl App {
             let want = format!("at least {}, the time of the genesis", genesis.block.header.timestamp);
             return differs("genesis_time", time.to_string(), want);
         }
-        // Without an application state the genesis file of the home alone says what the chain begins with.
+        // Without an application state, the genesis file of the home determines the initial state.
         let state = String::from_utf8_lossy(&request.app_state_bytes);
         if !matches!(state.trim(), "" | "{}" | "null") {
             let have = genesis_hash(&state)?;

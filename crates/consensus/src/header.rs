@@ -1,13 +1,14 @@
-//! What a block is made of: the fields of a request that its execution depends on, and the header that they give.
+//! The header of a block: the fields of a request that its execution depends on, and the header
+//! that follows from them.
 //!
 //! | field | value |
 //! |---|---|
 //! | number | the height |
 //! | timestamp | seconds of the time; may equal the parent's, since times ascend by milliseconds |
 //! | beneficiary | the proposer's address |
-//! | prevRandao | keccak256("hearth randao" ‖ parent's hash ‖ time in nanoseconds, BE8 ‖ proposer): known beforehand, no source of randomness |
-//! | parentBeaconBlockRoot | CometBFT's hash of the block before, which EIP-4788 makes readable for contracts; zero in the first block |
-//! | extraData | CometBFT's hash of this block, which no execution sees; set when the block is decided |
+//! | prevRandao | keccak256("hearth randao" ‖ parent's hash ‖ time in nanoseconds, BE8 ‖ proposer): predictable, no source of randomness |
+//! | parentBeaconBlockRoot | CometBFT's hash of the block before, which EIP-4788 exposes to contracts; zero in the first block |
+//! | extraData | CometBFT's hash of this block, invisible to execution; set when the block is decided |
 //! | gasLimit | that of the genesis, which is CometBFT's `consensus_params.block.max_gas` |
 
 use crate::exception::ConsensusError;

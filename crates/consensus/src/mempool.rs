@@ -1,7 +1,9 @@
-//! CheckTx, InsertTx and ReapTxs: the transaction pool is the mempool, and it decides what a block may have.
+//! CheckTx, InsertTx and ReapTxs: the transaction pool is the mempool, and it decides which
+//! transactions a block may have.
 //!
-//! With CometBFT's own mempool (`flood`) CheckTx judges what clients and peers send; with `app` (v0.40) clients' transactions come
-//! by CheckTx, peers' by InsertTx, and ReapTxs gives out what peers should get.
+//! With CometBFT's own mempool (`flood`), CheckTx checks the transactions of clients and peers.
+//! With `app` (v0.40), transactions of clients arrive by CheckTx and those of peers by InsertTx,
+//! and ReapTxs returns those to send to peers.
 
 use crate::{
     application::App,

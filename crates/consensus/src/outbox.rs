@@ -26,7 +26,8 @@ impl PoolWatcher for Outbox {
 }
 
 impl Outbox {
-    /// Gives everything that waits in the pool out again: CometBFT began anew, and its own mempool is empty.
+    /// Queues all transactions of the pool again: CometBFT was restarted, and its own mempool is
+    /// empty.
     pub fn again(&self, pool: &TransactionPool) {
         let all = pool.entries();
         let mut waiting = self.waiting.lock();
@@ -34,14 +35,15 @@ impl Outbox {
         waiting.extend(all.iter().map(|entry| entry.hash).take(WAITING_MAX));
     }
 
-    /// Takes transactions out, oldest first, up to so many bytes and so much gas; 0 is no limit. What left the pool meanwhile is
-    /// left out, and so is what no block may carry.
+    /// Takes transactions out, oldest first, up to so many bytes and so much gas; 0 means no limit.
+    /// Transactions that have left the pool are skipped, as are those that no block may carry.
     pub fn take(&self, pool: &TransactionPool, max_bytes: u64, max_gas: u64) -> Vec<Bytes> {
         let limit = |limit: u64| if limit == 0 { u64::MAX } else { limit };
         let (mut bytes_left, mut gas_left) = (limit(max_bytes), limit(max_gas));
         let mut taken = Vec::new();
         loop {
-            // The pool calls `executable` under its own lock: this one is not held while the pool is read.
+            // The pool calls `executable` under its own lock, so this lock is not held while the
+            // pool is read.
             let Some(hash) = self.waiting.lock().pop_front() else { break };
             let Some(entry) = pool.get(&hash).filter(|entry| !entry.has_blobs()) else { continue };
             let (Some(bytes), Some(gas)) =

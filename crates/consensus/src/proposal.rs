@@ -1,4 +1,5 @@
-//! PrepareProposal and ProcessProposal: a block is built from the pool, and one of another validator is judged by executing it.
+//! PrepareProposal and ProcessProposal: builds a block from the pool, and verifies the block of
+//! another validator by executing it.
 
 use crate::{application::App, clock::Moment, exception::ConsensusError, header::Proposed};
 use alloy_eips::eip2718::Encodable2718 as _;
@@ -14,7 +15,8 @@ use hearth_ledger::StoredBlock;
 use hearth_primitives::Transaction;
 use std::{collections::VecDeque, time::Duration};
 
-/// Executed blocks of one height that are kept until one of them is decided: a proposer's own one and those of two rounds.
+/// Executed blocks of one height that are kept until one of them is decided: the node's own
+/// proposal and those of two rounds.
 const CANDIDATES_MAX: usize = 3;
 
 /// Executed blocks on the head, by what their execution depends on; the oldest one goes first.
@@ -121,8 +123,8 @@ impl App {
         }
     }
 
-    /// The transactions of a proposal with their senders; `None` where one cannot be read, has no sender, or carries blobs, which
-    /// no layer of this chain keeps.
+    /// The transactions of a proposal with their senders; `None` for one that cannot be decoded,
+    /// has no sender, or carries blobs, which no layer of this chain stores.
     fn decode_all(
         &self,
         parent: &StoredBlock,
@@ -148,8 +150,8 @@ pub(crate) fn decode(tx: &[u8]) -> Result<Transaction, String> {
     Ok(strip_sidecar(transaction))
 }
 
-/// Bytes that a transaction takes of `max_tx_bytes`: field number, length and content, as CometBFT counts them (types/tx.go,
-/// `ComputeProtoSizeForTxs`).
+/// Bytes that a transaction takes of `max_tx_bytes`: field number, length and content, as CometBFT
+/// counts them (types/tx.go, `ComputeProtoSizeForTxs`).
 fn proto_bytes(length: usize) -> usize {
     let bits = usize::BITS - length.leading_zeros();
     1 + (bits.max(1) as usize).div_ceil(7) + length

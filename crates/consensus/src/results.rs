@@ -1,5 +1,6 @@
-//! What CometBFT is told of each transaction of a block. Code, data and gas are hashed into the next header (LastResultsHash), so
-//! they must be the same on all nodes; logs are not.
+//! The results that CometBFT gets for the transactions of a block. Code, data and gas are hashed
+//! into the next header (LastResultsHash), so they must be the same on all nodes; logs are not
+//! hashed.
 
 use alloy_consensus::Transaction as _;
 use bytes::Bytes;
@@ -19,8 +20,8 @@ pub(crate) const CODE_FAILED: u32 = 3;
 /// For now the transaction cannot be taken: the pool is full. CometBFT v0.40 tries it again.
 pub(crate) const CODE_LATER: u32 = 32_000;
 
-/// The results of a block's transactions in the order in which CometBFT gave them. `left_out` has those that are not in the
-/// Ethereum block, by place, with the reason.
+/// The results of a block's transactions in CometBFT's order. `left_out` lists those that are not
+/// in the Ethereum block, by index, with the reason.
 pub(crate) fn results(
     given: usize,
     included: &[Transaction],

@@ -1,4 +1,4 @@
-//! The application as the node has it: opened, asked, closed.
+//! The application as part of a node: opening, queries, closing.
 
 use crate::{
     application::App,
@@ -13,11 +13,12 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// What the layer above asks about consensus.
+/// Queries of the RPC layer about consensus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "op", content = "args", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ConsensusRequest {
-    /// Where it is: `{"connections":4,"height":"0x…","blockAgeMs":N or null,"failure":text or null}`.
+    /// The status: `{"connections":4,"height":"0x…","blockAgeMs":N or null,"failure":text or
+    /// null}`.
     ConsensusStatus,
     /// Transactions that peers should get, each once: an array of their bytes in hex.
     ConsensusReap {
@@ -38,12 +39,14 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Listens; requests wait for the home. Where CometBFT is to bring the first state of the home by state sync, this returns
-    /// once the state is there, or once CometBFT begins with blocks.
+    /// Starts listening; requests wait for the home. If CometBFT brings the first state of the home
+    /// by state sync, this returns once the state is there, or once CometBFT starts with blocks
+    /// instead.
     ///
     /// # Errors
-    /// [`NodeError::Config`] for an address that is none and where nothing can listen, [`NodeError::Chain`] where the home cannot
-    /// be read or a replacement of its stores does not end.
+    /// [`NodeError::Config`] for an invalid address or one that cannot be listened on,
+    /// [`NodeError::Chain`] if the home cannot be read or the replacement of its stores does not
+    /// finish.
     pub fn start(
         config: &NodeConfig,
         consensus: &ConsensusConfig,
@@ -79,11 +82,11 @@ pub struct Consensus {
 }
 
 impl Consensus {
-    /// Answers CometBFT from now on.
+    /// Answers CometBFT's requests from now on.
     ///
     /// # Errors
-    /// [`NodeError::Config`] for a home whose genesis is not for CometBFT, [`NodeError::Io`] where the thread that makes snapshots
-    /// does not start.
+    /// [`NodeError::Config`] for a home whose genesis is not for CometBFT, [`NodeError::Io`] if the
+    /// snapshot thread does not start.
     pub fn open(
         home: &Arc<Home>,
         config: &ConsensusConfig,
@@ -158,7 +161,7 @@ impl Consensus {
         w.end_object();
     }
 
-    /// Ends the connections, once the request that is answered at the moment is, and the thread that makes snapshots.
+    /// Ends the connections after the request in progress, and the snapshot thread.
     pub fn close(&self) {
         let listening = self.listening.lock().take();
         drop(listening);

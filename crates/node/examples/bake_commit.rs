@@ -1,8 +1,10 @@
-//! How long commits take with baking and without: two nodes in one process commit the same chain, in turns.
+//! The duration of commits with and without baking: two nodes in one process commit the same chain,
+//! in turns.
 //!
-//! `bake_commit ON.json OFF.json GENESIS CHAIN PACE_MS PAIRS BLOCKS`: the first two files are configurations of nodes
-//! on homes that hold nothing yet. Turns go on, off, off, on; a turn is BLOCKS blocks, one every PACE_MS (0: back to
-//! back), and PAIRS is how many pairs of turns there are. Prints one line of JSON: milliseconds of each commit.
+//! `bake_commit ON.json OFF.json GENESIS CHAIN PACE_MS PAIRS BLOCKS`: the first two files are
+//! configurations of nodes on empty homes. The order of turns is on, off, off, on; a turn is BLOCKS
+//! blocks, one every PACE_MS (0: without pause), and PAIRS is the number of pairs of turns. Prints
+//! one line of JSON: the milliseconds of each commit.
 
 use alloy_rlp::Decodable as _;
 use hearth_node::{Node, NodeConfig};

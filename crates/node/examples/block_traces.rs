@@ -1,9 +1,10 @@
-//! How long the trace of a whole block takes within the process, without a server or a client beside it.
+//! The duration of the trace of a whole block within the process, without a server or a client.
 //!
-//! `block_traces FIRST.json SECOND.json HEIGHT ROUNDS TRACER`: the files are configurations of nodes, on two homes that hold
-//! the same chain. The two are asked in turns, and the first one also for two traces at the same time, which share nothing:
-//! what a second processor of this machine is worth at best. Prints one line of JSON: milliseconds of each trace, of both
-//! traces at once, and bytes of the answer.
+//! `block_traces FIRST.json SECOND.json HEIGHT ROUNDS TRACER`: the files are configurations of
+//! nodes on two homes with the same chain. The two nodes trace in turns, and the first one also
+//! runs two traces at the same time, which share nothing: this shows the most that a second
+//! processor of this machine can bring. Prints one line of JSON: milliseconds of each trace, of
+//! both traces at once, and bytes of the answer.
 
 use alloy_eips::BlockNumberOrTag;
 use hearth_node::{Asker, Node, NodeConfig, NodeError, TraceRequest, TraceSubject};

@@ -1,6 +1,7 @@
-//! A node: opens a home, wires the rooms that work on it, runs requests on its thread pools, and closes them in order.
+//! A node: opens a home, wires its components, runs requests on its thread pools, and closes
+//! everything in order.
 //!
-//! Nothing in here knows HTTP, JSON-RPC, JavaScript or the environment.
+//! Nothing in here depends on HTTP, JSON-RPC, JavaScript or the environment.
 
 mod memory;
 mod node;

@@ -1,5 +1,5 @@
-//! The memory that the process takes, looked at a few times a second: caches shrink before it reaches its budget, and long
-//! requests are refused where it does all the same.
+//! The memory budget of the process, checked a few times a second: caches shrink before memory
+//! reaches the budget, and long requests are refused if it exceeds the budget nevertheless.
 
 use hearth_home::NodeError;
 use hearth_metrics::{Level, Log, LogEntry, MemoryMetrics, Registry};
@@ -24,7 +24,8 @@ pub(crate) const WHOLE: u32 = 16;
 /// What is left of them at the least, in sixteenths.
 const LEAST: u32 = 1;
 
-/// Percent of the budget from which on caches shrink, below which they grow again, and below which refusing ends.
+/// Percent of the budget from which on caches shrink, below which they grow again, and below which
+/// refusals end.
 const TIGHT_PERCENT: u64 = 85;
 const EASY_PERCENT: u64 = 75;
 const REFUSE_UNTIL_PERCENT: u64 = 95;
@@ -41,8 +42,9 @@ struct Pressure {
 impl Pressure {
     const NONE: Self = Self { share: WHOLE, refuses: false };
 
-    /// How things stand after a look. Caches halve with each look that finds memory tight, and go down to the least at once
-    /// where the budget is reached; only the look after that refuses, so that what they gave up counts.
+    /// The next step after a check. Caches halve with each check that finds memory tight, and
+    /// shrink to the minimum at once if the budget is reached. Requests are refused from the
+    /// following check on only, so that the memory freed by the caches counts.
     fn after(self, used: u64, budget: u64) -> Self {
         let over = |percent: u64| used >= budget / 100 * percent;
         let share = if used >= budget {

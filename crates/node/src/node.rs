@@ -27,7 +27,7 @@ use std::{
     time::Duration,
 };
 
-/// The stores of a home and the rooms that work on them.
+/// The stores of a home and the components that use them.
 struct Opened {
     home: Arc<Home>,
     traces: Arc<Traces>,
@@ -57,10 +57,12 @@ impl Opened {
     }
 }
 
-/// The thread of the Engine API, and how many of its requests may wait: a consensus client sends one after the other.
+/// The thread of the Engine API, and the number of its requests that may wait: a consensus client
+/// sends them one after the other.
 const ENGINE_WORKERS: WorkerConfig = WorkerConfig { threads: 1, queue: 256 };
 
-/// A node. Requests run on its own threads ([`Node::spawn`], [`Node::stream`]); short reads of memory on the caller's ([`Node::at_once`]).
+/// A node. Requests run on its own threads ([`Node::spawn`], [`Node::stream`]); short reads of
+/// memory run on the caller's ([`Node::at_once`]).
 pub struct Node {
     config: NodeConfig,
     /// The stores; gone once the node is closed, so that the home is free again.
@@ -69,7 +71,8 @@ pub struct Node {
     stopping: Arc<AtomicBool>,
     read: WorkerPool,
     heavy: WorkerPool,
-    /// Executes and chooses the payloads of a consensus client, one at a time and in the order in which they come.
+    /// Executes and selects the payloads of a consensus client, one at a time and in the order of
+    /// their arrival.
     engine: Option<WorkerPool>,
     /// Who runs JavaScript tracers.
     scripts: JsTracers,
@@ -81,7 +84,8 @@ pub struct Node {
     metrics: Registry,
     /// Who bakes, where that is enabled; gone once the node is closed, as it holds the stores too.
     bakery: Mutex<Option<Bakery>>,
-    /// Who reads the requests of other processes; gone once the node is closed, as it holds the stores too.
+    /// Reads the requests of other processes. Removed when the node is closed, because it holds the
+    /// stores too.
     inbox: Mutex<Option<Inbox>>,
     /// Long requests that can be ended.
     calls: Calls,
@@ -98,8 +102,9 @@ impl Node {
     /// Opens a home.
     ///
     /// # Errors
-    /// [`NodeError::HomeEmpty`] where `start` finds nothing, [`NodeError::HomeInUse`] where another process has it,
-    /// [`NodeError::HomeIncompatible`] for another chain or a newer format, and what the stores report.
+    /// [`NodeError::HomeEmpty`] if `start` finds no home, [`NodeError::HomeInUse`] if another
+    /// process has it open, [`NodeError::HomeIncompatible`] for another chain or a newer format,
+    /// and errors of the stores.
     pub fn open(config: NodeConfig) -> Result<Arc<Self>, NodeError> {
         config.check()?;
         let (stopping, metrics) = (Arc::new(AtomicBool::new(false)), Registry::new());
@@ -148,13 +153,14 @@ impl Node {
         Ok(Arc::new(node))
     }
 
-    /// The values of all native instruments at this moment as JSON, see [`Registry::snapshot_json`]. Those of a node
-    /// that is closed are the last ones.
+    /// The values of all native instruments at this moment as JSON, see
+    /// [`Registry::snapshot_json`]. For a closed node these are the last values.
     pub fn metrics_snapshot(&self) -> String {
         self.metrics.snapshot_json()
     }
 
-    /// Counts that the event loop of the main thread stood still for so long, by what that thread had begun.
+    /// Counts a stall of the main thread's event loop, with its duration, by the work that the
+    /// thread had begun.
     pub(crate) fn stalled(&self, began: &str, stood: Duration) {
         EventLoopMetrics::new(&self.metrics).stalled(began, stood);
     }
@@ -172,14 +178,16 @@ impl Node {
         init_home(home, genesis_json)
     }
 
-    /// The answer to a short read that needs neither the disk nor another thread; `None` for all else, failures included.
+    /// The answer to a short read that needs neither the disk nor another thread; `None` for any
+    /// other request, failures included.
     pub fn at_once(&self, request: &Request) -> Option<Vec<u8>> {
         self.opened().ok()?.rpc.at_once(request)
     }
 
-    /// Tells what happened to chain and pool after the first `after` events since the node was opened:
-    /// `{"next":…,"missed":…,"events":[…]}` with events `["added",number,hash]`, `["removed",number,hash]` and
-    /// `["transaction",hash]`. Where nothing did yet, waits if `wait` is set. The callback is called exactly once.
+    /// Reports the events of chain and pool after the first `after` events since the node was
+    /// opened: `{"next":…,"missed":…,"events":[…]}` with events `["added",number,hash]`,
+    /// `["removed",number,hash]` and `["transaction",hash]`. If there are none, it waits for one if
+    /// `wait` is set. The callback is called exactly once.
     pub fn events(
         &self,
         after: u64,
@@ -200,11 +208,11 @@ impl Node {
         Ok(self.home()?.status())
     }
 
-    /// Stops traces, lets running requests finish, flushes and closes the stores, and leaves the home. Later requests
-    /// are refused; a second call does nothing.
+    /// Stops traces, lets running requests finish, flushes and closes the stores, and releases the
+    /// home. Later requests are refused; a second call has no effect.
     ///
     /// # Errors
-    /// What the stores report; the node is closed all the same.
+    /// Errors of the stores; the node is closed all the same.
     pub fn close(&self) -> Result<(), NodeError> {
         let (opened, streams) = {
             let mut running = self.running.lock();
@@ -213,7 +221,8 @@ impl Node {
         let Some(opened) = opened else { return Ok(()) };
         self.stopping.store(true, Ordering::Release);
         let home = &opened.home;
-        // First, so that no block is half decided; a request that is answered at the moment ends before.
+        // Consensus closes first, so that no block is half decided; a request in progress ends
+        // before.
         if let Some(consensus) = &opened.consensus {
             consensus.close();
         }
@@ -248,7 +257,7 @@ impl Node {
         &self.config
     }
 
-    /// The chain. Whoever keeps it keeps the home locked.
+    /// The chain. The home stays locked as long as the returned value lives.
     ///
     /// # Errors
     /// [`NodeError::Closed`].

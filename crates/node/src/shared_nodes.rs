@@ -1,5 +1,6 @@
-//! One node for all of a process: whoever opens a home that this process has open with the same configuration gets the
-//! node that is there. The worker threads of a script share a home like this; the last one to leave closes it.
+//! One node shared within a process: opening a home that this process has open with the same
+//! configuration returns the existing node. The worker threads of a script share a home so; the
+//! last one to release it closes it.
 
 use crate::Node;
 use hearth_home::{NodeConfig, NodeError};
@@ -22,10 +23,12 @@ struct Shared {
 
 type Slot = Arc<Mutex<Shared>>;
 
-/// Homes are locked by process, so this is of the process too. A slot is there as long as anybody opens or has its home.
+/// Homes are locked by process, so this map is per process too. A slot exists as long as its home
+/// is open or being opened.
 static SLOTS: LazyLock<Mutex<HashMap<PathBuf, Slot>>> = LazyLock::new(Mutex::default);
 
-/// A hold on a node. Dropping it lets go, so that a thread which ends harms nobody.
+/// A lease of a node. Dropping it releases the node, so that a thread that ends does not affect the
+/// others.
 pub struct NodeLease {
     node: Arc<Node>,
     /// The home by which it is shared; none of a node that is not.
@@ -34,10 +37,12 @@ pub struct NodeLease {
 }
 
 impl NodeLease {
-    /// Opens a home, or joins those who have it open in this process under an equal configuration.
+    /// Opens a home, or joins the leases of a home that is open in this process with an equal
+    /// configuration.
     ///
     /// # Errors
-    /// Those of [`Node::open`]; [`NodeError::HomeInUse`] where this process has it under another configuration.
+    /// Those of [`Node::open`]; [`NodeError::HomeInUse`] if this process has it open with another
+    /// configuration.
     pub fn open(config: NodeConfig) -> Result<Self, NodeError> {
         config.check()?;
         let home = place(&config.home);
@@ -54,7 +59,7 @@ impl NodeLease {
         &self.node
     }
 
-    /// Lets go of the node; whoever has it last closes it. A second call does nothing.
+    /// Releases the node; the last lease closes it. A second call has no effect.
     ///
     /// # Errors
     /// Those of [`Node::close`].
@@ -72,7 +77,7 @@ impl NodeLease {
 
 impl Drop for NodeLease {
     fn drop(&mut self) {
-        // Nobody is left to tell.
+        // A drop cannot report the error.
         let _ = self.close();
     }
 }
@@ -91,8 +96,8 @@ pub(crate) fn each_open(mut with: impl FnMut(&Node)) {
     }
 }
 
-/// Closes every node of this process, whoever has it, and waits for those that are being closed. Whoever has one finds it
-/// closed.
+/// Closes every node of this process, including leased ones, and waits for those that are being
+/// closed. Existing leases find their node closed.
 ///
 /// # Errors
 /// Those of [`Node::close`], the first of them; the others are closed all the same.
@@ -105,7 +110,7 @@ pub(crate) fn close_all() -> Result<(), NodeError> {
     slots().into_iter().map(close).fold(Ok(()), Result::and)
 }
 
-/// The node of a slot, opened where nobody has it; and whether it is shared.
+/// The node of a slot, opened if the slot has none; and whether it is shared.
 fn join(slot: &mut MutexGuard<'_, Shared>, config: NodeConfig) -> Result<(Arc<Node>, bool), NodeError> {
     let node = match &slot.node {
         Some(node) if *node.config() == config => node.clone(),
@@ -118,7 +123,8 @@ fn join(slot: &mut MutexGuard<'_, Shared>, config: NodeConfig) -> Result<(Arc<No
     Ok((node, true))
 }
 
-/// One holder less; the last one closes the node, under the slot's lock, so that who opens the home next finds it free.
+/// Removes a lease. The last one closes the node under the lock of the slot, so that the next
+/// opening finds the home free.
 fn leave(slot: &mut MutexGuard<'_, Shared>, node: &Node) -> Result<(), NodeError> {
     slot.holders = slot.holders.saturating_sub(1);
     if slot.holders > 0 {
@@ -128,8 +134,8 @@ fn leave(slot: &mut MutexGuard<'_, Shared>, node: &Node) -> Result<(), NodeError
     node.close()
 }
 
-/// Removes a slot that nobody has or waits for. Slots are handed out under the lock of the map alone, so two are the
-/// map's and the caller's.
+/// Removes a slot without leases or waiting openers. Slots are handed out only under the lock of
+/// the map, so two references are those of the map and of the caller.
 fn forget_unused(home: &Path, slot: Slot) {
     let mut slots = SLOTS.lock();
     if Arc::strong_count(&slot) == 2 && slot.lock().node.is_none() {

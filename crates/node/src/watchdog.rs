@@ -18,11 +18,11 @@ impl Guarded for OpenNodes {
     }
 }
 
-/// Starts the watchdog of this process: see [`Options`] for the members of `json`. What it gives is for the main thread to
-/// write to.
+/// Starts the watchdog of this process: see [`Options`] for the members of `json`. The main thread
+/// writes to the returned cells.
 ///
 /// # Errors
-/// The options do not read, or there can be no watchdog.
+/// The options are invalid, or the watchdog cannot start.
 pub fn start_watchdog(json: &str) -> Result<&'static Cells, WatchdogError> {
     hearth_watchdog::start(Options::from_json(json)?, OpenNodes)
 }

@@ -1,7 +1,7 @@
-//! What recording and rendering cost on top of plain execution, on recorded mainnet blocks.
+//! The cost of recording and rendering on top of plain execution, on recorded mainnet blocks.
 //!
-//! `cargo bench -p hearth-tracers`. Each block is executed plainly and under callTracer, one after the other, so that
-//! both rows of a pair see the same machine. Bytes go nowhere.
+//! `cargo bench -p hearth-tracers`. Each block is executed plainly and under callTracer, one after
+//! the other, so that both rows of a pair run under the same conditions. The output is discarded.
 #![allow(clippy::unwrap_used, dead_code, missing_docs)]
 
 #[path = "../tests/it/answers.rs"]
@@ -45,7 +45,8 @@ fn call_tracer(criterion: &mut Criterion) {
         group.bench_function("plain", |bencher| {
             bencher.iter(|| {
                 let mut replay = replay();
-                // Behind the last transaction there is none to stand before; until there everything was executed.
+                // There is no transaction after the last one, so the seek fails, after it has
+                // executed them all.
                 replay.seek(replay.count(), &|| false).unwrap_err()
             });
         });

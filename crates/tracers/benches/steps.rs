@@ -1,7 +1,7 @@
-//! Steps a second of the struct logger, in process.
+//! Steps per second of the struct logger, in process.
 //!
-//! `cargo bench -p hearth-tracers --bench steps`. A loop of small instructions, the same under a deep stack, and with
-//! memory; beside each the execution alone. Bytes go nowhere.
+//! `cargo bench -p hearth-tracers --bench steps`. A loop of small instructions, the same under a
+//! deep stack, and with memory; each next to the plain execution. The output is discarded.
 #![allow(clippy::unwrap_used, dead_code, missing_docs)]
 
 #[path = "../tests/it/answers.rs"]
@@ -31,7 +31,8 @@ impl Sink for Nowhere {
     }
 }
 
-/// A program that does `setup` and then JUMPDEST PUSH1 7 POP PUSH1 JUMP until its gas is over, and gas for [`STEPS`].
+/// A program that does `setup` and then JUMPDEST PUSH1 7 POP PUSH1 JUMP until its gas is used up,
+/// with gas for [`STEPS`].
 fn looping(setup: &[u8]) -> World {
     let start = u8::try_from(setup.len()).unwrap();
     let code = [setup, &[0x5b, 0x60, 7, 0x50, 0x60, start, 0x56]].concat();

@@ -1,16 +1,16 @@
 //! The loop over the transactions of a block, for every way of writing their results.
 //!
-//! [`crate::trace_block`] writes one document, [`crate::trace_block_under_several`] one a plan, and
-//! [`crate::trace_elements`] hands the results out one by one. What they share is here: the order, what a failed
-//! transaction does to those after it, and when the trace of the block ends. Threads that trace a block together
-//! take transactions from a line instead (`parallel`).
+//! [`crate::trace_block`] writes one document, [`crate::trace_block_under_several`] one per plan,
+//! and [`crate::trace_elements`] passes on the results one by one. Their common part is here: the
+//! order, the effect of a failed transaction on later ones, and when the trace of the block ends.
+//! Threads that trace a block together take transactions from a queue instead (`parallel`).
 
 use crate::drive::{BlockStats, Replay};
 use crate::error::TraceError;
 use alloy_primitives::B256;
 
-/// Where the results of a block's transactions go. Each transaction has `open`, `run`, `fail` where it has no
-/// result, and `close`, in this order.
+/// The output of a block's transactions. For each transaction, `open`, `run`, `fail` if there is no
+/// result, and `close` are called, in this order.
 pub(crate) trait BlockOutput {
     /// Begins the element of a transaction.
     fn open(&mut self, index: usize, hash: &B256);
@@ -33,11 +33,11 @@ pub(crate) trait BlockOutput {
     }
 }
 
-/// Traces every transaction of a block in order. A transaction that fails leaves the others theirs, but for an error
-/// that every later one would meet too: it is their error then.
+/// Traces every transaction of a block in order. A failed transaction does not affect the others,
+/// unless its error would meet every later one too: then it is the error of those as well.
 ///
 /// # Errors
-/// [`TraceError::Cancelled`]; what `fail` says.
+/// [`TraceError::Cancelled`]; the error that `fail` returns.
 pub(crate) fn each_transaction<R: Replay, O: BlockOutput>(
     replay: &mut R,
     output: &mut O,

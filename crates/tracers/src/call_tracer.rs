@@ -40,9 +40,9 @@ pub(crate) struct CallTree<'a> {
 }
 
 impl CallTree<'_> {
-    /// Frames lie in the order in which they were entered, so the tree is written in one pass with the open frames
-    /// on a stack; nothing recurses.
-    /// `more` writes members behind a frame's own, given its index and whether it or one above it failed.
+    /// Writes the call tree. Frames are stored in the order in which they were entered, so one pass
+    /// with a stack of the open frames is enough; nothing recurses. `more` writes further members
+    /// of a frame, given its index and whether it or a frame above it failed.
     pub(crate) fn write(
         &self,
         json: &mut JsonWriter<'_>,

@@ -1,7 +1,8 @@
-//! Finds out why an instruction failed, in the order in which go-ethereum checks: that it exists, the stack, its
-//! constant gas, the size of memory, the rest of its gas, and then what it does.
+//! Finds out why an instruction failed, in go-ethereum's order of checks: that it exists, the
+//! stack, its constant gas, the size of memory, the rest of its gas, and then its effect.
 //!
-//! revm checks in another order, and two things may be wrong at once, so its own reason is only asked for what is left.
+//! revm checks in another order, and two things may be wrong at once, so revm's reason only counts
+//! for what remains.
 
 use crate::fault::{Fault, GasRefusal};
 use crate::opcode::{constant_gas, inputs, is_active, max_stack};
@@ -47,7 +48,8 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Reads the interpreter after its instruction has failed. The frame does not go on, so its stack may be changed.
+    /// Reads the interpreter after a failed instruction. The frame does not continue, so its stack
+    /// may be changed.
     pub(crate) fn of<CTX: ContextTr<Journal: JournalExt>>(
         interpreter: &mut Interpreter<EthInterpreter>,
         before: &Before,
@@ -60,8 +62,9 @@ impl Failure {
         debug_assert_eq!(before.depth, depth, "the height of another frame's stack");
         let stack = interpreter.stack.data_mut();
         if before.depth == depth && before.stack <= stack.capacity() && before.stack >= stack.len() {
-            // SAFETY: the stack of this frame had this height before the instruction, so the items up to there are
-            // initialised, and taking them off does not undo that: they are plain numbers.
+            // SAFETY: the stack of this frame had this height before the instruction, so the items
+            // up to it are initialised. Removing items does not change that: they are plain
+            // numbers.
             unsafe { stack.set_len(before.stack) };
         }
         for (item, word) in items.iter_mut().zip(stack.iter().rev()) {
@@ -79,7 +82,8 @@ impl Failure {
         }
     }
 
-    /// With the size of memory before the instruction, in bytes: revm extends it before it takes all of the gas.
+    /// Sets the size of memory before the instruction, in bytes: revm extends the memory before it
+    /// charges all of the gas.
     pub(crate) fn with_memory(self, memory: u64) -> Self {
         Self { memory, ..self }
     }
@@ -115,7 +119,7 @@ impl Failure {
         }
     }
 
-    /// Size of memory that the instruction asks for, in bytes; `None` where it does not fit 64 bits.
+    /// Size of memory in bytes that the instruction needs; `None` if it exceeds 64 bits.
     fn memory_needed(&self) -> Option<u64> {
         let [a, b, c, d, e, f, g] = self.items;
         match self.opcode {
@@ -209,7 +213,8 @@ impl Failure {
         U256::from(gas)
     }
 
-    /// Whether the gas is enough to look at the callee (EIP-2929) and at what it delegates to (EIP-7702).
+    /// Whether the gas suffices to load the callee (EIP-2929) and the account that it delegates to
+    /// (EIP-7702).
     fn pays_access<CTX: ContextTr<Journal: JournalExt>>(&self, context: &mut CTX) -> bool {
         let target = Address::from_word(self.items[1].into());
         let mut gas = self.gas_after_constant();
@@ -241,14 +246,15 @@ impl Failure {
         warmed_now || context.journal_mut().load_account_info_skip_cold_load(address, false, true).is_err()
     }
 
-    /// Gas for growing memory to what the instruction asks for.
+    /// Gas for growing the memory to the size that the instruction needs.
     pub(crate) fn memory_gas(&self) -> u64 {
         let words = |bytes: u64| bytes.div_ceil(WORD_BYTES);
         let cost = |words: u64| words.saturating_mul(3).saturating_add(words.saturating_mul(words) / 512);
         cost(words(self.memory_needed().unwrap_or(u64::MAX))).saturating_sub(cost(words(self.memory)))
     }
 
-    /// Gas after the constant part, of the instructions that check it before they look at what revm checks first.
+    /// Gas beyond the constant part, for those instructions that check it before revm's first
+    /// check.
     fn dynamic_gas(&self) -> Option<u64> {
         let words = |bytes: U256| bytes.saturating_to::<u64>().div_ceil(WORD_BYTES);
         let [_, size, length, ..] = self.items;

@@ -1,4 +1,5 @@
-//! The trace configuration: the second parameter of `debug_traceTransaction`, read as go-ethereum reads it.
+//! The trace configuration: the second parameter of `debug_traceTransaction`, parsed as go-ethereum
+//! does.
 
 use crate::decode::{boolean, entries, number, string, wrong};
 use crate::error::ConfigError;
@@ -8,7 +9,8 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// Options of the struct logger, the default tracer. They stand at the top level of the configuration.
+/// Options of the struct logger, the default tracer. They are at the top level of the
+/// configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoggerConfig {
     /// Capture memory.
@@ -47,7 +49,8 @@ impl LoggerConfig {
         }
     }
 
-    /// Reads `tracerConfig` of opcodeTracer, which takes the struct logger's options. `null` is the default.
+    /// Reads `tracerConfig` of opcodeTracer, which takes the struct logger's options. `null` is the
+    /// default.
     pub(crate) fn parse(json: &str) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         for (key, value) in entries(json, "logger.Config")? {
@@ -69,7 +72,8 @@ impl LoggerConfig {
     }
 }
 
-/// The configuration of a trace as the client sent it. Unknown keys are ignored, keys fold case as Go's decoder does.
+/// The configuration of a trace in the client's JSON. Unknown keys are ignored, and keys ignore
+/// case, as in Go's decoder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceConfig {
     /// A tracer's name or JavaScript source; the struct logger without it.

@@ -1,4 +1,4 @@
-//! Reading JSON as Go's decoder does: the last one of repeated keys counts, and errors have its words.
+//! Reads JSON as Go's decoder does: the last of repeated keys counts, and errors have Go's texts.
 
 use crate::error::ConfigError;
 use serde::de::{Deserializer, MapAccess, Visitor};

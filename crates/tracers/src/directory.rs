@@ -49,7 +49,7 @@ fn names() -> String {
     TRACERS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
-/// The error for JavaScript where nobody runs it.
+/// The error for a JavaScript tracer on a node without a script host.
 pub(crate) fn no_scripts() -> TraceError {
     TraceError::JavaScript { available: names() }
 }

@@ -15,8 +15,8 @@ use alloy_primitives::B256;
 use hearth_evm::EvmContext;
 use revm::Inspector;
 
-/// Runs the transactions of one block, each on the state right before it. How the state gets there is the
-/// implementation's business: by executing what comes before, or straight from recorded write sets.
+/// Runs the transactions of one block, each on the state right before it. An implementation reaches
+/// that state by executing the earlier transactions, or directly from recorded write sets.
 pub trait Replay {
     /// Number of transactions.
     fn count(&self) -> usize;
@@ -24,13 +24,13 @@ pub trait Replay {
     /// Hash of a transaction.
     fn hash(&self, index: usize) -> B256;
 
-    /// Gets ready for transaction `index` and says where it stands. Indexes never go down. `should_stop` is asked
-    /// now and then while transactions are executed on the way; where it says so, the error is
+    /// Prepares transaction `index` and returns its context. Indexes never decrease. `should_stop`
+    /// is polled while earlier transactions are executed; once it returns true, the error is
     /// [`TraceError::Cancelled`].
     fn seek(&mut self, index: usize, should_stop: &dyn Fn() -> bool) -> Result<TxContext, TraceError>;
 
-    /// Executes the transaction that was sought, the inspector watching, and keeps its effects. After an error the
-    /// transaction has no effects yet; the next `seek` executes it unwatched.
+    /// Executes the prepared transaction under the inspector and keeps its effects. After an error
+    /// the transaction has no effects; the next `seek` executes it without an inspector.
     fn record<I>(&mut self, inspector: &mut I) -> Result<TxEnd<'_>, TraceError>
     where
         I: for<'c> Inspector<EvmContext<'c>>;
@@ -88,7 +88,8 @@ impl<T: Tracing> Engine for Recorded<T> {
     }
 }
 
-/// Executes the transaction that was sought under a tracer, as often as that asks for, until it can be rendered.
+/// Executes the prepared transaction under a tracer until it can be rendered: some tracers need a
+/// second execution.
 pub(crate) fn record<R: Replay, T: Tracing>(
     replay: &mut R,
     tracer: &mut T,
@@ -128,7 +129,8 @@ fn record_once<R: Replay, T: Tracing>(
     Ok(())
 }
 
-/// Evaluates `$body` with `$engine` bound to the engine of the plan's tracer, once for each type of tracer.
+/// Evaluates `$body` with `$engine` bound to the engine of the plan's tracer, once for each type of
+/// tracer.
 macro_rules! with_tracer {
     ($plan:expr, $engine:ident => $body:expr) => {
         match &$plan.tracer {
@@ -188,8 +190,8 @@ macro_rules! with_tracer {
     };
 }
 
-/// Writes `[{"txHash":…,"result":…},…]`. A transaction that fails has `error` in place of `result`, and the rest is
-/// finished: what reaches the sink is valid JSON unless this returns an error.
+/// Writes `[{"txHash":…,"result":…},…]`. A transaction that fails has `error` in place of `result`,
+/// and the remaining ones follow: the sink receives valid JSON unless this returns an error.
 pub fn trace_block<R: Replay>(
     replay: &mut R,
     plan: &TracePlan,
@@ -202,12 +204,13 @@ pub fn trace_block<R: Replay>(
     })
 }
 
-/// As [`trace_block`], on this thread and up to `helpers` more. `replay` gives each of them a replay of its own, which must
-/// get to any transaction without executing those before it, as [`crate::BlockReplay::from_capsule`] does. Results that
-/// wait for their turn take at most [`crate::FINISHED_BYTES`], and [`crate::KEPT_RESULT_BYTES`] a thread.
+/// Same as [`trace_block`], on this thread and up to `helpers` more. `replay` creates a replay for
+/// each of them, which must reach any transaction without executing the earlier ones, as
+/// [`crate::BlockReplay::from_capsule`] does. Results that wait for their turn take at most
+/// [`crate::FINISHED_BYTES`], and [`crate::KEPT_RESULT_BYTES`] per thread.
 ///
 /// # Errors
-/// As [`trace_block`], and those of `replay`.
+/// Those of [`trace_block`] and of `replay`.
 pub fn trace_block_in_parallel<R: Replay>(
     replay: impl Fn() -> Result<R, TraceError> + Sync,
     count: usize,
@@ -231,9 +234,9 @@ pub fn trace_block_in_parallel<R: Replay>(
 /// Writes the result of one transaction and returns the number of bytes written.
 ///
 /// # Errors
-/// Where nothing has reached the sink, the error stands for the result. Where something has (more than
-/// [`crate::HELD_BACK_BYTES`]), it is a whole JSON value, cut short, and the error belongs beside it; only after
-/// [`TraceError::Cancelled`] it may be anything.
+/// If nothing has reached the sink, the error replaces the result. If something has (more than
+/// [`crate::HELD_BACK_BYTES`]), it is a complete JSON value that ends early, and the error belongs
+/// next to it. After [`TraceError::Cancelled`] the bytes may be incomplete JSON.
 pub fn trace_transaction<R: Replay>(
     replay: &mut R,
     index: usize,
@@ -341,7 +344,8 @@ impl Elements {
     }
 }
 
-/// Writes the error of one element: in place of its result where nothing of that has left, else beside it.
+/// Writes the error of one element: in place of the result if nothing of that was sent, otherwise
+/// next to it.
 pub(crate) fn write_error(json: &mut JsonWriter<'_>, error: &TraceError) {
     if json.rewind() {
         json.raw(b",\"error\":");

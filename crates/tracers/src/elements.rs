@@ -11,8 +11,8 @@ use crate::sink::Sink;
 use crate::tracing::Tracing as _;
 use alloy_primitives::B256;
 
-/// Takes the elements of one block trace apart: for each transaction `begin`, then the bytes of its result through
-/// [`Sink::write`] or the text of its error, then `end`.
+/// Receives the elements of one block trace: for each transaction `begin`, then the bytes of its
+/// result through [`Sink::write`] or the text of its error, then `end`.
 pub trait ElementSink: Sink {
     /// The next transaction.
     fn begin(&mut self, tx: &B256);
@@ -24,13 +24,15 @@ pub trait ElementSink: Sink {
     fn end(&mut self);
 }
 
-/// Executes the transactions of a block once and hands each one's result under every plan to that plan's sink. What
-/// the sinks get is what [`crate::trace_block`] writes under each plan alone. The longest timeout counts for all.
+/// Executes the transactions of a block once and passes the result of each under every plan to the
+/// sink of that plan. Each sink receives what [`crate::trace_block`] would write under its plan.
+/// The longest timeout counts for all.
 ///
 /// # Errors
-/// The first error that another run might not meet: a timeout, a cancelled trace, a state that cannot be read; also a
-/// recording that is too large, where there are several plans, since each alone might not be. What the sinks have got is of
-/// no use then. All other failures of a transaction are its element.
+/// The first error that another run might not meet: a timeout, a cancelled trace, a failed read of
+/// the state. With several plans also a recording that is too large, since that of a single plan
+/// might not be. The sinks' content is useless then. Any other failure of a transaction is its
+/// element.
 pub fn trace_elements<R: Replay>(
     replay: &mut R,
     plans: &[TracePlan],

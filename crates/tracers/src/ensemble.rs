@@ -1,8 +1,9 @@
-//! Several tracers over one execution, none of them twice.
+//! Several tracers over one execution, without duplicates.
 //!
-//! What is asked for is a list of plans, each maybe a muxTracer of others. What watches the execution is flat: one
-//! recording of call frames for every tracer that is made of them, one tracer of any other plan however often that is
-//! asked for, and the struct loggers with their writers. A [`View`] tells how a plan's result comes from there.
+//! The request is a list of plans, each of which may be a muxTracer of others. The execution is
+//! observed by a flat set: one recording of call frames for all tracers that render those, one
+//! instance of any other plan however often it occurs, and the struct loggers with their writers. A
+//! [`View`] maps a plan to its part of that set.
 
 use crate::call_tracer::CallTracerConfig;
 use crate::erc7562_tracer::Erc7562Tracer;
@@ -27,8 +28,9 @@ use revm::Inspector;
 use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter};
 use std::time::Duration;
 
-/// Bytes that struct loggers within a muxTracer may write for one transaction, all of them together: their text waits
-/// until the transaction has ended. Alone they have no limit, for then it leaves while they write.
+/// Bytes that all struct loggers within a muxTracer may write for one transaction: their text is
+/// held until the transaction has ended. A struct logger outside of a muxTracer has no such limit,
+/// because its text is sent while it writes.
 pub const MUX_STEPS_BYTES: usize = 64 << 20;
 
 /// How a plan's result comes from an ensemble.
@@ -59,7 +61,7 @@ pub(crate) struct Ensemble<'s> {
 }
 
 impl<'s> Ensemble<'s> {
-    /// Tracers of which none asks for a second execution.
+    /// Tracers that need only one execution.
     pub(crate) fn once() -> Self {
         Self { once: true, ..Self::default() }
     }
@@ -94,7 +96,8 @@ impl<'s> Ensemble<'s> {
         }
     }
 
-    /// Takes in a struct logger that writes into `json` while the transaction runs. Its position among those.
+    /// Adds a struct logger that writes into `json` while the transaction runs. Returns its
+    /// position among those.
     pub(crate) fn add_streaming(&mut self, config: StructLogConfig, json: JsonWriter<'s>) -> usize {
         self.streaming.push(StepWriter::new(config, json));
         self.streaming.len() - 1
@@ -105,7 +108,8 @@ impl<'s> Ensemble<'s> {
         self.streaming.get_mut(position)
     }
 
-    /// Closes what the struct loggers with sinks have open of a transaction that did not come to its end.
+    /// Closes the JSON that struct loggers with sinks left open for a transaction that did not run
+    /// to its end.
     pub(crate) fn cut_short(&mut self) {
         self.streaming.iter_mut().for_each(StepWriter::cut_short);
     }
@@ -307,6 +311,6 @@ impl Tracing for Ensemble<'_> {
         self.tracers.iter_mut().for_each(|(_, tracer)| tracer.give_up(error));
     }
 
-    /// What is written depends on whom it is asked for: see [`Ensemble::render_view`].
+    /// Renders nothing: the output depends on the view, see [`Ensemble::render_view`].
     fn render(&mut self, _: &mut JsonWriter<'_>) {}
 }

@@ -1,5 +1,5 @@
-//! erc7562Tracer: call frames with what ERC-7562 has rules for: opcodes used, slots accessed, sizes of contracts
-//! called or looked at, and what was hashed.
+//! erc7562Tracer: call frames with the data for the rules of ERC-7562: opcodes used, slots
+//! accessed, sizes of contracts called or read, and hashed data.
 
 use crate::call_tracer::{CallTracerConfig, CallTree};
 use crate::erc7562_render::{self as render, FrameFacts};
@@ -22,7 +22,8 @@ use std::collections::BTreeSet;
 /// Options of erc7562Tracer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Erc7562TracerConfig {
-    /// Opcodes that are not counted; `None` for those that cannot matter (stack, arithmetic, comparison).
+    /// Opcodes that are not counted; `None` for the default, opcodes that no rule concerns (stack,
+    /// arithmetic, comparison).
     pub ignored_opcodes: Option<Vec<u8>>,
     /// With the logs of frames that did not fail.
     pub with_log: bool,

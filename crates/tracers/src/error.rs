@@ -67,7 +67,7 @@ pub enum TraceError {
     /// A word that is neither a known tracer nor JavaScript source.
     #[error("unknown tracer {name:?}; known: {known}")]
     UnknownTracer {
-        /// Name asked for, cut where it is long.
+        /// The requested name, truncated if it is long.
         name: String,
         /// Names known, separated by commas.
         known: String,
@@ -78,7 +78,7 @@ pub enum TraceError {
     /// The whole call took longer than a call may.
     #[error("trace call timeout")]
     CallTimeout,
-    /// Whoever asked is gone.
+    /// The client cancelled the request or left.
     #[error("trace cancelled")]
     Cancelled,
     /// The recording is larger than allowed.
@@ -106,7 +106,7 @@ pub enum TraceError {
     /// The block has no such transaction.
     #[error("transaction index {index} is out of range: the block has {count}")]
     IndexOutOfRange {
-        /// Index asked for.
+        /// The requested index.
         index: usize,
         /// Number of transactions.
         count: usize,

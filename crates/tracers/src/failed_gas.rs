@@ -1,5 +1,5 @@
-//! What go-ethereum says that an instruction costs which did not run: its tracers are told of the cost before the
-//! instruction runs, so a step that fails has one as well.
+//! The cost that go-ethereum reports for an instruction that did not run. Its tracers receive the
+//! cost before the instruction runs, so a failed step has a cost as well.
 
 use crate::classify::Failure;
 use crate::fault::Fault;
@@ -54,8 +54,9 @@ impl Failure {
         FailedStep { cost: constant.saturating_add(dynamic), refund }
     }
 
-    /// Gas that the instruction wants, also where not even its constant part could be paid: OpenEthereum adds both
-    /// up before it looks at what is left (`ethcore/evm/src/interpreter/gasometer.rs`).
+    /// Gas that the instruction needs, even if not even its constant part could be paid:
+    /// OpenEthereum adds up both before it compares with the gas left
+    /// (`ethcore/evm/src/interpreter/gasometer.rs`).
     pub(crate) fn wanted<CTX: ContextTr<Journal: JournalExt>>(
         &self,
         fault: &Fault,
@@ -187,8 +188,8 @@ impl Failure {
         };
         let (original, current) = self.slot_values(context, contract);
         let new = self.items[1];
-        // Constantinople meters as Istanbul does but for its prices (EIP-1283). It has no name among revm's: its rules are
-        // Petersburg's with that price of a store that changes nothing.
+        // Constantinople meters as Istanbul does but with other prices (EIP-1283). revm has no name
+        // for it: its rules are Petersburg's with this price of a store that changes nothing.
         let eip_1283 = !self.since(SpecId::ISTANBUL)
             && context.cfg().gas_params().get(GasId::sstore_static()) == EIP_1283_NOOP_GAS;
         if !self.since(SpecId::ISTANBUL) && !eip_1283 {

@@ -98,7 +98,7 @@ impl Fault {
         matches!(self, Self::Reverted)
     }
 
-    /// Whether an instruction failed before the reference tells of it as one that runs.
+    /// Whether an instruction failed before go-ethereum reports it as a step.
     pub(crate) fn is_unpaid(&self) -> bool {
         matches!(
             self,
@@ -123,7 +123,8 @@ impl Fault {
         })
     }
 
-    /// The fault of a creation that ended without a failing instruction. `ran` says that its init code ran to its end.
+    /// The fault of a creation that ended without a failing instruction. `ran` is true if its init
+    /// code ran to its end.
     pub(crate) fn of_create(
         result: InstructionResult,
         address: Option<Address>,

@@ -53,7 +53,7 @@ impl FlatList<'_> {
                 *count += 1;
             }
         }
-        // The open frames: the end of each one's descendants, and how many children have been written.
+        // The open frames: the end of each one's descendants, and the number of children written.
         let mut open: Vec<(usize, u32)> = Vec::new();
         let mut path: Vec<u32> = Vec::new();
         json.raw(b"[");

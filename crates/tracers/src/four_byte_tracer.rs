@@ -1,4 +1,4 @@
-//! 4byteTracer: how often each function selector was called, with which length of arguments; and noopTracer.
+//! 4byteTracer, which counts calls by function selector and length of arguments; and noopTracer.
 
 use crate::frame_tracer::{FrameTracer, FrameView};
 use crate::json::JsonWriter;

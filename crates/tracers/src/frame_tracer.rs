@@ -7,7 +7,7 @@ use crate::tracing::{Observed, Tracing, TxContext, TxEnd};
 
 /// How a recording of frames becomes a result.
 pub trait FrameView {
-    /// What the recording must hold. It may hold more: a view leaves out what is none of its business.
+    /// What the recording must contain. It may contain more: a view skips the rest.
     fn options(&self) -> RecorderOptions;
 
     /// Writes the result: one JSON value.

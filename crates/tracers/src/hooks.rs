@@ -1,6 +1,7 @@
 //! Handing every hook of an inspector on to another.
 
-/// Implements revm's `Inspector` for a type by one of its fields, or by what one of its methods gives.
+/// Implements revm's `Inspector` for a type by delegation to one of its fields, or to the result of
+/// one of its methods.
 macro_rules! delegate_hooks {
     ([$name:ident: $bound:path] $type:ty, $($to:tt)+) => {
         impl<'a, $name: $bound> revm::Inspector<hearth_evm::EvmContext<'a>> for $type {

@@ -26,17 +26,18 @@ pub(crate) const HEX_PAIRS: [[u8; 2]; 256] = {
     table
 };
 
-/// Writes JSON tokens into chunks of at most 64 KiB. After the sink has closed, writing does nothing;
-/// [`JsonWriter::finish`] reports it, and loops ask [`JsonWriter::is_closed`].
+/// Writes JSON tokens into chunks of at most 64 KiB. Once the sink has closed, writing has no
+/// effect; [`JsonWriter::finish`] reports it, and loops check [`JsonWriter::is_closed`].
 ///
-/// What follows a [`JsonWriter::mark`] is held back up to [`HELD_BACK_BYTES`] and can be taken back until then.
+/// Output after a [`JsonWriter::mark`] is held back up to [`HELD_BACK_BYTES`] and can be discarded
+/// until then.
 ///
 /// A writer without a sink keeps everything, up to a limit of its own.
 pub struct JsonWriter<'a> {
     /// `None` where everything is kept.
     sink: Option<&'a mut dyn Sink>,
     buffer: Vec<u8>,
-    /// Bytes that may be in the buffer before something must happen: a chunk leaves, or the limit is reached.
+    /// Bytes that the buffer may hold before a chunk is sent or the limit is reached.
     room: usize,
     /// More than `room` came, and there is no sink.
     overflowed: bool,
@@ -67,12 +68,13 @@ impl<'a> JsonWriter<'a> {
         }
     }
 
-    /// What was written to a writer without a sink; nothing to rely on where it [overflowed](Self::overflowed).
+    /// The output of a writer without a sink; incomplete if it [overflowed](Self::overflowed).
     pub(crate) fn kept(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// Whether more was written than a writer without a sink may keep. What it has is a part of it then.
+    /// Whether the output exceeded the limit of a writer without a sink. Only a part of it is kept
+    /// then.
     pub(crate) fn overflowed(&self) -> bool {
         self.overflowed
     }
@@ -109,7 +111,8 @@ impl<'a> JsonWriter<'a> {
         self.mark = Some(self.buffer.len());
     }
 
-    /// Takes back what was written since the mark. `false` where it was too much to be held back: the mark is gone then.
+    /// Discards the output since the mark. `false` if it was too much to be held back: the mark is
+    /// gone then.
     pub fn rewind(&mut self) -> bool {
         match self.mark.take() {
             Some(mark) => {
@@ -155,8 +158,8 @@ impl<'a> JsonWriter<'a> {
         }
     }
 
-    /// Sends what may leave where `bytes` more would make the buffer larger than a chunk. Without a sink nothing can:
-    /// what was kept is dropped, so that the buffer stays within its limit.
+    /// Sends complete chunks if `bytes` more would make the buffer larger than a chunk. A writer
+    /// without a sink cannot send: it drops its content, so that the buffer stays within its limit.
     fn make_room(&mut self, bytes: usize) {
         if self.buffer.len() + bytes <= self.room {
             return;

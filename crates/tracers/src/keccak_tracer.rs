@@ -11,7 +11,8 @@ use revm::interpreter::Interpreter;
 use revm::interpreter::interpreter_types::{Jumps, MemoryTr};
 use std::collections::BTreeMap;
 
-/// What the KECCAK256 that comes next hashes; `None` where its operands are missing or name too much.
+/// The input of the KECCAK256 that is about to run; `None` if its operands are missing or name too
+/// much memory.
 pub(crate) fn preimage(interpreter: &Interpreter) -> Option<Vec<u8>> {
     let [.., size, offset] = interpreter.stack.data()[..] else { return None };
     let memory = interpreter.memory.slice(0..interpreter.memory.size());

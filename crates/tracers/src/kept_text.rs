@@ -1,10 +1,12 @@
-//! Memory, return data and storage of steps as JSON: kept from step to step, and made again only where they change.
+//! Memory, return data and storage of steps as JSON. The text is kept from step to step, and only
+//! changed parts are written again.
 
 use crate::step_text::{Tail, WORD_BYTES, WORD_DIGITS, WORD_TEXT_BYTES, word_digits};
 use alloy_primitives::U256;
 use revm::bytecode::opcode as op;
 
-/// Words of memory whose text is kept; a larger memory is made anew for each step. 1 MiB of memory, 2.2 MiB of text.
+/// Words of memory whose text is kept; the text of a larger memory is written from scratch for each
+/// step. 1 MiB of memory is 2.2 MiB of text.
 pub(crate) const KEPT_WORDS: usize = 32 * 1024;
 
 /// Length of an entry of storage: two quoted words with `0x`, a colon and a comma.
@@ -31,7 +33,7 @@ impl MemoryText {
         self.changed = (0, 0);
     }
 
-    /// Notes what an instruction will change; `stack` is what is there before it.
+    /// Records what an instruction will change; `stack` is the stack before it.
     #[inline(always)]
     pub(crate) fn note(&mut self, opcode: u8, stack: &[U256]) {
         let size_at = match opcode {

@@ -1,14 +1,17 @@
 //! Records an execution once and renders it as JSON bytes.
 //!
-//! Three steps that know nothing of each other:
-//! - [`TraceConfig`] is the second parameter of `debug_traceTransaction`; [`TracePlan`] is what it asks for, checked.
-//! - A tracer ([`Tracing`]) watches the execution. [`Recorder`] is what several of them share: a revm inspector with a
-//!   neutral arena of call frames, logs and bytes, reused from transaction to transaction.
-//! - Rendering turns a recording into the bytes that go to the client, through a bounded buffer into a [`Sink`].
+//! Three parts that do not depend on each other:
+//! - [`TraceConfig`] is the second parameter of `debug_traceTransaction`; [`TracePlan`] is its
+//!   checked form.
+//! - A tracer ([`Tracing`]) observes the execution. Several tracers share the [`Recorder`], a revm
+//!   inspector with a neutral arena of call frames, logs and bytes, reused from transaction to
+//!   transaction.
+//! - Rendering turns a recording into the bytes for the client, through a bounded buffer into a
+//!   [`Sink`].
 //!
-//! [`trace_block`] and [`trace_transaction`] drive them over anything that can run the transactions of a block
-//! ([`Replay`]); [`BlockReplay`] does so with the block executor.
-//! Nothing in here reads a disk, knows of HTTP, or writes state.
+//! [`trace_block`] and [`trace_transaction`] drive them over any implementation of [`Replay`],
+//! which runs the transactions of a block; [`BlockReplay`] does so with the block executor. Nothing
+//! in here reads a disk, uses HTTP, or writes state.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

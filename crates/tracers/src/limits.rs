@@ -1,14 +1,14 @@
-//! What bounds a trace: time, memory, and whoever asked for it.
+//! The bounds of a trace: time, memory, and cancellation by its client.
 
 use crate::script::ScriptHost;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time that one transaction's trace may take where the configuration says nothing, as go-ethereum's default.
+/// Default time for the trace of one transaction, as in go-ethereum.
 pub const DEFAULT_TRACE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time that a whole call may take, waiting for its reader included, where nobody says otherwise.
+/// Default time for a whole call, including the time in which it waits for its reader.
 pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Bytes that the recording of one transaction may take: frames, logs, inputs and outputs.
@@ -24,12 +24,12 @@ impl Cancel {
         Self::default()
     }
 
-    /// Asks every trace that holds this flag to stop.
+    /// Stops every trace that holds this flag.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody asked.
+    /// Whether the flag is set.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -48,7 +48,8 @@ impl Cancel {
 /// Bounds of one call: of each of its transactions, and of all together.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Time for one transaction, without waiting for the reader. The drivers put the plan's in its place.
+    /// Time for one transaction, without the time spent waiting for the reader. The drivers set it
+    /// to that of the plan.
     pub timeout: Duration,
     /// When the call began.
     pub started: Instant,

@@ -5,8 +5,8 @@ use alloy_primitives::U256;
 /// Most bytes beyond the end of memory that a copy may name; larger ones are left out.
 const MAX_PADDING_BYTES: i64 = 1024 * 1024;
 
-/// Memory from `offset` on, zeros beyond its end. `None` where too much of it lies there. Of offset and size only the
-/// low 64 bits count, as signed numbers.
+/// Copies memory from `offset` on, with zeros beyond its end. `None` if too much of the range lies
+/// beyond. Of offset and size only the low 64 bits count, as signed numbers.
 pub(crate) fn copy_padded(memory: &[u8], offset: U256, size: U256) -> Option<Vec<u8>> {
     let (offset, size) = (offset.as_limbs()[0] as i64, size.as_limbs()[0] as i64);
     if offset < 0 || size < 0 {

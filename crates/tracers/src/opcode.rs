@@ -19,7 +19,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// The name, where it is not undefined. Only names that revm lacks or spells in another way are listed.
+/// The name of a defined opcode. Only names that revm lacks or spells differently are listed.
 fn name(opcode: u8) -> Option<&'static str> {
     Some(match opcode {
         0x44 => "DIFFICULTY",

@@ -1,7 +1,8 @@
-//! A block's transactions at the same time: several threads render them, and the results leave in order.
+//! Traces the transactions of a block in parallel: several threads render them, and the results are
+//! sent in order.
 //!
-//! Each thread takes the next transaction that nobody has. A result whose turn has not come is kept, up to limits; the one
-//! whose turn it is goes straight to the sink, however large.
+//! Each thread takes the next free transaction. A result before its turn is kept, up to limits; the
+//! result whose turn it is goes straight to the sink, however large.
 
 use crate::drive::{BlockStats, Engine, Replay, end_block, one};
 use crate::error::TraceError;
@@ -20,13 +21,14 @@ pub const KEPT_RESULT_BYTES: usize = 4 << 20;
 /// Bytes of finished results that wait for their turn; with more no transaction is begun.
 pub const FINISHED_BYTES: usize = 32 << 20;
 
-/// Stack of a thread, in bytes. The EVM's own frames live on the heap; 1,024 nested calls still need room.
+/// Stack of a thread, in bytes. The EVM's own frames are on the heap; 1,024 nested calls still need
+/// stack.
 const STACK_BYTES: usize = 16 << 20;
 
 /// Where results meet.
 pub(crate) struct Line<'s> {
     state: Mutex<State>,
-    /// Signalled when the turn has moved or nobody wants more.
+    /// Signalled when the turn has moved, or the trace was cancelled.
     moved: Condvar,
     sink: Mutex<&'s mut (dyn Sink + Send)>,
     next: AtomicUsize,
@@ -53,7 +55,7 @@ struct Element {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind these locks is changed by whole steps: a panic elsewhere leaves nothing half done.
+    // Data behind these locks is changed in whole steps, so a panic elsewhere leaves it consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -63,7 +65,7 @@ impl<'s> Line<'s> {
         Self { state, moved, sink: Mutex::new(sink), next, count, plan }
     }
 
-    /// The next transaction that nobody has; `None` where there is none, or no use in it.
+    /// Takes the next free transaction; `None` if there is none left, or the trace has ended.
     fn take_next(&self) -> Option<usize> {
         let mut state = locked(&self.state);
         while state.finished_bytes >= FINISHED_BYTES && !state.closed {
@@ -102,7 +104,8 @@ impl<'s> Line<'s> {
         locked(&self.state).turn == index
     }
 
-    /// Hands over a finished result. Where its turn has come it leaves, with all that waited for it.
+    /// Passes on a finished result. If its turn has come, it is sent, together with all that waited
+    /// for it.
     fn finish(&self, index: usize, element: Element) -> Result<(), SinkClosed> {
         let mut state = locked(&self.state);
         state.finished_bytes += element.bytes.len();
@@ -208,7 +211,7 @@ fn element<R: Replay, E: Engine>(
     Ok(outcome.is_err())
 }
 
-/// Runs `work` on this thread and on `helpers` more, which it is told, and ends the answer.
+/// Runs `work` on this thread and on `helpers` more, passes that number to it, and ends the answer.
 pub(crate) fn together(
     line: Line<'_>,
     helpers: usize,

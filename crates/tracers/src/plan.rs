@@ -1,4 +1,4 @@
-//! What a configuration asks for, checked: which tracer, with which options, for how long.
+//! The checked form of a configuration: which tracer, with which options, for how long.
 
 use crate::call_tracer::CallTracerConfig;
 use crate::config::{LoggerConfig, TraceConfig};

@@ -1,8 +1,8 @@
-//! What go-ethereum says when a precompiled contract refuses its input.
+//! The errors that go-ethereum reports when a precompiled contract rejects its input.
 //!
-//! revm tells only that it did. The input is looked at again, in go-ethereum's order of checks; whether a point lies on
-//! its curve or in its subgroup is asked of the precompiled contracts themselves. All of it is paid for: a refused call
-//! has used up its gas.
+//! revm only reports that it did. The input is checked again here, in go-ethereum's order; the
+//! precompiled contracts themselves check whether a point lies on its curve or in its subgroup. The
+//! work is paid for: a rejected call has used up its gas.
 
 use crate::fault::Fault;
 use crate::precompile_bls as bls;
@@ -17,7 +17,7 @@ const BN254_NOT_ON_CURVE: &str = "point is not on curve";
 const BN254_NOT_IN_SUBGROUP: &str = "point is not in correct subgroup";
 const MODEXP_TOO_LONG: &str = "one or more of base/exponent/modulus length exceeded 1024 bytes";
 
-/// Gas with which a contract is asked about a single point.
+/// Gas for a call of a precompiled contract that checks a single point.
 const PROBE_GAS: u64 = 10_000_000;
 /// Bytes of a bn254 point of the first and of the second group.
 const BN254_G1: usize = 64;
@@ -47,7 +47,8 @@ pub(crate) struct Refused<'a> {
 type Text = &'static str;
 
 impl Refused<'_> {
-    /// Why the call was refused. The gas is checked before the input, also where revm does it the other way round.
+    /// Why the call was rejected. The gas is checked before the input, even where revm checks in
+    /// the opposite order.
     pub(crate) fn fault(&self) -> Fault {
         use PrecompileHalt as Halt;
         let contracts = Precompiles::new(PrecompileSpecId::from_spec_id(self.spec));
@@ -93,7 +94,7 @@ impl Refused<'_> {
     }
 }
 
-/// Asks the latest version of a precompiled contract; `true` where it refuses.
+/// Calls the latest version of a precompiled contract; `true` if it rejects the input.
 pub(crate) fn refuses(contract: u64, input: &[u8]) -> bool {
     let contracts = Precompiles::new(PrecompileSpecId::OSAKA);
     let output = contracts.get(&u64_to_address(contract)).and_then(|c| c.execute(input, PROBE_GAS, 0).ok());

@@ -117,7 +117,8 @@ fn one() -> [u8; SCALAR] {
     scalar
 }
 
-/// Whether the point with these affine coordinates, which lies on the curve, is outside the subgroup.
+/// Whether the point with these affine coordinates, which lies on the curve, is outside of the
+/// subgroup.
 pub(crate) fn g1_outside_subgroup(x: [u8; 48], y: [u8; 48]) -> bool {
     let padding = [0; ELEMENT_PADDING];
     refuses(G1_MSM, &[&padding[..], &x, &padding, &y, &one()].concat())

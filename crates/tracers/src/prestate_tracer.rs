@@ -1,9 +1,9 @@
-//! prestateTracer: the accounts and slots that a transaction looks at, with their values before it; and what became
-//! of them.
+//! prestateTracer: the accounts and slots that a transaction reads, with their values before it,
+//! and optionally after it.
 //!
-//! Which accounts those are is go-ethereum's choice: those that the transaction names, and those that operands of
-//! instructions name, whether execution gets as far as loading them or not. Values come from the state before the
-//! transaction when they are first needed, the state after it from its write set.
+//! The set of accounts is go-ethereum's: those that the transaction names, and those that operands
+//! of instructions name, whether or not execution gets as far as loading them. Values before the
+//! transaction are read when they are first needed; values after it come from its write set.
 
 use crate::classify::Failure;
 use crate::json::JsonWriter;

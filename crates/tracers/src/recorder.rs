@@ -58,7 +58,8 @@ impl FrameKind {
     }
 }
 
-/// One call frame. Frames lie in the order in which they were entered, so a frame's descendants follow it directly.
+/// One call frame. Frames are stored in the order in which they were entered, so a frame's
+/// descendants directly follow it.
 #[derive(Clone, Debug)]
 pub struct Frame {
     /// How it was entered.
@@ -67,7 +68,8 @@ pub struct Frame {
     pub depth: u32,
     /// The account in whose context the opcode ran.
     pub from: Address,
-    /// The account called, created, or paid by a self-destruct; zero where a creation failed before its address was known.
+    /// The account called, created, or paid by a self-destruct; zero if a creation failed before
+    /// its address was known.
     pub to: Address,
     /// Wei sent along; of the parent for DELEGATECALL, zero for STATICCALL.
     pub value: U256,
@@ -116,7 +118,8 @@ impl LogRecord {
     }
 }
 
-/// What a recording must hold. Renderers that share one recording ask for the union.
+/// What a recording must contain. Renderers that share one recording need the union of their
+/// options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecorderOptions {
     /// Frames below the first one.

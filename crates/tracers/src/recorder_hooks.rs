@@ -1,7 +1,7 @@
 //! The recorder as a revm inspector.
 //!
-//! No instruction is looked at but the one that ends its frame: the hook before an instruction keeps three numbers that
-//! tell why it failed, if it does.
+//! It inspects only those instructions that end their frame: the hook before an instruction keeps
+//! three numbers, from which the reason of a failure is found.
 
 use crate::classify::Failure;
 use crate::fault::Fault;
@@ -33,7 +33,7 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    /// What is there as an instruction begins.
+    /// The interpreter's state at the start of an instruction.
     #[inline(always)]
     pub(crate) fn of<CTX: ContextTr<Journal: JournalExt>>(
         interpreter: &Interpreter<EthInterpreter>,
@@ -56,7 +56,7 @@ pub(crate) struct Pending {
     fault: Option<Fault>,
     /// Code that a creation returned, before it was checked and paid for.
     deployed: Option<Bytes>,
-    /// A self-destruct of this contract that no journal entry has told of yet.
+    /// A self-destruct of this contract that has no journal entry so far.
     selfdestruct: Option<Address>,
 }
 
@@ -99,7 +99,8 @@ impl Recorder {
         self.leave();
     }
 
-    /// A self-destruct that moved nothing has no journal entry: the beneficiary is the contract, which stays (EIP-6780).
+    /// A self-destruct that moved no value has no journal entry: the beneficiary is the contract
+    /// itself, which stays (EIP-6780).
     fn settle_selfdestruct<CTX: ContextTr>(&mut self, context: &mut CTX) {
         if let Some(contract) = self.pending.selfdestruct.take() {
             let balance = context
@@ -256,7 +257,8 @@ where
         let mut output: &[u8] = &result.output;
         let frontier = !context.cfg().spec().into().is_enabled_in(SpecId::HOMESTEAD);
         if let (true, Some(code)) = (frontier, &deployed) {
-            // Before Homestead a creation that cannot pay for its code leaves an account without it, and succeeds.
+            // Before Homestead, a creation that cannot pay for its code succeeds, and leaves an
+            // account without code.
             output = code;
         }
         let fault = fault.or_else(|| {

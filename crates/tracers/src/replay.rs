@@ -1,4 +1,5 @@
-//! The replay of a block: those transactions that are not asked for are executed, or taken over from a capsule.
+//! The replay of a block: transactions before the traced ones are executed, or their effects are
+//! applied from a capsule.
 
 use crate::drive::Replay;
 use crate::error::TraceError;
@@ -14,11 +15,12 @@ use hearth_primitives::{Block, BlockHashes, CapsuleState, StateReader, TraceCaps
 use revm::Inspector;
 use std::borrow::Cow;
 
-/// Transactions with at most this gas run to their end before anybody asks whether to stop: they take milliseconds.
+/// Transactions with at most this gas run to their end without checks for cancellation: they take
+/// milliseconds.
 const UNWATCHED_GAS: u64 = 2_000_000;
 
-/// Runs the transactions of a block on the state of its parent, in order. Those that are not asked for are executed
-/// unwatched, or with a capsule their write sets are applied.
+/// Runs the transactions of a block on the state of its parent, in order. Transactions without a
+/// trace are executed without an inspector, or with a capsule their write sets are applied.
 pub struct BlockReplay<'a> {
     executor: BlockExecutor<'a>,
     transactions: &'a [Transaction],
@@ -27,15 +29,17 @@ pub struct BlockReplay<'a> {
     next: usize,
     /// Hash of the block.
     block_hash: B256,
-    /// Where the effects of transactions that are not asked for come from.
+    /// The source of the effects of transactions that are not traced, if there is one.
     capsule: Option<&'a TraceCapsule>,
 }
 
 impl<'a> BlockReplay<'a> {
-    /// A replay of `block` on the state of its parent. Senders that are not known are recovered from the signatures.
+    /// A replay of `block` on the state of its parent. Unknown senders are recovered from the
+    /// signatures.
     ///
     /// # Errors
-    /// [`TraceError::Replay`] where a sender cannot be recovered or the block's system calls fail.
+    /// [`TraceError::Replay`] if a sender cannot be recovered or the system calls of the block
+    /// fail.
     pub fn new(
         spec: &'a ChainSpec,
         block: &'a Block,
@@ -48,12 +52,12 @@ impl<'a> BlockReplay<'a> {
         Ok(replay.with_block_hash(block.header.hash_slow()))
     }
 
-    /// A replay of `block`, whose hash is known, from its capsule: transactions that are not asked for are not executed.
-    /// `state` and `hashes` are
-    /// those at the start of the block, as `hearth_primitives::CapsuleState` has them.
+    /// A replay of `block`, whose hash is known, from its capsule: transactions that are not traced
+    /// are not executed. `state` and `hashes` are those at the start of the block, as
+    /// `hearth_primitives::CapsuleState` provides them.
     ///
     /// # Errors
-    /// As [`Self::new`]; [`TraceError::Replay`] where the capsule is that of another block.
+    /// Those of [`Self::new`]; [`TraceError::Replay`] if the capsule is that of another block.
     pub fn from_capsule(
         spec: &'a ChainSpec,
         (block, hash): (&'a Block, B256),
@@ -71,10 +75,11 @@ impl<'a> BlockReplay<'a> {
         Ok(replay)
     }
 
-    /// A replay that stands before one transaction of `block`, on the state right before it: nothing before it is applied.
+    /// A replay positioned before one transaction of `block`, on the state right before it: nothing
+    /// earlier is applied.
     ///
     /// # Errors
-    /// As [`Self::from_capsule`].
+    /// Those of [`Self::from_capsule`].
     pub fn before_transaction(
         spec: &'a ChainSpec,
         (block, hash): (&'a Block, B256),

@@ -12,11 +12,12 @@ use crate::sink::Sink;
 use crate::tracing::Tracing as _;
 use alloy_primitives::B256;
 
-/// Writes what [`crate::trace_block`] would write under each of the plans, each to its sink, from one execution. The
-/// longest timeout counts for all; a transaction that fails has its error in every result.
+/// Writes the document of [`crate::trace_block`] for each of the plans, each to its sink, from one
+/// execution. The longest timeout counts for all; a transaction that fails has its error in every
+/// result.
 ///
 /// # Errors
-/// As [`crate::trace_block`]: nothing that was written is of use.
+/// Those of [`crate::trace_block`]; the output is useless then.
 pub fn trace_block_under_several<R: Replay>(
     replay: &mut R,
     plans: &[TracePlan],
@@ -54,11 +55,11 @@ impl BlockOutput for Several<'_> {
     }
 }
 
-/// Writes what [`crate::trace_transaction`] would write under each of the plans, each to its sink, from one execution.
-/// The longest timeout counts for all.
+/// Writes the document of [`crate::trace_transaction`] for each of the plans, each to its sink,
+/// from one execution. The longest timeout counts for all.
 ///
 /// # Errors
-/// As [`crate::trace_transaction`], for every sink of which nothing or a part was written.
+/// Those of [`crate::trace_transaction`], for every sink, whether or not a part was written to it.
 pub fn trace_transaction_under_several<R: Replay>(
     replay: &mut R,
     index: usize,
@@ -135,7 +136,8 @@ impl<'s> Several<'s> {
         closed
     }
 
-    /// Executes a transaction and writes its results. After an error each lane has a whole value, cut short.
+    /// Executes a transaction and writes its results. After an error each lane has a complete JSON
+    /// value that ends early.
     fn one<R: Replay>(&mut self, replay: &mut R, index: usize) -> Result<(), TraceError> {
         let tx = stand_before(replay, index, &self.limits)?;
         if let Err(error) = record(replay, &mut self.tracers, &tx, &self.limits) {

@@ -5,7 +5,8 @@
 #[error("the receiver of the trace is gone")]
 pub struct SinkClosed;
 
-/// Takes the bytes of an answer, chunk by chunk, in order. A slow sink blocks its writer: that is the back-pressure.
+/// Receives the bytes of an answer, chunk by chunk, in order. A slow sink blocks its writer, which
+/// is the back-pressure.
 pub trait Sink {
     /// Takes the next bytes; `Err` stops the work.
     fn write(&mut self, chunk: &[u8]) -> Result<(), SinkClosed>;

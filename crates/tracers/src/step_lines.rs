@@ -1,5 +1,5 @@
-//! The text of struct logs: a line a step, opened before the instruction and closed after it, and what stands around
-//! the lines.
+//! The text of struct logs: one line per step, opened before the instruction and closed after it,
+//! and the text around the lines.
 
 use crate::json::JsonWriter;
 use crate::kept_text::{MemoryText, StorageText};
@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 /// Room for a step's fixed parts: keys, numbers and the name of the instruction, in bytes.
 const STEP_BYTES: usize = 256;
 
-/// Words of memory that are written without another look at the room in the buffer.
+/// Words of memory that are written between two checks of the buffer's capacity.
 const WORDS_AT_A_TIME: usize = 512;
 
 /// Bytes of text that are copied in one piece; longer ones go out in pieces.
@@ -154,7 +154,7 @@ impl StepLines {
         json.written().saturating_sub(self.began_at)
     }
 
-    /// Opens a line with what is there before the instruction.
+    /// Opens a line with the state before the instruction.
     #[inline(always)]
     pub(crate) fn open(
         &mut self,
@@ -335,7 +335,8 @@ impl StepLines {
         }
     }
 
-    /// Closes the lines and writes the totals. `output` is what the result shows of the return data.
+    /// Closes the lines and writes the totals. `output` is the part of the return data that the
+    /// result shows.
     pub(crate) fn end(&mut self, json: &mut JsonWriter<'_>, gas_used: u64, failed: bool, output: &[u8]) {
         json.raw(b"],\"gas\":");
         Tail::new(json.tail(STEP_BYTES)).decimal(gas_used);

@@ -1,4 +1,5 @@
-//! Text of steps: numbers, words and the stack as JSON, made once and copied as long as it does not change.
+//! Text of steps: numbers, words and the stack as JSON, written once and copied as long as they do
+//! not change.
 
 use alloy_primitives::U256;
 use revm::bytecode::opcode as op;
@@ -18,7 +19,8 @@ const ITEM_TEXT_BYTES: usize = WORD_DIGITS + 5;
 /// Numbers below it have at most eight decimal digits.
 const EIGHT_DIGITS: u64 = 100_000_000;
 
-/// A piece of constant text in a block of fixed size, which is cheaper to copy than one of any length.
+/// A piece of constant text in a block of fixed size, which is cheaper to copy than one of any
+/// length.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece<const N: usize> {
     bytes: [u8; N],
@@ -35,8 +37,8 @@ impl<const N: usize> Piece<N> {
     }
 }
 
-/// Appends to a buffer, whose length is right again once this is dropped. Position and end are its own, so that they
-/// stay in registers while bytes are written.
+/// Appends to a buffer, whose length is updated when this is dropped. It keeps its own position and
+/// end, so that they stay in registers while bytes are written.
 pub(crate) struct Tail<'v> {
     buffer: &'v mut Vec<u8>,
     /// Bytes in the buffer, those written here included.
@@ -48,7 +50,7 @@ pub(crate) struct Tail<'v> {
 }
 
 impl<'v> Tail<'v> {
-    /// Appends to `buffer`, best one in which room was made before.
+    /// Appends to `buffer`, whose capacity should have been reserved before.
     #[inline(always)]
     pub(crate) fn new(buffer: &'v mut Vec<u8>) -> Self {
         let (len, start, capacity) = (buffer.len(), buffer.as_mut_ptr(), buffer.capacity());
@@ -62,8 +64,8 @@ impl<'v> Tail<'v> {
             (self.start, self.capacity) = grow(self.buffer, self.len, N);
         }
         debug_assert!(len <= N);
-        // SAFETY: `start` is the buffer's memory of `capacity` bytes, of which at least N lie behind `len`; the
-        // first `len <= N` of them are written here.
+        // SAFETY: `start` is the buffer's memory of `capacity` bytes, of which at least N follow
+        // `len`; the first `len <= N` of them are written here.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.add(self.len), N) };
         self.len += len.min(N);
     }
@@ -113,8 +115,8 @@ impl<'v> Tail<'v> {
         if self.capacity - self.len < bytes.len() {
             (self.start, self.capacity) = grow(self.buffer, self.len, bytes.len());
         }
-        // SAFETY: `start` is the buffer's memory of `capacity` bytes, of which as many as come lie behind `len`.
-        // They cannot overlap: the buffer is borrowed mutably.
+        // SAFETY: `start` is the buffer's memory of `capacity` bytes, of which at least
+        // `bytes.len()` follow `len`. They cannot overlap: the buffer is borrowed mutably.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.add(self.len), bytes.len()) };
         self.len += bytes.len();
     }
@@ -152,7 +154,8 @@ impl Drop for Tail<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         debug_assert!(self.len <= self.buffer.capacity());
-        // SAFETY: every byte up to `len` was written, and `len` is at most the capacity that `put` and `bytes` check.
+        // SAFETY: every byte up to `len` was written, and `len` is at most the capacity that `put`
+        // and `bytes` check.
         unsafe { self.buffer.set_len(self.len) };
     }
 }
@@ -170,10 +173,12 @@ fn grow(buffer: &mut Vec<u8>, len: usize, more: usize) -> (*mut u8, usize) {
 /// Makes digits below ten into ASCII.
 const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// The eight decimal digits of a number, a byte each, the first one highest: all at once, by halves.
+/// The eight decimal digits of a number, one byte each, the highest first. All digits are computed
+/// at once, by halving.
 #[inline(always)]
 const fn eight_digits(value: u64) -> u64 {
-    // Two numbers of four digits, four of two, eight of one. The factors are reciprocals, exact for what they divide.
+    // Two numbers of four digits, four of two, eight of one. The factors are reciprocals, exact for
+    // these ranges.
     let fours = ((value / 10_000) << 32) | (value % 10_000);
     let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
     let twos = (hundreds << 16) | (fours - hundreds * 100);
@@ -205,8 +210,8 @@ pub(crate) fn word_digits(word: &[u8; WORD_BYTES]) -> [u8; WORD_DIGITS] {
     text
 }
 
-/// The stack of the running frame as text. What an instruction does to it is done to the text as well, so that only new
-/// items are made.
+/// The stack of the running frame as text. The effect of an instruction is applied to the text as
+/// well, so that only new items are formatted.
 #[derive(Debug, Default)]
 pub(crate) struct StackText {
     text: Vec<u8>,
@@ -222,8 +227,9 @@ impl StackText {
         self.valid = 0;
     }
 
-    /// Does to the text what an instruction will do to the stack that [`Self::of`] was asked for last. Where the
-    /// instruction fails, its frame ends, and the text must be [forgotten](Self::forget).
+    /// Applies to the text the effect of an instruction on the stack that was last passed to
+    /// [`Self::of`]. If the instruction fails, its frame ends, and the text must be
+    /// [forgotten](Self::forget).
     #[inline(always)]
     pub(crate) fn apply(&mut self, opcode: u8) {
         let height = self.ends.len();
@@ -259,7 +265,8 @@ impl StackText {
             let (below, above) = self.text.split_at_mut(top);
             return below[start..end].swap_with_slice(above);
         }
-        // Deep item, those between, top: turned around as a whole, then those between are put where they belong.
+        // Deep item, items between, top: the range is rotated, then the items between are moved to
+        // their positions.
         let (deep, between) = (end - start, top - end);
         self.text[start..].rotate_left(deep);
         self.text[start..start + between + (top_end - top)].rotate_left(between);

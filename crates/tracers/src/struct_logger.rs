@@ -1,9 +1,9 @@
-//! The struct logger: one JSON object an instruction, written while the transaction runs.
+//! The struct logger: one JSON object per instruction, written while the transaction runs.
 //!
-//! go-ethereum tells its tracers of an instruction once its gas is known and before it runs. Here a step is opened
-//! before the instruction with what was there (`pc`, `op`, `gas`, stack, memory), and closed after it with what it
-//! cost. Nothing is allocated for a step: texts of stack, memory and storage are kept and copied, the rest is made in
-//! the writer's buffer.
+//! go-ethereum calls its tracers once the gas of an instruction is known and before the instruction
+//! runs. Here a step is opened before the instruction with the state at that point (`pc`, `op`,
+//! `gas`, stack, memory), and closed after it with its cost. A step allocates nothing: texts of
+//! stack, memory and storage are kept and copied, the rest is formatted in the writer's buffer.
 
 use crate::classify::Failure;
 use crate::drive::{Engine, Replay};
@@ -143,7 +143,7 @@ impl Observed for StepWriter<'_> {
     }
 }
 
-/// The logger of one transaction at a time. Where it writes is told with every call.
+/// The logger of one transaction at a time. Every call passes the writer.
 pub(crate) struct StructLogger {
     pub(crate) lines: StepLines,
     pub(crate) before: Before,
@@ -152,8 +152,8 @@ pub(crate) struct StructLogger {
     pub(crate) idle: bool,
     /// The last frame that ended by itself gave bytes back.
     returned: bool,
-    /// The transaction's creation could not pay for its code, which was no failure before Homestead (EIP-2) but for
-    /// this tracer.
+    /// The creation by the transaction could not pay for its code. Before Homestead (EIP-2) that
+    /// counted as a failure for this tracer only.
     unpaid: bool,
     /// Refunds before the running frame.
     refund_base: i64,
@@ -251,7 +251,7 @@ impl<'l, 'w> Writing<'l, 'w> {
                 context.journal_mut().sload(contract, logger.slot).map_or(U256::ZERO, |load| load.data);
             logger.lines.storage(json, contract, logger.slot, value);
         }
-        // The reference learns of other faults after the step was told.
+        // go-ethereum finds other faults after it has reported the step.
         if fault.is_unpaid() {
             logger.lines.error(json, &fault.to_string());
         }
@@ -319,8 +319,8 @@ impl<'l, 'w> Writing<'l, 'w> {
     }
 }
 
-/// What the transaction's authorisations add to the refund counter before anything runs (EIP-7702): each one that was
-/// applied to an account that existed.
+/// The amount that the transaction's authorisations add to the refund counter before anything runs
+/// (EIP-7702): one share for each that was applied to an existing account.
 pub(crate) fn authorisation_refund(context: &mut EvmContext<'_>) -> i64 {
     if context.tx().authorization_list_len() == 0 {
         return 0;

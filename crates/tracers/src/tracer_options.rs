@@ -84,7 +84,8 @@ impl PrestateTracerConfig {
 }
 
 impl Erc7562TracerConfig {
-    /// Reads `tracerConfig` of erc7562Tracer. `null` is the default. `stackTopItemsSize` changes no result.
+    /// Parses `tracerConfig` of erc7562Tracer. `null` is the default. `stackTopItemsSize` changes
+    /// no result.
     pub fn parse(json: &str) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         for (key, value) in entries(json, "native.erc7562TracerConfig")? {
@@ -112,7 +113,8 @@ impl Erc7562TracerConfig {
     }
 }
 
-/// Reads `tracerConfig` of muxTracer: the tracers' own configurations by their names. The last one of a name counts.
+/// Parses `tracerConfig` of muxTracer: the configurations of the tracers by name. The last one of a
+/// repeated name counts.
 pub(crate) fn parse_mux(json: &str, depth: usize) -> Result<Vec<(String, TracerPlan)>, TraceError> {
     let too_many = TraceError::Config(ConfigError::TooManyTracers {
         limit: MAX_MUX_TRACERS,

@@ -1,28 +1,33 @@
 //! The contract of a tracer, and how to add one.
 //!
-//! A tracer watches one transaction at a time as a revm [`Inspector`] over [`EvmContext`] and then writes its result:
+//! A tracer observes one transaction at a time as a revm [`Inspector`] over [`EvmContext`] and then
+//! writes its result:
 //!
 //! ```text
-//! begin(tx) ─► Inspector hooks ─► finish(end) ─► render(json)      once a transaction, in this order
-//!           └► nothing more, where the transaction was aborted or is invalid; the next call is begin
+//! begin(tx) ─► Inspector hooks ─► finish(end) ─► render(json)      once per transaction, in this order
+//!           └► nothing more if the transaction was aborted or is invalid; the next call is begin
 //! ```
 //!
-//! - [`Observed`] is what the driver asks while the transaction runs. The driver itself counts instructions, looks at
-//!   the clock, the cancel flag and [`Observed::size_bytes`], and stops the transaction: a tracer never does.
-//! - [`Tracing`] is a tracer that records and is rendered afterwards. Its value lives for a whole block, so that its
-//!   memory is used again; `begin` must forget the last transaction. The trait is object safe: several tracers can
-//!   watch one execution as `Box<dyn Tracing>`.
-//! - A tracer that is made of call frames alone is a [`crate::FrameView`]: several of them share one recording.
-//! - The struct logger writes while the transaction runs and is no [`Tracing`]; see `struct_logger`.
+//! - The driver polls [`Observed`] while the transaction runs. The driver itself counts
+//!   instructions, checks the clock, the cancel flag and [`Observed::size_bytes`], and stops the
+//!   transaction: a tracer never does.
+//! - [`Tracing`] is a tracer that records and is rendered afterwards. Its value lives for a whole
+//!   block, so that its memory is reused; `begin` must reset it. The trait is object safe: several
+//!   tracers can observe one execution as `Box<dyn Tracing>`.
+//! - A tracer that only renders call frames is a [`crate::FrameView`]: several of them share one
+//!   recording.
+//! - The struct logger writes while the transaction runs and does not implement [`Tracing`]; see
+//!   `struct_logger`.
 //!
-//! To add a tracer: a variant of [`crate::TracerPlan`] with its checked options, its line in `TracePlan::new`, in
-//! `with_tracer!` of `drive` and in `Ensemble::add` (for muxTracer and replays), its name in `directory`,
-//! and the type with `impl Observed` and `impl Tracing`. The result is rendered with sorted or unsorted keys alike; no
-//! trailing white space.
+//! To add a tracer: a variant of [`crate::TracerPlan`] with its checked options, its line in
+//! `TracePlan::new`, in `with_tracer!` of `drive` and in `Ensemble::add` (for muxTracer and
+//! replays), its name in `directory`, and the type with `impl Observed` and `impl Tracing`. Keys
+//! may be rendered in any order; no trailing white space.
 //!
-//! What hooks can see: the transaction's environment is `context.tx()`, the block's is `context.block()`, the rules
-//! `context.cfg().spec()`; `context.db_mut()` is the block's state before the transaction (nothing of the transaction
-//! is in it until it has ended), the journal what it has changed so far.
+//! What hooks can see: the transaction's environment is `context.tx()`, the block's is
+//! `context.block()`, the rules `context.cfg().spec()`; `context.db_mut()` is the block's state
+//! before the transaction (it does not change before the transaction has ended), the journal
+//! contains the transaction's changes so far.
 
 use crate::error::TraceError;
 use crate::json::JsonWriter;
@@ -82,17 +87,18 @@ pub struct TxEnd<'a> {
 
 /// A tracer as the driver sees it while a transaction runs.
 pub trait Observed: for<'a> Inspector<EvmContext<'a>> {
-    /// Memory that the recording of this transaction takes so far, in bytes; bounded by [`crate::Limits`].
+    /// Memory of this transaction's recording so far, in bytes; bounded by [`crate::Limits`].
     fn size_bytes(&self) -> usize {
         0
     }
 
-    /// Time that this transaction has spent waiting for whoever reads the result; it does not count against `timeout`.
+    /// Time that this transaction has spent waiting for the reader of the result; it does not count
+    /// against `timeout`.
     fn waited(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Whether nobody wants the result any more.
+    /// Whether the result is no longer needed.
     fn is_closed(&self) -> bool {
         false
     }
@@ -102,7 +108,8 @@ pub trait Observed: for<'a> Inspector<EvmContext<'a>> {
         0
     }
 
-    /// Why there cannot be a result, where the tracer has come to know. Asked now and then, and at the end.
+    /// Why there cannot be a result, once the tracer knows. Polled during the execution, and at the
+    /// end.
     fn failure(&self) -> Option<TraceError> {
         None
     }
@@ -110,11 +117,12 @@ pub trait Observed: for<'a> Inspector<EvmContext<'a>> {
 
 /// A tracer that records and is rendered afterwards.
 pub trait Tracing: Observed {
-    /// Gets what the tracer needs beside the execution, before anything of an answer is written. Without `patience` it takes
-    /// only what nobody else waits for, and says whether it got it.
+    /// Acquires the resources that the tracer needs besides the execution, before any byte of the
+    /// answer is written. Without `patience` it takes only resources that are free at once, and
+    /// returns whether it got them.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why the resources cannot be acquired.
     fn open(&mut self, _limits: &Limits, _patience: bool) -> Result<bool, TraceError> {
         Ok(true)
     }
@@ -128,7 +136,7 @@ pub trait Tracing: Observed {
     /// Called after [`Tracing::finish`], with the state after the transaction.
     fn settle(&mut self, _state: &mut dyn StateReads) {}
 
-    /// Whether the transaction, which was stopped by [`Observed::failure`], is to be executed once more.
+    /// Whether the transaction, which [`Observed::failure`] stopped, is to be executed once more.
     fn again(&self) -> bool {
         false
     }

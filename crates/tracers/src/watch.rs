@@ -1,8 +1,9 @@
-//! Stops a transaction that takes too long, records too much, or that nobody wants any more.
+//! Stops a transaction that takes too long, records too much, or was cancelled.
 //!
-//! Looking at the clock costs more than an instruction, so instructions are weighed: a look comes after every
-//! [`WEIGHT_BETWEEN_LOOKS`], which is some ten microseconds of plain instructions. Those that may take long by themselves weigh more, and
-//! those whose time is that of the bytes they read are weighed by these.
+//! Reading the clock costs more than an instruction, so instructions have weights: the limits are
+//! checked after every [`WEIGHT_BETWEEN_LOOKS`], which is some ten microseconds of plain
+//! instructions. Instructions that may take long weigh more, and those whose time depends on the
+//! bytes that they read are weighed by these.
 
 use crate::error::TraceError;
 use crate::limits::Limits;
@@ -30,7 +31,8 @@ const BY_TARGET: u32 = u32::MAX - 1;
 /// Addresses below this one may be precompiled contracts, which take long without an instruction.
 const PRECOMPILED_BELOW: U256 = U256::from_limbs([0x400, 0, 0, 0]);
 
-/// Weights: a plain instruction is 1; one that may read a disk, copy much, or run a precompiled contract weighs more.
+/// Weights: a plain instruction is 1; one that may read a disk, copy much, or run a precompiled
+/// contract weighs more.
 const WEIGHTS: [u32; 256] = {
     let mut table = [1; 256];
     let mut i = 0;
@@ -255,7 +257,7 @@ mod tests {
     use super::*;
     use revm::bytecode::Bytecode;
 
-    /// An interpreter before an instruction that finds these words on its stack, the last one on top.
+    /// An interpreter before an instruction, with these words on its stack, the last one on top.
     fn before(opcode: u8, words: &[u64]) -> Interpreter<EthInterpreter> {
         let mut interpreter = Interpreter::<EthInterpreter>::default();
         interpreter.bytecode =

@@ -1,7 +1,8 @@
-//! Requests that are answered from the trace cache.
+//! Requests that the trace cache answers.
 //!
-//! The cache is asked before anything else: what is in memory is answered on the caller's thread, the rest on the pool of
-//! short reads. A block that is not there, or whose row is damaged, is traced live.
+//! The cache is queried before the live trace: values in memory are returned on the caller's
+//! thread, the rest by the pool of short reads. A block that is not in the cache, or whose row is
+//! damaged, is traced live.
 
 mod eligible;
 mod joined;
@@ -24,7 +25,8 @@ use std::sync::Arc;
 /// Answers of at most so many bytes are read as a whole before the first byte is sent.
 const READ_WHOLE_BYTES: u64 = 1 << 20;
 
-/// Raw bytes of an answer that are inflated on the caller's thread, which takes about a tenth of a millisecond.
+/// Raw bytes of an answer that are inflated on the caller's thread, which takes about a tenth of a
+/// millisecond.
 const INFLATE_AT_ONCE_BYTES: u64 = 64 << 10;
 
 /// Bytes of an answer in gzip that are read on the caller's thread.
@@ -120,8 +122,8 @@ impl Baked {
         Some(BakedAsk { target, tracer })
     }
 
-    /// The answer, where all of it is in memory; nothing is read from the disk. `None` also where it is wanted in gzip, of
-    /// which the disk has the bytes.
+    /// The answer if all of it is in memory; never reads the disk. Also `None` for an answer in
+    /// gzip, whose bytes are only on disk.
     pub fn hot(&self, ask: &BakedAsk, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
         let place = self.places.known(&self.chain, &ask.target)?;
         if !self.is_kept(place.key.number) {
@@ -136,8 +138,8 @@ impl Baked {
         Some(CachedAnswer { pieces, height: place.key.number, historical: false })
     }
 
-    /// Writes the answer with what stands around it, where its bytes are in the memory of this process or of the system and
-    /// little is to be done with them: nothing waits. `None` where that is not so, and for a transaction's error.
+    /// Writes the answer with its envelope if its bytes are in the memory of this process or of the
+    /// system and need little work; never waits. `None` otherwise, and for a transaction's error.
     pub fn write_ready(
         &self,
         ask: &BakedAsk,
@@ -167,7 +169,8 @@ impl Baked {
         }
     }
 
-    /// The answer from the disk, or from memory where that has it, with the block's height. `None`: to be traced live.
+    /// The answer from disk, or from memory if it is there, with the height of the block. `None` if
+    /// it has to be traced live.
     pub fn stored(
         &self,
         ask: &BakedAsk,
@@ -283,7 +286,8 @@ impl From<CachedAnswer> for Feed {
     }
 }
 
-/// Reads an answer that is small; one that is large is looked at, and read as its reader asks for it.
+/// Reads a small answer; of a large one it reads the length only, and its reader reads the rest
+/// piece by piece.
 fn fill(
     block: &BakedBlock,
     part: Part,

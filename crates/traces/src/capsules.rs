@@ -43,7 +43,7 @@ struct State {
     bytes: usize,
     /// Most of them.
     bound: usize,
-    /// Those that somebody reads at the moment.
+    /// The capsules that a thread is reading now.
     loading: HashSet<B256>,
 }
 
@@ -115,10 +115,11 @@ impl Capsules {
         state.trim();
     }
 
-    /// The capsule of a block; `None` where it has none. Whoever asks while another reads the same waits for that.
+    /// The capsule of a block; `None` if it has none. A caller waits if another one is reading the
+    /// same capsule.
     ///
     /// # Errors
-    /// As [`Ledger::capsule`].
+    /// Those of [`Ledger::capsule`].
     pub fn get(&self, ledger: &Ledger, hash: &B256) -> Result<Option<Arc<TraceCapsule>>, LedgerError> {
         let mut state = self.state.lock();
         loop {
@@ -153,8 +154,8 @@ impl Drop for Loading<'_> {
     }
 }
 
-/// The processors of this machine, as far as traces use them: each trace has one, a block's trace helps itself to those
-/// that are idle.
+/// The processors of this machine as far as traces use them: each trace has one, and the trace of a
+/// block also uses idle ones.
 pub struct Processors {
     /// Less than none where more traces run than there are processors.
     idle: AtomicIsize,

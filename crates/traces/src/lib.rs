@@ -1,7 +1,7 @@
-//! Traces of an open home: what can be asked for, where a block is executed again from, shared execution, the trace cache
-//! and its bake worker, JavaScript tracers.
+//! Traces of an open home: the requests, the state on which a block is executed again, shared
+//! execution, the trace cache and its bake worker, JavaScript tracers.
 //!
-//! Nothing in here knows HTTP, JSON-RPC envelopes or settings' defaults.
+//! Nothing in here depends on HTTP, JSON-RPC envelopes or defaults of settings.
 
 mod bake;
 mod baked;

@@ -1,5 +1,5 @@
-//! What can be traced: one typed request an operation, read from `{"op":…,"args":{…}}` together with the plan of its tracer, so that
-//! the configuration is parsed once.
+//! Trace requests: one typed request per operation, parsed from `{"op":…,"args":{…}}` together with
+//! the plan of its tracer, so that the configuration is parsed once.
 
 use crate::ops::{filter::TraceFilter, parity::ParityCalls};
 use crate::steps_request;
@@ -70,7 +70,8 @@ pub struct TraceCall {
     pub block_overrides: Option<BlockOverrides>,
 }
 
-/// Bundles of calls to trace one after the other. The answer is an array for each bundle with the result of each call.
+/// Bundles of calls to trace one after the other. The answer is an array per bundle with the result
+/// of each call.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceCallMany {
@@ -146,7 +147,8 @@ enum Operation {
     GasProfile,
 }
 
-/// The second parameter of `debug_traceTransaction` and its like, among the arguments of every operation.
+/// The second parameter of `debug_traceTransaction` and similar methods, flattened into the
+/// arguments of every operation.
 #[derive(Deserialize)]
 struct Configured<'a> {
     #[serde(borrow, default)]
@@ -172,8 +174,8 @@ impl TraceRequest {
     /// Reads a request from JSON.
     ///
     /// # Errors
-    /// [`NodeError::InvalidParams`] that names the argument, or says what in the configuration cannot be used;
-    /// [`NodeError::Unsupported`] for a tracer that does not exist.
+    /// [`NodeError::InvalidParams`], which names the argument or the unusable part of the
+    /// configuration; [`NodeError::Unsupported`] for an unknown tracer.
     pub fn from_json(text: &[u8]) -> Result<Self, NodeError> {
         fn args<'a, T: Deserialize<'a>>(text: &'a RawValue) -> Result<T, NodeError> {
             serde_json::from_str(text.get()).map_err(|error| NodeError::invalid_params(error.to_string()))

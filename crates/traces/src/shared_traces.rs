@@ -1,8 +1,9 @@
-//! Traces of a whole block that are asked for while the same one runs: they are executed once.
+//! Shared execution of block traces: equal requests that arrive while a trace runs are executed
+//! once.
 //!
-//! The first one keeps what it has written, up to a limit, and the others read along. Where that is not possible any more
-//! (too large, given up, too slow), such a one executes the block itself and leaves out what it has sent already: the bytes
-//! are the same each time.
+//! The first request keeps its output, up to a limit, and the others read it. A request that cannot
+//! follow (the output is too large, the trace was cancelled or is too slow) executes the block
+//! itself and skips the bytes that it has sent already: the output is the same each time.
 
 use alloy_primitives::B256;
 use hearth_home::{ByteSender, NodeError, TraceOrigin};
@@ -13,7 +14,8 @@ use std::{sync::Arc, time::Duration};
 /// Bytes of a running trace that others may read along.
 pub const SHARED_TRACE_BYTES: usize = 16 << 20;
 
-/// How long one waits for bytes of another's trace before it executes the block itself: that one's reader may be slow.
+/// How long a request waits for bytes of another one's trace before it executes the block itself:
+/// the other reader may be slow.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Bytes that are handed on at a time.
@@ -114,11 +116,11 @@ impl Running {
         self.more.notify_all();
     }
 
-    /// Sends on what another's trace writes. `Ok(None)` where that was all of it; else the number of bytes that were sent
-    /// before the rest had to be made here.
+    /// Sends the output of another request's trace. `Ok(None)` if that was all of it; otherwise the
+    /// number of bytes that were sent before this request had to execute the rest itself.
     ///
     /// # Errors
-    /// [`NodeError::Cancelled`] where nobody reads.
+    /// [`NodeError::Cancelled`] if the client has left.
     pub fn follow(&self, sender: &mut ByteSender, limits: &Limits) -> Result<Option<u64>, NodeError> {
         let mut sent = 0;
         loop {

@@ -172,7 +172,8 @@ impl Traces {
         let environment = BlockEnvironment::from_header(spec, &block.header);
         let senders = recover_senders(spec, &environment, &block.body.transactions)
             .map_err(|error| NodeError::Execution { height, reason: error.to_string() })?;
-        // A header that is known with another body: what is kept under its hash is not of this block.
+        // The header is known with another body: data stored under its hash does not belong to this
+        // block.
         let hash = if known.is_some() { B256::ZERO } else { hash };
         self.trace_into((block, hash), &senders, None, plan, limits, Out::alone(sender, 0))
     }
@@ -263,7 +264,8 @@ impl Traces {
     }
 }
 
-/// The answer for what is not known: OpenEthereum's methods say `null`, but a replay of a block is refused.
+/// The answer for an unknown block or transaction: OpenEthereum's methods return `null`, but a
+/// replay of a block is an error.
 fn unknown(plan: &TracePlan, error: NodeError, sender: &mut ByteSender) -> Result<(), NodeError> {
     match &plan.tracer {
         TracerPlan::Parity(config) if config.elements == Elements::Plain => {
@@ -286,7 +288,8 @@ pub fn check_traceable(block: &Block) -> Result<(), NodeError> {
 /// What a tracer says, in the node's terms.
 pub fn trace_error(error: TraceError) -> NodeError {
     match error {
-        // go-ethereum answers a tracer's own configuration with the code of the call, not of its parameters.
+        // go-ethereum reports an invalid `tracerConfig` with the error code of the call, not with
+        // that of invalid parameters.
         TraceError::Config(error) => NodeError::Unsupported { message: error.to_string() },
         TraceError::ScriptsBusy { message } => NodeError::LimitExceeded { message },
         TraceError::JavaScript { .. } | TraceError::UnknownTracer { .. } => {

@@ -1,4 +1,5 @@
-//! Where a block that is executed again comes from: which state its transactions run on, and how one gets to them.
+//! The source of a block that is executed again: the state that its transactions run on, and how it
+//! is reached.
 
 use crate::Traces;
 use crate::trace::trace_error;
@@ -102,7 +103,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What a trace says, where the block's execution is told apart from the rest.
+/// The error of a trace, with failures of the block's execution apart from the others.
 pub fn replay_error(header: &Header, error: TraceError) -> NodeError {
     match error {
         TraceError::Replay(reason) => NodeError::Execution { height: header.number, reason },
@@ -124,7 +125,7 @@ impl<'a> Beneath<'a> {
         Self { home, header, reach, codes: home.chain().kv().latest(), state: OnceLock::new() }
     }
 
-    /// What the guard said, where it was asked and said no.
+    /// The refusal of the guard, if it refused.
     fn refusal(&self) -> Option<NodeError> {
         match self.state.get() {
             Some(Err(error @ NodeError::BeyondLookback { .. })) => Some(error.clone()),
@@ -175,11 +176,11 @@ impl BlockHashes for Beneath<'_> {
 }
 
 impl Traces {
-    /// Runs something over the transactions of a block of the ledger; it is told where the state comes from before
-    /// anything is executed.
+    /// Runs `run` on the transactions of a block of the ledger; `run` gets the source of the state
+    /// before anything is executed.
     ///
     /// # Errors
-    /// Where there is no state to execute on, and what the run gives, as [`replay_error`] has it.
+    /// If there is no state to execute on, and the errors of `run`, through [`replay_error`].
     pub fn replay_stored<T>(
         &self,
         block: &StoredBlock,
@@ -195,10 +196,11 @@ impl Traces {
         })
     }
 
-    /// Finds what the transactions of a block are to run on, as the settings have it.
+    /// Finds the state that the transactions of a block run on, as the settings determine.
     ///
     /// # Errors
-    /// [`NodeError::NoCapsule`]; [`NodeError::BeyondLookback`]; those of [`Home::replay_state`]; those of `run`.
+    /// [`NodeError::NoCapsule`]; [`NodeError::BeyondLookback`]; those of [`Home::replay_state`];
+    /// those of `run`.
     pub fn with_source<T>(
         &self,
         (header, hash): (&Header, B256),
@@ -228,16 +230,18 @@ impl Traces {
         let state = self.home().replay_state(header)?;
         let done = run(Source { state: &*state, hashes: chain.ledger().as_ref(), capsule: None });
         if damaged && done.is_ok() {
-            // The answer does not depend on it: where it cannot be made now, the next trace tries again.
+            // The answer does not depend on the capsule: if it cannot be made now, the next trace
+            // tries again.
             let _ = chain.make_capsule(&hash);
         }
         done
     }
 
-    /// Runs something on a capsule that is in memory already.
+    /// Runs `run` on a capsule that is in memory already.
     ///
     /// # Errors
-    /// Those of `run`; [`NodeError::BeyondLookback`] where that came to need what the capsule does not have.
+    /// Those of `run`; [`NodeError::BeyondLookback`] if the run needed state outside of the
+    /// capsule.
     pub fn with_capsule<T>(
         &self,
         header: &Header,

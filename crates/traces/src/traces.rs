@@ -18,10 +18,11 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Opens the trace cache of a home, where baking is enabled; `metrics` gets the instruments of cache and capsules.
+    /// Opens the trace cache of a home if baking is enabled; `metrics` gets the instruments of
+    /// cache and capsules.
     ///
     /// # Errors
-    /// [`NodeError::StoreFailed`] where the cache cannot be opened.
+    /// [`NodeError::StoreFailed`] if the cache cannot be opened.
     pub fn open(home: Arc<Home>, metrics: &Registry) -> Result<Self, NodeError> {
         let capsules = Capsules::new(metrics);
         let config = home.config();

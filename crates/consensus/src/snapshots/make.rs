@@ -162,7 +162,8 @@ impl Write for Chunked {
     }
 }
 
-/// Makes snapshots on a thread of its own; of heights that come while one is made, the last one is the next.
+/// Makes snapshots on its own thread. Of several heights that arrive while a snapshot is made, only
+/// the last is made next.
 pub(crate) struct Maker {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -203,7 +204,7 @@ impl Maker {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Asks for the snapshot of a height.
+    /// Requests the snapshot of a height.
     pub fn want(&self, height: Height) {
         *self.shared.wanted.lock() = Some(height);
         self.shared.changed.notify_one();

@@ -1,7 +1,8 @@
-//! State sync: the state of a height as a stream of flatKV, cut into chunks, which a new node gets from its peers.
+//! State sync: the state of a height as a stream of flatKV, cut into chunks, which a new node
+//! fetches from its peers.
 //!
-//! A snapshot of format 1 is the stream that `hearth db export` writes. Its hash is blake3 of the whole stream; the metadata are
-//! blake3 of each chunk, so that a bad chunk is found when it comes.
+//! A snapshot of format 1 is the stream that `hearth db export` writes. Its hash is blake3 of the
+//! whole stream; the metadata are blake3 of each chunk, so that a bad chunk is found on arrival.
 
 mod make;
 mod restore;

@@ -20,10 +20,12 @@ use std::{
 /// Where the chunks come together.
 const STREAM: &str = "data/statesync.part";
 
-/// There from a restored state to the first block after it. CometBFT that dies between the two begins state sync anew.
+/// This file exists from the restored state to the first block after it. If CometBFT dies in
+/// between, it starts state sync from scratch.
 const PENDING: &str = "data/statesync.pending";
 
-/// There once a block was committed: from then on no state comes from a peer, and no store is opened to find that out.
+/// This file exists once a block was committed: from then on the node refuses state sync, without
+/// opening a store to find out.
 const OVER: &str = "data/statesync.over";
 
 /// CometBFT has gone on: from the state that came, or from the genesis.
@@ -60,15 +62,17 @@ pub(crate) enum Step {
     Answer(response::Value),
     /// It is answered, and the home is restored.
     Restored(response::Value),
-    /// It asks for a chain: no state comes from a peer.
+    /// CometBFT starts a chain: there is no state sync.
     NotRestored,
 }
 
 impl Restoring {
-    /// What restores a home without blocks, and one whose CometBFT has not begun since its state came; `None` for others.
+    /// The restorer of a home without blocks, or of one with a restored state and no block after
+    /// it; `None` for others.
     ///
     /// # Errors
-    /// [`NodeError::Config`] for a home with further folders for littable, and where the home cannot be read.
+    /// [`NodeError::Config`] for a home with further directories for littable, and if the home
+    /// cannot be read.
     pub fn of(config: &NodeConfig, metrics: &Registry, log: Log) -> Result<Option<Self>, NodeError> {
         let home = &config.home;
         if home.join(OVER).exists() {

@@ -1,4 +1,4 @@
-//! Requests that may take long: whose they are, which kind of work they are, and how one ends that nobody waits for.
+//! Requests that may take long: their client, their kind of work, and how one is cancelled.
 
 use super::Node;
 use hearth_home::{
@@ -29,7 +29,8 @@ fn kind_of(request: &Request) -> Kind {
     }
 }
 
-/// Whether a request brings a transaction: it is taken where memory is short too, since the pool has bounds of its own.
+/// Whether a request submits a transaction. Such a request is also accepted when memory is short,
+/// since the pool has its own bounds.
 fn is_sent(request: &Request) -> bool {
     matches!(request, Request::SendRawTransaction { .. } | Request::SendTransaction { .. })
 }
@@ -60,8 +61,8 @@ impl Calls {
 }
 
 impl Node {
-    /// Answers a request on one of the node's threads, short reads apart from long work. The callback is called
-    /// exactly once; at once with [`NodeError::Busy`] where the queue is full.
+    /// Answers a request on one of the node's threads; short reads have their own threads. The
+    /// callback is called exactly once, at once with [`NodeError::Busy`] if the queue is full.
     pub fn spawn(
         self: &Arc<Self>,
         request: Request,
@@ -70,8 +71,9 @@ impl Node {
         self.spawn_for(request, &Asker::default(), None, done);
     }
 
-    /// As [`Self::spawn`], for whoever asks: long requests of clients take turns, and [`Self::cancel`] ends the one with the
-    /// ticket. Tickets of requests that are under way must differ.
+    /// Same as [`Self::spawn`], for a named client: long requests of clients take turns, and
+    /// [`Self::cancel`] ends the request with this ticket. Tickets of requests in progress must
+    /// differ.
     pub fn spawn_for(
         self: &Arc<Self>,
         request: Request,
@@ -96,7 +98,7 @@ impl Node {
             self.calls.begin(ticket, &cancel);
         }
         let order = Order { client: asker.client.clone(), kind: kind_of(&request), cancel: cancel.clone() };
-        // Weakly: a job that waits must not keep a node that nobody has any more.
+        // A weak reference: a waiting job must not keep the node open.
         let node = Arc::downgrade(self);
         let ordered = matches!(&request, Request::Engine(request) if request.is_ordered());
         let workers = match &self.engine {
@@ -112,13 +114,14 @@ impl Node {
             if let (Some(ticket), Some(node)) = (ticket, node.upgrade()) {
                 node.calls.end(ticket);
             }
-            // The home is let go before the answer is seen: who closes after it finds nothing held here.
+            // The home is released before the answer is visible, so that a caller can close it
+            // after the answer.
             drop(opened);
             done(answer);
         });
     }
 
-    /// Ends the long request with this ticket: nobody waits for its answer.
+    /// Cancels the long request with this ticket, whose answer is no longer needed.
     pub fn cancel(&self, ticket: u64) {
         self.calls.cancel(ticket);
     }

@@ -1,4 +1,5 @@
-//! Traces of a node: what the trace cache can answer at once, and streams of traces that are made on the heavy pool.
+//! The traces of a node: answers of the trace cache that are available at once, and streams of
+//! traces that run on the heavy pool.
 
 use super::Node;
 use crate::memory::Memory;
@@ -18,8 +19,8 @@ use std::sync::Arc;
 const HOOKED_TRACES_MAX: usize = 64;
 
 impl Node {
-    /// The answer to a trace, where all of it lies in the memory of the trace cache and it is not wanted in gzip. Nothing
-    /// is read from the disk, and nothing waits.
+    /// The answer to a trace if all of it is in the memory of the trace cache and it is not wanted
+    /// in gzip. Never reads the disk and never waits.
     pub fn cached(&self, request: &TraceRequest, envelope: Option<&Envelope>) -> Option<CachedAnswer> {
         let opened = self.opened().ok()?;
         let baked = opened.traces.baked()?;
@@ -28,17 +29,19 @@ impl Node {
         Some(answer)
     }
 
-    /// Writes the answer to a trace, with what stands around it, where it is baked and its bytes are in the memory of this process
-    /// or of the system: nothing waits. Where there is too little room, nothing is written. `None` where it is not ready.
+    /// Writes the answer to a trace, with its envelope, if it is baked and its bytes are in the
+    /// memory of this process or of the system; never waits. Writes nothing if the buffer is too
+    /// small. `None` if the answer is not ready.
     pub fn ready(&self, ask: &BakedAsk, envelope: &Envelope, into: &mut [u8]) -> Option<Ready> {
         let opened = self.opened().ok()?;
         let (height, ready) = opened.traces.baked()?.write_ready(ask, envelope, into)?;
         Some(Ready { historical: opened.home.is_historical(height), ..ready })
     }
 
-    /// Starts a trace for a client. What is baked comes from the trace cache, and with an envelope as one gzip member together with it, where that can
-    /// be had: [`ByteStream::packed_bytes`] says so. A trace under a script waits for a process to run that, any other for a thread of the
-    /// heavy pool. The stream's first answer is an error where nothing could be traced.
+    /// Starts a trace for a client. A baked trace comes from the trace cache; with an envelope both
+    /// are sent as one gzip member if possible, which [`ByteStream::packed_bytes`] reports. A trace
+    /// with a script waits for a child process, any other for a thread of the heavy pool. The first
+    /// item of the stream is an error if the trace cannot start.
     pub fn stream(&self, request: TraceRequest, asker: &Asker, envelope: Option<Envelope>) -> ByteStream {
         let cancel = Cancel::new();
         let on_cancel = cancel.clone();
@@ -99,8 +102,9 @@ impl Node {
         stream
     }
 
-    /// Starts a trace under hooks of this process. Its configuration must be that of a script, whose text nobody reads: the
-    /// hooks are at the other end of the link. What they answer to each transaction stands in the stream as it was said.
+    /// Starts a trace under hooks of this process. Its configuration must be that of a script; its
+    /// text is not used, because the hooks are at the other end of the link. Their answer to each
+    /// transaction is in the stream unchanged.
     pub fn trace_hooked(&self, request: TraceRequest) -> (HookLink, ByteStream) {
         let (cancel, arrived) = (Cancel::new(), std::time::Instant::now());
         let (link, host) = hook_link(arrived);
@@ -158,7 +162,8 @@ struct Live {
 }
 
 impl Live {
-    /// Queues it; refused where memory is short or the queue is full, and where it has waited too long.
+    /// Queues the trace. It is refused if memory is short or the queue is full, and if it has
+    /// waited too long.
     fn start(self) {
         let Self { traces, request, client, cancel, sender, heavy, memory } = self;
         if let Err(error) = memory.admit() {

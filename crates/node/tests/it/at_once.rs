@@ -1,4 +1,5 @@
-//! Short reads that are answered on the caller's thread: the same bytes as by the ordinary way, or nothing.
+//! Short reads that are answered on the caller's thread: the same bytes as on a worker thread, or
+//! `None`.
 
 use crate::dev_chain::{open, send, sign, transfer};
 use crate::support::answer;

@@ -1,4 +1,5 @@
-//! Answers from the trace cache: the same bytes as live, plain and in gzip, and what is not served from there.
+//! Answers from the trace cache: the same bytes as live, plain and in gzip; and requests that the
+//! cache does not answer.
 
 use crate::{
     dev_chain::{send, sign, transfer},
@@ -190,7 +191,8 @@ fn hits_come_from_memory_the_second_time_and_misses_are_live() {
     assert!(matches!(unknown, Err(NodeError::TransactionNotFound)));
 }
 
-/// What is ready for a request, in a buffer of so many bytes: how many it takes, whether in gzip, and what was written.
+/// The ready answer to a request, in a buffer of `room` bytes: its size, whether it is in gzip, and
+/// the bytes written.
 fn ready(node: &Arc<Node>, ask: &BakedAsk, over_bytes: u64, room: usize) -> Option<(usize, bool, Vec<u8>)> {
     let envelope = Envelope { head: HEAD.into(), tail: b"}".to_vec(), over_bytes };
     let mut into = vec![0; room];
@@ -259,7 +261,7 @@ fn what_is_ready_is_what_would_come() {
         let before = ["hot", "stored", "miss", "damaged"].map(|result| requests(&node, result));
         assert!((before[0] > 0) == (hot_bytes > 0) && before[1] > 0, "{before:?}");
         assert_eq!(before[2..], [0, 0]);
-        // Nobody knows where it lies, or what it is.
+        // Unknown blocks cannot be located.
         for named in ["0x3", "0x99"] {
             assert_eq!(
                 ready(&node, &ask(TraceOf::BlockByNumber, named, "callTracer"), u64::MAX, 1 << 20),

@@ -1,4 +1,5 @@
-//! Traces from capsules: the same bytes as from history, without its state, for both branches of a fork.
+//! Traces from capsules: the same bytes as from history, but without the state, for both branches
+//! of a fork.
 
 use crate::{
     dev_chain::{send, sign, transfer},

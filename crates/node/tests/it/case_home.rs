@@ -1,4 +1,5 @@
-//! Homes that begin in the middle of mainnet, at a recorded block: served and traced like any other.
+//! Homes that begin in the middle of mainnet, at a recorded block: served and traced like any other
+//! home.
 
 use crate::support::{ask, config, fixtures, trace};
 use hearth_chain::{Chain, ChainOptions, StateOptions};
@@ -53,7 +54,7 @@ fn serves(node: &Arc<Node>, block: &Value, name: &str) {
     }
     let earliest = ask(node, "getBlockByNumber", json!({ "block": "earliest" })).expect("answers");
     assert_eq!(earliest["hash"], block["hash"], "{name}: the earliest block that this home has");
-    // Every log of the block is found from the first block on, and the bloom agrees with the receipts.
+    // Every log of the block is found from the first block on, and the bloom matches the receipts.
     let receipts = ask(node, "getBlockReceipts", json!({ "block": number })).expect("answers");
     let receipts = receipts.as_array().expect("receipts");
     assert_eq!(Some(receipts.len()), block["transactions"].as_array().map(Vec::len));

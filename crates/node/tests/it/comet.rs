@@ -1,4 +1,5 @@
-//! One CometBFT of the model: the four connections, the blocks that it stored, and the height that it saved.
+//! The model of one CometBFT: the four connections, the blocks that it stored, and the height that
+//! it saved.
 
 use crate::support::{answer, config};
 use alloy_primitives::{B256, keccak256};
@@ -241,7 +242,8 @@ impl Comet {
         call!(self, CONSENSUS, Commit, pb::RequestCommit {}).map(|answer| answer.retain_height)
     }
 
-    /// The process of the application ends and comes back; CometBFT replays what it misses (consensus/replay.go).
+    /// The process of the application ends and restarts; CometBFT replays the missing blocks
+    /// (consensus/replay.go).
     pub fn restart(&mut self) {
         self.restart_after(|_| ());
     }

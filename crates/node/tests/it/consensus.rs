@@ -1,5 +1,6 @@
-//! Validators under a model of CometBFT: random rounds, proposals of byzantine validators, restarts at every step. All
-//! applications must give the same app hashes and results, and none may raise an exception.
+//! Validators under a model of CometBFT: random rounds, proposals of byzantine validators, restarts
+//! at every step. All applications must return the same app hashes and results, and none may raise
+//! an exception.
 
 use crate::{
     comet::{Comet, Decided},
@@ -18,7 +19,7 @@ const CHAIN_ID: u64 = 31_337;
 const VALIDATORS: usize = 4;
 /// Development accounts that send.
 const SENDERS: usize = 6;
-/// Heights of the model in every run of the tests; HEARTH_CONSENSUS_HEIGHTS asks for more.
+/// Heights of the model in every run of the tests; HEARTH_CONSENSUS_HEIGHTS sets more.
 const HEIGHTS: usize = 150;
 
 /// Numbers that look random and are the same in every run (xorshift).
@@ -65,7 +66,7 @@ pub fn transfer(sender: usize, nonce: u64, tip: u128) -> Vec<u8> {
     Transaction::Eip1559(sign(transaction, sender)).encoded_2718()
 }
 
-/// Asks for more gas than a block has.
+/// A transaction with more gas than a block has.
 fn over_gas(sender: usize, nonce: u64) -> Vec<u8> {
     let transaction = TxEip2930 {
         chain_id: CHAIN_ID,
@@ -179,7 +180,8 @@ impl Network {
                     assert!(!validator.process(&spoilt), "{spoilt:?} is rejected");
                 }
                 self.saw("rejected");
-                // Two thirds are byzantine: their block is a block all the same, without what cannot be in it.
+                // Two thirds are byzantine: their block is decided, but without the transactions
+                // that cannot be part of it.
                 if spoilt.time == time && self.random.one_in(6) {
                     self.saw("decided against the rules");
                     return spoilt;
@@ -372,7 +374,8 @@ fn transactions_come_and_go_out_at_the_same_time() {
         }
         done.send(taken).expect("the test waits");
     });
-    // The pool calls the outbox under its lock, and the outbox reads the pool: one must not wait for the other.
+    // The pool calls the outbox under its lock, and the outbox reads the pool: neither may wait for
+    // the other.
     let taken = finished.recv_timeout(std::time::Duration::from_secs(120)).expect("no deadlock");
     assert_eq!(taken, 16 * SENDERS, "each transaction goes out once");
     sending.join().expect("all are taken");

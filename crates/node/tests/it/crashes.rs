@@ -1,5 +1,5 @@
-//! Death at every step of a block, and what both sides have after it: CometBFT stores the block, FinalizeBlock, Commit, CometBFT
-//! saves its state.
+//! Death at every step of a block, and the state of both sides after it: CometBFT stores the block,
+//! FinalizeBlock, Commit, CometBFT saves its state.
 
 use crate::{
     comet::{Comet, Decided},

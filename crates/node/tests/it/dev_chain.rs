@@ -1,4 +1,5 @@
-//! The development chain end to end: every transaction type, receipts, pool, a second home that verifies its blocks.
+//! The development chain end to end: every transaction type, receipts, pool, a second home that
+//! verifies its blocks.
 
 use crate::support::{GENESIS_TIME, ask, config, trace};
 use alloy_consensus::{

@@ -1,4 +1,5 @@
-//! The Engine API against a model: random trees of payloads, some of them invalid, given in any order with fork choices between.
+//! The Engine API against a model: random trees of payloads, some of them invalid, in any order
+//! with fork choices between.
 
 use crate::{
     dev_chain::sign,

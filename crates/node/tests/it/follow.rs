@@ -1,5 +1,5 @@
-//! What followers of a node are told: of a chain that moves between branches, of its logs, and of the pool; and the
-//! pending block.
+//! Events for the followers of a node: of a chain that moves between branches, of its logs, and of
+//! the pool; and the pending block.
 
 use crate::{
     dev_chain::{open, send, sign, transfer},
@@ -216,7 +216,8 @@ fn the_pending_block_is_made_of_what_waits_and_changes_with_it() {
     assert_eq!(third["hash"], json!(second));
     let header = asked("getHeaderByNumber", json!({ "block": "pending" }));
     assert_eq!((&header["gasUsed"], &header["hash"]), (&json!(format!("{:#x}", 4 * 21_000)), &Value::Null));
-    // Calls see the pending state and the pending block: NUMBER, MSTORE, RETURN as code of a contract that is made up.
+    // Calls see the pending state and the pending block. The overridden code is NUMBER, MSTORE,
+    // RETURN.
     let overrides = json!({ Address::repeat_byte(8).to_string(): { "code": "0x4360005260206000f3" } });
     let call = json!({ "transaction": { "to": Address::repeat_byte(8) }, "block": "pending", "stateOverrides": overrides });
     assert_eq!(asked("call", call), json!(B256::with_last_byte(1)));

@@ -56,7 +56,8 @@ fn the_branch_that_lost_keeps_its_blocks_but_not_its_state() {
     assert_eq!(unknown.to_string(), "header for hash not found");
     assert_eq!(balance(json!("0x4")).expect_err("above the head").to_string(), "header not found");
 
-    // Traces: each block of the losing branch has its capsule, also the one whose parent's state is gone.
+    // Each block of the losing branch has its capsule, also the one whose parent's state was
+    // unwound.
     let config = json!({ "tracer": "callTracer" });
     for (hash, tx) in lost[1..].iter().zip(&lost_txs) {
         let traced = trace(&node, "traceBlockByHash", json!({ "hash": hash, "config": config }));

@@ -130,7 +130,8 @@ fn run(node: &Arc<Node>, code: &str, gas: Option<&str>) -> Result<Value, NodeErr
 #[test]
 fn a_call_gets_the_gas_and_the_time_that_are_allowed() {
     let Some((_home, node)) = with(|config| config.rpc.gas_cap = 100_000) else { return };
-    // GAS, MSTORE at 0, RETURN 32 bytes: what is left after the transaction's 21,000 and the instruction itself.
+    // GAS, MSTORE at 0, RETURN 32 bytes: the gas left after the transaction's 21,000 and the
+    // instruction itself.
     let left = json!(format!("0x{:064x}", 100_000 - 21_000 - 2));
     for gas in [None, Some("0xffffffff")] {
         assert_eq!(run(&node, "0x5a60005260206000f3", gas).expect("runs"), left);

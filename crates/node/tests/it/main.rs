@@ -1,4 +1,5 @@
-//! The node over real homes: recorded requests of the execution-apis chain, the development chain, traces.
+//! The node on real homes: recorded requests of the execution-apis chain, the development chain,
+//! traces.
 
 mod account_search;
 mod at_once;

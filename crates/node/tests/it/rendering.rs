@@ -10,7 +10,7 @@ use hearth_rpc::json::{BlockParts, write_block};
 use serde_json::Value;
 use std::{io::Read, path::Path, time::Instant};
 
-/// Members that the recorded answers have or lack by the habit of whoever recorded them.
+/// Members that the recorded answers have or lack, depending on the node that recorded them.
 const BLOCK_HABITS: [&str; 3] = ["totalDifficulty", "size", "transactions"];
 const TRANSACTION_HABITS: [&str; 2] = ["blockTimestamp", "chainId"];
 
@@ -33,7 +33,8 @@ fn recorded_mainnet_blocks_render_as_they_were_recorded() {
     assert_eq!((blocks, transactions), (51, 13_885));
 }
 
-/// Compares one block; gives the number of its transactions and the time that rendering took, in milliseconds.
+/// Compares one block; returns the number of its transactions and the time of the rendering in
+/// milliseconds.
 fn check(path: &Path) -> (usize, f64) {
     let mut text = String::new();
     flate2::read::GzDecoder::new(std::fs::File::open(path).expect("there"))

@@ -114,8 +114,8 @@ fn answer(node: &Arc<Node>, op: &str, args: Map<String, Value>) -> Result<Value,
     }
 }
 
-/// Compares by value; of errors the code that the kind stands for and the data, of cases that are recorded for their
-/// shape alone whether there is a result.
+/// Compares by value. Of errors it compares the code of the kind and the data; of cases that were
+/// recorded for their shape, only whether there is a result.
 fn compare(have: &Result<Value, NodeError>, want: &Value, schema_only: bool) -> Result<(), String> {
     match (have, want.get("error")) {
         (Ok(_), None) if schema_only => Ok(()),

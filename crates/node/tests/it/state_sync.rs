@@ -57,7 +57,7 @@ fn peer(genesis: &str, number: u8) -> (Comet, pb::Snapshot, Vec<u8>) {
     let mut comet = Comet::begin_with(number, genesis, INTERVAL);
     for height in 1..=20 {
         commit(&mut comet, height);
-        // Each is made before the next is asked for.
+        // Waits for each snapshot before the next request.
         if height % 10 == 0 {
             snapshot(&mut comet, u64::try_from(height).expect("a height"));
         }
@@ -102,7 +102,7 @@ fn a_node_begins_with_the_state_of_a_peer() {
     let info = joining.info();
     assert_eq!((info.last_block_height, info.last_block_app_hash.to_vec()), (20, app_hash.clone()));
 
-    // CometBFT died before it began with the state: it asks for one anew, and may have it.
+    // CometBFT died before it began with the state: it may start state sync again.
     let mut joining = joining.restart();
     assert_eq!(joining.info().last_block_height, 20);
     assert_eq!(joining.offer(&offered, &app_hash), ACCEPT);

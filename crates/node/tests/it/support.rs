@@ -14,7 +14,8 @@ use std::{
     sync::atomic::AtomicBool,
 };
 
-/// Time of block 0 of development chains, in seconds: homes that are made one after the other share their genesis.
+/// Time of block 0 of development chains, in seconds: homes that are made one after the other share
+/// their genesis.
 pub const GENESIS_TIME: u64 = 1_700_000_000;
 
 /// A folder of the recorded cases; `None`, said aloud, where they are not there.
@@ -124,14 +125,14 @@ pub fn answer(node: &Arc<Node>, request: Request) -> Result<Vec<u8>, NodeError> 
     receiver.recv().expect("answers once")
 }
 
-/// Asks for an operation as the boundary does: through JSON.
+/// Runs an operation through JSON, as the N-API boundary does.
 pub fn ask(node: &Arc<Node>, op: &str, args: Value) -> Result<Value, NodeError> {
     let text = if args.is_null() { json!({ "op": op }) } else { json!({ "op": op, "args": args }) };
     let bytes = answer(node, Request::from_json(text.to_string().as_bytes())?)?;
     Ok(serde_json::from_slice(&bytes).expect("answers are JSON"))
 }
 
-/// Asks for a trace and reads it whole.
+/// Runs a trace and reads its whole result.
 pub fn trace(node: &Arc<Node>, op: &str, args: Value) -> Result<Value, NodeError> {
     let text = json!({ "op": op, "args": args }).to_string();
     let stream = node.stream(TraceRequest::from_json(text.as_bytes())?, &Asker::default(), None);

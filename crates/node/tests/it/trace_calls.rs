@@ -1,4 +1,5 @@
-//! Traced calls: where they are made, what they may pretend, and what bundles of them see of each other.
+//! Traced calls: the states they run on, their overrides, and how the calls of a bundle affect each
+//! other.
 
 use crate::{
     dev_chain::{open, send, sign, transfer},
@@ -117,7 +118,8 @@ fn what_cannot_be_called_has_go_ethereums_words() {
     assert_eq!(refused(both), "both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
 }
 
-/// Every transaction of the recorded chain again as a call before its own place: it does what it did.
+/// Every transaction of the recorded chain as a call right before its own position: it has the same
+/// effect.
 #[test]
 fn a_transaction_called_before_itself_does_what_it_did() {
     let Some((_home, node)) = execution_apis() else { return };
@@ -126,7 +128,8 @@ fn a_transaction_called_before_itself_does_what_it_did() {
         let block = json!({ "block": format!("{number:#x}"), "full": true });
         let block = ask(&node, "getBlockByNumber", block).expect("answers");
         for (index, tx) in block["transactions"].as_array().expect("a list").iter().enumerate() {
-            // Blobs and authorizations are checked by other rules in calls; two of each kind are compared below them.
+            // Calls check blobs and authorizations by other rules; two of each kind are compared
+            // separately below.
             let mut call = json!({ "from": tx["from"], "to": tx["to"], "gas": tx["gas"], "value": tx["value"],
                 "input": tx["input"], "accessList": tx["accessList"] });
             if tx["type"] == "0x0" || tx["type"] == "0x1" {
@@ -274,7 +277,8 @@ fn a_block_in_rlp_is_traced_as_the_one_that_is_known() {
     assert!(refused(&json!("0x01")).to_string().starts_with("could not decode block: "));
     let genesis = ask(&node, "getRawBlock", json!({ "block": "0x0" })).expect("answers");
     assert_eq!(refused(&genesis).to_string(), "genesis is not traceable");
-    // Another parent hash: bytes 4 to 36 of a block are the header's first field behind the two list heads.
+    // Changes the parent hash: bytes 4 to 36 of a block, the header's first field after the two
+    // list heads.
     let raw = ask(&node, "getRawBlock", json!({ "block": "0x2" })).expect("answers");
     let parent =
         ask(&node, "getBlockByNumber", json!({ "block": "0x2" })).expect("answers")["parentHash"].clone();

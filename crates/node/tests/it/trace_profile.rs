@@ -47,7 +47,8 @@ fn account(node: &std::sync::Arc<Node>, block: &str) -> (Value, Value) {
 #[test]
 fn state_access_has_what_was_there_before_and_what_is_left() {
     let (_home, node) = open();
-    // Adds one to slot 0, having looked at slot 1: PUSH1 1 SLOAD POP PUSH0 SLOAD PUSH1 1 ADD PUSH0 SSTORE STOP.
+    // Reads slot 1, then adds one to slot 0: PUSH1 1 SLOAD POP PUSH0 SLOAD PUSH1 1 ADD PUSH0 SSTORE
+    // STOP.
     let code = hex!("600154505f546001015f5500");
     let contract = deploy(&node, 0, &code);
     call(&node, 1, &contract, Bytes::new());

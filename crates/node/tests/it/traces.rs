@@ -1,4 +1,5 @@
-//! Trace streams: what is refused, what is cancelled, and that a block's trace holds each transaction's.
+//! Trace streams: refusals, cancellation, and that the trace of a block contains that of each
+//! transaction.
 
 use crate::{
     dev_chain::{open, send, sign, transfer},

@@ -61,8 +61,9 @@ impl FrameFilter {
     }
 }
 
-/// Whether a frame is part of the list. OpenEthereum leaves out calls that never began (too deep, no funds) and
-/// calls of precompiled contracts without value (`ExecutiveTracer::prepare_trace_call`); none of them has children.
+/// Whether a frame is part of the list. OpenEthereum omits calls that never began (too deep, no
+/// funds) and calls of precompiled contracts without value (`ExecutiveTracer::prepare_trace_call`);
+/// none of them has children.
 fn is_shown(frame: &Frame, tx: &TxContext) -> bool {
     if frame.depth == 0 || frame.kind == FrameKind::SelfDestruct {
         return true;
@@ -74,7 +75,8 @@ fn is_shown(frame: &Frame, tx: &TxContext) -> bool {
     !(free && !frame.kind.is_create() && is_precompile(tx.fork.spec_id(), &frame.to))
 }
 
-/// Writes the frames that the filter takes, with commas between them. `localized` adds block and transaction.
+/// Writes the frames that pass the filter, separated by commas. `localized` adds block and
+/// transaction.
 pub(super) fn write(
     recording: &Recorder,
     tx: &TxContext,
@@ -114,7 +116,7 @@ fn receiver(frame: &Frame) -> Option<&Address> {
     (!frame.kind.is_create() || frame.fault.is_none()).then_some(&frame.to)
 }
 
-/// Whether any frame is from or to an account, those that the trace namespace does not show included.
+/// Whether any frame is from or to an account, including frames that the trace namespace omits.
 pub(super) fn involves(recording: &Recorder, account: &Address) -> bool {
     let is = |frame: &Frame| frame.from == *account || receiver(frame) == Some(account);
     recording.frames().iter().any(is)
@@ -131,15 +133,16 @@ fn stays<'a>(frames: &'a [Frame], mut frame: &'a Frame) -> bool {
     false
 }
 
-/// The account in whose frame a contract was created; `None` where the transaction created none at that address that
-/// stayed.
+/// The account in whose frame a contract was created; `None` unless the transaction created a
+/// contract at that address that remained.
 pub(super) fn creator_of(recording: &Recorder, contract: &Address) -> Option<Address> {
     let frames = recording.frames();
     let made = |frame: &&Frame| frame.kind.is_create() && frame.to == *contract && stays(frames, frame);
     frames.iter().rfind(made).map(|frame| frame.from)
 }
 
-/// Visits each shown frame with the number of its shown children and its trace address, until `each` says no.
+/// Visits each shown frame with the number of its shown children and its trace address, until
+/// `each` returns false.
 fn visit(recording: &Recorder, tx: &TxContext, mut each: impl FnMut(&Frame, u32, &[u32]) -> bool) {
     let frames = recording.frames();
     let mut hidden_children = vec![0u32; frames.len()];
@@ -148,7 +151,7 @@ fn visit(recording: &Recorder, tx: &TxContext, mut each: impl FnMut(&Frame, u32,
             *count += 1;
         }
     }
-    // The open frames: the end of each one's descendants, and how many of its children were visited.
+    // The open frames: the end of each one's descendants, and the number of children visited.
     let mut open: Vec<(usize, u32)> = Vec::new();
     let mut path: Vec<u32> = Vec::new();
     for (index, frame) in frames.iter().enumerate() {
@@ -258,7 +261,8 @@ impl Shown<'_> {
         json.hex_bytes(to.as_slice());
     }
 
-    /// `result`, or `error` in its place. Besu gives the data of a REVERT with the transaction's own frame alone.
+    /// Writes `result`, or `error` in its place. Besu gives the data of a REVERT only in the
+    /// transaction's own frame.
     fn outcome(&self, json: &mut JsonWriter<'_>) {
         let frame = self.frame;
         let output = self.recording.bytes(frame.output);

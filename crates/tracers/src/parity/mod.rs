@@ -2,7 +2,7 @@
 //! them.
 //!
 //! One recording of call frames gives `output` and `trace`, the transaction's write set gives
-//! `stateDiff`, and the instructions give `vmTrace`. Only what is asked for is recorded.
+//! `stateDiff`, and the instructions give `vmTrace`. Only requested parts are recorded.
 //!
 //! Sources: OpenEthereum `ethcore/src/trace` and `rpc/src/v1/types/trace.rs`; Besu
 //! `ethereum/api/.../results/tracing`. Where both differ, Besu's answer counts.

@@ -18,14 +18,16 @@ pub struct ParityConfig {
     pub with_hash: bool,
     /// `elements`: what stands between the results of a block's transactions.
     pub elements: Elements,
-    /// Traces that follow those of the transactions, as JSON elements with commas between: a block's rewards.
+    /// Traces after those of the transactions, as JSON elements separated by commas: the rewards of
+    /// a block.
     pub rewards: String,
 }
 
 /// The form of one transaction's result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ParityForm {
-    /// `replay`: an object with `output`, `stateDiff`, `trace` and `vmTrace`, as `trace_replayTransaction`.
+    /// `replay`: an object with `output`, `stateDiff`, `trace` and `vmTrace`, as
+    /// `trace_replayTransaction`.
     #[default]
     Replay,
     /// `localized`: the call frames with block and transaction, as `trace_transaction`.
@@ -61,7 +63,7 @@ impl ParityConfig {
         self.vm_trace && self.form == ParityForm::Replay
     }
 
-    /// Reads `tracerConfig`. `null` asks for `trace` alone.
+    /// Parses `tracerConfig`. `null` selects `trace` only.
     pub fn parse(json: &str) -> Result<Self, ConfigError> {
         let mut config = Self { trace: true, ..Self::default() };
         for (key, value) in entries(json, "parityTracerConfig")? {

@@ -5,8 +5,9 @@
 use crate::json::JsonWriter;
 use crate::recorder::{Frame, FrameKind, Recorder};
 
-/// Writes the value that moved within the transaction, without the transaction's own frame: a list of
-/// `{type, from, to, value}` with type 0 for a transfer, 1 for a self-destruct, 2 for CREATE, 3 for CREATE2.
+/// Writes the transfers of value within the transaction, without the transaction's own frame: a
+/// list of `{type, from, to, value}` with type 0 for a transfer, 1 for a self-destruct, 2 for
+/// CREATE, 3 for CREATE2.
 pub(super) fn operations(recording: &Recorder, json: &mut JsonWriter<'_>) {
     let kind = |frame: &Frame| match frame.kind {
         FrameKind::Call if !frame.value.is_zero() => Some(0),
@@ -30,8 +31,9 @@ pub(super) fn operations(recording: &Recorder, json: &mut JsonWriter<'_>) {
     json.raw(b"]");
 }
 
-/// Writes every frame, those of precompiled contracts included: a list of
-/// `{type, depth, from, to, value, input, output}`; DELEGATECALL and STATICCALL have no value of their own.
+/// Writes every frame, including those of precompiled contracts: a list of
+/// `{type, depth, from, to, value, input, output}`; DELEGATECALL and STATICCALL have no value of
+/// their own.
 pub(super) fn calls(recording: &Recorder, json: &mut JsonWriter<'_>) {
     json.raw(b"[");
     for (i, frame) in recording.frames().iter().enumerate() {

@@ -1,14 +1,15 @@
 //! `stateDiff`: the accounts that a transaction changed, from its write set.
 //!
-//! A value is `"="`, `{"*":{"from":…,"to":…}}`, `{"+":…}` of a new account or `{"-":…}` of a removed one, as
-//! OpenEthereum `account_diff.rs` has them. Fees are part of it. A slot of an account that was there before is `*`, also
-//! from or to zero.
+//! A value is `"="`, `{"*":{"from":…,"to":…}}`, `{"+":…}` of a new account or `{"-":…}` of a
+//! removed one, as in OpenEthereum's `account_diff.rs`. Fees are included. A slot of an account
+//! that existed before is `*`, even from or to zero.
 
 use super::text::{bytes, quantity};
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, map::AddressMap};
 use hearth_primitives::{Account, AccountChange, Changeset};
 
-/// The text of the difference; `codes` has what accounts had for code before the transaction, where it is known.
+/// The text of the difference; `codes` maps accounts to their code before the transaction, if
+/// known.
 pub(super) fn text(writes: &Changeset, codes: &AddressMap<Bytes>) -> Vec<u8> {
     let mut out = b"{".to_vec();
     let differs = |change: &&AccountChange| {

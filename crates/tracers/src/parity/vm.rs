@@ -1,11 +1,13 @@
-//! `vmTrace`: every instruction with its cost and its effects, calls within the instruction that made them.
+//! `vmTrace`: every instruction with its cost and its effects, calls within the instruction that
+//! made them.
 //!
-//! An instruction is written when it has run: `{"pc","cost","sub","ex"}`. One that calls is written in two parts, around
-//! the text of what it called. What an effect holds follows OpenEthereum's `Interpreter::mem_written` and
-//! `store_written` (`ethcore/evm/src/interpreter/mod.rs`): `push` has the words that the instruction leaves on the stack,
-//! bottom first; `mem` the memory that it writes, `store` the slot; `used` is the gas left.
+//! An instruction is written once it has run: `{"pc","cost","sub","ex"}`. One that calls is written
+//! in two parts, around the text of the call. The content of an effect follows OpenEthereum's
+//! `Interpreter::mem_written` and `store_written` (`ethcore/evm/src/interpreter/mod.rs`): `push`
+//! has the words that the instruction leaves on the stack, bottom first; `mem` the memory that it
+//! writes, `store` the slot; `used` is the gas left.
 //!
-//! The text is as long as the transaction. [`VmRecorder::drain`] takes it away in pieces while the
+//! The text grows with the transaction. [`VmRecorder::drain`] removes finished pieces while the
 //! transaction runs.
 
 use super::text::{bytes, number, quantity};
@@ -131,8 +133,8 @@ impl VmRecorder {
         self.text.extend_from_slice(b",\"ops\":[");
     }
 
-    /// A call or creation ends. `code` is what it would have run; `began` says that it was made: there was room for
-    /// another call and the value could be paid.
+    /// Ends a call or creation. `code` is the code that it would have run; `began` is true if it
+    /// was made: the depth allowed another call and the value could be paid.
     pub(super) fn leave(&mut self, code: &[u8], began: bool) {
         let Some(level) = self.levels.pop() else { return };
         if let Some(caller) = self.levels.last_mut() {

@@ -1,7 +1,9 @@
-//! Recorded steps in columns, and what happened between them, packed for whoever replays them.
+//! Recorded steps in columns, and the events between them, packed for the process that runs the
+//! script.
 //!
-//! A chunk is a header of 32 bytes (u32 steps, events, words, fields, bytes of events, flags; 8 zeros), one column a field,
-//! each at a multiple of 8, and the events. All little endian but words and addresses, which are as the EVM has them.
+//! A chunk is a header of 32 bytes (u32 steps, events, words, fields, bytes of events, flags; 8
+//! zeros), one column per field, each at a multiple of 8, and the events. Numbers are little
+//! endian; words and addresses are in the EVM's byte order.
 
 use super::fields::Fields;
 use super::message::{HEADER_BYTES, put_header, to};
@@ -35,7 +37,8 @@ pub(super) mod event {
     pub const STEP_ERROR: u8 = 9;
 }
 
-/// The chunk that is recorded. Columns have room for [`Chunk::most`] steps; those of absent fields have none.
+/// The chunk under construction. Columns have capacity for [`Chunk::most`] steps; those of absent
+/// fields have none.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     pub fields: Fields,

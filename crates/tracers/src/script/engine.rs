@@ -1,4 +1,5 @@
-//! A script alone over a transaction, in the form that its fields ask for; and as one of several tracers.
+//! Runs one script over a transaction, in the form that its fields need; alone or as one of several
+//! tracers.
 
 use super::fields::Fields;
 use super::host::ScriptVerdict;
@@ -59,7 +60,7 @@ impl Tracing for ScriptTracer {
 pub(crate) struct Alone(ScriptTracer);
 
 impl Alone {
-    /// A script that nobody else watches with.
+    /// A script that is the only tracer of its execution.
     pub(crate) fn new(plan: &super::ScriptPlan) -> Self {
         Self(ScriptTracer::new(plan))
     }
@@ -75,7 +76,7 @@ impl Alone {
     }
 }
 
-/// What a form of the tracer is told when the transaction has ended.
+/// What a form of the tracer does when the transaction has ended.
 trait Form: Observed {
     fn tracer(&mut self) -> &mut ScriptTracer;
 }

@@ -15,7 +15,8 @@ use revm::inspector::JournalExt as _;
 use revm::interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome};
 use revm::primitives::hardfork::SpecId;
 
-/// Flags of an entered frame: `enter` is told, it has a value, it may have steps.
+/// Flags of an entered frame: the script gets `enter`, the frame has a value, the frame may have
+/// steps.
 const SHOWN: u8 = 1;
 const WITH_VALUE: u8 = 2;
 const WITH_CODE: u8 = 4;
@@ -77,7 +78,7 @@ impl ScriptTracer {
         self.tell_changes(context);
     }
 
-    /// Tells what has changed in the state.
+    /// Records the changes of the state since the last call.
     pub(super) fn tell_changes(&mut self, context: &mut EvmContext<'_>) {
         if self.fields.has(Fields::JOURNAL) && self.is_running() {
             let journal = context.journal_ref();

@@ -22,7 +22,7 @@ use revm::interpreter::{
 const MOST_PUSHED: usize = 255;
 
 impl ScriptTracer {
-    /// Remembers what tells why an instruction failed, if it does.
+    /// Keeps the data from which the reason of a failure is found.
     #[inline(always)]
     pub(super) fn note_before(&mut self, interpreter: &Interpreter, context: &EvmContext<'_>) {
         self.frames.before = Before::of(interpreter, context);
@@ -157,7 +157,7 @@ impl ScriptTracer {
                 self.fault(&fault.to_string());
             } else if let Some(at) = self.chunk.steps.checked_sub(1).filter(|_| self.fields.has(Fields::STEP))
             {
-                // The reference tells of the step with its error, and of no fault.
+                // go-ethereum reports the step with its error, and no fault.
                 self.chunk.event_at(at, event::STEP_ERROR, &[fault.to_string().as_bytes()]);
             }
         }

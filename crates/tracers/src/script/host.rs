@@ -1,4 +1,4 @@
-//! Whoever runs scripts, as a tracer sees it.
+//! The interface to the component that runs scripts, as a tracer uses it.
 
 use super::plan::ScriptPlan;
 use crate::error::TraceError;
@@ -27,13 +27,14 @@ pub trait ScriptHost: Send + Sync + std::fmt::Debug {
         cancel: &Cancel,
     ) -> Result<Box<dyn ScriptSession>, TraceError>;
 
-    /// A session that nobody else waits for.
+    /// Opens a session only if one is free at once.
     fn try_open(&self, script: &ScriptPlan) -> Option<Box<dyn ScriptSession>>;
 
     /// What a script may take.
     fn limits(&self) -> ScriptLimits;
 
-    /// When the request came: since then the time of its first transaction counts. Told once.
+    /// When the request arrived, from which the time of its first transaction counts. Returned once
+    /// only.
     fn arrived(&self) -> Option<Instant> {
         None
     }
@@ -50,7 +51,7 @@ pub enum ScriptVerdict {
     Clean,
     /// The time was up.
     Late,
-    /// Nobody wants the answer.
+    /// The client left before the answer.
     Unwanted,
     /// It said why itself.
     Gone,
@@ -70,7 +71,8 @@ pub trait ScriptSession: Send {
     /// Why the session has ended.
     fn read(&mut self) -> Result<Option<(u8, Vec<u8>)>, ScriptGone>;
 
-    /// Waits until a message may have come, or some bytes may be written where `to_write`, or the time is up.
+    /// Waits until a message may have arrived, or with `to_write` bytes can be written, or the time
+    /// is up.
     fn wait(&self, to_write: bool, at_most: Duration);
 
     /// Ends it.

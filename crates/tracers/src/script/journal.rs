@@ -1,4 +1,4 @@
-//! What changes in the state while a transaction runs, as events of a chunk: the new values, not the changes.
+//! Changes of the state while a transaction runs, as events of a chunk that carry the new values.
 
 use super::chunk::{Chunk, event};
 use super::message::put_account;
@@ -8,7 +8,7 @@ use revm::context::JournalEntry;
 use revm::primitives::hardfork::SpecId;
 use revm::state::{Account as Loaded, EvmState};
 
-/// How far the journal has been told.
+/// The position in the journal up to which changes were recorded.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     seen: usize,
@@ -36,7 +36,7 @@ impl Told {
         self.seen = self.seen.min(journal.len());
     }
 
-    /// Tells what is new.
+    /// Records the new entries.
     #[cold]
     #[inline(never)]
     pub fn tell(&mut self, journal: &[JournalEntry], state: &EvmState, spec: SpecId, chunk: &mut Chunk) {
@@ -83,14 +83,15 @@ impl Told {
         }
     }
 
-    /// Tells an account as it is now, whatever the journal says.
+    /// Records the current values of an account, independent of the journal.
     pub fn tell_account(&mut self, address: &Address, state: &EvmState, spec: SpecId, chunk: &mut Chunk) {
         if let Some(account) = state.get(address) {
             account_event(chunk, &mut self.buffer, address, present(account, spec).as_ref());
         }
     }
 
-    /// Tells what the transaction has changed in the end: fees are paid, and what was destroyed is gone.
+    /// Records the changes of the whole transaction at its end: fees are paid, and destroyed
+    /// accounts are gone.
     pub fn tell_end(&mut self, writes: &Changeset, chunk: &mut Chunk) {
         for change in &writes.accounts {
             let address = &change.address;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How long one waits before one looks at the cancel flag again.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long a script may take to hear that nobody waits for it.
+/// How long a script may take to stop once its result is no longer needed.
 const STOP_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Why a script goes no further.
@@ -142,7 +142,8 @@ impl Link {
         self.session.end(verdict);
     }
 
-    /// Ends the session while a transaction is under way: the script is told, and killed where it does not hear.
+    /// Ends the session during a transaction: the script is notified, and killed if it does not
+    /// react.
     pub fn stop(mut self, verdict: ScriptVerdict) {
         put(&mut self.out, to::STOP, &[]);
         let heard = self.drain(true);
@@ -180,7 +181,7 @@ impl Link {
     }
 }
 
-/// No state: what is asked before a transaction runs has no answer.
+/// An empty state: reads before a transaction runs have no answer.
 pub(super) struct NoState;
 
 impl StateReads for NoState {

@@ -1,4 +1,5 @@
-//! The messages of the channel. Little endian; a header is u32 length of the payload, u8 kind, three zeros.
+//! The messages of the channel. Little endian; a header is u32 length of the payload, u8 kind,
+//! three zeros.
 
 use super::fields::Fields;
 use super::host::ScriptLimits;
@@ -14,7 +15,7 @@ const ADDRESS_BYTES: usize = 20;
 /// Bytes before a payload.
 pub(super) const HEADER_BYTES: usize = 8;
 
-/// Kinds of messages to whoever runs scripts.
+/// Kinds of messages to the script host.
 pub(super) mod to {
     pub const BEGIN: u8 = 1;
     pub const STEPS: u8 = 2;
@@ -35,7 +36,7 @@ mod from {
     pub const DONE: u8 = 16;
 }
 
-/// What whoever runs a script says.
+/// A message of the script host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Said {
     Ready,

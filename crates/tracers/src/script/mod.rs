@@ -1,11 +1,12 @@
-//! JavaScript tracers: what a script can see of a transaction is recorded in packed chunks and replayed elsewhere, while the
-//! execution goes on.
+//! JavaScript tracers: the part of a transaction that a script can observe is recorded in packed
+//! chunks and replayed in another process, while the execution continues.
 //!
-//! - [`ScriptPlan`] is what a request names: source, or one of go-ethereum's scripts, and its configuration.
-//! - [`ScriptHost`] gives sessions with whatever runs scripts, [`ScriptSession`] is the channel to it. Nothing in here knows
-//!   a process or JavaScript.
-//! - [`ScriptTracer`] is the inspector. It records only the [`Fields`] that the script can reach; where the script reaches
-//!   for more, the transaction is executed once more with those too.
+//! - [`ScriptPlan`] is the script of a request, its own source or one of go-ethereum's, with its
+//!   configuration.
+//! - [`ScriptHost`] opens sessions with the component that runs scripts, [`ScriptSession`] is the
+//!   channel to it. Nothing in here depends on a process or on JavaScript.
+//! - [`ScriptTracer`] is the inspector. It records only the [`Fields`] that the script can reach;
+//!   if the script reads others, the transaction is executed once more with those too.
 
 mod chunk;
 mod engine;

@@ -1,4 +1,4 @@
-//! What an instruction leaves of the stack: as many words from the bottom as it cannot have changed.
+//! Stack items that an instruction cannot have changed, counted from the bottom.
 
 use crate::opcode::inputs;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! A script over one transaction after the other: its session, what is recorded for it, and what it answers.
+//! A script over consecutive transactions: its session, the data recorded for it, and its answer.
 
 use super::chunk::{ACK, Chunk};
 use super::fields::Fields;
@@ -19,7 +19,7 @@ use revm::precompile::{PrecompileSpecId, Precompiles};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Numbers of requests: whoever runs a script keeps nothing from one to the next.
+/// Numbers of requests: the script host keeps nothing between two requests.
 static REQUESTS: AtomicU64 = AtomicU64::new(1);
 
 /// How far the script of a transaction is.
@@ -92,7 +92,7 @@ pub struct ScriptTracer {
 }
 
 impl ScriptTracer {
-    /// A tracer of this script. Whoever runs it is found by [`crate::Tracing::open`].
+    /// A tracer of this script. [`crate::Tracing::open`] connects it to the script host.
     pub fn new(plan: &ScriptPlan) -> Self {
         Self {
             plan: plan.clone(),
@@ -118,14 +118,16 @@ impl ScriptTracer {
         }
     }
 
-    /// As [`Self::new`], with everything recorded from the start: for executions that cannot be repeated.
+    /// Same as [`Self::new`], but records everything from the start: for executions that cannot be
+    /// repeated.
     pub(crate) fn recording_everything(plan: &ScriptPlan) -> Self {
         let mut tracer = Self::new(plan);
         tracer.known = Some(Fields::ALL);
         tracer
     }
 
-    /// Gets a session; without `patience` only one that nobody else waits for. Whether there is one.
+    /// Gets a session; without `patience` only one that is free at once. Returns whether there is
+    /// one.
     pub(super) fn connect(&mut self, limits: &Limits, patience: bool) -> Result<bool, TraceError> {
         self.limits = Some(limits.clone());
         if self.link.is_some() {
@@ -255,7 +257,7 @@ impl ScriptTracer {
         }
     }
 
-    /// Sends what was recorded so far, and answers what the script asks meanwhile.
+    /// Sends the data recorded so far, and meanwhile answers the reads of the script.
     #[cold]
     #[inline(never)]
     pub(super) fn flush(&mut self, state: &mut dyn StateReads) {
@@ -290,7 +292,7 @@ impl ScriptTracer {
         }
     }
 
-    /// Tells how the transaction ended.
+    /// Sends how the transaction ended.
     pub(super) fn tell_end(&mut self, end: &TxEnd<'_>) {
         if !self.is_running() {
             return;
@@ -307,7 +309,8 @@ impl ScriptTracer {
         }
     }
 
-    /// `ctx` as go-ethereum makes it: its gas price is the tip, and places of transactions are known within blocks alone.
+    /// `ctx` as go-ethereum makes it: its gas price is the tip, and the index of a transaction is
+    /// known only within a block.
     fn ctx(&mut self, end: &TxEnd<'_>) -> End {
         let Top { block, is_create, from, to, value, input, output, error } = std::mem::take(&mut self.top);
         let tx = self.tx.as_ref();

@@ -5,7 +5,8 @@ use sha2::{Digest as _, Sha256};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// The configurations of this crate's tests: the name that the answer files use, and the configuration's JSON.
+/// The configurations of this crate's tests: the name in the answer files, and the configuration as
+/// JSON.
 pub const CONFIGS: [(&str, &str); 14] = [
     ("callTracer", r#"{"tracer":"callTracer"}"#),
     ("callTracer.withLog", r#"{"tracer":"callTracer","tracerConfig":{"withLog":true}}"#),

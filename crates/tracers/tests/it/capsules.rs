@@ -1,4 +1,5 @@
-//! Traces from a block's capsule are those of its history, byte by byte, and read nothing that the capsule does not have.
+//! Traces from a capsule equal those from the history, byte by byte, and read nothing outside of
+//! the capsule.
 
 use crate::answers::{fixtures, full, quick, read_json};
 use crate::cases::{MainnetCase, MemoryState};
@@ -34,7 +35,8 @@ const CONFIGS: [&str; 13] = [
     r#"{"enableReturnData":true}"#,
 ];
 
-/// Of the files, one in so many is looked at in the everyday and in the quick test; the full one looks at all.
+/// One file in so many is tested in the everyday and in the quick test; the full test takes all
+/// files.
 const ONE_IN: [usize; 2] = [8, 32];
 
 /// Blocks above this gas have no struct logs compared: they are gigabytes.
@@ -100,7 +102,8 @@ fn plan(json: &str) -> TracePlan {
     TracePlan { timeout, ..TracePlan::new(&TraceConfig::parse(json).unwrap()).unwrap() }
 }
 
-/// Executes a block with and without its capsule, and compares every tracer's answers. The output of the block.
+/// Executes a block with and without its capsule, and compares the answers of every tracer. Returns
+/// the block's output.
 fn compare(
     spec: &ChainSpec,
     block: &Block,

@@ -135,7 +135,7 @@ impl TraceTest {
         let timestamp: u64 = quantity(&context["timestamp"]).to();
         let merged = spec.terminal_total_difficulty().is_some_and(|d| d.is_zero());
         let fork = spec.fork_with_merge(number, timestamp, merged);
-        // The reference gives these blocks no excess blob gas, which makes the blob base fee one wei.
+        // go-ethereum gives these blocks no excess blob gas, which makes the blob base fee one wei.
         let blobs = fork >= Fork::Cancun;
         let environment = BlockEnvironment {
             chain_id: spec.chain_id(),

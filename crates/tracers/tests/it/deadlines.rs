@@ -1,5 +1,5 @@
-//! Deadlines by the clock: a trace ends when its time is over, whatever the program does, and waiting for the reader
-//! is none of its time.
+//! Deadlines by the clock: a trace ends when its time is over, whatever the program does. Time
+//! spent waiting for the reader does not count.
 
 use crate::answers::full;
 use crate::steps::PUSH_POP;
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 /// Hashes 100 kB of memory, again and again.
 const KECCAK: [u8; 12] = [0x5b, 0x62, 0x01, 0x86, 0xa0, 0x60, 0, 0x20, 0x50, 0x60, 0, 0x56];
 
-/// Calls modexp with base, exponent and modulus of 256 bytes each, again and again. The lengths come from the program's
-/// own code, the numbers are made of it as well.
+/// Calls modexp in a loop, with base, exponent and modulus of 256 bytes each. Lengths and numbers
+/// come from the program's own code.
 fn modexp() -> Vec<u8> {
     let mut code = Vec::new();
     for slot in [0u8, 32, 64] {
@@ -34,7 +34,7 @@ fn modexp() -> Vec<u8> {
     code
 }
 
-/// Takes the bytes and forgets them, after a pause for each chunk; the second part is what the pauses took.
+/// Discards the bytes after a pause for each chunk; the second field is the sum of the pauses.
 struct Slow(Duration, Duration);
 
 impl Slow {
@@ -65,7 +65,8 @@ fn time_of(world: &World, config: &str, limits: &Limits, sink: &mut dyn Sink) ->
     (started.elapsed(), error)
 }
 
-/// Time that this thread has waited for a processor while it could have run; zero where the system does not say.
+/// Time that this thread was runnable but waited for a processor; zero if the system does not
+/// report it.
 fn waited_for_processor() -> Duration {
     let file = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(file.split_whitespace().nth(1).and_then(|nanos| nanos.parse().ok()).unwrap_or(0))
@@ -91,8 +92,8 @@ fn are_met_whatever_the_program_does() {
             let timeout = Duration::from_millis(*milliseconds);
             for options in ["", r#","tracer":"callTracer","tracerConfig":{"onlyTopCall":true}"#] {
                 let config = format!("{{\"timeout\":\"{milliseconds}ms\"{options}}}");
-                // What the machine's other work takes from this thread is not the tracer's lateness, and what the hypervisor
-                // takes nobody says: one of a few attempts has to do.
+                // Other work of the machine is not the tracer's lateness, and time that the
+                // hypervisor takes is not reported: one of a few attempts must be in time.
                 let mut times = Vec::new();
                 let met = (0..ATTEMPTS).any(|_| {
                     let sink = &mut Slow::new(Duration::ZERO);

@@ -1,4 +1,5 @@
-//! A block's elements one by one: the same bytes as the whole answer, and only errors that every run would meet.
+//! The elements of a block trace one by one: the same bytes as the whole answer, and only errors
+//! that every run would meet.
 
 use crate::steps::PUSH_POP;
 use crate::world::World;

@@ -1,4 +1,5 @@
-//! Someone who runs scripts without running any: it keeps what it is sent, and answers as it is told.
+//! A script host without scripts: it keeps the data that it receives, and answers as the test
+//! configures it.
 
 use hearth_tracers::{
     Cancel, Fields, Limits, ScriptGone, ScriptHost, ScriptLimits, ScriptPlan, ScriptSession, ScriptVerdict,
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 pub struct Conduct {
     /// What the script reaches, as it says once it is loaded.
     pub fields: Fields,
-    /// What it asks for at the end of the steps where that was not recorded.
+    /// The fields that it requests at the end of the steps if they were not recorded.
     pub needs: Option<Fields>,
     /// Reads that it makes when it has seen the steps, as payloads of messages.
     pub reads: Vec<Vec<u8>>,

@@ -11,7 +11,8 @@ const CALL_TRACER: &str = r#"{"tracer":"callTracer"}"#;
 /// JUMPDEST PUSH1 0 JUMP.
 const LOOP: [u8; 4] = [0x5b, 0x60, 0, 0x56];
 
-/// Adds one to slot 0 and returns it, so that each call's output tells how many came before.
+/// Adds one to slot 0 and returns it, so that the output of a call shows the number of calls before
+/// it.
 const COUNTER: [u8; 17] =
     [0x60, 0, 0x54, 0x60, 1, 0x01, 0x80, 0x60, 0, 0x55, 0x60, 0, 0x52, 0x60, 32, 0x60, 0];
 
@@ -34,7 +35,8 @@ fn a_transaction_out_of_time_has_an_error_and_the_rest_is_finished() {
     let (text, stats) =
         world.trace_text(r#"{"tracer":"callTracer","timeout":"1ns"}"#, &Limits::default()).unwrap();
     let traces = parse(&text);
-    // The clock is looked at every few thousand instructions, which the first and the last do not reach.
+    // The clock is checked every few thousand instructions, which the first and the last
+    // transaction do not reach.
     assert_eq!((stats.traced, stats.failed, stats.bytes), (2, 1, text.len() as u64));
     assert_eq!(traces[1]["error"], "execution timeout");
     assert!(traces[1]["result"].is_null());

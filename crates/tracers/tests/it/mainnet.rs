@@ -1,4 +1,5 @@
-//! Recorded mainnet blocks: every transaction of every block under every configuration of callTracer.
+//! Recorded mainnet blocks: every transaction of every block under every configuration of
+//! callTracer.
 
 use crate::answers::{
     CONFIGS, Table, digest, digest_of_steps, files, first_difference, fixtures, full, quick, read_json,

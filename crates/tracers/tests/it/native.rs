@@ -35,7 +35,8 @@ fn prestate_names_operands_that_were_paid_for() {
     assert!(some[name(0x10)].get("storage").is_none(), "{some}");
     let few = only(&world(21_000 + 100), config);
     assert!(few.get(name(0x11)).is_none(), "{few}");
-    // The block's coinbase has no account: shown only where that is asked for.
+    // The coinbase of the block has no account: it is shown only if the configuration includes
+    // empty accounts.
     let zero = format!("{:?}", Address::ZERO);
     assert!(all.get(&zero).is_none());
     let empty = only(&world(100_000), r#"{"tracer":"prestateTracer","tracerConfig":{"includeEmpty":true}}"#);
@@ -58,7 +59,8 @@ fn diffs_leave_out_what_stays() {
 
 #[test]
 fn a_mux_gives_each_tracer_its_own_answer() {
-    // KECCAK256 of four bytes beyond the end of memory, then a call of the identity contract with them.
+    // KECCAK256 of four bytes beyond the end of memory, then a call of the identity contract with
+    // them.
     let code = [0x60, 4, 0x60, 0, 0x20, 0x60, 0, 0x60, 0, 0x60, 4, 0x60, 0, 0x60, 4, 0x5a, 0xfa, 0x00];
     let world = World::london().contract(0x10, 1, 0, &code).call(0x10, 100_000, &[0xde, 0xad, 0xbe, 0xef, 1]);
     let own = r#""callTracer":{"withLog":true},"4byteTracer":null,"noopTracer":{},"prestateTracer":{"diffMode":true},

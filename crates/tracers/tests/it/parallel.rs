@@ -1,5 +1,5 @@
-//! Transactions of a block at the same time: the same bytes in the same order, with bounded memory, and an end when the
-//! receiver goes.
+//! Transactions of a block in parallel: the same bytes in the same order, with bounded memory, and
+//! an end once the receiver is gone.
 
 use crate::steps::PUSH_POP;
 use crate::world::World;
@@ -15,7 +15,8 @@ fn plan(config: &str) -> TracePlan {
     TracePlan::new(&TraceConfig::parse(config).unwrap()).unwrap()
 }
 
-/// Transactions of very different lengths: the long ones have struct logs beyond what a thread keeps.
+/// Transactions of very different lengths: the struct logs of the long ones exceed the results that
+/// a thread keeps.
 fn world() -> World {
     let mut world = World::london().contract(0x71, 1, 0, &PUSH_POP).contract(0x72, 1, 0, &[0x60, 0, 0x50, 0]);
     for i in 0..24 {

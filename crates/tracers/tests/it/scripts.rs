@@ -105,7 +105,7 @@ fn failures_are_steps_with_an_error_or_faults() {
         found.map(|(at, _, text)| (*at, String::from_utf8(text.clone()).unwrap()))
     };
     let fields = Fields::STEP | Fields::OP | Fields::COST;
-    // ADD on an empty stack: told with the step.
+    // ADD on an empty stack: the fault is reported with the step.
     let world = World::london().contract(0x71, 0, 0, &[0x01]).call(0x71, 100_000, &[]);
     let (chunks, end, _) = run(&world, conduct(fields));
     let underflow = "stack underflow (0 <=> 2)".to_owned();

@@ -1,4 +1,5 @@
-//! Struct logs of small programs: what bounds them, how they end early, and the summary of opcodeTracer.
+//! Struct logs of small programs: their bounds, how they end early, and the summary of
+//! opcodeTracer.
 
 use crate::world::World;
 use hearth_tracers::{

@@ -49,7 +49,7 @@ fn every_file_under_every_configuration() {
     assert_eq!(expected, 700);
 }
 
-/// The reference reads the expected logs into a structure, where an index that is not there is zero.
+/// go-ethereum parses the expected logs into a structure in which an absent index is zero.
 fn with_log_indexes(result: &mut Value) {
     for log in result.get_mut("logs").and_then(Value::as_array_mut).into_iter().flatten() {
         log.as_object_mut().unwrap().entry("index").or_insert_with(|| "0x0".into());
@@ -80,8 +80,8 @@ fn results_in_the_files_themselves() {
     table.finish(21);
 }
 
-/// The reference reads expected frames into a structure, where a member that is not there is empty, and gives its own
-/// the block and the transaction of no context: those four are left out.
+/// go-ethereum parses the expected frames into a structure in which absent members are empty, and
+/// gives its own frames no block or transaction context: those four members are left out.
 fn without_context(result: &mut Value) {
     for frame in result.as_array_mut().into_iter().flatten() {
         let frame = frame.as_object_mut().unwrap();

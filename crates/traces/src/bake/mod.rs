@@ -1,5 +1,5 @@
-//! Traces that are made before anyone asks: the worker on an open home, what it is told of the chain, and ranges of blocks
-//! that are baked on request.
+//! Baking: the worker on an open home, the events of the chain that it receives, and ranges of
+//! blocks that are baked on request.
 
 mod range;
 mod recent;
@@ -55,11 +55,11 @@ fn worker_options(config: &NodeConfig, ranges_alone: bool) -> Result<BakeOptions
     })
 }
 
-/// Starts a bake worker that works on ranges alone: it neither follows the chain nor keeps a cursor.
+/// Starts a bake worker for ranges only: it neither follows the chain nor keeps a cursor.
 ///
 /// # Errors
-/// [`NodeError::StoreFailed`] where its threads or its cache cannot be had, [`NodeError::Unsupported`] for tracers that cannot be
-/// baked.
+/// [`NodeError::StoreFailed`] if its threads or its cache cannot be created,
+/// [`NodeError::Unsupported`] for tracers that cannot be baked.
 pub fn start_range_worker(traces: &Arc<Traces>, metrics: &Registry) -> Result<BakeWorker, NodeError> {
     let source = Arc::new(HomeSource::new(traces.clone())?);
     let options = worker_options(traces.home().config(), true)?;
@@ -67,7 +67,7 @@ pub fn start_range_worker(traces: &Arc<Traces>, metrics: &Registry) -> Result<Ba
     BakeWorker::start(source, options, BakeMetrics::new(metrics), drop).map_err(store_error)
 }
 
-/// Tells the worker how the chain changes.
+/// Notifies the worker of changes of the chain.
 struct Hook {
     worker: Arc<BakeWorker>,
     recent: Arc<RecentCapsules>,
@@ -95,10 +95,11 @@ pub struct Bakery {
 }
 
 impl Bakery {
-    /// Starts baking what is committed from now on, and what was missed since the last start.
+    /// Starts baking: of new commits from now on, and of blocks committed since the last run.
     ///
     /// # Errors
-    /// [`NodeError::StoreFailed`] where the home has no trace cache open, or a thread or a file cannot be made.
+    /// [`NodeError::StoreFailed`] if the home has no open trace cache, or a thread or a file cannot
+    /// be created.
     pub fn start(traces: &Arc<Traces>, metrics: &Registry) -> Result<Self, NodeError> {
         let (log, home) = (metrics.log().clone(), traces.home());
         let bake = &home.config().bake;

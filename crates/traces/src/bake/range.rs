@@ -1,4 +1,4 @@
-//! Ranges of blocks that somebody asks to be baked.
+//! Ranges of blocks that are baked on request.
 
 use hearth_home::Home;
 use hearth_primitives::Height;

@@ -1,4 +1,5 @@
-//! Capsules of the newest blocks, kept in memory as they were made, so that baking reads nothing from the disk.
+//! Capsules of the newest blocks, kept in memory from their creation on, so that baking reads
+//! nothing from the disk.
 
 use alloy_primitives::B256;
 use hearth_primitives::TraceCapsule;

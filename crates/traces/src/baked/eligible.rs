@@ -39,8 +39,9 @@ pub struct BakedAsk {
 }
 
 impl BakedAsk {
-    /// A request whose configuration is the name of a tracer and nothing else. `named` is what the method names it by: `0x` and 64
-    /// digits, `0x` and the digits of a height, or `latest`. `None` for all else.
+    /// A request whose configuration is only the name of a tracer. `named` is how the method names
+    /// the block or transaction: `0x` and 64 digits, `0x` and the digits of a height, or `latest`.
+    /// `None` for any other request.
     pub fn named(of: TraceOf, named: &str, tracer: &str) -> Option<Self> {
         let tracer = BakedTracer::plain(tracer)?;
         let digits = named.strip_prefix("0x");

@@ -1,4 +1,5 @@
-//! Where what requests name lies in the chain; remembered, so that the next request needs no look-up.
+//! Positions in the chain of the blocks and transactions that requests name, cached for later
+//! requests.
 
 use super::eligible::Target;
 use alloy_primitives::B256;
@@ -44,8 +45,8 @@ impl Places {
         (matches!(target, Target::Hash(_)) || known.unwinds == chain.kv().unwinds()).then_some(place)
     }
 
-    /// A place, looked up where it is not remembered. `None` where there is none, or it cannot be read: live tracing says
-    /// which.
+    /// A position, looked up if it is not cached. `None` if it does not exist or cannot be read;
+    /// live tracing reports which.
     pub(super) fn find(&self, chain: &Chain, target: &Target) -> Option<Place> {
         if let Some(place) = self.known(chain, target) {
             return Some(place);

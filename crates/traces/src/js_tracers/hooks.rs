@@ -1,7 +1,8 @@
-//! Scripts that run in the process and on the thread of whoever traces: a bounded queue of messages each way stands in place
-//! of a child process.
+//! Scripts that run in this process, on the thread of the caller: a bounded queue of messages in
+//! each direction replaces the child process.
 //!
-//! What the messages mean is the business of the tracer and of who holds the [`HookLink`]; each has a kind and a payload.
+//! The tracer and the owner of the [`HookLink`] interpret the messages; each has a kind and a
+//! payload.
 
 use hearth_sandbox::HEADER_BYTES;
 use hearth_tracers::{Cancel, ScriptGone, ScriptHost, ScriptLimits, ScriptPlan, ScriptSession};
@@ -11,10 +12,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes on their way to the hooks beyond which the execution waits; one write more may be among them.
+/// Bytes queued for the hooks beyond which the execution waits; the limit may be exceeded by one
+/// write.
 const AHEAD_BYTES: usize = 1 << 20;
 
-/// Messages on their way to the execution beyond which no more are taken; the hooks say a few for each transaction.
+/// Messages queued for the execution beyond which no more are taken; the hooks send a few for each
+/// transaction.
 const SAID_MAX: usize = 1024;
 
 type Message = (u8, Vec<u8>);
@@ -43,7 +46,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Wakes whoever waits for messages to the hooks.
+    /// Wakes the thread that waits for messages to the hooks.
     fn wake_hooks(&self, mut queues: MutexGuard<'_, Queues>) {
         let waker = queues.waker.take();
         drop(queues);
@@ -88,8 +91,8 @@ impl HookLink {
         into[..length].copy_from_slice(&payload[..length]);
     }
 
-    /// Calls back once a message waits, or none will come any more: at once, or from the thread that executes. The last who
-    /// asks is told.
+    /// Calls back once a message is waiting or none will come any more: at once, or from the thread
+    /// that executes. Only the callback of the last call is kept.
     pub fn ready_with(&self, tell: impl FnOnce() + Send + 'static) {
         let mut queues = self.0.queues.lock();
         if queues.to_hooks.is_empty() && queues.over.is_none() {
@@ -112,8 +115,8 @@ impl HookLink {
         self.0.for_core.notify_all();
     }
 
-    /// Waits, on this thread, for a message of one of the kinds whose bits are set; that one is the next then. Without bits for
-    /// any message. False where none will come.
+    /// Waits, on this thread, for a message of one of the kinds whose bits are set, which is the
+    /// next message then. Without bits it waits for any message. False if none will come.
     pub fn wait(&self, kinds: u32) -> bool {
         let wanted =
             |kind: u8| kinds == 0 || 1u32.checked_shl(u32::from(kind)).is_some_and(|bit| kinds & bit != 0);
@@ -136,7 +139,7 @@ impl HookLink {
         found.is_some()
     }
 
-    /// Nobody wants the rest.
+    /// Cancels the trace; the rest is not needed.
     pub fn cancel(&self) {
         self.0.end(TraceError::Cancelled);
     }

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Processes that one request has, and how it gets more: in place of one that was killed, for a thread that helps.
+/// The processes of one request, and the way to get more: to replace a killed one, and for a thread
+/// that helps.
 pub struct RequestScripts {
     pool: Arc<Pool>,
     client: Arc<str>,

@@ -1,5 +1,5 @@
-//! Requests with a JavaScript tracer: they wait for a child process before they take a thread, so that scripts hold up
-//! nothing else.
+//! Requests with a JavaScript tracer. They wait for a child process before they take a thread, so
+//! that scripts do not delay other requests.
 
 mod hooks;
 mod host;
@@ -23,10 +23,10 @@ use std::time::{Duration, Instant};
 /// answered its first requests then, and a request with a script finds a process that is ready.
 const WARM_UP_AFTER: Duration = Duration::from_millis(500);
 
-/// Who asks, and since when.
+/// The client of a request, and the time of the request.
 #[derive(Clone, Debug)]
 pub struct Asker {
-    /// Whoever shares the node with others: an address, a name; empty where that is not known.
+    /// The client, by an address or a name; empty if it is not known.
     pub client: Arc<str>,
     /// When the request came.
     pub arrived: Instant,
@@ -64,7 +64,7 @@ impl ScriptNeed {
         (children > 0).then(|| Self { script: hasher.finish(), children, timeout })
     }
 
-    /// What is asked of the pool, for as long as the trace is wanted.
+    /// The lease request for the pool, valid as long as the trace is not cancelled.
     fn ask(&self, asker: &Asker, cancel: &Cancel) -> Ask {
         let cancelled = cancel.clone();
         Ask {
@@ -122,7 +122,8 @@ impl JsTracers {
         Ok(Self::Pool { pool: Arc::new(pool), threads: Threads::default() })
     }
 
-    /// Waits for processes, then runs the work on a thread with them; refuses into the stream where there are none.
+    /// Waits for processes, then runs the work on a thread with them; without processes it writes
+    /// the refusal into the stream.
     pub fn run(
         &self,
         need: &ScriptNeed,

@@ -1,10 +1,12 @@
-//! Threads for traces under scripts, one each: how many there are is bounded by the processes and by who may wait for one.
+//! Threads for traces under scripts, one each. Their number is bounded by the number of processes
+//! and of waiting requests.
 
 use hearth_home::{ByteSender, NodeError};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 
-/// Stack of a thread, in bytes. The EVM's own frames live on the heap; 1,024 nested calls still need room.
+/// Stack of a thread, in bytes. The EVM's own frames are on the heap; 1,024 nested calls still need
+/// stack.
 const STACK_BYTES: usize = 16 << 20;
 
 /// The threads that run.

@@ -1,5 +1,5 @@
-//! Where traced calls are made: on the state after a block or before one of its transactions, and how one call becomes a
-//! replay that the tracers drive.
+//! The site of traced calls: the state after a block or before one of its transactions. Turns a
+//! call into a replay for the tracers.
 
 use crate::Traces;
 use crate::trace::trace_error;
@@ -26,10 +26,11 @@ pub struct CallSite {
 }
 
 impl CallSite {
-    /// Finds block and state; `admit` is told the block's height before the state is looked for.
+    /// Finds block and state; `admit` gets the height of the block before the state is looked up.
     ///
     /// # Errors
-    /// Those of a block that is not there, of state that is not kept, and of an index beyond the block's end; those of `admit`.
+    /// Those of an unknown block, of a state that is not available, and of an index beyond the end
+    /// of the block; those of `admit`.
     pub fn find(
         home: &Home,
         block: BlockRef,
@@ -69,11 +70,12 @@ impl CallSite {
         self.state.for_execution().unwrap_or_else(|| Box::new(self.state.clone()))
     }
 
-    /// A session of calls in the environment of the block, its transactions before the site executed; `reads` is
-    /// [`Self::reads`].
+    /// A session of calls in the environment of the block, after the execution of the transactions
+    /// before the site; `reads` is [`Self::reads`].
     ///
     /// # Errors
-    /// [`NodeError::Execution`] where those do not execute again, and what the overrides contradict.
+    /// [`NodeError::Execution`] if those transactions do not execute again, and for contradictory
+    /// overrides.
     pub fn session<'a>(
         &'a self,
         traces: &'a Traces,
@@ -110,7 +112,8 @@ impl CallSite {
         let failed = |reason: String| NodeError::Execution { height: header.number, reason };
         let environment = BlockEnvironment::from_header(spec, header);
         let mut executor = BlockExecutor::new(spec, environment, reads, hashes).without_outputs();
-        // What the block's own transactions did is known; what calls look at is not, so the state is that of history.
+        // The capsule has the effects of the block's own transactions, but not what calls read, so
+        // the state is that of the history.
         if home.config().rpc.trace_source != TraceSource::History
             && let Ok(Some(capsule)) = traces.capsules().get(home.chain().ledger(), &self.block.hash)
         {
@@ -163,7 +166,8 @@ pub struct CallReplay<'a> {
 }
 
 impl<'a> CallReplay<'a> {
-    /// A replay whose call is set by [`Self::set`]. `gas_cap` holds for all calls together, as in `eth_simulateV1`; 0 is no cap.
+    /// A replay whose call is set by [`Self::set`]. `gas_cap` holds for the sum of all calls, as in
+    /// `eth_simulateV1`; 0 means no cap.
     pub fn new((session, logs): (CallSession<'a>, u64), gas_cap: u64) -> Self {
         let gas_left = (gas_cap > 0).then_some(gas_cap);
         Self { session, message: Message::default(), gas_left, logs, writes: Changeset::default() }

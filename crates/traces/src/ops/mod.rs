@@ -1,4 +1,5 @@
-//! Traces with a way of their own: of calls, of what a transaction read and wrote, and of where its time went.
+//! Traces that are not plain traces of a block or transaction: of calls, of the state that a
+//! transaction read and wrote, and of the time that it took.
 
 pub(crate) mod call_site;
 pub(crate) mod filter;

@@ -1,5 +1,5 @@
-//! The `trace_*` methods beside those that trace one transaction or one block: calls one after the other and raw
-//! transactions. [`super::filter`] has the search by account.
+//! The `trace_*` methods for consecutive calls and for raw transactions. [`super::filter`] has the
+//! search by account.
 
 use super::call_site::{CallReplay, CallSite};
 use crate::{

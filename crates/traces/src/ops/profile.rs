@@ -1,17 +1,20 @@
-//! `debug_traceTransactionProfile`: a trace and where its time went.
+//! `debug_traceTransactionProfile`: a trace with a profile of its time.
 //!
 //! ```text
 //! { "trace": result of the tracer,
 //!   "profile": { "totalNanos", "historicalDbLookupNanos", "otherNanos",
-//!     "phases": { "lookupTransactionNanos", "loadBlockNanos", "buildBlockContextNanos", "replayHistoricalTxsNanos",
-//!                 "prepareTxNanos", "executionNanos", "traceResultNanos" },
-//!     "store": { "reads": { "account", "storage", "code" }, "nanos": { "account", "storage", "code" } } } }
+//!     "phases": { "lookupTransactionNanos", "loadBlockNanos", "buildBlockContextNanos",
+//!                 "replayHistoricalTxsNanos", "prepareTxNanos", "executionNanos",
+//!                 "traceResultNanos" },
+//!     "store": { "reads": { "account", "storage", "code" },
+//!                "nanos": { "account", "storage", "code" } } } }
 //! ```
 //!
-//! All are JSON numbers; times are nanoseconds. `executionNanos` is the transaction under its tracer; a tracer that writes
-//! while the transaction runs has its writing in there and little in `traceResultNanos`. `historicalDbLookupNanos` is
-//! spent reading the state store in all phases. `otherNanos` is what is left of the total besides execution and the
-//! lookups outside of it: lookups during the execution are not taken off twice.
+//! All are JSON numbers; times are nanoseconds. `executionNanos` is the transaction under its
+//! tracer; it includes the writing of a tracer that writes while the transaction runs, which then
+//! has little in `traceResultNanos`. `historicalDbLookupNanos` is the time of reading the state
+//! store in all phases. `otherNanos` is the total without execution and without the lookups outside
+//! of it: lookups during the execution are not subtracted twice.
 
 use super::timed_state::TimedState;
 use crate::Traces;
@@ -84,7 +87,8 @@ pub fn of_transaction(
         });
         let tail = format!(",\"profile\":{profile}}}");
         let written = sink.write(tail.as_bytes()).map_err(|_| trace_error(TraceError::Cancelled));
-        // A trace that was cut short is a whole value: the profile stands beside it, and the error beside the answer.
+        // A trace that ended early is a complete JSON value: the profile is written next to it, and
+        // the error next to the answer.
         outcome.map_err(told).and(written)
     })
 }

@@ -1,4 +1,4 @@
-//! `debug_traceStateAccess`: what one transaction read and wrote.
+//! `debug_traceStateAccess`: the state that one transaction read and wrote.
 //!
 //! ```text
 //! { "accounts": { address: { "balance"?, "nonce"?, "code"?, "storage": { slot: value } } },
@@ -8,13 +8,15 @@
 //!              "nanos":  { "account": n, "storage": n, "code": n } } }
 //! ```
 //!
-//! - `accounts` has every account that the transaction looked at, by lower-case address, with the values right before its
-//!   first look, that is, before the transaction: quantities in hex, slots and values as 32 bytes. An account that did
-//!   not exist has neither balance nor nonce; `code` is there where it was loaded; `storage` has the slots looked at.
-//! - `writes` has what the transaction left changed, with final values and without what was reverted; a destroyed account
-//!   has zeros. Fees paid to the block's beneficiary are among them.
-//! - `stats` counts distinct things read and written, and the nanoseconds that reading them from the store took (the
-//!   transactions before it in the block are not counted). They are JSON numbers.
+//! - `accounts` has every account that the transaction read, by lower-case address, with the values
+//!   before the transaction: quantities in hex, slots and values as 32 bytes. An account that did
+//!   not exist has neither balance nor nonce; `code` is present if it was loaded; `storage` has the
+//!   slots that were read.
+//! - `writes` has the changes that remained at the end of the transaction, with final values and
+//!   without reverted ones; a destroyed account has zeros. Fees paid to the block's beneficiary are
+//!   included.
+//! - `stats` counts distinct items read and written, and the nanoseconds of reading them from the
+//!   store (the block's earlier transactions are not counted). They are JSON numbers.
 
 use super::{Answer, timed_state::TimedState};
 use crate::Traces;
@@ -60,7 +62,8 @@ fn answer(traces: &Traces, hash: &B256, cancel: &Cancel, sender: &ByteSender) ->
         let (tx, sender) = transactions.clone().nth(index).ok_or(NodeError::TransactionNotFound)?;
         let prefix = PrefixState::new(prefix.into_state());
         let timed = TimedState::new(&prefix);
-        // The transaction alone, so that everything it looks at is asked of the state that the prefix left.
+        // Only the transaction runs on this executor, so that each of its reads reaches the state
+        // that the prefix left.
         let mut executor = BlockExecutor::new(spec, environment, &timed, &prefix);
         executor.transact(tx, sender).map_err(|error| failed(error.to_string()))?;
         let writes = executor.writes().last().cloned().unwrap_or_default();

@@ -34,7 +34,8 @@ impl Reads {
     }
 }
 
-/// A store under a stopwatch. Codes in the process's cache of analysed code are not asked of it.
+/// A store whose reads are counted and timed. Codes that are in the process's cache of analysed
+/// code are not read from it.
 pub(super) struct TimedState<'a> {
     state: &'a dyn StateReader,
     /// Accounts.

@@ -42,9 +42,10 @@ fn admit(home: &Home, height: Height, sender: &ByteSender) -> Result<(), NodeErr
     home.check_lookback(height, Reach::Guarded)
 }
 
-/// Traces bundles of calls one after the other, each on what those before it left. A bundle stands for a block: the first
-/// one runs in the block's own context, each further one as the block after the one before it, as in reth and Erigon.
-/// Gas cap and timeout hold for all calls together: a request is no more work than one call, however many it names.
+/// Traces bundles of calls one after the other, each on the changes of the earlier ones. A bundle
+/// represents a block: the first runs in the block's own context, each further one in that of a
+/// successor block, as in reth and Erigon. Gas cap and timeout hold for the sum of all calls, so
+/// that a request with many calls is no more work than one call.
 pub fn many(
     traces: &Traces,
     asked: &TraceCallMany,
@@ -83,7 +84,7 @@ pub fn many(
         replay = match next {
             Ok(next) => next,
             Err(error) => {
-                // What was written so far becomes a whole value: the error belongs beside it, or in its place.
+                // Completes the JSON written so far: the error belongs next to it, or in its place.
                 if index > 0 {
                     out.text(b"]")?;
                 }
@@ -109,7 +110,8 @@ struct Bundles<'a> {
 }
 
 impl Bundles<'_> {
-    /// Writes one result a call. A call that cannot be traced has `{"error":…}` for its result, and the rest follows.
+    /// Writes one result per call. A call that cannot be traced has `{"error":…}` as its result,
+    /// and the remaining calls follow.
     fn bundle(&mut self, replay: &mut CallReplay<'_>, bundle: &CallBundle) -> Result<(), NodeError> {
         for (index, request) in bundle.transactions.iter().enumerate() {
             if index > 0 {
@@ -125,7 +127,8 @@ impl Bundles<'_> {
                 return Err(error);
             }
             if self.sink.written > before {
-                // A whole value that was cut short: the error belongs beside the answer, which ends here.
+                // A complete JSON value that ended early: the error belongs next to the answer,
+                // which ends here.
                 self.text(b"]]")?;
                 return Err(error);
             }
