@@ -193,8 +193,8 @@ async function bundle() {
 const STEPS = ['npm', 'native', 'sandbox', 'sandboxes', 'ts', 'web']
 
 /**
- * Makes everything. The children publish their products in the cache, where the build of the core finds
- * them.
+ * Builds everything. The child processes publish their products in the cache, where the build of
+ * the core finds them.
  */
 async function everything(kind) {
   const isCurrent = coreState(kind).isCurrent

@@ -34,7 +34,7 @@ function take(lock) {
   const mine = `${lock}.${process.pid}`
   fs.writeFileSync(mine, String(process.pid))
   try {
-    // A link appears whole or not at all: nobody reads a lock file without its pid.
+    // A link appears atomically: no process reads a lock file without its pid.
     fs.linkSync(mine, lock)
     return true
   } catch (e) {
@@ -48,10 +48,10 @@ function take(lock) {
 /**
  * Runs `make` unless `file` exists, in one process at a time.
  *
- * Two processes may both make it where a lock was left by a dead one and both find it at the same
- * moment; so `make` has to publish its result by a rename all the same.
+ * Two processes can both run it if a dead one left a lock and both find it at the same moment, so
+ * `make` must publish its result by a rename.
  *
- * @param {string} file what is there when the work is done
+ * @param {string} file the file that exists once the work is done
  * @param {string} what its name in the line that a waiting process prints
  * @param {() => Promise<void>} make
  */

@@ -40,16 +40,18 @@ impl From<std::result::Result<Vec<u8>, NodeError>> for Answer {
 }
 
 impl ToNapiValue for Answer {
-    // The bytes are copied into memory that V8 owns and counts. Buffers over Rust's memory are not counted, so that
-    // many of them fill the machine before a collection runs; and they are slower to make than small copies.
+    // The bytes are copied into memory that V8 owns and counts. Buffers over Rust's memory are not
+    // counted, so that many of them exhaust the machine's memory before a collection runs; and they
+    // are slower to make than small copies.
     unsafe fn to_napi_value(env: sys::napi_env, answer: Self) -> Result<sys::napi_value> {
         let mut value = ptr::null_mut();
         let mut data = ptr::null_mut();
         let length = answer.body.len() + 1;
-        // SAFETY: `env` is the environment of the running callback, and both pointers are valid for writing.
+        // SAFETY: `env` is the environment of the running callback, and both pointers are valid for
+        // writing.
         check_status!(unsafe { sys::napi_create_buffer(env, length, &mut data, &mut value) })?;
-        // SAFETY: `data` points to `length` bytes that only this call knows. They may be uninitialised, so they are written
-        // through the pointer, without a slice over them.
+        // SAFETY: `data` points to `length` bytes that only this call knows. They may be
+        // uninitialised, so they are written through the pointer, without a slice over them.
         unsafe {
             let bytes = data.cast::<u8>();
             bytes.write(answer.mark);
@@ -88,8 +90,8 @@ pub fn guarded<T>(
     })
 }
 
-/// Runs work on a thread of its own and settles the promise with what comes out, also where the work panics or the thread
-/// cannot start.
+/// Runs work on its own thread and settles the promise with the result, also if the work panics or
+/// the thread cannot start.
 pub fn on_thread<T: ToNapiValue + Send + 'static>(
     name: &str,
     settle: Settle<T>,

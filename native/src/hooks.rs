@@ -1,4 +1,5 @@
-//! Traces under hooks of this process: what was recorded comes as messages, and what the hooks say goes back.
+//! Traces under hooks of this process: recorded steps arrive as messages, and the answers of the
+//! hooks go back.
 
 use crate::answer::promise;
 use crate::node::{NativeNode, NativeStream};
@@ -32,8 +33,8 @@ impl NativeNode {
 
 #[napi]
 impl NativeHooks {
-    /// The results, in which what the hooks said of each transaction stands in place of its result. To be taken once; when it
-    /// is cancelled or forgotten the trace ends.
+    /// The results, in which the hooks' answer to each transaction replaces its result. Can be
+    /// taken once; the trace ends when it is cancelled or dropped.
     #[napi(catch_unwind)]
     pub fn stream(&self) -> Option<NativeStream> {
         self.stream.lock().take().map(NativeStream::over)
@@ -76,8 +77,8 @@ impl NativeHooks {
         Ok(promise)
     }
 
-    /// Blocks until a message waits of a kind whose bit is set, which is the next one then; 0 for any kind. False where none
-    /// will come.
+    /// Blocks until a message of a kind whose bit is set is waiting, which is the next message
+    /// then; 0 for any kind. False if none will come.
     #[napi(catch_unwind)]
     pub fn wait(&self, kinds: u32) -> bool {
         self.link.as_ref().is_some_and(|link| link.wait(kinds))

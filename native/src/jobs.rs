@@ -1,4 +1,4 @@
-//! Offline work on a home. Each job runs on a thread of its own and tells its progress.
+//! Offline work on a home. Each job runs on its own thread and reports its progress.
 
 use crate::answer::{Answer, guarded, on_thread, promise};
 use hearth_node::NodeError;

@@ -1,12 +1,14 @@
 //! The N-API boundary: the only crate that names napi.
 //!
-//! Everything crosses as JSON text and bytes. An answer is one buffer: its first byte says whether the rest is a
-//! result (0) or an error value (1), `{"kind":…,"message":…,"data":…}`. No export blocks the event loop, and none
-//! uses libuv's thread pool: work runs on the node's threads, which settle the promise themselves. Only the request's own text
-//! is read on the caller's thread, in one pass over bytes that the limit of request bodies bounds; the caller has parsed and
-//! written the same bytes before.
+//! Everything crosses as JSON text and bytes. An answer is one buffer: its first byte says whether
+//! the rest is a result (0) or an error value (1), `{"kind":…,"message":…,"data":…}`. No export
+//! blocks the event loop, and none uses libuv's thread pool: work runs on the node's threads, which
+//! settle the promise themselves. Only the text of a request is parsed on the caller's thread, in
+//! one pass over bytes that the limit of request bodies bounds; the caller has parsed and written
+//! the same bytes before.
 //!
-//! Every export catches panics (`catch_unwind`); a unit test reads these files and fails where one does not.
+//! Every export catches panics (`catch_unwind`); a unit test reads these files and fails if one
+//! does not.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(
@@ -36,8 +38,9 @@ pub use node::{
 pub use origin::NativeOrigin;
 pub use watchdog::start_watchdog;
 
-/// Node dlopens this library after its start, when no more static TLS may be had: `local_dynamic_tls` needs none.
-/// `no_thp`: the system joins pages that were given back to huge ones again, so that a node under load would take some 80 MiB more, and
-/// more and more; traces and imports take the same time without.
+/// Node dlopens this library after its start, when no more static TLS is available:
+/// `local_dynamic_tls` needs none. `no_thp`: the system would merge freed pages into huge ones
+/// again, so that a node under load would take some 80 MiB more, and keep growing; traces and
+/// imports take the same time without huge pages.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

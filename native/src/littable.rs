@@ -200,7 +200,7 @@ impl NativeLittTable {
         Ok(promise)
     }
 
-    /// The bytes under each of several keys, null where a key is not there; or an error value for all.
+    /// The bytes under each of several keys, null for an absent key; or an error value for all.
     #[napi(catch_unwind, ts_return_type = "Promise<Array<Buffer | null> | Buffer>")]
     pub fn multi_get<'env>(&self, env: &'env Env, keys: Vec<Uint8Array>) -> Result<Object<'env>> {
         let (settle, promise) = promise::<Either<Vec<Option<Answer>>, Answer>>(env)?;
@@ -295,8 +295,8 @@ impl NativeLittTable {
         }
     }
 
-    /// Iterates, from a key on where one is given. Resolves to the iterator, to null where that key is not there, or to
-    /// an error value.
+    /// Iterates, from a key on if one is given. Resolves to the iterator, to null if that key is
+    /// absent, or to an error value.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeLittIter | Buffer | null>")]
     pub fn iterate<'env>(
         &self,

@@ -14,7 +14,7 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// What is added to the number of bytes of an answer about a historical block: no answer in memory is so long.
+/// Added to the length of an answer about a historical block: no answer in memory is that long.
 const HISTORICAL: i64 = 1 << 40;
 
 /// What is added to the number of bytes of an answer that is ready where it is one gzip member.
@@ -56,7 +56,7 @@ impl From<NativeEnvelope> for Envelope {
 }
 
 impl NativeStream {
-    /// A stream that is open, or the error that its first `ready` tells.
+    /// An open stream, or the error that its first `ready` returns.
     pub(crate) fn over(stream: std::result::Result<ByteStream, NodeError>) -> Self {
         let source = match stream {
             Ok(stream) => Source::Stream(stream),
@@ -73,14 +73,15 @@ impl NativeNode {
     }
 }
 
-/// A stream, or the error of a request that does not read, which the first `next` tells.
+/// A stream, or the error of an invalid request, which the first `next` returns.
 enum Source {
     Stream(ByteStream),
     Refused(Mutex<Option<NodeError>>),
 }
 
-/// Opens a home on a thread of its own: replaying a log may take a while. A fork asks its origin through `origin`. A
-/// home that this process has open under an equal configuration is shared. Resolves to the node or to an error value.
+/// Opens a home on its own thread: replaying a log may take a while. A fork reads its remote node
+/// through `origin`. A home that this process has open with an equal configuration is shared.
+/// Resolves to the node or to an error value.
 #[napi(catch_unwind, ts_return_type = "Promise<NativeNode | Buffer>")]
 pub fn open_node<'env>(
     env: &'env Env,
@@ -106,8 +107,8 @@ pub fn open_node<'env>(
 
 #[napi]
 impl NativeNode {
-    /// Answers `{"op":…,"args":…}`: with the text of the result where that needs neither the disk nor another thread, else
-    /// on one of the node's threads.
+    /// Answers `{"op":…,"args":…}`: with the text of the result if that needs neither the disk nor
+    /// another thread, otherwise on one of the node's threads.
     #[napi(catch_unwind, ts_return_type = "string | Promise<Buffer>")]
     pub fn request<'env>(&self, env: &'env Env, json: String) -> Result<Either<String, Object<'env>>> {
         let request = Request::from_json(json.as_bytes());
@@ -123,8 +124,9 @@ impl NativeNode {
         Ok(Either::B(promise))
     }
 
-    /// Answers long work, `{"op":…,"args":…}`, on one of the node's threads, for a client that is known by its address: clients
-    /// take turns. [`cancel_call`](Self::cancel_call) ends it by its ticket, a whole number of its own.
+    /// Answers long work, `{"op":…,"args":…}`, on one of the node's threads, for a client that is
+    /// known by its address: clients take turns. [`cancel_call`](Self::cancel_call) ends it by its
+    /// ticket, a whole number that no other request in progress has.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn call<'env>(
         &self,
@@ -146,7 +148,7 @@ impl NativeNode {
         Ok(promise)
     }
 
-    /// Says that nobody waits for the answer to a call any more.
+    /// Cancels a call, whose answer is no longer needed.
     #[napi(catch_unwind)]
     pub fn cancel_call(&self, ticket: f64) {
         self.node.cancel(ticket as u64);
@@ -158,7 +160,8 @@ impl NativeNode {
         self.node.metrics_snapshot()
     }
 
-    /// Takes what operators should read in the log since the last call: `[{"level":…,"room":…,"message":…}]`.
+    /// Takes the log entries for operators since the last call:
+    /// `[{"level":…,"room":…,"message":…}]`.
     #[napi(catch_unwind)]
     pub fn take_log(&self) -> String {
         serde_json::to_string(&self.node.take_log()).unwrap_or_else(|_| "[]".to_owned())
@@ -173,11 +176,11 @@ impl NativeNode {
         Ok(promise)
     }
 
-    /// Writes the result of a trace to `at` in a buffer, where it lies ready in memory, and gives its number of bytes; -1
-    /// where it does not. 2^40 is added where its block is further below the head than traces may look back. Where it and
-    /// `tail_bytes` behind it do not fit, nothing is written. Results that are over
-    /// `gzip_over` bytes with what stands around them are not given where they lie there in gzip; a negative number wants
-    /// none in gzip.
+    /// Writes the result of a trace to `at` in a buffer if it is ready in memory, and returns its
+    /// number of bytes; -1 if it is not. 2^40 is added if its block is further below the head than
+    /// the lookback. Nothing is written if the result and the `tail_bytes` after it do not fit. A
+    /// result that is longer than `gzip_over` bytes with its envelope is not returned if the cache
+    /// has it in gzip; a negative number disables gzip.
     #[napi(catch_unwind)]
     pub fn cached(
         &self,
@@ -202,11 +205,13 @@ impl NativeNode {
         bytes as i64 + if answer.is_historical() { HISTORICAL } else { 0 }
     }
 
-    /// Writes the answer to a baked trace, with what stands around its result, where that is ready: in the memory of this process or of
-    /// the system. `of` is 0 for a transaction by its hash, 1 for a block by its height or `latest`, 2 for one by its hash. Gives
-    /// the answer's bytes; 2^24 is added where they are one gzip member, 2^25 where the block is further below the head than
-    /// traces may look back; -1 where it is not ready. Where there is too little room, nothing is written. Answers of more than
-    /// `gzip_over` bytes are written in gzip, where they lie there so; a negative number wants none.
+    /// Writes the answer to a baked trace, with the envelope around its result, if it is ready in
+    /// the memory of this process or of the system. `of` is 0 for a transaction by its hash, 1 for
+    /// a block by its height or `latest`, 2 for one by its hash. Returns the number of bytes; 2^24
+    /// is added if they are one gzip member, 2^25 if the block is further below the head than the
+    /// lookback; -1 if the answer is not ready. Nothing is written if the buffer is too small.
+    /// Answers of more than `gzip_over` bytes are written in gzip if the cache has them so; a
+    /// negative number disables gzip.
     #[napi(catch_unwind)]
     #[allow(clippy::too_many_arguments, reason = "an object would cost more than the whole answer")]
     pub fn ready(
@@ -235,8 +240,8 @@ impl NativeNode {
         ready.bytes as i32 + packed + if ready.historical { READY_HISTORICAL } else { 0 }
     }
 
-    /// Starts work whose result may be large, for a client that is known by its address. With an envelope, a result that lies
-    /// there in gzip comes as one member with it.
+    /// Starts work whose result may be large, for a client that is known by its address. With an
+    /// envelope, a result that is stored in gzip is sent as one member with it.
     #[napi(catch_unwind)]
     pub fn stream(
         &self,
@@ -260,8 +265,8 @@ impl NativeNode {
         self.node.status().ok().and_then(|status| serde_json::to_string(&status).ok())
     }
 
-    /// Lets go of the node. Where nobody else of this process has it: lets running requests finish, flushes and closes the
-    /// stores, on a thread of its own.
+    /// Releases the node. The last lease of this process lets running requests finish, flushes and
+    /// closes the stores, on its own thread.
     #[napi(catch_unwind, ts_return_type = "Promise<Buffer>")]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (settle, promise) = promise::<Answer>(env)?;
@@ -278,7 +283,8 @@ impl NativeNode {
 
 #[napi]
 impl NativeStream {
-    /// Bytes that can be read now: 0 where [`ready`](Self::ready) has to be asked, -1 once all was read.
+    /// Bytes that can be read now: 0 if [`ready`](Self::ready) has to be called, -1 once all was
+    /// read.
     #[napi(catch_unwind)]
     pub fn waiting(&self) -> i64 {
         match self.source.as_ref() {
@@ -311,15 +317,15 @@ impl NativeStream {
         }
     }
 
-    /// Whether the result is about a block that is further below the head than traces may look back; known once bytes or an
-    /// error wait.
+    /// Whether the block is further below the head than the lookback; known once bytes or an error
+    /// are available.
     #[napi(catch_unwind)]
     pub fn is_historical(&self) -> bool {
         matches!(self.source.as_ref(), Source::Stream(stream) if stream.is_historical())
     }
 
-    /// Milliseconds for which the work waited for its thread; negative where it needed none. Known once bytes or an error
-    /// wait.
+    /// Milliseconds that the work waited for its thread; negative if it needed none. Known once
+    /// bytes or an error are available.
     #[napi(catch_unwind)]
     pub fn waited(&self) -> f64 {
         match self.source.as_ref() {
@@ -328,7 +334,8 @@ impl NativeStream {
         }
     }
 
-    /// Bytes of the whole stream, where it is one gzip member with its envelope; else -1. Known once bytes wait.
+    /// Bytes of the whole stream if it is one gzip member with its envelope; otherwise -1. Known
+    /// once bytes are available.
     #[napi(catch_unwind)]
     pub fn packed_bytes(&self) -> i64 {
         match self.source.as_ref() {
@@ -347,8 +354,8 @@ impl NativeStream {
         }
     }
 
-    /// Resolves once some bytes wait, to their number; to 0 at the end; to an error value, which ends the stream. One
-    /// call at a time.
+    /// Resolves to the number of available bytes once there are some; to 0 at the end; to an error
+    /// value, which ends the stream. One call at a time.
     #[napi(catch_unwind, ts_return_type = "Promise<number | Buffer>")]
     pub fn ready<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (settle, promise) = promise::<Either<u32, Answer>>(env)?;
@@ -365,7 +372,7 @@ impl NativeStream {
         Ok(promise)
     }
 
-    /// Says that nobody wants the rest.
+    /// Cancels the stream; the rest is not needed.
     #[napi(catch_unwind)]
     pub fn cancel(&self) {
         if let Source::Stream(stream) = self.source.as_ref() {
@@ -384,7 +391,8 @@ pub fn start_replay(json: String) -> NativeStream {
     NativeStream { source: Arc::new(source) }
 }
 
-/// The table of native instruments: `[{"name":…,"kind":…,"unit":…,"help":…,"labels":[…],"buckets":[…]}]`.
+/// The table of native instruments:
+/// `[{"name":…,"kind":…,"unit":…,"help":…,"labels":[…],"buckets":[…]}]`.
 #[napi(catch_unwind)]
 pub fn metrics_catalog() -> String {
     hearth_node::metrics_catalog()

@@ -1,4 +1,5 @@
-//! The origin of a fork: requests of core threads reach a JavaScript function, and its answers come back by their number.
+//! The origin of a fork: requests of core threads reach a JavaScript function, and its answers
+//! return by request number.
 
 use hearth_node::{Asking, Fetch};
 use napi::{
@@ -17,15 +18,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Requests that may wait for the function at the same time. A thread has one at most, so this is never reached by the node's own.
+/// Requests that may wait for the function at the same time. A thread has at most one, so the
+/// node's own never reach this.
 const WAITING_MAX: usize = 4096;
 
-/// How long a thread waits beyond the deadline that the function keeps, so that the function's own words are the answer.
+/// How long a thread waits beyond the function's own deadline, so that the error of the function is
+/// the answer.
 const GRACE: Duration = Duration::from_secs(2);
 
 type Function = ThreadsafeFunction<String, UnknownReturnValue, String, Status, false, true, { WAITING_MAX }>;
 
-/// A JavaScript function that asks an origin: it gets `{"id":…,"requests":[[METHOD,PARAMS],…],"timeoutMs":…}` and answers with
+/// A JavaScript function that reads a remote node: it gets
+/// `{"id":…,"requests":[[METHOD,PARAMS],…],"timeoutMs":…}` and answers with
 /// [`NativeOrigin::answer`] or [`NativeOrigin::fail`].
 #[napi]
 pub struct NativeOrigin {
@@ -41,15 +45,15 @@ struct Asker {
 
 #[napi]
 impl NativeOrigin {
-    /// Over a function, which is called on the thread of this environment and keeps the process alive no longer than anything else
-    /// does.
+    /// Wraps a function, which is called on the thread of this environment and does not keep the
+    /// process alive.
     #[napi(constructor, catch_unwind, ts_args_type = "ask: (request: string) => void")]
     pub fn new(ask: Function) -> Self {
         let (next, waiting, answered) = Default::default();
         Self { asking: Arc::new(Asker { function: ask, next, waiting, answered }) }
     }
 
-    /// The results of a request, as a JSON array. One that nobody waits for any more is dropped.
+    /// The results of a request, as a JSON array. Dropped if the request is no longer waiting.
     #[napi(catch_unwind)]
     pub fn answer(&self, id: u32, results: String) {
         self.asking.settle(id, Ok(results));
@@ -63,7 +67,7 @@ impl NativeOrigin {
 }
 
 impl NativeOrigin {
-    /// Who asks, for the node's configuration.
+    /// The fetcher for the node's configuration.
     pub(crate) fn asking(&self) -> Asking {
         Asking(self.asking.clone())
     }

@@ -18,18 +18,20 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BakeJob {
-    /// The home and its settings, as JSON text of its own: a job's description is read by way of types that know no
-    /// integers of 128 bits. It is baked whether or not the settings enable that for a node.
+    /// The home and its settings, as JSON text within the JSON: job descriptions are parsed through
+    /// types that have no 128-bit integers. The range is baked whether or not the settings enable
+    /// baking for a node.
     node: String,
     /// First and last height.
     range: RangeRequest,
 }
 
 impl BakeJob {
-    /// Bakes the range on this thread's time; blocks that are baked already are left.
+    /// Bakes the range on this thread; blocks that are baked already are skipped.
     ///
     /// # Errors
-    /// [`JobError::Node`] where the home cannot be opened, [`JobError::Heights`], [`JobError::Cancelled`].
+    /// [`JobError::Node`] if the home cannot be opened, [`JobError::Heights`],
+    /// [`JobError::Cancelled`].
     pub(crate) fn run(&self, control: &JobControl) -> Result<RangeProgress, JobError> {
         let mut config = NodeConfig::from_json(&self.node)?;
         config.bake.enabled = true;
@@ -75,7 +77,7 @@ impl BakeJob {
     }
 }
 
-/// How far a range is, as a job tells it.
+/// The progress of a range as that of a job.
 pub(crate) fn job_progress(progress: &RangeProgress) -> JobProgress {
     let RangeProgress { baked, gas, done, total, height, .. } = *progress;
     JobProgress { blocks: baked, gas, done, total, height }

@@ -1,5 +1,5 @@
-//! Work on a home that no node has open: making it, import, export; and what the node of a home is asked to do. One typed
-//! job, read from JSON.
+//! Work on a home that no node has open (creation, import, export), and requests to the node of a
+//! home. One typed job, parsed from JSON.
 
 pub use crate::bake_job::BakeJob;
 use crate::db::{DbTask, TablesError};
@@ -78,16 +78,17 @@ pub enum Work {
     },
     /// Bakes blocks of a home that no node has.
     Bake(Box<BakeJob>),
-    /// Looks at the stores or mends them.
+    /// Inspects or repairs the stores.
     Db(DbTask),
-    /// Asks the node that has the home to do something.
+    /// Sends a request to the node that has the home open.
     Ask {
         /// What.
         ask: Ask,
     },
 }
 
-/// How far a job is. `done` of `total` is counted in bytes of input for an import, in blocks for an export.
+/// The progress of a job. `done` and `total` are counted in bytes of input for an import, in blocks
+/// for an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobProgress {
@@ -133,7 +134,7 @@ pub enum JobOutput {
     Db(serde_json::Value),
     /// Of baking.
     Bake(RangeProgress),
-    /// Of what a node was asked to do: the report of that work.
+    /// The report of the work that a node was requested to do.
     Asked(serde_json::Value),
 }
 
@@ -174,7 +175,7 @@ pub enum JobError {
     /// There is no such data DB.
     #[error("there is no data DB {asked:?}; those of the state are {known}")]
     NoDataDb {
-        /// The one asked for.
+        /// The requested one.
         asked: String,
         /// Those that there are.
         known: String,
@@ -185,10 +186,10 @@ pub enum JobError {
     /// Opening the home, or its trace cache.
     #[error(transparent)]
     Node(#[from] NodeError),
-    /// The heights that were asked for cannot be baked.
+    /// The requested heights cannot be baked.
     #[error("{0}")]
     Heights(String),
-    /// The node that has the home was asked, and failed.
+    /// The node that has the home open failed to do the requested work.
     #[error("{message}")]
     Asked {
         /// Machine name of the kind of error there.
@@ -206,7 +207,8 @@ pub enum JobError {
         /// Why the command gave up.
         why: String,
     },
-    /// The home is read beside its node, which has no snapshot and took none when asked.
+    /// The node has the home open, there is no snapshot to read, and the node took none when
+    /// requested to.
     #[error("{why}; the request to the node failed: {failed}")]
     NoSnapshot {
         /// What the store says.
@@ -274,7 +276,7 @@ impl JobControl {
         self.cancel.store(true, Ordering::Relaxed);
     }
 
-    /// Tells the watchers how far the job is.
+    /// Reports the progress of the job to its watchers.
     pub(crate) fn report(&self, progress: JobProgress) {
         *self.progress.lock() = progress;
     }
@@ -339,7 +341,8 @@ impl Job {
                 let job = ImportJob { files: files.clone(), head: *head };
                 let done = import(&chain, &job, control);
                 if done.is_ok() && self.flatkv.snapshot_on_stop {
-                    // Every block is there without it: what keeps it from being taken shows where one is needed.
+                    // The import is complete without the snapshot. An error that prevents it is
+                    // reported when a snapshot is needed.
                     let _ = chain.snapshot_if_moved();
                 }
                 finish(&chain, done)
@@ -407,7 +410,8 @@ fn open(home: &Path, genesis: Option<&Path>, options: &ChainOptions) -> Result<C
     Ok(opened.map_err(|error| of_given(error, genesis))?)
 }
 
-/// Names the genesis file that was given in place of the home's copy of it, which the user does not know.
+/// Names the genesis file that was given instead of the home's copy of it, which the user does not
+/// know.
 fn of_given(error: ChainError, genesis: Option<&Path>) -> ChainError {
     match (error, genesis) {
         (ChainError::Genesis { source, .. }, Some(given)) => {
@@ -417,7 +421,7 @@ fn of_given(error: ChainError, genesis: Option<&Path>) -> ChainError {
     }
 }
 
-/// Closes the chain whatever happened; the work's own error is told first.
+/// Closes the chain in any case; the error of the work takes precedence over that of closing.
 fn finish(chain: &Chain, work: Result<JobResult, JobError>) -> Result<JobResult, JobError> {
     let head = head_of(chain);
     let closed = chain.close();

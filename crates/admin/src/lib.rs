@@ -1,7 +1,8 @@
-//! Work that operators start: making, importing, exporting, checking and repairing a home, baking ranges, replaying
-//! recorded blocks, and requests that other processes leave in the home of a running node.
+//! Work that operators start: making, importing, exporting, checking and repairing a home, baking
+//! ranges, replaying recorded blocks, and requests that other processes leave in the home of a
+//! running node.
 //!
-//! Nothing in here knows the command line or the environment.
+//! Nothing in here depends on the command line or the environment.
 
 mod bake_job;
 pub mod db;

@@ -1,5 +1,5 @@
-//! Where an export is written: a file that is whole or absent, in gzip where its name ends in `.gz`; standard output;
-//! a device or a pipe that is there.
+//! The output of an export: a file that is complete or absent, in gzip if its name ends in `.gz`;
+//! standard output; an existing device or pipe.
 
 use flate2::{Compression, write::GzEncoder};
 use std::fs::File;
@@ -23,8 +23,8 @@ pub(crate) fn is_gzip(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
 
-/// Writes a file. A regular one is written under another name and renamed at the end, so that no half of it is left;
-/// standard output and files that are no regular ones are written as they are.
+/// Writes a file. A regular file is written under a temporary name and renamed at the end, so that
+/// a failure leaves no partial file; standard output and other kinds of files are written directly.
 pub(crate) fn write<T, E: From<io::Error>>(
     file: &Path,
     cancel: &AtomicBool,
@@ -69,7 +69,8 @@ fn fill<T, E: From<io::Error>>(
     Ok(done)
 }
 
-/// An output that may refuse to block, because Node.js sets a pipe so: it is tried again until the work is cancelled.
+/// An output that may refuse to block, because Node.js sets a pipe so: writes are repeated until
+/// the work is cancelled.
 struct Patient<'a> {
     out: File,
     cancel: &'a AtomicBool,

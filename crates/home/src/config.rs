@@ -1,5 +1,5 @@
-//! Everything a node needs to know to open a home. There are no defaults here: the settings table that users see
-//! supplies every field, and this crate only says which values it can work with.
+//! The configuration that opens a home. There are no defaults here: the settings table supplies
+//! every field, and this crate only validates the values.
 
 mod bake;
 mod consensus;
@@ -170,15 +170,17 @@ pub struct RpcLimits {
     pub fee_history_max_blocks: u64,
     /// Highest total fee that `eth_sendRawTransaction` accepts, in wei; 0 for no cap.
     pub tx_fee_cap_wei: u128,
-    /// Longest run of a whole trace call, in milliseconds; a longer `timeout` of the request raises it.
+    /// Longest run of a whole trace call, in milliseconds; a longer `timeout` of the request raises
+    /// it.
     pub trace_timeout_ms: u64,
     /// Most bytes of the struct logs of one transaction; 0 for no cap.
     pub struct_log_max_bytes: u64,
     /// What traces of past blocks are made from.
     pub trace_source: TraceSource,
-    /// How far below the head a block may be whose trace reads the state of its height, in blocks; `None` for any.
+    /// How far below the head a block may be whose trace reads historical state, in blocks; `None`
+    /// for no limit.
     pub max_trace_lookback_blocks: Option<u64>,
-    /// Whether the transactions of a block are traced at the same time, where its capsule allows that.
+    /// Whether the transactions of a block are traced in parallel, if its capsule allows that.
     pub parallel_block_traces: bool,
     /// Whether legacy transactions without a chain id (EIP-155) are accepted.
     pub allow_unprotected_txs: bool,
@@ -213,10 +215,12 @@ pub struct Workers {
     /// Nice value of those threads, 0 to 19: short reads come before them.
     #[serde(default)]
     pub heavy_nice: i32,
-    /// Traces that run beside the others, at the lowest priority, while those have all of their threads.
+    /// Traces that run in addition at the lowest priority, while the other traces use all of their
+    /// threads.
     #[serde(default)]
     pub low_traces: usize,
-    /// Part of the slots of those threads that one client may have, in millionths; 0 and 1,000,000 are no share.
+    /// The part of those threads' slots that one client may have, in millionths; 0 and 1,000,000
+    /// set no share.
     #[serde(default)]
     pub client_share: u32,
     /// Most traces that wait for their readers without a slot; a further one keeps its slot.
@@ -232,7 +236,8 @@ pub struct NodeConfig {
     pub home: PathBuf,
     /// Where blocks come from.
     pub mode: Mode,
-    /// Whether the home is opened for reading (`start` only): beside a node that has it, its newest snapshot is read.
+    /// Whether the home is opened for reading (`start` only): if a node has it open, its newest
+    /// snapshot is read.
     #[serde(default)]
     pub read_only: bool,
     /// A geth-format genesis file that the home's chain must equal (`start` only).
@@ -246,13 +251,14 @@ pub struct NodeConfig {
     pub littable: LittableConfig,
     /// Limits of answers.
     pub rpc: RpcLimits,
-    /// Traces that are made before anyone asks.
+    /// Traces that are computed ahead of requests.
     pub bake: BakeConfig,
     /// Limits of the transaction pool.
     pub pool: PoolLimits,
     /// Thread pools.
     pub workers: Workers,
-    /// Memory that the process may take before caches shrink and long work is refused, in bytes; 0 for no limit.
+    /// Memory that the process may take before caches shrink and long work is refused, in bytes; 0
+    /// for no limit.
     pub memory_budget_bytes: u64,
     /// Whether a consensus client drives this node over the Engine API (`start` only).
     #[serde(default)]

@@ -1,4 +1,5 @@
-//! The one error type of the node. It carries data; the JSON-RPC code of each kind belongs to the layer above.
+//! The one error type of the node. It carries data; the JSON-RPC code of each kind belongs to the
+//! layer above.
 
 use alloy_primitives::{B256, Bytes};
 use hearth_chain::pool::PoolError;
@@ -77,7 +78,7 @@ pub enum NodeError {
         /// Which field and why.
         reason: String,
     },
-    /// Nobody waits for the answer any more; what was written of it is no whole value.
+    /// The client left; the answer written so far is no complete JSON value.
     #[error("cancelled: no client waits for the answer")]
     Cancelled,
     /// The genesis file does not read as one.
@@ -92,7 +93,7 @@ pub enum NodeError {
     /// No header with this hash where the method answers with an error (state methods, by hash).
     #[error("header for hash not found")]
     HeaderForHashNotFound,
-    /// `safe` or `finalized` where no consensus client has named such a block yet (go-ethereum's words).
+    /// `safe` or `finalized` before a consensus client has named such a block (go-ethereum's text).
     #[error("{tag} block not found")]
     TagNotSet {
         /// `safe` or `finalized`.
@@ -116,7 +117,7 @@ pub enum NodeError {
     /// A height below the first block of a home that began in the middle of a chain.
     #[error("block {height} is before the first block of this node, which is block {first}")]
     BeforeFirstBlock {
-        /// Height asked for.
+        /// The requested height.
         height: Height,
         /// The first height there is.
         first: Height,
@@ -133,7 +134,7 @@ pub enum NodeError {
     /// No block with this hash.
     #[error("block {hash} not found")]
     BlockHashNotFound {
-        /// Hash asked for.
+        /// The requested hash.
         hash: B256,
     },
     /// The parent of a block that was given in full, or of a refused one, is not known.
@@ -145,7 +146,7 @@ pub enum NodeError {
     /// A block that is not among the refused ones.
     #[error("bad block {hash} not found")]
     BadBlockNotFound {
-        /// Hash asked for.
+        /// The requested hash.
         hash: B256,
     },
     /// A place in a block that it does not have.
@@ -192,7 +193,8 @@ pub enum NodeError {
         /// The limit, named with its value.
         message: String,
     },
-    /// A request that reads but cannot be served: a tracer that does not exist, a percentile out of order.
+    /// A well-formed request that cannot be served: a tracer that does not exist, a percentile out
+    /// of order.
     #[error("{message}")]
     Unsupported {
         /// What is not served.
@@ -251,7 +253,7 @@ pub enum NodeError {
     /// State of a height that is not kept.
     #[error("state at height {height} is not available: this node has heights {oldest} to {newest}")]
     NotRetained {
-        /// Height asked for.
+        /// The requested height.
         height: Height,
         /// Oldest height with state.
         oldest: Height,
@@ -261,7 +263,7 @@ pub enum NodeError {
     /// Blocks or receipts below the floor that an operator has set.
     #[error("block {height} was pruned: {what} are kept from block {floor} on")]
     Pruned {
-        /// Height asked for.
+        /// The requested height.
         height: Height,
         /// `blocks`, `receipts`, or `blocks of the address index`.
         what: &'static str,
@@ -453,8 +455,9 @@ impl NodeError {
         }
     }
 
-    /// The `data` member of a JSON-RPC error: the revert's bytes as hex. Of a home in use, which no request meets: the number
-    /// of the process that has it. Of a trace beyond the lookback: the setting that says no.
+    /// The `data` member of a JSON-RPC error: the bytes of a revert as hex. For a home in use,
+    /// which only happens outside of requests: the number of the process that has it open. For a
+    /// trace beyond the lookback: the setting that limits it.
     pub fn data(&self) -> Option<String> {
         match self {
             Self::ExecutionReverted { output, .. } => Some(output.to_string()),
@@ -475,7 +478,8 @@ impl NodeError {
         Some(serde_json::json!({ "message": self.to_string(), "txHash": hash, "data": output }))
     }
 
-    /// What clients on the network are told in place of the message, where that may name folders and files of this machine.
+    /// The message for clients on the network, if the plain message may name folders and files of
+    /// this machine.
     pub fn public(&self) -> Option<String> {
         let text = match self {
             Self::RecordDamaged { what, hash, .. } => format!("the {what} of block {hash} is damaged"),

@@ -1,5 +1,5 @@
-//! The historical guard: traces of blocks far below the head may not read the state of their height. What needs no such state
-//! is served at any depth: baked answers, and traces from capsules.
+//! The historical guard: traces of blocks far below the head must not read historical state. Traces
+//! that need none are served at any depth: baked answers, and traces from capsules.
 
 use crate::{ByteSender, Home, NodeError};
 use hearth_primitives::Height;
@@ -7,7 +7,7 @@ use hearth_primitives::Height;
 /// Whether what runs on a block is bound by the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Whoever asked is told no where state history beyond the lookback would be read.
+    /// The read is refused if it needs state history beyond the lookback.
     Guarded,
     /// The node's own work.
     Any,
@@ -20,15 +20,16 @@ impl Home {
         (self.chain().head().height.saturating_sub(height) > lookback).then_some(lookback)
     }
 
-    /// Whether a block of this height is historical: further below the head than traces may look back.
+    /// Whether a block of this height is historical: further below the head than the lookback.
     pub fn is_historical(&self, height: Height) -> bool {
         self.beyond(height).is_some()
     }
 
-    /// Says that the state of this height is to be read.
+    /// Checks that the state of this height may be read.
     ///
     /// # Errors
-    /// [`NodeError::BeyondLookback`] where whoever asks is bound by the guard.
+    /// [`NodeError::BeyondLookback`] if the guard applies to the caller and the height is
+    /// historical.
     pub fn check_lookback(&self, height: Height, reach: Reach) -> Result<(), NodeError> {
         match self.beyond(height) {
             Some(lookback) if reach == Reach::Guarded => Err(NodeError::BeyondLookback { height, lookback }),
@@ -36,7 +37,7 @@ impl Home {
         }
     }
 
-    /// Tells the reader's side whether a block of this height is historical.
+    /// Notes in the stream whether a block of this height is historical.
     pub fn tell_height(&self, height: Height, sender: &ByteSender) {
         if self.is_historical(height) {
             sender.set_historical();

@@ -58,19 +58,21 @@ pub struct HomeStatus {
     pub head_hash: String,
     /// Oldest height with state.
     pub oldest_state: Height,
-    /// Height of the snapshot that is read, because another process has the home; the head is that block then.
+    /// Height of the snapshot that is read because another process has the home open; the head is
+    /// that block then.
     pub snapshot: Option<Height>,
 }
 
 impl Home {
-    /// Opens the chain that the configuration means; its stores tell `metrics` what they do.
+    /// Opens the chain of the configuration; its stores record in `metrics`.
     pub fn open(config: NodeConfig, stopping: Arc<AtomicBool>, metrics: Registry) -> Result<Self, NodeError> {
         let (chain, snapshot) = open_chain(&config, metrics)?;
         let chain = Arc::new(chain);
         let is_dev = config.mode == Mode::Dev;
         let mut limits = config.pool.clone();
         if is_dev {
-            // Who develops pays what the block asks for, and tests with one account alone.
+            // A development chain takes the base fee as the price, and tests use accounts without a
+            // tip.
             limits.min_tip_wei = 0;
             limits.max_per_account = limits.max_transactions;
         }
@@ -103,8 +105,8 @@ impl Home {
         })
     }
 
-    /// Takes a snapshot where the settings want one when work has ended and the head is not that of the newest one. A
-    /// failure is told to the operator: nothing depends on this snapshot.
+    /// Takes a snapshot at the end of work if the settings enable that and the newest snapshot is
+    /// not of the head. A failure is logged for the operator: nothing depends on this snapshot.
     pub fn snapshot_if_moved(&self, log: &Log) {
         let config = &self.config;
         if !config.flatkv.snapshot_on_stop || config.mode != Mode::Start || self.snapshot.is_some() {
@@ -176,7 +178,8 @@ impl Home {
         &self.tips
     }
 
-    /// Height of the first block: that of a home which begins in the middle has only a state below it.
+    /// Height of the first block. A home that begins in the middle of a chain has only a state
+    /// below it.
     pub fn first_block(&self) -> Height {
         match self.chain.base() {
             0 => 0,

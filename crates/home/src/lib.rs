@@ -1,7 +1,8 @@
-//! An open home and what the rooms of a node share: configuration, errors, the stores, events, the origin of a fork,
-//! worker pools, bounded byte streams, and the resolving of blocks and states.
+//! An open home and what the components of a node share: configuration, errors, the stores, events,
+//! the origin of a fork, worker pools, bounded byte streams, and the resolution of blocks and
+//! states.
 //!
-//! Nothing in here knows HTTP, JSON-RPC, JavaScript or the environment.
+//! Nothing in here depends on HTTP, JSON-RPC, JavaScript or the environment.
 
 mod config;
 mod cosmos;

@@ -1,4 +1,4 @@
-//! Opens the chain that a configuration means, and turns errors of the chain into errors of the node.
+//! Opens the chain of a configuration, and turns errors of the chain into errors of the node.
 
 use crate::{
     Asking, ForkConfig, FsyncPolicy, HomeStatus, Mode, NodeConfig, NodeError, fork::ForkOrigin, home::status,

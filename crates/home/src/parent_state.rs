@@ -8,7 +8,8 @@ impl Home {
     /// The state that the block with this header is executed on, for executing all of it again.
     pub fn replay_state(&self, header: &Header) -> Result<Box<dyn StateReader + '_>, NodeError> {
         let chain = self.chain();
-        // The view comes first: a block that is canonical after that was so all the time, or the view says otherwise.
+        // The view is taken first: a block that is canonical afterwards was so all the time, or the
+        // view reports otherwise.
         if let Ok(view) = chain.kv().before(header.number)
             && chain.ledger().canonical_hash(header.number)? == Some(header.hash_slow())
         {

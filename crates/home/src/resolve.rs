@@ -1,5 +1,5 @@
-//! From what a request names to blocks and states, with go-ethereum's distinctions: a block that is not there is
-//! `null` where blocks are asked for, and an error where state is.
+//! Resolves the blocks and states that requests name, with go-ethereum's distinctions: an unknown
+//! block is `null` for methods that return blocks, and an error for methods that read state.
 
 use crate::{
     BlockNumber, BlockRef, Home, NodeError, chain_error,
@@ -71,7 +71,8 @@ impl Home {
         })
     }
 
-    /// The height that a number or tag means. Where the pending block itself cannot be meant, `pending` is the head.
+    /// The height of a number or tag. `pending` is the head, for callers that cannot use the
+    /// pending block itself.
     pub fn height(&self, number: BlockNumber) -> Result<Height, NodeError> {
         Ok(match number {
             BlockNumberOrTag::Number(number) => number,
@@ -82,11 +83,13 @@ impl Home {
         })
     }
 
-    /// The height of `safe` or `finalized`: what the consensus client said last. The head where no consensus client ever
-    /// drove this home and none may: the chain then has no other authority over what is final.
+    /// The height of `safe` or `finalized`: the last block that the consensus client named. It is
+    /// the head if no consensus client ever drove this home and none may: then nothing else
+    /// determines what is final.
     ///
     /// # Errors
-    /// [`NodeError::TagNotSet`] where a consensus client drives this node and has not named such a block yet.
+    /// [`NodeError::TagNotSet`] if a consensus client drives this node and has not named such a
+    /// block so far.
     pub fn final_height(&self, tag: FinalityTag) -> Result<Height, NodeError> {
         let failed = |error| chain_error(&self.config().home, error);
         if let Some(mark) = self.chain().marked(tag).map_err(failed)? {
@@ -98,13 +101,14 @@ impl Home {
         Err(NodeError::TagNotSet { tag: tag.name() })
     }
 
-    /// Whether `safe` and `finalized` mean the head: no consensus client ever drove this home, and none may.
+    /// Whether `safe` and `finalized` mean the head: no consensus client ever drove this home, and
+    /// none may.
     pub fn final_is_head(&self) -> bool {
         !self.config().engine && self.chain().finality() == Finality::default()
     }
 
-    /// A canonical block by number or tag. A height below the first block is an error: `None` would say that the chain
-    /// has no such block.
+    /// A canonical block by number or tag. A height below the first block is an error: `None` would
+    /// mean that the chain has no such block.
     pub fn block_by_number(&self, number: BlockNumber) -> Result<Option<Arc<StoredBlock>>, NodeError> {
         match number {
             BlockNumberOrTag::Number(_)
@@ -123,7 +127,8 @@ impl Home {
         }
     }
 
-    /// A canonical block by height. Below the base of a home that began in the middle only hashes may be known.
+    /// A canonical block by height. Below the base of a home that began in the middle of a chain,
+    /// only hashes may be known.
     pub fn canonical(&self, height: Height) -> Result<Option<Arc<StoredBlock>>, NodeError> {
         let (floor, _) = self.chain().ledger().floors();
         if height < floor {
@@ -162,8 +167,9 @@ impl Home {
         Ok((state, block))
     }
 
-    /// The nonce that follows those of an account's transactions on the chain and in the pool, both as they are at one
-    /// moment: a block that is made between the two reads would count its transactions in neither.
+    /// The nonce after those of an account's transactions on the chain and in the pool, both read
+    /// at one moment: a block made between two separate reads would have its transactions counted
+    /// in neither.
     pub fn next_nonce(&self, address: &Address) -> Result<u64, NodeError> {
         loop {
             let waiting = self.pool().version();

@@ -1,4 +1,5 @@
-//! Answers that are never built whole: a bounded channel of byte chunks between a job and its reader.
+//! Answers that are never built as a whole: a bounded channel of byte chunks between a job and its
+//! reader.
 
 mod chunk;
 mod pull;
@@ -21,11 +22,13 @@ pub const CHUNK_BYTES: usize = 64 * 1024;
 /// Chunks that may wait for the reader; the job pauses beyond.
 pub const CHUNKS_WAITING: usize = 8;
 
-/// How long a full stream waits for a reader within the process; then the job gives up. Servers cut off clients that
-/// stop reading much earlier, by cancelling; a stream may wait long for its turn in the answer to a batch.
+/// How long a full stream waits for a reader within the process before the job is aborted. Servers
+/// cut off clients that stop reading much earlier, by cancelling; a stream may wait long for its
+/// turn in the answer to a batch.
 pub const STALL_LIMIT: Duration = Duration::from_secs(3600);
 
-/// Chunks that wait before the reader is woken, while more are to come: waking it costs more than copying a chunk.
+/// Chunks that accumulate before the reader is woken, while more are to come: a wake-up costs more
+/// than copying a chunk.
 const CHUNKS_WAKE: usize = CHUNKS_WAITING / 2;
 
 /// What [`ByteStream::next`] gives: a chunk, or `None` at the end.
@@ -49,7 +52,8 @@ struct State {
     waiter: Option<Waiter>,
     /// What the answer was made from, where that is of interest; known before its first byte.
     origin: Option<TraceOrigin>,
-    /// Bytes of the whole stream, where they are one gzip member with its envelope; known before its first byte.
+    /// Bytes of the whole stream if it is one gzip member with its envelope; known before the first
+    /// byte.
     packed_bytes: Option<u64>,
     /// Whether it is about a block that is further below the head than traces may look back.
     historical: bool,
@@ -76,8 +80,8 @@ impl State {
         self.take_end().map(|end| end.map(|()| None))
     }
 
-    /// The job's last word, if it was said. The end stays for further calls; an error is told once, after it the stream
-    /// is over.
+    /// The end of the job, if it has ended. A success stays for further calls; an error is returned
+    /// once, after it the stream is over.
     fn take_end(&mut self) -> Option<Result<(), NodeError>> {
         let end = self.end.take()?;
         self.end = Some(Ok(()));
@@ -123,7 +127,7 @@ impl State {
 }
 
 struct Channel {
-    /// Told once when the reader goes before the end.
+    /// Called once if the reader leaves before the end.
     on_cancel: Box<dyn Fn() + Send + Sync>,
     state: Mutex<State>,
     /// Signalled when a chunk was taken or the reader went.
@@ -138,7 +142,7 @@ impl Channel {
         if std::mem::replace(&mut state.cancelled, true) {
             return;
         }
-        // It holds a store open, and nobody else would say the last word.
+        // The pull holds a store open, and nothing else would end the stream.
         let pull = state.pull.take();
         if pull.is_some() {
             state.end.get_or_insert(Err(NodeError::Cancelled));
@@ -170,8 +174,8 @@ impl ByteStream {
         }
     }
 
-    /// Bytes that can be read now: `None` once all was read and the job ended well, 0 where nothing waits yet or only an
-    /// error does.
+    /// Bytes that can be read now: `None` once all was read and the job succeeded, 0 if nothing is
+    /// available yet or only an error is.
     pub fn waiting(&self) -> Option<usize> {
         let state = self.channel.state.lock();
         match (state.waiting(), &state.end) {
@@ -189,8 +193,9 @@ impl ByteStream {
         read
     }
 
-    /// Calls back with the number of bytes that wait, 0 at the end, once a few chunks or the end have come: at once, or
-    /// from the job's thread. An error ends the stream. One call at a time: a second waiter is refused.
+    /// Calls back with the number of available bytes, 0 at the end, once a few chunks or the end
+    /// have arrived: at once, or from the job's thread. An error ends the stream. One call at a
+    /// time: a second waiter is refused.
     pub fn ready_with(&self, callback: impl FnOnce(Result<usize, NodeError>) + Send + 'static) {
         let mut state = self.channel.state.lock();
         if state.waiter.is_some() {
@@ -207,18 +212,20 @@ impl ByteStream {
         }
     }
 
-    /// What the answer is made from. Known once anything waits; `None` where it is no trace of a block.
+    /// The source of the trace. Known once a byte is available; `None` if the answer is no trace of
+    /// a block.
     pub fn origin(&self) -> Option<TraceOrigin> {
         self.channel.state.lock().origin
     }
 
-    /// Whether it is about a block that is further below the head than traces may look back. Known once anything waits, or it
-    /// has ended.
+    /// Whether the block is further below the head than the lookback. Known once a byte is
+    /// available or the stream has ended.
     pub fn is_historical(&self) -> bool {
         self.channel.state.lock().historical
     }
 
-    /// How long the job waited for its thread. Known once anything waits; `None` where it needed none.
+    /// How long the job waited for its thread. Known once a byte is available; `None` if it needed
+    /// none.
     pub fn waited(&self) -> Option<Duration> {
         self.channel.state.lock().waited
     }
@@ -229,12 +236,13 @@ impl ByteStream {
         matches!(state.end, Some(Ok(()))).then(|| state.waiting())
     }
 
-    /// Bytes of the whole stream, where they are one gzip member with its envelope. To be asked once bytes wait.
+    /// Bytes of the whole stream if it is one gzip member with its envelope. To be called once
+    /// bytes are available.
     pub fn packed_bytes(&self) -> Option<u64> {
         self.channel.state.lock().packed_bytes
     }
 
-    /// Tells the job to stop; what was written already can still be read.
+    /// Stops the job; bytes written so far can still be read.
     pub fn cancel(&self) {
         self.channel.cancel();
     }
@@ -250,7 +258,7 @@ impl ByteStream {
 pub struct Canceller(Weak<Channel>);
 
 impl Canceller {
-    /// Tells the job to stop, if it still runs.
+    /// Stops the job if it is still running.
     pub fn cancel(&self) {
         if let Some(channel) = self.0.upgrade() {
             channel.cancel();
@@ -284,7 +292,7 @@ pub struct ByteSender {
     finished: bool,
 }
 
-/// The reader has gone; nobody wants the rest.
+/// The reader has left; the rest is not needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the reader of the stream has gone")]
 pub struct Cancelled;
@@ -314,7 +322,8 @@ impl ByteSender {
         self.channel.state.lock().waited = Some(self.made.elapsed());
     }
 
-    /// Says that the answer is about a block far below the head. To be called before the first byte.
+    /// Marks the answer as one about a block far below the head. To be called before the first
+    /// byte.
     pub fn set_historical(&self) {
         self.channel.state.lock().historical = true;
     }
@@ -338,8 +347,8 @@ impl ByteSender {
         self.channel.state.lock().cancelled
     }
 
-    /// Hands on what is left and says how it ended. What is left of a failure is handed on only behind what was handed
-    /// on before: it completes that.
+    /// Passes on the remaining bytes and the outcome. After a failure, remaining bytes are only
+    /// passed on if earlier ones were: they complete those.
     pub fn finish(mut self, end: Result<(), NodeError>) {
         let rest = std::mem::take(&mut self.buffer);
         if !rest.is_empty() && (end.is_ok() || self.sent) {
@@ -377,7 +386,7 @@ impl ByteSender {
     fn end(&mut self, end: Result<(), NodeError>) {
         self.finished = true;
         let mut state = self.channel.state.lock();
-        // Nobody has begun to send the answer: the error stands alone.
+        // The reader has not read a byte so far: the error replaces the answer.
         if end.is_err() && !state.taken && !self.kept {
             state.chunks.clear();
         }
@@ -387,7 +396,7 @@ impl ByteSender {
     }
 }
 
-/// Tells the waiting reader, where it waits and is to come.
+/// Wakes the reader if it is waiting.
 fn tell(mut state: MutexGuard<'_, State>) {
     if state.waiter.is_none() {
         return;
@@ -407,7 +416,8 @@ impl Sink for ByteSender {
 }
 
 impl Drop for ByteSender {
-    // A job that vanished without a word (a panic, a closed pool) must not leave its reader waiting.
+    // A job that disappears without an outcome (a panic, a closed pool) must not leave its reader
+    // waiting.
     fn drop(&mut self) {
         if !self.finished {
             self.end(Err(NodeError::Internal {

@@ -1,4 +1,5 @@
-//! The tip to suggest for the next block, from tips of recent blocks (go-ethereum's eth/gasprice/gasprice.go).
+//! The tip to suggest for the next block, from tips of recent blocks (go-ethereum's
+//! eth/gasprice/gasprice.go).
 
 use crate::{Home, NodeError};
 use alloy_consensus::Transaction as _;
@@ -79,7 +80,8 @@ fn sample(home: &Home, head: Height, last: u128) -> Result<u128, NodeError> {
     Ok(samples.get(index).copied().unwrap_or(last).min(SUGGEST_MAX_WEI))
 }
 
-/// Tips of a block in ascending order, without those of its own producer and those too small to count.
+/// Tips of a block in ascending order, without those of its own producer and those below the
+/// minimum.
 fn tips_of(block: &StoredBlock, senders: &[Address], producer: Address) -> Vec<u128> {
     let base_fee = block.block.header.base_fee_per_gas.unwrap_or(0);
     let transactions = block.block.body.transactions.iter().zip(senders);

@@ -3,7 +3,7 @@
 /// What a trace was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TraceOrigin {
-    /// It was made before anyone asked.
+    /// It was computed ahead of requests.
     Baked,
     /// The block's capsule: values at its start and write sets.
     Capsule,

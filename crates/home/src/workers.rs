@@ -1,6 +1,7 @@
-//! A fixed thread pool with a bounded queue in which clients take turns. Work is of kinds, each of which has threads of its own
-//! number at most, so that none takes them all, and a client has a share of them. What waits too long, and what finds the queue
-//! full, is refused; a panic stays inside its job. A job that waits for its reader gives its slot to another one meanwhile.
+//! A fixed thread pool with a bounded queue in which clients take turns. Each kind of work has a
+//! maximum number of threads, so that none takes them all, and each client has a share of them. A
+//! job that waits too long, or finds the queue full, is refused; a panic stays inside its job. A
+//! job that waits for its reader leaves its slot to another one meanwhile.
 
 mod slots;
 
@@ -18,10 +19,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Told `Ok` on a thread of the pool, or, on any thread, why it does not run; exactly once.
+/// Called with `Ok` on a thread of the pool or, on any thread, with the reason why it does not run;
+/// exactly once.
 type Job = Box<dyn FnOnce(Result<(), NodeError>) + Send>;
 
-/// Stack of a worker, in bytes. The EVM's own frames live on the heap; 1,024 nested calls still need room.
+/// Stack of a worker, in bytes. The EVM's own frames are on the heap; 1,024 nested calls still need
+/// stack.
 const WORKER_STACK_BYTES: usize = 16 * 1024 * 1024;
 
 /// What a thread of a pool does until the pool is closed.
@@ -32,7 +35,7 @@ type Work = fn(&Arc<Shared>);
 pub enum Kind {
     /// Executes transactions of blocks, or calls, under a tracer.
     Trace,
-    /// Executes a call that nobody traces.
+    /// Executes a call without a trace.
     Simulation,
     /// Searches, proofs, sent transactions: anything else.
     Other,
@@ -52,11 +55,14 @@ pub struct Limits {
     pub wait: Option<Duration>,
     /// Nice value of the threads; 0: that of who starts them.
     pub nice: i32,
-    /// Traces that run beside those, at the lowest priority, while no thread is free for another trace.
+    /// Traces that run in addition, at the lowest priority, while no thread is free for another
+    /// trace.
     pub low_traces: usize,
-    /// Part of the slots that one client may have, in millionths; 0 and 1,000,000 are no share. One at least is anyone's.
+    /// The part of the slots that one client may have, in millionths; 0 and 1,000,000 set no share.
+    /// Every client may have one.
     pub client_share: u32,
-    /// Most jobs that wait for their readers without a slot, and as many of low priority; a further one keeps its slot.
+    /// Most jobs that wait for their readers without a slot, and as many of low priority; a further
+    /// one keeps its slot.
     pub parked: usize,
 }
 
@@ -77,7 +83,7 @@ pub struct Order {
     pub client: Arc<str>,
     /// What it is about.
     pub kind: Kind,
-    /// Set where nobody wants it any more.
+    /// Set once the result is no longer needed.
     pub cancel: Cancel,
 }
 
@@ -107,7 +113,8 @@ impl Queue {
         self.lines.iter().map(FairQueue::len).sum()
     }
 
-    /// The job whose turn it is, of those whose kind may have one more thread and whose client may have one more slot.
+    /// Takes the next job in turn whose kind may have one more thread and whose client may have one
+    /// more slot.
     fn take(&mut self) -> Option<(Place, Job)> {
         for kind in (self.next..KINDS).chain(0..self.next) {
             if self.slots.has_room(kind)
@@ -120,7 +127,8 @@ impl Queue {
         None
     }
 
-    /// The trace whose turn it is, for a thread of low priority. Once the pool closes, whatever thread is left runs what is.
+    /// The trace whose turn it is, for a thread of low priority. Once the pool closes, whatever
+    /// thread is left runs what is.
     fn take_low(&mut self) -> Option<(Place, Job)> {
         if self.closed || self.slots.has_low_room() {
             self.take_kind(Kind::Trace as usize, true)
@@ -148,7 +156,8 @@ impl Queue {
         self.lines.iter().flat_map(FairQueue::firsts).filter_map(|waiting| waiting.until).min()
     }
 
-    /// Takes out what nobody wants, or else something of the client that has most: there is no room for one more.
+    /// Takes out what nobody wants, or else something of the client that has most: there is no room
+    /// for one more.
     fn make_room(&mut self, client: &Arc<str>) -> Vec<Waiting> {
         let unwanted = |waiting: &Waiting| waiting.cancel.is_cancelled();
         let taken: Vec<_> = self.lines.iter_mut().flat_map(|line| line.extract(unwanted)).collect();
@@ -217,7 +226,8 @@ impl Shared {
         self.wake(&queue);
         drop(queue);
         if let Err(waiting) = pushed {
-            // Room was made above for one more, so this is not reached; a job is answered in any case.
+            // Room was made above for one more, so this is not reached; a job is answered in any
+            // case.
             refused.push(waiting);
         }
         if was_empty && self.wait.is_some() {
@@ -330,7 +340,8 @@ pub struct Submitter {
 impl Submitter {
     /// As [`WorkerPool::submit`].
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), NodeError> {
-        // A job that is refused at once tells so here. In a pool whose jobs all come this way none is refused later.
+        // A job that is refused at once tells so here. In a pool whose jobs all come this way none
+        // is refused later.
         let refused = Arc::new(Mutex::new(None));
         let tell = refused.clone();
         let order = Order { client: Arc::from(""), kind: Kind::Other, cancel: Cancel::new() };
@@ -342,8 +353,8 @@ impl Submitter {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Queues a job; it is told on the caller's thread where it is refused at once, and on any thread where it gives way to
-    /// others or has waited too long.
+    /// Queues a job; it is told on the caller's thread where it is refused at once, and on any
+    /// thread where it gives way to others or has waited too long.
     pub fn submit_for(&self, order: Order, job: impl FnOnce(Result<(), NodeError>) + Send + 'static) {
         self.shared.submit(order, Box::new(job));
     }
@@ -356,15 +367,18 @@ impl Drop for WorkerPool {
 }
 
 thread_local! {
-    /// The job that this thread runs.
+    /// Gives the slot of this thread's job to another one, until the returned value is dropped.
+    /// `None` if this is no thread of a pool, or as many jobs are parked as may be: the job keeps
+    /// its slot. Waits for the lock of the pool only.
     static CURRENT: RefCell<Option<(Arc<Shared>, Place)>> = const { RefCell::new(None) };
 }
 
 /// A job that waits without a slot; dropped, it has its slot again.
 pub struct Parked(Arc<Shared>, Place);
 
-/// Gives the slot of the job that this thread runs to another one, until what this returns is dropped. `None` where the thread is not one
-/// of a pool's, or as many jobs wait that way as may: the job keeps its slot. Never waits for anything but the pool's lock.
+/// Gives the slot of the job that this thread runs to another one, until what this returns is
+/// dropped. `None` where the thread is not one of a pool's, or as many jobs wait that way as may:
+/// the job keeps its slot. Never waits for anything but the pool's lock.
 pub fn park() -> Option<Parked> {
     let (shared, place) = CURRENT.with(|current| current.borrow().clone())?;
     let mut queue = shared.queue.lock();
@@ -414,7 +428,8 @@ fn run(shared: &Arc<Shared>, nice: i32, ready: &Condvar, take: fn(&mut Queue) ->
         CURRENT.set(None);
         queue = shared.queue.lock();
         queue.slots.end(&place);
-        // This thread takes one of those that wait; another may be of the kind, or of the client, that has a thread more now.
+        // This thread takes one of those that wait; another may be of the kind, or of the client,
+        // that has a thread more now.
         shared.wake(&queue);
     }
 }

@@ -4,7 +4,7 @@
 //! writes its result:
 //!
 //! ```text
-//! begin(tx) ─► Inspector hooks ─► finish(end) ─► render(json)      once per transaction, in this order
+//! begin(tx) ─► Inspector hooks ─► finish(end) ─► render(json)  once per transaction, in order
 //!           └► nothing more if the transaction was aborted or is invalid; the next call is begin
 //! ```
 //!

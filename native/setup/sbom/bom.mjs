@@ -1,5 +1,6 @@
-// The software bill of materials of a release: every crate that is linked into the native core, every npm package that is installed with
-// the package, RocksDB, and the isolated-vm libraries that travel along. CycloneDX 1.6, from the lock files alone: nothing is fetched.
+// The software bill of materials of a release: every crate that is linked into the native core,
+// every npm package that is installed with the package, RocksDB, and the bundled libraries of
+// isolated-vm. CycloneDX 1.6, from the lock files only: nothing is fetched.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -9,7 +10,10 @@ import parseExpression from 'spdx-expression-parse'
 import { ROOT } from '../env.mjs'
 import { PINS } from '../pins.mjs'
 
-/** The platform whose dependencies are listed: others differ in a few crates of operating systems. */
+/**
+ * The platform whose dependencies are listed: other platforms differ in a few crates of operating
+ * systems.
+ */
 const TARGET = 'x86_64-unknown-linux-gnu'
 
 const licences = new Contrib.License.Factories.LicenseFactory(parseExpression)
@@ -27,8 +31,9 @@ export const cargoMetadata = () => JSON.parse(cargo('metadata', '--format-versio
 export const spdx = (licence) => licence.replaceAll(/\s*\/\s*/g, ' OR ')
 
 /**
- * The crates that are linked into the native core, the workspace's own left out: `{ name, version, license }`. What only a build script or a
- * test needs is not among them: `cargo tree` resolves features as a build does, which `cargo metadata` does not.
+ * The crates that are linked into the native core, without the workspace's own:
+ * `{ name, version, license }`. Crates that only a build script or a test needs are not among them:
+ * `cargo tree` resolves features as a build does, which `cargo metadata` does not.
  */
 export function linkedCrates({ packages } = cargoMetadata()) {
   const tree = cargo('tree', '--locked', '-p', 'hearth-native', '-e', 'normal', '--target', TARGET, '--prefix', 'none', '-f', '{p}')
@@ -44,7 +49,9 @@ export function crateDigests() {
   return new Map([...lock.matchAll(entry)].map(([, name, version, digest]) => [`${name} ${version}`, digest]))
 }
 
-/** The npm packages that are installed with the package: `{ name, version, license, integrity }`. */
+/**
+ * The npm packages that are installed with the package: `{ name, version, license, integrity }`.
+ */
 export function installedPackages() {
   const { packages } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8'))
   const kept = Object.entries(packages).filter(([key, { dev, devOptional, peer }]) => key !== '' && !dev && !devOptional && !peer)

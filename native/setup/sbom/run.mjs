@@ -1,4 +1,5 @@
-// Writes the bill of materials of a release to the path that is given: `node native/setup/sbom/run.mjs dist/npm/hearth.cdx.json`.
+// Writes the bill of materials of a release to the given path:
+// `node native/setup/sbom/run.mjs dist/npm/hearth.cdx.json`.
 import fs from 'node:fs'
 import { billOfMaterials } from './bom.mjs'
 

@@ -1,5 +1,5 @@
-// Makes docs/api: the API of the package, from the comments in its sources. TypeDoc brings the TypeScript that it reads with; it is installed
-// into the cache when this runs for the first time.
+// Makes docs/api: the API of the package, from the comments in its sources. TypeDoc depends on a
+// TypeScript version of its own; it is installed into the cache on the first run.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'

@@ -1,8 +1,8 @@
-//! Tasks of `hearth db`: looking at the stores of a home and mending them. One file a subject; each task takes what the
-//! job's JSON says and gives a report of its own, which crosses as JSON.
+//! Tasks of `hearth db`: inspection and repair of the stores of a home. One file per subject; each
+//! task takes its part of the job's JSON and returns its own report as JSON.
 //!
-//! Tasks that only read work beside a running node. Those that change something take the locks of the stores, so that
-//! they refuse while a node has the home.
+//! Tasks that only read work next to a running node. Those that change something take the locks of
+//! the stores, so that they refuse while a node has the home open.
 
 mod state;
 mod tables;
@@ -27,7 +27,7 @@ pub enum DbTask {
         #[serde(default)]
         roots: Vec<PathBuf>,
     },
-    /// What there is of each table.
+    /// The contents of each table.
     TableInfo {
         /// As in `Ls`.
         #[serde(default)]
@@ -57,7 +57,8 @@ pub enum DbTask {
     },
     /// What the home's stores have: heights, snapshots, sizes.
     Info,
-    /// Computes everything again that the state says, and compares the canonical index with the ledger.
+    /// Computes everything again that derives from the state, and compares the canonical index with
+    /// the ledger.
     Verify,
     /// Sets what is damaged of state and log aside and makes it again.
     Repair {

@@ -1,4 +1,5 @@
-//! Tasks on the state of a home: what there is, verify, repair, rollback, snapshots, a height as a stream, dumps, backups.
+//! Tasks on the state of a home: contents, verify, repair, rollback, snapshots, a height as a
+//! stream, dumps, backups.
 
 use crate::inbox::{self, Ask, Client};
 use crate::jobs::{Job, JobControl, JobError, JobProgress};
@@ -185,7 +186,8 @@ impl<'a> State<'a> {
         self.control.check().is_ok()
     }
 
-    /// Writes the rows of a data DB as lines: key, height of the last change (`-` without one), value; hexadecimal.
+    /// Writes the rows of a data DB as lines: key, height of the last change (`-` if there is
+    /// none), value; hexadecimal.
     pub fn dump(&self, db: &str, file: &Path) -> Result<Value, JobError> {
         let known = DataDb::ALL.into_iter().find(|known| known.name() == db);
         let names = || DataDb::ALL.map(DataDb::name).join(", ");
@@ -239,7 +241,8 @@ impl<'a> State<'a> {
         }))
     }
 
-    /// Writes a file beside the one that is wanted and renames it at the end, so that no half of it is left.
+    /// Writes a file under a temporary name and renames it at the end, so that a failure leaves no
+    /// partial file.
     fn write_whole<T>(
         &self,
         file: &Path,

@@ -20,7 +20,7 @@ pub enum TablesError {
     /// There is no such table.
     #[error("there is no table {table:?}; the tables are {}", known.join(", "))]
     NoTable {
-        /// The table asked for.
+        /// The requested table.
         table: String,
         /// Those that there are.
         known: Vec<String>,
@@ -32,7 +32,7 @@ pub enum TablesError {
     FloorTooHigh {
         /// The table.
         table: String,
-        /// The floor asked for.
+        /// The requested floor.
         floor: u64,
         /// Highest number of a record.
         highest: u64,

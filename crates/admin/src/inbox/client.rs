@@ -15,7 +15,8 @@ use std::{
 
 /// Time between two looks at the answer.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
-/// Longest time that a process which has the home may take until it reads requests: a node that starts does later.
+/// Longest time after which a process that has the home open must read requests; a starting node
+/// takes longer to do so.
 const READER_WAIT_MAX: Duration = Duration::from_secs(2);
 /// Longest time until a node takes a request up.
 const TAKEN_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -56,12 +57,12 @@ impl Client {
         Self { limit: Some(limit), ..self }
     }
 
-    /// Asks, shows `control` how far the work is, and gives the report of the work. A cancelled `control` cancels the work
-    /// and waits until the node has ended it.
+    /// Sends a request, reports the progress of the work to `control`, and returns its report. A
+    /// cancelled `control` cancels the work and waits until the node has ended it.
     ///
     /// # Errors
-    /// [`JobError::InUse`] and [`JobError::NoAnswer`] where no node answers, [`JobError::Asked`] with the error of the node,
-    /// [`JobError::Cancelled`].
+    /// [`JobError::InUse`] and [`JobError::NoAnswer`] if no node answers, [`JobError::Asked`] with
+    /// the error of the node, [`JobError::Cancelled`].
     pub fn ask(&self, ask: &Ask, control: &JobControl) -> Result<Value, JobError> {
         self.find_reader(control)?;
         let posted = self.post(ask)?;
@@ -111,7 +112,8 @@ impl Client {
 
     fn wait(&self, posted: &Posted, control: &JobControl) -> Result<Value, JobError> {
         let (began, mut beat, mut heard) = (Instant::now(), None, Instant::now());
-        // A process in another container is not visible here: only its silence shows that it is gone.
+        // A process in another container is not visible here: only missing answers show that it is
+        // gone.
         let visible = self.holder().filter(is_visible);
         let silent = |why: &str| JobError::NoAnswer {
             home: self.home.clone(),

@@ -1,11 +1,12 @@
-//! Requests to the node of a home from other processes on the same machine: `hearth bake`, `hearth import` and
-//! `hearth db snapshot` cannot open a home that a node has open.
+//! Requests to the node of a home from other processes on the same machine: `hearth bake`,
+//! `hearth import` and `hearth db snapshot` cannot open a home that a node has open.
 //!
-//! A request is a file in the home's folder `data/requests`, so the permissions of that folder say who may make one, and
-//! there is no method that a client on the network could call. `NAME.json` is the request. The node answers in
-//! `NAME.progress`, which it replaces as a whole until that holds an outcome; then it removes the request. A process that
-//! removes its request earlier cancels the work, and the node removes the answer once the work has ended. `node` says which
-//! process reads the folder.
+//! A request is a file in the home's folder `data/requests`, so the permissions of that folder
+//! determine who may make one, and no network client can. `NAME.json` is the request. The node
+//! answers in `NAME.progress`, which it replaces as a whole until that contains an outcome; then it
+//! removes the request. A process that removes its request earlier cancels the work, and the node
+//! removes the answer once the work has ended. The file `node` names the process that reads the
+//! folder.
 
 mod client;
 mod protocol;
@@ -25,11 +26,11 @@ use std::{path::Path, time::Duration};
 /// Longest time that a node is given to take a snapshot which a reader of its home needs.
 const SNAPSHOT_WAIT_MAX: Duration = Duration::from_secs(120);
 
-/// Reads a home that may be open in another process: where its node has no snapshot to read, asks the node for one and
-/// reads again.
+/// Reads a home that may be open in another process. If its node has no snapshot to read, requests
+/// one from the node and reads again.
 ///
 /// # Errors
-/// Those of `read`; what the node answers.
+/// Those of `read`; those of the node.
 pub(crate) fn with_snapshot<T>(
     home: &Path,
     control: &JobControl,
@@ -43,10 +44,11 @@ pub(crate) fn with_snapshot<T>(
         read => Ok(read?),
     }
 }
-/// Opens a home for reading. Where a node has the home and there is no snapshot of it yet, that node is asked for one first.
+/// Opens a home for reading. If a node has the home open and there is no snapshot of it, requests
+/// one from that node first.
 ///
 /// # Errors
-/// Those of `open`; [`NodeError::NoSnapshot`] where no snapshot could be had.
+/// Those of `open`; [`NodeError::NoSnapshot`] if no snapshot could be made.
 pub fn open_with_snapshot<T>(mut open: impl FnMut() -> Result<T, NodeError>) -> Result<T, NodeError> {
     match open() {
         Err(NodeError::NoSnapshot { home, reason }) => {

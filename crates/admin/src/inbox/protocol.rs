@@ -28,7 +28,7 @@ pub(super) fn folder(home: &Path) -> PathBuf {
     home.join("data").join("requests")
 }
 
-/// What a process asks a node to do.
+/// A request of another process to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "camelCase", deny_unknown_fields)]
 pub enum Ask {
@@ -57,7 +57,7 @@ pub enum Ask {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Request {
-    /// The process that asks.
+    /// The requesting process.
     pub pid: u32,
     /// What for.
     pub ask: Ask,
@@ -89,8 +89,8 @@ pub(super) struct Answer {
     pub outcome: Option<Outcome>,
 }
 
-/// Writes a file of the folder so that readers see all of it or nothing. Nothing is synced: a request means nothing after a
-/// power cut.
+/// Writes a file of the folder so that readers see all of it or nothing. Nothing is synced: a
+/// request has no meaning after a power cut.
 pub(super) fn write(path: &Path, content: &impl Serialize) -> io::Result<()> {
     let draft = path.with_extension(format!("{}.{DRAFT}", std::process::id()));
     let _ = fs::remove_file(&draft);
@@ -105,7 +105,8 @@ pub(super) fn write(path: &Path, content: &impl Serialize) -> io::Result<()> {
     written
 }
 
-/// Reads a file of the folder: a plain file of at most [`MAX_FILE_BYTES`], never what a link points to.
+/// Reads a file of the folder: only a regular file of at most [`MAX_FILE_BYTES`], never through a
+/// link.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
     let refused = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
     if !fs::symlink_metadata(path)?.is_file() {

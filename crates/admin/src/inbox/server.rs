@@ -131,8 +131,8 @@ impl Shared {
         self.folder.join(format!("{name}.{ending}"))
     }
 
-    /// Removes what an earlier node left: answers without a request, and requests whose process is gone. A range to bake is
-    /// taken up again all the same.
+    /// Removes files of an earlier node: answers without a request, and requests whose process is
+    /// gone. A range to bake is resumed in any case.
     fn sweep(&self) {
         for name in self.names(REQUEST) {
             let path = self.path(&name, REQUEST);
@@ -166,7 +166,7 @@ impl Shared {
             }
             let outcome = taken.running.outcome();
             let is_over = outcome.is_some();
-            // Where an answer cannot be written (the disk is full) it is tried again at the next look.
+            // If an answer cannot be written (the disk is full), the next poll tries again.
             !(self.report(name, taken, outcome) && is_over)
         });
         for name in asked {
@@ -187,7 +187,8 @@ impl Shared {
         }
     }
 
-    /// Writes the progress of a request where it changed or a beat is due; whether the client can read it.
+    /// Writes the progress of a request if it changed or a heartbeat is due. Returns whether the
+    /// client can read it.
     fn report(&self, name: &str, taken: &mut Taken, outcome: Option<Outcome>) -> bool {
         let progress = taken.running.progress();
         let beat = taken.answer.beat;

@@ -224,7 +224,7 @@ fn import(
     Ok(serde_json::to_value(report)?)
 }
 
-/// A file that the process which asks can read may be hidden from the node.
+/// A file that the requesting process can read may be hidden from the node.
 fn explain(error: JobError) -> JobError {
     let unreadable = |source: &io::Error| {
         matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)

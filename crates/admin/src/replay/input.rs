@@ -29,7 +29,7 @@ pub(super) struct BlockInput {
     state: AllocState,
 }
 
-/// The fields by which the formats are told apart.
+/// The fields that identify the formats.
 #[derive(Deserialize)]
 struct Shape {
     block: Option<IgnoredAny>,

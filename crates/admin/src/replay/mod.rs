@@ -1,9 +1,9 @@
 //! `hearth replay`: traces of files, without a home.
 //!
-//! The output is one line of JSON for each file and configuration, in that order: the bare result for a tracer test and
-//! where one transaction is asked for, the array of `debug_traceBlockByNumber` for a block. Several configurations of a
-//! file cost one execution. A trace that fails has
-//! `{"error":{"code":…,"message":…}}` for its line; the rest follows, and the stream ends with an error.
+//! The output is one line of JSON for each file and configuration, in that order: the bare result
+//! for a tracer test and for a single transaction, the array of `debug_traceBlockByNumber` for a
+//! block. Several configurations of a file need one execution. A trace that fails has the line
+//! `{"error":{"code":…,"message":…}}`; the rest follows, and the stream ends with an error.
 
 mod input;
 mod scripts;
@@ -26,7 +26,8 @@ const TRACE_ERROR_CODE: i32 = -32_000;
 pub struct Replay {
     /// Tracer tests and recorded blocks, plain or gzipped.
     pub files: Vec<PathBuf>,
-    /// Configurations, each the second parameter of `debug_traceTransaction`; the default one where there is none.
+    /// Configurations, each the second parameter of `debug_traceTransaction`; an empty list stands
+    /// for the default one.
     #[serde(default)]
     pub traces: Vec<serde_json::Value>,
     /// Position of the only transaction that is wanted; all where absent.
@@ -46,7 +47,8 @@ impl Replay {
         serde_json::from_slice(text).map_err(|error| NodeError::invalid_params(error.to_string()))
     }
 
-    /// Starts the work on a thread of its own. The stream's first answer is an error where nothing can be traced.
+    /// Starts the work on its own thread. The first item of the stream is an error if the work
+    /// cannot start.
     pub fn start(self) -> ByteStream {
         let cancel = Cancel::new();
         let on_cancel = cancel.clone();
@@ -146,8 +148,8 @@ impl<'a> Line<'a> {
         &mut self.0
     }
 
-    /// Ends the line. Where nothing of a result was written the error stands in its place; else that is a whole value,
-    /// cut short.
+    /// Ends the line. If nothing of a result was written, the error takes its place; otherwise the
+    /// result is a complete JSON value that ends early.
     fn end(self, outcome: Result<(), NodeError>) -> Result<(), NodeError> {
         let Counted { sender, written } = self.0;
         if let Err(error) = &outcome

@@ -40,10 +40,10 @@ impl Scripts {
         Ok(Self(Some((Arc::new(pool), need))))
     }
 
-    /// Limits of one execution, with whoever runs its scripts.
+    /// Limits of one execution, with the script host.
     ///
     /// # Errors
-    /// Why nobody does.
+    /// Why scripts cannot run.
     pub fn limits(&self, cancel: &Cancel) -> Result<Limits, NodeError> {
         let scripts = match &self.0 {
             Some((pool, need)) => Some(lease_for(pool, need, cancel)?),

@@ -1,7 +1,7 @@
 //! Several configurations of one file from one execution.
 //!
-//! The lines come one configuration after the other, while the execution makes all of them at once: the first one goes
-//! out as it is made, the others wait in files without names.
+//! The output has one configuration after the other, while the execution makes all of them at once:
+//! the first is written directly, the others wait in unnamed temporary files.
 
 use super::{Line, input::Input, scripts::Scripts};
 use hearth_home::{ByteSender, NodeError};

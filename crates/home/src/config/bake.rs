@@ -1,4 +1,4 @@
-//! Settings of traces that are made before anyone asks.
+//! Settings of the traces that are computed ahead of requests.
 
 use crate::NodeError;
 use hearth_bake::BakedTracer;
@@ -34,10 +34,10 @@ pub struct BakeConfig {
 }
 
 impl BakeConfig {
-    /// The tracers that each block is baked under, without options and, where that is wanted, with them.
+    /// The tracers under which each block is baked, without options and, if configured, with them.
     ///
     /// # Errors
-    /// [`NodeError::Config`] that names a tracer which cannot be baked, and those that can.
+    /// [`NodeError::Config`], which names a tracer that cannot be baked, and those that can.
     pub fn baked_tracers(&self) -> Result<Vec<BakedTracer>, NodeError> {
         let mut tracers = named("bake.tracers", &self.tracers, &BakedTracer::PLAIN)?;
         if tracers.is_empty() {

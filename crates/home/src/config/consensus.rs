@@ -14,7 +14,8 @@ pub struct ConsensusConfig {
     pub retain_blocks: u64,
     /// Heights divisible by this have a snapshot for state sync; 0 for none.
     pub snapshot_interval_blocks: u64,
-    /// Whether CometBFT brings the first state of a home without blocks by state sync; its stores are opened after that.
+    /// Whether CometBFT brings the first state of a home without blocks by state sync; the stores
+    /// are opened after that.
     #[serde(default)]
     pub state_sync: bool,
 }

@@ -38,7 +38,8 @@ pub struct DevConfig {
     /// Base fee of block 0, in wei.
     #[serde(default)]
     pub base_fee_wei: Option<u64>,
-    /// Time of block 0, in seconds, from which the chain's clock goes on; the machine's time where absent.
+    /// Time of block 0, in seconds, at which the chain's clock starts; absent for the machine's
+    /// time.
     #[serde(default)]
     pub timestamp: Option<u64>,
     /// How many accounts are funded and sign.
@@ -68,8 +69,8 @@ pub struct DevConfig {
     /// Bytes of the largest contract on a new chain; EIP-170's limit where absent.
     #[serde(default)]
     pub code_size_limit: Option<u64>,
-    /// Whether sending a transaction that reverts is answered with an error. Where absent: from the first
-    /// `hardhat_metadata` on.
+    /// Whether a transaction that reverts is answered with an error when it is sent. Absent: from
+    /// the first `hardhat_metadata` on.
     #[serde(default)]
     pub throw_on_revert: Option<bool>,
 }

@@ -12,18 +12,19 @@ use std::{fmt, sync::Arc};
 pub struct ForkConfig {
     /// Chain id of the origin, by which its cache is found; blocks may be made under another.
     pub chain_id: u64,
-    /// The block that the fork begins after, as the origin's `eth_getBlockByNumber` gives it; its transactions are not looked at.
+    /// The block that the fork begins after, as the remote node's `eth_getBlockByNumber` returns
+    /// it; its transactions are not used.
     pub block: OriginBlock,
     /// Longest wait for an answer of the origin, all attempts together, in milliseconds.
     pub timeout_ms: u64,
     /// Bytes that are kept of the origin's answers, on the disk and in memory each.
     pub cache_bytes: u64,
-    /// Who asks the origin. It is not part of the text.
+    /// Fetches from the remote node. Not part of the text.
     #[serde(skip)]
     pub fetch: Option<Asking>,
 }
 
-/// Who asks an origin; equal to itself alone.
+/// The component that fetches from a remote node; equal only to itself.
 #[derive(Clone, Debug)]
 pub struct Asking(pub Arc<dyn Fetch>);
 
@@ -41,10 +42,11 @@ impl Eq for Asking {}
 pub struct OriginBlock(serde_json::Value);
 
 impl OriginBlock {
-    /// Its header and hash.
+    /// The header and its hash.
     ///
     /// # Errors
-    /// [`NodeError::Config`] naming the field that is missing or wrong, or saying that the hash is not that of the header.
+    /// [`NodeError::Config`], which names the missing or invalid field, or reports that the hash is
+    /// not that of the header.
     pub fn read(&self) -> Result<ForkBlock, NodeError> {
         let bad = |reason: String| NodeError::Config { reason: format!("fork.block: {reason}") };
         let mut block = self.0.clone();

@@ -11,13 +11,13 @@ const FEWEST_WORKERS: usize = 2;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ScriptsConfig {
-    /// Nobody can.
+    /// Scripts cannot be run.
     Unavailable(ScriptsUnavailable),
     /// Child processes.
     Children(ScriptChildren),
 }
 
-/// Why nobody can run them.
+/// Why scripts cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScriptsUnavailable {
@@ -53,7 +53,8 @@ pub enum RequiredConfinement {
     /// Nothing: scripts run with what the system allows.
     #[default]
     None,
-    /// What needs no rights of the node: no new privileges, no capabilities, a list of system calls, limits of resources.
+    /// Layers that need no rights of the node: no new privileges, no capabilities, a list of system
+    /// calls, resource limits.
     SystemCalls,
     /// Every layer, but the bound of threads, which the kernel does not apply to root.
     All,

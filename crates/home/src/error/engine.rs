@@ -18,10 +18,10 @@ pub enum EngineError {
         /// What is wrong with them.
         reason: String,
     },
-    /// More entries than one request may ask for.
+    /// The request has more entries than allowed.
     #[error("Too large request")]
     TooLarge {
-        /// What there is too much of, and the limit.
+        /// The kind of the entries, and the limit.
         reason: String,
     },
     /// A version of a method that does not go with the fork of its payload.

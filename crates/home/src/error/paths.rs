@@ -12,7 +12,7 @@ use hearth_littable::LittError;
 use hearth_primitives::StateError;
 use std::{io, path::PathBuf, sync::Arc};
 
-/// Folder that must not be told. A space in it, as names of folders may have.
+/// A folder that must stay secret. Its name has a space, as names of folders may.
 const HOME: &str = "/srv/secret node";
 
 fn path() -> PathBuf {

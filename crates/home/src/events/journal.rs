@@ -49,7 +49,7 @@ impl Journal {
         self.events.push_back(event);
     }
 
-    /// Something happened that nobody can be told: everyone has missed it.
+    /// Counts an event that cannot be reported: every reader has missed it.
     pub fn forget(&mut self) {
         self.first = self.next() + 1;
         self.events.clear();

@@ -1,5 +1,6 @@
-//! What happened to the chain and the pool, in order and by number: blocks that joined or left the chain, transactions
-//! that became executable. Readers ask for what came after a number; who asks too late learns how much was missed.
+//! Events of chain and pool, in order and numbered: blocks that joined or left the chain,
+//! transactions that became executable. Readers request the events after a number; a late reader
+//! learns how many it missed.
 
 mod journal;
 
@@ -31,9 +32,9 @@ struct State {
 pub struct Events(Mutex<State>);
 
 impl Events {
-    /// Answers with `{"next":…,"missed":…,"events":[…]}`: what came after the first `after` events, at most a few at a
-    /// time, and how many of them are forgotten. Waits for the first one where `wait` is set, unless [`READERS_MAX`] wait
-    /// already: then it is [`NodeError::Busy`].
+    /// Answers with `{"next":…,"missed":…,"events":[…]}`: the events after the first `after`, at
+    /// most a few at a time, and how many of those are no longer kept. Waits for the first one if
+    /// `wait` is set, unless [`READERS_MAX`] readers wait already: then it is [`NodeError::Busy`].
     pub fn after(&self, after: u64, wait: bool, reader: Reader) {
         let mut state = self.0.lock();
         if state.closed {
@@ -52,7 +53,7 @@ impl Events {
         reader(Ok(answer));
     }
 
-    /// Refuses whoever waits, and whoever comes.
+    /// Refuses waiting and later readers.
     pub fn close(&self) {
         let mut state = self.0.lock();
         state.closed = true;
@@ -67,7 +68,7 @@ impl Events {
         let waiting = std::mem::take(&mut state.waiting);
         let answers: Vec<_> =
             waiting.into_iter().map(|(after, reader)| (state.journal.render(after), reader)).collect();
-        // Readers are told without the lock: one may ask again at once.
+        // Readers are called without the lock: one may call back at once.
         drop(state);
         answers.into_iter().for_each(|(answer, reader)| reader(Ok(answer)));
     }

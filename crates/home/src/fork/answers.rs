@@ -1,5 +1,5 @@
-//! What is asked of the origin, and how its answers read. An answer that is not exactly what was asked for is refused: in
-//! place of something unknown there is never a zero.
+//! Requests to the remote node, and how its answers are parsed. An answer that does not match its
+//! request is refused: an unknown value is never replaced by zero.
 
 use super::Key;
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256, keccak256};
@@ -27,7 +27,8 @@ pub(super) enum Read {
 }
 
 impl Ask {
-    /// The requests for a key of the state after `block`; code is asked of `account`, which has it.
+    /// The requests for a key of the state after `block`; code is requested through `account`,
+    /// which has it.
     pub fn of(key: &Key, account: Address, block: Height) -> Self {
         let at = format!("{block:#x}");
         let (kind, requests) = match key {
@@ -54,10 +55,10 @@ impl Ask {
         self.requests.to_string()
     }
 
-    /// Reads the results, `[RESULT,…]`.
+    /// Parses the results, `[RESULT,…]`.
     ///
     /// # Errors
-    /// Which one is not what was asked for.
+    /// Which result does not match its request.
     pub fn read(&self, answer: &str) -> Result<Read, String> {
         let results: Vec<Json> = serde_json::from_str(answer).map_err(|_| bad("an answer", "no list"))?;
         match (&self.kind, results.as_slice()) {

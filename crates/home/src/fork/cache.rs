@@ -1,7 +1,8 @@
-//! What was read of an origin, in memory and on the disk, within a number of bytes.
+//! Values read from a remote node, in memory and on disk, within a number of bytes.
 //!
-//! There are two generations. What is read goes into the younger one; once that has half of the bytes, the older one goes and the
-//! younger one takes its place. What is used of the older one moves into the younger one. So what is in use stays.
+//! There are two generations. New values are added to the young generation; once that has half of
+//! the bytes, the old generation is dropped and the young one becomes the old one. A hit in the old
+//! generation moves the value to the young one, so values in use stay.
 
 use super::{
     Key, Value,
@@ -26,7 +27,7 @@ pub(super) struct Cache {
     half: u64,
     young: Generation,
     old: Generation,
-    /// Who has a code, for asking again; this is small, and stays.
+    /// The account that has a code, to request the code again; this map is small, and stays.
     holders: HashMap<B256, Address>,
     codes_file: LogFile,
 }
@@ -38,7 +39,8 @@ struct Generation {
 }
 
 impl Cache {
-    /// The cache of a folder. Records that do not verify, or are of another block, are left out: they are read again.
+    /// Opens the cache of a folder. Records that fail their checksum, or belong to another block,
+    /// are skipped: they are fetched again.
     pub fn open(dir: &Path, block: B256, bytes: u64) -> Self {
         let holder = |record: Record| match record {
             Record::Holder(hash, address) => Some((hash, address)),
@@ -56,7 +58,7 @@ impl Cache {
         }
     }
 
-    /// What is kept of a key. An account whose code is not kept any more is asked for again.
+    /// The cached value of a key. An account whose code is no longer cached is fetched again.
     pub fn get(&mut self, key: &Key) -> Option<Value> {
         if let Some(value) = self.young.values.get(key) {
             return Some(value.clone());
@@ -91,7 +93,8 @@ impl Cache {
     /// The older generation goes, and the younger one takes its place.
     fn grow_old(&mut self) {
         let (young, old) = (self.dir.join(YOUNG), self.dir.join(OLD));
-        // Where the file cannot be moved it is begun anew below, and what is in it is read again after the next start.
+        // If the file cannot be moved, it is truncated below, and its content is fetched again
+        // after the next start.
         let _ = std::fs::rename(&young, &old);
         let empty = Generation { values: HashMap::new(), file: LogFile::begin(&young, self.block) };
         self.old = std::mem::replace(&mut self.young, empty);

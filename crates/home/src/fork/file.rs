@@ -1,5 +1,5 @@
-//! A file of records that are written one after the other, each with a checksum. It holds nothing that could not be read again:
-//! what is torn or changed is cut off, and a disk that refuses a write ends the writing, nothing else.
+//! An append-only file of records, each with a checksum. All its content can be fetched again: torn
+//! or changed records are cut off, and a disk that refuses a write only ends the writing.
 
 use super::{Key, Value};
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
@@ -31,7 +31,7 @@ pub(super) struct LogFile {
 }
 
 impl LogFile {
-    /// Opens a file and gives its sound records; one of another block is begun anew.
+    /// Opens a file and returns its sound records; a file of another block is truncated.
     pub fn open(path: &Path, block: B256) -> (Self, Vec<Record>) {
         let Ok(text) = fs::read(path) else { return (Self::begin(path, block), Vec::new()) };
         let Some(mut rest) = text.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(block.as_slice()))
@@ -83,7 +83,8 @@ impl LogFile {
     }
 }
 
-/// The record that bytes begin with and what is behind it; `None` at the end, and where it does not verify.
+/// The first record of `bytes` and the rest; `None` at the end, and for a record that fails its
+/// checksum.
 fn next(bytes: &[u8]) -> Option<(Record, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     let (sum, rest) = rest.split_at_checked(SUM_BYTES)?;

@@ -1,11 +1,12 @@
-//! Joins threads that need the same thing: the first one asks, the others wait for its answer.
+//! Single-flight: of several threads that need the same value, the first fetches it and the others
+//! wait for its answer.
 
 use super::{Key, Value};
 use hearth_primitives::StateError;
 use parking_lot::{Condvar, Mutex};
 use std::{collections::HashMap, sync::Arc};
 
-/// What is asked for at the moment. There are never more than there are threads that execute something.
+/// The fetches in progress, at most one per executing thread.
 #[derive(Default)]
 pub(super) struct Flights {
     under_way: Mutex<HashMap<Key, Arc<Flight>>>,
@@ -17,7 +18,7 @@ struct Flight {
     changed: Condvar,
 }
 
-/// Lands a flight even where its pilot panics, so that nobody waits for ever.
+/// Ends a flight even if its leader panics, so that no thread waits for ever.
 struct Landing<'a> {
     flights: &'a Flights,
     key: Key,
@@ -34,7 +35,8 @@ impl Drop for Landing<'_> {
 }
 
 impl Flights {
-    /// Runs `ask`, or waits for the one that runs for the same key. `ask` ends by itself: it has a deadline.
+    /// Runs `ask`, or waits for the one that runs for the same key. `ask` has a deadline of its
+    /// own.
     pub fn join(
         &self,
         key: Key,

@@ -1,8 +1,8 @@
-//! The origin of a fork: another node, asked over a callback for what nobody here has read yet.
+//! The origin of a fork: a remote node, which a callback reads for values that are not cached.
 //!
-//! A thread that needs something waits for it, with a deadline. What two threads need at the same time is asked for once. Only
-//! answers that read as what was asked for are kept; everything else is an error of whoever waits, and is asked for again the
-//! next time.
+//! A thread that needs a value waits for it, with a deadline. If two threads need the same value,
+//! it is fetched once. Only answers that match their request are kept; any other answer is an error
+//! for the waiting threads, and the next read fetches again.
 
 mod answers;
 mod cache;
@@ -23,13 +23,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Who asks the origin.
+/// Fetches from a remote node.
 pub trait Fetch: Send + Sync + fmt::Debug {
-    /// Asks JSON-RPC requests, given as `[[METHOD,PARAMS],…]`, and gives their results in order, as JSON; one that failed fails
-    /// all. Blocks until then, or until the time is over.
+    /// Sends JSON-RPC requests, given as `[[METHOD,PARAMS],…]`, and returns their results in order,
+    /// as JSON; a failed request fails all. Blocks until then, or until the time is over.
     ///
     /// # Errors
-    /// Why there is no answer, in words.
+    /// Why there is no answer, as a sentence.
     fn fetch(&self, requests: String, timeout: Duration) -> Result<String, String>;
 }
 
@@ -86,7 +86,7 @@ impl ForkOrigin {
         }
         let began = Instant::now();
         let value = self.flights.join(key, || {
-            // Whoever flew before may have landed meanwhile.
+            // An earlier flight may have landed meanwhile.
             let kept = self.cache.lock().get(&key);
             match kept {
                 Some(value) => Ok(value),
@@ -137,7 +137,8 @@ impl StateReader for ForkOrigin {
     }
 
     fn storage(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
-        // A contract has a nonce from its creation on (EIP-161), and so has an account that ever was delegated.
+        // A contract has a nonce from its creation on (EIP-161), as has an account that ever was
+        // delegated.
         let account = self.account(address)?;
         if account.is_none_or(|account| account.nonce == 0 && !account.has_code()) {
             return Ok(U256::ZERO);

@@ -18,12 +18,13 @@ pub const TARGET_GAS_LIMIT: u64 = 60_000_000;
 
 /// A block that is not on the chain, with the state after it.
 pub struct PendingBlock {
-    /// The block without its state root, which calls do not need and which takes as long as all the rest.
+    /// The block without its state root, which calls do not need and which takes as long as all
+    /// other fields.
     draft: Draft,
     parent: Arc<StoredBlock>,
     /// The state after it.
     pub state: OverlaidState<StateAt>,
-    /// The block with its state root, once it was asked for.
+    /// The block with its state root, once it was requested.
     block: Mutex<Option<Arc<StoredBlock>>>,
 }
 
@@ -38,7 +39,8 @@ impl PendingBlock {
         &self.draft.output.senders
     }
 
-    /// The whole block. Its hash is of no use to anyone, since the next block will differ in its time at least.
+    /// The whole block. Its hash is meaningless, since at least the time of the real next block
+    /// will differ.
     pub fn block(&self, chain: &Chain) -> Result<Arc<StoredBlock>, NodeError> {
         // Under the lock, so that several requests at once compute one root.
         let mut made = self.block.lock();
@@ -69,12 +71,12 @@ pub struct Pending(Mutex<Option<Made>>);
 type Made = (B256, (u64, u64), Arc<PendingBlock>);
 
 impl Home {
-    /// The pending block; `None` where the state is a part of a chain's alone, on which no block can be made.
+    /// The pending block; `None` on a partial state, on which no block can be made.
     pub fn pending(&self) -> Result<Option<Arc<PendingBlock>>, NodeError> {
         if !self.chain().kv().has_trie() {
             return Ok(None);
         }
-        // Under the lock, so that many who ask wait for one block and do not make one each.
+        // Under the lock, so that concurrent callers wait for one block instead of making one each.
         let mut last = self.pending_block().0.lock();
         let settings = self.dev().map_or(0, DevChain::version);
         let (head, version) = (self.head()?, (self.pool().version(), settings));

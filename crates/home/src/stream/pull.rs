@@ -1,4 +1,5 @@
-//! Streams whose bytes are fetched when the reader has room for them: a slow reader holds no thread.
+//! Streams whose bytes are fetched when the reader has room for them: a slow reader blocks no
+//! thread.
 
 use super::{ByteSender, CHUNK_BYTES, CHUNKS_WAITING, CHUNKS_WAKE, Channel, Chunk, State, tell};
 use crate::{
@@ -30,7 +31,7 @@ pub struct Feed {
 }
 
 impl ByteSender {
-    /// Hands over to something that is read as the reader asks for it.
+    /// Continues the stream with a feed, which is read at the pace of the reader.
     pub fn feed(mut self, origin: TraceOrigin, feed: Feed, pool: Submitter) {
         self.finished = true;
         let Feed { first, rest, packed_bytes } = feed;
@@ -53,7 +54,7 @@ impl ByteSender {
     }
 }
 
-/// Has more chunks fetched where few wait, more are to come, and nobody fetches already.
+/// Starts fetching more chunks if few are waiting, more are to come, and no fetch is in progress.
 pub(super) fn refill(channel: &Arc<Channel>, mut state: MutexGuard<'_, State>) {
     if state.pull.is_none() || state.waiting() >= CHUNKS_WAKE * CHUNK_BYTES {
         return;

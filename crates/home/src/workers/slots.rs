@@ -1,10 +1,11 @@
-//! Who runs in the slots of a pool: how many jobs of each kind, how many of one client, and which gave their slot back while they wait.
+//! The slots of a pool: the number of running jobs of each kind and of each client, and the jobs
+//! that are parked.
 
 use super::{KINDS, Kind, Limits};
 use std::{collections::HashMap, sync::Arc};
 
-/// Slots that one client may have of all kinds together where its share of them is less: a trace and a call of one user run at
-/// the same time on any machine.
+/// Slots that one client may have of all kinds together even if its share is smaller: a trace and a
+/// call of one user run in parallel on any machine.
 const SLOTS_OF_CLIENT_MIN: usize = 2;
 
 /// Parts of a whole in which shares are counted.
@@ -86,7 +87,7 @@ impl Slots {
         self.low_running < self.low && !self.has_room(Kind::Trace as usize)
     }
 
-    /// Whether a client may have one more of this kind. Work of nobody in particular has no share.
+    /// Whether a client may have one more job of this kind. Work without a client has no share.
     pub fn may_run(&self, client: &Arc<str>, kind: usize) -> bool {
         let Some(held) = self.held.get(client) else { return true };
         held.running[kind] < self.most[kind] && held.running.iter().sum::<usize>() < self.most_running
@@ -127,8 +128,9 @@ impl Slots {
         true
     }
 
-    /// Gives a job that waited its slot again, though another one may have it meanwhile: a job that has begun never waits for one that
-    /// has not. So up to as many jobs more than slots run as may be parked, and none begins before they are as many again.
+    /// Gives a parked job its slot back, even if another job has the slot meanwhile: a job that has
+    /// begun never waits for one that has not. The number of running jobs can thus exceed the slots
+    /// by the number of parked jobs, and none begins until it has fallen again.
     pub fn unpark(&mut self, place: &Place) {
         self.begin(place);
         if let Some(held) = self.held.get_mut(&place.client) {
