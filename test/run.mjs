@@ -1,7 +1,8 @@
 // The one test command behind `npm test`, `npm run test:quick` and `npm run test:full`.
 //
-// Sets up and builds what is missing, runs the Rust and the TypeScript tests, and ends with what was skipped
-// and why, what failed, then one line `N passed, N failed` over everything that ran.
+// Sets up and builds what is missing, runs the Rust and the TypeScript tests, and ends with the
+// skipped tests and the reasons, the failures, then one line `N passed, N failed` over all tests
+// that ran.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -35,7 +36,10 @@ function run(command, args, env = {}) {
   })
 }
 
-/** Adds a step's counts; a step that fails without a failed test in it (it did not compile, say) counts as one failure. */
+/**
+ * Adds a step's counts; a step that fails without a failed test in it (such as a compiler error)
+ * counts as one failure.
+ */
 function count(name, { code, text }, { passed, failed }, began) {
   for (const line of text.split('\n')) {
     const skip = /(skipped: .*)$/.exec(line.replace(/\x1b\[[0-9;]*m/g, ''))
@@ -66,7 +70,9 @@ const MESSAGE_LINES_MAX = 3
 
 const sum = (text, pattern) => [...text.matchAll(pattern)].reduce((n, m) => n + Number(m[1]), 0)
 
-/** Each test program of cargo with the seconds that it took, as cargo and the program print them. */
+/**
+ * Each test program of cargo with the seconds that it took, as cargo and the program print them.
+ */
 function rustPrograms(text) {
   const lines = /^ +(?:Running (.+) \(|Doc-tests (\S+))|^test result: .* finished in ([\d.]+)s/gm
   let name = 'rust'

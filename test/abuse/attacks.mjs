@@ -1,4 +1,5 @@
-// The attacks. Each is bounded in size and time, goes to loopback alone, and gives its outcome in a few words.
+// The attacks. Each is bounded in size and time, uses loopback only, and returns its outcome in a
+// few words.
 import { randomBytes } from 'node:crypto'
 import http from 'node:http'
 import net from 'node:net'
@@ -95,7 +96,10 @@ async function openOf(sockets) {
   return sockets.filter(isOpen).length
 }
 
-/** Requests whose answers of 8 MB are never read; resolves once the node has cut them off, or after a while, to how many it has not. */
+/**
+ * Sends requests whose answers of 8 MB are never read. Resolves once the node has cut them all off,
+ * or after `waitMs`, to the number that it has not.
+ */
 async function neverRead(node, count, waitMs) {
   const { hostname, port, host } = new URL(node.url)
   const to = '0x00000000000000000000000000000000000d00d5'
@@ -134,7 +138,10 @@ const otherTrace = async (url) => {
   return `another client: ${await post(url, body, {}, '127.0.0.4')}`
 }
 
-/** Traces without end whose answers are never read; gives what another address's trace is answered with meanwhile. */
+/**
+ * Requests endless traces whose answers are never read; returns the answer to another address's
+ * trace meanwhile.
+ */
 async function unreadTraces({ url }, count) {
   const { hostname, port, host } = new URL(url)
   const body = asking('debug_traceCall', [{ to: LOOPS, gas: '0xe8d4a51000' }, 'latest', { timeout: '10m', stateOverrides: looping }])

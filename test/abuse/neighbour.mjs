@@ -1,5 +1,5 @@
-// A worker thread that is another client of the node: it asks for the block number over and over, from an address of its own, and tells how
-// long each answer took.
+// A worker thread that acts as another client of the node: it requests the block number in a loop,
+// from its own address, and reports the duration of each answer.
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'

@@ -1,4 +1,5 @@
-// A node under attack: `hearth start` on a small chain, what the system says of its process, and another client that measures.
+// A node under attack: `hearth start` on a small chain, the system's figures of its process, and
+// another client that measures.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -64,7 +65,7 @@ export class Attacked {
     return this.child.pid
   }
 
-  /** What the other client measured since it was asked last. */
+  /** What the other client measured since the last call. */
   measured() {
     return new Promise((resolve) => {
       this.neighbour.once('message', resolve)
@@ -72,7 +73,10 @@ export class Attacked {
     })
   }
 
-  /** Time that the main thread has run, in milliseconds. It does not depend on what else the machine does. */
+  /**
+   * Time that the main thread has run, in milliseconds. It does not depend on the load of the
+   * machine.
+   */
   threadMs() {
     return Number(fs.readFileSync(`/proc/${this.pid}/task/${this.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
   }

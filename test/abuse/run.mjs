@@ -1,6 +1,7 @@
-// `npm run test:abuse [-- --program FILE] [-- --only WORDS]`: attacks a node of its own on loopback, one after the other, and prints a row for
-// each: what came of it, how the requests of another client fared meanwhile, how long the main thread worked, and the memory at its highest.
-// Fails where an outcome is another one, the process is gone, or a bound does not hold. `--program` attacks another build.
+// `npm run test:abuse [-- --program FILE] [-- --only WORDS]`: attacks a node on loopback, one
+// attack after the other, and prints a row for each: its outcome, the latency of another client
+// meanwhile, how long the main thread worked, and the peak of memory. Fails if an outcome differs,
+// the process is gone, or a bound does not hold. `--program` attacks another build.
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,10 +10,16 @@ import { Attacked, makeHome, percentile } from './node.mjs'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 
-/** How many times a bound of time may be reached: the machine that runs tests may be slower than the one that bounds were set for. */
+/**
+ * The factor by which bounds of time may be exceeded: the machine that runs tests may be slower
+ * than the one that bounds were set for.
+ */
 const TIME_SLACK = 4
 
-/** What V8 and the allocator keep beside the bytes of a request, in MiB: the young generation of the heap alone may grow by 48 MiB. */
+/**
+ * Memory that V8 and the allocator keep in addition to the bytes of a request, in MiB: the young
+ * generation of the heap may grow by 48 MiB.
+ */
 const MEMORY_SLACK_MIB = 64
 
 const argument = (name) => {

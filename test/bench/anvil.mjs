@@ -1,7 +1,9 @@
-// anvil as a peer on recorded blocks: a state file in its own format, which makes it believe that it mined the block itself.
+// anvil as a peer on recorded blocks, by a state file in its own format that makes it treat the
+// block as one that it mined.
 //
-// The file holds the block as it is, so that its hash and every field of its environment are the real ones, and the state before it under the
-// parent's hash, from where anvil executes it again for each trace.
+// The file contains the block unchanged, so that its hash and every field of its environment are
+// the real ones, and the state before it under the parent's hash, from where anvil executes the
+// block again for each trace.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -9,7 +11,10 @@ import { keccak256 } from 'viem'
 import { ROOT } from '../../native/setup/env.mjs'
 import { freePort, started } from './process.mjs'
 
-/** anvil itself, out of the platform's package: the wrapper on the PATH is another process, whose memory says nothing. */
+/**
+ * The program of anvil from the platform's package: the wrapper on the PATH is another process,
+ * whose memory is not that of anvil.
+ */
 export const ANVIL = path.join(
   ROOT,
   'node_modules/@foundry-rs',

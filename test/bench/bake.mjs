@@ -1,4 +1,5 @@
-// The bench behind `npm run bench -- bake`: capsules, commits beside baking, and hits of the trace cache.
+// The bench behind `npm run bench -- bake`: capsules, commits during baking, and hits of the trace
+// cache.
 import { capsulesBench } from './bake/capsules.mjs'
 import { commitTable } from './bake/commit.mjs'
 import { hitsTables } from './bake/hits.mjs'

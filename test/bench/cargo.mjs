@@ -1,4 +1,5 @@
-// Benches of the Rust crates: cargo runs them, the lines that begin with `bench: ` become the table.
+// Benches of the Rust crates: cargo runs them, and their lines that begin with `bench: ` become the
+// table.
 import { spawn } from 'node:child_process'
 import readline from 'node:readline'
 import { cargoEnv } from '../../native/setup/cargo.mjs'
@@ -7,13 +8,18 @@ import { table } from './stats.mjs'
 
 const HEADING = ['row', 'hearth', 'beside it', 'ratio', 'CPU s, hearth', 'CPU s, beside it', 'target']
 
-/** Parts of row names after `--only=` on the command line, separated by commas; undefined: all rows. */
+/**
+ * Parts of row names after `--only=` on the command line, separated by commas; undefined: all rows.
+ */
 const ONLY = process.argv
   .find((arg) => arg.startsWith('--only='))
   ?.slice('--only='.length)
   .split(',')
 
-/** Runs the rows of a crate's bench whose names have one of `parts` in them, all where there is none, and prints their table. */
+/**
+ * Runs the rows of a crate's bench whose names contain one of `parts`, or all rows without `parts`,
+ * and prints their table.
+ */
 async function cargoBench(name, args, parts = [], title) {
   const passed = [...(process.argv.includes('--quick') ? ['--quick'] : []), ...parts]
   const child = spawn('cargo', ['bench', '--locked', ...args, ...(passed.length ? ['--', ...passed] : [])], {

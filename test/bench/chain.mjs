@@ -5,7 +5,10 @@ import path from 'node:path'
 import { cargo } from '../../native/setup/cargo.mjs'
 import { CACHE, ROOT } from '../../native/setup/env.mjs'
 
-/** The machine's own target, by name: the build of the core names it too, so that its compiled dependencies serve here. */
+/**
+ * The target triple of this machine: the build of the core names it too, so that compiled
+ * dependencies are shared.
+ */
 const host = () => /^host: (.*)$/m.exec(execFileSync('rustc', ['-vV'], { encoding: 'utf8' }))[1]
 
 /** Runs an example of the chain's crate, built for release; throws where it fails. */
@@ -18,8 +21,10 @@ export async function runExample(name, args) {
 const GENERATOR = 2
 
 /**
- * A chain of `blocks` blocks whose transactions grow from `least` to `most` a block, over `accounts` accounts that the genesis has (0: none
- * but senders), all of them the same call where `equal` is set: the folder with genesis.json and chain.rlp, and its blocks, transactions and gas, and the root of its last block.
+ * Generates a chain of `blocks` blocks whose transactions grow from `least` to `most` per block,
+ * over `accounts` accounts of the genesis (0: senders only), all of them the same call if `equal`
+ * is set. Returns the folder with genesis.json and chain.rlp, the number of blocks, transactions
+ * and gas, and the root of the last block.
  */
 export async function generatedChain({ blocks, least, most, accounts = 0, equal = false }) {
   const dir = path.join(

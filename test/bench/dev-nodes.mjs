@@ -10,7 +10,10 @@ const LOOK_MS = 2
 
 const START_MS_MAX = 60_000
 
-/** What Node reads at its start, from a file that has nothing to do with us, where the machine sets it; a user's machine has none. */
+/**
+ * A variable that makes Node read a file at its start if the machine sets it. It has nothing to do
+ * with the measured programs, and a user's machine has none.
+ */
 const CERTIFICATES = 'NODE_EXTRA_CA_CERTS'
 
 /** Program and arguments of each side on a port. */
@@ -36,7 +39,7 @@ export class Connection {
   #socket
   #take = () => undefined
 
-  /** Opens a connection; rejects where nobody listens. */
+  /** Opens a connection; rejects if no process listens. */
   static open(url) {
     const { hostname, port } = new URL(url)
     return new Promise((resolve, reject) => {

@@ -20,10 +20,15 @@ const TRANSFERS_A_ROUND = TRANSFERS / TRANSFER_ROUNDS
 /** Transactions of one batch. */
 const BATCH = 100
 
-/** Without a new transaction for so long, a chain takes what still waits no more, in milliseconds. */
+/**
+ * A chain that takes no transaction for so long takes no more of the waiting ones, in milliseconds.
+ */
 const STALL_MS = 5000
 
-/** Sends of one node, each followed by its receipt, after so many that are not counted; on as many fresh nodes in turn. */
+/**
+ * Sends on one node, each followed by its receipt, after so many that are not counted; repeated on
+ * as many fresh nodes.
+ */
 const SENDS = 100
 const SENDS_BEFORE = 20
 const SEND_ROUNDS = 7
@@ -50,9 +55,11 @@ const PHRASE = 'test test test test test test test test test test test junk'
 const TO = '0x00000000000000000000000000000000000000ee'
 
 /**
- * Fills slots: from the first word of its input as many as the second says, each with its own number.
+ * Fills slots: the first word of its input is the first slot, the second word the number of slots;
+ * each gets its own number.
  *
- * PUSH1 0 CALLDATALOAD DUP1 PUSH1 32 CALLDATALOAD ADD SWAP1 JUMPDEST DUP1 DUP1 SSTORE PUSH1 1 ADD DUP1 DUP3 GT PUSH1 9 JUMPI STOP
+ * PUSH1 0 CALLDATALOAD DUP1 PUSH1 32 CALLDATALOAD ADD SWAP1 JUMPDEST DUP1 DUP1 SSTORE PUSH1 1 ADD
+ * DUP1 DUP3 GT PUSH1 9 JUMPI STOP
  */
 const FILLER = '0x6000358060203501905b80805560010180821160095700'
 const FILLER_AT = '0x00000000000000000000000000000000000000ef'
@@ -60,7 +67,10 @@ const FILLER_AT = '0x00000000000000000000000000000000000000ef'
 const hex = (n) => `0x${n.toString(16)}`
 const word = (n) => n.toString(16).padStart(64, '0')
 
-/** A row of the table. `wanted` is a bound on our own median, where there is one; less is better unless `more`. */
+/**
+ * A row of the table. `wanted` is a bound on the median of Hearth, if there is one; less is better
+ * unless `more`.
+ */
 function row(name, { hearth, anvil }, { digits = 1, more = false, wanted } = {}) {
   const ours = median(hearth)
   const reached = wanted === undefined ? '' : ours <= wanted ? `reached (${wanted})` : `NOT reached (${wanted})`
@@ -109,8 +119,9 @@ async function signed() {
 }
 
 /**
- * Transfers a second: sent in `messages`, each after the answer to the one before, until the chain has all of them. A chain that stalls
- * counts with those that it took, and `stalled` is told how many were left.
+ * Transfers per second: sent in `messages`, each after the answer to the one before, until the
+ * chain has all of them. For a chain that stalls, those that it took count, and `stalled` gets the
+ * number of the others.
  */
 async function transfers({ url }, messages, stalled) {
   const connection = await Connection.open(url)
@@ -153,7 +164,10 @@ async function transferRows(sides) {
   return [await measured('one by one, a block each', one), await measured(`in batches of ${BATCH}`, batches)]
 }
 
-/** Median of the milliseconds from a send, whose nonce, fees and gas the node chooses, to its receipt. */
+/**
+ * Median of the milliseconds from a send, whose nonce, fees and gas the node chooses, to its
+ * receipt.
+ */
 async function sends({ url }) {
   const connection = await Connection.open(url)
   const ask = async (method, params) => {
@@ -191,7 +205,10 @@ const timed = async (work) => {
   return performance.now() - began
 }
 
-/** Milliseconds of snapshots and of reverts over some hundred slots that changed, on a state with many slots. */
+/**
+ * Milliseconds of snapshots and of reverts over some hundred changed slots, on a state with many
+ * slots.
+ */
 async function snapshotTimes({ url }) {
   const [from] = await result(url, 'eth_accounts', [])
   await result(url, 'anvil_setCode', [FILLER_AT, FILLER])
@@ -239,7 +256,7 @@ async function minedAtOnce({ url }) {
   return ms
 }
 
-/** KiB that an empty block takes of a process without a home, and milliseconds that it takes to make. */
+/** KiB of memory per empty block in a process without a home, and milliseconds to make one. */
 async function emptyBlocks({ url, pid }) {
   // What is allocated once for all is there after the first blocks.
   await mine(url, EMPTY_BLOCKS / 10)

@@ -1,4 +1,5 @@
-// The Engine API beside go-ethereum's: the blocks of the generated chain as payloads, then fork choices, a reorg and built payloads.
+// The Engine API compared with go-ethereum's: the blocks of the generated chain as payloads, then
+// fork choices, a reorg and built payloads.
 import { spawnSync } from 'node:child_process'
 import { createHmac, randomBytes } from 'node:crypto'
 import fs from 'node:fs'
@@ -18,7 +19,7 @@ const ROUNDS = 5
 /** Blocks that warm both sides up, before those that are measured. */
 const WARM = 4
 
-/** Payloads that are built and asked for. */
+/** Payloads that are built and fetched. */
 const BUILDS = 20
 
 /** What the issue of the Engine API wants: gas a second over go-ethereum's, and milliseconds. */
@@ -88,7 +89,9 @@ const discard = async (node) => {
 
 const move = (hash) => ({ headBlockHash: hash, safeBlockHash: ZERO, finalizedBlockHash: ZERO })
 
-/** The blocks of the chain as parameters of engine_newPayloadV4, read from a node that imported it. */
+/**
+ * The blocks of the chain as parameters of engine_newPayloadV4, read from a node that imported it.
+ */
 async function payloadsOf(chain, genesis) {
   const node = await ours(genesis, chain)
   try {
@@ -109,7 +112,10 @@ async function payloadsOf(chain, genesis) {
   }
 }
 
-/** Takes the chain payload by payload: gas a second of those behind the first ones, and each fork choice in milliseconds. */
+/**
+ * Executes the chain payload by payload. Returns the gas per second after the warm-up, and the
+ * milliseconds of each fork choice.
+ */
 async function take(node, payloads, genesisHash) {
   await node.engine('engine_forkchoiceUpdatedV3', move(genesisHash), null)
   let [gas, ms] = [0, 0]
@@ -129,7 +135,7 @@ async function take(node, payloads, genesisHash) {
 /** The value that so many of the others are not above. */
 const percentile = (values) => [...values].sort((a, b) => a - b)[Math.ceil(values.length * PERCENTILE) - 1]
 
-/** Asks for payloads on the head: the milliseconds from the fork choice to the block. */
+/** Builds payloads on the head: the milliseconds from the fork choice to the block. */
 async function build(node, parent, after) {
   const times = []
   for (let i = 1; i <= BUILDS; i++) {

@@ -1,5 +1,5 @@
-// The everyday methods beside geth's on the same imported chain: requests a second and p99 from one client process; and 1,000
-// subscribers of new heads on a development chain of each.
+// The everyday methods compared with geth's on the same imported chain: requests per second and p99
+// from one client process; and 1,000 subscribers of new heads on a development chain of each.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -14,7 +14,10 @@ import { startGeth } from './trace.mjs'
 
 const CHAIN = { blocks: 24, least: 200, most: 1400 }
 
-/** Rounds of a row, the sides in turn; how long each takes, and the time before it that does not count, in milliseconds. */
+/**
+ * Rounds of a row, the sides in turn; the duration of each, and that of the warm-up before it, in
+ * milliseconds.
+ */
 const ROUNDS = 5
 const ROUND_MS = 1000
 const WARM_MS = 700
@@ -26,7 +29,7 @@ const CONNECTIONS = 8
 const BATCH = 100
 
 const SUBSCRIBERS = 1000
-/** Heads that subscribers are told of. */
+/** Heads that subscribers are notified of. */
 const HEADS = 21
 
 const TOKEN = '0x00000000000000000000000000000000000aaaaa'
@@ -102,7 +105,7 @@ async function row(name, sides, make) {
   return [name, ...cells, `${spread(ratios, 2)}${losing}`, equal]
 }
 
-/** Opens connections, each with one subscription; `heard` is told of every notification. */
+/** Opens connections, each with one subscription; `heard` is called with every notification. */
 async function subscribers(url, heard) {
   const sockets = []
   for (let i = 0; i < SUBSCRIBERS; i++) {
@@ -120,7 +123,10 @@ async function subscribers(url, heard) {
   return sockets
 }
 
-/** Milliseconds from sending a transaction until all subscribers have heard of its block, for each of several blocks. */
+/**
+ * Milliseconds from sending a transaction until all subscribers have received its block, for each
+ * of several blocks.
+ */
 async function fanOut({ url, ws }) {
   let heard = 0
   let done = () => undefined

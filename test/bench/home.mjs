@@ -1,5 +1,6 @@
-// What operators do to a large home: a generated chain of executed blocks is imported with its roots, verified, taken back, imported
-// again, exported at a height, backed up. Every state root is compared with the generator's.
+// Operations on a large home: a generated chain of executed blocks is imported with its roots,
+// verified, rolled back, imported again, exported at a height, backed up. Every state root is
+// compared with the generator's.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'

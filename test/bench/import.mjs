@@ -1,6 +1,8 @@
-// Import speed: a generated chain, ours beside `geth import` in interleaved pairs, and the recorded blocks of the fixtures.
+// Import speed: a generated chain, Hearth and `geth import` in interleaved pairs, and the recorded
+// blocks of the fixtures.
 //
-// Both sides are timed as whole commands, process start to process end, on a fresh home, with a clean close.
+// Both sides are timed as whole commands, process start to process end, on a fresh home, with a
+// clean close.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -12,7 +14,9 @@ import { median, spread, table } from './stats.mjs'
 /** Interleaved pairs; the order within a pair alternates, so that warmth favours neither side. */
 const PAIRS = 5
 
-/** Blocks of the generated chain and transactions in each: long enough that process start is noise. */
+/**
+ * Blocks of the generated chain and transactions in each: long enough that process start is noise.
+ */
 const CHAIN = { blocks: 400, least: 150, most: 150 }
 
 const HEARTH = [process.execPath, path.join(ROOT, 'dist/cli/main.js')]

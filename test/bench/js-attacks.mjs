@@ -1,4 +1,5 @@
-// Hostile scripts: what each comes to, how soon the next script runs, and what honest clients notice.
+// Hostile scripts: the outcome of each, the delay until the next script runs, and the effect on
+// honest clients.
 import { spawn } from 'node:child_process'
 import net from 'node:net'
 import os from 'node:os'
@@ -15,7 +16,7 @@ const EVERY_MS = 5
 /** Largest body that a node takes by default, in bytes. */
 const BODY_BYTES_MAX = 5 * 1024 * 1024
 
-/** Clients that do not read, and the steps of the trace that each asks for: about 60 MB. */
+/** Clients that do not read, and the steps of the trace that each requests: about 60 MB. */
 const READERS = 40
 const READER_STEPS = 400_000
 
@@ -47,7 +48,9 @@ const ATTACKS = [
 /** What counts as an honest script's answer. */
 const HONEST = loop(1000, SCRIPTS[0][1])
 
-/** Milliseconds of eth_blockNumber, sent at a fixed rate whatever the answers take, until `ends`. */
+/**
+ * Milliseconds of eth_blockNumber, sent at a fixed rate regardless of the answers, until `ends`.
+ */
 async function openLoop(url, ends) {
   const all = []
   let over = false
@@ -91,7 +94,10 @@ async function attackRow(url, [name, tracer]) {
   return [name, told, (ended - began).toFixed(0), recovered.toFixed(1), p99.toFixed(1)]
 }
 
-/** Attacks a node from a process of its own, which stands for other machines: it has the lowest priority here. */
+/**
+ * Attacks a node from another process, which represents other machines: it has the lowest priority
+ * here.
+ */
 function crowd(url, attack) {
   const child = spawn(process.execPath, [import.meta.filename, url], { stdio: ['pipe', 'ignore', 'inherit'] })
   os.setPriority(child.pid, 19)
@@ -113,7 +119,7 @@ const CROWDS = {
       await answer.arrayBuffer()
     }
   },
-  /** Asks for traces of many megabytes and never reads them. */
+  /** Requests traces of many megabytes and never reads them. */
   readers: async (url) => {
     const { hostname, port } = new URL(url)
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceCall', params: loopParams(READER_STEPS) })

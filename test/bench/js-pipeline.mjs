@@ -1,4 +1,5 @@
-// Steps a second inside the pipeline, without RPC: scripts in their own processes, and the same functions as hooks of this process.
+// Steps per second inside the pipeline, without RPC: scripts in their own processes, and the same
+// functions as hooks of this process.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'

@@ -37,7 +37,10 @@ const TOKEN = '00000000000000000000000000000000000070ce'
 const CALLER = '00000000000000000000000000000000000ca11e'
 const TRANSFER = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-/** transfer(address,uint256) as a token does it (both balances out of a mapping, an event, true), and who calls it for ever. */
+/**
+ * transfer(address,uint256) as a token implements it (both balances out of a mapping, an event,
+ * true), and an endless caller of it.
+ */
 const CODE = {
   token: [
     '33',

@@ -1,4 +1,5 @@
-// JavaScript tracers over RPC: ours beside geth's and anvil's on one loop and one block, the answers compared first, in interleaved pairs.
+// JavaScript tracers over RPC: Hearth, geth and anvil on one loop and one block, in interleaved
+// pairs; the answers are compared first.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -18,7 +19,10 @@ import { startGeth } from './trace.mjs'
 const CHAIN = { blocks: 24, least: 200, most: 1400 }
 const BLOCK_TRANSACTIONS = 961
 
-/** Steps of the loop: about 10 Mgas. The others take up to half a minute for so many, so they get fewer: their rates do not depend on it. */
+/**
+ * Steps of the loop: about 10 Mgas. The peers would take up to half a minute for so many, so they
+ * get fewer: their rates do not depend on it.
+ */
 const STEPS = 2_900_000
 const GETH_STEPS = 500_000
 const ANVIL_STEPS = 100_000
@@ -30,7 +34,7 @@ const PAIRS = 3
 /** A script that leaves its mark on its engine, so that nothing of it could be used again. */
 const ALTERING = script('c:{}', 'var k=log.op.toString();counts=this.c;this.c[k]=(this.c[k]||0)+1', '(Array.prototype.mark=1,this.c)')
 
-/** Rates in millions of steps a second of each side that is there, asked in turn. */
+/** Rates in millions of steps per second of each available side, measured in turns. */
 async function loopRow([name, tracer, wanted], { ours, theirs, anvil }) {
   const answers = theirs && (await Promise.all([ours, theirs].map((side) => result(side.url, ...loop(100_000, tracer)))))
   const equal = answers === undefined ? 'not compared' : canonical(answers[0]) === canonical(answers[1]) ? 'equal' : 'DIFFERENT'
@@ -52,7 +56,9 @@ async function anvilRate(tracer, ours, anvil) {
   return (ANVIL_STEPS / 1e3 / (await ask(anvil.url, ...request)).ms).toFixed(2)
 }
 
-/** The other side's cell and the ratio of rates; a ratio under the one that is wanted is said to lose. */
+/**
+ * The cell of the peer and the ratio of rates; a ratio below the wanted one is marked as losing.
+ */
 function compared(ours, theirs, wanted) {
   if (theirs.length === 0) return ['skipped', '']
   const ratio = median(ours) / median(theirs)
@@ -73,7 +79,10 @@ async function tokenRow({ ours, theirs }) {
   return [name, spread(rates.ours, 2), ...compared(rates.ours, rates.theirs, TOKEN_WANTED), '-', `>= ${TOKEN_WANTED}`, equal]
 }
 
-/** How many times geth's speed the loop over a token is to be, as the histogram of the plain loop. */
+/**
+ * The wanted multiple of geth's speed for the loop over a token; the same as for the histogram of
+ * the plain loop.
+ */
 const TOKEN_WANTED = 20
 
 /** How many times geth's speed a block is to be. */

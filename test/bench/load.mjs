@@ -1,10 +1,14 @@
-// One client process that keeps several HTTP connections busy: requests a second and how long each took.
+// One client process that keeps several HTTP connections busy: requests per second and the duration
+// of each.
 import net from 'node:net'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LAST_CHUNK = Buffer.from('0\r\n\r\n')
 
-/** Bytes of an answer, head included, as soon as all of it is there; undefined before. Answers come one at a time. */
+/**
+ * Bytes of an answer, head included, once it is complete; undefined before. Answers arrive one at a
+ * time.
+ */
 function answerLength(bytes) {
   const end = bytes.indexOf(HEAD_END)
   if (end === -1) return undefined
@@ -25,7 +29,10 @@ export function wire(url, body) {
   return Buffer.from(head + body)
 }
 
-/** Sends requests over one connection until the time is over; `took` gets the milliseconds of each. */
+/**
+ * Sends requests over one connection until the time is over; `took` collects the milliseconds of
+ * each.
+ */
 function worker(url, next, until, took) {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
@@ -65,7 +72,10 @@ function worker(url, next, until, took) {
   })
 }
 
-/** Keeps `connections` connections busy for `ms` milliseconds with the requests that `next` gives: milliseconds of each, requests a second. */
+/**
+ * Keeps `connections` connections busy for `ms` milliseconds with the requests that `next` returns.
+ * Resolves to the milliseconds of each and the requests per second.
+ */
 export async function load(url, next, { ms, connections }) {
   const took = []
   const began = performance.now()

@@ -1,5 +1,6 @@
-// The log index: eth_getLogs with a hundred hits each over a million blocks and over a thousand, written by a seeded generator through
-// the ledger. The homes are written anew each time and removed at the end.
+// The log index: eth_getLogs with a hundred hits each over a million blocks and over a thousand,
+// written by a seeded generator through the ledger. The homes are written from scratch each time
+// and removed at the end.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -24,7 +25,7 @@ const SEGMENTS_MIN = 100
 /** Logs that each question has as its answer. */
 const HITS = 100
 
-/** Planted sets that are asked for cold, and those that are asked for warm; none is asked for twice. */
+/** Planted sets for cold queries, and those for warm ones; none is queried twice. */
 const COLD = 4
 const WARM = 16
 
@@ -47,7 +48,7 @@ function generate(home, blocks) {
   return JSON.parse(r.stdout)
 }
 
-/** The questions: what they are called, and the filter that asks for a planted set. */
+/** The queries: a name, and the filter that finds a planted set. */
 const QUESTIONS = [
   ['by address', ({ addresses }, set) => ({ address: addresses[set] })],
   ['by topic', ({ topics }, set) => ({ topics: [topics[set]] })],
@@ -63,7 +64,7 @@ function diskBytes(pid) {
   }
 }
 
-/** Asks the kernel to forget the pages of every file of a home. */
+/** Makes the kernel drop the pages of every file of a home. */
 function forgetPages(dir) {
   for (const entry of fs.readdirSync(dir, { withFileTypes: true, recursive: true })) {
     const file = path.join(entry.parentPath ?? entry.path, entry.name)
@@ -77,7 +78,10 @@ const filterOf = (chain, question, set) => ({ fromBlock: '0x1', toBlock: hex(cha
 /** Milliseconds of one question over the whole of a chain. */
 const timed = async (chain, question, set) => (await ask(chain.node.url, 'eth_getLogs', [filterOf(chain, question, set)])).ms
 
-/** Waits until everything that is deep enough is merged: until a question over all blocks reads no more of them than it has hits. */
+/**
+ * Waits until all blocks that are deep enough are merged: until a query over all blocks reads only
+ * as many of them as it has hits.
+ */
 async function settle(chain) {
   for (const until = Date.now() + MERGE_MS; Date.now() < until; ) {
     if ((await timed(chain, 0, COLD + WARM)) < 1000) return
@@ -94,7 +98,7 @@ async function checkAnswers(chain) {
   }
 }
 
-/** Asks both chains in turn; gives the times of each. */
+/** Queries both chains in turns; returns the times of each. */
 async function inTurn(chains, question, sets) {
   const times = chains.map(() => [])
   for (const [n, set] of sets.entries()) {
@@ -169,7 +173,7 @@ export async function logsBench() {
   }
 }
 
-/** The same with nothing in memory: fresh nodes, pages of the files dropped before each question. */
+/** The same with empty caches: fresh nodes, pages of the files dropped before each query. */
 async function coldRows(chains, rows) {
   await serve(chains)
   const before = chains.map(({ node }) => diskBytes(node.pid))

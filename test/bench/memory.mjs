@@ -11,7 +11,10 @@ const LOOP_ADDRESS = '0x00000000000000000000000000000000000d00d5'
 /** Steps of the push/pop loop. */
 export const LOOP_STEPS = [100_000, 1_000_000, 10_000_000]
 
-/** Steps up to which nodes that hold whole answers are asked, unless `--all`: ten million are many gigabytes. */
+/**
+ * Steps up to which nodes that hold whole answers are measured, unless `--all`: ten million are
+ * many gigabytes.
+ */
 export const HELD_STEPS_MAX = process.argv.includes('--all') ? 10_000_000 : 1_000_000
 
 /** Parameters of the debug_traceCall that makes so many steps, and a few. */

@@ -1,4 +1,5 @@
-// What metrics cost: recording a request, making a scrape page, and requests a second with and without them.
+// The cost of metrics: recording a request, making a scrape page, and requests per second with and
+// without them.
 import fs from 'node:fs'
 import http from 'node:http'
 import os from 'node:os'
@@ -34,7 +35,10 @@ const SCRAPE_MS_MAX = 5
 const endpoints = Array.from({ length: ENDPOINTS }, (_, i) => `eth_method${i}`)
 const verdict = (value, most) => `at most ${most}${value <= most ? '' : '  MISSED'}`
 
-/** Latencies that spread over all buckets, endpoints and outcomes out of order: the caches get no help. */
+/**
+ * Latencies that spread over all buckets, endpoints and outcomes out of order: the caches get no
+ * help.
+ */
 function shuffled(outcomes) {
   let state = 1
   const next = (below) => {
@@ -117,7 +121,7 @@ async function scrapeRows(home) {
       const times = []
       let body
       for (let i = -SCRAPES; i < SCRAPES; i++) {
-        // Every endpoint moves between two pages: nothing of the requests can be kept from the one before.
+        // Every endpoint changes between two pages: no text of the requests can be reused.
         for (let endpoint = 0; endpoint < ENDPOINTS; endpoint++) metrics.request(endpoint, 0, 0, 0, i + SCRAPES)
         const began = process.cpuUsage()
         body = (await metrics.scrape(accept)).body

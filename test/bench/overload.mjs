@@ -1,5 +1,6 @@
-// Cheap calls beside as many traces as anyone asks for: eth_blockNumber in an open loop from a process of its own, in pairs of idle and
-// loaded, with eight callers of the mix of traces that ran a public node out of memory, and the same with hostile scripts among them.
+// Cheap calls during overload by traces: eth_blockNumber in an open loop from another process, in
+// pairs of idle and loaded, with eight callers of the mix of traces that ran a public node out of
+// memory, and the same with hostile scripts among them.
 import { openOverload, percentile } from './overload/node.mjs'
 import { median, table } from './stats.mjs'
 

@@ -75,7 +75,10 @@ function tableText({ heading, rows, title }) {
   return [...(title === undefined ? [] : [`### ${title}`, '']), ...lines].join('\n')
 }
 
-/** The section of a bench that ran just now; tables of `old` that have a title and were not printed stay where they are. */
+/**
+ * The section of a bench that has just run; tables of `old` with a title that were not printed stay
+ * where they are.
+ */
 function section(name, old = '') {
   const cpu = os.cpus()[0]?.model ?? 'unknown processor'
   const machine = `Ran on ${os.availableParallelism()} cores of ${cpu}, ${Math.round(os.totalmem() / 2 ** 30)} GiB, Node ${process.version}.`

@@ -15,7 +15,7 @@ const LOG_MAX = 4000
 /** Our command. */
 export const HEARTH = path.join(ROOT, 'dist/cli/hearth.cjs')
 
-/** A port of this machine that nobody has. */
+/** A free port of this machine. */
 export const freePort = () =>
   new Promise((resolve, reject) => {
     const server = net.createServer().once('error', reject)
@@ -70,14 +70,20 @@ export async function serveHearth(home, settings = []) {
   return started(process.execPath, [HEARTH, 'start', '--home', home, ...ports, ...settings], port)
 }
 
-/** Resident memory of a process in MiB, now (`VmRSS`) or at its peak (`VmHWM`); undefined where the system does not say. */
+/**
+ * Resident memory of a process in MiB, now (`VmRSS`) or at its peak (`VmHWM`); undefined if the
+ * system does not report it.
+ */
 export function memoryMiB(pid, field) {
   const file = `/proc/${pid}/status`
   const kib = fs.existsSync(file) && new RegExp(`${field}:\\s+(\\d+)`).exec(fs.readFileSync(file, 'utf8'))?.[1]
   return kib ? Number(kib) / 1024 : undefined
 }
 
-/** What a piece of work adds to a process's resident memory at its peak, in MiB; undefined where the system does not say. */
+/**
+ * Growth of a process's peak resident memory during `work`, in MiB; undefined if the system does
+ * not report it.
+ */
 export async function addedMiB(pid, work) {
   const before = memoryMiB(pid, 'VmRSS')
   // Makes the kernel forget the peak so far (proc(5)).

@@ -1,4 +1,5 @@
-// Recorded mainnet blocks: how fast they are traced, how that grows with their gas, and what anvil takes for the same.
+// Recorded mainnet blocks: the speed of their traces, how it scales with gas, and the time of anvil
+// for the same.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -17,7 +18,10 @@ const ALL = process.argv.includes('--all')
 /** Blocks of one run: of many forks, from small to full. */
 const BLOCKS = ['4330482', '8038679', '12459406', '13287210', '15199017', '15538827', '17034869', '18085863', '19932703']
 
-/** Blocks that anvil is asked for too. It executes everything before a transaction again for each, so it needs minutes for large ones. */
+/**
+ * Blocks that anvil traces too. It executes everything before a transaction again for each, so it
+ * needs minutes for large ones.
+ */
 const ANVIL_BLOCKS = ['17034869', '18884864', '19932703']
 
 /** Blocks with most steps among them. */
@@ -66,8 +70,8 @@ async function times(url, method, params, runs = RUNS) {
 }
 
 /**
- * How a quantity grows with another: the exponent of the power law that fits best (least squares of the logarithms). 1 is linear, 2 is
- * quadratic.
+ * How a quantity grows with another: the exponent of the power law that fits best (least squares of
+ * the logarithms). 1 is linear, 2 is quadratic.
  */
 export function exponent(points) {
   const logs = points.map(([x, y]) => [Math.log(x), Math.log(y)])
@@ -141,7 +145,10 @@ export async function growthTable(url, numbers, recorded) {
   table('trace', ['blocks', 'Mgas', 'ms', 'ms/Mgas', 'exponent over gas'], rows, 'trace time against gas (an exponent of 1 is linear)')
 }
 
-/** anvil says the gas after the intrinsic cost and no gas used for the outermost call: that much is left out of the comparison. */
+/**
+ * anvil reports the gas after the intrinsic cost and no gas used for the outermost call: these
+ * fields are not compared.
+ */
 function withoutTopGas(trace) {
   const { gas, gasUsed, ...rest } = trace
   return rest

@@ -1,4 +1,5 @@
-// What state roots cost an import: the chain of the home bench goes into two stores, with every root and without any, in turn.
+// The cost of state roots for an import: the chain of the home bench is written into two stores in
+// turns, with every root and without any.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'

@@ -6,7 +6,10 @@ const ERROR_WITHIN_BYTES = 100
 
 const agent = new http.Agent({ keepAlive: true })
 
-/** Posts a request. Not by `fetch`: that gives up after five minutes without an answer, and some take longer. */
+/**
+ * Posts a request. Not by `fetch`, which fails after five minutes without an answer; some answers
+ * take longer.
+ */
 function post(url, method, params, encoding) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), 'accept-encoding': encoding }
@@ -15,7 +18,10 @@ function post(url, method, params, encoding) {
   })
 }
 
-/** A request's size as it comes, and the milliseconds until its last byte; `take` is told of every chunk. */
+/**
+ * The size of the answer on the wire, and the milliseconds until its last byte; `take` gets every
+ * chunk.
+ */
 export async function ask(url, method, params, { encoding = 'identity', take } = {}) {
   const began = process.hrtime.bigint()
   const response = await post(url, method, params, encoding)

@@ -1,5 +1,5 @@
-// `npm run bench -- NAME… [--write]`: measures in pairs within one run, ours and theirs, and prints losing rows too.
-// `--write` puts the tables into docs/benchmarks.md.
+// `npm run bench -- NAME… [--write]`: measures Hearth and its peers in pairs within one run, and
+// prints losing rows too. `--write` puts the tables into docs/benchmarks.md.
 import { capsulesBench } from './bake/capsules.mjs'
 import { commitTable } from './bake/commit.mjs'
 import { hitsTables } from './bake/hits.mjs'

@@ -1,4 +1,5 @@
-// Hearth in a script beside the same work over HTTP: the same home, opened in this process and served by a node of its own, in turn.
+// Hearth in a script compared with the same work over HTTP: the same home, opened in this process
+// and served by another node, in turns.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -84,7 +85,7 @@ async function inTurn(home, works, settings = {}) {
   return works.map(({ name, unit, wanted }, at) => row(name, unit, rates[at].ours, rates[at].theirs, wanted))
 }
 
-/** What viem asks for, over either transport. */
+/** The requests that viem sends, over either transport. */
 async function viemWorks(home) {
   const node = await openNode({ home })
   const [height, [{ from: address }]] = [Number(node.height), await node.receipts({ from: node.height }).toArray()]
@@ -162,7 +163,10 @@ async function logRow(home) {
   return [`${[...counts][0]} logs, one after the other`, ...cells]
 }
 
-/** A step callback in this process beside the same function in a sandbox; millions of steps a second. */
+/**
+ * A step callback in this process compared with the same function in a sandbox; millions of steps
+ * per second.
+ */
 async function callbackRow() {
   const node = await createDevNode({
     settings: { 'evm.simulation_gas_limit': 2 ** 40, 'evm.trace_timeout': '1h', 'evm.trace_transaction_timeout': '1h' },

@@ -13,7 +13,10 @@ export const spread = (values, digits = 1) =>
 /** Every table printed so far, for the page that `--write` makes. */
 export const printed = []
 
-/** Prints rows of equal length under a heading, columns aligned. `name` is the bench's; a bench with several tables gives the others a title. */
+/**
+ * Prints rows of equal length under a heading, with aligned columns. `name` is that of the bench; a
+ * bench with several tables gives the others a title.
+ */
 export function table(name, heading, rows, title) {
   printed.push({ name, heading, rows, title })
   if (title !== undefined) console.log(`\n${title}`)

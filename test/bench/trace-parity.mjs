@@ -44,7 +44,7 @@ const LONG_CALL_GAS = 12_000_000
 /** Interleaved pairs a row. */
 const PAIRS = 15
 
-/** Asks that are not measured before a row's pairs. */
+/** Warm-up requests before the pairs of a row, which are not measured. */
 const WARM = 3
 
 /**
@@ -103,8 +103,8 @@ const ROUTER = { address: `0x${'c1'.repeat(20)}`, code: '0x600060006000600060006
 const RARE = `0x${'bb'.repeat(20)}`
 
 /**
- * A development chain of many blocks, most of them empty: a contract calls the rare account in some all over it, and in as many more among
- * the last ones. Resolves to the first of these.
+ * A development chain of many blocks, most of them empty: a contract calls the rare account in some
+ * all over it, and in as many more among the last ones. Resolves to the first of these blocks.
  */
 async function plant(url) {
   const call = (method, ...params) => result(url, method, params)

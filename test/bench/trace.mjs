@@ -1,4 +1,5 @@
-// Trace speed over RPC: ours beside geth's on one generated chain, the answers compared first, in interleaved pairs.
+// Trace speed over RPC: Hearth and geth on one generated chain, in interleaved pairs; the answers
+// are compared first.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -19,11 +20,14 @@ const GROWTH_BLOCKS = 5
 /** Interleaved pairs a row. */
 const PAIRS = 7
 
-/** Interleaved pairs of a row whose answers take less than `SHORT_MS`: one such answer tells little. */
+/**
+ * Interleaved pairs of a row whose answers take less than `SHORT_MS`: the time of a single one is
+ * noise.
+ */
 const SHORT_PAIRS = 101
 const SHORT_MS = 20
 
-/** Time for which each side is asked before it is measured, in milliseconds; once at least. */
+/** Warm-up time of each side before it is measured, in milliseconds; at least one request. */
 const WARM_MS = 1500
 
 /** Time that geth may take for an answer, in nanoseconds. */
@@ -59,7 +63,7 @@ async function row(name, sides, method, params, options) {
   }
 }
 
-/** Asks until `WARM_MS` are over; the milliseconds that the last answer took. */
+/** Sends requests until `WARM_MS` are over; returns the milliseconds of the last answer. */
 async function warm(url, method, params, encoding) {
   const until = performance.now() + WARM_MS
   let last
@@ -68,7 +72,7 @@ async function warm(url, method, params, encoding) {
   return last
 }
 
-/** One row: both sides asked in turn, their answers compared first where `compare` says so. */
+/** One row: both sides in turns, whose answers are compared first if `compare` is set. */
 async function pair(name, sides, method, params, { compare = true, pairs = PAIRS, encoding, unit } = {}) {
   const { ours, theirs } = sides
   let equal = 'not compared'

@@ -1,4 +1,5 @@
-// The execution-apis chain: import it, start the node, replay every recorded request of a method that Hearth has.
+// The execution-apis chain: import it, start the node, replay every recorded request of a method
+// that Hearth has.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'

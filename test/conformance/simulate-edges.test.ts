@@ -1,5 +1,5 @@
-// eth_simulateV1 at the edges of every integer field, over the execution-apis chain: answers that go-ethereum
-// v1.17.0 gave, by value, and a comparison with go-ethereum itself where it is installed.
+// eth_simulateV1 at the edges of every integer field, over the execution-apis chain: answers that
+// go-ethereum v1.17.0 gave, by value, and a comparison with go-ethereum itself if it is installed.
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

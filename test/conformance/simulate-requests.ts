@@ -1,5 +1,5 @@
-// Requests of eth_simulateV1 with integers at the edges of their types, made from a number; and which of their
-// answers differ from go-ethereum's by a deviation that ARCHITECTURE.md names.
+// Requests of eth_simulateV1 with integers at the edges of their types, generated from a number;
+// and the answers that differ from go-ethereum's by a deviation in ARCHITECTURE.md.
 
 /** An answer over JSON-RPC. */
 export interface Answer {
@@ -60,7 +60,10 @@ const EDGES: readonly ((pick: Pick) => Edge)[] = [
   (pick) => ({ state: { balance: pick([...U256, `0x1${'0'.repeat(64)}`]) } }),
 ]
 
-/** Numbers below a bound, the same for the same seed (Numerical Recipes' linear congruential generator). */
+/**
+ * Numbers below a bound, the same for the same seed (Numerical Recipes' linear congruential
+ * generator).
+ */
 function generator(seed: number): (below: number) => number {
   let state = seed >>> 0
   return (below) => {
@@ -90,7 +93,10 @@ export function edgeRequest(seed: number): unknown[] {
   return [options, pick(['latest', 'latest', 'latest', 'latest', '0x1e', '0x24'])]
 }
 
-/** Where two answers differ: the codes of errors, and every field but one that go-ethereum v1.17.0 does not have yet. */
+/**
+ * The differences of two answers: the codes of errors, and every field but one that go-ethereum
+ * v1.17.0 does not have.
+ */
 export function differences(geth: Answer, hearth: Answer): string[] {
   if (geth.error || hearth.error) {
     const [want, have] = [geth, hearth].map(({ error }) => error?.code ?? 'blocks')
@@ -116,7 +122,9 @@ interface BlockCalls {
   calls: Fields[]
 }
 
-/** Whether answers to a request may differ, or are not there to compare, by a deviation that ARCHITECTURE.md names. */
+/**
+ * Whether answers to a request may differ, or be absent, because of a deviation in ARCHITECTURE.md.
+ */
 export function isDeviation(params: unknown[], geth: Answer, hearth: Answer): boolean {
   const [{ blockStateCalls }, base] = params as [{ blockStateCalls: BlockCalls[] }, string]
   const calls = blockStateCalls.flatMap((block) => block.calls)

@@ -1,4 +1,5 @@
-// Besu's chain of 33 blocks: import it, start the node, replay every recorded trace_* request and compare the answers.
+// Besu's chain of 33 blocks: import it, start the node, replay every recorded trace_* request and
+// compare the answers.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'

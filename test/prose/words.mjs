@@ -1,7 +1,7 @@
-// Words and phrases that the project's prose avoids, each with what to write in its place.
+// Words and phrases that the project's prose avoids, each with the terms to use instead.
 //
-// Components of a program do not tell, ask or mend each other, and a pronoun such as "whoever"
-// hides who does something. The terms to use are those of the glossary in ARCHITECTURE.md.
+// Components of a program are not persons, and a vague pronoun hides the actor. The terms to use
+// are those of the glossary in ARCHITECTURE.md.
 
 /** Each row: a pattern of whole words, in any case, and the advice that a finding prints. */
 export const WORDS = [

@@ -2,7 +2,10 @@
 
 /** One thing that is wrong. */
 export interface Problem {
-  /** The flag, variable or place in the file: `--evm.http_port`, `HEARTH_EVM_HTTP_PORT`, `/h/config/node.toml:3:1`. */
+  /**
+   * The flag, variable or position in the file: `--evm.http_port`, `HEARTH_EVM_HTTP_PORT`,
+   * `/h/config/node.toml:3:1`.
+   */
   readonly where: string
   /** What is wrong and what would be right, as the rest of a sentence. */
   readonly message: string

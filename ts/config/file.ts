@@ -1,5 +1,6 @@
-// Renders node.toml: every line commented out and showing the default, what most people change first. A value in the file is then one
-// that somebody chose, and a better default of a later version reaches every home that left the old one alone.
+// Renders node.toml: every line is commented out and shows the default, the most common settings
+// first. A value in the file is then one that an operator chose, and a better default of a later
+// version reaches every home with the old default.
 import { meaning, nameOf, sectionOf, sections, takes, toToml } from './render.ts'
 import { COMMON_KEYS, EVM_GROUPS, SETTING_KEYS, type SettingKey, settingOf } from './settings.ts'
 
@@ -75,7 +76,9 @@ const assignment = (key: SettingKey, { value, behind }: Line): string =>
 
 const BARE: Line = { above: [] }
 
-/** A file with the given lines in it; `rest` are comments that belong to no setting, for its end. */
+/**
+ * A file with the given lines in it; `rest` are comments that belong to no setting, for its end.
+ */
 export function settingsFile(given: ReadonlyMap<SettingKey, Line>, rest: readonly string[] = []): string {
   // A new file names neither hidden settings nor those without an effect; one that is set stays.
   const isShown = (key: SettingKey): boolean => given.has(key) || !(settingOf(key).hidden === true || settingOf(key).inert === true)

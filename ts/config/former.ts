@@ -1,5 +1,5 @@
-// Keys of earlier versions. They warn and never stop a node, so that a new version of the program starts with the files, variables
-// and flags of the version before.
+// Keys of earlier versions. They print a warning and never stop a node, so that a new version of
+// the program starts with the files, variables and flags of the version before.
 import { environmentName, type SettingKey } from './settings.ts'
 
 /** A key that has another name now. */
@@ -38,7 +38,10 @@ export const isFormerKey = (key: string): boolean => Object.hasOwn(RENAMED, key)
 /** The former name of each key that has one. */
 const FORMER_NAME: ReadonlyMap<string, string> = new Map(Object.entries(RENAMED).map(([old, { to }]) => [to, old]))
 
-/** How one source writes keys: `evm.gas_cap` in the file, `--evm.gas_cap` as a flag, `HEARTH_EVM_GAS_CAP` as a variable. */
+/**
+ * The spelling of keys in one source: `evm.gas_cap` in the file, `--evm.gas_cap` as a flag,
+ * `HEARTH_EVM_GAS_CAP` as a variable.
+ */
 export interface Spelling {
   /** Whether the source has a value under this key. */
   readonly has: (key: string) => boolean
@@ -48,13 +51,19 @@ export interface Spelling {
   readonly write: (key: string) => string
 }
 
-/** The key under which a source has the value of a setting, and what makes that value one of the setting. */
+/**
+ * The key under which a source has the value of a setting, and the conversion to a value of that
+ * setting.
+ */
 export interface Given {
   readonly key: string
   readonly convert: (value: unknown) => unknown
 }
 
-/** Finds the key under which a source gives a setting: its own, else its former one, which adds a warning. */
+/**
+ * Finds the key under which a source gives a setting: its current key, or else its former one,
+ * which adds a warning.
+ */
 export function givenAs(key: SettingKey, source: Spelling, warnings: string[]): Given | undefined {
   const same = (value: unknown): unknown => value
   const former = FORMER_NAME.get(key)

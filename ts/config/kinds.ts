@@ -1,4 +1,5 @@
-// The kinds of setting: how text from a flag, the environment or a TOML value becomes a checked value.
+// The kinds of setting: the conversion of text from a flag or the environment, or of a TOML value,
+// into a checked value.
 
 /** Where a value came from; later ones lose. */
 export type Origin = 'flag' | 'environment' | 'file' | 'default'
@@ -34,7 +35,10 @@ export interface Setting<T> {
   readonly doc: string
   /** It is honoured, but a new home's node.toml does not name it. */
   readonly hidden?: true
-  /** Declared and checked; the node has nothing yet that it could change, so a new home's node.toml does not name it either. */
+  /**
+   * Declared and checked, but without effect so far; the node.toml of a new home does not contain
+   * it.
+   */
   readonly inert?: true
 }
 
@@ -127,7 +131,10 @@ export function oneWord<const W extends string>(...words: readonly W[]): Kind<W>
   return { takes, check, parse: check, plain: (value) => value }
 }
 
-/** Words of which each is fine; one given twice counts once. Text separates them with commas. Fewer than `min` are refused. */
+/**
+ * A list of words that each pass `isFine`; a repeated word counts once. Commas separate words in
+ * text. Fewer than `min` are refused.
+ */
 export function list(takes: string, isFine: (word: string) => boolean, min = 0): Kind<readonly string[]> {
   const check = (value: unknown): readonly string[] => {
     if (!Array.isArray(value)) return refuse(takes, value)

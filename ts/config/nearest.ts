@@ -17,7 +17,9 @@ export function distance(a: string, b: string): number {
 /** Words longer than this are not compared: the table is quadratic, and no key is so long. */
 const WORD_LENGTH_MAX = 100
 
-/** Edits that a mistyped word may have: one in three of its letters, two at least where it is longer than that. */
+/**
+ * Edits that a mistyped word may have: a third of its letters, but two if it is longer than that.
+ */
 const editsMax = (word: string): number => Math.min(word.length - 1, Math.max(2, Math.floor(word.length / 3)))
 
 /** The known word with the fewest edits; undefined where none is near. */

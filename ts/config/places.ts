@@ -1,5 +1,6 @@
-// Where each key of a TOML document stands. smol-toml gives values without places; it has read the document before, so here it is known
-// to be well formed, and only names, brackets and strings have to be told apart.
+// The position of each key of a TOML document. smol-toml returns values without positions. It has
+// parsed the document before, so the document is well formed, and only names, brackets and strings
+// have to be recognised here.
 
 /** A place in a text; both count from 1. */
 export interface Place {

@@ -23,13 +23,16 @@ export interface Sources {
 export interface Resolved {
   readonly settings: Settings
   readonly origins: { readonly [K in SettingKey]: Origin }
-  /** The flag, the variable or the place in the file that a value came from; `default` for the rest. */
+  /** The flag, variable or position in the file that a value came from; `default` for the rest. */
   readonly from: { readonly [K in SettingKey]: string }
   /** What is not wrong but probably not meant either. */
   readonly warnings: readonly string[]
 }
 
-/** The keys and values of a parsed TOML document: tables are sections, everything else is a value. An empty table is kept as one. */
+/**
+ * The keys and values of a parsed TOML document: tables are sections, everything else is a value.
+ * An empty table is kept as one.
+ */
 function flatten(table: Record<string, unknown>, prefix: string, into: Map<string, unknown>): Map<string, unknown> {
   for (const [name, value] of Object.entries(table)) {
     const key = prefix === '' ? name : `${prefix}.${name}`
@@ -83,7 +86,10 @@ interface Source extends Spelling {
   readonly origin: Origin
   /** Where a value stands, as `hearth config print` shows it. */
   readonly from: (key: string) => string
-  /** Reads a value, once `convert` has brought that of a former key into the form of today; throws `Refused`. */
+  /**
+   * Reads a value, after `convert` has changed a value of a former key to the current form; throws
+   * `Refused`.
+   */
   readonly read: (key: string, kind: Kind<unknown>, convert: (value: unknown) => unknown) => unknown
 }
 
@@ -174,7 +180,10 @@ function checkTogether(settings: Settings, problems: Problem[]): void {
   }
 }
 
-/** Resolves every setting; throws `SettingError` with all that is wrong: the key, what it takes and what it got. */
+/**
+ * Resolves every setting; throws `SettingError` with all problems: the key, the expected value and
+ * the actual one.
+ */
 export function resolveSettings(sources: Sources): Resolved {
   const problems: Problem[] = []
   for (const key of sources.flags?.keys() ?? []) {

@@ -1,4 +1,5 @@
-// Every setting of the node, once. Flags, environment variables, node.toml, `--help` and docs/settings.md come from here.
+// Every setting of the node, once. Flags, environment variables, node.toml, `--help` and
+// docs/settings.md are generated from it.
 import { boolean, type Setting } from './kinds.ts'
 import { ANSWERS } from './tables/answers.ts'
 import { CONSENSUS } from './tables/consensus.ts'
@@ -46,7 +47,10 @@ export const EVM_GROUPS: readonly { readonly title: string; readonly keys: reado
   { title: 'Authentication and operation', keys: keysOf(OPERATIONS).filter((key) => key.startsWith('evm.')) },
 ]
 
-/** What most people change, by importance. All of it is in [evm]: a TOML file may begin each section only once. */
+/**
+ * The most common settings, by importance. All of them are in [evm]: a TOML file may begin each
+ * section only once.
+ */
 export const COMMON_KEYS: readonly SettingKey[] = [
   'evm.http_host',
   'evm.http_port',
@@ -80,7 +84,10 @@ export const isBoolean = (key: string): boolean => isSettingKey(key) && settingO
 /** Name of the environment variable of a setting: `evm.http_port` is `HEARTH_EVM_HTTP_PORT`. */
 export const environmentName = (key: string): string => `HEARTH_${key.replace(/[^A-Za-z0-9]/g, '_').toUpperCase()}`
 
-/** Variables with our prefix that are no settings: how the project is built and tested. Longer names that go on with _ are meant too. */
+/**
+ * Variables with the prefix HEARTH_ that are no settings: those of building and testing. Longer
+ * names that continue with _ are included.
+ */
 export const OWN_VARIABLES: readonly string[] = [
   'HEARTH_BIN',
   'HEARTH_CACHE',

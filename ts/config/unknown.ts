@@ -4,7 +4,7 @@ import { FORMER_VARIABLES } from './former.ts'
 import { nearest } from './nearest.ts'
 import { environmentName, OWN_VARIABLES, SETTING_KEYS, settingOf } from './settings.ts'
 
-/** `; did you mean …?` with the nearest known word and what it takes; `otherwise` where none is near. */
+/** `; did you mean …?` with the nearest known word and its values; `otherwise` if none is near. */
 function hint(word: string, known: readonly string[], takes: (word: string) => string | undefined, otherwise = ''): string {
   // The last part alone: `http_port` for `evm.http_port`.
   const tail = word.replace(/^--/, '')
@@ -30,8 +30,8 @@ export function unknownKey(key: string): string {
 const LISTS = '; --help lists the flags of the command, `hearth config list` every setting'
 
 /**
- * The error for an unknown flag, with the nearest known one. `flags` are a command's own, without dashes; `given` is the flag as it was
- * typed.
+ * The error for an unknown flag, with the nearest known one. `flags` are a command's own, without
+ * dashes; `given` is the flag as it was typed.
  */
 export function unknownFlag(flag: string, flags: readonly string[] = [], given = `--${flag}`): SettingError {
   const known = [...flags, ...SETTING_KEYS].map((name) => `--${name}`)

@@ -1,5 +1,6 @@
-// Rewrites a node.toml in the form of this version: values that differ from the defaults stay, all others are commented out, former
-// keys get their new names. Comments of the user stay with the setting below them.
+// Rewrites a node.toml in the form of this version: values that differ from the defaults stay, all
+// others are commented out, former keys get their new names. Comments of the user stay with the
+// setting below them.
 import { description, HEADER_START, HEADING_START, type Line, OLD_HEADER_START, settingsFile } from './file.ts'
 import { isFormerKey, REMOVED, RENAMED } from './former.ts'
 import { keyPlaces, type Place } from './places.ts'
@@ -22,7 +23,10 @@ export interface Upgraded {
 /** The setting that a key stands for; undefined for a removed or unknown one. */
 const settingNamed = (key: string): SettingKey | undefined => (isSettingKey(key) ? key : RENAMED[key]?.to)
 
-/** The last sentence of a description that some version wrote: the default as TOML. It may be broken over lines. */
+/**
+ * The last sentence of a description that an earlier version wrote: the default as TOML. It may be
+ * broken over lines.
+ */
 const DEFAULT_SENTENCE = /(?:^| )Default: (\[[^\]]*\]|"(?:[^"\\]|\\.)*"|\d+\.\d+|[^\s".[\]]+)\.$/
 
 /** A description within a paragraph of comments. */
@@ -95,7 +99,10 @@ class Comments {
     this.endParagraph()
   }
 
-  /** Drops what some version of the program wrote of a paragraph, and keeps the rest. `key` is the setting below it. */
+  /**
+   * Drops the text of a paragraph that an earlier version of the program wrote, and keeps the rest.
+   * `key` is the setting below it.
+   */
   private endParagraph(key?: string): void {
     const lines = this.paragraph
     this.paragraph = []
@@ -115,7 +122,10 @@ class Comments {
     if (named !== undefined) this.giveTo(named)
   }
 
-  /** Lines of the user before a description; a description that is not of this version has no beginning to be known by. */
+  /**
+   * Lines of the user before a description. The beginning of a description of another version
+   * cannot be recognised.
+   */
   private ownLinesBefore(lines: readonly string[], setting: SettingKey | undefined): readonly string[] {
     if (setting === undefined) return []
     const own = description(setting)

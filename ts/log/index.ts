@@ -42,7 +42,7 @@ export interface Log {
   readonly catchUp: () => void
   /** Takes events from there from now on; the function that it gives ends that. */
   readonly follow: (take: TakeEvents) => () => void
-  /** Tells of a failure that no client can be told of; `about` says which request met it. */
+  /** Reports a failure that does not reach any client; `about` names the request that met it. */
   readonly report: (e: unknown, about?: Fields) => void
 }
 
@@ -126,8 +126,8 @@ function framesOf({ stack = '' }: Error): string {
 }
 
 /**
- * What a line says of a failure beside its message. A failure of the core has a kind; the frames of
- * its error tell nothing of it.
+ * The fields of a line about a failure, besides its message. A failure of the core has a kind; the
+ * stack frames of its error do not help.
  */
 function failureFields(failure: Error): Fields {
   const { kind } = failure as { kind?: unknown }

@@ -1,6 +1,7 @@
 // The scrape page in both text formats: Prometheus 0.0.4 and OpenMetrics 1.0.0.
 //
-// The SDK's own serializer knows neither OpenMetrics nor summaries nor a counter without `_total`, so this one is ours.
+// The SDK's own serializer supports neither OpenMetrics nor summaries nor a counter without
+// `_total`, so Hearth has its own.
 import type { DataPoint, MetricData, ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import { GAUGE, HISTOGRAM, SUM } from './sdk-kinds.ts'
 import type { Distribution, Labels } from './series.ts'
@@ -22,7 +23,9 @@ const UNIT_WORDS: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes'
 const escapeHelp = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
 const escapeValue = (text: string): string => escapeHelp(text).replaceAll('"', '\\"')
 
-/** A bucket's bound or a quantile as a label: OpenMetrics writes whole ones with a decimal point. */
+/**
+ * A bucket's bound or a quantile as a label: OpenMetrics writes whole ones with a decimal point.
+ */
 function bound(value: number, format: Format): string {
   return format === 'openmetrics' && Number.isInteger(value) ? `${value}.0` : shownNumber(value)
 }
@@ -30,7 +33,10 @@ function bound(value: number, format: Format): string {
 const pairs = (labels: Labels): string[] => Object.entries(labels).map(([key, value]) => `${key}="${escapeValue(String(value))}"`)
 const braced = (all: readonly string[]): string => (all.length === 0 ? '' : `{${all.join(',')}}`)
 
-/** What is kept of a series between two pages: what stands before the value on each of its lines, the end of the line before included. */
+/**
+ * The text that is kept of a series between two pages: everything before the value on each of its
+ * lines, including the end of the line before.
+ */
 interface Kept {
   readonly name: string
   readonly lines: readonly Uint8Array[]
@@ -39,8 +45,9 @@ interface Kept {
 const encoder = new TextEncoder()
 
 /**
- * Writes pages of one format. What stands before the numbers is made once, as bytes: a page copies it and writes the numbers in between.
- * Strings of this size would be put together twice, once as text and once as bytes, which costs more than all the rest.
+ * Writes pages of one format. The text before the numbers is made once, as bytes: a page copies it
+ * and writes the numbers in between. Strings of this size would be assembled twice, once as text
+ * and once as bytes, which costs more than everything else.
  */
 export class Exposition {
   private readonly format: Format
@@ -102,7 +109,10 @@ export class Exposition {
     return made
   }
 
-  /** HELP, TYPE and UNIT. In OpenMetrics a counter's family has no `_total`, and one whose sample has none either is of unknown type. */
+  /**
+   * HELP, TYPE and UNIT. In OpenMetrics the family of a counter has no `_total`, and a counter
+   * whose sample has none either is of unknown type.
+   */
   private headText(instrument: Instrument): string {
     const { kind, bare, help, unit } = instrument
     const open = this.format === 'openmetrics'
@@ -163,7 +173,10 @@ function formatOf(type: string, parameters: readonly string[]): Format | undefin
   return type === 'text/*' || type === '*/*' ? 'prometheus' : undefined
 }
 
-/** The format that a client likes best (RFC 9110, section 12.5.1); Prometheus text where it names none of ours. */
+/**
+ * The format that a client prefers (RFC 9110, section 12.5.1); Prometheus text if it accepts
+ * neither format by name.
+ */
 export function negotiateFormat(accept: string | undefined): Format {
   let best: Format = 'prometheus'
   let most = 0

@@ -1,7 +1,9 @@
-// The metrics of a node: what is recorded, the OpenTelemetry provider over it, and the scrape page.
+// The metrics of a node: the recorded values, the OpenTelemetry provider over them, and the scrape
+// page.
 //
-// Nothing is recorded in the SDK's own instruments: they look up an attribute object for each measurement. Values live in typed arrays here
-// and in atomics in the core; one MetricProducer brings both to the SDK's reader when a page is asked for.
+// The SDK's own instruments record nothing: they look up an attribute object for each measurement.
+// Values are in typed arrays here and in atomics in the core; one MetricProducer passes both to the
+// SDK's reader when a page is requested.
 import type { MetricData } from '@opentelemetry/sdk-metrics'
 import { CONNECTIONS, ENDPOINTS, type RequestMeter } from '../rpc/meter.ts'
 import { FORWARDED_METHODS } from '../rpc/submission.ts'
@@ -15,7 +17,10 @@ export type { Page, Scraper } from './scraper.ts'
 
 /** Where native metrics come from. */
 export interface NativeSource {
-  /** The core's table of instruments, as JSON; read with the first page, for it takes time that a start does not have. */
+  /**
+   * The core's table of instruments, as JSON; read with the first page, so that it does not slow
+   * down the start.
+   */
   readonly catalog: string
   /** The values of this moment, as JSON. */
   readonly snapshot: () => string
@@ -109,7 +114,10 @@ export function createMetrics(native: NativeSource, { legacy, mode, endpoints = 
   }
 }
 
-/** The page of a store that is used without a node: the native instruments whose names begin so, and no others. */
+/**
+ * The page of a store that is used without a node: only the native instruments whose names begin
+ * with the prefix.
+ */
 export function createNativeMetrics(native: NativeSource, prefix: string): Scraper {
   const catalog = parseCatalog(native.catalog)
   const core = new NativeMetrics(catalog, native.snapshot)

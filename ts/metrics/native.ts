@@ -3,7 +3,10 @@ import type { MetricData } from '@opentelemetry/sdk-metrics'
 import { distributions, type Interval, type Labels, numbers, type Point } from './series.ts'
 import type { Instrument } from './table.ts'
 
-/** One series of a snapshot: a number, or the counts of a histogram's buckets, not cumulative, the one above all bounds last. */
+/**
+ * One series of a snapshot: a number, or the counts of a histogram's buckets, not cumulative, with
+ * the bucket above all bounds last.
+ */
 type NativeSeries = { readonly labels: Readonly<Record<string, string>> } & (
   | { readonly value: number }
   | { readonly counts: number[]; readonly sum: number; readonly count: number }
@@ -27,7 +30,10 @@ const isSame = (a: Labels, b: Labels): boolean => {
 export class NativeMetrics {
   private readonly instruments: ReadonlyMap<string, Instrument>
   private readonly snapshot: () => string
-  /** Labels of each instrument's series by place: a series keeps its object, whose text the page remembers. */
+  /**
+   * Labels of each instrument's series by index: a series keeps its object, by which the page finds
+   * its text.
+   */
   private readonly labels = new Map<string, Labels[]>()
 
   constructor(catalog: readonly Instrument[], snapshot: () => string) {

@@ -4,7 +4,10 @@ import { INSTRUMENTS, type Instrument, type Label, sampleName } from './table.ts
 
 const UNITS: Readonly<Record<Instrument['unit'], string>> = { s: 'seconds', ms: 'milliseconds', By: 'bytes', '{count}': '' }
 
-/** Groups of the page: what names begin with, and what is measured there. Every instrument is in the first group that fits. */
+/**
+ * Groups of the page: a prefix of names, and a title and text. Every instrument is in the first
+ * group that matches.
+ */
 const GROUPS: readonly (readonly [prefix: string, title: string, text: string])[] = [
   [
     'evmrpc_',
@@ -36,7 +39,10 @@ const labelText = ({ key, values }: Label): string => {
   return `\`${key}\`: ${shown}`
 }
 
-/** The sets of bounds in the order of their first use: histograms share them, so the page names them by letters. */
+/**
+ * The sets of bounds in the order of their first use: histograms share them, so the page names the
+ * sets by letters.
+ */
 function bucketSets(instruments: readonly Instrument[]): Map<string, string> {
   const sets = new Map<string, string>()
   for (const { buckets = [] } of instruments) {
@@ -51,7 +57,10 @@ function kindText({ kind, buckets = [], quantiles = [] }: Instrument, sets: Read
   return kind === 'summary' ? `summary ${quantiles.join(', ')}` : kind
 }
 
-/** What an operator looks at first, in this order: the sample or what is made of it, and what it says. */
+/**
+ * What an operator should look at first, in this order: the sample or the query over it, and its
+ * meaning.
+ */
 export const FIRST: readonly (readonly [instrument: string, query: string, meaning: string])[] = [
   ['', '`up{job="hearth"}`', 'Whether the node answers scrapes at all; Prometheus makes it.'],
   ['evmrpc_panics_total', '`evmrpc_panics_total`', 'Defects that requests met. Must be 0.'],

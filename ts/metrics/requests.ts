@@ -1,4 +1,5 @@
-// Requests by endpoint, connection and outcome. Recording is a few additions in typed arrays: no object, no look-up of labels.
+// Requests by endpoint, connection and outcome. Recording is a few additions in typed arrays: no
+// object, no look-up of labels.
 import { CONNECTIONS, ENDPOINTS } from '../rpc/meter.ts'
 import { OUTCOMES } from '../rpc/outcome.ts'
 import type { Distribution, Labels, Point } from './series.ts'
@@ -12,10 +13,16 @@ const QUANTILES = INSTRUMENTS.legacyLatency.quantiles
 /** One object for as long as the series lives: the page keeps its text by it. */
 const NO_LABELS: Labels = {}
 
-/** Room for this many series at first; it doubles when it is used up. Their number is bounded by the three tables. */
+/**
+ * Initial capacity in series; it doubles when it is used up. The number of series is bounded by the
+ * three tables.
+ */
 const FIRST_ROOM = 64
 
-/** All the series of one endpoint, connection and outcome; positions are those of `ENDPOINTS`, `CONNECTIONS` and `OUTCOMES`. */
+/**
+ * All series of one endpoint, connection and outcome; positions are those of `ENDPOINTS`,
+ * `CONNECTIONS` and `OUTCOMES`.
+ */
 interface Series {
   /** Position of endpoint and connection together. */
   readonly caller: number

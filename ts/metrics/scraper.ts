@@ -13,7 +13,7 @@ export interface Page {
 
 /** What makes pages. */
 export interface Scraper {
-  /** The scrape page in the format that an Accept header asks for. */
+  /** The scrape page in the format that an Accept header selects. */
   scrape(accept: string | undefined): Promise<Page>
   /** Ends the provider; no page after that. */
   shutdown(): Promise<void>
@@ -22,7 +22,10 @@ export interface Scraper {
 /** Milliseconds since the epoch as seconds and nanoseconds. */
 const hrTime = (ms: number): [number, number] => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)]
 
-/** Pages of instruments, which are asked for with the first page; `collect` gives their values of a moment. */
+/**
+ * Pages of instruments, which are read with the first page; `collect` returns their values at one
+ * moment.
+ */
 export function createScraper(instruments: () => readonly Instrument[], collect: (interval: Interval) => ScopeMetrics[]): Scraper {
   const began = hrTime(Date.now())
   let provider: Promise<Provider> | undefined

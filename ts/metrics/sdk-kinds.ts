@@ -1,4 +1,5 @@
-// What the SDK calls the kinds of metrics. Its modules are loaded with the first page, since that takes longer than all else of a start.
+// The SDK's names of the kinds of metrics. Its modules are loaded with the first page, because
+// loading them takes longer than the rest of a start.
 import type { ValueType } from '@opentelemetry/api'
 import type { AggregationTemporality, DataPointType } from '@opentelemetry/sdk-metrics'
 

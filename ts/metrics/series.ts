@@ -4,10 +4,15 @@ import type { DataPoint, Histogram, MetricData } from '@opentelemetry/sdk-metric
 import { CUMULATIVE, DOUBLE, GAUGE, HISTOGRAM, SUM } from './sdk-kinds.ts'
 import { combinations, type Instrument } from './table.ts'
 
-/** Labels of a series. One object a series for as long as it lives: the page keeps its text by it. */
+/**
+ * Labels of a series. One object per series for as long as it lives: the page finds its text by it.
+ */
 export type Labels = Attributes
 
-/** A histogram's value; a summary's has its quantiles beside, which the page shows in place of buckets. */
+/**
+ * The value of a histogram; a summary also has its quantiles, which the page shows instead of
+ * buckets.
+ */
 export interface Distribution extends Histogram {
   /** Values at the instrument's quantiles, NaN where nothing was measured lately. */
   readonly quantiles?: readonly number[]

@@ -1,5 +1,6 @@
-// Every instrument of the RPC layer, once. The scrape page, docs/metrics.md and the tests of the dashboards come from here and from the
-// table of the native core, whose rows have the same shape.
+// Every instrument of the RPC layer, once. The scrape page, docs/metrics.md and the tests of the
+// dashboards are generated from it and from the table of the native core, whose rows have the same
+// shape.
 import { ERROR_CLASSES } from '../rpc/errors.ts'
 import { CONNECTIONS } from '../rpc/meter.ts'
 import { CODE_CLASSES } from '../rpc/outcome.ts'
@@ -145,11 +146,16 @@ export const INSTRUMENTS = {
   }),
 }
 
-/** Name of the series that a page shows of an instrument, without the suffixes of histograms and summaries. */
+/**
+ * Name of the series that a page shows for an instrument, without the suffixes of histograms and
+ * summaries.
+ */
 export const sampleName = ({ name, kind, bare }: Instrument): string =>
   kind === 'counter' && bare !== true && !name.endsWith('_total') ? `${name}_total` : name
 
-/** Every combination of the values of labels that are all finite, the last label running fastest. */
+/**
+ * Every combination of the values of labels that are all finite, the last label varying fastest.
+ */
 export function combinations(labels: readonly Label[]): Record<string, string>[] {
   return labels.reduce<Record<string, string>[]>(
     (all, { key, values = [] }) => all.flatMap((labels) => values.map((value) => ({ ...labels, [key]: value }))),

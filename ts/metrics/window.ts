@@ -1,6 +1,9 @@
 // Quantiles of what was measured lately, many series in flat arrays.
 
-/** Series are measured in windows of this length; quantiles are over the window under way and the one before. */
+/**
+ * Series are measured in windows of this length; quantiles cover the current window and the one
+ * before.
+ */
 export const WINDOW_MS = 60_000
 
 /** Buckets for each doubling: a quantile is at most 2.2 % away from the value that was measured. */
@@ -17,7 +20,10 @@ const BUCKETS = OCTAVES * PER_OCTAVE
 /** The value that stands for a bucket, in milliseconds: its middle on the logarithmic scale. */
 const middle = (bucket: number): number => LEAST_MS * 2 ** ((bucket - 0.5) / PER_OCTAVE)
 
-/** Counts of one window. Those by octave are the sums of those by bucket: a quantile steps over most buckets by them. */
+/**
+ * Counts of one window. Counts by octave are the sums of those by bucket: with them a quantile
+ * skips most buckets.
+ */
 class Counts {
   octaves = new Uint32Array(OCTAVES)
   buckets = new Uint32Array(BUCKETS)

@@ -26,15 +26,22 @@ export class Writer {
     this.at += piece.length
   }
 
-  /** Adds a number as both formats write it. Most are counts: their digits are written without a string in between. */
+  /**
+   * Adds a number in the form of both formats. Most numbers are counts: their digits are written
+   * without a string.
+   */
   number(value: number): void {
     this.room(NUMBER_BYTES_MAX)
-    // `| 0` holds for whole numbers below 2^31 alone; of these, only -0 is not what it looks like, and it shows as 0 either way.
+    // `| 0` only holds for whole numbers below 2^31. The only one whose text differs is -0, which
+    // is shown as 0 either way.
     if (value >= 0 && (value | 0) === value) this.digits(value)
     else this.ascii(shownNumber(value))
   }
 
-  /** What was added since the last time. The bytes are the caller's; the buffer begins anew. */
+  /**
+   * The bytes added since the last call, which belong to the caller; the buffer is empty
+   * afterwards.
+   */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.buffer.slice(0, this.at)
     this.at = 0

@@ -160,7 +160,7 @@ class Hooked<T> {
     this.link.say(TO_PARENT.result, Buffer.from(`${this.results.push(value) - 1}`))
   }
 
-  /** Does what the next message asks for. */
+  /** Handles the next message. */
   private act(kind: number): void {
     if (kind === FROM_PARENT.begin) this.begin(this.take())
     else if (kind === FROM_PARENT.steps && !this.over) this.show()
@@ -215,8 +215,8 @@ class Hooked<T> {
 }
 
 /**
- * Calls hooks over everything that comes, transaction by transaction, and gives what `result`
- * returned for each. `isAborted` is asked between chunks. Rejects with `HookFailure`.
+ * Calls hooks for every message, transaction by transaction, and returns the `result` of each.
+ * `isAborted` is polled between chunks. Rejects with `HookFailure`.
  */
 export async function runHooks<T>(link: HookLink, hooks: ScriptHooks<T>, isAborted: () => boolean): Promise<readonly T[]> {
   const hooked = new Hooked<T>(link, hooks)

@@ -1,9 +1,9 @@
-// Which scripts may run one transaction after the other in one sealed realm, by their text alone.
+// Decides by the text of a script whether it may run consecutive transactions in one sealed realm.
 //
-// In a sealed realm (inside/seal.ts) nothing can be changed, and whatever would tell that from a
-// fresh one throws; after any error the transaction is run again in a fresh realm. Code in there is
-// strict, so that no change fails silently. What is refused here is what could notice strictness,
-// or swallow an error, without throwing one; and whatever makes a text hard to read by its tokens.
+// In a sealed realm (inside/seal.ts) nothing can be changed, and anything that would distinguish it
+// from a fresh one throws; after any error the transaction is run again in a fresh realm. Code in
+// there is strict, so that no change fails silently. A script is refused if it could notice
+// strictness, or swallow an error, without throwing one; and if its tokens cannot be read reliably.
 
 /** Longer texts are not looked at. */
 const TEXT_MAX = 64 * 1024
@@ -57,7 +57,7 @@ function behindComment(text: string, at: number): number | undefined {
 
 /**
  * The tokens of a script: names, numbers as `0`, strings as `""`, and single characters. Undefined
- * where they cannot be told apart.
+ * if the text cannot be split reliably.
  */
 function tokens(text: string): readonly string[] | undefined {
   const found: string[] = []

@@ -71,8 +71,8 @@ impl Home {
         let is_dev = config.mode == Mode::Dev;
         let mut limits = config.pool.clone();
         if is_dev {
-            // A development chain takes the base fee as the price, and tests use accounts without a
-            // tip.
+            // Transactions on a development chain need no tip, and tests may send all of them from
+            // one account.
             limits.min_tip_wei = 0;
             limits.max_per_account = limits.max_transactions;
         }

@@ -127,8 +127,8 @@ impl Queue {
         None
     }
 
-    /// The trace whose turn it is, for a thread of low priority. Once the pool closes, whatever
-    /// thread is left runs what is.
+    /// The next trace for a thread of low priority. Once the pool closes, the remaining threads run
+    /// what is left.
     fn take_low(&mut self) -> Option<(Place, Job)> {
         if self.closed || self.slots.has_low_room() {
             self.take_kind(Kind::Trace as usize, true)
@@ -156,8 +156,8 @@ impl Queue {
         self.lines.iter().flat_map(FairQueue::firsts).filter_map(|waiting| waiting.until).min()
     }
 
-    /// Takes out what nobody wants, or else something of the client that has most: there is no room
-    /// for one more.
+    /// Makes room for one more job: removes the cancelled ones, or else a job of the client with
+    /// the most.
     fn make_room(&mut self, client: &Arc<str>) -> Vec<Waiting> {
         let unwanted = |waiting: &Waiting| waiting.cancel.is_cancelled();
         let taken: Vec<_> = self.lines.iter_mut().flat_map(|line| line.extract(unwanted)).collect();
@@ -226,8 +226,7 @@ impl Shared {
         self.wake(&queue);
         drop(queue);
         if let Err(waiting) = pushed {
-            // Room was made above for one more, so this is not reached; a job is answered in any
-            // case.
+            // Not reached, since room was made above for one more; the job is answered in any case.
             refused.push(waiting);
         }
         if was_empty && self.wait.is_some() {
@@ -240,7 +239,7 @@ impl Shared {
     }
 }
 
-/// Tells a job that it does not run.
+/// Calls a job with the reason why it does not run.
 fn refuse(job: Job, why: NodeError) {
     let _ = catch_unwind(AssertUnwindSafe(|| job(Err(why))));
 }
@@ -257,7 +256,7 @@ impl WorkerPool {
         Self::with_limits(name, config, &Limits::default(), None)
     }
 
-    /// Starts the threads. `parked` is told how many jobs wait for their readers.
+    /// Starts the threads. `parked` gets the number of jobs that wait for their readers.
     pub fn with_limits(
         name: &'static str,
         config: WorkerConfig,
@@ -300,7 +299,7 @@ impl WorkerPool {
         Ok(())
     }
 
-    /// Queues a job of nobody in particular; refused where the queue is full or the pool is closed.
+    /// Queues a job without a client; refused if the queue is full or the pool is closed.
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), NodeError> {
         self.submitter().submit(job)
     }
@@ -340,8 +339,8 @@ pub struct Submitter {
 impl Submitter {
     /// As [`WorkerPool::submit`].
     pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), NodeError> {
-        // A job that is refused at once tells so here. In a pool whose jobs all come this way none
-        // is refused later.
+        // A job that is refused at once reports so here. In a pool whose jobs are all submitted so,
+        // none is refused later.
         let refused = Arc::new(Mutex::new(None));
         let tell = refused.clone();
         let order = Order { client: Arc::from(""), kind: Kind::Other, cancel: Cancel::new() };
@@ -353,8 +352,8 @@ impl Submitter {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Queues a job; it is told on the caller's thread where it is refused at once, and on any
-    /// thread where it gives way to others or has waited too long.
+    /// Queues a job. It is called with the refusal on the caller's thread if it is refused at once,
+    /// and on any thread if it makes room for others or has waited too long.
     pub fn submit_for(&self, order: Order, job: impl FnOnce(Result<(), NodeError>) + Send + 'static) {
         self.shared.submit(order, Box::new(job));
     }
@@ -376,16 +375,16 @@ thread_local! {
 /// A job that waits without a slot; dropped, it has its slot again.
 pub struct Parked(Arc<Shared>, Place);
 
-/// Gives the slot of the job that this thread runs to another one, until what this returns is
-/// dropped. `None` where the thread is not one of a pool's, or as many jobs wait that way as may:
-/// the job keeps its slot. Never waits for anything but the pool's lock.
+/// Gives the slot of this thread's job to another one, until the returned value is dropped. `None`
+/// if this is no thread of a pool, or as many jobs are parked as may be: the job keeps its slot.
+/// Waits for the lock of the pool only.
 pub fn park() -> Option<Parked> {
     let (shared, place) = CURRENT.with(|current| current.borrow().clone())?;
     let mut queue = shared.queue.lock();
     if !queue.slots.park(&place) {
         return None;
     }
-    // Before anybody else may run: whoever runs because of this sees it counted.
+    // Counted before any job can run because of it, so that such a job sees the count.
     if let Some(parked) = &shared.parked {
         parked.add(1);
     }
@@ -428,8 +427,8 @@ fn run(shared: &Arc<Shared>, nice: i32, ready: &Condvar, take: fn(&mut Queue) ->
         CURRENT.set(None);
         queue = shared.queue.lock();
         queue.slots.end(&place);
-        // This thread takes one of those that wait; another may be of the kind, or of the client,
-        // that has a thread more now.
+        // This thread takes one of the waiting jobs; another may be of the kind, or of the client,
+        // that has one more free slot now.
         shared.wake(&queue);
     }
 }

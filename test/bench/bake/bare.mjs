@@ -1,5 +1,5 @@
-// A bare node:http server that sends the answers it was given: `node bare.mjs PORT FILE`, FILE has one line of JSON a request: its body and
-// its answer.
+// A bare node:http server that sends given answers: `node bare.mjs PORT FILE`; FILE has one line of
+// JSON per request, with its body and its answer.
 import fs from 'node:fs'
 import http from 'node:http'
 

@@ -1,5 +1,7 @@
-// Trace capsules: block traces on one processor and on all, beside geth; the first, middle and last transaction of a block; blocks far below
-// the head; and what writing capsules costs an import. `node test/bench/bake/capsules.mjs [mixed] [equal] [depth] [cost]` runs parts of it alone.
+// Trace capsules: block traces on one processor and on all, compared with geth; the first, middle
+// and last transaction of a block; blocks far below the head; and the cost of capsules for an
+// import. `node test/bench/bake/capsules.mjs [mixed] [equal] [depth] [cost]` runs only some of
+// these.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -23,7 +25,10 @@ const DEPTHS = [100, 1000, 10_000, 99_000]
 /** Blocks traced at each depth, each once, so that none of them is in a cache. */
 const DEPTH_BLOCKS = 200
 
-/** The chain that is imported with and without capsules, and how often: each round is four imports. */
+/**
+ * The chain that is imported with and without capsules, and the number of rounds: each round is
+ * four imports.
+ */
 const COST = { blocks: 10_000, least: 20, most: 20 }
 const COST_ROUNDS = 1
 
@@ -52,7 +57,7 @@ async function geth(chain, home) {
   return started('geth', [...archive, ...quiet, '--http', '--http.port', String(port), '--http.api', 'eth,debug'], port)
 }
 
-/** Milliseconds of each side, asked in turn after one answer each that is not counted. */
+/** Milliseconds of each side, measured in turns after one answer each that is not counted. */
 async function rounds(sides, ask, count = ROUNDS) {
   const times = sides.map(() => [])
   for (const side of sides) await ask(side)
@@ -69,9 +74,12 @@ function ratio(slow, fast, wanted) {
   return `${spread(ratios, 2)}${median(ratios) < wanted ? `  LOSING, ${wanted} wanted` : ''}`
 }
 
-/** The block on one processor, on all, and two traces of it at once on one each, within a process of its own: no server and no client is beside it. */
+/**
+ * The block on one processor, on all, and two traces of it at once on one each, within a separate
+ * process: no server and no client takes time.
+ */
 async function processors(homes, height) {
-  // The first one is also asked for two traces at once.
+  // The first home also runs two traces at once.
   const apart = { 'evm.enable_parallelized_block_trace': 'false', 'evm.max_concurrent_trace_calls': '2' }
   const [one, all] = homes.map((home, i) => writeConfig(home, i === 0 ? apart : {}))
   const { first, second, two } = reportOf(await nodeExample('block_traces'), [one, all, height, ROUNDS, CONFIG.tracer])
@@ -115,7 +123,8 @@ async function blockRows(label, chain) {
         spread(two),
         spread(alone),
         'one of them alone',
-        // What the second processor of this machine is worth to work that shares nothing: no block trace can gain more.
+        // The gain of this machine's second processor for work that shares nothing: no block trace
+        // can gain more.
         `${spread(
           alone.map((ms, i) => (2 * ms) / two[i]),
           2,

@@ -1,5 +1,6 @@
-// What baking costs those who commit: blocks of 1,000 transactions, one every 400 ms and back to back, with baking and without, in turns
-// within one process. `node test/bench/bake/commit.mjs` runs it alone.
+// The cost of baking for commits: blocks of 1,000 transactions, one every 400 ms and without pause,
+// with baking and without, in turns within one process. `node test/bench/bake/commit.mjs` runs only
+// this bench.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -10,11 +11,14 @@ import { nodeExample, reportOf, writeConfig } from './program.mjs'
 /** Time from one block to the next, in milliseconds. */
 const PACE_MS = 400
 
-/** Pairs of turns, ABBA, and blocks of a turn: enough that the slowest hundredth of either side is several blocks. */
+/**
+ * Pairs of turns, ABBA, and blocks of a turn: enough that the slowest hundredth of either side is
+ * several blocks.
+ */
 const PAIRS = 20
 const TURN_BLOCKS = 12
 
-/** Most that the slowest hundredth of commits may take with baking, as a multiple of that without. */
+/** The bound of the slowest hundredth of commits with baking, as a multiple of that without. */
 const WANTED = 1.05
 
 const CHAIN = { blocks: PAIRS * TURN_BLOCKS, least: 1000, most: 1000 }

@@ -1,4 +1,5 @@
-// Hits of the trace cache: beside a bare node:http server that sends the same bytes, and how many bytes the cache takes.
+// Hits of the trace cache: compared with a bare node:http server that sends the same bytes, and the
+// size of the cache.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -8,7 +9,10 @@ import { freePort, HEARTH, importChain, run, serveHearth, started } from '../pro
 import { median, spread, table } from '../stats.mjs'
 import { rate, requestBytes } from './load.mjs'
 
-/** Sizes of answers: transactions a block that make about so many bytes, and how many blocks of them. */
+/**
+ * Sizes of answers: the number of transactions in a block that makes about so many bytes, and the
+ * number of such blocks.
+ */
 const SIZES = [
   { name: '1 KB', transactions: 1, blocks: 256 },
   { name: '10 KB', transactions: 12, blocks: 256 },
@@ -19,7 +23,10 @@ const SIZES = [
 /** Interleaved pairs a row, and milliseconds of each half. */
 const PAIRS = 7
 const HALF_MS = 700
-/** Milliseconds until the engine of either server has compiled what is hot: with less than this our rate still grows. */
+/**
+ * Milliseconds until the engine of either server has compiled hot functions: with less, the rate of
+ * Hearth still grows.
+ */
 const WARM_MS = 6000
 
 /** An answer of the hot cache must be so fast, as a part of the bare server's rate. */
@@ -52,7 +59,7 @@ async function answerTo(url, body, encoding = 'identity') {
 
 const portOf = (node) => Number(new URL(node.url).port)
 
-/** Ports of servers that were asked for long enough. */
+/** Ports of servers that have been warmed up. */
 const warm = new Set()
 
 async function warmUp({ port, requests }) {

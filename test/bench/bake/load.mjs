@@ -1,7 +1,7 @@
 // Load over raw sockets: a client that costs less than any server that it measures.
 import net from 'node:net'
 
-/** Connections that ask at the same time. */
+/** Connections that send requests at the same time. */
 const CONNECTIONS = 16
 
 /** A request's bytes. */
@@ -36,7 +36,10 @@ class Answer {
   }
 }
 
-/** One connection that asks for the requests in turn, from `at` on, until `until`; how many answers came. */
+/**
+ * One connection that sends the requests in turn, from `at` on, until `until`; returns the number
+ * of answers.
+ */
 function connection(port, requests, at, until) {
   return new Promise((resolve, reject) => {
     const socket = net.connect({ port, host: '127.0.0.1', noDelay: true })
@@ -60,7 +63,7 @@ function connection(port, requests, at, until) {
   })
 }
 
-/** Answers a second of a server that is asked for the requests in turn for so many milliseconds. */
+/** Answers per second of a server that receives the requests in turn for so many milliseconds. */
 export async function rate(port, requests, ms) {
   const began = performance.now()
   const step = Math.max(1, Math.floor(requests.length / CONNECTIONS))

@@ -15,7 +15,10 @@ export async function nodeExample(name) {
   return path.join(TARGET, host, 'release/examples', name)
 }
 
-/** Writes the configuration of a node on a home, with settings by name; the file, which is `home` and `.json`. */
+/**
+ * Writes the configuration of a node on a home, with settings by name. Returns the file, which is
+ * `home` and `.json`.
+ */
 export function writeConfig(home, flags = {}) {
   const { settings } = resolveSettings({ flags: new Map(Object.entries(flags)) })
   const file = `${home}.json`

@@ -1,12 +1,16 @@
-// A process of its own with callers that ask for traces one after the other, in the mix that ran a public node out of memory. Each caller
-// has an address of its own, as clients of a public node do. `node callers.mjs`; its parent sends `{url, transactions, blocks, hostile}` to
-// begin and `stop` to end, and is told what was asked, what failed, and by how much deadlines were missed.
+// A process with callers that request traces one after the other, in the mix that ran a public node
+// out of memory. Each caller has its own address, as clients of a public node do.
+// `node callers.mjs`; its parent sends `{url, transactions, blocks, hostile}` to begin and `stop`
+// to end, and receives what was requested, what failed, and by how much deadlines were missed.
 import http from 'node:http'
 
 /** Callers at the same time. */
 const CALLERS = 8
 
-/** Of a thousand requests: the mix of the report, trace_transaction and trace_block as debug_trace* with flatCallTracer. */
+/**
+ * Per thousand requests: the mix of the report, with trace_transaction and trace_block as
+ * debug_trace* under flatCallTracer.
+ */
 const MIX = [
   [610, 'traceTransaction'],
   [240, 'trace_transaction'],
@@ -35,7 +39,7 @@ const HOSTILE = ['for(;;){}', 'var a=[];for(;;)a.push(new Array(1000).fill(1))',
 /** A share of hostile requests where there are some: one of so many. */
 const HOSTILE_ONE_OF = 4
 
-/** A small generator, so that two runs ask the same. */
+/** A small random generator, so that two runs send the same requests. */
 function random(seed) {
   let state = seed
   return (below) => {
@@ -74,7 +78,10 @@ function next({ transactions, blocks, hostile }, below) {
   }
 }
 
-/** Posts a request and throws its answer away: milliseconds, those of them that it waited for a thread, and the error. */
+/**
+ * Posts a request and discards its answer. Resolves to the milliseconds, those of them that it
+ * waited for a thread, and the error.
+ */
 function ask(url, agent, localAddress, method, params) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
@@ -99,7 +106,7 @@ function ask(url, agent, localAddress, method, params) {
   })
 }
 
-/** What came of everything that was asked. */
+/** The outcome of all requests. */
 const fresh = () => ({ asked: 0, errors: {}, traces: [], deadlines: [] })
 
 let told = fresh()
@@ -113,7 +120,8 @@ async function caller(number, work) {
     const { ms, waited, error } = await ask(work.url, agent, `127.0.0.${number + 2}`, method, params)
     told.asked++
     if (deadline === undefined) told.traces.push(ms)
-    // Waiting for a process counts for a script's timeout; a built-in tracer's is the time that it runs.
+    // The timeout of a script includes the wait for a process; that of a built-in tracer is only
+    // the time that it runs.
     else told.deadlines.push({ deadline, ms: hostile ? ms : ms - waited, hostile: hostile === true })
     const ended = error !== undefined && (error.includes('timeout') || hostile)
     if (error !== undefined && !(deadline !== undefined && ended)) told.errors[error] = (told.errors[error] ?? 0) + 1

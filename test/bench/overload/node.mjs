@@ -1,4 +1,5 @@
-// What the overload bench and the soak share: a node on a generated chain, what there is to ask of it, and the two processes that ask.
+// The common part of the overload bench and the soak: a node on a generated chain, the requests for
+// it, and the two client processes.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
@@ -11,10 +12,12 @@ import { result } from '../rpc.mjs'
 /** The chain: that of the bench of traces. */
 const CHAIN = { blocks: 24, least: 200, most: 1400 }
 
-/** Transactions of each block that are asked for. */
+/** Transactions of each block that are requested. */
 const OF_A_BLOCK = 16
 
-/** A child process of this bench, once it is ready; `ask` sends a message and waits for the answer. */
+/**
+ * A child process of this bench, once it is ready; `ask` sends a message and waits for the answer.
+ */
 async function child(name, ...args) {
   const process = fork(path.join(import.meta.dirname, name), args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   await once(process, 'message')
@@ -29,7 +32,7 @@ async function child(name, ...args) {
   }
 }
 
-/** A node under what there is to ask, with the processes that ask; `stop` ends all of them. */
+/** A node with its requests and the client processes; `stop` ends all of them. */
 export async function openOverload(settings = []) {
   const chain = await generatedChain(CHAIN)
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-overload-'))

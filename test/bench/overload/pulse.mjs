@@ -1,6 +1,6 @@
-// A process of its own that asks for eth_blockNumber at a fixed rate, whatever the answers take. Each time is counted from when the request
-// was due, so that a stall counts for all the requests that fall into it. `node pulse.mjs URL`; told `{ms}` by its parent, it answers with
-// `{took, failed}`.
+// A process that requests eth_blockNumber at a fixed rate, regardless of the answers. Each time is
+// counted from when the request was due, so that a stall counts for all the requests that fall into
+// it. `node pulse.mjs URL`; to `{ms}` from its parent it answers with `{took, failed}`.
 import http from 'node:http'
 
 /** Requests a second. */

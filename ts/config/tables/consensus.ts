@@ -1,4 +1,5 @@
-// [consensus]: a chain whose blocks a network of validators decides on, with CometBFT as the engine and this node as its application.
+// [consensus]: a chain whose blocks a network of validators decides on, with CometBFT as the engine
+// and this node as its application.
 import { boolean, integer, offAt, oneWord, or, text } from '../kinds.ts'
 import { duration } from '../measures.ts'
 import { HOUR, host, MINUTE, port, SECOND, setting, validatorUrls } from './shared.ts'

@@ -1,4 +1,4 @@
-// What operators have: who may ask, logs, memory, how long work waits.
+// Settings for operators: access, logs, memory, waiting times.
 import { integer, type Kind, list, offAt, oneWord, or, text } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
 import { GIB, HOUR, host, namespaceList, port, SECOND, setting } from './shared.ts'

@@ -59,7 +59,10 @@ export function namespaceList(...more: readonly string[]): Kind<readonly string[
   }
 }
 
-/** `none`, or the URL of a node; a refused value is not shown, since it may hold a password or a key. */
+/**
+ * `none`, or the URL of a node; a refused value is not shown, since it may contain a password or a
+ * key.
+ */
 export const nodeUrl: Kind<string> = ((): Kind<string> => {
   const takes = 'none or a URL of JSON-RPC over HTTP such as https://node.example.org:8545'
   const check = (value: unknown): string => {

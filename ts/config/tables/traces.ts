@@ -1,4 +1,4 @@
-// [evm], third part: traces, and the cache of traces that are made before anyone asks.
+// [evm], third part: traces, and the cache of traces that are computed ahead of requests.
 import { boolean, integer, list, offAt, oneWord, or } from '../kinds.ts'
 import { bytes, duration } from '../measures.ts'
 import { DAY, GIB, HOUR, KIB, MIB, MINUTE, SECOND, setting } from './shared.ts'

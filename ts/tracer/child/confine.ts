@@ -14,7 +14,7 @@ export function confineProcess(file: string | undefined): number {
   try {
     return file === undefined ? 0 : (createRequire(import.meta.url)(file) as Core).confineProcess()
   } catch {
-    // Whether scripts may run like that is the parent's to say, which is told the truth.
+    // The parent decides whether scripts may run without confinement, and gets the actual state.
     return 0
   }
 }

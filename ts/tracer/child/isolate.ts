@@ -34,8 +34,8 @@ export class Cell {
   }
 
   /**
-   * Makes the next context now, while nobody waits for it. An isolate whose last script left no
-   * room for one is of no use any more.
+   * Makes the next context now, while no transaction is waiting for it. An isolate whose last
+   * script left no room for one is unusable.
    */
   prepare(): void {
     if (this.ready !== undefined || this.isolate.isDisposed) return
@@ -47,8 +47,8 @@ export class Cell {
   }
 
   /**
-   * A context in which nothing can be changed, for one transaction after the other of this isolate;
-   * undefined where there is none. It is made when it is asked for first.
+   * A context in which nothing can be changed, for consecutive transactions of this isolate;
+   * undefined if there is none. It is made on first use.
    */
   sealed(): Fresh | undefined {
     if (this.seal === undefined) {
@@ -69,7 +69,7 @@ export class Cell {
     this.seal = 'none'
   }
 
-  /** A context that nobody has used. */
+  /** A fresh context. */
   take(): Fresh {
     const fresh = this.ready ?? this.make()
     this.ready = undefined

@@ -28,7 +28,7 @@ interface Begin {
   readonly request: number
 }
 
-/** Memory of the isolate that is made before any request told its limit, in bytes. */
+/** Memory of the isolate that is made before any request has set its limit, in bytes. */
 const FIRST_MEMORY_BYTES = 256 * 1024 * 1024
 
 const ivm = loadIsolatedVm(process.argv[2] ?? '')
@@ -66,8 +66,8 @@ class Tape {
   private bytes = 0
 
   /**
-   * Keeps a copy; false where that would be too much. What comes behind the steps is kept always:
-   * then it is too late to ask again.
+   * Keeps a copy; false if that would be too much. Messages after the steps are always kept: then
+   * it is too late to request them again.
    */
   keep({ kind, payload }: Message): boolean {
     this.bytes += payload.byteLength
@@ -138,7 +138,9 @@ function ended(outcome: string): boolean {
 
 const sourceOf = (begin: Begin): string | undefined => begin.source ?? SCRIPTS.get(begin.name ?? '')
 
-/** Runs the transaction. `ended` is told of each outcome, and whether the run is over with it. */
+/**
+ * Runs the transaction. `ended` is called with each outcome, and returns whether the run is over.
+ */
 function run(inside: Inside, begin: Begin, ended: (outcome: string) => boolean): void {
   const call = (...args: unknown[]): string => String(inside.applySync(undefined, args))
   const source = sourceOf(begin)
@@ -271,7 +273,7 @@ function transact(message: Message): void {
     ended(`F${failure(error)}`)
   }
   over = true
-  // The answer is on its way: what the next transaction needs is made while nobody waits.
+  // The answer is on its way: the context of the next transaction is made while none is waiting.
   if (plain !== request || !isLight || transactions < FRESH_FIRST) cell.prepare()
   spare ??= new Cell(ivm, furniture, memoryBytes)
   spare.prepare()

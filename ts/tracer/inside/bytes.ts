@@ -35,7 +35,7 @@ function elements(array: readonly unknown[]): Uint8Array {
 /** Up to this length a loop copies faster than a call. */
 const SHORT_BYTES = 64
 
-/** A copy that nobody else holds. */
+/** A copy without other references. */
 export function copyOf(bytes: Uint8Array, length = bytes.length): Uint8Array {
   const copy = new Bytes(length)
   if (length > SHORT_BYTES) setAll(copy, bytes)

@@ -5,7 +5,7 @@ import { FIELD } from './fields.ts'
 import { need } from './interrupt.ts'
 import type { Account, State } from './state.ts'
 
-/** Makes the object over the state of the run; `recorded` tells the fields of it. */
+/** Makes the object over the state of the run; `recorded` returns the object's recorded fields. */
 export function dbOver(stateNow: () => State, recorded: () => number): object {
   /**
    * Number of an address. Where the journal is got for it, the state is another one from then on.

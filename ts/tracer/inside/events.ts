@@ -57,8 +57,8 @@ export interface Replay {
 }
 
 /**
- * Makes the replay of one transaction. `calling` is told which function of the script is called
- * next.
+ * Makes the replay of one transaction. `calling` gets the name of the script's function before each
+ * call.
  */
 export function events(hooks: Hooks, recorded: () => number, stateNow: () => State, db: object, calling: (hook: string) => void): Replay {
   const { step, fault, enter, exit } = hooks

@@ -35,7 +35,7 @@ const attempt = (work: () => string): string => {
 }
 
 /**
- * Loads a script and tells the fields that it needs, as decimal text, or how it failed. `known`:
+ * Loads a script and returns the fields that it needs, as decimal text, or its failure. `known`:
  * fields that were found before.
  */
 function begin(nextChunk: Pull, read: ReadState, source: string, config: string, known: number | null): string {

@@ -42,7 +42,7 @@ function iota(): readonly number[] {
   return constants
 }
 
-/** Made when the first hash is asked for: most scripts ask for none. */
+/** Made for the first hash: most scripts need none. */
 let tables: { ROTATIONS: readonly number[]; PLACES: readonly number[]; IOTA: readonly number[] } | undefined
 
 type Lanes = Int32Array<ArrayBuffer>

@@ -14,7 +14,7 @@ export class Keys {
   private slots = new Int32s(FIRST_SLOTS)
   private mask = FIRST_SLOTS - 1
   private room = FIRST_KEYS
-  /** The number that was asked for last: it is often the next one too. */
+  /** The number of the last call: it is often that of the next call too. */
   private last = 0
 
   constructor(words: number) {

@@ -8,7 +8,7 @@ import { forgetSteps, setRecorded } from './log.ts'
 import { contextOf } from './result.ts'
 import { type ReadState, State } from './state.ts'
 
-/** What the hooks need from whoever records. */
+/** The data that the hooks need from the recorder. */
 export interface Recorder {
   /** Reads the state before the transaction, while this thread waits. */
   readonly read: ReadState

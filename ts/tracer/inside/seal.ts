@@ -1,9 +1,9 @@
-// A realm in which nothing can be changed, so that one transaction after the other may run in it: a
-// script that tries throws.
+// A realm in which nothing can be changed, so that consecutive transactions may run in it: a script
+// that tries to change anything throws.
 //
-// What would show that it is sealed throws too when it is looked at; so does every way to make
+// Anything that would reveal the seal throws as well when it is read, as does every way to create
 // code, to catch errors later, or to reach built-ins that hold a state. After any error the
-// transaction is run again in a fresh realm, so nobody sees what was thrown.
+// transaction is run again in a fresh realm, so the error is never visible.
 import { bigIntLibrary } from './big.ts'
 import { FRAME, FRAME_RESULT } from './calls.ts'
 import { LOG } from './log.ts'
@@ -18,7 +18,7 @@ const LEFT: readonly string[] = [
   ...['Array', 'BigInt', 'Boolean', 'Date', 'Map', 'Number', 'Set', 'String', 'Uint8Array'],
 ]
 
-/** What objects may use of what all of them inherit: the rest tells about properties. */
+/** The inherited properties that objects may use: the others reveal properties. */
 const INHERITED: readonly string[] = ['toString', 'valueOf', 'toLocaleString']
 
 /** Why the realm is left. */

@@ -6,12 +6,12 @@ import { Keys } from './keys.ts'
 import { Bytes, float64At, Int32s, uint32At, View } from './primordials.ts'
 import { hexOf } from './text.ts'
 
-/** What the parent is asked for; the numbers are those of the channel. */
+/** The items that can be read from the parent; the numbers are those of the channel. */
 const READ = { account: 0, slot: 1, code: 2 } as const
 
 /**
- * Asks for the state before the transaction: an ArrayBuffer, a text where the read failed,
- * undefined where nothing more is wanted.
+ * Reads the state before the transaction: an ArrayBuffer, a text if the read failed, undefined if
+ * the run was stopped.
  */
 export type ReadState = (what: number, address: string, key: string) => ArrayBuffer | string | undefined
 

@@ -1,4 +1,5 @@
-// What a disassembler needs of a run: opcodes with what they left on the stack, calls with the opcodes inside them.
+// The input of a disassembler: opcodes with the items that they left on the stack, calls with the
+// opcodes inside them.
 
 export const evmdisTracer = `{
   frames: [{ ops: [] }],

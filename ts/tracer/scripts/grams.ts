@@ -10,7 +10,10 @@ export const unigramTracer = `{
   result: function () { return this.counts },
 }`
 
-/** The first pair of a depth has the last opcode of the depth before only where the depth stayed the same. */
+/**
+ * The first pair of a depth has the last opcode of the depth before only if the depth stayed the
+ * same.
+ */
 export const bigramTracer = `{
   counts: {},
   before: '',
