@@ -1,9 +1,10 @@
-// `npm run test:faults`: the fault suites of littable, of the WAL and of the whole state store in full, and one table over
-// them at the end.
+// `npm run test:faults`: the full fault suites of littable, of the WAL and of the whole state
+// store, with one table of their results at the end.
 //
-// Amounts come out of the environment where it has them: HEARTH_FAULT_RUNS (about four power cuts each), HEARTH_FAULT_FLIPS,
-// HEARTH_FAULT_KILLS, HEARTH_FAULT_FROM, the first seed, and for the state store HEARTH_FLATKV_KILLS, HEARTH_FLATKV_CUTS (24
-// power cuts each), HEARTH_FLATKV_NAMES, HEARTH_FLATKV_ERRORS (8 failing calls each) and HEARTH_FLATKV_FLIPS.
+// Variables of the environment set the amounts: HEARTH_FAULT_RUNS (about four power cuts each),
+// HEARTH_FAULT_FLIPS, HEARTH_FAULT_KILLS, HEARTH_FAULT_FROM, the first seed, and for the state
+// store HEARTH_FLATKV_KILLS, HEARTH_FLATKV_CUTS (24 power cuts each), HEARTH_FLATKV_NAMES,
+// HEARTH_FLATKV_ERRORS (8 failing calls each) and HEARTH_FLATKV_FLIPS.
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 

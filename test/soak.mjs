@@ -1,6 +1,7 @@
-// `npm run test:soak [-- --write]`: a node under the load of the overload bench, hostile scripts included, for ten minutes
-// (HEARTH_SOAK_MINUTES, 1 at least); `--write` puts its table into docs/benchmarks.md. Memory in the last tenth must be at most 1.1 times
-// that of the third; files, threads and processes must not become more.
+// `npm run test:soak [-- --write]`: a node under the load of the overload bench, including hostile
+// scripts, for ten minutes (HEARTH_SOAK_MINUTES, 1 at least); `--write` puts its table into
+// docs/benchmarks.md. Memory in the last tenth must be at most 1.1 times that of the third; the
+// numbers of files, threads and processes must not grow.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { openOverload, percentile } from './bench/overload/node.mjs'
@@ -19,7 +20,10 @@ const [THIRD, LAST] = [2, 9]
 /** What memory may grow to. */
 const MEMORY_TIMES = 1.1
 
-/** By how many open files, threads and processes the highest looks of two tenths may differ: connections and workers come and go. */
+/**
+ * The allowed difference between the peaks of open files, threads and processes in two tenths:
+ * connections and workers come and go.
+ */
 const MORE = { files: 8, threads: 4, processes: 1 }
 
 const countOf = (folder) => {

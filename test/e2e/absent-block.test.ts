@@ -11,7 +11,7 @@ const VALUE = `0x${'7'.padStart(64, '0')}`
 let node: RunningNode
 beforeAll(async () => {
   node = await startNode(['dev'])
-  // The head differs from block 0 in everything that is asked for below.
+  // The head differs from block 0 in all values that are read below.
   const pay = async (): Promise<void> => {
     expect((await rpc(node.url, 'eth_sendTransaction', [{ from: A, to: B, value: '0x1' }])).error).toBeUndefined()
   }

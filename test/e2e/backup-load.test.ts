@@ -1,4 +1,5 @@
-// A backup beside a node that mines without pause: restored, it is the chain at one height, with that height's root, and goes on.
+// A backup while the node mines without pause: restored, it is the chain at one height, with the
+// root of that height, and can continue.
 import fs from 'node:fs'
 import path from 'node:path'
 import { createWalletClient, http } from 'viem'

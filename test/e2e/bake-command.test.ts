@@ -1,4 +1,5 @@
-// hearth bake: on a home that no node has, and by the node that has it; import never bakes; what is refused.
+// hearth bake: on a home that no node has open, and through the node that has it open; import never
+// bakes; refusals.
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -8,7 +9,7 @@ import { until } from './waiting.ts'
 
 const homes: string[] = []
 
-/** A home with blocks that nobody baked. */
+/** A home with blocks that are not baked. */
 async function unbaked(blocks: number): Promise<{ home: string; hashes: `0x${string}`[] }> {
   const home = tempHome()
   homes.push(home)

@@ -1,4 +1,4 @@
-// What goes wrong while baking: the process is killed, the cache is damaged or deleted, the disk is full.
+// Faults during baking: the process is killed, the cache is damaged or deleted, the disk is full.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -18,7 +18,10 @@ afterAll(() => {
   for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
 })
 
-/** Compares each block's traces as they are served with those that are made live; how many came from the cache. */
+/**
+ * Compares the served traces of each block with live ones; returns the number that came from the
+ * cache.
+ */
 async function checked(node: RunningNode, blocks: number): Promise<number> {
   let baked = 0
   for (let height = 1; height <= blocks; height++) {
@@ -93,7 +96,7 @@ describe('a cache that is damaged', () => {
     await new Sender(first).scene()
     await allBaked(first, 4)
     expect(await first.stop()).toBe(0)
-    // What says how far baking is goes with it; so it begins anew, with the next block.
+    // The progress of baking is deleted with it, so baking restarts with the next block.
     fs.rmSync(path.join(home, 'data/trace_db'), { recursive: true })
     const node = await startDev(home, ...BAKING)
     expect(await checked(node, 4)).toBe(0)

@@ -1,4 +1,5 @@
-// What the tests of baking share: a development chain with calls to trace, traces with their origin, and waiting for the worker.
+// Common parts of the tests of baking: a development chain with calls to trace, traces with their
+// origin, and waiting for the worker.
 import { createWalletClient, type Hex, http } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { hardhat } from 'viem/chains'
@@ -12,7 +13,10 @@ const account = mnemonicToAccount('test test test test test test test test test 
 /** Address of the contract that `deploy` makes in the first block. */
 export const CONTRACT: Hex = '0x5fbdb2315678afecb367f032d93f642f64180aa3'
 
-/** Code that calls the zero address until its gas is used up: fast to execute, slow to write down; its trace takes megabytes. */
+/**
+ * Code that calls the zero address until its gas is used up: fast to execute, slow to render; its
+ * trace takes megabytes.
+ */
 export const CALLER: Hex = '0x5b5f5f5f5f5f5f5af1505f56'
 
 /** The three tracers that can be baked. */
@@ -36,7 +40,7 @@ export class Sender {
     this.wallet = createWalletClient({ account, chain: hardhat, transport: http(node.url) })
   }
 
-  /** A raw transaction; to nobody it makes a contract. */
+  /** A raw transaction; without `to` it creates a contract. */
   async sign(data: Hex | undefined, to?: Hex, gas = 500_000n): Promise<Hex> {
     this.nonce ??= Number((await rpc(this.node.url, 'eth_getTransactionCount', [account.address, 'latest'])).result)
     const fees = { maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n }
@@ -80,7 +84,7 @@ export interface Traced {
   readonly from: string | null
 }
 
-/** Asks for a trace. */
+/** Requests a trace. */
 export async function trace(url: string, method: string, params: unknown[], encoding = 'identity'): Promise<Traced> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const headers = { 'content-type': 'application/json', 'accept-encoding': encoding }

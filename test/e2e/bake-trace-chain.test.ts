@@ -1,4 +1,5 @@
-// debug_subscribe "traceChain" over WebSocket: what go-ethereum sends, from the trace cache where that has it.
+// debug_subscribe "traceChain" over WebSocket: the messages of go-ethereum, from the trace cache if
+// the traces are baked.
 import fs from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -144,7 +145,7 @@ describe('debug_subscribe "traceChain"', () => {
     socket.pause()
     await until('a first trace', async () => (await hits()) > before)
     let asked = 0
-    // What is in flight comes to rest: the node holds one trace back, and asks for no further one.
+    // The traces in flight come to rest: the node holds one trace back, and starts no further one.
     for (let same = 0; same < 10; same++) {
       await sleep(100)
       const now = (await hits()) - before
@@ -158,7 +159,7 @@ describe('debug_subscribe "traceChain"', () => {
     expect((await hits()) - before).toBe(many)
     socket.close()
 
-    // Long enough on their way that none is over before all were asked for.
+    // Long enough that all are in flight at the same time.
     const short = [`0x${(4 + many).toString(16)}`, `0x${(6 + many).toString(16)}`, config]
     const crowd = new Socket(node.ws)
     for (let id = 1; id <= 9; id++) await crowd.ask('debug_subscribe', ['traceChain', ...short], id)

@@ -30,10 +30,16 @@ afterAll(() => {
   for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
 })
 
-/** Baking that is left when a node is stopped in the middle of it, in milliseconds: many times what a stop takes. */
+/**
+ * Baking work that is left when a node is stopped, in milliseconds: many times the duration of a
+ * stop.
+ */
 const WORK_LEFT_MS = 12_000
 
-/** The same question, asked so that the cache may not answer: the tracer's options are named, with their defaults. */
+/**
+ * The same request, which the cache must not answer: the options of the tracer are named, with
+ * their defaults.
+ */
 const live = (tracer: string): object => ({ tracer, tracerConfig: {} })
 
 describe('rule 1: each committed block is executed again with each tracer, and the results are stored', () => {
@@ -246,7 +252,8 @@ describe('rule 5: a full queue drops heights and never holds a commit up', () =>
     const node = await start(freshHome(), ...BAKING, '--evm.trace_bake_queue_size=1')
     const sender = new Sender(node)
     let slow: Hex = '0x'
-    // More blocks that take long to bake until one finds the queue full: how many that takes depends on the machine.
+    // Adds blocks that take long to bake until one finds the queue full; their number depends on
+    // the machine.
     await doubled('slow blocks beside which others are dropped', { from: 1, most: 64 }, async (count) => {
       for (let i = 0; i < count; i++) slow = await sender.send(CALLER, undefined, 16_000_000n)
       await sender.transfers(12)
@@ -309,7 +316,8 @@ describe('rule 7: the cache is flushed on a clean stop, whatever is being baked'
     const bakedBy = (of: RunningNode): Promise<number> => metric(of, 'bake_baked_blocks_total')
     let blocks = 1
     let waiting = 0
-    // Blocks until those that wait would take far longer to bake than a node takes to stop. The node bakes meanwhile.
+    // Adds blocks until the waiting ones would take far longer to bake than a node takes to stop.
+    // The node bakes meanwhile.
     await until('enough to bake', async () => {
       await sender.send(CALLER, undefined, 16_000_000n)
       waiting = ++blocks - (await bakedBy(node))
@@ -323,7 +331,8 @@ describe('rule 7: the cache is flushed on a clean stop, whatever is being baked'
     expect(stoppedMs).toBeLessThan(waiting * oneMs)
     const again = await start(home, ...settings)
     await allBaked(again, 1)
-    // The first run went on baking until it was stopped, so the second one has at most what was left before.
+    // The first run baked until it was stopped, so the second run has at most the blocks that were
+    // left before.
     const rest = await bakedBy(again)
     expect(rest).toBeLessThanOrEqual(blocks - before)
     expect(rest * oneMs).toBeGreaterThan(WORK_LEFT_MS / 4)

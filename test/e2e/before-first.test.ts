@@ -1,4 +1,5 @@
-// A home that began in the middle of a chain: what is asked of heights before it is an error of its own, for clients and for metrics.
+// A home that began in the middle of a chain: requests for heights before it have an error of their
+// own, for clients and for metrics.
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,5 @@
-// Trace capsules go where the chain goes: into backups, through export and import, and back with a rollback.
+// Trace capsules follow the chain: into backups, through export and import, and back with a
+// rollback.
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

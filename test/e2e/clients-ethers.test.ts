@@ -1,4 +1,5 @@
-// ethers 6 against `hearth dev` and `hearth start`: providers, signers of the node, contracts, events.
+// ethers 6 against `hearth dev` and `hearth start`: providers, signers of the node, contracts,
+// events.
 import fs from 'node:fs'
 import {
   Contract,
@@ -97,7 +98,8 @@ describe('ethers against hearth dev', () => {
     const signer = new NonceManager(HDNodeWallet.fromPhrase(PHRASE).connect(ws))
     const contract = new Contract(address, ABI, signer)
     const set = async (value: bigint): Promise<string> => (await contract.getFunction('set').send(value)).hash
-    // Subscriptions begin on their own time: each has begun once it has heard of a first block, and is through once it has of the last.
+    // Subscriptions start asynchronously: each has started once it has seen a first block, and is
+    // complete once it has seen the last.
     let firsts = 1000n
     await until('the subscriptions to begin', async () => {
       await set(firsts++)

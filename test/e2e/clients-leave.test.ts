@@ -1,5 +1,6 @@
-// Clients that leave in the middle of a trace, or take nothing of it: the thread that worked for them is free again in time. The node has
-// one thread for traces, so that the next request is answered exactly when it is.
+// Clients that leave during a trace, or read nothing of it: the thread that worked for them is free
+// again in time. The node has one thread for traces, so the next request is answered exactly when
+// that thread is free.
 import fs from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
@@ -9,7 +10,10 @@ import { type RunningNode, rpc, startNode, tempHome } from './harness.ts'
 import { message, post } from './raw.ts'
 import { doubled, sleep, until } from './waiting.ts'
 
-/** How long a thread may go on for a client that has left, in milliseconds, beside what the answer to a probe takes by itself. */
+/**
+ * How long a thread may continue for a client that has left, in milliseconds, in addition to the
+ * time of a probe by itself.
+ */
 const FREED_MS_MAX = 100
 
 /** A machine that is busy with other work may be late sometimes, not every time. */
@@ -17,7 +21,10 @@ const ATTEMPTS = 20
 
 /** A client that takes nothing is cut off after this, in milliseconds. */
 const STALL_MS = 1500
-/** A thread that is taken for less was not held by the stall: the node's clock starts a little before the client's. */
+/**
+ * A thread that was busy for less was not held by the stall: the node's clock starts a little
+ * before the client's.
+ */
 const HELD_MS = STALL_MS / 2
 
 /** Gas for hours. */
@@ -26,13 +33,19 @@ const GAS = 10 ** 14
 /** JUMPDEST PUSH1 7 POP PUSH1 0 JUMP. */
 const LOOP = '0x5b600750600056'
 
-/** `JUMPDEST PUSH4 bytes PUSH1 0 KECCAK256 POP PUSH1 0 JUMP`: the more bytes are hashed between two steps, the slower its trace streams. */
+/**
+ * `JUMPDEST PUSH4 bytes PUSH1 0 KECCAK256 POP PUSH1 0 JUMP`: the more bytes are hashed between two
+ * steps, the slower the trace streams.
+ */
 const hashing = (bytes: number): string => `0x5b63${bytes.toString(16).padStart(8, '0')}60002050600056`
 
 /** Most that a batch is answered with, in bytes: the node ends its traces there. */
 const BATCH_BYTES_MAX = 2 ** 30
 
-/** A batch must be able to stream for this long, in milliseconds: many times what it does before its client leaves. */
+/**
+ * How long a batch must be able to stream, in milliseconds: many times what it streams before its
+ * client leaves.
+ */
 const STREAMS_MS = 120_000
 
 const TARGET = `0x${'71'.repeat(20)}`
@@ -41,7 +54,10 @@ const homes = [tempHome(), tempHome()]
 let node: RunningNode
 /** Serves one message of a WebSocket connection at a time. */
 let narrow: RunningNode
-/** Code whose trace streams so slowly here that no batch of it reaches its limit while a test runs. */
+/**
+ * Code whose trace streams so slowly on this machine that no batch of it reaches its limit during a
+ * test.
+ */
 let slow: string
 
 beforeAll(async () => {
@@ -63,7 +79,7 @@ afterAll(async () => {
   for (const home of homes) fs.rmSync(home, { recursive: true, force: true })
 })
 
-/** A trace of code that never ends: one that says nothing until its time is over, or one that streams all the while. */
+/** A trace of endless code: silent until its time is over, or streaming all the while. */
 const trace = (kind: 'silent' | 'streaming', id = 1, code = LOOP, timeout = '10m') => ({
   jsonrpc: '2.0',
   id,
@@ -75,7 +91,10 @@ const trace = (kind: 'silent' | 'streaming', id = 1, code = LOOP, timeout = '10m
   ],
 })
 
-/** Whether the trace of code that hashes so many bytes a round streams slowly enough, over the faster of the two transports. */
+/**
+ * Whether the trace of code that hashes so many bytes per round streams slowly enough over the
+ * faster of the two transports.
+ */
 async function streamsSlowly(bytes: number): Promise<boolean> {
   const rates: number[] = []
   for (const send of [post, message]) {
@@ -135,7 +154,8 @@ describe.each(Object.entries(CLIENTS))('%s', (name, start) => {
   const streaming = (id: number) => trace('streaming', id, slow)
   const cases = [
     ['a silent trace', () => node, () => trace('silent')],
-    // Slowly: ws ends a connection whose message is longer than 100 MiB, which takes a quick machine no time.
+    // It streams slowly: ws ends a connection whose message is longer than 100 MiB, which a fast
+    // machine would reach at once.
     ['a trace that streams', () => node, () => streaming(1)],
     ['a batch of silent traces', () => node, () => [trace('silent'), trace('silent', 2)]],
     ['a batch of traces that stream', () => node, () => [streaming(1), streaming(2)]],
@@ -156,7 +176,8 @@ describe.each(Object.entries(CLIENTS))('%s', (name, start) => {
       const left = performance.now()
       client.leave()
       const freed = await next
-      // A probe that is answered before reached the node before the trace did, which a busy machine makes possible.
+      // A probe that was answered earlier reached the node before the trace did, which is possible
+      // on a busy machine.
       if (freed >= left) took.push(freed - left - aloneMs)
     }
     expect(took.length, 'the trace held the thread').toBeGreaterThan(0)
@@ -164,7 +185,10 @@ describe.each(Object.entries(CLIENTS))('%s', (name, start) => {
   })
 })
 
-/** Connects, sends a request and reads nothing after the first bytes; `rest` reads what has come until the connection ends. */
+/**
+ * Connects, sends a request and reads nothing after the first bytes; `rest` reads what arrived
+ * until the connection ends.
+ */
 async function deafHttp(body: string): Promise<{ rest: () => Promise<string> }> {
   const { hostname, port } = new URL(node.url)
   const socket = net.connect(Number(port), hostname)

@@ -1,4 +1,5 @@
-// viem's public and wallet clients against `hearth dev`, and its public client against `hearth start` on the same home.
+// viem's public and wallet clients against `hearth dev`, and its public client against
+// `hearth start` on the same home.
 import fs from 'node:fs'
 import { createWalletClient, type Hex, http, keccak256, recoverMessageAddress, recoverTypedDataAddress, verifyMessage } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
@@ -96,7 +97,8 @@ describe('viem against hearth dev', () => {
       reader.watchPendingTransactions({ onTransactions: (hashes) => pending.push(...hashes) }),
     ]
     const write = (value: bigint): Promise<Hex> => wallet().writeContract({ ...contract, functionName: 'set', args: [value] })
-    // Watchers begin on their own time: each has begun once it has seen a first block, and is through once it has seen the last.
+    // Watchers start asynchronously: each has started once it has seen a first block, and is
+    // complete once it has seen the last.
     let firsts = 1000n
     await until('the watchers to begin', async () => {
       await write(firsts++)

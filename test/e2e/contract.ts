@@ -1,4 +1,5 @@
-// A small contract in machine code, put together by hand: set(uint256) refuses zero and logs, get() reads.
+// A small contract in machine code, assembled by hand: set(uint256) rejects zero and logs, get()
+// reads.
 import { type Hex, parseAbi, toEventSelector, toFunctionSelector } from 'viem'
 
 export const ABI = parseAbi(['function set(uint256 value)', 'function get() view returns (uint256)', 'event Set(uint256 value)'])
@@ -6,7 +7,9 @@ export const ABI = parseAbi(['function set(uint256 value)', 'function get() view
 /** What set(0) reverts with. */
 export const REASON = 'zero is refused'
 
-/** Puts pieces of hex together; `@name` is the two bytes of a place, `name:` a place with its JUMPDEST. */
+/**
+ * Assembles pieces of hex; `@name` is the two bytes of a label, `name:` a label with its JUMPDEST.
+ */
 function assemble(pieces: readonly string[]): string {
   const size = (piece: string): number => (piece.endsWith(':') ? 1 : piece.startsWith('@') ? 2 : piece.length / 2)
   const places = new Map<string, number>()
@@ -57,5 +60,8 @@ const RUNTIME = assemble([
   '60646000fd', // REVERT with 100 bytes
 ])
 
-/** Code that deploys the contract: PUSH2 size, DUP1, PUSH1 12, PUSH1 0, CODECOPY, PUSH1 0, RETURN, then the runtime. */
+/**
+ * Code that deploys the contract: PUSH2 size, DUP1, PUSH1 12, PUSH1 0, CODECOPY, PUSH1 0, RETURN,
+ * then the runtime.
+ */
 export const DEPLOY: Hex = `0x61${(RUNTIME.length / 2).toString(16).padStart(4, '0')}80600c6000396000f3${RUNTIME}`

@@ -1,4 +1,5 @@
-// hearth db on an imported chain of more than a hundred segments: what table-info counts is what lies there, and a scrub reads all of it.
+// hearth db on an imported chain of more than a hundred segments: table-info counts the files on
+// disk, and a scrub reads all of them.
 import fs from 'node:fs'
 import path from 'node:path'
 import { mnemonicToAccount } from 'viem/accounts'

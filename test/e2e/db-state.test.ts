@@ -1,4 +1,5 @@
-// hearth db on the state of a home, and hearth backup: each command by what it says and does, beside a node and without.
+// hearth db on the state of a home, and hearth backup: the output and effect of each command, with
+// and without a running node.
 import fs from 'node:fs'
 import path from 'node:path'
 import { createWalletClient, http } from 'viem'
@@ -30,7 +31,10 @@ const chain = at('chain.rlp')
 const genesis = at('genesis.json')
 let head: { number: string; hash: string; stateRoot: string }
 
-/** Runs a command with --json; its exit code, report and what went to standard error but for lines of progress. */
+/**
+ * Runs a command with --json; returns its exit code, report and standard error without progress
+ * lines.
+ */
 function run<T>(args: readonly string[], of = home): { status: number | null; report: T; stderr: string } {
   const r = hearth([...args, '--home', of, '--json'])
   const stderr = r.stderr.replace(/^\d+\.\d %, .*\n/gm, '')
@@ -196,7 +200,7 @@ describe('beside a node', () => {
       // The backup brings the snapshot forward by the log: it has the head.
       const backup = done<BackupReport>(['backup', '--to', at('backups')], copy)
       expect([backup.besideNode, backup.snapshot, headOf(backup.head)]).toEqual([true, 40, theHead()])
-      // The node takes a snapshot of its head when it is asked.
+      // The node takes a snapshot of its head on request.
       expect(done<SnapshotInfo>(['db', 'snapshot'], copy).height).toBe(BLOCKS)
       expect(done<StateInfo>(['db', 'info'], copy)).toMatchObject({ snapshot: BLOCKS, head: { height: BLOCKS } })
     } finally {

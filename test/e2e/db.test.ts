@@ -1,4 +1,5 @@
-// hearth db on the tables of a home: what is listed, what a scrub says, what is refused beside a node, pruning and rebasing.
+// hearth db on the tables of a home: listing, scrub reports, refusals while a node is running,
+// pruning and rebasing.
 import fs from 'node:fs'
 import path from 'node:path'
 import { createWalletClient, http } from 'viem'
@@ -11,7 +12,10 @@ import { hearth, rpc, startNode, tempHome } from './harness.ts'
 /** Blocks of the chain besides the genesis. */
 const BLOCKS = 60
 
-/** Records of the tables blocks, capsules and receipts: the genesis is not executed, so it has no capsule. */
+/**
+ * Records of the tables blocks, capsules and receipts: the genesis is not executed, so it has no
+ * capsule.
+ */
 const RECORDS = [BLOCKS + 1, BLOCKS, BLOCKS + 1] as const
 
 /** Eight blocks in a segment of each table: a block has two keys. */

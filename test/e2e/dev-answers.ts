@@ -1,4 +1,5 @@
-// What Hearth answers to the requests of dev-requests.ts, in one line each: errors in go-ethereum's words wherever it has some.
+// Hearth's answers to the requests of dev-requests.ts, one line each: errors have go-ethereum's
+// texts wherever it has some.
 
 /** Answers by the name of their request. */
 export const ANSWERS: Readonly<Record<string, string>> = {

@@ -1,4 +1,5 @@
-// Bad input for every method of a development chain: refused in words, and afterwards the chain is as it was.
+// Bad input for every method of a development chain: it is refused with a message, and the chain is
+// unchanged afterwards.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEV_METHODS } from '../../ts/rpc/methods/dev/index.ts'
 import { kindOfParam } from '../unit/param-kinds.ts'
@@ -23,7 +24,7 @@ beforeAll(async () => {
   await dev.call('evm_setAutomine', false)
   await dev.send(ALICE, BOB, { value: '0x7', gas: '0x5208' })
   await dev.call('evm_mine')
-  // Something waits, something is edited, somebody is impersonated, and there is a snapshot.
+  // A transaction waits, an account is edited, another is impersonated, and there is a snapshot.
   await dev.send(ALICE, BOB, { value: '0x8', gas: '0x5208' })
   await dev.call('anvil_setStorageAt', TOKEN, '0x1', `0x${'0'.repeat(62)}2a`)
   await dev.call('anvil_impersonateAccount', TOKEN)
@@ -52,10 +53,15 @@ async function everything(): Promise<unknown> {
   }
 }
 
-/** How much later a busy machine may ask, in seconds; what is refused would move the clock by far more. */
+/**
+ * The possible delay of a request on a busy machine, in seconds; refused values would move the
+ * clock by far more.
+ */
 const SLOW_S = 30
 
-/** How far the clock goes before the machine's, in seconds; a pending block says so that is made anew. */
+/**
+ * How far the clock is ahead of the machine's, in seconds, read from a newly made pending block.
+ */
 async function ahead(): Promise<number> {
   await dev.call('anvil_removePoolTransactions', TOKEN)
   return (await dev.time('pending')) - Math.floor(Date.now() / 1000)
@@ -87,7 +93,10 @@ describe('every method', () => {
   )
 })
 
-/** What must come of values that read well and cannot be: a refusal with these words, or the answer that nothing was done. */
+/**
+ * The expected outcome of well-formed values that are impossible: an error with this text, or an
+ * answer without effect.
+ */
 type Outcome = RegExp | { readonly answer: unknown }
 
 const past = (): string => '0x1'

@@ -1,4 +1,5 @@
-// Blobs of a development chain: accepted with their proofs, and read back while they wait and after they were mined.
+// Blobs of a development chain: accepted with their proofs, and read back while they are pending
+// and after they were mined.
 import fs from 'node:fs'
 import { commitmentsToVersionedHashes, type Hex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
@@ -10,8 +11,9 @@ import { type RunningNode, tempHome } from './harness.ts'
 const ACCOUNT = mnemonicToAccount('test test test test test test test test test test test junk')
 
 /**
- * Commitments to the polynomials that are 1 and 2 everywhere: the generator of the first group of BLS12-381 and its double. Their
- * quotients are zero, so every proof is the point at infinity, and no trusted set-up is needed to make them.
+ * Commitments to the polynomials that are 1 and 2 everywhere: the generator of the first group of
+ * BLS12-381 and its double. Their quotients are zero, so every proof is the point at infinity, and
+ * no trusted set-up is needed to make them.
  */
 const COMMITMENTS: readonly Hex[] = [
   '0x97f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb',

@@ -1,4 +1,5 @@
-// Blocks and time of a development node: mining in all its forms, snapshots, rollbacks, reorganisations, and traces around them.
+// Blocks and time of a development node: mining in all its forms, snapshots, rollbacks,
+// reorganisations, and traces of them.
 import fs from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ALICE, type Block, BOB, Calls } from './dev-calls.ts'
@@ -203,7 +204,8 @@ describe('snapshots', () => {
     await dev.call('evm_revert', id)
     const twice = await made(6)
     const twiceBlock = await dev.block()
-    // The same transaction at the same time leaves the same state; only what it began with differs, and so does the block.
+    // The same transaction at the same time leaves the same state; only the state before it
+    // differs, and therefore the block.
     expect(twice).toBe(once)
     expect(twiceBlock.stateRoot).toBe(onceBlock.stateRoot)
     expect(twiceBlock.hash).not.toBe(onceBlock.hash)

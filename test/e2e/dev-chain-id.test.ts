@@ -1,4 +1,5 @@
-// The chain id of a running chain, changed: by everyone's account at once, and never for what was there before. Beside anvil where it can.
+// The chain id of a running chain, changed: it takes effect for all clients at once, and never for
+// earlier blocks. Compared with anvil where possible.
 import fs from 'node:fs'
 import { type Hex, parseTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -95,7 +96,8 @@ describe('a chain whose id changes', () => {
     expect(await Promise.all([before, after, back].map(written))).toEqual([FIRST, SECOND, FIRST].map(word))
     expect(await dev.slot(KEEPS, old.number)).toBe(BigInt(FIRST))
     expect(await dev.slot(KEEPS, hex(Number(old.number) + 1))).toBe(BigInt(SECOND))
-    // Whole blocks, by number and by hash; the steps of the interpreter; intermediate roots execute anew.
+    // Whole blocks, by number and by hash; the steps of the interpreter; intermediate roots, which
+    // execute again.
     for (const [hash, id] of [
       [before, FIRST],
       [after, SECOND],

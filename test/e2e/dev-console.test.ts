@@ -1,4 +1,5 @@
-// The console of a development chain: transactions, reasons, the frame that failed, console.log; and what is an error of a send.
+// The console of a development chain: transactions, reasons, the frame that failed, console.log;
+// and sends that are answered with an error.
 import { encodeAbiParameters, encodeErrorResult, type Hex, keccak256, parseAbi, toBytes } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { assemble } from '../../ts/dev/demo/assembler.ts'

@@ -1,5 +1,5 @@
-// What `hearth dev` answers to requests that development nodes answer differently. The full run asks anvil and geth too: where Hearth and
-// anvil differ, the table says who geth sides with.
+// Answers of `hearth dev` to requests that development nodes answer differently. The full run
+// queries anvil and geth too: where Hearth and anvil differ, the table has the answer of geth.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ANSWERS } from './dev-answers.ts'
 import { type DevNode, missing, startNamed } from './dev-node.ts'

@@ -1,4 +1,5 @@
-// Many empty blocks that are asked for at once are committed together: they must be those that are made one by one.
+// Many empty blocks of one request are committed together: they must equal blocks that are made one
+// by one.
 import fs from 'node:fs'
 import { afterEach, expect, it } from 'vitest'
 import { ALICE, type Block, BOB, Calls } from './dev-calls.ts'

@@ -1,4 +1,5 @@
-// ethers 6 on a development chain: signers of the node, failures with their reasons, snapshots. The same on anvil, which proves the tests.
+// ethers 6 on a development chain: signers of the node, failures with their reasons, snapshots. The
+// same runs on anvil, which proves the tests.
 import { Contract, ContractFactory, Interface, isCallException, JsonRpcProvider, JsonRpcSigner, parseEther } from 'ethers'
 import { afterAll, describe, expect } from 'vitest'
 import { DEPLOY, REASON } from './contract.ts'
@@ -8,10 +9,13 @@ import { nodesBeside, testsOn } from './peer.ts'
 const ABI = ['function set(uint256 value)', 'function get() view returns (uint256)', 'event Set(uint256 value)']
 const OTHER = '0x00000000000000000000000000000000000000ab'
 
-/** Code that reverts with what it is called with: CALLDATASIZE PUSH1 0 PUSH1 0 CALLDATACOPY CALLDATASIZE PUSH1 0 REVERT. */
+/**
+ * Code that reverts with its call data: CALLDATASIZE PUSH1 0 PUSH1 0 CALLDATACOPY CALLDATASIZE
+ * PUSH1 0 REVERT.
+ */
 const MIRROR = '0x366000600037366000fd'
 const MIRROR_AT = '0x00000000000000000000000000000000000000ac'
-/** Calls whose data are the failure that they ask for. */
+/** Calls whose data are the failure to return. */
 const FAILURES = new Interface([
   'function Error(string)',
   'function Panic(uint256)',

@@ -1,4 +1,5 @@
-// The first minute with a development chain: what it prints, its flags, what it leaves behind, and the demo.
+// The first minute with a development chain: its output, its flags, what it leaves behind, and the
+// demo.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import net from 'node:net'
@@ -39,7 +40,7 @@ const freePort = (): Promise<number> =>
     })
   })
 
-/** Has a port until the function that it gives is called; undefined where somebody has it already. */
+/** Occupies a port until the returned function is called; undefined if it is occupied already. */
 const take = (port: number): Promise<(() => void) | undefined> =>
   new Promise((resolve) => {
     const server = net.createServer()
@@ -272,7 +273,10 @@ describe('what it leaves behind', () => {
 })
 
 describe('ports', () => {
-  /** Starts a development chain on a port while 8546 and 9101 are taken, and waits until it is ready or has ended. */
+  /**
+   * Starts a development chain on a port while 8546 and 9101 are occupied, and waits until it is
+   * ready or has ended.
+   */
   async function started(port: number) {
     const child = spawn(process.execPath, [path.join(ROOT, 'dist/cli/main.js'), 'dev', '--port', String(port)])
     let printed = ''

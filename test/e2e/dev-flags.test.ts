@@ -1,4 +1,5 @@
-// Flags of hearth dev that decide on blocks: their order, their rules, when they come, and what they begin and end with.
+// Flags of hearth dev about blocks: their order, their rules, their interval, and the values that
+// they begin and end with.
 import fs from 'node:fs'
 import path from 'node:path'
 import zlib from 'node:zlib'
@@ -34,7 +35,10 @@ async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
 }
 
 describe('--order', () => {
-  /** Three transactions whose tips rise in the order in which they come; their places in the block, and that of the best one. */
+  /**
+   * Sends three transactions whose tips rise in the order of arrival; returns their positions in
+   * the block, and that of the best one.
+   */
   async function mined(node: Calls): Promise<{ readonly sent: string[]; readonly block: Block }> {
     const sent: string[] = []
     for (const [i, from] of [ALICE, BOB, CAROL].entries())
@@ -108,7 +112,8 @@ describe('--hardfork', () => {
       if (isKnown(instruction)) expect(await node.call('eth_call', call, 'latest'), instruction).toMatch(/^0x[0-9a-f]{64}$/)
       else expect((await node.refused('eth_call', call, 'latest')).message, instruction).toMatch(/^invalid opcode: /)
     }
-    // The code of the last one stays; PUSH0 is run as the code of a creation too, and its trace says the same.
+    // The code of the last one stays; PUSH0 is run as the code of a creation too, and its trace
+    // confirms it.
     const hash = await node.send(ALICE, undefined, { data, gas: '0x186a0' })
     const receipt = await node.call<{ status: string; gasUsed: string }>('eth_getTransactionReceipt', hash)
     expect(receipt.status).toBe(isKnown('PUSH0') ? '0x1' : '0x0')

@@ -67,7 +67,8 @@ describe.each(nodesBeside('anvil', 'forge and cast'))('forge and cast on %s', (n
     expect(receipts.map((receipt) => receipt.status)).toEqual(['0x1', '0x1', '0x1', '0x1'])
     const deployed = (contract: string): string => transactions.find((tx) => tx.contractName === contract)?.contractAddress as string
     ;[token, payer] = [deployed('Token'), deployed('Payer')]
-    // forge may write another transaction's hash beside each of those that it sent at the same time; receipts have their own.
+    // forge may write another transaction's hash next to each of those that it sent at the same
+    // time; receipts have their own.
     paid = receipts.find((receipt) => receipt.to === payer)?.transactionHash as string
     expect((await rpc(node.url, 'eth_getCode', [payer, 'latest'])).result).toMatch(/^0x60/)
     expect((await rpc(node.url, 'eth_getTransactionReceipt', [paid])).result).toMatchObject({ status: '0x1', logs: { length: 3 } })

@@ -1,5 +1,5 @@
-// hardhat as a user runs it, against `hearth dev` as its network `localhost`: hardhat-viem, hardhat-chai-matchers and every helper of
-// hardhat-network-helpers.
+// hardhat as a user runs it, with `hearth dev` as its network `localhost`: hardhat-viem,
+// hardhat-chai-matchers and every helper of hardhat-network-helpers.
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'

@@ -40,7 +40,8 @@ describe('accounts and transactions', () => {
   })
 
   /**
-   * What a request gives on our chain, compared with the others; addresses, hashes and times of one chain alone are left out.
+   * The answer of Hearth, compared with those of the peers; addresses, hashes and times, which
+   * differ by chain, are left out.
    */
   async function same(of: (chain: (typeof chains)[number]) => Promise<unknown>): Promise<unknown> {
     const [own, ...others] = chains as [(typeof chains)[number], ...typeof chains]

@@ -42,7 +42,7 @@ export async function startDev(args: readonly string[] = []): Promise<DevNode & 
   return { ...(await startNode(['dev', ...args])), name: 'hearth' }
 }
 
-/** A port of this machine that nobody has. */
+/** A free port of this machine. */
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = net.createServer().once('error', reject)
@@ -90,7 +90,10 @@ export async function startGeth(): Promise<DevNode> {
   return start('geth', geth() as string, ['--dev', ...quiet, ...open], port)
 }
 
-/** Starts geth on a chain of its own: a genesis and blocks as `geth export` writes them. Its folder goes away with it. */
+/**
+ * Starts geth on another chain: a genesis, and blocks in the format of `geth export`. Its folder is
+ * removed with it.
+ */
 export async function startGethOn(genesis: string, blocks: string): Promise<DevNode> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-geth-'))
   const home = ['--datadir', folder, '--state.scheme=hash', '--gcmode=archive']

@@ -44,7 +44,10 @@ function canonical(value: unknown): string {
   return `{${entries.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`
 }
 
-/** An error without what is of one chain alone, its numbers. Of an argument we say the name, geth the type in Go. */
+/**
+ * An error without the numbers, which differ by chain. For an argument Hearth reports the name,
+ * geth the type in Go.
+ */
 function plain({ code, message, data }: { code: number; message: string; data?: unknown }): string {
   const words = message.replace(/^(invalid argument \d+: )\w+: /, '$1').replace(/ for common\.\w+$/, '')
   return `${code} ${words.replaceAll(/0x[0-9a-fA-F]+|\d+/g, '#')}${data === undefined ? '' : ' [data]'}`
@@ -62,7 +65,7 @@ export async function answerOf(place: Place, request: Request): Promise<string> 
 
 const NOBODY = '0x00000000000000000000000000000000000000a1'
 
-/** Requests by what they ask. */
+/** Requests by their purpose. */
 export const REQUESTS: Readonly<Record<string, Request>> = {
   'a call in a block that does not exist': (p) => ['eth_call', [{ to: p.contract, data: '0x6d4ce63c' }, '0xffff']],
   'a balance in a block that does not exist': (p) => ['eth_getBalance', [p.owner, '0xffff']],

@@ -1,4 +1,5 @@
-// A reset that makes the chain of a running node a fork of another one, and back: against a second Hearth, and anvil's names and words.
+// A reset that turns the chain of a running node into a fork of another one, and back: with a
+// second Hearth, and with anvil's names and texts.
 import fs from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,13 +15,16 @@ import { until } from './waiting.ts'
 const GET = encodeFunctionData({ abi: ABI, functionName: 'get' })
 const set = (value: bigint): string => encodeFunctionData({ abi: ABI, functionName: 'set', args: [value] })
 const hex = (n: number): string => `0x${n.toString(16)}`
-/** Nobody listens there. */
+/** No process listens there. */
 const NOWHERE = 'http://127.0.0.1:1'
 
 let originNode: DevNode
 let origin: Calls
 let contract: string
-/** Blocks of the origin: the contract is made in the first one of them, its value is 41 after the second, 42 after the last one. */
+/**
+ * Blocks of the remote node: the first creates the contract, its value is 41 after the second, 42
+ * after the last one.
+ */
 let after41: number
 let last: number
 

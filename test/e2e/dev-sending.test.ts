@@ -1,4 +1,5 @@
-// Sending to a development node: nonces of sends at the same time, senders, fees, limits, and errors for transactions that fail.
+// Transactions sent to a development node: nonces of concurrent sends, senders, fees, limits, and
+// errors for transactions that fail.
 import fs from 'node:fs'
 import net from 'node:net'
 import { recoverTransactionAddress, type TransactionSerialized } from 'viem'
@@ -32,7 +33,9 @@ interface Sent {
   readonly from: string
 }
 
-/** Init code that reverts with these bytes: PUSH1 n PUSH1 10 PUSH0 CODECOPY PUSH1 n PUSH0 REVERT. */
+/**
+ * Init code that reverts with these bytes: PUSH1 n PUSH1 10 PUSH0 CODECOPY PUSH1 n PUSH0 REVERT.
+ */
 const reverting = (hex: string): string => {
   const size = (hex.length / 2).toString(16).padStart(2, '0')
   return `0x60${size}600a5f3960${size}5ffd${hex}`
@@ -313,7 +316,7 @@ describe('the pending block', () => {
     const dev = await start('--no-mining')
     for (let round = 0; round < 3; round++) {
       await dev.call('evm_setNextBlockTimestamp', (await dev.time()) + 7)
-      // Calls on its state come before anything asks for the block itself.
+      // Calls on the state of the pending block come before any request for the block itself.
       const before = await dev.balance(TO, 'pending')
       await dev.send(ALICE, TO, { value: '0x10' })
       await dev.send(ALICE, undefined, { data: making(100 + round), gas: '0x186a0' })

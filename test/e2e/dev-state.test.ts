@@ -1,4 +1,5 @@
-// The state of a development node, edited: what everyone sees of it at once, in later blocks, in traces, proofs and after a restart.
+// The state of a development node, edited: visible to all clients at once, in later blocks, in
+// traces, proofs and after a restart.
 import fs from 'node:fs'
 import zlib from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -81,7 +82,8 @@ describe('edits', () => {
     expect([two[X]?.storage, two[X]?.balance]).toEqual([{ [word(0)]: word(3) }, '0x64'])
     const before = await dev.call<{ storage: Record<string, { value: string }> }>('debug_storageRangeAt', '0x2', 0, X, '0x', 10)
     expect(Object.values(before.storage).map((entry) => entry.value)).toEqual([word(3)])
-    // The state root of the block is that of its edited start and its own changes: a proof at the block says so.
+    // The state root of the block covers its edited start and its own changes, which a proof at the
+    // block shows.
     const after = await dev.call<{ balance: string; storageProof: { value: string }[] }>('eth_getProof', X, ['0x0'], '0x2')
     expect([after.balance, after.storageProof[0]?.value]).toEqual(['0x64', '0x4'])
     const roots = await dev.call<string[]>('debug_intermediateRoots', (await dev.block('0x2')).hash)
@@ -189,7 +191,8 @@ describe('the pool', () => {
 
 describe('tokens', () => {
   it('are dealt in the slot that their balances are in', async () => {
-    // balanceOf: keccak(account . 3) is the slot; allowance the same of its first account: CALLDATA 4..36 and 3 hashed, SLOAD, returned.
+    // balanceOf: keccak(account . 3) is the slot; allowance the same for its first account:
+    // CALLDATA 4..36 and 3 are hashed, SLOAD, returned.
     const TOKEN = '0x00000000000000000000000000000000000000f0'
     await dev.call('anvil_setCode', TOKEN, '0x6004355f5260036020526040 5f20545f5260205ff3'.replaceAll(' ', ''))
     const balanceOf = `0x70a08231${X.slice(2).padStart(64, '0')}`

@@ -1,4 +1,5 @@
-// The clock of a development chain where its head is ahead of it: the next block lies as far on as was asked for, beside anvil.
+// The clock of a development chain whose head is ahead of it: the next block is as far ahead as
+// requested, compared with anvil.
 import { afterAll, describe, expect } from 'vitest'
 import { Calls } from './dev-calls.ts'
 import { type DevNode, startNamed } from './dev-node.ts'
@@ -66,7 +67,8 @@ for (const name of nodesBeside('anvil', 'the clock')) {
       await dev.call('evm_setNextBlockTimestamp', set)
       await dev.call('evm_increaseTime', 7)
       await dev.call('evm_mine')
-      // What is set for the next block counts more than the clock, which goes on from there. anvil counts in parts of seconds.
+      // The time set for the next block replaces the clock, which continues from there. anvil
+      // counts in fractions of seconds.
       expect(Math.abs((await dev.time()) - set)).toBeLessThanOrEqual(name === 'anvil' ? SLOW : 0)
       expect(await step()).toBeLessThan(SLOW)
     })

@@ -1,4 +1,5 @@
-// viem's test client against `hearth dev`, in both of its modes: every action, by value. The same cases run on anvil, which proves them.
+// viem's test client against `hearth dev`, in both of its modes: every action, by value. The same
+// cases run on anvil, which proves them.
 import { createClient, http, testActions } from 'viem'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type DevNode, startNamed } from './dev-node.ts'
@@ -41,7 +42,7 @@ describe.each(nodesBeside('anvil', 'viem’s test client'))('viem’s test clien
           () => undefined,
           (e: Error) => e,
         )
-        // What is written down as different must be so: a newer anvil may have mended it.
+        // A recorded difference must still exist: a newer anvil may have fixed it.
         if (differs !== undefined) expect(failed?.message).toContain(differs)
         else if (failed !== undefined) throw failed
       })

@@ -1,4 +1,5 @@
-// A development chain as a viem user meets it: deploy, call, revert with reason, logs, trace; over HTTP and WebSocket.
+// A development chain as a viem user sees it: deploy, call, revert with reason, logs, trace; over
+// HTTP and WebSocket.
 import fs from 'node:fs'
 import {
   BaseError,

@@ -68,7 +68,10 @@ export class ConsensusClient {
     return payloadStatus
   }
 
-  /** Asks for a block on the head, by its time and randomness; it is not handed over yet. */
+  /**
+   * Requests a block on the head, by its time and randomness; it is not sent to the node as a
+   * payload here.
+   */
   async build(head: string, timestamp: number, salt = 0): Promise<Payload> {
     const state = { headBlockHash: head, safeBlockHash: ZERO, finalizedBlockHash: ZERO }
     const { payloadId } = await this.call<{ payloadId: string }>('engine_forkchoiceUpdatedV3', state, {

@@ -1,4 +1,5 @@
-// A node that a consensus client drives: its listener, who may ask, payloads and fork choices, kills at every phase, probes and metrics.
+// A node that a consensus client drives: its listener and tokens, payloads and fork choices, kills
+// at every phase, probes and metrics.
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -157,7 +158,9 @@ describe('a node that a consensus client drives', () => {
 })
 
 describe('kills', () => {
-  /** Two branches on the genesis: `long` is what the node stands on, `other` is handed over and not chosen. */
+  /**
+   * Two branches on the genesis: `long` is the node's own chain, `other` is known and not chosen.
+   */
   async function branches({ consensus }: Driven, start: string, blocks: number): Promise<{ long: Payload[]; other: Payload[] }> {
     const other = [await consensus.build(start, GENESIS_TIME + 12, 1)]
     const long: Payload[] = []

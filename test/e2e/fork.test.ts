@@ -1,5 +1,6 @@
-// A development chain that goes on from another node: from a Hearth and from anvil, with the same requests. The origin is reached through a
-// proxy that counts what is asked of it, and that can be slow, refuse, or die in the middle.
+// A development chain that forks another node: a Hearth and an anvil, with the same requests. The
+// remote node is reached through a proxy that counts its requests, and that can be slow, refuse, or
+// die in the middle.
 import fs from 'node:fs'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
@@ -282,7 +283,8 @@ describe('a fork of a chain with one contract', () => {
     })
 
     it('is slow: waiting for it is no time of the call, and is bounded by itself', async () => {
-      // One slot after the other, each with a wait of its own: longer together than the call may run, and than its waits may last.
+      // One slot after the other, each with a wait of its own: together longer than the call may
+      // run, and than its waits may last.
       const SLOTS = 12
       const delayMs = 300
       const reads = Array.from({ length: SLOTS }, (_, i) => `60${(i + 64).toString(16)}5450`).join('')
@@ -441,13 +443,13 @@ describe('a fork of a chain with one contract', () => {
         expect(run.status).toBe(1)
         return run.stderr
       }
-      // The system takes connections to it, and nobody answers there.
+      // The system accepts connections to it, but no answer comes.
       const silent = net.createServer()
       await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
       const nowhere = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
       expect(tried('--fork-timeout', '500ms', '--fork-url', nowhere)).toMatch(/cannot fork http:\/\/127\.0\.0\.1:\d+: .*no answer/)
       silent.close()
-      // A wait that nobody has the patience for would end this test.
+      // A wait of an hour would end this test.
       expect(tried('--fork-timeout', '1h', '--fork-url', 'http://127.0.0.1:1')).toMatch(/cannot fork http:\/\/127\.0\.0\.1:1: bad port: /)
       expect(tried('--fork-url', origin.url, '--fork-block', '99999')).toMatch(/it has no block 99999/)
     })

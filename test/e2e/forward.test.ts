@@ -1,4 +1,5 @@
-// A node that makes no blocks: transactions are refused, or forwarded to a node that puts them into blocks; never kept.
+// A node that makes no blocks: transactions are refused, or forwarded to a node that puts them into
+// blocks; never kept.
 import fs from 'node:fs'
 import path from 'node:path'
 import { createWalletClient, http } from 'viem'

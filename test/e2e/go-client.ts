@@ -1,4 +1,5 @@
-// go-ethereum's RPC client as a command: built once a machine where Go and the module are there, and kept in the cache.
+// go-ethereum's RPC client as a command: built once per machine if Go and the module are available,
+// and kept in the cache.
 import { spawnSync } from 'node:child_process'
 import crypto from 'node:crypto'
 import fs from 'node:fs'
@@ -32,12 +33,13 @@ export function goClient(build: boolean): GoClient {
     fs.writeFileSync(path.join(dir, 'go.mod'), `module client\n\ngo 1.24.0\n\nrequire ${MODULE} ${VERSION}\n`)
     fs.writeFileSync(path.join(dir, 'main.go'), source)
     const partial = path.join(dir, 'client')
-    // The module lies in Go's cache; go.mod files of what it does not need here may still be looked up.
+    // The module is in Go's cache; go.mod files of dependencies that are not needed here may still
+    // be looked up.
     const env = { ...process.env, GOFLAGS: '-mod=mod', GOTOOLCHAIN: 'local' }
     const built = spawnSync('go', ['build', '-trimpath', '-o', partial, '.'], { cwd: dir, encoding: 'utf8', env })
     if (built.status !== 0) throw new Error(`geth's client does not build:\n${built.stderr}`)
     fs.mkdirSync(CACHE, { recursive: true })
-    // Another run may do the same at the same time: what is there under the name is always whole.
+    // Another run may do the same at the same time: the file under this name is always complete.
     fs.copyFileSync(partial, `${command}.${process.pid}`)
     fs.renameSync(`${command}.${process.pid}`, command)
     return { command }

@@ -1,5 +1,6 @@
-// The historical guard: traces that would read state further below the head than evm.max_trace_lookback_blocks are refused; what is
-// baked, and what its capsule is enough for, is served at any depth. Both are counted.
+// The historical guard: traces that would read state further below the head than
+// evm.max_trace_lookback_blocks are refused; baked blocks, and traces for which a capsule suffices,
+// are served at any depth. Both are counted.
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'

@@ -40,7 +40,7 @@ export interface RunningNode {
   readonly pid: number
   /** What it printed. */
   readonly log: () => string
-  /** Asks it to stop; resolves to its exit code, or the signal that ended it. */
+  /** Stops it; resolves to its exit code, or the signal that ended it. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | string | null>
 }
 
@@ -85,7 +85,9 @@ export async function rpc(
   return (await response.json()) as Awaited<ReturnType<typeof rpc>>
 }
 
-/** Switches the console of a development chain off: what it reads to tell of blocks counts in metrics, too. */
+/**
+ * Switches the console of a development chain off: its reads about blocks would count in metrics.
+ */
 export async function quiet(node: RunningNode): Promise<void> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'hardhat_setLoggingEnabled', params: [false] })
   const response = await fetch(node.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })

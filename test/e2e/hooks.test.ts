@@ -1,4 +1,5 @@
-// Tracers that are functions of this process, by value: against the same functions sent as text to a process of their own.
+// Tracers that are functions of this process, by value: compared with the same functions that run
+// as text in another process.
 import fs from 'node:fs'
 import path from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -25,7 +26,10 @@ const SAMPLES = 10
 
 type Traced = NonNullable<Core['traceWith']>
 
-/** Hooks that see nothing of what stands around them, and their state: the same in here and as text. */
+/**
+ * Hooks without references to their surroundings, and their state: the same in this process and as
+ * text.
+ */
 const ALIKE: Readonly<Record<string, readonly [ScriptHooks, object]>> = {
   'a histogram of opcodes': [
     {

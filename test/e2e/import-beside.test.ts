@@ -1,4 +1,5 @@
-// hearth import beside the node that has the home: the node imports the files, and everything that follows its head follows them.
+// hearth import while a node has the home open: the node imports the files, and everything that
+// follows its head follows them.
 import type { ChildProcess } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -28,7 +29,7 @@ const height = async (node: RunningNode): Promise<number> => Number((await rpc(n
 
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
-/** The heads that a subscriber is told of. */
+/** The heads that a subscriber is notified of. */
 async function heads(node: RunningNode): Promise<{ number: number; hash: string }[]> {
   const told: { number: number; hash: string }[] = []
   const socket = new WebSocket(node.ws)

@@ -1,4 +1,4 @@
-// Import and export as an operator meets them: round trip, twice, after kill -9, and what is refused.
+// Import and export as operators use them: round trip, twice, after kill -9, and refusals.
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -98,7 +98,10 @@ function logBytes(name: string): number {
   return fs.existsSync(wal) ? fs.readdirSync(wal).reduce((sum, file) => sum + fs.statSync(path.join(wal, file)).size, 0) : 0
 }
 
-/** Imports the chain, each block forced to the disk, and sends a signal once so many bytes have been committed; how it ended. */
+/**
+ * Imports the chain, each block forced to the disk, and sends a signal once so many bytes have been
+ * committed; resolves to how it ended.
+ */
 async function interrupt(name: string, signal: NodeJS.Signals, bytes = 20_000): Promise<number | string | null> {
   const before = logBytes(name)
   const importing = spawnHearth(['import', '--home', home(name), '--genesis', genesis, '--state-commit.flatkv.fsync=block', chain])

@@ -1,4 +1,5 @@
-// Scripts that mean harm. Each may hurt its own request and nothing else: the node answers, the next script runs, no process is left.
+// Hostile scripts. Each may only hurt its own request: the node answers, the next script runs, no
+// process is left.
 import fs from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningNode, startNode, tempHome } from './harness.ts'
@@ -7,7 +8,7 @@ import { sleep, until } from './waiting.ts'
 
 /** Time limit of each attack, in milliseconds. */
 const LIMIT_MS = 1500
-/** What may pass beyond it until the answer is there on a machine that does other work too: an attack without a limit never ends. */
+/** How much longer an answer may take on a busy machine: an attack without a limit never ends. */
 const GRACE_MS = 60_000
 
 /** What a script says of its end when the clock ended it. */

@@ -12,7 +12,10 @@ export interface Reply {
   readonly ms: number
 }
 
-/** One call over a connection of its own; `from` is the address that it comes from, which is how the node tells clients apart. */
+/**
+ * One call over a connection of its own; `from` is its source address, by which the node
+ * distinguishes clients.
+ */
 export function call(url: string, method: string, params: unknown[], from = '127.0.0.1'): Promise<Reply> {
   const began = performance.now()
   return new Promise((resolve, reject) => {

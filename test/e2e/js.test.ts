@@ -1,4 +1,5 @@
-// JavaScript tracers over JSON-RPC by value: each script's answer against what built-in tracers, receipts and state say of the same transaction.
+// JavaScript tracers over JSON-RPC by value: the answer of each script, compared with built-in
+// tracers, receipts and state of the same transaction.
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -139,7 +140,8 @@ describe.skipIf(NO_SCRIPTS || !fixtures('mainnet-blocks'))('scripts over a recor
       expect(writes.map(([, key, , value]) => [BigInt(key), BigInt(`0x${value}`)])).toEqual(
         stores.map(({ stack }) => [BigInt(stack.at(-1) as string), BigInt(stack.at(-2) as string)]),
       )
-      // Where a slot is written twice, the second sees what the first wrote, unless a frame between them failed.
+      // If a slot is written twice, the second write sees the value of the first, unless a frame
+      // between them failed.
       const prestate = (await ask('debug_traceTransaction', tx.hash, { tracer: 'prestateTracer' })) as Record<
         string,
         { storage?: Record<string, string> }
@@ -224,7 +226,8 @@ describe.skipIf(NO_SCRIPTS || !fixtures('mainnet-blocks'))('scripts over a recor
       const failing = logs.filter(({ op, error }) => op === 'REVERT' || error !== undefined)
       expect(faults.map(([, op]) => op).sort()).toEqual(failing.map(({ op }) => op).sort())
     }
-    // What each kind of failure says, and whether the instruction had been shown before, as go-ethereum answers.
+    // The message of each kind of failure, and whether the instruction was shown before, as
+    // go-ethereum answers.
     const failures: [code: string, gas: string, told: unknown][] = [
       ['0x60006000fd', '0x100000', ['fault', 'REVERT', 'execution reverted']],
       ['0xfe', '0x100000', ['fault', 'INVALID', 'invalid opcode: INVALID']],

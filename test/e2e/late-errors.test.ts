@@ -1,4 +1,5 @@
-// A trace that fails after its first megabyte has gone out: the answer is valid JSON that says so, and every client throws.
+// A trace that fails after its first megabyte has gone out: the answer is valid JSON with an error
+// in it, and every client throws.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { JsonRpcProvider, Network, WebSocketProvider } from 'ethers'
@@ -28,8 +29,9 @@ const TARGET = `0x${'71'.repeat(20)}`
 const LATE = { code: -32_000, message: 'execution timeout' }
 
 /**
- * `JUMPDEST PUSH4 1 MiB PUSH1 0 KECCAK256 POP PUSH1 0 JUMP`: hashes a megabyte a round, and with its memory shown writes more than two of
- * them at once in the first round. So a deadline between the two does not depend on how busy the machine is.
+ * `JUMPDEST PUSH4 1 MiB PUSH1 0 KECCAK256 POP PUSH1 0 JUMP`: hashes a megabyte per round, and with
+ * its memory shown writes more than two of them at once in the first round. A deadline between the
+ * two thus does not depend on the load of the machine.
  */
 const HASHING = '0x5b63001000006000205060005600'
 
@@ -169,14 +171,17 @@ describe('a block with a transaction whose trace fails late', () => {
   /** Most gas that a transaction may have (EIP-7825), about. */
   const MOST_GAS = 16_000_000n
 
-  /** How often the time may have been over before the first megabyte, or the hashing before the time. */
+  /** How often the time may be over before the first megabyte, or the hashing before the time. */
   const ATTEMPTS = 50
 
   let hashing: Hex
   let block: Hex
   let hashes: Hex[]
 
-  /** A block of a transfer, the hashing and another transfer: one that the chain has, with other transactions in it. */
+  /**
+   * A block of a transfer, the hashing and another transfer: one of the chain, with other
+   * transactions in it.
+   */
   beforeAll(async () => {
     const client = createWalletClient({ account, chain: hardhat, transport: http(node.url) }).extend(publicActions)
     const size = (HASHING.length - 2) / 2
@@ -203,7 +208,8 @@ describe('a block with a transaction whose trace fails late', () => {
   it.each(TRANSPORTS)('has the error beside what there is of the result, and the rest is whole (%s)', async (over) => {
     type Element = { txHash: string; result: { structLogs: unknown[]; gas: number; failed: boolean }; error?: unknown }
     let elements: Element[] = []
-    // The time lies between what the first megabytes take and what all of the hashing takes: it is searched for from both sides.
+    // The time is between the duration of the first megabytes and that of all hashing: the search
+    // starts from both sides.
     let timeoutMs = 40
     for (let i = 0; i < ATTEMPTS; i++) {
       const config = { ...CONFIG, timeout: `${Math.round(timeoutMs)}ms` }

@@ -1,4 +1,5 @@
-// Damage to records of the ledger: what says so, what repairs it, and what clients on the network are told.
+// Damage to records of the ledger: its detection, its repair, and the errors for clients on the
+// network.
 import fs from 'node:fs'
 import path from 'node:path'
 import zlib from 'node:zlib'
@@ -213,7 +214,8 @@ describe.skipIf(recorded === undefined)('a damaged block', () => {
 describe.skipIf(recorded === undefined)('damaged receipts', () => {
   it('are made again by executing the block', () => {
     const home = copy('receipts', sound)
-    // From Byzantium on: receipts of earlier blocks have roots of the state between two transactions.
+    // From Byzantium on: receipts of earlier blocks contain roots of the state between two
+    // transactions.
     const of = damage(home, 'receipts', 20_000)
     expect(of).toBeGreaterThan(8)
     const [status, stdout] = run(home, 'db', 'verify')

@@ -1,4 +1,5 @@
-// import { openLittable } from 'hearth': the whole surface by value, its errors by class, and the metrics of a store used alone.
+// import { openLittable } from 'hearth': the whole surface by value, its errors by class, and the
+// metrics of a store without a node.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,5 @@
-// Opens many connections to a node and holds them; asks one question over each when told to. `node many-connections.mjs URL COUNT`.
+// Opens many connections to a node and holds them; on request it sends one call over each.
+// `node many-connections.mjs URL COUNT`.
 import net from 'node:net'
 
 const [url, count] = [new URL(process.argv[2]), Number(process.argv[3])]

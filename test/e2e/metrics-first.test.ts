@@ -1,4 +1,5 @@
-// The first scrape of a node against the metric tables of the specification: every series is there, with its labels and buckets.
+// The first scrape of a node against the metric tables of the specification: every series exists,
+// with its labels and buckets.
 import fs from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { METHODS } from '../../ts/rpc/table.ts'

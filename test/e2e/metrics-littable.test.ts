@@ -1,4 +1,5 @@
-// Every litt_* metric of a store used alone: it moves by exactly what the test did, for the table and the cache that it did it to.
+// Every litt_* metric of a store without a node: it changes by exactly the test's own operations,
+// for the right table and cache.
 import fs from 'node:fs'
 import path from 'node:path'
 import { type Littable, type LittableIterator, type LittableTable, openLittable } from 'hearth'
@@ -11,7 +12,9 @@ let store: Littable
 let table: LittableTable
 let other: LittableTable
 
-/** Length of each value, in bytes. Values are not compressed, so that each is one frame of its size. */
+/**
+ * Length of each value, in bytes. Values are not compressed, so that each is one frame of its size.
+ */
 const VALUE = 1000
 
 const key = (n: number): Uint8Array => Buffer.from(`key-${n}`)
@@ -142,7 +145,8 @@ it('frames that were read: added, found again, and gone with their segment', asy
   store = await openLittable({ roots: [path.join(dir, 'store')], ...options })
   table = await store.table({ name: 'cached', readCacheBytes: 1 << 20, segmentKeys: 40 })
   other = await store.table({ name: 'bare' })
-  // A segment holds forty keys: those put before share theirs with the first of these, then come two whole ones, and a rest.
+  // A segment holds forty keys: earlier keys share theirs with the first of these, then come two
+  // whole segments, and a rest.
   for (let n = 200; n < 320; n++) await table.put({ key: key(n), value: value(n), number: 5n })
   const read = { keys_read: 1, read_latency_seconds_count: 1, bytes_read: VALUE }
   const first = await movedBy(() => table.get(key(240)))
@@ -159,7 +163,8 @@ it('frames that were read: added, found again, and gone with their segment', asy
   })
   expect(await movedBy(() => table.get(key(240)))).toEqual(cached({ ...read, cache_hits: 1 }))
 
-  // Records without a number stay, and so does their segment. The two whole ones go, with their keys, bytes and frames.
+  // Records without a number stay, and so does their segment. The two whole segments are deleted,
+  // with their keys, bytes and frames.
   const size = table.size()
   const gone = await movedBy(async () => {
     await table.setFloor(6n)

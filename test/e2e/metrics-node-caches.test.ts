@@ -1,5 +1,5 @@
-// What a node's page says of its tables' caches, which are off unless they are asked for, and of collection: each series moves by exactly
-// what the node did, and none while it is idle.
+// The series of the tables' caches, which are off by default, and of collection: each changes by
+// exactly the node's work, and none while the node is idle.
 import fs from 'node:fs'
 import { createWalletClient, http } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
@@ -16,7 +16,10 @@ const QUIET = '--state-commit.flatkv.fsync=none'
 /** Room for all that the test does, in bytes. */
 const LARGE = 16 * 1024 * 1024
 
-/** A part of a cache has a sixteenth of it: one block fits in, with its overhead, and the next one takes its place. */
+/**
+ * A part of a cache has a sixteenth of it: one block fits, with its overhead, and the next one
+ * replaces it.
+ */
 const SMALL = 16 * 1024
 
 const TABLES = ['blocks', 'receipts', 'capsules']
@@ -102,7 +105,8 @@ it('after a restart what is read is kept, once, and found again', async () => {
     ...table('receipts', { ...read, cache_misses_total: 1, cache_miss_latency_seconds_count: 1 }),
     ...added('chunk_read', 1, weight),
   })
-  // Who traces needs the senders alone, which are held apart from the receipts: the same frame again. And it needs the block's capsule.
+  // A trace only needs the senders, which are stored apart from the receipts: the same frame again.
+  // It also needs the block's capsule.
   const traced = await movedBy(() => rpc(node.url, 'debug_traceTransaction', [mined, { tracer: 'callTracer' }]))
   const capsule = traced['litt_bytes_read_total{table="capsules"}']
   expect(capsule).toBeGreaterThan(0)

@@ -1,4 +1,5 @@
-// The metrics of the state store that no single block moves: snapshots by interval, catching up after a kill.
+// The metrics of the state store that no single block changes: snapshots by interval, catching up
+// after a kill.
 import fs from 'node:fs'
 import { createWalletClient, http } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'

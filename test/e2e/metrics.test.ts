@@ -1,4 +1,5 @@
-// A node put through its paces: each instrument moves by exactly what was done, and nothing moves while it is idle.
+// All work of a node: each instrument changes by exactly that work, and nothing changes while the
+// node is idle.
 import fs from 'node:fs'
 import { createWalletClient, type Hex, http } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
@@ -13,7 +14,10 @@ import { sleep, until } from './waiting.ts'
 const OPENMETRICS = 'application/openmetrics-text; version=1.0.0'
 const LATENCY = 'evmrpc_request_latency_seconds'
 
-/** Longer than the interval of fsync, in milliseconds: a node that is idle has synced what it wrote, unless the machine is busy. */
+/**
+ * Longer than the interval of fsync, in milliseconds: an idle node has synced its writes, unless
+ * the machine is busy.
+ */
 const SYNCED_MS = 1500
 
 const home = tempHome()
@@ -53,7 +57,10 @@ const synced = (): Promise<void> =>
     return Object.keys(moved(before, await scrape())).length === 0
   })
 
-/** What a piece of work moves, times and quantiles left out: how long things take is not known beforehand. */
+/**
+ * The changes that a piece of work makes, without times and quantiles, whose values are not known
+ * beforehand.
+ */
 async function movedBy(work: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = await scrape()
   await work()
@@ -192,8 +199,9 @@ describe('blocks', () => {
       for (const transaction of raw) expect(await post(call('eth_sendRawTransaction', transaction))).toContain('result')
     })
     expect(rpcOnly(changes)).toEqual(requests(...raw.map((): [string] => ['eth_sendRawTransaction'])))
-    // Each block is one commit. Accounts: sender and fee's taker of each block, and the contract of the first (the second pays itself, the
-    // third reverts). Storage: the parent's hash (EIP-2935) and the block's time (EIP-4788), whose root is zero here.
+    // Each block is one commit. Accounts: sender and fee recipient of each block, and the contract
+    // of the first (the second pays itself, the third reverts). Storage: the parent's hash
+    // (EIP-2935) and the block's time (EIP-4788), whose root is zero here.
     expect(storesOnly(changes, 'flatkv')).toEqual({
       'flatkv_apply_changesets_latency_count{success="true"}': 3,
       'flatkv_commit_latency_count{success="true"}': 3,
@@ -209,7 +217,8 @@ describe('blocks', () => {
       'flatkv_num_kv_pairs_total{db="storage"}': 3 * 2,
       flatkv_current_version: 3,
     })
-    // A value has two keys: the hash of the block, and its number. What was made is at hand: nothing is read back.
+    // A value has two keys: the hash of the block, and its number. New values are in memory:
+    // nothing is read back.
     const tables = storesOnly(changes, 'litt')
     const bytes = (table: string) => tables[`litt_bytes_written_total{table="${table}"}`]
     const put = (table: string) => {

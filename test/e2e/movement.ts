@@ -7,7 +7,10 @@ export async function scrapeOf(node: RunningNode): Promise<Scrape> {
   return parseScrape(await (await fetch(node.metrics as string)).text(), 'prometheus')
 }
 
-/** Series whose names begin so and that the work moves, with by how much; of latencies the number of samples. */
+/**
+ * Series whose names have the prefix and that the work changes, each with its change; for latencies
+ * the number of samples.
+ */
 export async function movedOn(node: RunningNode, prefix: string, work: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = await scrapeOf(node)
   await work()

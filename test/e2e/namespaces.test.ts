@@ -1,4 +1,5 @@
-// Which methods exist where: those of the development chain never outside of it, `testing` only where it is named.
+// Namespaces by mode: methods of the development chain never exist outside of it, `testing` only if
+// the setting names it.
 import fs from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEV_NAMESPACES, METHODS, namespaceOf } from '../../ts/rpc/table.ts'

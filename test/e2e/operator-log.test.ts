@@ -1,4 +1,4 @@
-// What the stores and the bake worker tell operators in the log of the node: what happened, with values.
+// Log entries of the stores and of the bake worker for operators: the events, with values.
 import fs from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { allBaked, BAKING, Sender, startDev } from './bake-node.ts'
@@ -57,7 +57,7 @@ describe('the stores', () => {
     await new Sender(node).transfers(12)
     const told = await line('stores', 'old history was pruned')
     expect(told).toMatchObject({ level: 'info', seconds })
-    // The first block may go alone; further ones are told a minute later.
+    // The first block may be logged alone; further ones are logged a minute later.
     expect(Number(told.height)).toBeGreaterThan(0)
     expect([Number(told.blocks) > 0, Number(told.rows) > 0]).toEqual([true, true])
     expect(await node.stop()).toBe(0)

@@ -146,7 +146,7 @@ describe('hearth status', () => {
     expect([await ask(ofRun), await ask('f'.repeat(64))]).toEqual([200, 401])
     expect(statusOf(home)).toMatchObject([0, { pid: node.pid, ready: true, height: 0, metricsUrl: null }])
     expect(JSON.stringify(statusOf(home))).not.toContain(ofRun)
-    // Where the token may not be read, all else is known.
+    // Without the token, the rest of the status is known.
     fs.rmSync(file)
     expect(statusOf(home)).toMatchObject([0, { ready: true, height: null }])
     expect(await node.stop()).toBe(0)
@@ -293,7 +293,10 @@ const RESET = 'lost: ECONNRESET'
 /** A token of the tests. */
 const TOKEN = 'a token of tests'.replaceAll(' ', '-')
 
-/** One request on a connection of its own: its answer, or `refused` where nobody took the connection. */
+/**
+ * One request on a connection of its own: its answer, or `refused` if the connection was not
+ * accepted.
+ */
 function one(url: string, more: Readonly<Record<string, string>> = {}): Promise<string> {
   return new Promise((resolve) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
@@ -312,7 +315,10 @@ function one(url: string, more: Readonly<Record<string, string>> = {}): Promise<
 }
 
 describe('a rolling restart under load', () => {
-  /** How long the listener stays open beside a probe that says 503: long enough for a busy machine to ask for it. */
+  /**
+   * How long the listener stays open while the probe answers 503: long enough for a request on a
+   * busy machine.
+   */
   const DELAY = '--evm.shutdown_delay=3s'
 
   async function stopUnderLoad(
@@ -325,7 +331,8 @@ describe('a rolling restart under load', () => {
     const load = async (): Promise<void> => {
       while (!over) {
         const answer = await one(node.url, headers)
-        // The system cuts off connections that it had taken and the node had not when the listener closed: their requests reached nobody.
+        // The system resets connections that it had accepted and the node had not when the listener
+        // closed; their requests were never read.
         const untaken = answer === RESET && (await one(node.url, headers)) === 'refused'
         const counted = untaken ? 'refused' : answer
         answers.set(counted, (answers.get(counted) ?? 0) + 1)

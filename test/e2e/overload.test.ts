@@ -1,5 +1,5 @@
-// A node with more to do than it can: long work waits its turn and is refused beyond bounds, cheap calls go on, memory is given back, clients
-// that leave leave nothing behind, and thousands of connections are held.
+// An overloaded node: long work waits its turn and is refused beyond bounds, cheap calls continue,
+// memory is freed, clients that leave leave nothing behind, and thousands of connections are held.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import http from 'node:http'
@@ -63,7 +63,10 @@ function ask(
   })
 }
 
-/** Sends requests over one WebSocket, which the node takes in their order; resolves to the answers as they come, by id. */
+/**
+ * Sends requests over one WebSocket, which the node takes in order; resolves to the answers in the
+ * order of arrival, by id.
+ */
 async function inOrder(from: string, ...requests: readonly (readonly [method: string, params: unknown[]])[]) {
   const socket = new WebSocket(node.ws, { localAddress: from })
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
@@ -73,7 +76,10 @@ async function inOrder(from: string, ...requests: readonly (readonly [method: st
   return { answers, close: () => socket.terminate() }
 }
 
-/** Takes a thread for traces until it is given back: the answer streams, and its first bytes say that the trace runs. */
+/**
+ * Takes a thread for traces until the returned function is called: the answer streams, and its
+ * first bytes show that the trace runs.
+ */
 async function takeThread(from = '127.0.0.1'): Promise<() => void> {
   const config = { timeout: '10m', stateOverrides: loops }
   const body = JSON.stringify({
@@ -138,7 +144,8 @@ describe('long work', () => {
     const giveBack = await takeThread('127.0.0.2')
     const five = Array.from({ length: 5 }, () => ['debug_traceCall', running(150)] as const)
     const { answers: greedy, close } = await inOrder('127.0.0.2', ...five)
-    // The fifth finds the queue full: the four before it wait. The last of them gives way to another client's request.
+    // The fifth finds the queue full: the four before it wait. The last of them makes room for
+    // another client's request.
     await until('a full queue', () => greedy.length === 1)
     const before: number[] = []
     const modest = runs(150, '127.0.0.3').then(({ error }) => {
@@ -184,7 +191,8 @@ describe('long work', () => {
     await until('a trace without a thread', async () => (await parked()) === 1)
     const answered = await trace(node.url, 'debug_traceCall', [{ to: ADDRESS }, 'latest', { tracer: 'callTracer' }])
     expect(answered.result).toMatchObject({ type: 'CALL', to: ADDRESS })
-    // Its client's buffers may not have been full before: it may have run meanwhile, and waits again.
+    // Its client's buffers may not have been full before: it may have run meanwhile, and waits
+    // again.
     await until('the first one to wait still', async () => (await parked()) === 1)
     socket.destroy()
     await until('its end', async () => (await parked()) === 0)
@@ -202,7 +210,8 @@ describe('long work', () => {
   it('says how long it waited for its thread', async () => {
     await start(LOOP_GAS, '--evm.max_concurrent_trace_calls=1')
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceTransaction', params: [hashes[0], { tracer: 'callTracer' }] })
-    // The wait begins when the node has read the request, which a busy machine does late: the thread is held for longer until it shows.
+    // The wait begins when the node has read the request, which happens late on a busy machine: the
+    // thread is held for longer until the wait shows.
     await doubled('a wait that is told', { from: 500, most: 60_000 }, async (heldMs) => {
       const giveBack = await takeThread()
       const began = performance.now()
@@ -252,7 +261,8 @@ describe('memory', () => {
     const usual = memoryOf()
     expect(await gauge('node_memory_cache_percent')).toBe(100)
     expect(await node.stop()).toBe(0)
-    // Two runs do not take the same to the byte: one of these budgets is a little more than what this one takes.
+    // Two runs differ by a few bytes: one of these budgets is a little more than what this run
+    // takes.
     for (const part of [0.9, 0.86, 0.94, 0.82]) {
       await start(`--memory.budget_bytes=${Math.round(usual / part)}`)
       const answers = []

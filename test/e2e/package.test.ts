@@ -94,7 +94,7 @@ it('a home without a chain, and settings that do not read, are errors that say s
 
 it('a damaged segment is an error of the store, and none of the core', async () => {
   const home = freshHome()
-  // A sealed segment is read only when something of it is asked for.
+  // A sealed segment is read only when one of its records is read.
   const settings = { 'littable.segment_keys': 16 }
   {
     await using node = await openNode({ home, mode: 'dev', settings })
@@ -120,7 +120,7 @@ it('beside a running node: a writer is refused with its pid, a reader has the ne
   const interval = '--state-commit.flatkv.snapshot_interval_blocks=2'
   const running = await startNode(['dev', '--home', home, interval])
   try {
-    // The node has no snapshot yet: it takes one when it is asked.
+    // The node has no snapshot yet: it takes one on request.
     const first = await openNode({ home, readOnly: true })
     expect([first.snapshot, first.height]).toEqual([0n, 0n])
     await first.close()

@@ -1,4 +1,5 @@
-// Other development nodes beside ours. They prove the tests: where one disagrees or is late, a line says so, and no test fails.
+// Other development nodes as peers. They prove the tests: if a peer disagrees or is late, a line
+// reports it, and no test fails.
 import { beforeAll, it } from 'vitest'
 import { type DevNode, missing } from './dev-node.ts'
 
@@ -10,7 +11,7 @@ export const FULL = process.env.HEARTH_TEST === 'full'
 /** How long another node may take for a test, in milliseconds. */
 const PEER_MS_MAX = 200_000
 
-/** The nodes that a suite runs on: ours, and in the full run the other one where it is installed. */
+/** The nodes that a suite runs on: Hearth, and in the full run the peer if it is installed. */
 export function nodesBeside(peer: Exclude<Name, 'hearth'>, suite: string): readonly Name[] {
   const why = FULL ? missing(peer) : `${peer} runs in full mode (npm run test:full)`
   if (why === undefined) return ['hearth', peer]
@@ -18,7 +19,10 @@ export function nodesBeside(peer: Exclude<Name, 'hearth'>, suite: string): reado
   return ['hearth']
 }
 
-/** Runs a part of a test that another node decides: resolves to nothing where it fails or takes too long, and says so. */
+/**
+ * Runs a part of a test that depends on a peer: if it fails or takes too long, it prints a line and
+ * resolves to nothing.
+ */
 export async function onPeer<T>(name: Name, what: string, run: () => Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

@@ -1,5 +1,6 @@
-// Chains as files and streams, and the commands that take something away: export to gzip and standard output, import from standard input,
-// backups with and without hard links, a rollback that is shown before it is done.
+// Chains as files and streams, and commands that remove data: export to gzip and standard output,
+// import from standard input, backups with and without hard links, a rollback that is shown before
+// it is done.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'

@@ -1,9 +1,10 @@
-// Clients that keep nothing: answers of any length go through a callback, over HTTP and over WebSocket.
+// Clients that keep nothing: answers of any length go through a callback, over HTTP and over
+// WebSocket.
 import crypto from 'node:crypto'
 import http from 'node:http'
 import type { Duplex, Readable } from 'node:stream'
 
-/** Told of the bytes of an answer, in order. */
+/** Receives the bytes of an answer, in order. */
 export type Take = (bytes: Buffer) => void
 
 /** Reads no more for so many milliseconds. */
@@ -13,7 +14,10 @@ function rest(readable: Readable, restMs: number): void {
   setTimeout(() => readable.resume(), restMs)
 }
 
-/** Posts a body; resolves when the answer has come whole. A slow reader rests after each piece, for `restMs` milliseconds. */
+/**
+ * Posts a body; resolves when the whole answer has arrived. A slow reader pauses after each piece,
+ * for `restMs` milliseconds.
+ */
 export function post(url: string, body: string, take: Take, restMs = 0): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = http.request(url, { method: 'POST', headers: { 'content-type': 'application/json' } }, (response) => {
@@ -65,7 +69,10 @@ function frames(socket: Duplex, take: Take, last: () => void): void {
   })
 }
 
-/** Sends a message over a new WebSocket; resolves when the answer has come whole. A slow reader rests as in `post`. */
+/**
+ * Sends a message over a new WebSocket; resolves when the whole answer has arrived. A slow reader
+ * pauses as in `post`.
+ */
 export function message(url: string, body: string, take: Take, restMs = 0): Promise<void> {
   return new Promise((resolve, reject) => {
     const key = crypto.randomBytes(16).toString('base64')

@@ -1,4 +1,5 @@
-// hearth replay through the binary: the lines, their order, what stands on standard output, and the answers of go-ethereum.
+// hearth replay through the binary: the lines, their order, standard output, and the answers of
+// go-ethereum.
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -11,7 +12,10 @@ import { until } from './waiting.ts'
 const dir = tempHome()
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
-/** Configurations by the names of the answer files; two of them write their result while the transaction runs. */
+/**
+ * Configurations by the names of the answer files; two of them write their result while the
+ * transaction runs.
+ */
 const TRACES: Readonly<Record<string, object>> = {
   structLogs: {},
   callTracer: { tracer: 'callTracer' },
@@ -52,7 +56,9 @@ function lines(args: readonly string[]): unknown[] {
 const flags = (names: readonly string[]): string[] => names.flatMap((name) => ['--trace', JSON.stringify(TRACES[name])])
 const names = Object.keys(TRACES)
 
-/** A transfer of one ether, signed as the example of EIP-155, from an account that can pay for it. */
+/**
+ * A transfer of one ether, signed as in the example of EIP-155, from an account with enough ether.
+ */
 const TRANSFER = {
   genesis: {
     config: { chainId: 1, homesteadBlock: 0, eip150Block: 0, eip155Block: 0, eip158Block: 0 },

@@ -1,4 +1,4 @@
-// The examples of docs/examples, each run as a user would: compiled, then started with a home or a node.
+// The examples of docs/examples, run as a user would: compiled, then started with a home or a node.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,5 @@
-// The package as it is published: packed, installed into an empty folder, imported there, typed there.
+// The package as it is published: packed, installed into an empty folder, imported there, with its
+// types.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -12,10 +13,16 @@ const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-pack-'))
 let tarball = ''
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }))
 
-/** Time for one call of npm and for a test that makes some, in milliseconds: a bound against hanging on a machine that is busy. */
+/**
+ * Time for one call of npm and for a test that makes some, in milliseconds: a bound against hangs
+ * on a busy machine.
+ */
 const NPM_MS_MAX = 600_000
 
-/** Time for packing, which builds isolated-vm for three versions of Node the first time, in milliseconds. */
+/**
+ * Time for packing, which builds isolated-vm for three versions of Node the first time, in
+ * milliseconds.
+ */
 const PACK_MS_MAX = 2_400_000
 
 const TSC = path.join(ROOT, 'node_modules/typescript/bin/tsc')
@@ -209,7 +216,10 @@ void balance
   })
 })
 
-/** A development chain whose transaction is traced by JavaScript: the version of Node, and what came of it. */
+/**
+ * A development chain whose transaction is traced by JavaScript; prints the version of Node and the
+ * result.
+ */
 const JS_TRACER = `import { createDevNode } from 'hearth'
 const node = await createDevNode()
 const [from, to] = node.accounts.map(({ address }) => address)

@@ -1,4 +1,5 @@
-// What a script reads, against what the same node answers over JSON-RPC: a chain with transactions of every type.
+// The reads of a script, compared with the same node's answers over JSON-RPC: a chain with
+// transactions of every type.
 import fs from 'node:fs'
 import path from 'node:path'
 import { type HearthNode, NotFoundError, openNode, ReorgError } from 'hearth'

@@ -1,4 +1,5 @@
-// What a script runs: calls, simulated blocks, traces under every kind of tracer, baking, replay; and its providers.
+// The work of a script: calls, simulated blocks, traces under every kind of tracer, baking, replay;
+// and its providers.
 import fs from 'node:fs'
 import path from 'node:path'
 import {

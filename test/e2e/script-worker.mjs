@@ -1,4 +1,5 @@
-// A worker that opens a home, counts its blocks for ever, and tells how far it is; or ends as it is told to.
+// A worker that opens a home, counts its blocks in a loop, and reports its progress; or ends as the
+// message says.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { openNode } from 'hearth'
@@ -13,7 +14,7 @@ if (task === 'count') {
   await node.close()
 }
 if (task === 'die') {
-  // Work under way whose promises nobody will see settle.
+  // Work in progress whose promises are never awaited.
   for (let i = 0; i < 50; i++) node.blocks({ full: true }).toArray()
   node.provider.request({ method: 'eth_subscribe', params: ['newHeads'] })
   for await (const _ of node.blocks({ follow: true }));

@@ -1,4 +1,4 @@
-// Worker threads on one home: they share the node, and one that dies harms nobody.
+// Worker threads on one home: they share the node, and one that dies does not affect the others.
 import fs from 'node:fs'
 import path from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -40,7 +40,7 @@ it('two workers and the main thread have one home open; any of them may die', as
   counting.postMessage('go')
   expect(await counted).toEqual({ blocks: 5 })
   await ended
-  // Nobody has it any more.
+  // The node has been closed.
   await using alone = await openNode({ home, mode: 'dev', settings: { 'workers.read_threads': '1' } })
   expect(alone.height).toBe(4n)
 })

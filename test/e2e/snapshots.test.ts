@@ -1,4 +1,5 @@
-// Snapshots of a home: taken when asked, at a clean stop and at the end of an import; what reads a home works beside any node.
+// Snapshots of a home: taken on request, at a clean stop and at the end of an import; commands that
+// read a home work with any running node.
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// Loaded into a node by a test (NODE_OPTIONS=--require): requests whose text has these words keep the main thread busy from after their
-// method was called, as a fault in a handler would.
+// Loaded into a node by a test (NODE_OPTIONS=--require): requests whose text has these words keep
+// the main thread busy after their method was called, as a fault in a handler would.
 const fs = require('node:fs')
 
 const { parse } = JSON
@@ -17,7 +17,7 @@ function spin() {
   while (!fs.existsSync(until)) endWithParent()
 }
 
-/** Writes to standard error until somebody reads it, for ever where nobody does. */
+/** Writes to standard error until it is read, for ever if it is not. */
 function flood() {
   fs.writeSync(1, 'the main thread floods\n')
   const text = 'x'.repeat(65536)
@@ -32,7 +32,8 @@ function flood() {
 }
 
 JSON.parse = (text, reviver) => {
-  // What waits for the next tick runs behind the event that brought the request, before any other one.
+  // Callbacks of the next tick run right after the event that brought the request, before any other
+  // one.
   if (typeof text === 'string' && text.includes('"spin"')) process.nextTick(spin)
   if (typeof text === 'string' && text.includes('"flood"')) process.nextTick(flood)
   return parse(text, reviver)

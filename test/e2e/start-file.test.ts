@@ -1,4 +1,5 @@
-// The program in one file, as the build writes it: what `hearth` starts from, and that it is the same program as its modules.
+// The program in one file, as the build writes it: `hearth` starts from it, and it is the same
+// program as its modules.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'

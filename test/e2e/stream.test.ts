@@ -1,4 +1,5 @@
-// Long answers: a struct log of ten million steps costs the node no memory, and its reader may take as long as it likes.
+// Long answers: a struct log of ten million steps costs the node no memory, and its reader may be
+// slow.
 import fs from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningNode, rpc, startNode, tempHome } from './harness.ts'
@@ -11,7 +12,10 @@ const MIB = 1024 * 1024
 const LOOP = '0x5b600750600056'
 const TARGET = `0x${'71'.repeat(20)}`
 
-/** Steps of the longest trace: what it costs does not depend on them, so the full run alone takes the ten million. */
+/**
+ * Steps of the longest trace. Its cost does not depend on them, so only the full run takes ten
+ * million.
+ */
 const STEPS = process.env.HEARTH_TEST === 'full' ? 10_000_000 : 1_000_000
 
 const home = tempHome()

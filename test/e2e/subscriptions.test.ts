@@ -1,4 +1,5 @@
-// Subscriptions over WebSocket as they lie on the wire: go-ethereum's shapes, their end, their limits, and a client that does not read.
+// Subscriptions over WebSocket on the wire: go-ethereum's shapes, their end, their limits, and a
+// client that does not read.
 import fs from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -149,7 +150,8 @@ describe('eth_subscribe', () => {
     client.socket.pause()
     const other = await Client.open()
     const { result: watching } = await other.ask('eth_subscribe', 'newPendingTransactions')
-    // Each head is a thousand notifications of two kilobytes. One who reads hears of everything at the same time as one who does not.
+    // Each head is a thousand notifications of two kilobytes. A client that reads gets all of them,
+    // in spite of one that does not.
     for (let i = 0; i < 25; i++) await send()
     await until('the last of them', () => other.results(watching).length === 25)
     await sleep(500)

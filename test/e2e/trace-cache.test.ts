@@ -1,4 +1,5 @@
-// Baked answers of a recorded block over HTTP: the bytes are the live ones, plain and in gzip, as a whole and one by one.
+// Baked answers of a recorded block over HTTP: the bytes equal the live ones, plain and in gzip, as
+// a whole and one by one.
 import fs from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'
@@ -12,7 +13,7 @@ import { message } from './raw.ts'
 /** Its block has many small results, and some with much code. */
 const BLOCK = '13287210'
 
-/** Of so many transactions one is asked for by itself. */
+/** One in so many transactions is requested by itself. */
 const EVERY = 5
 
 /** Results of fewer bytes go out plain. */
@@ -45,7 +46,9 @@ function ask(url: string, body: string, encoding: string): Promise<Answer> {
   })
 }
 
-/** An id that is in no way plain, and one that is: requests with the second one may be answered without being parsed. */
+/**
+ * An unusual id and a plain one: requests with the plain one may be answered without being parsed.
+ */
 const IDS = ['é"1', 7] as const
 
 const call = (method: string, first: unknown, config: object, id: (typeof IDS)[number] = IDS[0]): string =>

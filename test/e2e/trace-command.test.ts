@@ -1,4 +1,5 @@
-// hearth trace: of a running home, of a home nobody has open and of any node by URL; files, exit codes, bad input.
+// hearth trace: of a running home, of a closed home and of any node by URL; files, exit codes, bad
+// input.
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,5 @@
-// The trace namespace on a development chain: its answers beside those of debug_*, and what it refuses.
+// The trace namespace on a development chain: its answers compared with those of debug_*, and its
+// refusals.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEPLOY } from './contract.ts'
 import { ALICE, BOB, Calls } from './dev-calls.ts'
@@ -120,7 +121,8 @@ describe('the trace namespace', () => {
       receipts: [{ ...receipt, logs: null, logsBloom: null }],
     })
     expect(await dev.call('ots_getBlockTransactions', 2, 1, 5)).toMatchObject({ fullblock: { transactions: [] }, receipts: [] })
-    // A transaction that makes a contract: its init code is the caller of nothing, so nothing moves within.
+    // A transaction that makes a contract: its init code calls nothing, so no value moves within
+    // it.
     expect(await dev.call('ots_getInternalOperations', hashes[0])).toEqual([])
     expect(await dev.call('ots_getInternalOperations', UNKNOWN)).toBeNull()
   })

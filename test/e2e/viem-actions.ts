@@ -1,4 +1,5 @@
-// The documented public actions of viem, each on a node whose chain holds the small contract, with what they must give.
+// The documented public actions of viem, each on a node whose chain has the small contract, with
+// the expected results.
 import { createPublicClient, encodeFunctionData, type Hex, http, type PublicClient, parseEther, webSocket } from 'viem'
 import { hardhat } from 'viem/chains'
 import { ABI, DEPLOY } from './contract.ts'
@@ -42,7 +43,7 @@ export const READS: readonly Action[] = [
   ['estimateMaxPriorityFeePerGas', async (c) => typeof (await c.estimateMaxPriorityFeePerGas()), () => 'bigint'],
   [
     'fillTransaction',
-    // The type of a client of any chain asks for what no transaction of this kind needs.
+    // The type of a client of any chain requires fields that no transaction of this kind needs.
     async (c, s) => (await c.fillTransaction({ account: s.owner, to: s.owner, value: 7n } as never)).transaction.value,
     () => 7n,
   ],

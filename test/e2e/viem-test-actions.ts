@@ -6,7 +6,7 @@ import { DEPLOY } from './contract.ts'
 import type { DevNode } from './dev-node.ts'
 import { PATIENCE_MS } from './waiting.ts'
 
-/** The names under which the actions ask: `anvil_*` and `hardhat_*`. */
+/** The prefixes of the methods that the actions call: `anvil_*` and `hardhat_*`. */
 export const MODES = ['anvil', 'hardhat'] as const
 
 /** A test client that can also read and send. */
@@ -15,7 +15,7 @@ const makeClient = (url: string, mode: (typeof MODES)[number]) =>
     .extend(publicActions)
     .extend(walletActions)
 
-/** What a case is given: the client, two accounts with money, and an address that nobody has used. */
+/** The input of a case: the client, two funded accounts, and an unused address. */
 interface Given {
   readonly client: ReturnType<typeof makeClient>
   readonly node: DevNode
@@ -58,7 +58,10 @@ async function next(client: Given['client']) {
   return latest(client as PublicClient)
 }
 
-/** Cases by the name of their action; `reset` is apart, since it takes away what others have made. */
+/**
+ * Cases by the name of their action; `reset` is separate, since it removes the effects of the
+ * others.
+ */
 export const ACTIONS: Readonly<Record<string, Case>> = {
   async dropTransaction({ client, owner, fresh }) {
     await withoutMining(client, async () => {
@@ -137,7 +140,8 @@ export const ACTIONS: Readonly<Record<string, Case>> = {
   },
 
   async increaseTime({ client }) {
-    // The clock is what is moved. Blocks that came faster than seconds stand before it, until it is set to one of them.
+    // The action moves the clock. Blocks within the same second precede it, until it is set to one
+    // of them.
     await client.setNextBlockTimestamp({ timestamp: (await next(client)).timestamp + 1n })
     const before = (await next(client)).timestamp
     await client.increaseTime({ seconds: 10_000 })
@@ -233,7 +237,8 @@ export const ACTIONS: Readonly<Record<string, Case>> = {
     const before = await client.getBlockNumber()
     await client.setIntervalMining({ interval: 1 })
     try {
-      // viem asks in the unit that it takes each node to have: milliseconds in mode hardhat, of which there are a thousand seconds.
+      // viem sends the value in the unit that it assumes for each node: in mode hardhat that is
+      // milliseconds, a thousand seconds of them.
       expect(Number(await client.request({ method: 'anvil_getIntervalMining' } as never))).toBe(mode === 'hardhat' ? 1000 : 1)
       if (mode === 'anvil') await expect.poll(() => client.getBlockNumber(), { timeout: PATIENCE_MS }).toBeGreaterThanOrEqual(before + 2n)
     } finally {
@@ -285,7 +290,8 @@ export const ACTIONS: Readonly<Record<string, Case>> = {
   },
 
   async setRpcUrl({ client }) {
-    // Without a fork there is nothing to fetch from: the URL is of no use, and the chain stays what it is.
+    // Without a fork there is nothing to fetch from: the URL has no effect, and the chain does not
+    // change.
     const before = await client.getBlockNumber()
     await client.setRpcUrl('http://127.0.0.1:9')
     expect(await client.getBlockNumber()).toBe(before)

@@ -1,7 +1,10 @@
-// Waiting for conditions instead of for a while, and work that is sized on the machine that runs it: a quick machine finishes what a
-// constant size was meant to keep it busy with, and a busy one is later than any constant.
+// Waiting for conditions instead of for fixed times, and work whose size depends on the machine: a
+// fast machine finishes any constant amount too soon, and a busy one exceeds any constant time.
 
-/** A wait that takes this long has failed, in milliseconds; less than a test may take, so that the failure names what was awaited. */
+/**
+ * A wait that takes this long has failed, in milliseconds; less than a test may take, so that the
+ * failure names the awaited condition.
+ */
 export const PATIENCE_MS = 200_000
 
 /** Waits for so many milliseconds. */
@@ -34,7 +37,7 @@ export interface SizeRange {
   readonly most: number
 }
 
-/** Doubles a size from `from` on until `isEnough` says that it is large enough; resolves to that size. */
+/** Doubles a size from `from` on until `isEnough` returns true; resolves to that size. */
 export async function doubled(
   what: string,
   { from, most }: SizeRange,

@@ -1,4 +1,5 @@
-// A node whose main thread is stuck: the watchdog of the core ends it after a signal, and reports stalls.
+// A node whose main thread is stuck: the watchdog of the core ends it after a signal, and reports
+// stalls.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -26,7 +27,10 @@ async function start(home: string, shutdownTimeout = '1s'): Promise<RunningNode>
   return await startNode(args, { NODE_OPTIONS: options, SPIN_UNTIL: path.join(home, 'go-on') })
 }
 
-/** Makes the main thread busy with a request; resolves once it is. `answer` resolves to nothing where none comes. */
+/**
+ * Makes the main thread busy with a request; resolves once it is. `answer` resolves to nothing if
+ * no answer comes.
+ */
 async function occupy(node: RunningNode, method: string): Promise<{ readonly answer: Promise<unknown> }> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 'spin', method, params: [] })
   const headers = { 'content-type': 'application/json' }
@@ -77,7 +81,8 @@ describe('a node whose main thread is stuck', () => {
     const head = (await rpc(node.url, 'eth_getBlockByNumber', ['latest', false])).result
     await occupy(node, 'eth_chainId')
     expect(await node.stop('SIGTERM')).toBe(EXIT.cutShort)
-    // Two seconds: evm.shutdown_timeout and the grace of a stop, counted by the watchdog in steps of at most 0.2 s.
+    // Two seconds: evm.shutdown_timeout and the grace of a stop, counted by the watchdog in steps
+    // of at most 0.2 s.
     const [late, ...more] = lines(node, /^the stop is late/)
     expect([late, ...more]).toEqual([
       expect.objectContaining({ level: 'error', component: 'node', began: 'eth_chainId', why: 'the main thread is stuck' }),
@@ -112,7 +117,8 @@ describe('a node whose main thread is stuck', () => {
       fetch(url() as string, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
     const to = `0x${'22'.repeat(20)}`
     const loop = { stateOverrides: { [to]: { code: '0x5b600056' } }, timeout: '300s' }
-    // Struct logs without an end: once its first bytes are there, its thread waits for the main thread to send more.
+    // Endless struct logs: once the first bytes have arrived, its thread waits for the main thread
+    // to send more.
     const trace = await post({ jsonrpc: '2.0', id: 1, method: 'debug_traceCall', params: [{ to, gas: '0x1000000' }, 'latest', loop] })
     expect(trace.status).toBe(200)
     const cutOff = trace.text().then(

@@ -1,4 +1,5 @@
-// ARCHITECTURE.md is the map: its rooms and links exist, every room is on it, and the arrows hold.
+// Checks the map in ARCHITECTURE.md: its components and links exist, every component is on it, and
+// the arrows hold.
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -20,7 +21,7 @@ function walk(dir: string, suffix: string): string[] {
   })
 }
 
-/** Rooms of ours that a crate's manifest depends on, tests aside. */
+/** Components of this repository that a crate's manifest depends on, except for tests. */
 function crateUses(manifest: string): string[] {
   const text = fs.readFileSync(path.join(ROOT, manifest), 'utf8')
   const dependencies = /^\[dependencies\]\n([\s\S]*?)(?=^\[|$(?![\s\S]))/m.exec(text)?.[1] ?? ''

@@ -26,7 +26,7 @@ const notAsked = (): never => {
 }
 const NOT_ASKED: HandlerContext['follow'] = new Proxy({} as HandlerContext['follow'], { get: () => notAsked })
 
-/** What a method asks of the core, or what it refuses with. */
+/** The operation that a method runs on the core, or its error. */
 export async function asked(name: string, ...params: unknown[]): Promise<unknown> {
   const method = METHODS.find((m) => m.name === name)
   if (method === undefined) throw new Error(`no method ${name}`)

@@ -1,4 +1,5 @@
-// Who may ask: tokens and JWTs by listener and by namespace, over HTTP and WebSocket; the listener of debug methods.
+// Access: tokens and JWTs by listener and by namespace, over HTTP and WebSocket; the listener of
+// debug methods.
 import { createHmac } from 'node:crypto'
 import fs from 'node:fs'
 import http from 'node:http'
@@ -215,7 +216,7 @@ describe('files of the settings', () => {
   })
 })
 
-/** A port that nobody has. */
+/** A free port. */
 const freePort = (): Promise<number> =>
   new Promise((resolve) => {
     const server = http.createServer().listen(0, '127.0.0.1', () => {

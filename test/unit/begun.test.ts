@@ -10,7 +10,7 @@ const asked = (method: string, params: unknown[] = []) => JSON.stringify({ jsonr
 describe('the thread has begun', () => {
   const begun = new Uint32Array(1)
   const named = (): string | undefined => BEGUN_NAMES[begun[0] as number]
-  /** What had begun when the core was asked. */
+  /** What had begun at each call of the core. */
   const seen: (string | undefined)[] = []
   const answering = (json: string) => async (): Promise<string> => {
     seen.push(named())

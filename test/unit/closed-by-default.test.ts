@@ -1,4 +1,5 @@
-// What is closed unless an operator opens it: web pages, names of hosts, encodings, redirects, texts of other nodes.
+// Closed by default, until an operator opens it: web pages, names of hosts, encodings, redirects,
+// texts of other nodes.
 import fs from 'node:fs'
 import http from 'node:http'
 import os from 'node:os'
@@ -28,7 +29,9 @@ async function serve(flags: Partial<Record<SettingKey, string>> = {}, dev = fals
   return { http: server.httpUrl ?? '', ws: server.wsUrl ?? '' }
 }
 
-/** Whether a page of an origin may open a WebSocket: `open`, or the status and words of the refusal. */
+/**
+ * Whether a page of an origin may open a WebSocket: `open`, or the status and text of the refusal.
+ */
 const upgrade = (url: string, origin?: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = new WebSocket(url, origin === undefined ? {} : { origin })
@@ -172,7 +175,7 @@ describe('a body', () => {
   })
 })
 
-/** A server that answers each request as it is told. */
+/** A server that answers each request with `answer`. */
 async function origin(answer: (response: http.ServerResponse, body: string) => void): Promise<string> {
   const server = http.createServer((request, response) => {
     let body = ''

@@ -1,6 +1,6 @@
-// What each setting does that has an effect now: over a served node with a core of the test's own,
-// or in what the core is told. A setting without an effect is marked `inert` in its table; a
-// setting that is neither here nor named as tested elsewhere fails.
+// The effect of each setting that has one: on a served node with a fake core, or in the
+// configuration of the core. A setting without an effect is marked `inert` in its table; a setting
+// that is neither here nor listed as tested elsewhere fails.
 import http from 'node:http'
 import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ type Flags = Partial<Record<SettingKey, string>>
 
 const settingsOf = (flags: Flags) => resolveSettings({ flags: new Map(Object.entries(flags)) }).settings
 
-/** Path in the core's configuration; text of the setting; what the core is told. */
+/** Path in the core's configuration; text of the setting; the core's value. */
 const TOLD: Partial<Record<SettingKey, readonly [path: string, text: string, value: unknown]>> = {
   'evm.simulation_gas_limit': ['rpc.gasCap', '21000', 21_000],
   'evm.simulation_evm_timeout': ['rpc.callTimeoutMs', '250ms', 250],
@@ -248,7 +248,10 @@ const upgrades = (url: string): Promise<boolean> =>
     socket.on('error', () => resolve(false))
   })
 
-/** Writes to a port and gives what came until the other side closed, and after how many milliseconds that was. */
+/**
+ * Writes to a port; returns what arrived until the other side closed, and after how many
+ * milliseconds that was.
+ */
 function talk(url: string | undefined, text: string, read = true): Promise<{ got: string; ms: number }> {
   return new Promise((resolve) => {
     const began = Date.now()
@@ -267,7 +270,10 @@ function talk(url: string | undefined, text: string, read = true): Promise<{ got
 /** Time in which a bucket of one request a second gets its next token, in milliseconds. */
 const TOKEN_MS = 1000
 
-/** What a run gives that ended before a bucket of its own had its next token; on a busy machine that may take several runs. */
+/**
+ * The result of a run that ended before its bucket got its next token; on a busy machine that may
+ * take several runs.
+ */
 async function beforeNextToken<T>(run: () => Promise<T>): Promise<T> {
   let result: T | undefined
   await until(`a run of less than ${TOKEN_MS} ms`, async () => {

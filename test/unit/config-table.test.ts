@@ -1,11 +1,15 @@
-// Walks the table of settings: for each one the default, a value from the file, the environment and a flag, a wrong type, and a value out
-// of range, all by value. A setting without a row here fails the first test.
+// Tests each row of the table of settings: the default, a value from the file, the environment and
+// a flag, a wrong type, and a value out of range, all by value. A setting without a row here fails
+// the first test.
 
 import { describe, expect, it } from 'vitest'
 import { environmentName, resolveSettings, SETTING_KEYS, type SettingError, type SettingKey, settingOf } from '../../ts/config/index.ts'
 import { DEV_MNEMONIC } from '../../ts/config/tables/dev.ts'
 
-/** Default; text for flag and variable; the same value as TOML; what it becomes; TOML of a wrong type; text that is out of range. */
+/**
+ * Default; text for flag and variable; the same value as TOML; the resolved value; TOML of a wrong
+ * type; text that is out of range.
+ */
 type Row = readonly [byDefault: unknown, text: string, toml: string, value: unknown, wrong: string, outside: string]
 
 const HOSTS = ['0.0.0.0', '"0.0.0.0"', '0.0.0.0', '1', 'a b'] as const

@@ -1,4 +1,4 @@
-// Transactions from the pool to CometBFT, and what is read of CometBFT's RPC: over a server of the test's own.
+// Transactions from the pool to CometBFT, and reads of CometBFT's RPC, with a fake server.
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,5 @@
-// What the console of a development chain makes of frames, reasons and calls of console.log; the signatures are computed again.
+// The output of a development chain's console for frames, reasons and calls of console.log; the
+// signatures are computed again.
 import { encodeAbiParameters, encodeErrorResult, keccak256, parseAbi, toBytes } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { decodeArguments } from '../../ts/dev/abi.ts'

@@ -1,4 +1,4 @@
-// Homes of development chains that go with their process: where they lie, what removes them, what settings they have.
+// Temporary homes of development chains: their location, their removal, their settings.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'

@@ -1,4 +1,5 @@
-// What whole-node tests lean on: sizes that are found by doubling, waiting, and other nodes that decide nothing.
+// Helpers of the whole-node tests: sizes that are found by doubling, waiting, and peers that decide
+// nothing.
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { onPeer } from '../e2e/peer.ts'
 import { doubled, PATIENCE_MS, settled, sizeTaking, sleep, until } from '../e2e/waiting.ts'

@@ -1,4 +1,5 @@
-// The systemd unit and the container file of docs/examples: systemd reads the one; both name commands, settings, ports and times that are.
+// The systemd unit and the container file of docs/examples: systemd parses the unit; both name
+// existing commands, settings, ports and times.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -21,7 +22,10 @@ const names = COMMANDS.map(({ name }) => name)
 const nodeTakes = (options: string): boolean =>
   spawnSync(process.execPath, ['-e', ''], { env: { ...process.env, NODE_OPTIONS: options } }).status === 0
 
-/** Why a variable of the environment would be refused; undefined where it is a setting's and its value reads. */
+/**
+ * Why a variable of the environment would be refused; undefined if it is that of a setting and its
+ * value is valid.
+ */
 const refusal = (name: string, value: string): string | undefined => {
   try {
     return resolveSettings({ environment: { [name]: value } }).warnings[0]

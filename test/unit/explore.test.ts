@@ -1,4 +1,5 @@
-// Traces for readers: the tree with its ids and gas, where a failure arose, names, hostile text, flames.
+// Traces as text: the tree with its ids and gas, the origin of a failure, names, hostile text,
+// flames.
 import { describe, expect, it } from 'vitest'
 import {
   BadSignature,

@@ -1,10 +1,14 @@
-// A program named cometbft that does what a test says, run by run: a script with the build information of a Go program in it.
+// A program named cometbft whose runs a test defines one by one: a script with the build
+// information of a Go program in it.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { engineFile, engineHome } from '../../ts/consensus/layout.ts'
 
-/** What one run does: lines that it prints, then it ends with a status, or stays until a signal; `deaf` stays until SIGKILL. */
+/**
+ * One run: it prints lines, then ends with a status, or stays until a signal; `deaf` stays until
+ * SIGKILL.
+ */
 export interface FakeRun {
   readonly lines?: readonly string[]
   readonly ends: number | 'stay' | 'deaf'

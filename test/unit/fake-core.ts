@@ -1,11 +1,11 @@
-// A core for tests: remembers what it was asked and answers with what it is told to.
+// A fake core for tests: it records its calls and answers as configured.
 
 import { bodyText } from '../../ts/core/chunks.ts'
 import { CoreError } from '../../ts/core/error.ts'
 import type { Core, ResultStream } from '../../ts/core/port.ts'
 import type { Reply } from '../../ts/rpc/reply.ts'
 
-/** What methods work with where a test is about something else: nothing is denied, every tracer allowed. */
+/** Rules for tests of other subjects: nothing is denied, every tracer is allowed. */
 export const PLAIN_RULES = {
   denied: [],
   submission: 'pool',

@@ -1,4 +1,5 @@
-// A chain with forks and a pool for tests, as a core tells of them, beside what a reader must have been told.
+// A chain with forks and a pool for tests, with the events of a core, and the notifications that a
+// reader must get.
 import type { Core, Hex } from '../../ts/core/port.ts'
 import type { ChainEvent } from '../../ts/rpc/follow/events.ts'
 

@@ -1,4 +1,5 @@
-// Filters and subscriptions against a model: a chain of many blocks with forks, of which nothing may be missed or told twice.
+// Filters and subscriptions against a model: a chain of many blocks with forks, of which nothing
+// may be missed or reported twice.
 import { describe, expect, it } from 'vitest'
 import { CoreError } from '../../ts/core/error.ts'
 import type { Core } from '../../ts/core/port.ts'
@@ -21,7 +22,7 @@ function following(model: ModelChain): { follower: Follower; failures: unknown[]
   return { follower: new Follower(model.core() as Core, (e) => failures.push(e)), failures }
 }
 
-/** Everything that somebody with an interest is told. */
+/** All notifications of one interest. */
 async function recorded(follower: Follower, interest: Interest): Promise<{ heard: unknown[]; lost: number[]; stop: () => void }> {
   const heard: unknown[] = []
   const lost: number[] = []
@@ -29,7 +30,7 @@ async function recorded(follower: Follower, interest: Interest): Promise<{ heard
   return { heard, lost, stop }
 }
 
-/** What logs somebody must have been told of, event by event. */
+/** The logs that must have been reported, event by event. */
 function logsOf(model: ModelChain): unknown[] {
   return model.events.flatMap((event) => {
     if (event[0] === 'transaction') return []
@@ -38,7 +39,10 @@ function logsOf(model: ModelChain): unknown[] {
   })
 }
 
-/** A chain that grows to `blocks` made blocks, with forks of up to eight blocks; `pause` now and then. */
+/**
+ * A chain that grows to `blocks` made blocks, with forks of up to eight blocks; `pause` is called
+ * now and then.
+ */
 async function grow(model: ModelChain, random: (below: number) => number, blocks: number, pause: () => Promise<void>): Promise<void> {
   for (let made = 0; made < blocks; ) {
     if (random(10) === 0) {
@@ -81,7 +85,7 @@ describe('following a chain with forks', () => {
     expect(logs.heard).toEqual(logsOf(model))
     expect(polled.logs).toEqual(logsOf(model))
     expect([heads.lost, logs.lost, failures]).toEqual([[], [], []])
-    // Whoever applies what it was told has the chain's logs.
+    // A reader that applies the notifications has the logs of the chain.
     const alive: string[] = []
     for (const { log, removed } of logs.heard as { log: string; removed: boolean }[]) {
       if (removed) expect(alive.pop()).toBe(log)

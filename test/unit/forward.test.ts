@@ -1,4 +1,5 @@
-// Requests that go to another node: its answer comes back as it is, and every other outcome has its own failure within its bounds.
+// Requests that go to another node: its answer comes back unchanged, and every other outcome has
+// its own failure within its bounds.
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -48,7 +49,7 @@ const answering =
   (body, response) =>
     json(response, { jsonrpc: '2.0', id: JSON.parse(body).id, ...answer })
 
-/** Forwards one request; what came of it, and what the operator was told. */
+/** Forwards one request; returns the outcome, and the reports to the operator. */
 async function one(url: string, more: Partial<ForwardOptions> = {}) {
   const told: string[] = []
   const forward = forwardTo({ url, timeoutMs: 5000, inFlightMax: 2, onFailure: (reason) => told.push(reason), ...more })

@@ -1,4 +1,5 @@
-// Every parameter of every method with every kind of wrong value: refused in words, and never a crash.
+// Every parameter of every method with every kind of wrong value: refused with a message, and never
+// a crash.
 import { describe, expect, it } from 'vitest'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import type { Subscriber } from '../../ts/rpc/subscription.ts'

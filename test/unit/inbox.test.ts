@@ -1,4 +1,5 @@
-// What a WebSocket connection receives: bytes and messages are counted, from the first frame to the answer, and nothing outlives the connection.
+// What a WebSocket connection receives: bytes and messages are counted from the first frame to the
+// answer, and nothing outlives the connection.
 import { randomBytes } from 'node:crypto'
 import net from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
@@ -21,7 +22,10 @@ afterEach(async () => {
   for (const server of opened.splice(0)) await server.stop()
 })
 
-/** A server that counts the messages that it begins to serve; those with the id 0 are never answered. */
+/**
+ * A server that counts the messages that it begins to serve; those with the id 0 are never
+ * answered.
+ */
 async function serve(flags: Partial<Record<SettingKey, string>> = {}): Promise<{ wsUrl: string; served: () => number }> {
   const { settings } = resolveSettings({
     flags: new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', 'evm.shutdown_timeout': '0s', ...flags })),

@@ -84,7 +84,9 @@ function isWhole(bytes: Buffer): boolean {
     : true
 }
 
-/** What comes back for bytes that are sent in these pieces, until one answer is whole or the connection ends. */
+/**
+ * The answer to bytes that are sent in these pieces, until it is complete or the connection ends.
+ */
 function exchange(port: number, pieces: readonly string[]): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = net.connect({ port, host: '127.0.0.1', noDelay: true })
@@ -207,7 +209,8 @@ describe('a request in one piece', () => {
   })
 
   it('counts for the limits of its client', async () => {
-    // The clock of the buckets stands still, so that no token comes back between two requests of a busy machine.
+    // The clock of the buckets stands still, so that no token is added between two requests of a
+    // busy machine.
     let now = performance.now()
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
     onTestFinished(() => clock.mockRestore())

@@ -1,4 +1,5 @@
-// The page docs/lifecycle.md is written by hand: what it says of settings, messages and limits is what the program has.
+// Checks docs/lifecycle.md, which is written by hand, against the settings, messages and limits of
+// the program.
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,5 @@
-// Every limit of the listeners, reached over HTTP and over WebSocket, and what a client gets who reaches it.
+// Every limit of the listeners, reached over HTTP and over WebSocket, and the answer to a client
+// that exceeds it.
 import http from 'node:http'
 import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -167,7 +168,10 @@ describe('connections', () => {
 /** A busy machine cuts off later; without the limit a client would go on for far longer. */
 const LATE_MS = 60_000
 
-/** Writes pieces to the port of HTTP, one every so many milliseconds, and gives what came until the other side closed. */
+/**
+ * Writes pieces to the port of HTTP, one every so many milliseconds; returns what arrived until the
+ * other side closed.
+ */
 function drip({ httpUrl }: Server, pieces: readonly string[], everyMs: number): Promise<{ got: string; ms: number }> {
   return new Promise((resolve) => {
     const began = Date.now()

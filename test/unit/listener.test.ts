@@ -26,7 +26,8 @@ describe('a closed listener', () => {
   it('is collected, timers included', async () => {
     const servers: WeakRef<http.Server>[] = []
     for (let i = 0; i < SERVERS; i++) servers.push(await openAndClose())
-    // A WeakRef keeps its object until the current job ends, so each collection gets a turn of its own.
+    // A WeakRef keeps its object until the current job ends, so each collection gets a turn of its
+    // own.
     for (let turn = 0; turn < 50 && held(servers) > 0; turn++) {
       await new Promise((resolve) => setTimeout(resolve, 20))
       gc()

@@ -1,4 +1,5 @@
-// Dashboards and alerts ask for what there is: every query parses, names instruments and labels of the tables, and no instrument is left out.
+// Dashboards and alerts query existing series: every query parses, names instruments and labels of
+// the tables, and no instrument is left out.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -253,7 +254,7 @@ describe('alerts', () => {
       .flatMap(({ dashboard }) => dashboard.panels.flatMap((p) => (p.targets ?? []).map((t) => t.expr)))
       .filter((expr) => /^\(*sum .*(evmrpc_request_latency_seconds_count|chain_rpc_request_counter)/.test(expr) && !/_sum\{/.test(expr))
     expect(exprs.length).toBeGreaterThan(5)
-    // A node that runs and was asked nothing: no series of requests.
+    // A running node without requests: it has no series of requests.
     const series = [{ series: 'up{instance="a"}', values: '1x10' }]
     const promql = exprs.map((expr) => ({ expr: filled(expr), eval_time: '5m', exp_samples: [{ labels: '{}', value: 0 }] }))
     const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-test-')), 'test.json')

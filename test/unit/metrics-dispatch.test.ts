@@ -1,4 +1,5 @@
-// Every way through the dispatcher gives exactly one sample a request, with the right labels and the right time.
+// Every path through the dispatcher records exactly one sample per request, with the right labels
+// and the right time.
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { ByteStream } from '../../ts/core/body.ts'
 import { CoreError } from '../../ts/core/error.ts'

@@ -217,7 +217,7 @@ describe('the format', () => {
     ['application/openmetrics-text;q=0', 'prometheus'],
     ['application/openmetrics-text;q=0.3,text/plain;q=0.5', 'prometheus'],
     ['text/plain;q=0.5,application/openmetrics-text;q=0.5', 'openmetrics'],
-    // Prometheus 2 and 3 as they ask.
+    // The Accept headers of Prometheus 2 and 3.
     [
       'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1',
       'openmetrics',

@@ -1,4 +1,5 @@
-// What is recorded of requests: counts, sums, buckets and quantiles against a plain count of the same samples.
+// Records of requests: counts, sums, buckets and quantiles, compared with a plain count of the same
+// samples.
 import { describe, expect, it } from 'vitest'
 import { Requests } from '../../ts/metrics/requests.ts'
 import { Cells } from '../../ts/metrics/series.ts'

@@ -1,4 +1,5 @@
-// The scrape page of a node: everything of the specification on the first one, at zero; afterwards what was recorded.
+// The scrape page of a node: first all series of the specification, at zero; afterwards the
+// recorded values.
 import { describe, expect, it } from 'vitest'
 import { createMetrics, type Metrics } from '../../ts/metrics/index.ts'
 import { INSTRUMENTS } from '../../ts/metrics/table.ts'
@@ -127,7 +128,8 @@ describe('a later scrape', () => {
     expect(changes[`chain_rpc_request_latency_ms{${caller},quantile="0.99"}`]).toBeCloseTo(3, 0)
     expect(changes[`chain_rpc_request_counter{${caller},success="true"}`]).toBe(1)
     expect(changes[`chain_rpc_request_counter{${caller},success="false"}`]).toBe(1)
-    // 13 of 16 buckets hold 3 ms, all hold 0.25 ms; two sums and counts, five of the summary, two of the counter.
+    // 13 of 16 buckets contain 3 ms, all contain 0.25 ms; two sums and counts, five of the summary,
+    // two of the counter.
     expect(Object.keys(changes).length).toBe(13 + 16 + 4 + 5 + 2)
   })
 

@@ -10,7 +10,10 @@ interface Export {
   attribute: string
 }
 
-/** Functions behind an attribute `#[napi…]`; the attribute of a struct or an `impl` stands before something else. */
+/**
+ * Functions after an attribute `#[napi…]`; the attribute of a struct or an `impl` precedes
+ * something else.
+ */
 function exportsOf(source: string): Export[] {
   const found = source.matchAll(/^ *#\[napi(\([^\]]*\))?\]\s*(?:#\[[^\]]*\]\s*)*pub (?:async )?fn (\w+)/gm)
   return [...found].map((m) => ({ attribute: m[1] ?? '', name: m[2] as string }))

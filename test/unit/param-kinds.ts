@@ -1,4 +1,4 @@
-// What each parameter of each method takes, and what it must refuse: for tests that go through the whole table.
+// The values that each parameter of each method takes and refuses, for tests of the whole table.
 import {
   address,
   anything,

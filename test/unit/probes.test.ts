@@ -1,4 +1,5 @@
-// /health and /ready, the refusal of a node that is opening, and how long a stop waits for answers under way.
+// /health and /ready, the refusal by a node that is opening, and how long a stop waits for answers
+// in progress.
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'

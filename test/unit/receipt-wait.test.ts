@@ -1,4 +1,5 @@
-// eth_sendRawTransactionSync: the receipt when the block comes, or an error with the hash when it does not.
+// eth_sendRawTransactionSync: the receipt once the block exists, or an error with the hash if it
+// does not come.
 import { expect, it } from 'vitest'
 import type { Core } from '../../ts/core/port.ts'
 import { Following } from '../../ts/rpc/follow/index.ts'

@@ -1,4 +1,4 @@
-// A core in whose place another one is put: requests go to the new one, and what happened is numbered on.
+// A core that another one replaces: requests go to the new one, and the numbers of events continue.
 import { expect, it } from 'vitest'
 import { CoreError } from '../../ts/core/error.ts'
 import type { Core } from '../../ts/core/port.ts'
@@ -7,7 +7,7 @@ import { eventCount, eventsAfter } from '../../ts/rpc/follow/events.ts'
 
 const closed = (): CoreError => new CoreError('closed', 'node is closed')
 
-/** A core with a name and some events, which are told as the real one tells them. */
+/** A core with a name and some events, which it reports as the real core does. */
 function named(name: string, events: string[]): Core {
   let isClosed = false
   const waiting: { resolve: (page: Uint8Array) => void; reject: (e: Error) => void }[] = []
@@ -67,7 +67,7 @@ it('numbers events on, and lets whoever waits begin with the new one', async () 
   expect(await waits).toEqual({ next: 3, missed: 0, events: [] })
   expect(await eventCount(core)).toBe(3)
   fresh.push('0xd')
-  // What was not read of the last one is not told any more.
+  // Unread events of the last core are not reported any more.
   for (const after of [1, 3])
     expect(await eventsAfter(core, after, false)).toEqual({ next: 4, missed: 0, events: [['transaction', '0xd']] })
   expect(await eventsAfter(core, 4, false)).toEqual({ next: 4, missed: 0, events: [] })

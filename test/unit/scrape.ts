@@ -93,7 +93,10 @@ export function samplesOf(scrape: Scrape): Map<string, number> {
   return new Map([...scrape.values()].flatMap((family) => [...family.samples]))
 }
 
-/** Moves by itself: pages of memory are nobody's work, nor is what caches keep of it. */
+/**
+ * Series that change by themselves: pages of memory do not belong to any work, nor does the content
+ * of caches.
+ */
 const RESIDENT = /^node_memory_(used|kept)_bytes/
 
 /** What differs between two pages: later minus earlier, samples that stayed left out. */

@@ -1,4 +1,4 @@
-// Arguments that do not fit are errors of one class, with a code; every failure of the core has a class.
+// Invalid arguments are errors of one class, with a code; every failure of the core has a class.
 import { describe, expect, it } from 'vitest'
 import { CORE_ERROR_KINDS, CoreError } from '../../ts/core/error.ts'
 import { ArgumentError, HearthError, hearthError, InternalError, StoreError } from '../../ts/script/errors.ts'

@@ -5,7 +5,10 @@ import { blocks } from '../../ts/script/reading/chain.ts'
 
 const json = (value: unknown): Promise<Uint8Array> => Promise.resolve(Buffer.from(JSON.stringify(value)))
 
-/** A chain whose next block comes right after the second look at the head, which decides on waiting; reading blocks fails with the range. */
+/**
+ * A chain whose next block arrives right after the second read of the head, which decides on
+ * waiting; reading blocks fails with the range.
+ */
 function risky(): Core {
   let head = 4
   let looks = 0

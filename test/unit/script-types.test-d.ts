@@ -1,4 +1,4 @@
-// Types of Hearth in a script: what comes back follows from what was asked. Nothing here runs.
+// Types of Hearth in a script: the types of results follow from the arguments. Nothing here runs.
 import { describe, expectTypeOf, it } from 'vitest'
 import type {
   Account,

@@ -1,4 +1,5 @@
-// The numbers of the SDK's enums are written down apart from the SDK: they must be the installed one's.
+// The numbers of the SDK's enums are copied into the project: they must equal those of the
+// installed SDK.
 import { ValueType } from '@opentelemetry/api'
 import { AggregationTemporality, DataPointType } from '@opentelemetry/sdk-metrics'
 import { expect, it } from 'vitest'

@@ -120,7 +120,8 @@ describe('HTTP as go-ethereum', () => {
     await expect(serve(core(), { 'evm.http_port': port })).rejects.toThrow('--evm.http_port=PORT')
   })
 
-  // A name with an empty label is refused without a name server (RFC 1035, section 3.1), and 192.0.2.0/24 is for documentation (RFC 5737): no machine has it.
+  // A name with an empty label is refused without a name server (RFC 1035, section 3.1), and
+  // 192.0.2.0/24 is for documentation (RFC 5737): no machine has such an address.
   it.each([
     [
       'evm.http_host',

@@ -8,7 +8,10 @@ import { type Server, startServer } from '../../ts/server/index.ts'
 /** Settings by their keys, as flags give them. */
 export type Flags = Partial<Record<SettingKey, string>>
 
-/** Starts the listeners under settings; with `dev`, under the defaults of `hearth dev`. The caller stops the server. */
+/**
+ * Starts the listeners with settings; with `dev`, with the defaults of `hearth dev`. The caller
+ * stops the server.
+ */
 export async function serveCore(core: Core, flags: Flags, dev = false): Promise<Server> {
   const given = new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', 'evm.shutdown_timeout': '0s', ...flags }))
   const { settings } = resolveSettings({ flags: given, dev })

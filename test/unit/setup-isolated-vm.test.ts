@@ -1,4 +1,5 @@
-// Set-up of the engine for JavaScript tracers never fails: it says in one line what is missing and what to type.
+// The set-up of the engine for JavaScript tracers never fails: it prints in one line what is
+// missing and what to type.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'

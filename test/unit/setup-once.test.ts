@@ -13,7 +13,9 @@ beforeEach(() => {
 })
 afterEach(() => fs.rmSync(dir, { recursive: true, force: true }))
 
-/** Runs `once` in a process of its own; the work notes that it ran, takes 300 ms and writes the file. */
+/**
+ * Runs `once` in another process; the work records that it ran, takes 300 ms and writes the file.
+ */
 function maker(): Promise<number | null> {
   const script = `
     import fs from 'node:fs'

@@ -9,7 +9,10 @@ const SETUP = path.resolve(import.meta.dirname, '../../native/setup')
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'hearth-pins-'))
 afterAll(() => fs.rmSync(dir, { recursive: true, force: true }))
 
-/** Runs lines of JavaScript that use a module of set-up, with commands of this test before the system's. */
+/**
+ * Runs lines of JavaScript that use a module of the set-up, with commands of this test before the
+ * system's.
+ */
 function run(lines: string, commands: Readonly<Record<string, string>> = {}) {
   const bin = fs.mkdtempSync(path.join(dir, 'bin-'))
   for (const [name, text] of Object.entries(commands)) fs.writeFileSync(path.join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
@@ -73,7 +76,9 @@ try { fetchWheel(); console.log('accepted') } catch (e) { console.log(e.construc
 })
 
 describe('a package', () => {
-  /** npm as far as it matters here: a flag wins over the environment, which an `npm pack` around set-up fills. */
+  /**
+   * A minimal npm: a flag wins over the environment, which an `npm pack` around the set-up fills.
+   */
   const NPM = `name="$(echo "$2" | tr @ -).tgz"; to="$npm_config_pack_destination"; dry="$npm_config_dry_run"
 for flag; do case "$flag" in --pack-destination=*) to="\${flag#*=}";; --no-dry-run) dry=;; esac; done
 mkdir -p package && echo text > package/file

@@ -27,7 +27,10 @@ async function serve(flags: Flags = {}, dev = false): Promise<Server> {
 /** An address of this machine for each client. */
 const [MANY, OTHER] = ['127.0.0.2', '127.0.0.3']
 
-/** A connection from an address; whether it was let in is known once the node has answered or closed it. */
+/**
+ * A connection from an address; whether it was admitted is known once the node has answered or
+ * closed it.
+ */
 function connect(url: string | undefined, from: string): Promise<'open' | 'closed'> {
   const { protocol, hostname, port } = new URL(url ?? '')
   return new Promise((resolve) => {
@@ -48,7 +51,7 @@ interface Reply {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-/** A WebSocket from an address that asks one after the other. */
+/** A WebSocket from an address that sends one request after the other. */
 async function asker(
   url: string | undefined,
   from: string,
@@ -124,7 +127,10 @@ describe('connections', () => {
 })
 
 describe('bytes of bodies', () => {
-  /** A whole body of so many bytes, or all of it but its last byte; resolves to the first bytes of the answer. */
+  /**
+   * Sends a whole body of so many bytes, or all but its last byte; resolves to the first bytes of
+   * the answer.
+   */
   function send(url: string | undefined, from: string, bytes: number, isWhole: boolean): Promise<string> {
     const { hostname, port } = new URL(url ?? '')
     return new Promise((resolve) => {

@@ -1,4 +1,5 @@
-// What Hearth is built of: licences, sources and bans as deny.toml has them, digests in the lock files, and the bill of materials of a release.
+// The supply chain of Hearth: licences, sources and bans according to deny.toml, digests in the
+// lock files, and the bill of materials of a release.
 import fs from 'node:fs'
 import path from 'node:path'
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
@@ -64,7 +65,8 @@ describe('npm packages', () => {
     expect(entries.length).toBeGreaterThan(100)
     const loose = entries.filter(([, { integrity, link }]) => link === true || !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''))
     expect(loose.map(([key]) => key)).toEqual([])
-    // The registry is a setting of whoever installs: an entry that names a place of its own passes that by.
+    // The registry is a setting of the installing user; an entry with a URL of its own would bypass
+    // it.
     expect(entries.filter(([, { resolved }]) => resolved !== undefined).map(([key]) => key)).toEqual([])
   })
 

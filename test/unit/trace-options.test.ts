@@ -1,4 +1,4 @@
-// Misspelt options of traces: a warning in a header, or a refusal; options that are known cost neither.
+// Misspelt options of traces: a warning in a header, or a refusal; known options cause neither.
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -16,7 +16,9 @@ afterEach(async () => {
 
 const HASH = `0x${'ab'.repeat(32)}`
 
-/** Asks a node with these settings over HTTP: status, warning and body of each answer. */
+/**
+ * Sends requests to a node with these settings over HTTP: status, warning and body of each answer.
+ */
 async function asking(more: Record<string, string> = {}) {
   const flags = new Map(Object.entries({ 'evm.http_port': '0', 'evm.ws_port': '0', ...more }))
   const { settings } = resolveSettings({ flags })

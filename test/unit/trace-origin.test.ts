@@ -1,4 +1,4 @@
-// Answers to traces say what they were made from, and go out in gzip as they lie in the trace cache.
+// Answers to traces name their source, and are sent in gzip if the trace cache has them so.
 import zlib from 'node:zlib'
 import { afterEach, expect, it } from 'vitest'
 import { WebSocket } from 'ws'

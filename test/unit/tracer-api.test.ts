@@ -1,5 +1,6 @@
-// The API of JavaScript tracers, member by member, over a real child process. The expected values are what go-ethereum v1.17.0 answered to
-// the same scripts; where this node answers otherwise on purpose, the test says so.
+// The API of JavaScript tracers, member by member, over a real child process. The expected values
+// are the answers of go-ethereum v1.17.0 to the same scripts; where this node deliberately answers
+// otherwise, the test says so.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scriptCommand } from '../../dist/tracer/command.js'
 import { account, type Base, type Child, chunk, code, enter, exit, memory, slot, startChild, stepError, wiped } from './tracer-channel.ts'
@@ -325,7 +326,7 @@ describe.skipIf('unavailable' in scriptCommand())('the API of scripts', () => {
         base: { ...BASE, slots: { [`${TO}:${'02'.padStart(64, '0')}`]: '0x77' } },
       })
       expect(result).toEqual([true, false, '100', 1, '0x600160020100', `0x${'00'.repeat(32)}`, '0x', `0x${'77'.padStart(64, '0')}`])
-      // Three accounts, two slots, one code; four steps ask for the same.
+      // Three accounts, two slots, one code; four steps read the same again.
       expect(reads).toBe(6)
     })
 
@@ -469,7 +470,8 @@ describe.skipIf('unavailable' in scriptCommand())('the API of scripts', () => {
       ['new Uint8Array([1,2,3])', '{"0":1,"1":2,"2":3}'],
       ['new String("abc")', '"abc"'],
       ['new Number(5)', '5'],
-      // go-ethereum answers these three with {}, [65279,...] and {}: an accident of its engine that nobody can use.
+      // go-ethereum answers these three with {}, [65279,...] and {}: an accident of its engine
+      // without use.
       ['null', 'null'],
       ['"é&"', '"é\\u0026"'],
       ['toHex([1,2,3,4,5,6,7,8,9,10])', '"0x0102030405060708090a"'],

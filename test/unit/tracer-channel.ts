@@ -1,4 +1,5 @@
-// The parent's end of a JavaScript tracer's channel, for tests: encodes steps and events, and talks to a real child process.
+// The parent's end of a JavaScript tracer's channel, for tests: encodes steps and events, and
+// exchanges messages with a real child process.
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import { scriptCommand } from '../../dist/tracer/command.js'
@@ -112,7 +113,7 @@ export const code = (at: number, address: string, bytes: string): Event => ({
 })
 export const wiped = (at: number, address: string): Event => ({ at, kind: 8, payload: hex(address, 20) })
 
-/** Encodes a chunk; `acknowledge` asks for DONE after it. */
+/** Encodes a chunk; `acknowledge` requests DONE after it. */
 export function chunk(fields: number, steps: readonly Step[], events: readonly Event[], acknowledge = true): Buffer {
   const has = (field: number) => (fields & field) !== 0
   const columns: Buffer[] = []

@@ -1,4 +1,5 @@
-// The child process of JavaScript tracers as its parent sees it: what it answers to each message, and what outlives a transaction.
+// The child process of JavaScript tracers, seen from its parent: its answer to each message, and
+// what outlives a transaction.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scriptCommand } from '../../dist/tracer/command.js'
 import { type Child, chunk, enter, exit, startChild } from './tracer-channel.ts'
@@ -76,8 +77,9 @@ describe.skipIf('unavailable' in scriptCommand())('the child process', () => {
     expect((await child.run({ name: 'opcountTracer', request: 8, chunks: (f) => [chunk(f, STEPS, [enter(0), exit(3)])] })).result).toBe(3)
   })
 
-  // From Node 24 on isolated-vm lets the heap grow by a GiB at a time and ends no script for it: the core ends the process there, with the
-  // same words, which test/e2e/js-attacks.test.ts shows.
+  // From Node 24 on isolated-vm lets the heap grow by a GiB at a time and ends no script for it:
+  // the core ends the process there, with the same message, which test/e2e/js-attacks.test.ts
+  // shows.
   const endsScripts = Number(process.versions.node.split('.')[0]) < 24
   it.skipIf(!endsScripts)('a script that takes all memory of its isolate loses the isolate alone', async () => {
     const hog = '{fault:function(){},result:function(){var a=[];for(;;)a.push(new Array(1000).fill(1))}}'
@@ -102,8 +104,8 @@ describe.skipIf('unavailable' in scriptCommand())('the child process', () => {
     const orphan = await startChild()
     const ended = new Promise((resolve) => orphan.process.once('exit', resolve))
     orphan.hangUp()
-    // The core forbids io_uring before Node begins, and libuv takes epoll. Here Node 22 and 24 have made a ring, which the filter
-    // refuses later: libuv aborts, and the process is gone all the same.
+    // The core forbids io_uring before Node begins, and libuv uses epoll. Here Node 22 and 24 have
+    // made a ring, which the filter refuses later: libuv aborts, and the process ends all the same.
     expect([0, null]).toContain(await ended)
   })
 })

@@ -1,4 +1,4 @@
-// How the processes of JavaScript tracers are started, and what the core is told of them.
+// How the processes of JavaScript tracers are started, and the core's configuration of them.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'

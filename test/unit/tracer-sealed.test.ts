@@ -1,4 +1,5 @@
-// Scripts over one transaction after the other: from the second on some run in a sealed realm, and nobody can tell.
+// Scripts over consecutive transactions: from the second on some run in a sealed realm, without a
+// visible difference.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scriptCommand } from '../../dist/tracer/command.js'
 import { isPlain } from '../../ts/tracer/plain.ts'
@@ -18,7 +19,10 @@ const STEPS = [
 const script = (body: string, step = '') =>
   `{n:0,c:{},a:[],step:function(log,db){${step}},fault:function(){},result:function(ctx,db){${body}}}`
 
-/** Bodies that are let in: they run in the sealed realm from the second transaction on, or are run again where that throws. */
+/**
+ * Accepted bodies: they run in the sealed realm from the second transaction on, or are run again if
+ * that throws.
+ */
 const BODIES: readonly string[] = [
   'return this.c',
   'return [this.n,ctx.gas,ctx.type]',
@@ -78,7 +82,10 @@ const BODIES: readonly string[] = [
   'return new Array(5).fill(new Uint8Array(2)).length+new Uint8Array([1,2,3]).slice(1).length',
 ]
 
-/** Texts that must stay out: they could tell strict code from other code, or hide an error, without throwing one. */
+/**
+ * Rejected texts: they could distinguish strict code from other code, or hide an error, without
+ * throwing one.
+ */
 const OUT: readonly string[] = [
   'try{1}catch(e){}',
   'return this',

@@ -1,4 +1,5 @@
-// Which methods take an absent block as `latest`, and which refuse: a decision for every method with a block parameter.
+// Methods that take an absent block as `latest`, and those that refuse it: a decision for every
+// method with a block parameter.
 import { describe, expect, it } from 'vitest'
 import { METHODS } from '../../ts/rpc/table.ts'
 import { asked } from './asked.ts'
@@ -32,7 +33,10 @@ const OPTIONAL: Readonly<Record<string, readonly unknown[]>> = {
 /** Methods of which a block is a parameter that changes nothing. */
 const WITHOUT_EFFECT = ['debug_codeByHash']
 
-/** The block is required in execution-apis where it has the method, and in go-ethereum 1.17.0: the parameters before it. */
+/**
+ * The block is required in execution-apis if it has the method, and in go-ethereum 1.17.0: the
+ * parameters before it.
+ */
 const REQUIRED: Readonly<Record<string, readonly unknown[]>> = {
   debug_getRawBlock: [],
   debug_getRawHeader: [],

@@ -1,4 +1,5 @@
-// V8's young generation stays small under a load that would let it double and double, and may double again once that is ended.
+// V8's young generation stays small under a load that would double it repeatedly, and may grow
+// again once the bound is lifted.
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -6,7 +7,10 @@ import { heapLimitBytes, YOUNG_BYTES } from '../../ts/cli/v8-heap.ts'
 
 const MODULE = path.join(import.meta.dirname, '../../dist/cli/v8-heap.js')
 
-/** Makes garbage of which much survives for a moment, as requests under way do, and prints the greatest size of the young generation. */
+/**
+ * Makes garbage of which much survives for a moment, as requests in progress do, and prints the
+ * peak size of the young generation.
+ */
 const LOAD = `
   import v8 from 'node:v8'
   import { boundYoungHeap } from ${JSON.stringify(MODULE)}

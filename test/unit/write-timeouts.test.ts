@@ -46,7 +46,10 @@ function neverReads(url: string, text: string): { closed: Promise<void>; socket:
   return { socket, closed: new Promise((resolve) => socket.once('close', () => resolve())) }
 }
 
-/** Whether a connection ends on the node's side within so many milliseconds; a socket that is not read does not tell. */
+/**
+ * Whether the node closes its end of a connection within so many milliseconds; a socket that is not
+ * read does not show it.
+ */
 async function endsWithin(connections: () => Promise<number>, ms: number): Promise<boolean> {
   for (const until = performance.now() + ms; performance.now() < until; ) {
     if ((await connections()) === 0) return true
@@ -67,7 +70,9 @@ const post = (body: string, ...headers: string[]): string =>
     body,
   ].join('\r\n')
 
-/** Connections that a node's listeners have, by what the system says of its process: both ends are in this one. */
+/**
+ * Connections of a node's listeners, from the system's view of this process, which has both ends.
+ */
 function counted(): { connections: () => Promise<number>; accepted: () => Promise<void>; restore: () => void } {
   const servers: net.Server[] = []
   let accepted = 0

@@ -1,4 +1,5 @@
-// Reads a command line: a command, its own flags, its files, and any setting as --SECTION.KEY=VALUE.
+// Reads a command line: a command, its own flags, its files, and any setting as
+// --SECTION.KEY=VALUE.
 import { isBoolean, isFormerKey, isSettingKey, nearest, type SettingKey, unknownFlag } from '../config/index.ts'
 import { answerToCommand, answerToFlag, SAME_FLAGS, SHORT_FLAGS } from './words.ts'
 
@@ -123,7 +124,10 @@ function nextValue(given: string, own: Flag | undefined, queue: string[]): strin
   return value
 }
 
-/** The value of a setting that has none behind its =: one that is true or false may stand alone, and is true then. */
+/**
+ * The value of a setting without `=`: the next argument, or true for a setting that is true or
+ * false.
+ */
 function settingValue(given: string, key: string, queue: string[]): string {
   if (!isBoolean(key)) return nextValue(given, undefined, queue)
   return queue[0] === 'true' || queue[0] === 'false' ? (queue.shift() as string) : 'true'
@@ -136,7 +140,10 @@ function addFlag(name: string, { settings: keys = [], sets }: Flag, value: strin
   flags.set(name, value)
 }
 
-/** Sets a setting by its own name; no flag may have set it. The last of several values holds, so that a command line can be added to. */
+/**
+ * Sets a setting by its own name; no flag may have set it. The last of several values holds, so
+ * that a command line can be extended.
+ */
 function addSetting(given: string, key: string, value: string, shape: CommandShape, { flags, settings }: Into): void {
   const alias = Object.entries(shape.flags).find(
     ([flag, { settings: keys }]) => flags.has(flag) && keys?.some((named) => named === key),

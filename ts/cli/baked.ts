@@ -1,5 +1,6 @@
-// How many blocks of a home are baked: rows of the trace cache, of which each block has one for each tracer that is baked. Rows of blocks
-// that left the chain, and of tracers that are not baked any more, count too until they are pruned.
+// The number of baked blocks of a home: rows of the trace cache, which has one per block and baked
+// tracer. Rows of blocks that left the chain, and of tracers that are not baked any more, count
+// until they are pruned.
 import type { Settings } from '../config/index.ts'
 import type { Core } from '../core/port.ts'
 
@@ -7,7 +8,10 @@ import type { Core } from '../core/port.ts'
 export const ROWS_INSTRUMENT = 'litt_table_key_count'
 export const ROWS_TABLE = 'traces'
 
-/** Tracers that are baked with options too under evm.trace_bake_canonical_configs: callTracer withLog, prestateTracer diffMode. */
+/**
+ * Tracers that are also baked with options under evm.trace_bake_canonical_configs: callTracer
+ * withLog, prestateTracer diffMode.
+ */
 const WITH_OPTIONS: readonly string[] = ['callTracer', 'prestateTracer']
 
 /** What a node that bakes does, as `data/node.json` has it. */

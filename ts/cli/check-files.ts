@@ -1,4 +1,5 @@
-// What is wrong with a home and with the files that its settings name: what `hearth config check` and the start of a node look at.
+// Problems of a home and of the files that its settings name: the checks of `hearth config check`
+// and of the start of a node.
 import fs from 'node:fs'
 import path from 'node:path'
 import { type Problem, type Resolved, SettingError, type SettingKey } from '../config/index.ts'
@@ -32,7 +33,10 @@ export function checkFiles(resolved: Resolved): void {
   if (problems.length > 0) throw new SettingError(problems)
 }
 
-/** The settings that a node is started with; throws `SettingError` for what `hearth config check` refuses. */
+/**
+ * The settings that a node is started with; throws `SettingError` for those that
+ * `hearth config check` refuses.
+ */
 export function nodeSettings(parsed: Parsed, home: string, terminal: Terminal, dev: boolean): Resolved {
   const resolved = settingsOf(parsed, home, terminal, { dev })
   checkFiles(resolved)

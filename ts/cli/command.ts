@@ -2,7 +2,9 @@
 import type { SettingKey } from '../config/index.ts'
 import type { CommandShape, Parsed } from './args.ts'
 
-/** Where a command writes. Standard output is for what was asked for, standard error for progress and errors. */
+/**
+ * The output of a command. Results go to standard output, progress and errors to standard error.
+ */
 export interface Terminal {
   readonly out: (text: string) => void
   /** Bytes to standard output; resolves when it takes more. */
@@ -10,7 +12,7 @@ export interface Terminal {
   readonly err: (text: string) => void
   /** Whether standard error is a terminal: progress is a bar there, lines elsewhere. */
   readonly interactive: boolean
-  /** Asks a question that is answered with yes or no; absent where there is no reader at a terminal. */
+  /** Prompts for yes or no; absent if there is no terminal. */
   readonly ask?: ((question: string) => Promise<boolean>) | undefined
 }
 
@@ -23,7 +25,7 @@ export interface Command extends CommandShape {
   readonly more?: readonly string[]
   /** The few settings that the command reads and people change; its help names them. */
   readonly settings?: readonly SettingKey[]
-  /** Whether it serves a data directory: what keeps it from that for good has an exit code of its own. */
+  /** Whether it serves a data directory: permanent failures to do so have their own exit code. */
   readonly serves?: true
   /** Resolves to the exit code. */
   readonly run: (parsed: Parsed, terminal: Terminal) => Promise<number>

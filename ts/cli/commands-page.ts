@@ -1,4 +1,5 @@
-// The page docs/commands.md: every command, the exit codes, and the words of other programs that are understood.
+// The page docs/commands.md: every command, the exit codes, and the words of other programs that
+// are accepted.
 import type { Command } from './command.ts'
 import { EXIT_TABLE } from './exit.ts'
 import { COMMANDS } from './run.ts'

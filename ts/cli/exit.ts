@@ -1,4 +1,4 @@
-// The exit codes of the program, once: for the code, for docs/cli.md and for the unit file of systemd.
+// The exit codes of the program, once: for the code, for docs/cli.md and for systemd's unit file.
 
 /** Exit codes by name. */
 export const EXIT = { done: 0, failed: 1, usage: 2, cannotStart: 3, cutShort: 4, stopped: 130 } as const

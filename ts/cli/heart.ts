@@ -1,4 +1,5 @@
-// What the main thread shows the watchdog: that its event loop turns, what it began last, and how far the node is.
+// The main thread's signals to the watchdog: that its event loop runs, what it began last, and the
+// phase of the node.
 import { CELL, PHASE, startWatchdog, type WatchdogOptions } from '../core/watchdog.ts'
 import { BEGUN_NAMES } from '../rpc/meter.ts'
 import { EXIT } from './exit.ts'
@@ -18,7 +19,7 @@ export interface Heart {
   closed(): void
 }
 
-/** Nobody looks. */
+/** Without a watchdog. */
 const UNWATCHED: Heart = {
   begun: new Uint32Array(1),
   serving: () => undefined,
@@ -35,8 +36,8 @@ function beat(cells: Uint32Array): void {
 }
 
 /**
- * Starts the watchdog of this process, whose handlers of SIGTERM and SIGINT must be there. Where there can be none, `report` gets the
- * reason.
+ * Starts the watchdog of this process, whose handlers of SIGTERM and SIGINT must be installed. If
+ * there can be none, `report` gets the reason.
  */
 export function watchedHeart(options: Pick<WatchdogOptions, 'stopMs' | 'format' | 'level'>, report: (why: string) => void): Heart {
   let cells: Uint32Array

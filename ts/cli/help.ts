@@ -1,4 +1,4 @@
-// The texts of --help: one screen for a command, every setting only where they are asked for.
+// The texts of --help: one screen per command; every setting only with --all.
 import { helpLines, shortHelp } from '../config/index.ts'
 import type { Command } from './command.ts'
 
@@ -48,7 +48,10 @@ export function listHelp(before: string, commands: readonly { readonly name: str
   ])
 }
 
-/** Help for one command, typed as `line`: its flags, and the settings that it reads; `all` adds every other one. */
+/**
+ * Help for one command, typed as `line`: its flags, and the settings that it reads; `all` adds
+ * every other one.
+ */
 export function commandHelp(line: string, command: Command, all: boolean): string {
   const { doc, more = [], files, settings = [] } = command
   const names = files === undefined ? '' : ` ${files.max > 1 ? `${files.name}…` : files.name}`

@@ -1,5 +1,6 @@
-// Who holds the lock of a home: the file data/state/hearth.lock, which the process that has the stores open locks with flock(2) and which
-// names that process. Nothing here takes the lock, so that looking never stands in a node's way.
+// The holder of the lock of a home: the process that has the stores open locks the file
+// data/state/hearth.lock with flock(2) and writes its name into it. This module never takes the
+// lock, so a look-up never blocks a node.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -106,8 +107,9 @@ function isLocked(inode: bigint): boolean | undefined {
 }
 
 /**
- * The process that has the stores of a home open; undefined where none does. A process that was killed leaves its name in the file, but no
- * lock, and a process number that is used again has none either. Throws `HomeDeniedError` where this user may not look.
+ * The process that has the stores of a home open; undefined if there is none. A killed process
+ * leaves its name in the file, but no lock; a later process with the same number has no lock
+ * either. Throws `HomeDeniedError` if this user may not read the lock.
  */
 export function lockHolder(home: string): LockHolder | undefined {
   const lock = readLock(home)
@@ -115,7 +117,8 @@ export function lockHolder(home: string): LockHolder | undefined {
   if (lock === undefined || found === null) return undefined
   const [, host = '', digits = '', boot] = found
   const holder = { pid: Number(digits), host }
-  // Another machine, or a container, whose locks cannot be seen from here: the file is all there is.
+  // The locks of another machine, or of a container, cannot be seen from here: the file is the only
+  // evidence.
   if (host !== os.hostname()) return holder
   const thisBoot = firstLine('/proc/sys/kernel/random/boot_id')
   if (thisBoot !== undefined && boot !== thisBoot) return undefined

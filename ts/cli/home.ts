@@ -42,12 +42,18 @@ export function homeOf(parsed: Parsed): string {
 /** Where a home keeps its settings. */
 export const settingsFile = (home: string): string => path.join(home, 'config', 'node.toml')
 
-/** A new home is for its owner alone: its settings may hold keys of hosted nodes and a mnemonic. One that is there keeps its mode. */
+/**
+ * A new home is private to its owner: its settings may contain keys of hosted nodes and a mnemonic.
+ * An existing home keeps its mode.
+ */
 export function makeHome(home: string): void {
   fs.mkdirSync(home, { recursive: true, mode: 0o700 })
 }
 
-/** Runs work that fills a home, which is made first; one that was made for nothing is removed again. */
+/**
+ * Runs work that fills a home, which is made first; if the work fails, a newly made home is removed
+ * again.
+ */
 export async function inHome<T>(home: string, work: () => Promise<T>): Promise<T> {
   const isNew = !fs.existsSync(home)
   makeHome(home)
@@ -65,7 +71,9 @@ export function writeSettingsFile(file: string): void {
   fs.writeFileSync(file, defaultFile(), { mode: 0o600 })
 }
 
-/** Writes the settings file of a home that has a chain and no such file yet: every line commented out. */
+/**
+ * Writes the settings file of a home that has a chain but no such file: every line commented out.
+ */
 export function addSettingsFile(home: string): void {
   const file = settingsFile(home)
   const hasChain = fs.existsSync(path.join(home, 'config', 'chain.json'))
@@ -77,7 +85,8 @@ const fileOf = (file: string): { readonly path: string; readonly text: string } 
   fs.existsSync(file) ? { path: file, text: fs.readFileSync(file, 'utf8') } : undefined
 
 /**
- * The settings of a command line on a home, or on none; warnings go to standard error. `dev` takes the defaults of `hearth dev`.
+ * The settings of a command line, with or without a home; warnings go to standard error. `dev` uses
+ * the defaults of `hearth dev`.
  */
 export function settingsOf(
   parsed: Parsed,

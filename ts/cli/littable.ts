@@ -1,11 +1,13 @@
-// A littable that a script uses alone, with its metrics page where that is asked for.
+// A littable store that a script uses without a node, optionally with its metrics page.
 import type { LittableStore, LittableStoreOptions } from '../core/littable.ts'
 import { openStore } from '../core/littable-native.ts'
 import { metricsCatalog } from '../core/native.ts'
 import { createNativeMetrics } from '../metrics/index.ts'
 import { startMetricsServer } from '../server/index.ts'
 
-/** Address of the page. It is meant for this machine; whoever wants more has a proxy. */
+/**
+ * Address of the page, for this machine only; for access from others, put a proxy in front of it.
+ */
 const METRICS_HOST = '127.0.0.1'
 
 /** Port of the page, as of the setting littable.MetricsPort. */
@@ -28,7 +30,10 @@ export interface Littable extends LittableStore {
   readonly metricsUrl: string | undefined
 }
 
-/** Opens a littable, or makes it. Rejects with `LittableError`, and with `ListenError` where the port of its metrics cannot be had. */
+/**
+ * Opens a littable, or makes it. Rejects with `LittableError`, and with `ListenError` if the port
+ * of its metrics is not available.
+ */
 export async function openLittable(options: OpenLittableOptions): Promise<Littable> {
   const { MetricsEnabled = false, MetricsPort = METRICS_PORT, ...rest } = options
   const store = await openStore(rest)

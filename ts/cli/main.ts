@@ -9,7 +9,7 @@ const STDIN = 0
 // A reader that has seen enough (`hearth config | head`) is no failure.
 process.stdout.on('error', (e: NodeJS.ErrnoException) => process.exit(e.code === 'EPIPE' ? 0 : 1))
 
-/** Asks at the terminal; anything but y and yes is a no. */
+/** Prompts at the terminal; only y and yes count as a yes. */
 async function ask(question: string): Promise<boolean> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })

@@ -1,4 +1,4 @@
-// The metrics of a node that runs: recorded and served where the settings say so, nothing of it where they do not.
+// The metrics of a running node: recorded and served if the settings enable them.
 import type { Settings } from '../config/index.ts'
 import type { Mode } from '../core/config.ts'
 import { metricsCatalog } from '../core/native.ts'
@@ -10,7 +10,7 @@ import { NotOpen, type Readiness, startMetricsServer } from '../server/index.ts'
 
 const lowerCase = (words: readonly string[]): string[] => words.map((word) => word.toLowerCase())
 
-/** What a node tells its metrics, and where their page is. */
+/** The inputs of a node's metrics, and the address of their page. */
 export interface NodeMetrics {
   readonly meter: RequestMeter & CosmosMeter
   /** To be called for every new WebSocket connection. */
@@ -28,8 +28,8 @@ const OFF: NodeMetrics = {
 }
 
 /**
- * Starts to record and opens the scrape listener; the page is there once `core` gives the core. Rejects with `ListenError` where the port
- * cannot be had.
+ * Starts to record and opens the scrape listener; the page is available once `core` has the core.
+ * Rejects with `ListenError` if the port is not available.
  */
 export async function startMetrics(
   core: () => Core | undefined,

@@ -1,4 +1,4 @@
-// What the core and the methods are told of the settings.
+// The configuration of the core and of the methods, from the settings.
 import os from 'node:os'
 import { type Settings, STRUCT_LOGGER } from '../config/index.ts'
 import type { FlatkvConfig, LittableConfig, Mode, NodeConfig, ScriptsConfig } from '../core/config.ts'
@@ -14,16 +14,19 @@ import { clientVersion } from './version.ts'
 
 const WEI_PER_GWEI = 1e9
 
-/** Part of the memory that there is which the process may take where the settings leave that to the machine. */
+/** The part of the available memory that the process may take if the setting is `auto`. */
 const MEMORY_PART = 0.9
 
-/** Threads that one kind of work may have: one processor is left for all else. */
+/** Threads that one kind of work may have: one processor is left for all other work. */
 const permits = (setting: number | 'auto'): number => (setting === 'auto' ? Math.max(1, os.availableParallelism() - 1) : setting)
 
 /** Traces that run at the same time on any machine where the settings leave that to it. */
 const TRACES_MIN = 2
 
-/** Those of them that run at the lowest priority: all beyond the threads that leave one processor for all else. */
+/**
+ * Those of them that run at the lowest priority: all but those that leave one processor for all
+ * other work.
+ */
 const lowTraces = (setting: number | 'auto'): number => (setting === 'auto' ? Math.max(0, TRACES_MIN - permits('auto')) : 0)
 
 /** In which parts the core counts shares. */
@@ -38,7 +41,10 @@ export function memoryBudget(setting: number | 'auto'): number {
   return Math.floor(there * MEMORY_PART)
 }
 
-/** Threads for long work: three at least where the machine decides, so that neither one kind of work nor one client ever has all of them. */
+/**
+ * Threads for long work: three at least if the setting is `auto`, so that neither one kind of work
+ * nor one client ever has all of them.
+ */
 const heavyThreads = (setting: number | 'auto'): number => (setting === 'auto' ? Math.max(3, os.availableParallelism()) : setting)
 
 const threads = (setting: number | 'auto'): number => (setting === 'auto' ? os.availableParallelism() : setting)
@@ -159,8 +165,9 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
 const TESTING = 'testing'
 
 /**
- * What becomes of transactions that clients send. The pool is of use where blocks are made from it:
- * on a development chain, under CometBFT, where a consensus client asks for payloads, and where testing_buildBlockV1 is served.
+ * What the node does with transactions that clients send. The pool is useful if blocks are made
+ * from it: on a development chain, under CometBFT, if a consensus client requests payloads, and if
+ * testing_buildBlockV1 is served.
  */
 export function submissionOf(dev: boolean, settings: Settings, onFailure?: ForwardOptions['onFailure']): Submission {
   if (dev) return 'pool'

@@ -1,4 +1,5 @@
-// Until when the releases of Node get fixes, as nodejs.org has planned it. V8 is part of Node: a fault in it is what a hostile script needs.
+// The dates on which releases of Node get their last fixes, as nodejs.org plans them. V8 is part of
+// Node, and a hostile script needs a fault in V8.
 
 /** The day on which a major version of Node gets its last fix, as YYYY-MM-DD. */
 export const NODE_ENDS: Readonly<Record<number, string>> = {
@@ -11,7 +12,10 @@ export const NODE_ENDS: Readonly<Record<number, string>> = {
   26: '2029-04-30',
 }
 
-/** The day on which a version of Node got its last fix, where that has passed; undefined where it gets more, or is not known. */
+/**
+ * The day on which a version of Node got its last fix, if that has passed; undefined for a
+ * supported or unknown version.
+ */
 export function nodeEnded(version = process.versions.node, now = new Date()): string | undefined {
   const end = NODE_ENDS[Number(version.split('.')[0])]
   return end !== undefined && now.toISOString().slice(0, 10) > end ? end : undefined

@@ -1,4 +1,4 @@
-// Shows how far a job is: a bar that is drawn over and over on a terminal, a line now and then elsewhere.
+// Shows the progress of a job: a bar that is redrawn on a terminal, a line now and then elsewhere.
 import type { JobProgress, RunningJob } from '../core/jobs.ts'
 import type { Terminal } from './command.ts'
 
@@ -24,7 +24,7 @@ export function rates(blocks: number, gas: number, ms: number): string {
   return `${(blocks / seconds).toFixed(1)} blocks/s, ${(gas / seconds / 1e6).toFixed(1)} Mgas/s`
 }
 
-/** A bar (on a terminal), the share that is done, `what` and the time left, `ms` after the start. */
+/** A bar (on a terminal), the finished share, `what` and the time left, `ms` after the start. */
 export function progressBar(done: number, total: number, ms: number, bar: boolean, what: string): string {
   const share = total > 0 ? Math.min(1, done / total) : 0
   const filled = Math.round(share * BAR_CELLS)

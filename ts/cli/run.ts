@@ -47,7 +47,7 @@ const isHelpFlag = (arg: string): boolean => arg === '--help' || arg === '-h'
 /** Also prints every setting. */
 const HELP_ALL = '--help-all'
 
-/** A command and what follows it on the line; text where the line only asks for help. */
+/** A command and its arguments; text if the line only requests help. */
 type Found = { readonly command: Command; readonly args: readonly string[] } | { readonly help: string; readonly code: number }
 
 /** Runs a command line without the program's name; resolves to the exit code. */
@@ -69,7 +69,10 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   }
 }
 
-/** How many words before the command belong to the flag at the beginning: itself, and its value where that is apart. */
+/**
+ * The number of words of a flag before the command: the flag itself, and its value if that is
+ * separate.
+ */
 function flagLength([flag = '', next]: readonly string[]): number {
   if (flag.includes('=') || next === undefined) return 1
   const name = flag.replace(/^--/, '')
@@ -77,7 +80,10 @@ function flagLength([flag = '', next]: readonly string[]): number {
   return name === 'home' || name === 'datadir' || isSettingKey(name) ? 2 : 1
 }
 
-/** Finds the command that the first word names; `before` is what stands before it on the line. Flags may stand before it. */
+/**
+ * Finds the command that the first word names; `before` is the line before that word. Flags may
+ * precede it.
+ */
 function find(before: string, commands: readonly (Command | CommandFamily)[], line: readonly string[]): Found {
   let at = 0
   while (line[at]?.startsWith('-') && !isHelpFlag(line[at] as string)) at += flagLength(line.slice(at))
@@ -99,7 +105,7 @@ function find(before: string, commands: readonly (Command | CommandFamily)[], li
   return { command, args: [...leading, ...args] }
 }
 
-/** Kinds of failure that starting again does not mend. */
+/** Kinds of failure that another start does not resolve. */
 const CANNOT_START: readonly CoreErrorKind[] = [
   'config',
   'genesis',

@@ -1,5 +1,6 @@
-// The file by which a running node is found: data/node.json of the home, there while the node runs. Where its listeners ask for tokens,
-// data/node.token beside it has one for this run, which its owner alone may read.
+// The file by which other processes find a running node: data/node.json of the home, which exists
+// while the node runs. If its listeners require tokens, the file data/node.token has one for this
+// run, which only its owner may read.
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Mode } from '../core/config.ts'
@@ -56,7 +57,10 @@ export function removeRunning(home: string, pid: number): void {
   for (const file of [fileOf(home), tokenFileOf(home)]) fs.rmSync(file, { force: true })
 }
 
-/** The token of the node that runs on a home; undefined where it has none, or this user may not read it. */
+/**
+ * The token of the node that runs on a home; undefined if it has none, or this user may not read
+ * it.
+ */
 export function runTokenOf(home: string): string | undefined {
   try {
     return fs.readFileSync(tokenFileOf(home), 'utf8').trim()
@@ -65,7 +69,10 @@ export function runTokenOf(home: string): string | undefined {
   }
 }
 
-/** The node that process `pid` serves a home with, as its file says; undefined where the file is missing, or of another process. */
+/**
+ * The node with which process `pid` serves a home, according to its file; undefined if the file is
+ * missing, or of another process.
+ */
 export function findRunning(home: string, pid: number): RunningNode | undefined {
   const node = read(home)
   return node?.pid === pid ? node : undefined
@@ -86,7 +93,7 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (e) {
-    // A process of somebody else lives too.
+    // A process of another user is alive too.
     return (e as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM ask for a clean stop; a second one ends the process at once.
+// SIGINT and SIGTERM stop the process cleanly; a second one ends it at once.
 import { EXIT } from './exit.ts'
 
 /** Calls back once on the first signal. The returned function puts the default behaviour back. */

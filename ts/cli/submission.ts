@@ -1,4 +1,5 @@
-// What a node says of the transactions that it is sent: at its start, in its log and to `hearth status`.
+// What a node reports about the handling of sent transactions: at its start, in its log and to
+// `hearth status`.
 import type { Settings } from '../config/index.ts'
 import type { Mode } from '../core/config.ts'
 import { shownUrl } from '../peers/post.ts'

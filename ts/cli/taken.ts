@@ -1,8 +1,9 @@
-// Ports that a development chain can do without: where another process has one of them, it is left out, and a line says so.
+// Optional ports of a development chain: one that another process uses is left out, with a line
+// that reports it.
 import net from 'node:net'
 import type { Resolved, Settings } from '../config/index.ts'
 
-/** Whether nobody listens on a port. */
+/** Whether a port is free. */
 const isFree = (host: string, port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const probe = net.createServer()
@@ -10,7 +11,10 @@ const isFree = (host: string, port: number): Promise<boolean> =>
     probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(true)))
   })
 
-/** The settings without listeners whose default port is taken; `tell` gets a line for each. Ports that somebody chose are left as they are. */
+/**
+ * The settings without listeners whose default port is taken; `tell` gets a line for each. Ports
+ * that the user chose are left as they are.
+ */
 export async function withoutTaken({ settings, origins }: Resolved, tell: (line: string) => void): Promise<Settings> {
   const isDefault = (key: 'evm.ws_port' | 'metrics.port'): boolean => origins[key] === 'default' && settings[key] !== 0
   let left = settings

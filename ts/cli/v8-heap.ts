@@ -1,25 +1,36 @@
-// V8's heap beside the rest of the node's memory. Answers are bytes outside of it, so that a node under load needs a few ten MiB of it.
+// V8's heap as a part of the node's memory. Answers are bytes outside of it, so a node under load
+// needs a few ten MiB of heap.
 import v8 from 'node:v8'
 
-/** Both halves of the young generation, in bytes: V8 doubles them up to 32 MiB where it is let, and seldom gives that back under load. */
+/**
+ * Both halves of the young generation, in bytes: V8 would double them up to 32 MiB, and seldom
+ * shrink them under load.
+ */
 export const YOUNG_BYTES = 8 * 1024 * 1024
 
 /** Time between two looks at the young generation, in milliseconds. */
 export const LOOK_MS = 200
 
-/** By how much V8 multiplies the halves when they are too small, as it comes and as it keeps them. */
+/**
+ * The factor by which V8 grows the halves when they are too small: its default, and the one that
+ * keeps their size.
+ */
 const [GROWS, STAYS] = [2, 1]
 
 const setGrowth = (by: number): void => v8.setFlagsFromString(`--semi-space-growth-factor=${by}`)
 
-/** Puts V8's flags back to what they are at start: V8 takes compiled code only under the flags that it was kept under. */
+/**
+ * Resets V8's flags to those at start: V8 accepts cached code only under the flags of its
+ * compilation.
+ */
 export const resetFlags = (): void => setGrowth(GROWS)
 
 const youngBytes = (): number => v8.getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0
 
 /**
- * Keeps the young generation from growing further once it has `YOUNG_BYTES`; between two looks it may double once more. It cannot be
- * bounded from the start but by an option of Node's own, and a program cannot give itself one. Gives what ends it.
+ * Keeps the young generation from growing further once it has `YOUNG_BYTES`; between two checks it
+ * may double once more. Only an option of Node's own could bound it from the start, which a program
+ * cannot set for itself. Returns the function that ends it.
  */
 export function boundYoungHeap(): () => void {
   let growth = GROWS
@@ -34,5 +45,8 @@ export function boundYoungHeap(): () => void {
   }
 }
 
-/** What V8's heap may grow to, in bytes: `--max-old-space-size` in NODE_OPTIONS says otherwise, and nothing once the process runs. */
+/**
+ * The size to which V8's heap may grow, in bytes. Only `--max-old-space-size` in NODE_OPTIONS
+ * changes it, not anything at run time.
+ */
 export const heapLimitBytes = (): number => v8.getHeapStatistics().heap_size_limit

@@ -9,7 +9,7 @@ export const VERSION = manifest.version
 const PLATFORM = `${process.platform}-${process.arch}/node${process.versions.node}`
 
 /**
- * What web3_clientVersion answers: `hearth/v0.1.0/linux-x64/node20.20.2`. On a development chain it begins with `anvil/`, which is what
- * helpers of tests look for.
+ * The answer of web3_clientVersion: `hearth/v0.1.0/linux-x64/node20.20.2`. On a development chain
+ * it begins with `anvil/`, which test helpers look for.
  */
 export const clientVersion = (dev = false): string => (dev ? `anvil/v${VERSION}-hearth/${PLATFORM}` : `hearth/v${VERSION}/${PLATFORM}`)

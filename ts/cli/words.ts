@@ -1,8 +1,11 @@
-// Words of geth, reth, anvil and hardhat that people type out of habit. One that means the same as a flag of ours is understood; the
-// others are answered with what does the job here.
+// Words of geth, reth, anvil and hardhat that users type out of habit. A word with the meaning of a
+// flag of Hearth is accepted; for others the error names what does the job here.
 import type { SettingKey } from '../config/index.ts'
 
-/** Flags of other programs that mean the same as one of ours: a command's own flag, or a setting. */
+/**
+ * Flags of other programs that mean the same as a flag of Hearth: a command's own flag, or a
+ * setting.
+ */
 export const SAME_FLAGS: Readonly<Record<string, SettingKey | 'home' | (string & {})>> = {
   // geth and reth
   datadir: 'home',
@@ -68,7 +71,10 @@ const ONE_FORK = 'a development chain has the rules of the fork that --hardfork 
 const NO_ETHEREUM_BLOCKS = 'hearth reads no beacon chain: `hearth import` or a consensus client (--engine) brings blocks'
 const TRACING = 'traces need no flag: debug_traceTransaction answers for every transaction'
 
-/** Flags of other programs that have no equal here, with what to use; a name that ends in * is a beginning. */
+/**
+ * Flags of other programs without an equal here, with what to use; a name that ends in * is a
+ * prefix.
+ */
 export const OTHER_FLAGS: Readonly<Record<string, string>> = {
   bootnodes: NO_PEERS,
   'discovery.*': NO_PEERS,
@@ -167,7 +173,9 @@ export const OTHER_COMMANDS: Readonly<Record<string, Readonly<Record<string, str
   },
 }
 
-/** What to use in place of a flag that has no equal here; undefined where the flag is not known either. */
+/**
+ * What to use instead of a flag without an equal here; undefined if the flag is not known either.
+ */
 export function answerToFlag(name: string): string | undefined {
   if (Object.hasOwn(OTHER_FLAGS, name)) return OTHER_FLAGS[name]
   const beginning = Object.keys(OTHER_FLAGS).find((key) => key.endsWith('*') && name.startsWith(key.slice(0, -1)))

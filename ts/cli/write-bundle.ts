@@ -1,9 +1,12 @@
-// The program in one file, with V8's code cache beside it: `hearth` starts in a third of the time that its modules take one by one.
+// The program in one file, with V8's code cache beside it: `hearth` starts in a third of the time
+// that its single modules take.
 //
 //   node dist/cli/write-bundle.js          writes both, and hearth.cjs, which loads them
 //   node dist/cli/write-bundle.js warm     the child that fills the cache
 //
-// hearth.cjs is main.js for Node's older loader, which is ready sooner than that of ES modules. The child serves a development chain for a moment, so that the functions that a start calls are in the cache, compiled.
+// hearth.cjs is main.js for Node's CommonJS loader, which is ready sooner than that of ES modules.
+// The child serves a development chain for a moment, so that the functions of a start are in the
+// cache, compiled.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -13,7 +16,7 @@ import type { Terminal } from './command.ts'
 import { CACHE, loadProgram, PROGRAM } from './load.ts'
 import { resetFlags } from './v8-heap.ts'
 
-/** Loaded where somebody signs, which few do: it would be half of the file. */
+/** Loaded for the first signature, which few runs need: it would be half of the file. */
 const EXTERNAL = [/^node:(?!http2$)/, /^ox\//]
 
 /** The entry of the program, as `hearth` is installed. */
@@ -22,7 +25,10 @@ const ENTRY = path.join(import.meta.dirname, 'hearth.cjs')
 /** How long the child may take, in milliseconds. */
 const WARM_MS_MAX = 60_000
 
-/** Hono's listener asks of each request whether it is one of HTTP/2, which is never served here: loading that would take long for a no. */
+/**
+ * Hono's listener checks for each request whether it is HTTP/2, which is never served here: loading
+ * that module would take long for nothing.
+ */
 const noHttp2: Plugin = {
   name: 'no-http2',
   resolveId: (source) => (source === 'node:http2' ? '\0http2' : undefined),
@@ -30,7 +36,7 @@ const noHttp2: Plugin = {
 }
 
 /**
- * The client half of `ws` requires these two while it loads and needs them for `wss:` alone; with
+ * The client half of `ws` requires these two while it loads and needs them for `wss:` only; with
  * their cryptography they take 8 ms.
  */
 const TLS = ['https', 'tls']
@@ -47,7 +53,10 @@ const lazyTls: Plugin = {
   },
 }
 
-/** Modules keep their own places: each one's `import.meta` is written out as what it is, relative to the program. */
+/**
+ * Modules keep their own locations: the `import.meta` of each is replaced by its value, relative to
+ * the program.
+ */
 const places: Plugin = {
   name: 'places',
   transform(code, id) {
@@ -60,7 +69,10 @@ const places: Plugin = {
   },
 }
 
-/** The same program in ASCII: V8 reads that as it lies. Beyond it are characters of texts and of comments alone. */
+/**
+ * The same program in ASCII, which V8 reads without decoding. Only texts and comments have other
+ * characters.
+ */
 const ascii = (code: string): string => code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** What is loaded from outside the file later is required: code out of V8's cache cannot import. */
@@ -100,7 +112,10 @@ async function writeFile(input: string, file: string, external: readonly (string
   fs.writeFileSync(file, ascii(file === PROGRAM ? required(code) : code), { mode: 0o755 })
 }
 
-/** Asks the node that says where it is ready a question; resolves once it has answered one. */
+/**
+ * Sends a request to the node that prints its address once it is ready; resolves once it has
+ * answered.
+ */
 function asked(): { readonly terminal: Terminal; readonly answered: Promise<void> } {
   let done = (): void => undefined
   const answered = new Promise<void>((resolve) => {

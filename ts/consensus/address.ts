@@ -19,7 +19,10 @@ export interface AbciAddress {
   remove(): void
 }
 
-/** The address for a home; `setting` is `auto` or an address. Throws `ConsensusError` where the path of a socket is too long. */
+/**
+ * The address for a home; `setting` is `auto` or an address. Throws `ConsensusError` if the path of
+ * a socket is too long.
+ */
 export function abciAddress(home: string, setting: string, temporary = os.tmpdir()): AbciAddress {
   const keep = { remove: () => undefined }
   if (setting !== 'auto') {

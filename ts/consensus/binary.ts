@@ -7,7 +7,10 @@ import { ConsensusError } from './error.ts'
 /** How to install CometBFT. */
 export const INSTALL = 'go install github.com/cometbft/cometbft/cmd/cometbft@v0.40.0'
 
-/** How transactions come to other nodes: CometBFT's own mempool passes them on, or it asks the application for them (from version 0.40 on). */
+/**
+ * How transactions reach other nodes: CometBFT's own mempool passes them on, or it requests them
+ * from the application (from version 0.40 on).
+ */
 export type MempoolType = 'flood' | 'app'
 
 /** A program of CometBFT. */
@@ -27,7 +30,10 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** Where the program is; `setting` is `auto` or a path. Throws `ConsensusError` that says how to install it. */
+/**
+ * The path of the program; `setting` is `auto` or a path. Throws `ConsensusError`, which explains
+ * how to install it.
+ */
 export function findBinary(setting: string, environment: NodeJS.ProcessEnv = process.env, userHome = os.homedir()): string {
   if (setting !== 'auto') {
     const file = path.resolve(setting)
@@ -56,8 +62,8 @@ const MODULE = /(?:mod|dep)\tgithub\.com\/cometbft\/cometbft\tv(\d+\.\d+\.\d+[0-
 const LINE_BYTES_MAX = 256
 
 /**
- * The version in a program, out of Go's build information; undefined where it has none. What the program prints as its version cannot be
- * relied on: that of 0.40.0 prints 0.39.0.
+ * The version of a program, from Go's build information; undefined if it has none. The version that
+ * the program prints is not reliable: that of 0.40.0 prints 0.39.0.
  */
 export function builtVersion(file: string): string | undefined {
   const descriptor = fs.openSync(file, 'r')

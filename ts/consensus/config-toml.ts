@@ -1,7 +1,11 @@
-// config.toml of CometBFT: what a home of Hearth needs other than by default. Keys that are absent have CometBFT's own defaults.
+// config.toml of CometBFT: the keys of a Hearth home that differ from the defaults. Absent keys
+// have CometBFT's own defaults.
 import { ConsensusError } from './error.ts'
 
-/** State sync: a node begins at a snapshot of others, checked against a header that its operator trusts. */
+/**
+ * State sync: a node begins with a snapshot of its peers, checked against a header that its
+ * operator trusts.
+ */
 export interface StateSync {
   /** RPC of at least two nodes, whose headers are compared. */
   readonly servers: readonly string[]
@@ -15,14 +19,20 @@ export interface NodeOptions {
   readonly moniker: string
   /** As `ID@HOST:PORT`. */
   readonly peers: readonly string[]
-  /** Whether all nodes are on one machine or in a private network: addresses that the internet does not route, several nodes at one address. */
+  /**
+   * Whether all nodes are on one machine or in a private network: addresses that the internet does
+   * not route, several nodes at one address.
+   */
   readonly local: boolean
   /** Whether nodes hear of further ones from their peers. */
   readonly exchangesPeers: boolean
   readonly stateSync?: StateSync | undefined
 }
 
-/** Longest transaction that the mempool takes, in bytes: what the pool of the node takes is shorter. */
+/**
+ * Longest transaction that the mempool takes, in bytes: those that the pool of the node takes are
+ * shorter.
+ */
 const TX_BYTES_MAX = 1024 * 1024
 
 /** Longest body of a request to CometBFT's RPC, in bytes. */
@@ -59,7 +69,8 @@ export function configToml({ moniker, peers, local, exchangesPeers, stateSync }:
       allow_duplicate_ip: local,
       pex: exchangesPeers,
     }),
-    // The last three keys are read from version 0.40 on: how soon the node's own pool is asked for transactions.
+    // The last three keys are read from version 0.40 on: the intervals at which transactions of the
+    // node's pool are requested.
     section('mempool', {
       type: 'flood',
       max_tx_bytes: TX_BYTES_MAX,

@@ -1,4 +1,5 @@
-// The engine of an open home: CometBFT under supervision, or one that the operator runs; what it says of itself; transactions for it.
+// The engine of an open home: a supervised CometBFT, or one that the operator runs; its status;
+// transactions for it.
 import fs from 'node:fs'
 import type { ComponentLog } from '../log/index.ts'
 import { type AbciAddress, abciAddress } from './address.ts'
@@ -37,7 +38,10 @@ export interface EngineCore {
   readonly reap: (maxBytes: number) => Promise<readonly string[]>
 }
 
-/** The environment of CometBFT: variables win over config.toml, whose other keys stay the operator's. */
+/**
+ * The environment of CometBFT: variables win over config.toml, whose other keys stay the
+ * operator's.
+ */
 export const engineEnvironment = (
   { timeoutCommitMs, txIndex, verbose }: EngineSettings,
   mempool: MempoolType,
@@ -66,7 +70,10 @@ export class Engine {
   /** Where CometBFT's RPC is; undefined before `start`. */
   rpcUrl: string | undefined
 
-  /** Looks for the program and chooses the socket: before the stores are opened, since both can fail. Throws `ConsensusError`. */
+  /**
+   * Finds the program and chooses the socket. This runs before the stores are opened, since both
+   * can fail. Throws `ConsensusError`.
+   */
   constructor(home: string, settings: EngineSettings) {
     this.home = home
     this.settings = settings
@@ -90,13 +97,16 @@ export class Engine {
     return this.settings.supervise && bringsState(this.home)
   }
 
-  /** Starts CometBFT where `begin` did not, and gives it transactions. Rejects with `ConsensusError`. */
+  /**
+   * Starts CometBFT if `begin` did not, and gives it transactions. Rejects with `ConsensusError`.
+   */
   async start(core: EngineCore, log: ComponentLog): Promise<void> {
     await this.begin(log)
     const { binary, rpcUrl } = this
     this.core = core
     this.openedAt = performance.now()
-    // A CometBFT of the operator gets transactions too: a version that asks for them has them already.
+    // A CometBFT that the operator runs gets transactions too; a version that requests them has
+    // them already.
     if (rpcUrl === undefined || binary?.mempool === 'app') return
     this.gossip = new Gossip({
       reap: core.reap,
@@ -143,7 +153,7 @@ export class Engine {
     this.views = new EngineViews(this.rpcUrl)
   }
 
-  /** Where the engine is in its life; undefined where nobody supervises it. */
+  /** The phase of the engine; undefined if it is not supervised. */
   get state(): EngineState | undefined {
     return this.supervisor?.state
   }
@@ -169,7 +179,10 @@ export class Engine {
     return consensusReason({ life, core: status, view, openMs: performance.now() - this.openedAt }, this.settings.ready)
   }
 
-  /** Ends CometBFT; resolves once it is gone. To be called before the stores close, and also where `start` was never called. */
+  /**
+   * Ends CometBFT; resolves once it is gone. To be called before the stores close, and also if
+   * `start` was never called.
+   */
   async stop(): Promise<void> {
     this.gossip?.stop()
     await this.supervisor?.stop()

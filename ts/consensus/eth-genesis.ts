@@ -1,4 +1,5 @@
-// The genesis of the chain in go-ethereum's form: that of a new development network, or one that was given, made ready for CometBFT.
+// The genesis of the chain in go-ethereum's form: that of a new development network, or a given
+// one, adapted for CometBFT.
 import { ConsensusError } from './error.ts'
 import { PREDEPLOYS } from './predeploys.ts'
 
@@ -51,7 +52,10 @@ const hex = (n: number | bigint): string => `0x${n.toString(16)}`
 const object = (names: readonly string[], suffix: string): Record<string, number> =>
   Object.fromEntries(names.map((name) => [`${name}${suffix}`, 0]))
 
-/** The genesis of a new network: every fork up to Osaka from the beginning, the contracts that Prague needs, nobody funded. `time` is in seconds. */
+/**
+ * The genesis of a new network: every fork up to Osaka from the beginning, the contracts that
+ * Prague needs, no funded accounts. `time` is in seconds.
+ */
 export function developmentGenesis(chainId: number, time: number): EthGenesis {
   return {
     config: {
@@ -81,7 +85,9 @@ const LONG = '\u0001'
 /** Strings of JSON, and whole numbers of more digits than a double is sure to keep. */
 const STRING_OR_LONG = /"(?:[^"\\]|\\.)*"|(?<![\w.+-])\d{16,}(?![\w.])/g
 
-/** JSON as a value; whole numbers that a double cannot hold stay as they are written (`writeJson` writes them so). */
+/**
+ * JSON as a value; whole numbers that a double cannot hold keep their text (`writeJson` writes it).
+ */
 export function readJson(json: string): unknown {
   return JSON.parse(json.replace(STRING_OR_LONG, (word) => (word.startsWith('"') ? word : `"\\u0001${word}"`)))
 }
@@ -91,7 +97,9 @@ export function writeJson(value: unknown, indent = 2): string {
   return `${JSON.stringify(value, null, indent).replace(/"\\u0001(\d+)"/g, '$1')}\n`
 }
 
-/** A number of a genesis: decimal or 0x-hex in a string, or a number; undefined where it is none. */
+/**
+ * A number of a genesis: decimal or 0x-hex in a string, or a number; undefined for anything else.
+ */
 function numberOf(value: unknown): bigint | undefined {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
   const text = typeof value === 'string' ? value.replace(LONG, '') : ''
@@ -128,7 +136,7 @@ export function parseGenesis(text: string): EthGenesis {
   return value
 }
 
-/** A genesis that was given, for a chain under CometBFT. `chainId` is the one that was asked for. */
+/** A given genesis, for a chain under CometBFT. `chainId` is the requested one. */
 export function underCometbft(genesis: EthGenesis, chainId: number | undefined): EthGenesis {
   const config = isObject(genesis.config) ? genesis.config : {}
   const has = numberOf(config.chainId)
@@ -146,7 +154,10 @@ export function underCometbftFrom(genesis: EthGenesis, initialHeight: number): E
 
 const bare = (address: string): string => address.toLowerCase().replace(/^0x/, '')
 
-/** The genesis with accounts that have balances; an account that is there already keeps its code and gets the balance. */
+/**
+ * The genesis with accounts that have balances; an existing account keeps its code and gets the
+ * balance.
+ */
 export function withFunds(genesis: EthGenesis, accounts: readonly Funded[]): EthGenesis {
   if (accounts.length === 0) return genesis
   const balances = new Map(accounts.map(({ address, balance }) => [bare(address), hex(balance)]))

@@ -1,4 +1,5 @@
-// genesis.json of CometBFT (types/genesis.go there). Its app_state is the genesis of the Ethereum chain, so that one file makes a network.
+// genesis.json of CometBFT (its types/genesis.go). Its app_state is the genesis of the Ethereum
+// chain, so that one file defines a network.
 import { ConsensusError } from './error.ts'
 import { type EthGenesis, factsOf, parseGenesis, writeJson } from './eth-genesis.ts'
 import { type KeyPair, publicKeyJson, validatorAddress } from './keys.ts'
@@ -61,7 +62,9 @@ export function genesisFile(appState: EthGenesis, validators: readonly GenesisVa
   })
 }
 
-/** The genesis of the Ethereum chain in a genesis.json; throws `ConsensusError` where there is none. */
+/**
+ * The genesis of the Ethereum chain in a genesis.json; throws `ConsensusError` if there is none.
+ */
 export function appStateOf(text: string): EthGenesis {
   const { chain_id: name, app_state: state } = parseGenesis(text)
   const genesis = state as EthGenesis | null | undefined

@@ -1,5 +1,5 @@
-// Transactions of the node's pool for the mempool of CometBFT, which passes them on to other nodes. Only versions before 0.40 need it: later ones
-// ask the application for them.
+// Transactions of the node's pool for the mempool of CometBFT, which passes them on to other nodes.
+// Only versions before 0.40 need it: later ones request them from the application.
 import { RPC_BATCH_MAX, RPC_BODY_BYTES_MAX } from './config-toml.ts'
 import { askEngine } from './rpc.ts'
 
@@ -12,7 +12,10 @@ const AGAIN_MS = 500
 /** Longest time for the answer to a batch, in milliseconds. */
 const BATCH_MS_MAX = 10_000
 
-/** Bytes of transactions that are taken out of the pool at a time: as base64 with what stands around them they fit one request. */
+/**
+ * Bytes of transactions that are taken out of the pool at a time: as base64 with their envelope
+ * they fit one request.
+ */
 export const REAP_BYTES_MAX = RPC_BODY_BYTES_MAX / 4
 
 /** What stands around a transaction in a request, in bytes, at most. */

@@ -15,7 +15,7 @@ const CHUNKS_MAX = 64
 /** Nodes that a new one connects to by itself. */
 const PEERS_MAX = 50
 
-/** A network as other nodes tell it. */
+/** A network as other nodes describe it. */
 export interface Network {
   /** The text of genesis.json. */
   readonly genesis: string
@@ -55,7 +55,10 @@ async function fetchGenesis(url: string): Promise<string> {
   return Buffer.concat(parts).toString()
 }
 
-/** Whether nobody routes an address through the internet: loopback, private networks, link-local ones. */
+/**
+ * Whether an address is not routed through the internet: loopback, private networks, link-local
+ * ones.
+ */
 export function isLocalAddress(host: string): boolean {
   if (host === 'localhost') return true
   const version = isIP(host)
@@ -99,7 +102,7 @@ async function peersOf(url: string): Promise<string[]> {
   return nodes.filter((node) => node !== undefined)
 }
 
-/** Asks nodes for their network. Rejects with `ConsensusError`. */
+/** Queries nodes for their network. Rejects with `ConsensusError`. */
 export async function askNetwork(urls: readonly string[]): Promise<Network> {
   try {
     const [genesis, ...lists] = await Promise.all([fetchGenesis(urls[0] as string), ...urls.map(peersOf)])

@@ -1,4 +1,4 @@
-// Keys of ed25519 in the files of CometBFT: privval/file.go and p2p/key.go of CometBFT have their forms.
+// Keys of ed25519 in the files of CometBFT, in the formats of its privval/file.go and p2p/key.go.
 import { createHash, generateKeyPairSync } from 'node:crypto'
 
 /** Bytes of a seed and of a public key (RFC 8032). */

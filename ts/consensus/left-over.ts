@@ -1,12 +1,16 @@
-// A CometBFT that is left from a Hearth that was killed. CometBFT ends itself once the socket of its application is gone, which takes a while;
-// two of them on one home would sign twice, so nobody starts another one before that.
+// A CometBFT that is left over from a killed Hearth. CometBFT ends itself some time after the
+// socket of its application is gone. Two of them on one home would sign twice, so no other one is
+// started before that.
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConsensusError } from './error.ts'
 import { engineFile, engineHome, FOR_ALL } from './layout.ts'
 
-/** How long such a process may take to end by itself, then after SIGTERM, then after SIGKILL, in milliseconds. */
+/**
+ * How long such a process may take to end by itself, then after SIGTERM, then after SIGKILL, in
+ * milliseconds.
+ */
 export const LEFT_OVER_MS = { alone: 3000, term: 10_000, kill: 5000 } as const
 
 /** Time between two looks, in milliseconds. */
@@ -85,8 +89,9 @@ interface Look {
 }
 
 /**
- * Resolves once no CometBFT runs on a home any more; whoever calls this holds the lock of the home, so no Hearth runs there. `say` gets what is done.
- * Rejects with `ConsensusError` where one runs that Hearth did not start, or that does not end.
+ * Resolves once no CometBFT runs on a home any more. The caller holds the lock of the home, so no
+ * Hearth runs there. `say` gets each step. Rejects with `ConsensusError` if Hearth did not start
+ * the one that runs, or it does not end.
  */
 export async function endLeftOver(home: string, say: (what: string, pid: number) => void, look: Look = {}): Promise<void> {
   const { proc = '/proc', ms = LEFT_OVER_MS } = look

@@ -1,4 +1,4 @@
-// What CometBFT prints: lines of JSON of its log, and bare text where Go's runtime or its command line speaks.
+// The output of CometBFT: log lines as JSON, and plain text from Go's runtime or its command line.
 
 /** Values of a line by name. */
 export type LineFields = Readonly<Record<string, string>>
@@ -14,7 +14,10 @@ export interface EngineLine {
 /** Longest value and message that are kept, in characters. */
 const TEXT_MAX = 1000
 
-/** Members of a line that are no values of their event: those with a place of their own, and the stack of a panic. */
+/**
+ * Members of a line that are no values of their event: those with a place of their own, and the
+ * stack of a panic.
+ */
 const PLACED = new Set(['_msg', 'level', 'ts', 'stack', 'msg'])
 
 const cut = (text: string): string => (text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text)
@@ -36,7 +39,10 @@ export function parseLine(line: string): EngineLine {
   return { level: level === 'error' || level === 'debug' ? level : 'info', message: cut(event._msg), fields }
 }
 
-/** The connection to the application ended: not a reason to stop for good, since CometBFT begins where it was. */
+/**
+ * The connection to the application ended. That is no reason to stop for good, since CometBFT
+ * resumes where it was.
+ */
 const SOCKET_ENDED =
   /(read|write) message: |\bEOF\b|connection reset|broken pipe|closed network connection|client (is |has |was )?(not running|stopped|already stopped)/i
 
@@ -63,7 +69,9 @@ const FATAL: readonly { readonly pattern: RegExp; readonly advice: string }[] = 
   { pattern: /CONSENSUS FAILURE/, advice: 'consensus has stopped in this node: see the log lines of the component consensus' },
 ]
 
-/** Why CometBFT must not be started again after a line; undefined where the line says no such thing. */
+/**
+ * Why CometBFT must not be started again after a line; undefined if the line is not such a reason.
+ */
 export function fatalReason({ message, fields, level }: EngineLine): string | undefined {
   if (level !== 'error' && level !== 'text') return undefined
   const cause = fields.err ?? fields.error ?? ''

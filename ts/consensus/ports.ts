@@ -1,4 +1,5 @@
-// Ports that CometBFT is to listen on: looked at before it is started, so that the reason stands in one sentence.
+// Ports that CometBFT is to listen on, checked before it is started, so that the error names the
+// reason in one sentence.
 import net from 'node:net'
 import { ConsensusError } from './error.ts'
 
@@ -13,7 +14,10 @@ export function reachUrl(host: string, port: number): string {
   return `http://${shown(at)}:${port}`
 }
 
-/** The port that a setting names, or a free one where it is 0. Rejects with `ConsensusError` where it cannot be had. */
+/**
+ * The port that a setting names, or a free one if it is 0. Rejects with `ConsensusError` if the
+ * port is not available.
+ */
 export function freePort(host: string, port: number, setting: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = net.createServer()

@@ -15,7 +15,7 @@ export interface CoreStatus {
   readonly failure: string | null
 }
 
-/** Where the engine is, from whoever supervises it. */
+/** The phase of the engine, from its supervisor. */
 export interface EngineLife {
   readonly state: EngineState
   readonly reason: string | undefined
@@ -30,7 +30,7 @@ export interface ReadyLimits {
 
 /** What is known at this moment. */
 export interface Known {
-  /** Undefined where nobody supervises the engine. */
+  /** Undefined if the engine is not supervised. */
   readonly life: EngineLife | undefined
   readonly core: CoreStatus
   /** Undefined where the engine does not answer, with the reason. */
@@ -48,7 +48,7 @@ export function consensusReason({ life, core, view, openMs }: Known, { maxBlockA
   if (!('error' in view)) {
     const behind = view.highestPeer === null ? 0 : view.highestPeer - view.height
     if (behind > lagBlocks) return `consensus: ${behind} blocks behind, over ${lagBlocks} (consensus.ready_lag_blocks)`
-    // A node without peers that have told their heights catches up as long as CometBFT says so.
+    // A node whose peers have not reported their heights catches up as long as CometBFT reports so.
     if (view.catchingUp && view.highestPeer === null) return `consensus: catching up, at height ${view.height}`
   }
   const ageMs = core.blockAgeMs ?? openMs

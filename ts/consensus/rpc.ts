@@ -3,7 +3,10 @@
 /** Longest time for an answer, in milliseconds. */
 const ANSWER_MS_MAX = 2000
 
-/** Longest answer that is read, in bytes: a dump of the state of consensus with a hundred validators and peers has a few megabytes. */
+/**
+ * Longest answer that is read, in bytes: a dump of the consensus state with a hundred validators
+ * and peers has a few megabytes.
+ */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024
 
 /** The RPC did not answer, or with an error. */
@@ -89,11 +92,14 @@ export interface EngineView {
   /** The height that is decided on, and in which round. */
   readonly deciding: number | null
   readonly round: number | null
-  /** Height of the last block of the highest peer; null where no peer has told. */
+  /** Height of the last block of the highest peer; null if no peer has reported its height. */
   readonly highestPeer: number | null
 }
 
-/** The height that a peer decides on; undefined where it has not told. Versions differ in whether its state is text. */
+/**
+ * The height that a peer decides on; undefined if it has not reported one. In some versions its
+ * state is text.
+ */
 function peerHeight(state: unknown): number | undefined {
   try {
     const value = (typeof state === 'string' ? JSON.parse(Buffer.from(state, 'base64').toString()) : state) as
@@ -106,7 +112,7 @@ function peerHeight(state: unknown): number | undefined {
   }
 }
 
-/** Asks the engine how it does. Rejects with `EngineRpcError` where it does not answer. */
+/** Queries the status of the engine. Rejects with `EngineRpcError` if it does not answer. */
 export async function engineView(url: string): Promise<EngineView> {
   const [status, net, dump] = await Promise.all([
     engineResult<StatusAnswer>(url, 'status'),
@@ -130,7 +136,7 @@ export async function engineView(url: string): Promise<EngineView> {
 /** How old a view may be that is given again, in milliseconds. */
 const VIEW_MS_MAX = 1000
 
-/** Views of the engine, asked for at most once a second however many want one. */
+/** Views of the engine, queried at most once a second, however many callers need one. */
 export class EngineViews {
   private readonly view: () => Promise<EngineView>
   private readonly now: () => number

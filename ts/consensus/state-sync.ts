@@ -8,7 +8,10 @@ import { engineFile } from './layout.ts'
 /** Time between two looks for the socket of the core, in milliseconds. */
 const LOOK_EVERY_MS = 20
 
-/** Whether config.toml of the CometBFT of a home has state sync on. CometBFT itself leaves it out where it has blocks. Throws `ConsensusError`. */
+/**
+ * Whether config.toml of a home's CometBFT enables state sync. CometBFT itself ignores it once it
+ * has blocks. Throws `ConsensusError`.
+ */
 export function bringsState(home: string): boolean {
   const file = engineFile(home, 'config')
   if (!fs.existsSync(file)) return false
@@ -20,14 +23,20 @@ export function bringsState(home: string): boolean {
   }
 }
 
-/** What tells a socket from one that was made at the same place before; undefined where there is none, or the address is none of a file. */
+/**
+ * Identifies a socket, so that a new one at the same path can be recognised; undefined if there is
+ * none, or the address is no file.
+ */
 export function socketMark(address: string): string | undefined {
   const path = /^unix:\/\/(.+)$/.exec(address)?.[1]
   const stat = path === undefined ? undefined : fs.statSync(path, { throwIfNoEntry: false })
   return stat && `${stat.ino} ${stat.ctimeMs}`
 }
 
-/** Resolves once the core listens at an address where `before` was, or `ended` says that it will not. */
+/**
+ * Resolves once the core listens at an address in place of `before`, or `ended` reports that it
+ * will not.
+ */
 export async function untilListening(address: string, before: string | undefined, ended: () => boolean): Promise<void> {
   const isFile = address.startsWith('unix://')
   while (isFile && !ended() && (socketMark(address) ?? before) === before) await sleep(LOOK_EVERY_MS)

@@ -1,10 +1,14 @@
-// CometBFT as a child of this process: started, its log read, started again where it ends, stopped before the stores close.
+// CometBFT as a child of this process: started, its log read, restarted if it ends, stopped before
+// the stores close.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { ComponentLog } from '../log/index.ts'
 import { type EngineLine, fatalReason, parseLine } from './log-line.ts'
 
-/** Waits before starts, in milliseconds: short after a first death, so that a kill costs little. The last one repeats. */
+/**
+ * Waits before starts, in milliseconds: short after a first death, so that a kill costs little. The
+ * last one repeats.
+ */
 const RESTART_MS = [200, 1000, 2000, 4000, 8000, 16_000, 30_000] as const
 
 /** A process that lived so long begins with the first wait again, in milliseconds. */
@@ -13,7 +17,7 @@ const STEADY_MS = 60_000
 /** Time to end after SIGTERM before SIGKILL, in milliseconds. */
 export const STOP_MS_MAX = 10_000
 
-/** Lines of bare text of one process that are written to the log: what Go prints when it panics is long. */
+/** Lines of plain text of one process that are written to the log: a panic of Go prints many. */
 const TEXT_LINES_MAX = 100
 
 /** Where the engine is in its life. `failed`: it is not started again. */

@@ -28,7 +28,7 @@ function signatures(): ReadonlyMap<string, readonly AbiType[]> {
   return table
 }
 
-/** What a call prints; undefined where it is no call of console.log, or one that nobody knows. */
+/** The output of a call; undefined if it is no call of console.log, or an unknown variant. */
 export function consoleLine(to: string | undefined, input: string): string | undefined {
   if (to?.toLowerCase() !== CONSOLE_ADDRESS) return undefined
   const types = signatures().get(input.slice(0, 10))

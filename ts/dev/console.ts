@@ -77,7 +77,7 @@ const CALL_TRACER: JsonObject = { tracer: 'callTracer' }
  */
 const BRINGS_CODE: ReadonlySet<string> = new Set(['sendRawTransaction', 'sendTransaction', 'setCode', 'sendUnsignedTransaction'])
 
-/** Operations after which nobody knows what code there is. */
+/** Operations after which the known code may be outdated. */
 const BRINGS_STATE: ReadonlySet<string> = new Set(['loadState'])
 
 /** From which event on the console is on, or off. */
@@ -90,7 +90,7 @@ interface Switched {
 export class Console {
   private readonly core: Core
   private readonly printer: Printer
-  /** Whether it is on for what is asked now. */
+  /** Whether it is on for current requests. */
   private enabled = true
   /**
    * The same for events, which are read later than they happen: oldest first, the last one holds
@@ -181,7 +181,7 @@ export class Console {
     }
   }
 
-  /** Whether it is on for the event of this number; they are asked for in order. */
+  /** Whether it is on for the event of this number; called in order of the events. */
   private isOnAt(event: number): boolean {
     const later = this.switched.findIndex(({ from }) => from > event)
     const passed = this.switched.slice(0, later < 0 ? undefined : later)

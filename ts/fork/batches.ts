@@ -57,8 +57,8 @@ interface Reply {
 }
 
 /**
- * What is asked of the origin beside a batch after an attempt failed, and what its result must
- * satisfy; throws where it does not.
+ * A request that is sent to the remote node with a batch after a failed attempt, and the check of
+ * its result, which throws.
  */
 export interface Guard {
   readonly method: string
@@ -75,10 +75,7 @@ export class Batches {
   private queue: Waiting[] = []
   private underWay = 0
   private scheduled = false
-  /**
-   * Nobody knows whether the same node answers as before: the next batch asks the guard's question
-   * too.
-   */
+  /** Another node may answer now: the next batch includes the guard's request. */
   private suspect = false
   /** The origin refuses batches: requests go one by one. */
   private single = false
@@ -122,7 +119,7 @@ export class Batches {
     })
   }
 
-  /** What is asked in the same turn of the event loop goes into one batch. */
+  /** Requests of the same turn of the event loop go into one batch. */
   private schedule(): void {
     if (this.scheduled) return
     this.scheduled = true

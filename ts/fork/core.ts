@@ -35,7 +35,7 @@ function refused(e: unknown): unknown {
   return e instanceof CoreError ? e : new CoreError('origin', `the origin of the fork: ${(e as Error).message}`)
 }
 
-/** What cannot be told of a fork's own blocks, and why. */
+/** What cannot be answered for a fork's own blocks, and why. */
 const ONLY_OF_ORIGIN: { readonly [Op in keyof Operations]?: string } = {
   getProof: 'nothing can be proved of the own blocks of a fork, which knows only those parts of the state that were read',
   storageRangeAt: 'the storage of the own blocks of a fork cannot be listed, since it knows only the slots that were read',
@@ -126,8 +126,8 @@ class ForkedReads {
   }
 
   /**
-   * The core's answer; what it cannot know of a fork's own blocks is said in words that tell what
-   * can be asked for.
+   * The core's answer; for what it cannot know of a fork's own blocks, an error that names what can
+   * be requested.
    */
   private async here<Op extends keyof Operations>(op: Op, args: Operations[Op]): Promise<Uint8Array> {
     const reason = ONLY_OF_ORIGIN[op]

@@ -1,4 +1,5 @@
-// The origin of a fork: finding it, asking it, and what is read from it in place of the core.
+// The remote node of a fork: finding it, requests to it, and the reads that it answers instead of
+// the core.
 export { shownUrl } from '../peers/post.ts'
 export { OriginError } from './batches.ts'
 export { forkedCore } from './core.ts'

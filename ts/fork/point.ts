@@ -21,13 +21,12 @@ export interface Origin {
   readonly chainId: number
   /** The block that the fork begins after. */
   readonly block: OriginBlock
-  /** Asks for state of that block. */
+  /** Fetches state of that block. */
   readonly ask: AskOrigin
-  /** Asks one request of any kind; rejects with `OriginError` where the origin refuses it. */
+  /** Sends one request of any kind; rejects with `OriginError` if the remote node refuses it. */
   readonly call: (method: string, params: readonly unknown[]) => Promise<unknown>
   /**
-   * Asks another node from now on, once that has the same block; rejects with `ForkError` where it
-   * has not.
+   * Switches to another node, once that has the same block; rejects with `ForkError` if it has not.
    */
   readonly moveTo: (url: string) => Promise<void>
 }

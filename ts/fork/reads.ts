@@ -9,7 +9,7 @@ import type { BlockRef, Operations, StepsArguments, StreamOperations } from '../
  */
 type About = 'content' | 'state' | 'hash'
 
-/** How an operation is asked of the origin. */
+/** How an operation is sent to the remote node. */
 export interface PassedOn<Args> {
   readonly method: string
   readonly about: About
@@ -66,7 +66,7 @@ export const READS: { readonly [Op in keyof Operations]?: PassedOn<Operations[Op
     'eth_getProof',
     'content',
     (a) => a.block,
-    // An answer names a slot as it was asked for.
+    // An answer names a slot in the form of the request.
     (a, b) => [a.address, a.slots.map(({ slot, whole }) => (whole ? slot : `0x${BigInt(slot).toString(16)}`)), b],
   ),
   call: at(

@@ -60,7 +60,10 @@ export interface ForwardOptions {
    * away gets no request; in milliseconds.
    */
   readonly tryAfterMs?: number
-  /** Told why requests failed, at most once in ten seconds; the reason never holds the URL. */
+  /**
+   * Called with the reason of failed requests, at most once in ten seconds; the reason never
+   * contains the URL.
+   */
   readonly onFailure?: (reason: string, failures: number) => void
 }
 

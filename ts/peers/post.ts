@@ -31,7 +31,10 @@ export interface PostOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** HTTP statuses after which another attempt may help: the client is too fast, or the server is not well. */
+/**
+ * HTTP statuses after which another attempt may help: the client is too fast, or the server has a
+ * temporary failure.
+ */
 const passes = (status: number): boolean => status === 408 || status === 425 || status === 429 || status >= 500
 
 /**
@@ -47,7 +50,10 @@ function withoutCredentials(text: string): { readonly url: string; readonly head
   return { url: url.href, headers: { authorization: `Basic ${Buffer.from(user).toString('base64')}` } }
 }
 
-/** What fetch says of a port that no page may use (the bad ports of the Fetch standard); its error has no code. */
+/**
+ * The message of fetch for a port that no page may use (the bad ports of the Fetch standard); its
+ * error has no code.
+ */
 const BAD_PORT = 'bad port'
 
 /**
@@ -100,7 +106,10 @@ async function text(response: Response, bytesMax: number): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** Why a request got no answer; fetch hides it in the cause. `Refused` where nothing was sent and never will be. */
+/**
+ * Why a request got no answer; fetch hides it in the cause. `Refused` if nothing was sent and never
+ * will be.
+ */
 function noAnswer(e: unknown): NoAnswer | Refused {
   const cause = e instanceof Error && e.cause instanceof Error ? e.cause : e
   if (!(cause instanceof Error)) return new NoAnswer(String(cause), false)

@@ -1,5 +1,4 @@
-// The node for ethers 6: a provider within this process. ethers itself is brought by whoever uses
-// this.
+// The node for ethers 6: a provider within this process. The user of this module installs ethers.
 import { JsonRpcApiProvider, type JsonRpcError, type JsonRpcPayload, type JsonRpcResult, Network } from 'ethers'
 import type { HearthNode } from './node.ts'
 import { ProviderRpcError } from './provider.ts'

@@ -2,7 +2,7 @@
 import type { Core } from '../core/port.ts'
 import { closed } from './errors.ts'
 
-/** What may be asked after the end. */
+/** What may be used after the end. */
 const ALWAYS: ReadonlySet<string | symbol> = new Set(['close', 'dev', 'metricsSnapshot'])
 
 /** The same core until `isClosed` says so; then every call throws `ClosedError`. */

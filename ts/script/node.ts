@@ -1,5 +1,4 @@
-// A node in the process of a script: opened, asked, closed. No port is opened unless that is asked
-// for.
+// A node in the process of a script. No port is opened unless the script does so.
 import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -44,9 +43,9 @@ export interface OpenOptions {
   /** Folder of the home. */
   readonly home: string
   /**
-   * Opens it for reading. Where a node has the home, its newest snapshot is read, and
-   * `node.snapshot` says of which height; else all of it is, and nobody else can open it meanwhile.
-   * Nothing can be sent.
+   * Opens it for reading. If a node has the home open, its newest snapshot is read, and
+   * `node.snapshot` has its height. Otherwise all of the home is read, and no other process can
+   * open it meanwhile. Nothing can be sent.
    */
   readonly readOnly?: boolean | undefined
   /** What the home's node.toml says otherwise. The environment is not looked at. */
@@ -83,7 +82,7 @@ export interface Listening {
 
 /** A range to bake, both ends included. */
 export interface BakeOptions extends Patience {
-  /** Told how far it is, a few times a second. */
+  /** Called with the progress, a few times a second. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined
 }
 
@@ -129,7 +128,7 @@ function configOf({ home, mode = 'start', readOnly = false }: OpenOptions, setti
   }
 }
 
-/** Told of failures that are this program's fault, besides whoever asked. */
+/** Called with failures that are faults of this program, which the caller gets too. */
 const report = (e: unknown): void => {
   process.emitWarning(e instanceof Error ? e : String(e), 'HearthWarning')
 }
@@ -350,7 +349,7 @@ export class HearthNode implements AsyncDisposable {
     }
   }
 
-  /** Options whose signal is also told when the node closes. */
+  /** Options whose signal is also aborted when the node closes. */
   private whileOpen<O extends Patience>(options: O): O {
     const { signal } = this.closing
     return { ...options, signal: options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]) }

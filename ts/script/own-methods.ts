@@ -1,5 +1,4 @@
-// Methods that only the provider of a node in this process has: they ask for work that no socket
-// may ask for.
+// Methods that only the provider of a node in this process has: work that no socket may request.
 import type { BakeReport } from '../core/bake.ts'
 import { BadValue, type Codec } from '../rpc/codec/codec.ts'
 import { decodeParams, optional, type Param } from '../rpc/method.ts'

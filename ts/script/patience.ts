@@ -32,8 +32,8 @@ export function endable(core: Core): { readonly asked: Core; readonly end: () =>
 }
 
 /**
- * Awaits work within patience. `cancel` is called once where patience ends first, and tells whoever
- * does the work; what comes of it later is nobody's business.
+ * Awaits work within patience. `cancel` is called once if patience ends first, and cancels the
+ * work, whose later result is dropped.
  */
 export async function within<T>(patience: Patience, work: () => Promise<T>, cancel: () => void = () => undefined): Promise<T> {
   const { signal, timeout } = patience

@@ -15,7 +15,7 @@ export interface ProviderRequest {
   readonly params?: readonly unknown[] | object | undefined
 }
 
-/** What a subscription tells (EIP-1193). */
+/** A notification of a subscription (EIP-1193). */
 export interface ProviderMessage {
   readonly type: string
   readonly data: { readonly subscription: string; readonly result: unknown }
@@ -35,7 +35,7 @@ export class ProviderRpcError extends Error {
   }
 }
 
-/** Told of something. */
+/** Receives notifications. */
 export type ProviderListener = (message: ProviderMessage) => void
 
 /** An EIP-1193 provider within this process. */

@@ -70,7 +70,7 @@ export async function* replay(
     }
     for (const line of lines.end()) yield replayed(line, trace++)
   } catch (e) {
-    // A trace that failed was told in its line already.
+    // The line of a failed trace has its error already.
     const isTold = trace >= Math.max(1, traces.length)
     if (signal?.aborted === true) throw signal.reason
     if (!isTold) throw hearthError(e)

@@ -30,7 +30,7 @@ export interface NodeTable {
   close(): void
 }
 
-/** Opens the tables of a node when they are first asked for. */
+/** Opens the tables of a node on first use. */
 export class Tables {
   private readonly open: () => Promise<LittableStore>
   private store: Promise<LittableStore> | undefined

@@ -1,5 +1,5 @@
-// Values as scripts have them: quantities are bigint; hashes, addresses and bytes are `0x` text, or
-// bytes where that is asked for.
+// Values for scripts: quantities are bigint; hashes, addresses and bytes are `0x` text, or
+// `Uint8Array` in the form `bytes`.
 
 import { argumentError } from './errors.ts'
 
@@ -20,7 +20,7 @@ export type AnyQuantity = bigint | number | Hex
 
 /**
  * A block: its height, its hash (32 bytes), or a tag. `safe` and `finalized` are the head on chains
- * that nobody finalises.
+ * without finality.
  */
 export type BlockPlace = AnyQuantity | 'latest' | 'earliest' | 'safe' | 'finalized' | 'pending'
 

@@ -100,7 +100,7 @@ export type HearthRpcSchema = [...DebugRpcSchema, ...BakeRpcSchema]
 
 /** A viem transport over a node of this process: all of viem's actions, without a socket. */
 export function hearth(node: HearthNode): CustomTransport {
-  // Nothing gets lost on the way, so nothing is asked twice.
+  // Calls within a process do not get lost, so none is repeated.
   return custom(node.provider, { key: 'hearth', name: 'Hearth', retryCount: 0 })
 }
 

@@ -1,4 +1,5 @@
-// A project of a client's own kind in a temporary folder, with the installed packages beside it, and its commands.
+// A project of a client's own kind in a temporary folder, with the installed packages, and its
+// commands.
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -23,7 +24,10 @@ export interface Project {
   readonly remove: () => void
 }
 
-/** Copies the sources of `source` (a folder beside this file) to a new folder in which the packages are found. */
+/**
+ * Copies the sources of `source` (a folder next to this file) to a new folder in which the packages
+ * are found.
+ */
 export function project(source: string, installed: Installed & { readonly dir: string }): Project {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), `hearth-${source}-`))
   fs.cpSync(path.join(import.meta.dirname, source), dir, { recursive: true })

@@ -1,4 +1,4 @@
-// hearth backup: makes a copy of the data directory in a folder of its own. Works beside a running node.
+// hearth backup: copies the data directory into another folder, also while the node is running.
 import path from 'node:path'
 import { engineFilesIn, keepEngineFiles } from '../../consensus/backup.ts'
 import type { BackupReport } from '../../core/db.ts'

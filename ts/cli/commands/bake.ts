@@ -1,4 +1,5 @@
-// hearth bake: makes the traces of blocks that are there already, on a home that no node has, or by the node that has it.
+// hearth bake: computes the traces of existing blocks, on a home that no node has open, or through
+// the node that has it open.
 import type { BakeRange, BakeReport } from '../../core/bake.ts'
 import { startAsk, startBakeJob } from '../../core/native.ts'
 import { type Parsed, UsageError } from '../args.ts'

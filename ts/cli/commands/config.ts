@@ -1,4 +1,5 @@
-// hearth config: checks, prints and compares the settings, and rewrites the settings file in the form of this version.
+// hearth config: checks, prints and compares the settings, and rewrites the settings file in the
+// form of this version.
 import fs from 'node:fs'
 import {
   helpLines,
@@ -76,7 +77,10 @@ function upgradeText(file: string, old: string, { kept, commentedOut, renamed, r
   return lines.map((line) => `${line}\n`).join('')
 }
 
-/** Rewrites the settings file of a home in the form of this version; the old file stays beside it under another name. */
+/**
+ * Rewrites the settings file of a home in the form of this version; the old file is kept under
+ * another name.
+ */
 function upgrade(home: string): string {
   const file = settingsFile(home)
   if (!fs.existsSync(file)) throw new UsageError(`${file} does not exist: \`hearth init\` writes one`)

@@ -11,7 +11,7 @@ function height(text: string | undefined, flag: string): number | undefined {
   return text === undefined ? undefined : heightOf(text, flag)
 }
 
-/** The file to write; one that is there is replaced only where that is asked for. */
+/** The file to write; an existing one is replaced only with --force. */
 function outputFile(file: string, force: boolean): string {
   if (file === STANDARD_STREAM) return file
   const there = fs.statSync(file, { throwIfNoEntry: false })

@@ -8,7 +8,7 @@ import { HOME_FLAG, homeOf, inHome, STORE_SETTINGS, settingsOf } from '../home.t
 import { rates, streamLine } from '../progress.ts'
 import { type Finished, finishJob, inputFile, isInUse, runJob, STOPPED_EXIT, storage } from './job.ts'
 
-/** What an import takes for state-commit.flatkv.fsync where nobody set it. */
+/** The value of state-commit.flatkv.fsync for an import if the operator did not set it. */
 export const IMPORT_FSYNC = 'interval:1000'
 
 /** Paths of block files; one of them may be standard input. */
@@ -41,7 +41,10 @@ function refusalOf(job: Job, parsed: Parsed): string | undefined {
   return undefined
 }
 
-/** Imports in this process, or through the node that runs on the home; undefined where a signal stopped it. */
+/**
+ * Imports in this process, or through the node that runs on the home; undefined if a signal stopped
+ * it.
+ */
 async function work(job: Job, parsed: Parsed, terminal: Terminal): Promise<Finished<JobResult> | undefined> {
   const line = parsed.files.includes(STANDARD_STREAM) ? streamLine : undefined
   try {
@@ -55,7 +58,9 @@ async function work(job: Job, parsed: Parsed, terminal: Terminal): Promise<Finis
   }
 }
 
-/** Time and speed of executing alone: what the whole command takes tells little of one block. */
+/**
+ * Time and speed of the execution: that of the whole command would say little about a single block.
+ */
 function executed(gas: number, nanos: number): string {
   return `${(nanos / 1e6).toFixed(1)} ms (${((gas * 1e3) / nanos).toFixed(1)} Mgas/s)`
 }
@@ -69,7 +74,10 @@ function summary(result: JobResult, ms: number): string {
   return `imported ${blocks} (${rates(result.blocks, result.gas, ms)})${known}${execution}${head}\n`
 }
 
-/** What was verified of a recorded block, and what its recording does not allow to check; empty for block files, which are verified in full. */
+/**
+ * The checks of a recorded block, and those that its recording does not allow; empty for block
+ * files, which are verified in full.
+ */
 export function checksText(skipped: readonly string[]): string {
   if (skipped.length === 0) return ''
   const lines = skipped.map((sentence) => `not checked: ${sentence.replace(/: (.*)$/s, ' ($1)')}`)
@@ -103,7 +111,8 @@ export const importCommand: Command = {
     const home = homeOf(parsed)
     const { settings, origins } = settingsOf(parsed, home, terminal)
     const base = storage(home, settings)
-    // An import that a power cut stops goes on where it was: forcing each of its blocks to the disk would only cost time.
+    // An import that a power cut stops continues where it was, so forcing each block to the disk
+    // would only cost time.
     const fsync = origins['state-commit.flatkv.fsync'] === 'default' ? IMPORT_FSYNC : base.fsync
     const job = jobOf(parsed, { ...base, fsync })
     const done = await inHome(home, () => work(job, parsed, terminal))

@@ -1,4 +1,4 @@
-// hearth init: makes a home: its settings file, and where a genesis is given the first block of its chain.
+// hearth init: makes a home: its settings file and, with a genesis, the first block of its chain.
 import fs from 'node:fs'
 import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'

@@ -102,7 +102,10 @@ const runningNode = (
   consensusUrl: consensusUrl ?? null,
 })
 
-/** How the log of a node is written: on a terminal, and beside the console of a development chain, for readers. */
+/**
+ * The form of the node's log: on a terminal, and with the console of a development chain, it is for
+ * human readers.
+ */
 function logOptions(mode: Mode, settings: Settings, terminal: Terminal): LogOptions {
   const format = settings['log.format']
   return {
@@ -151,7 +154,10 @@ function sayNoBlocks(settings: Settings, log: Log, terminal: Terminal): void {
   terminal.out(`Note: ${note}. Transactions are ${transactions}.\n`)
 }
 
-/** Says how many blocks are not baked: those from before baking was enabled stay so until a command bakes them. */
+/**
+ * Logs how many blocks are not baked: those from before baking was enabled stay so until a command
+ * bakes them.
+ */
 async function sayUnbaked(baking: Baking, core: Core, home: string, log: Log): Promise<void> {
   const height = Number(JSON.parse(Buffer.from(await core.request('blockNumber', undefined)).toString()))
   const { baked, of } = bakedCount(baking, cacheRows(core), height)
@@ -215,9 +221,14 @@ export interface Extras {
   readonly home?: string
   /** In place of those of the flags and the home. */
   readonly settings?: Settings
-  /** Before the stores are opened: the configuration, who asks the origin of a fork, and what stands between the core and requests. */
+  /**
+   * Runs before the stores are opened. Returns the configuration, the fetcher of a fork's remote
+   * node, and the decorator of the core.
+   */
   readonly prepare?: (config: NodeConfig) => Promise<Prepared>
-  /** Called with each request that was answered: its method where one could be read, its duration in milliseconds. */
+  /**
+   * Called for each answered request: its method if it could be read, its duration in milliseconds.
+   */
   readonly onRequest?: ((method: string | undefined, ms: number, success: boolean) => void) | undefined
   /** Once nothing is served any more, before the stores are closed. */
   readonly beforeClose?: (core: Core) => Promise<void>
@@ -244,7 +255,10 @@ async function loadServing() {
   return { ...server, ...dispatch, ...starting, ...metrics, engine }
 }
 
-/** What serves requests while the stores are opened: all listeners, that of debug methods, that of the Engine API. */
+/**
+ * The dispatchers of requests while the stores are opened: of all listeners, of debug methods, of
+ * the Engine API.
+ */
 type Starting = [StartingDispatch, StartingDispatch, StartingDispatch]
 
 /** What the server needs for the Engine API; undefined where it is off. */
@@ -261,7 +275,10 @@ async function openCore(config: NodeConfig, log: Log, extras: Extras): Promise<C
   return wrap?.(core) ?? core
 }
 
-/** Serves a home until a signal asks to stop; resolves to the exit code. The listeners of `start` are open before the stores are. */
+/**
+ * Serves a home until a stop signal; resolves to the exit code. The listeners of `start` are open
+ * before the stores are.
+ */
 export async function serve(
   mode: Mode,
   parsed: Parsed,
@@ -292,7 +309,8 @@ export async function serve(
   }
   checkHeap(config.memoryBudgetBytes, log)
   const letHeapGrow = boundYoungHeap()
-  // The stores of a development chain are small: they are there before the listeners are, and in vain where those fail.
+  // The stores of a development chain are small, so they are opened before the listeners; that is
+  // wasted if those fail.
   const early = mode === 'dev' ? openCore(config, log, extras) : undefined
   early?.catch(() => undefined)
   const closeEarly = async (): Promise<void> => (await early?.catch(() => undefined))?.close()
@@ -326,7 +344,7 @@ export async function serve(
       const opening = (): Promise<Core> => early ?? openCore(config, log, extras)
       const core = cometbft?.bringsState && consensus ? await consensus.openWithState(cometbft, opening, stopped, log) : await opening()
       if (core === undefined) {
-        // The home has no block yet, and what came of a state is taken up or dropped at the next start.
+        // The home has no block so far; the next start resumes or drops a partly restored state.
         await cometbft?.stop()
         cometbft?.remove()
         log.component('node').info('stopped before there was a state')

@@ -1,4 +1,4 @@
-// hearth replay: traces of files, without a home. Standard output holds the traces and nothing else.
+// hearth replay: traces of files, without a home. Standard output contains only the traces.
 
 import { startReplay } from '../../core/native.ts'
 import type { JsonObject } from '../../core/port.ts'

@@ -1,4 +1,5 @@
-// hearth status: how the node of a home does. It asks the node itself, over the listeners that the node's file names.
+// hearth status: the status of a home's node. It queries the node over the listeners that the
+// node's file names.
 import fs from 'node:fs'
 import path from 'node:path'
 import { type EngineView, engineView } from '../../consensus/rpc.ts'
@@ -24,17 +25,26 @@ interface Status extends RunningNode {
   readonly height: number | null
   /** What CometBFT says of itself; null without it, and where it does not answer. */
   readonly consensus: EngineView | null
-  /** Blocks that are baked, and blocks that can be; null where nothing is baked, or the node does not say. */
+  /**
+   * Blocks that are baked, and blocks that can be; null if nothing is baked, or the node does not
+   * report it.
+   */
   readonly bakedBlocks: number | null
   readonly bakeableBlocks: number | null
   readonly bakeLagBlocks: number | null
   readonly bakeQueueDepth: number | null
-  /** Share of the requests that may be answered from the trace cache and were, 0 to 1; null where there were none. */
+  /**
+   * The share of cacheable trace requests that the trace cache answered, 0 to 1; null if there were
+   * none.
+   */
   readonly traceCacheHitRate: number | null
   readonly memoryBytes: number | null
   /** Bytes of it that caches keep, by cache; null where the node says nothing of it. */
   readonly cacheBytes: Readonly<Record<string, number>> | null
-  /** Layers that confine processes of JavaScript tracers, and whether each holds; null before the first script, or without metrics. */
+  /**
+   * Layers that confine processes of JavaScript tracers, and whether each is in force; null before
+   * the first script, or without metrics.
+   */
   readonly scriptConfinement: Readonly<Record<string, boolean>> | null
   /** Bytes of files by store. */
   readonly stores: Readonly<Record<string, number>>
@@ -49,7 +59,7 @@ async function ask(url: string, init: RequestInit = {}): Promise<string | undefi
   }
 }
 
-/** An answer as JSON; undefined where it is none: a node with too much to do refuses in plain text. */
+/** An answer as JSON; undefined if it is not JSON: an overloaded node refuses in plain text. */
 async function askJson(url: string, init?: RequestInit): Promise<unknown> {
   const text = await ask(url, init)
   try {
@@ -59,7 +69,7 @@ async function askJson(url: string, init?: RequestInit): Promise<unknown> {
   }
 }
 
-/** The height, asked for with the token of the node's run where it has one. */
+/** The height, requested with the token of the node's run if it has one. */
 async function heightOf(node: RunningNode, token: string | undefined): Promise<number | null> {
   if (node.httpUrl === null) return null
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })
@@ -76,7 +86,10 @@ async function readyOf(node: RunningNode): Promise<{ ready: boolean | null; reas
   return { ready: status === 'ready', reasons }
 }
 
-/** Sums of the samples of a page, by name and, behind it, the label `result`, `cache`, `table` or `layer`. */
+/**
+ * Sums of the samples of a page, by name and, after it, the label `result`, `cache`, `table` or
+ * `layer`.
+ */
 function samples(page: string): ReadonlyMap<string, number> {
   const sums = new Map<string, number>()
   for (const line of page.split('\n')) {
@@ -103,7 +116,7 @@ const CONFINEMENT = 'js_tracer_confinement '
 
 function confinementOf(values: ReadonlyMap<string, number> | undefined): Status['scriptConfinement'] {
   const layers = [...(values ?? [])].filter(([name]) => name.startsWith(CONFINEMENT))
-  // -1 as long as no process has told.
+  // -1 as long as no process has reported.
   const isKnown = layers.length > 0 && layers.every(([, holds]) => holds >= 0)
   return isKnown ? Object.fromEntries(layers.map(([name, holds]) => [name.slice(CONFINEMENT.length), holds === 1])) : null
 }
@@ -251,7 +264,7 @@ function text(status: Status): string {
 /** Exit code where no node runs, or the one that does gives no answer. */
 const NO_ANSWER = 1
 
-/** Says why there is no node to ask. */
+/** Reports why there is no node to query. */
 function sayAbsent(home: string, holder: LockHolder | undefined, json: boolean, terminal: Terminal): void {
   if (holder === undefined) {
     if (json) terminal.out(`${JSON.stringify({ home, pid: null })}\n`)

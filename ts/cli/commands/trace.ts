@@ -1,4 +1,5 @@
-// hearth trace: the calls of a transaction or of a block as a tree, the failure first; gas as flames.
+// hearth trace: the calls of a transaction or of a block as a tree, the failure first; gas as
+// flames.
 import type { Command } from '../command.ts'
 import { HOME_FLAG } from '../home.ts'
 

@@ -1,4 +1,5 @@
-// CometBFT beside an open node: what the settings say of it, and what of the core it works with. Loaded where it is on.
+// CometBFT with an open node: its settings, and the part of the core that it uses. Loaded only if
+// it is enabled.
 import fs from 'node:fs'
 import type { Settings } from '../../config/index.ts'
 import { Engine, type EngineCore } from '../../consensus/engine.ts'
@@ -40,7 +41,7 @@ export function openEngine(home: string, settings: Settings): Engine {
   })
 }
 
-/** What the core is told of CometBFT. */
+/** The core's configuration of CometBFT. */
 export const consensusConfig = ({ address, bringsState }: Engine, settings: Settings): ConsensusConfig => ({
   address,
   stateSync: bringsState,
@@ -63,8 +64,9 @@ export const startEngine = (engine: Engine, core: Core, log: Log): Promise<void>
   engine.start(engineCore(core), log.component('consensus'))
 
 /**
- * Opens a core to which CometBFT may bring the first state: CometBFT starts as soon as the core listens for it. Resolves to undefined where
- * a signal came before the core was open; the core goes on waiting then, so that the process has to be ended.
+ * Opens a core to which CometBFT may bring the first state: CometBFT starts as soon as the core
+ * listens for it. Resolves to undefined if a signal came before the core was open; the core goes on
+ * waiting then, so the process has to be ended.
  */
 export async function openWithState(
   engine: Engine,

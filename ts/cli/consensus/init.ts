@@ -1,4 +1,5 @@
-// hearth init --cometbft: a home for a new network of one validator, or for a network that runs already.
+// hearth init --cometbft: makes a home for a new network of one validator, or for an existing
+// network.
 import type { Settings } from '../../config/index.ts'
 import type { StateSync } from '../../consensus/config-toml.ts'
 import { factsOf } from '../../consensus/eth-genesis.ts'

@@ -48,7 +48,10 @@ export function writeNodeFiles({ home, keys, options, genesis, values }: Omit<Ne
   fs.writeFileSync(settingsFile(home), settingsFileText(lines), { mode: 0o600, flag: 'wx' })
 }
 
-/** Makes a home; its head where that was done, undefined where a signal stopped it. A failure leaves nothing. */
+/**
+ * Makes a home. Resolves to its head, or to undefined if a signal stopped it. A failure leaves
+ * nothing.
+ */
 export async function makeNetworkHome(
   { home, keys, options, appState, genesis, values }: NewHome,
   settings: Settings,

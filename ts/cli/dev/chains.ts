@@ -1,4 +1,5 @@
-// The chains that one run of hearth dev has, one after the other: a reset may ask for a fork of another node, or of another block.
+// The successive chains of one run of hearth dev: a reset may fork another node, or begin at
+// another block.
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Settings } from '../../config/index.ts'
@@ -24,7 +25,7 @@ export interface Beginning {
 /** Where the chains lie that came after the first one: in its home, which goes with the process. */
 const CHAINS_FOLDER = 'chains'
 
-/** Told each time that another chain has taken the place of the last one. */
+/** Called each time that another chain has replaced the last one. */
 type OnReplaced = () => void
 
 /** A core, as an open chain. */
@@ -78,7 +79,7 @@ export class Chains {
     else await this.begin(wanted)
   }
 
-  /** The origin that is asked for; the same object as now where it is that. */
+  /** The requested origin; the current object if it is the same. */
   private async wanted(forking: Forking | undefined): Promise<Origin | undefined> {
     const { origin } = this.now
     if (forking === undefined) return this.beginning.origin
@@ -120,7 +121,7 @@ export class Chains {
     const last = this.now
     this.now = { origin, folder }
     this.onReplaced()
-    // What the last chain could not finish is nobody's any more.
+    // Unfinished work of the last chain is dropped.
     await old.close().catch(() => undefined)
     if (last.folder !== undefined) fs.rmSync(last.folder, { recursive: true, force: true })
   }

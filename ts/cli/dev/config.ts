@@ -1,4 +1,4 @@
-// What the core is told of the development chain.
+// The core's configuration of the development chain.
 import type { Settings } from '../../config/index.ts'
 import type { DevConfig } from '../../core/config.ts'
 
@@ -21,7 +21,10 @@ const codeSizeLimit = (limit: Settings['dev.code_size_limit']): number | undefin
 const unless = <W extends string, V>(word: W, value: V | W): Exclude<V, W> | undefined =>
   value === word ? undefined : (value as Exclude<V, W>)
 
-/** The chain's part of the configuration. A fork has gas limit and chain id of its origin where nothing says others. */
+/**
+ * The chain's part of the configuration. A fork has gas limit and chain id of its origin unless
+ * settings replace them.
+ */
 export function devConfig(settings: Settings, origin?: { readonly chainId: number; readonly gasLimit: number }): DevConfig {
   return {
     gasLimit: unless('auto', settings['dev.gas_limit']) ?? origin?.gasLimit ?? GAS_LIMIT,

@@ -1,4 +1,4 @@
-// hearth dev --demo: plays the demo on a chain that has no blocks of its own yet, and tells what it did.
+// hearth dev --demo: plays the demo on a chain without blocks, and prints its steps.
 import type { DevAccount } from '../../core/native.ts'
 import type { Core } from '../../core/port.ts'
 import { type DemoStep, runDemo } from '../../dev/demo/index.ts'

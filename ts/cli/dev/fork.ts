@@ -1,4 +1,5 @@
-// hearth dev --fork-url: finds the origin, tells the core of it, and reads from it what the core does not have.
+// hearth dev --fork-url: finds the remote node, configures the core with it, and reads from it what
+// the core does not have.
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Settings } from '../../config/index.ts'

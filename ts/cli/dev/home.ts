@@ -1,4 +1,5 @@
-// Homes of development chains that nobody wants to keep: below the system's folder for temporary files, gone with their process.
+// Temporary homes of development chains: below the system's folder for temporary files, removed
+// with their process.
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -10,11 +11,15 @@ const PREFIX = 'hearth-dev-'
 
 const NAME = /^hearth-dev-(\d+)-(\d+)-[A-Za-z0-9]+$/
 
-/** When a process began, in ticks since the system did, or 0 where the system does not say; undefined where there is no such process. */
+/**
+ * When a process began, in ticks since the boot, or 0 if the system does not report it; undefined
+ * if there is no such process.
+ */
 function beginOf(pid: number): number | undefined {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name of the program stands in brackets and may hold anything; field 22 of proc(5) is the 20th behind it.
+    // The name of the program is in brackets and may contain anything; field 22 of proc(5) is the
+    // 20th after it.
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19])
   } catch {
     return fs.existsSync('/proc/self/stat') ? undefined : isAlive(pid) ? 0 : undefined
@@ -29,12 +34,14 @@ function removeLeftOvers(dir: string): void {
     try {
       fs.rmSync(path.join(dir, name), { recursive: true, force: true })
     } catch {
-      // Somebody else's, or somebody else is about it.
+      // It belongs to another user, or another process is removing it.
     }
   }
 }
 
-/** A home that is gone when this process is, or when the next such home is made after it was killed. */
+/**
+ * A home that is removed with this process or, if that is killed, when the next such home is made.
+ */
 export interface TemporaryHome {
   readonly home: string
   remove(): void
@@ -45,7 +52,7 @@ export function temporaryHome(dir = os.tmpdir()): TemporaryHome {
   removeLeftOvers(dir)
   const home = fs.mkdtempSync(path.join(dir, `${PREFIX}${process.pid}-${beginOf(process.pid) ?? 0}-`))
   const remove = (): void => fs.rmSync(home, { recursive: true, force: true })
-  // Also where the process ends at once: after a second signal, or on a failure that nobody caught.
+  // Also if the process ends at once: after a second signal, or on an uncaught failure.
   process.once('exit', remove)
   return {
     home,
@@ -56,14 +63,17 @@ export function temporaryHome(dir = os.tmpdir()): TemporaryHome {
   }
 }
 
-/** What such a home has in place of the defaults: nothing is synced, for nobody reads it after its process, and there are no snapshots. */
+/**
+ * The settings of such a home that differ from the defaults: nothing is synced, because the home
+ * ends with its process, and there are no snapshots.
+ */
 const TRANSIENT = {
   'state-commit.flatkv.fsync': 'never',
   'state-commit.flatkv.snapshot_interval_blocks': 0,
   'state-commit.flatkv.wal_max_bytes': 0,
 } as const
 
-/** The settings of such a home; what somebody set himself stays. */
+/** The settings of such a home; values that the user set stay. */
 export function temporarySettings({ origins }: Resolved, settings: Settings): Settings {
   const own = Object.entries(TRANSIENT).filter(([key]) => origins[key as keyof typeof TRANSIENT] === 'default')
   return { ...settings, ...Object.fromEntries(own) }

@@ -1,4 +1,4 @@
-// What `hearth trace` does: asks for a trace, and prints it or writes it to files.
+// `hearth trace`: requests a trace, and prints it or writes it to files.
 import fs from 'node:fs'
 import {
   BadSignature,
@@ -187,7 +187,7 @@ export async function runTrace(parsed: Parsed, terminal: Terminal): Promise<numb
   const [given = ''] = parsed.files
   if (!/^(0x[0-9a-fA-F]{64}|0x[0-9a-fA-F]{1,16}|\d{1,18}|latest|safe|finalized|earliest)$/.test(given))
     throw new UsageError(`${JSON.stringify(given)} is no hash of a transaction or block, no height and no tag such as latest`)
-  // What the files of the flags hold is looked at before anybody is asked.
+  // The files that flags name are read before any request is sent.
   namesOf(parsed)
   const url = parsed.flags.get('rpc')
   if (url !== undefined && !URL.canParse(url))

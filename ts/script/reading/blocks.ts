@@ -92,7 +92,7 @@ export interface Block<F extends Form = 'hex', Full extends boolean = false> {
   readonly size: bigint
   readonly uncles: readonly Data<F>[]
   readonly withdrawals: readonly Withdrawal<F>[] | undefined
-  /** Hashes, or whole transactions where they were asked for. */
+  /** Hashes, or with `full` whole transactions. */
   readonly transactions: Full extends true ? readonly Transaction<F>[] : readonly Data<F>[]
 }
 

@@ -88,8 +88,8 @@ async function heightOf(core: Core, place: BlockPlace): Promise<bigint> {
  * all.
  */
 async function headAt(core: Core, wanted: bigint): Promise<bigint> {
-  // Where the events are is asked before the head: of a block that comes between the two the wait
-  // hears.
+  // The position of the events is read before the head, so that the wait also sees a block that
+  // arrives between the two.
   const { next } = JSON.parse(text(await told(core.events(Number.MAX_SAFE_INTEGER, false)))) as { next: number }
   const head = await heightOf(core, 'latest')
   if (head < wanted) await told(core.events(next, true))

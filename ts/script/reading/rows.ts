@@ -8,13 +8,13 @@ export interface Batch<T, Next> {
   readonly next: Next | undefined
 }
 
-/** Asks for a batch. */
+/** Reads a batch. */
 export type Fetch<T, Next> = (from: Next) => Promise<Batch<T, Next>>
 
 /**
- * Items that are read in batches as they are taken: `for await` goes over single items, `batches()`
- * over arrays of them. While one batch is being used the next one is read, and nothing beyond that,
- * so memory stays the same however many there are. Each iteration begins anew.
+ * Items that are read in batches as they are taken: `for await` iterates over single items,
+ * `batches()` over arrays of them. While one batch is being used only the next one is read, so
+ * memory does not grow with the number of items. Each iteration starts at the beginning.
  */
 export class Rows<T> implements AsyncIterable<T> {
   private readonly open: () => AsyncGenerator<readonly T[], void, undefined>
@@ -65,7 +65,7 @@ export class Rows<T> implements AsyncIterable<T> {
 export function readAhead<T, Next>(first: () => Promise<Next | undefined>, fetch: Fetch<T, Next>, patience: Patience): Rows<T> {
   const ask = (from: Next): Promise<Batch<T, Next>> => {
     const asked = within(patience, () => fetch(from))
-    // It may fail while nobody looks at it yet, and whoever ends the iteration early never does.
+    // It may fail before it is awaited, and is never awaited if the iteration ends early.
     asked.catch(() => undefined)
     return asked
   }

@@ -115,7 +115,7 @@ export class State<F extends Form = 'hex'> {
     return this
   }
 
-  /** Asks for many keys in parts. */
+  /** Reads many keys in parts. */
   private async inParts<K, T>(keys: readonly K[], ask: (part: readonly K[], block: { blockHash: string }) => Promise<T[]>): Promise<T[]> {
     return await within(this.patience, async () => {
       const { hash } = await this.block()

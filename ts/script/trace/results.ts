@@ -231,7 +231,7 @@ export interface ParityVmTrace {
   }[]
 }
 
-/** What `parityTracer` gives; parts that were not asked for are null, `trace` is empty then. */
+/** The result of `parityTracer`; parts that were not requested are null, but `trace` is empty. */
 export interface ParityReplay {
   readonly output: Hex
   readonly trace: readonly ParityTrace[]

@@ -47,8 +47,8 @@ class Cutter {
 
 /**
  * The instructions of a transaction, one after the other: `for await` takes them as they are
- * executed, and the execution waits for whoever takes them. It can be gone through once; leaving
- * the loop early ends the trace. While it is open it holds one of `workers.heavy_threads`.
+ * executed, and the execution waits for the loop. It can be iterated once; leaving the loop early
+ * ends the trace. While it is open it holds one of `workers.heavy_threads`.
  */
 export class Steps implements AsyncIterable<StructLog> {
   /** How the transaction ended; settled once all steps were taken. */
@@ -67,7 +67,7 @@ export class Steps implements AsyncIterable<StructLog> {
       this.settle = resolve
       this.fail = reject
     })
-    // Whoever takes the steps learns of a failure there.
+    // The loop over the steps gets the failure.
     this.summary.catch(() => undefined)
   }
 

@@ -54,7 +54,7 @@ const NO_TIMEOUT = '24h'
 
 type Op = 'traceTransaction' | 'traceCall' | 'traceBlockByNumber' | 'traceBlockByHash'
 
-/** What is asked of the core, without the tracer's configuration. */
+/** The core's operation, without the configuration of the tracer. */
 interface Asked {
   readonly op: Op
   readonly args: JsonObject

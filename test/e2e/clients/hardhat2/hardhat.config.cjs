@@ -1,6 +1,8 @@
-// A hardhat 2 project on a node that runs already. The compiler is the one of the npm package solc: nothing is downloaded.
+// A hardhat 2 project on a running node. The compiler is the one of the npm package solc: nothing
+// is downloaded.
 require('@nomicfoundation/hardhat-viem')
-// hardhat-ethers sends without an estimate, and its matchers want errors for transactions that revert: a run of its own.
+// hardhat-ethers sends without an estimate, and its matchers expect errors for transactions that
+// revert, so they have a run of their own.
 if (process.env.MATCHERS === 'true') require('@nomicfoundation/hardhat-chai-matchers')
 const { subtask } = require('hardhat/config')
 const { TASK_COMPILE_SOLIDITY_GET_SOLC_BUILD } = require('hardhat/builtin-tasks/task-names')

@@ -1,5 +1,5 @@
-// hardhat-ethers 3 and hardhat-chai-matchers 2, as they are by default: a fixed gas limit, no estimate, so only the answer to a
-// transaction says that it reverts.
+// hardhat-ethers 3 and hardhat-chai-matchers 2 with their defaults: a fixed gas limit and no
+// estimate, so only the answer to a transaction shows that it reverts.
 const { expect } = require('chai')
 const hre = require('hardhat')
 

@@ -1,4 +1,5 @@
-// A hardhat 3 project on a node that runs already. The compiler is the one of the npm package solc: nothing is downloaded.
+// A hardhat 3 project on a running node. The compiler is the one of the npm package solc: nothing
+// is downloaded.
 import fs from 'node:fs'
 import path from 'node:path'
 import networkHelpers from '@nomicfoundation/hardhat-network-helpers'

@@ -1,4 +1,5 @@
-// hearth db: inspects and repairs the stores of a data directory. One command a file; this is their table.
+// hearth db: inspects and repairs the stores of a data directory. There is one file per command;
+// this is their table.
 import type { CommandFamily } from '../../command.ts'
 import { dump } from './dump.ts'
 import { exportState } from './export.ts'

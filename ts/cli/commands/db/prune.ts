@@ -1,4 +1,5 @@
-// hearth db prune: raises the floor of a table and removes the segments below it. No node may run on the home.
+// hearth db prune: raises the floor of a table and removes the segments below it. No node may run
+// on the home.
 import type { Command } from '../../command.ts'
 import { heightOf } from '../job.ts'
 import { required, rootsOf, runTask, TABLE_FLAGS } from './task.ts'

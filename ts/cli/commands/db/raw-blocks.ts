@@ -1,4 +1,5 @@
-// Blocks of another node, as RLP in a file: debug_getRawBlock by hash. The core checks each block against its hash.
+// Blocks of another node, as RLP in a file: debug_getRawBlock by hash. The core checks each block
+// against its hash.
 import fs from 'node:fs'
 import type { BlockRecord } from '../../../core/db.ts'
 import { CoreError } from '../../../core/error.ts'

@@ -1,4 +1,5 @@
-// hearth db rebase: moves the tables into other folders, and forgets those that are left. No node may run on the home.
+// hearth db rebase: moves the tables into other folders, and forgets the folders that they left. No
+// node may run on the home.
 import path from 'node:path'
 import { UsageError } from '../../args.ts'
 import type { Command } from '../../command.ts'

@@ -55,7 +55,10 @@ function text({ problems, findings, actions, lost, head, ledger, capsules }: Rep
 
 const isUrl = (from: string): boolean => /^https?:\/\//.test(from)
 
-/** Repairs with the blocks of files, and then with those that a node gives; undefined where a signal stopped it. */
+/**
+ * Repairs with the blocks of files, and then with those of a node; undefined if a signal stopped
+ * it.
+ */
 async function repaired(parsed: Parsed, terminal: Terminal, home: string): Promise<RepairReport | undefined> {
   const base = storage(home, settingsOf(parsed, home, terminal).settings)
   const given = parsed.lists.get('from') ?? []

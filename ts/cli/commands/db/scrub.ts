@@ -1,4 +1,5 @@
-// hearth db scrub: reads every byte of the tables and checks every checksum. Works beside a running node.
+// hearth db scrub: reads every byte of the tables and checks every checksum, also while the node is
+// running.
 import type { ScrubReport } from '../../../core/db.ts'
 import type { Command } from '../../command.ts'
 import { rootsOf, runTask, TABLE_FLAGS, tableOf } from './task.ts'

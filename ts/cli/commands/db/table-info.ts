@@ -1,4 +1,4 @@
-// hearth db table-info: what there is of each table. Works beside a running node.
+// hearth db table-info: prints the contents of each table, also while the node is running.
 import type { TableInfo } from '../../../core/db.ts'
 import type { Command } from '../../command.ts'
 import { rootsOf, runTask, TABLE_FLAGS, tableOf } from './task.ts'

@@ -1,4 +1,5 @@
-// hearth db verify: computes everything again that the state says. Works beside a running node, on its newest snapshot.
+// hearth db verify: computes everything again that derives from the state. While the node is
+// running it reads the newest snapshot.
 import type { VerifyReport } from '../../../core/db.ts'
 import type { Command } from '../../command.ts'
 import { DB_FLAGS, rowsLine, runTask } from './task.ts'

@@ -1,4 +1,5 @@
-// hardhat-viem 3 and the helpers of hardhat-network-helpers 3, by what the chain answers; ends with a line of JSON.
+// hardhat-viem 3 and the helpers of hardhat-network-helpers 3, checked by the answers of the chain;
+// ends with a line of JSON.
 import assert from 'node:assert/strict'
 import { network } from 'hardhat'
 
