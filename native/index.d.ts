@@ -12,8 +12,8 @@ export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-was
 /** A trace under hooks. */
 export declare class NativeHooks {
   /**
-   * The results, in which what the hooks said of each transaction stands in place of its result. To be taken once; when it
-   * is cancelled or forgotten the trace ends.
+   * The results, in which the hooks' answer to each transaction replaces its result. Can be
+   * taken once; the trace ends when it is cancelled or dropped.
    */
   stream(): NativeStream | null
   /** Kind of the next message; 0 where none waits yet, -1 where none will come. */
@@ -25,8 +25,8 @@ export declare class NativeHooks {
   /** Resolves once a message waits, or none will come. One call at a time. */
   ready(): Promise<void>
   /**
-   * Blocks until a message waits of a kind whose bit is set, which is the next one then; 0 for any kind. False where none
-   * will come.
+   * Blocks until a message of a kind whose bit is set is waiting, which is the next message
+   * then; 0 for any kind. False if none will come.
    */
   wait(kinds: number): boolean
   /** Says something to the execution. */
@@ -75,7 +75,7 @@ export declare class NativeLittTable {
   get(key: Uint8Array): Promise<Buffer | null>
   /** A range of the bytes under a key, or null. */
   getRange(key: Uint8Array, start: number, end: number): Promise<Buffer | null>
-  /** The bytes under each of several keys, null where a key is not there; or an error value for all. */
+  /** The bytes under each of several keys, null for an absent key; or an error value for all. */
   multiGet(keys: Array<Uint8Array>): Promise<Array<Buffer | null> | Buffer>
   /** One byte: 1 where the key is there. */
   exists(key: Uint8Array): Promise<Buffer>
@@ -96,8 +96,8 @@ export declare class NativeLittTable {
   /** Keys, bytes and floor; or an error value. */
   totals(): Array<bigint> | Buffer
   /**
-   * Iterates, from a key on where one is given. Resolves to the iterator, to null where that key is not there, or to
-   * an error value.
+   * Iterates, from a key on if one is given. Resolves to the iterator, to null if that key is
+   * absent, or to an error value.
    */
   iterate(reverse: boolean, from?: Uint8Array | undefined | null): Promise<NativeLittIter | Buffer | null>
   /** Lets go of the table. */
@@ -109,20 +109,24 @@ export declare class NativeNode {
   /** Starts a trace whose script is hooks of this process, as `{"op":…,"args":…}`. */
   traceHooked(json: string): NativeHooks
   /**
-   * Answers `{"op":…,"args":…}`: with the text of the result where that needs neither the disk nor another thread, else
-   * on one of the node's threads.
+   * Answers `{"op":…,"args":…}`: with the text of the result if that needs neither the disk nor
+   * another thread, otherwise on one of the node's threads.
    */
   request(json: string): string | Promise<Buffer>
   /**
-   * Answers long work, `{"op":…,"args":…}`, on one of the node's threads, for a client that is known by its address: clients
-   * take turns. [`cancel_call`](Self::cancel_call) ends it by its ticket, a whole number of its own.
+   * Answers long work, `{"op":…,"args":…}`, on one of the node's threads, for a client that is
+   * known by its address: clients take turns. [`cancel_call`](Self::cancel_call) ends it by its
+   * ticket, a whole number that no other request in progress has.
    */
   call(json: string, client: string, ticket: number): Promise<Buffer>
-  /** Says that nobody waits for the answer to a call any more. */
+  /** Cancels a call, whose answer is no longer needed. */
   cancelCall(ticket: number): void
   /** The values of all native instruments: `[{"name":…,"series":[…]}]`. */
   metricsSnapshot(): string
-  /** Takes what operators should read in the log since the last call: `[{"level":…,"room":…,"message":…}]`. */
+  /**
+   * Takes the log entries for operators since the last call:
+   * `[{"level":…,"room":…,"message":…}]`.
+   */
   takeLog(): string
   /**
    * Resolves to what happened to chain and pool after the first `after` events:
@@ -130,46 +134,49 @@ export declare class NativeNode {
    */
   events(after: number, wait: boolean): Promise<Buffer>
   /**
-   * Writes the result of a trace to `at` in a buffer, where it lies ready in memory, and gives its number of bytes; -1
-   * where it does not. 2^40 is added where its block is further below the head than traces may look back. Where it and
-   * `tail_bytes` behind it do not fit, nothing is written. Results that are over
-   * `gzip_over` bytes with what stands around them are not given where they lie there in gzip; a negative number wants
-   * none in gzip.
+   * Writes the result of a trace to `at` in a buffer if it is ready in memory, and returns its
+   * number of bytes; -1 if it is not. 2^40 is added if its block is further below the head than
+   * the lookback. Nothing is written if the result and the `tail_bytes` after it do not fit. A
+   * result that is longer than `gzip_over` bytes with its envelope is not returned if the cache
+   * has it in gzip; a negative number disables gzip.
    */
   cached(json: string, into: Buffer, at: number, tailBytes: number, gzipOver: number): number
   /**
-   * Writes the answer to a baked trace, with what stands around its result, where that is ready: in the memory of this process or of
-   * the system. `of` is 0 for a transaction by its hash, 1 for a block by its height or `latest`, 2 for one by its hash. Gives
-   * the answer's bytes; 2^24 is added where they are one gzip member, 2^25 where the block is further below the head than
-   * traces may look back; -1 where it is not ready. Where there is too little room, nothing is written. Answers of more than
-   * `gzip_over` bytes are written in gzip, where they lie there so; a negative number wants none.
+   * Writes the answer to a baked trace, with the envelope around its result, if it is ready in
+   * the memory of this process or of the system. `of` is 0 for a transaction by its hash, 1 for
+   * a block by its height or `latest`, 2 for one by its hash. Returns the number of bytes; 2^24
+   * is added if they are one gzip member, 2^25 if the block is further below the head than the
+   * lookback; -1 if the answer is not ready. Nothing is written if the buffer is too small.
+   * Answers of more than `gzip_over` bytes are written in gzip if the cache has them so; a
+   * negative number disables gzip.
    */
   ready(of: number, named: string, tracer: string, head: string, tail: string, into: Buffer, gzipOver: number): number
   /**
-   * Starts work whose result may be large, for a client that is known by its address. With an envelope, a result that lies
-   * there in gzip comes as one member with it.
+   * Starts work whose result may be large, for a client that is known by its address. With an
+   * envelope, a result that is stored in gzip is sent as one member with it.
    */
   stream(json: string, envelope?: NativeEnvelope | undefined | null, client?: string | undefined | null): NativeStream
   /** What the home holds, as JSON; null once the node is closed. */
   status(): string | null
   /**
-   * Lets go of the node. Where nobody else of this process has it: lets running requests finish, flushes and closes the
-   * stores, on a thread of its own.
+   * Releases the node. The last lease of this process lets running requests finish, flushes and
+   * closes the stores, on its own thread.
    */
   close(): Promise<Buffer>
 }
 
 /**
- * A JavaScript function that asks an origin: it gets `{"id":…,"requests":[[METHOD,PARAMS],…],"timeoutMs":…}` and answers with
+ * A JavaScript function that reads a remote node: it gets
+ * `{"id":…,"requests":[[METHOD,PARAMS],…],"timeoutMs":…}` and answers with
  * [`NativeOrigin::answer`] or [`NativeOrigin::fail`].
  */
 export declare class NativeOrigin {
   /**
-   * Over a function, which is called on the thread of this environment and keeps the process alive no longer than anything else
-   * does.
+   * Wraps a function, which is called on the thread of this environment and does not keep the
+   * process alive.
    */
   constructor(ask: (request: string) => void)
-  /** The results of a request, as a JSON array. One that nobody waits for any more is dropped. */
+  /** The results of a request, as a JSON array. Dropped if the request is no longer waiting. */
   answer(id: number, results: string): void
   /** Why a request has no answer. */
   fail(id: number, why: string): void
@@ -177,45 +184,58 @@ export declare class NativeOrigin {
 
 /** The JSON bytes of one result, in chunks. */
 export declare class NativeStream {
-  /** Bytes that can be read now: 0 where [`ready`](Self::ready) has to be asked, -1 once all was read. */
+  /**
+   * Bytes that can be read now: 0 if [`ready`](Self::ready) has to be called, -1 once all was
+   * read.
+   */
   waiting(): number
   /** Bytes that can be read now, where nothing comes after them; else -1. */
   rest(): number
   /** What the result is made from: `baked`, `capsule` or `history`; known once bytes wait. */
   origin(): string | null
   /**
-   * Whether the result is about a block that is further below the head than traces may look back; known once bytes or an
-   * error wait.
+   * Whether the block is further below the head than the lookback; known once bytes or an error
+   * are available.
    */
   isHistorical(): boolean
   /**
-   * Milliseconds for which the work waited for its thread; negative where it needed none. Known once bytes or an error
-   * wait.
+   * Milliseconds that the work waited for its thread; negative if it needed none. Known once
+   * bytes or an error are available.
    */
   waited(): number
-  /** Bytes of the whole stream, where it is one gzip member with its envelope; else -1. Known once bytes wait. */
+  /**
+   * Bytes of the whole stream if it is one gzip member with its envelope; otherwise -1. Known
+   * once bytes are available.
+   */
   packedBytes(): number
   /** Reads what waits, as much as the buffer holds; the number of bytes. */
   read(into: Buffer): number
   /**
-   * Resolves once some bytes wait, to their number; to 0 at the end; to an error value, which ends the stream. One
-   * call at a time.
+   * Resolves to the number of available bytes once there are some; to 0 at the end; to an error
+   * value, which ends the stream. One call at a time.
    */
   ready(): Promise<number | Buffer>
-  /** Says that nobody wants the rest. */
+  /** Cancels the stream; the rest is not needed. */
   cancel(): void
 }
 
-/** Gives up files, sockets and most system calls for the rest of this process; the bits of the layers that it finds on itself then. */
+/**
+ * Gives up files, sockets and most system calls for the rest of this process. Returns the bits of
+ * the layers that are in force then.
+ */
 export declare function confineProcess(): number
 
 /**
- * The funded accounts of a dev chain with this phrase, so many of them: `[{"address":…,"privateKey":…}]`; without
- * both, those of a chain that nobody said anything of. Throws where the phrase is none.
+ * The funded accounts of a dev chain with this phrase, so many of them:
+ * `[{"address":…,"privateKey":…}]`; without both, those of a default chain. Throws if the phrase
+ * is invalid.
  */
 export declare function devAccounts(mnemonic?: string | undefined | null, count?: number | undefined | null): string
 
-/** The table of native instruments: `[{"name":…,"kind":…,"unit":…,"help":…,"labels":[…],"buckets":[…]}]`. */
+/**
+ * The table of native instruments:
+ * `[{"name":…,"kind":…,"unit":…,"help":…,"labels":[…],"buckets":[…]}]`.
+ */
 export declare function metricsCatalog(): string
 
 /** What stands around a result that is to come in gzip. */
@@ -254,8 +274,9 @@ export interface NativeLittSecondary {
 export declare function openLittable(options: string): Promise<NativeLittable | Buffer>
 
 /**
- * Opens a home on a thread of its own: replaying a log may take a while. A fork asks its origin through `origin`. A
- * home that this process has open under an equal configuration is shared. Resolves to the node or to an error value.
+ * Opens a home on its own thread: replaying a log may take a while. A fork reads its remote node
+ * through `origin`. A home that this process has open with an equal configuration is shared.
+ * Resolves to the node or to an error value.
  */
 export declare function openNode(config: string, origin?: NativeOrigin | undefined | null): Promise<NativeNode | Buffer>
 
@@ -273,8 +294,9 @@ export declare function startJob(json: string): NativeJob
 export declare function startReplay(json: string): NativeStream
 
 /**
- * Starts the watchdog of this process, described in JSON. Gives the numbers that the main thread writes to: beats of its event
- * loop, what it began since the last beat, what it began before that, the phase (0 opening, 1 serving, 2 closing, 3 closed). Throws
- * where there can be none: the process has one, or SIGTERM and SIGINT have no handlers yet.
+ * Starts the watchdog of this process, described in JSON. Returns the numbers that the main thread
+ * writes to: beats of its event loop, what it began since the last beat, what it began before
+ * that, the phase (0 opening, 1 serving, 2 closing, 3 closed). Throws if there can be no watchdog:
+ * the process has one, or SIGTERM and SIGINT have no handlers yet.
  */
 export declare function startWatchdog(json: string): Uint32Array
