@@ -270,7 +270,7 @@ export interface NativeLittSecondary {
   end: number
 }
 
-/** Opens a store, or makes it, on a thread of its own. Resolves to the store or to an error value. */
+/** Opens a store, or makes it, on its own thread. Resolves to the store or to an error value. */
 export declare function openLittable(options: string): Promise<NativeLittable | Buffer>
 
 /**

@@ -89,7 +89,7 @@ fn owned(group: NativeLittGroup) -> Result<OwnedGroup> {
     Ok(OwnedGroup { key: group.key.to_vec(), value: group.value.to_vec(), secondary, number })
 }
 
-/// Opens a store, or makes it, on a thread of its own. Resolves to the store or to an error value.
+/// Opens a store, or makes it, on its own thread. Resolves to the store or to an error value.
 #[napi(catch_unwind, ts_return_type = "Promise<NativeLittable | Buffer>")]
 pub fn open_littable(env: &Env, options: String) -> Result<Object<'_>> {
     let (settle, promise) = promise::<Either<NativeLittable, Answer>>(env)?;

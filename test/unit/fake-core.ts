@@ -79,7 +79,7 @@ export function fakeCore(
   }
 }
 
-/** All of a reply as text; one in gzip is a mistake of a test that did not ask for it. */
+/** The whole reply as text; a reply in gzip fails unless the test requested it. */
 export const drain = async ({ body }: Reply): Promise<string> => await bodyText(body)
 
 /** Native metrics for tests: one instrument of each kind, whose values a test may change. */

@@ -30,7 +30,10 @@ function core(chainId = '"0x1"'): Core {
   return { ...fake, read: (op, args) => (op === 'chainId' ? chainId : fake.request(op, args)), readyTrace }
 }
 
-/** Ready is what is asked for by number: block 1 has a short answer, block 2 a long one, in gzip where that is wanted. */
+/**
+ * Ready answers by number: block 1 has a short answer, block 2 a long one, in gzip if that is
+ * accepted.
+ */
 function readyTrace({ of, named }: NamedTrace, { head, tail, gzipOver }: OpenOptions): ReadyTrace | undefined {
   if (of !== 'blockByNumber' || named === '0x3') return undefined
   const text = `${head}${JSON.stringify('ready'.repeat(named === '0x1' ? 4000 : 40_000))}${tail}`

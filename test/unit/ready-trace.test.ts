@@ -62,7 +62,10 @@ describe('a named trace', () => {
 describe('the dispatcher', () => {
   const RESULT = JSON.stringify([{ result: 'baked' }])
 
-  /** A dispatcher over a core that has some answers ready; what it was asked, and how many requests were let in. */
+  /**
+   * A dispatcher over a core that has some answers ready; its calls, and the number of admitted
+   * requests.
+   */
   function over(
     ready: (wanted: NamedTrace, gzipOver: number | undefined) => { readonly packed: boolean; readonly historical: boolean } | undefined,
     rules = PLAIN_RULES,

@@ -16,7 +16,9 @@ afterEach(async () => {
   for (const server of opened.splice(0)) await server.stop()
 })
 
-/** A stream of the core's that knows its origin; what is stored in gzip is `text` in pieces of so many bytes. */
+/**
+ * A stream of the core with a known origin; its gzip bytes are `text` in pieces of so many bytes.
+ */
 function traceStream(text: string, origin: TraceOrigin | undefined, pieceBytes = 1e9): ResultStream {
   return originStream(fakeStream([text]), origin, ({ head, tail, gzipOver }) => {
     if (gzipOver === undefined || text.length + head.length + tail.length <= gzipOver) return undefined

@@ -142,7 +142,8 @@ fn a_late_failure_in_a_block_stands_beside_its_result() {
         .call(0x72, 100_000, &[])
         .call(0x71, 400_000_000, &[])
         .call_with_nonce(0x72, 100_000, &[], 1);
-    // The last one cannot follow: its nonce is that of the one that was given up, which is executed all the same.
+    // The last transaction depends on the aborted one, whose nonce it has; the aborted one is
+    // executed all the same.
     let block = after_timeouts(|soon| {
         let mut out = Vec::new();
         let stats = trace_block(&mut world.replay(), soon, &Limits::default(), &mut out).unwrap();
