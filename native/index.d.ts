@@ -281,9 +281,10 @@ export declare function openLittable(options: string): Promise<NativeLittable | 
 export declare function openNode(config: string, origin?: NativeOrigin | undefined | null): Promise<NativeNode | Buffer>
 
 /**
- * The entry of a genesis file's `alloc` for the staking contract with its first validators, in JSON.
- * The input is `{"validators":[{"operator","key","power","moniker"}],"unbondingSeconds","time"}`, with
- * `time` in seconds. Throws where the validators are wrong.
+ * The entry of a genesis file's `alloc` for the staking contract with its first validators, as
+ * JSON. The input is
+ * `{"validators":[{"operator","key","power","moniker"}],"unbondingSeconds","time"}`, with `time` in
+ * seconds. Throws if the validators are invalid.
  */
 export declare function stakingAccount(json: string): string
 

@@ -398,16 +398,18 @@ pub fn metrics_catalog() -> String {
     hearth_node::metrics_catalog()
 }
 
-/// The entry of a genesis file's `alloc` for the staking contract with its first validators, in JSON.
-/// The input is `{"validators":[{"operator","key","power","moniker"}],"unbondingSeconds","time"}`, with
-/// `time` in seconds. Throws where the validators are wrong.
+/// The entry of a genesis file's `alloc` for the staking contract with its first validators, as
+/// JSON. The input is
+/// `{"validators":[{"operator","key","power","moniker"}],"unbondingSeconds","time"}`, with `time`
+/// in seconds. Throws if the validators are invalid.
 #[napi(catch_unwind)]
 pub fn staking_account(json: String) -> Result<String> {
     hearth_node::staking_account_json(&json).map_err(napi::Error::from_reason)
 }
 
-/// The funded accounts of a dev chain with this phrase, so many of them: `[{"address":…,"privateKey":…}]`; without
-/// both, those of a chain that nobody said anything of. Throws where the phrase is none.
+/// The funded accounts of a dev chain with this phrase, so many of them:
+/// `[{"address":…,"privateKey":…}]`; without both, those of a default chain. Throws if the phrase
+/// is invalid.
 #[napi(catch_unwind)]
 pub fn dev_accounts(mnemonic: Option<String>, count: Option<u32>) -> Result<String> {
     let accounts = match (mnemonic, count) {

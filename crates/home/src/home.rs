@@ -39,7 +39,7 @@ pub struct Home {
     pending: Pending,
     events: Arc<Events>,
     cosmos: CosmosCache,
-    /// Keeps the pool up with the head, where nobody here makes the blocks.
+    /// Updates the pool with the head, unless this process makes the blocks.
     _pool_keeper: Option<Arc<dyn ChainWatcher>>,
     stopping: Arc<AtomicBool>,
     /// A name for this run.
