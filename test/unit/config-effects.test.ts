@@ -163,6 +163,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'consensus.redirect_token_file': 'redirect.test.ts: carries the token',
   'consensus.ready_max_block_age': 'consensus-engine.test.ts: reasons for not being ready',
   'consensus.ready_lag_blocks': 'consensus-engine.test.ts: reasons for not being ready',
+  'evm.explorer_artifacts': 'artifacts.test.ts: serves names and lines',
   'evm.explorer': 'explorer-pages.test.ts: serves the page where the setting says so',
   'evm.debug_host': 'auth.test.ts: the listener of debug methods',
   'evm.debug_port': 'auth.test.ts: the listener of debug methods',

@@ -25,6 +25,7 @@ const ROWS: Record<SettingKey, Row> = {
   'evm.http_host': ['127.0.0.1', ...HOSTS],
   'evm.http_port': [8545, ...PORTS],
   'evm.explorer': ['auto', ...OFF],
+  'evm.explorer_artifacts': [[], 'out, artifacts', '["out", "artifacts"]', ['out', 'artifacts'], '"out"', 'a\0b'],
   'evm.ws_enabled': [true, ...OFF],
   'evm.ws_host': ['127.0.0.1', ...HOSTS],
   'evm.ws_port': [8546, ...PORTS],

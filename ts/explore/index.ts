@@ -1,10 +1,11 @@
 // Traces for readers: the tree of calls, where it failed, names, gas. Pure: no Node module, no DOM, nothing else of ours.
+export { signaturesOfAbi } from './abi.ts'
 export { type BalanceChange, balanceChanges } from './balances.ts'
 export { type Boxes, type FlameOrder, flameBoxes } from './boxes.ts'
 export { failureChain, innerFailures, type Link, type Role } from './failure.ts'
 export { flameName, flameSvg, folded, hue, speedscope } from './flame.ts'
 export { type Hot, hotFunctions } from './hot.ts'
-export { type Argument, BadSignature, type Decoded, Names, SIGNATURES_MAX, signaturesOfAbi } from './names.ts'
+export { type Argument, BadSignature, type Decoded, Names, SIGNATURES_MAX } from './names.ts'
 export { memoryWritten, opKind, stackUse } from './opcodes.ts'
 export { printable, SHOWN_MAX } from './printable.ts'
 export { namedSlot, type Preimages } from './slots.ts'

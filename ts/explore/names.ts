@@ -117,14 +117,30 @@ export class Names {
   /** Whether text of contracts is shown whole. */
   readonly whole: boolean
 
-  /** `labels` by address in lower case; `signatures` as Solidity writes them: `function f(uint256 a)`, or `f(uint256)`. */
+  /**
+   * `labels` by address in lower case; `signatures` as Solidity writes them: `function f(uint256 a)`, or `f(uint256)`.
+   * Of `artifacts`, signatures that do not read are passed over.
+   */
   constructor({
     labels = new Map(),
     signatures = [],
+    artifacts = [],
     whole = false,
-  }: { readonly labels?: ReadonlyMap<string, string>; readonly signatures?: readonly string[]; readonly whole?: boolean } = {}) {
+  }: {
+    readonly labels?: ReadonlyMap<string, string>
+    readonly signatures?: readonly string[]
+    readonly artifacts?: readonly string[]
+    readonly whole?: boolean
+  } = {}) {
     this.labels = labels
     this.whole = whole
+    for (const signature of artifacts) {
+      try {
+        this.add(signature)
+      } catch (e) {
+        if (!(e instanceof BadSignature)) throw e
+      }
+    }
     // Those that were given come first: they are about these contracts.
     for (const signature of [...signatures, ...BUILT_IN]) this.add(signature)
   }
@@ -280,50 +296,4 @@ export class Names {
     }
     return undefined
   }
-}
-
-/** An entry of an ABI as Solidity writes it; undefined for what has no selector. */
-function signatureOf(entry: unknown): string | undefined {
-  const { type, name, inputs, outputs } = entry as { type?: unknown; name?: unknown; inputs?: unknown; outputs?: unknown }
-  if ((type !== 'function' && type !== 'error' && type !== 'event') || typeof name !== 'string' || !/^[\w$]+$/.test(name)) return undefined
-  const [given, returned] = [parametersText(inputs, type === 'event'), parametersText(outputs ?? [], false)]
-  if (given === undefined) return undefined
-  return `${type} ${name}(${given})${type === 'function' && returned ? ` returns (${returned})` : ''}`
-}
-
-/**
- * Parameters of an ABI as text; undefined where one does not read. Tuples nest as deep as
- * Solidity's compiler lets them.
- */
-function parametersText(parameters: unknown, isEvent: boolean, depth = 0): string | undefined {
-  if (!Array.isArray(parameters) || depth > TUPLE_DEPTH_MAX) return undefined
-  const parts = parameters.map((parameter) => {
-    const { type, name, components, indexed } = parameter as { type?: unknown; name?: unknown; components?: unknown; indexed?: unknown }
-    if (typeof type !== 'string' || !/^[a-z0-9]+(\[\d*\])*$/.test(type)) return undefined
-    const inner = type.startsWith('tuple') ? parametersText(components, false, depth + 1) : ''
-    if (inner === undefined) return undefined
-    const written = type.startsWith('tuple') ? `(${inner})${type.slice('tuple'.length)}` : type
-    const called = typeof name === 'string' && /^[\w$]+$/.test(name) ? ` ${name}` : ''
-    return `${written}${isEvent && indexed === true ? ' indexed' : ''}${called}`
-  })
-  return parts.includes(undefined) ? undefined : parts.join(', ')
-}
-
-/** Tuples within tuples that are read of an ABI. */
-const TUPLE_DEPTH_MAX = 16
-
-/**
- * Signatures of an ABI as JSON, or of an artifact that has one. Throws `BadSignature` where it is
- * neither.
- */
-export function signaturesOfAbi(text: string): string[] {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch (e) {
-    throw new BadSignature('the file is no JSON', { cause: e })
-  }
-  const abi = Array.isArray(parsed) ? parsed : (parsed as { abi?: unknown } | null)?.abi
-  if (!Array.isArray(abi)) throw new BadSignature('the file is no ABI, and no artifact with one')
-  return abi.flatMap((entry) => signatureOf(entry) ?? []).slice(0, SIGNATURES_MAX)
 }

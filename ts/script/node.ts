@@ -5,7 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { storage } from '../cli/commands/job.ts'
 import { temporaryHome } from '../cli/dev/home.ts'
-import { explorerSource } from '../cli/explorer.ts'
+import { explorerArtifacts, explorerSource } from '../cli/explorer.ts'
 import { settingsFile } from '../cli/home.ts'
 import { batchLimits, nodeConfig, rpcContext } from '../cli/node-config.ts'
 import { resolveSettings, type SettingKey, type Settings } from '../config/index.ts'
@@ -318,7 +318,8 @@ export class HearthNode implements AsyncDisposable {
     // A script serves the pages where its settings say so: it is not shown at most chains of
     // scripts.
     const explorer = explorerSource('start', given, () => this.core)
-    const server = await startServer(given, dispatch, { report, explorer })
+    const artifacts = explorerArtifacts(given, () => this.core)
+    const server = await startServer(given, dispatch, { report, explorer, artifacts })
     this.servers.add(server)
     const stop = async (): Promise<void> => {
       this.servers.delete(server)

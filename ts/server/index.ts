@@ -13,6 +13,7 @@ import { openLanes } from './lane/index.ts'
 import { late } from './late.ts'
 import { SEND_AHEAD_BYTES } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
+import type { ArtifactService } from './pages/artifacts.ts'
 import type { Pages } from './pages/index.ts'
 import type { StatusSource } from './pages/status.ts'
 import type { Readiness } from './readiness.ts'
@@ -55,6 +56,8 @@ export interface ServerHooks {
   readonly engine?: { readonly dispatch: Dispatch; readonly secretFile: string } | undefined
   /** What the explorer's pages show of the node; undefined where they are off. */
   readonly explorer?: StatusSource | undefined
+  /** Compiler artifacts for the explorer; undefined where the node was given none. */
+  readonly artifacts?: ArtifactService | undefined
   /** A token that is let in for as long as the listeners are open, beside those of the settings. */
   readonly runToken?: string | undefined
 }
@@ -104,14 +107,16 @@ class Listeners {
   /** The explorer is on the listener of HTTP, and reads what that of debug methods answers. */
   private explorerOptions(name: string): Pick<AppOptions, 'pages' | 'explorerPort'> {
     const { hooks, admission, settings } = this
-    const { explorer: source, report } = hooks
+    const { explorer: source, artifacts, report } = hooks
     if (source === undefined) return {}
     if (name !== 'http') return { explorerPort: () => this.ports.get('http') }
     const debugPort = (): number | undefined => this.ports.get('debug')
     const authentication = this.authentication(name)
     const pages = late(async () => {
       const { createPages } = await import('./pages/index.ts')
-      this.pages ??= createPages({ admission, authentication, debugPort, source, writeMs: settings['evm.write_timeout'], report })
+      const bodyIdle = new IdleClock(settings['evm.body_read_idle_timeout'])
+      const writeMs = settings['evm.write_timeout']
+      this.pages ??= createPages({ admission, authentication, debugPort, source, artifacts, bodyIdle, writeMs, report })
       return this.pages.listener
     }, report)
     return { pages }

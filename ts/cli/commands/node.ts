@@ -22,7 +22,7 @@ import type { Parsed } from '../args.ts'
 import { type Baking, bakeCommand, bakedCount, bakingOf, cacheRows } from '../baked.ts'
 import { nodeSettings } from '../check-files.ts'
 import type { Terminal } from '../command.ts'
-import { explorerSource } from '../explorer.ts'
+import { explorerArtifacts, explorerSource } from '../explorer.ts'
 import { type Heart, watchedHeart } from '../heart.ts'
 import { homeOf, makeHome } from '../home.ts'
 import { batchLimits, isUnderCometbft, nodeConfig, rpcContext } from '../node-config.ts'
@@ -337,6 +337,7 @@ export async function serve(
       debug: startingDebug.dispatch,
       engine: mode === 'start' ? engineHooks(home, settings, startingEngine.dispatch) : undefined,
       explorer: explorerSource(mode, settings, () => open),
+      artifacts: explorerArtifacts(settings, () => open),
       runToken,
     }
     const server = await serving.startServer(settings, starting.dispatch, hooks)

@@ -15,13 +15,13 @@ export const trace: Command = {
   more: [
     'TX is a hash; BLOCK a height, a hash or a tag. The node that runs on the data directory answers;',
     'without one, the data directory is opened for reading. Any node with callTracer serves --rpc;',
-    '--steps and --gas=opcode need a Hearth node.',
+    '--steps, --gas=opcode and --gas=line need a Hearth node.',
     '--labels FILE: JSON, {"0xADDRESS": "name"}. --signatures FILE: one Solidity signature a line.',
   ],
   flags: {
     ...HOME_FLAG,
     rpc: { value: 'URL', doc: 'Node to use instead of a data directory.' },
-    gas: { choices: ['opcode'], doc: 'Gas by contract and function; --gas=opcode: by opcode.' },
+    gas: { choices: ['opcode', 'line'], doc: 'Gas by contract and function; --gas=opcode: by opcode; --gas=line: by line of Solidity.' },
     steps: { value: 'A..B', doc: 'Steps A to before B of a transaction; A.., ..B or A alone.' },
     'state-diff': { doc: 'Changes of balances, nonces, code and storage.' },
     json: { doc: 'The trees as JSON, frames with the ids that the text has.' },
@@ -30,6 +30,7 @@ export const trace: Command = {
     folded: { value: 'FILE', doc: 'Write collapsed stacks of gas.' },
     labels: { value: 'FILE', doc: 'Names of addresses.' },
     signatures: { value: 'FILE', doc: 'Signatures of functions, errors and events.' },
+    artifacts: { value: 'DIR', many: true, doc: 'Artifacts of Foundry or Hardhat, or a project: names, errors, lines.' },
     depth: { value: 'N', doc: 'Leave out deeper frames.' },
     width: { value: 'N', doc: `Longest line, in characters. Default: ${WIDTH}.` },
     raw: { doc: 'Shorten nothing: whole lines, bytes and texts, still escaped.' },

@@ -6,6 +6,7 @@ export const DEV_FLAGS: Readonly<Record<string, Flag>> = {
   home: { value: 'DIR', doc: 'Data directory that keeps the chain. Without it, the chain is deleted at the end.' },
   host: { value: 'HOST', settings: ['evm.http_host', 'evm.ws_host'], doc: 'Address to listen on.' },
   port: { value: 'PORT', settings: ['evm.http_port'], doc: 'Port of JSON-RPC over HTTP and WebSocket.' },
+  artifacts: { value: 'DIR', settings: ['evm.explorer_artifacts'], doc: 'Artifacts of Foundry or Hardhat for the explorer.' },
   hardfork: { value: 'NAME', settings: ['dev.hardfork'], doc: 'Hard fork whose rules hold.' },
   'gas-limit': { value: 'GAS', settings: ['dev.gas_limit'], doc: 'Gas limit of every block.' },
   'base-fee': { value: 'WEI', settings: ['dev.base_fee'], doc: 'Base fee of the first block.' },

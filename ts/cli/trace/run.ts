@@ -19,6 +19,7 @@ import { type Parsed, UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { SOME_FAILED, WIDTH } from '../commands/trace.ts'
 import { EXIT } from '../exit.ts'
+import { foldersOf, TracedContracts } from './artifacts.ts'
 import { ASK_MS_MAX, type Ask, TraceError, whomToAsk } from './ask.ts'
 import { printView, viewOf } from './views.ts'
 
@@ -125,10 +126,11 @@ function signaturesOf(file: string | undefined): string[] {
   return lines
 }
 
-function namesOf({ flags }: Parsed): Names {
+function namesOf({ flags }: Parsed, contracts?: TracedContracts): Names {
   try {
     return new Names({
-      labels: labelsOf(flags.get('labels')),
+      labels: new Map([...(contracts?.labels ?? []), ...labelsOf(flags.get('labels'))]),
+      artifacts: contracts?.signatures ?? [],
       signatures: signaturesOf(flags.get('signatures')),
       whole: flags.get('raw') === 'true',
     })
@@ -145,9 +147,8 @@ function countOf({ flags }: Parsed, name: string): number | undefined {
   return Number(text)
 }
 
-function print({ block, traced }: Found, parsed: Parsed, terminal: Terminal, given: string): void {
+function print({ block, traced }: Found, names: Names, parsed: Parsed, terminal: Terminal, given: string): void {
   const { flags } = parsed
-  const names = namesOf(parsed)
   const tops = traced.map(({ top }) => top)
   const title = `${given}, block ${block}`
   const files: [string, () => string][] = [
@@ -193,12 +194,17 @@ export async function runTrace(parsed: Parsed, terminal: Terminal): Promise<numb
   if (url !== undefined && !URL.canParse(url))
     throw new UsageError(`--rpc takes a URL such as http://127.0.0.1:8545, not ${JSON.stringify(url)}`)
   const view = viewOf(parsed)
+  const folders = foldersOf(parsed)
   try {
     const { ask, close } = await whomToAsk(parsed)
     try {
       const found = await tracesOf(ask, given)
-      if (view === undefined) print(found, parsed, terminal, given)
-      else await printView(view, found, { ask, names: namesOf(parsed), parsed, terminal })
+      const tops = found.traced.map(({ top }) => top)
+      const warn = (text: string): void => terminal.err(`warning: ${text}\n`)
+      const contracts = folders && (await TracedContracts.open(folders, { tops, block: found.block, ask, warn }))
+      const names = namesOf(parsed, contracts)
+      if (view === undefined) print(found, names, parsed, terminal, given)
+      else await printView(view, found, { ask, names, contracts, parsed, terminal })
       const failed = found.traced.some(({ top }) => top.error !== undefined)
       return parsed.flags.get('check') === 'true' && failed ? SOME_FAILED : EXIT.done
     } finally {

@@ -1,4 +1,5 @@
 // What `hearth trace` prints instead of the tree: steps, gas by opcode, what changed.
+import type { Line } from '../../explore/artifacts/index.ts'
 import {
   type Names,
   type OpcodeRow,
@@ -12,6 +13,7 @@ import {
 } from '../../explore/index.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
+import { artifactsMissing, type LineProfile, lineSuffix, type TracedContracts } from './artifacts.ts'
 import { ASK_MS_MAX, type Ask, NoSuchMethod, TraceError } from './ask.ts'
 import type { Found, Traced } from './run.ts'
 
@@ -27,6 +29,7 @@ const TIMEOUT = `${ASK_MS_MAX / 1000}s`
 export type View =
   | { readonly kind: 'steps'; readonly from: number; readonly to: number }
   | { readonly kind: 'opcodes' }
+  | { readonly kind: 'lines' }
   | { readonly kind: 'state' }
 
 /** A range of steps: `A..B` (before B), `A..`, `..B`, or A alone. */
@@ -50,6 +53,7 @@ export function viewOf({ flags }: Parsed): View | undefined {
   const steps = flags.get('steps')
   if (steps !== undefined) return rangeOf(steps)
   if (flags.get('gas') === 'opcode') return { kind: 'opcodes' }
+  if (flags.get('gas') === 'line') return { kind: 'lines' }
   return flags.has('state-diff') ? { kind: 'state' } : undefined
 }
 
@@ -57,6 +61,8 @@ export function viewOf({ flags }: Parsed): View | undefined {
 interface Means {
   readonly ask: Ask
   readonly names: Names
+  /** Undefined without --artifacts. */
+  readonly contracts?: TracedContracts | undefined
   readonly parsed: Parsed
   readonly terminal: Terminal
 }
@@ -85,6 +91,13 @@ async function printSteps({ from, to }: { from: number; to: number }, { traced, 
   const [{ terminal }, json] = [means, isJson(means)]
   const ids = [...preorder(one.top)].map(({ id }) => id)
   const whole = means.parsed.flags.get('raw') === 'true'
+  const lineOf = json ? undefined : await means.contracts?.lineOf(0, one.top)
+  let line: Line | undefined
+  const text = (step: RawStep): string => {
+    const [before, here] = [line, lineOf?.(step.frame, step.pc)]
+    line = here ?? before
+    return `${stepText(step, ids)}${lineSuffix(here, before)}`
+  }
   let printed = 0
   terminal.out(json ? '[' : `${STEPS_HEADING}\n`)
   for (let at = from; at < to; ) {
@@ -92,7 +105,7 @@ async function printSteps({ from, to }: { from: number; to: number }, { traced, 
     const options = { from: at, to: end, timeout: TIMEOUT, ...(whole || json ? {} : { stackTop: STACK_TOP }) }
     const { steps, next } = (await askHearth(means, '--steps', 'debug_traceSteps', one.hash, options)) as Page
     if (json) terminal.out(steps.map((step, i) => `${printed + i > 0 ? ',' : ''}${JSON.stringify(step)}`).join(''))
-    else if (steps.length > 0) terminal.out(`${steps.map((step) => stepText(step, ids)).join('\n')}\n`)
+    else if (steps.length > 0) terminal.out(`${steps.map(text).join('\n')}\n`)
     printed += steps.length
     if (next === undefined && steps.length < end - at) break
     at = next ?? end
@@ -111,6 +124,14 @@ async function printOpcodes({ whole, traced }: Found, means: Means): Promise<voi
   const options = { by: 'opcode', timeout: TIMEOUT }
   const profile = (await askHearth(means, '--gas=opcode', 'debug_traceGasProfile', of, options)) as Profile
   means.terminal.out(isJson(means) ? `${JSON.stringify(profile)}\n` : opcodeText(profile.rows, profile))
+}
+
+async function printLines({ whole, traced }: Found, means: Means): Promise<void> {
+  if (means.contracts === undefined) throw artifactsMissing('--gas=line')
+  const of = whole === undefined ? traced[0]?.hash : { block: whole }
+  const profile = (await askHearth(means, '--gas=line', 'debug_traceGasProfile', of, { by: 'pc', timeout: TIMEOUT })) as LineProfile
+  const { gas, text } = await means.contracts.gas(profile)
+  means.terminal.out(isJson(means) ? `${JSON.stringify(gas)}\n` : text)
 }
 
 const DIFF = { tracer: 'prestateTracer', tracerConfig: { diffMode: true }, timeout: TIMEOUT } as const
@@ -146,5 +167,6 @@ async function printState(found: Found, means: Means): Promise<void> {
 export async function printView(view: View, found: Found, means: Means): Promise<void> {
   if (view.kind === 'steps') await printSteps(view, found, means)
   else if (view.kind === 'opcodes') await printOpcodes(found, means)
+  else if (view.kind === 'lines') await printLines(found, means)
   else await printState(found, means)
 }

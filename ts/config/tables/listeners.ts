@@ -37,6 +37,11 @@ export const LISTENERS = {
     default: 'auto' as boolean | 'auto',
     doc: 'Whether the HTTP listener serves the explorer, the web page for looking at blocks and traces, to browsers that request HTML at /. The page calls JSON-RPC under the same limits as every client. auto: on under hearth dev, off under hearth start.',
   }),
+  'evm.explorer_artifacts': setting({
+    kind: list('a list of folders', (word) => word !== '' && !word.includes('\0')),
+    default: [] as readonly string[],
+    doc: 'Folders with artifacts of Foundry (out) or Hardhat 2 and 3 (artifacts), or projects that have one, out of which the explorer names contracts, errors and storage slots and shows Solidity lines. They are read when a page first needs them, and again after a compiler wrote them; at most 20,000 files, 1 GiB, and 256 MiB a file.',
+  }),
   'evm.ws_enabled': setting({ kind: boolean, default: true, doc: 'Whether JSON-RPC is served over WebSocket, on both ports.' }),
   'evm.ws_host': setting({ kind: host, default: '127.0.0.1', doc: 'Address that the WebSocket listener binds.' }),
   'evm.ws_port': setting({ kind: port, default: 8546, doc: 'Port of JSON-RPC over WebSocket only. 0 takes a free port.' }),

@@ -5,11 +5,13 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Authentication } from '../admission/auth.ts'
 import type { Admission } from '../admission/index.ts'
 import { hostOf } from '../hosts.ts'
+import type { IdleClock } from '../idle.ts'
 import { cutOffAfter } from '../respond.ts'
 import { CHALLENGE, unauthorizedBody } from '../unauthorized.ts'
+import { ArtifactRoutes, type ArtifactService } from './artifacts.ts'
 import { type Asset, type Assets, NotBuilt, readAssets } from './assets.ts'
 import { COMMON_HEADERS, contentPolicy } from './policy.ts'
-import { ASSETS, pathOf, STATUS } from './route.ts'
+import { ASSETS, IDENTIFY, pathOf, SOURCE, STATUS } from './route.ts'
 import { Sampler, type StatusSource } from './status.ts'
 
 /** What the explorer needs to know. */
@@ -20,6 +22,10 @@ export interface PageOptions {
   /** Port of the listener of debug methods, where there is one. */
   readonly debugPort: () => number | undefined
   readonly source: StatusSource
+  /** The artifacts that the node was given; undefined where it was given none. */
+  readonly artifacts?: ArtifactService | undefined
+  /** Refuses clients that send nothing of their body for too long. */
+  readonly bodyIdle: IdleClock
   /** A client that takes nothing of an answer for this long is cut off, in milliseconds. */
   readonly writeMs: number
   /** Receives failures that no client learns. */
@@ -40,6 +46,9 @@ const NAMESPACE = 'debug'
 
 /** What index.html has in place of the port of debug methods. */
 const DEBUG_PORT_MARK = '{{DEBUG_PORT}}'
+
+/** What index.html has in place of whether the node has artifacts. */
+const ARTIFACTS_MARK = '{{ARTIFACTS}}'
 
 const YEAR_S = 365 * 24 * 3600
 
@@ -99,6 +108,7 @@ class Explorer {
 
   private route(request: IncomingMessage, response: ServerResponse, path: string): void {
     if (path === STATUS) this.status(request, response)
+    else if (path === IDENTIFY || path.startsWith(SOURCE)) this.artifactsOf(request, response, path)
     else if (path.startsWith(ASSETS)) this.asset(request, response, path)
     else this.page(request, response)
   }
@@ -110,7 +120,9 @@ class Explorer {
 
   private page(request: IncomingMessage, response: ServerResponse): void {
     const port = this.options.debugPort()
-    const html = this.loaded().index.replace(DEBUG_PORT_MARK, String(port ?? 0))
+    const html = this.loaded()
+      .index.replace(DEBUG_PORT_MARK, String(port ?? 0))
+      .replace(ARTIFACTS_MARK, this.options.artifacts === undefined ? 'no' : 'yes')
     response.setHeader('content-security-policy', contentPolicy(debugOriginOf(request, port)))
     response.setHeader('cache-control', 'no-cache')
     response.setHeader('vary', 'accept')
@@ -134,18 +146,42 @@ class Explorer {
     this.content(request, response, { etag, type: asset.type, body })
   }
 
-  private status(request: IncomingMessage, response: ServerResponse): void {
-    const { authentication, report } = this.options
+  /** Whether a client may read what says as much of a node as traces do; it is refused otherwise. */
+  private mayRead(request: IncomingMessage, response: ServerResponse): boolean {
+    const { authentication } = this.options
     const asks = authentication !== undefined && (authentication.namespaces?.has(NAMESPACE) ?? true)
     const why = asks ? authentication.refusal(request.headers.authorization) : undefined
     response.setHeader('cache-control', 'no-store')
-    if (why !== undefined) {
-      response.setHeader('www-authenticate', CHALLENGE)
-      response.setHeader('content-type', 'application/json')
-      response.statusCode = 401
-      this.end(request, response, Buffer.from(unauthorizedBody(why)))
+    if (why === undefined) return true
+    response.setHeader('www-authenticate', CHALLENGE)
+    response.setHeader('content-type', 'application/json')
+    response.statusCode = 401
+    this.end(request, response, Buffer.from(unauthorizedBody(why)))
+    return false
+  }
+
+  private artifactsOf(request: IncomingMessage, response: ServerResponse, path: string): void {
+    const { artifacts, admission, bodyIdle, report } = this.options
+    if (!this.mayRead(request, response)) return
+    const say = (status: number, message: string): void => this.say(request, response, status, message)
+    if (artifacts === undefined) {
+      say(404, 'the node was given no artifacts (evm.explorer_artifacts)')
       return
     }
+    const send = (body: unknown): void => {
+      response.setHeader('content-type', 'application/json')
+      this.end(request, response, Buffer.from(JSON.stringify(body)))
+    }
+    const routes = new ArtifactRoutes(artifacts, admission, bodyIdle)
+    routes.serve(request, response, path, { send, say }).catch((e: unknown) => {
+      report(e)
+      response.destroy()
+    })
+  }
+
+  private status(request: IncomingMessage, response: ServerResponse): void {
+    const { report } = this.options
+    if (!this.mayRead(request, response)) return
     this.sampler.status().then(
       (status) => {
         response.setHeader('content-type', 'application/json')

@@ -8,6 +8,7 @@ import { Told, Trouble } from '../parts/trouble.tsx'
 import { isHash } from '../store/chain.ts'
 import { head } from '../store/live.ts'
 import { blockPath, query, txPath, VIEWS, type View } from '../store/router.ts'
+import { useContracts } from '../tx/contracts.ts'
 import { FrameDetail } from '../tx/detail.tsx'
 import { Events } from '../tx/events.tsx'
 import { FailureBanner, InnerFailures } from '../tx/failure.tsx'
@@ -20,6 +21,8 @@ const Balances = late(async () => (await import('../tx/views.ts')).Balances)
 const StateDiff = late(async () => (await import('../tx/views.ts')).StateDiff)
 const Gas = late(async () => (await import('../tx/views.ts')).Gas)
 const StorageHeat = late(async () => (await import('../tx/views.ts')).StorageHeat)
+const Lines = late(async () => (await import('../ask/lines.tsx')).Lines)
+const OriginLine = late(async () => (await import('../ask/source.tsx')).OriginLine)
 const Raw = late(async () => (await import('../tx/views.ts')).Raw)
 const Steps = late(async () => (await import('../tx/steps.tsx')).Steps)
 
@@ -29,6 +32,7 @@ const VIEW_NAMES: Readonly<Record<View, string>> = {
   balances: 'Balances',
   state: 'State',
   flame: 'Gas',
+  lines: 'Lines',
   storage: 'Storage',
   steps: 'Steps',
   raw: 'Raw',
@@ -92,6 +96,7 @@ function Traced({ loaded, trace, view }: { readonly loaded: Loaded; readonly tra
   const block = tx.blockHash as string
   const index = useStepIndex(hash, block)
   const gas = useGasFacts(loaded, index.value)
+  const contracts = useContracts(trace)
   const asked = query.value.get('frame')
   const selected = (asked === null ? 0 : trace.byId.get(asked)) ?? 0
   const counts: Readonly<Partial<Record<View, number>>> = {
@@ -103,6 +108,9 @@ function Traced({ loaded, trace, view }: { readonly loaded: Loaded; readonly tra
     <>
       <Facts loaded={loaded} steps={index.value?.steps} />
       <FailureBanner hash={hash} trace={trace} />
+      {contracts !== undefined && index.value !== undefined && trace.top.error !== undefined && (
+        <OriginLine hash={hash} trace={trace} index={index.value} contracts={contracts} />
+      )}
       <InnerFailures hash={hash} trace={trace} />
       <nav class="tabs" aria-label="Views of the transaction">
         {VIEWS.map((name) => (
@@ -127,8 +135,9 @@ function Traced({ loaded, trace, view }: { readonly loaded: Loaded; readonly tra
       )}
       {view === 'events' && <Events hash={hash} trace={trace} />}
       {view === 'balances' && <Balances hash={hash} block={block} height={tx.blockNumber as string} trace={trace} />}
-      {view === 'state' && <StateDiff hash={hash} block={block} />}
+      {view === 'state' && <StateDiff hash={hash} block={block} contracts={contracts} />}
       {view === 'flame' && <Gas hash={hash} trace={trace} selected={selected} gas={gas} />}
+      {view === 'lines' && <Lines hash={hash} trace={trace} contracts={contracts} />}
       {view === 'storage' && <StorageHeat hash={hash} block={block} trace={trace} />}
       {view === 'steps' &&
         (index.error !== undefined ? (
@@ -136,7 +145,7 @@ function Traced({ loaded, trace, view }: { readonly loaded: Loaded; readonly tra
         ) : index.value === undefined ? (
           <Wait what="Counting the steps" />
         ) : (
-          <Steps hash={hash} trace={trace} index={index.value} />
+          <Steps hash={hash} trace={trace} index={index.value} contracts={contracts} />
         ))}
       {view === 'raw' && <Raw hash={hash} block={block} />}
     </>

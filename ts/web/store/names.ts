@@ -1,6 +1,6 @@
 // Names for this reader: what is built in, and what the reader gave. What is given stays in the
 // browser.
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { BadSignature, Names, SIGNATURES_MAX, signaturesOfAbi } from '../../explore/index.ts'
 
 const KEY = 'hearth-names'
@@ -41,15 +41,23 @@ const lines = (text: string): string[] =>
     .map((line) => line.trim().replace(/;$/, ''))
     .filter((line) => line !== '' && !line.startsWith('#'))
 
+/** Names out of compiler artifacts: those of addresses, and signatures. */
+export interface ArtifactNames {
+  readonly labels: ReadonlyMap<string, string>
+  readonly signatures: readonly string[]
+}
+
+export const artifactNames = signal<ArtifactNames>({ labels: new Map(), signatures: [] })
+
 /** Names out of what was given; throws `BadSignature`, or an error that names the line. */
 function namesOf({ labels, signatures }: Given): Names {
-  const all = new Map(builtIn)
+  const all = new Map([...builtIn, ...artifactNames.value.labels])
   for (const line of lines(labels)) {
     const found = /^(0x[0-9a-fA-F]{40})[\s:,]+(.{1,64})$/.exec(line)
     if (found === null) throw new BadSignature(`${JSON.stringify(line.slice(0, 80))} is no address with a name behind it`)
     all.set((found[1] as string).toLowerCase(), found[2] as string)
   }
-  return new Names({ labels: all, signatures: lines(signatures).slice(0, SIGNATURES_MAX) })
+  return new Names({ labels: all, signatures: lines(signatures).slice(0, SIGNATURES_MAX), artifacts: artifactNames.value.signatures })
 }
 
 function kept(): Given {
@@ -70,13 +78,13 @@ function start(): Names {
 }
 
 export const given = signal<Given>(kept())
-export const names = signal<Names>(start())
+export const names = computed<Names>(start)
 
 /** Takes what the reader gives; throws where a line does not read. */
 export function giveNames(next: Given): void {
   if (next.labels.length + next.signatures.length > GIVEN_CHARACTERS_MAX)
     throw new BadSignature(`at most ${GIVEN_CHARACTERS_MAX} characters are kept`)
-  names.value = namesOf(next)
+  namesOf(next)
   given.value = next
   localStorage.setItem(KEY, JSON.stringify(next))
 }

@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals'
 
 /** Views of a transaction, in the order of their tabs; the first one has no name in the address. */
-export const VIEWS = ['calls', 'events', 'balances', 'state', 'flame', 'storage', 'steps', 'raw'] as const
+export const VIEWS = ['calls', 'events', 'balances', 'state', 'flame', 'lines', 'storage', 'steps', 'raw'] as const
 export type View = (typeof VIEWS)[number]
 
 export type Route =

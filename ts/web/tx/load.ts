@@ -41,9 +41,11 @@ export interface Trace {
   /** For each frame the number behind its last descendant. */
   readonly ends: Int32Array
   readonly events: number
+  /** Hash of the block, after which codes and names are looked up. */
+  readonly block: string
 }
 
-function traceOf(raw: RawFrame): Trace {
+export function traceOf(raw: RawFrame, block: string): Trace {
   const top = buildTree(raw)
   const frames = [...preorder(top)]
   const ends = new Int32Array(frames.length)
@@ -57,6 +59,7 @@ function traceOf(raw: RawFrame): Trace {
     top,
     frames,
     ends,
+    block,
     numbers: new Map(frames.map((frame, i) => [frame, i])),
     byId: new Map(frames.map((frame, i) => [frame.id, i])),
     events: frames.reduce((sum, { items, calls }) => sum + items.length - calls.length, 0),
@@ -66,7 +69,10 @@ function traceOf(raw: RawFrame): Trace {
 /** `block` keeps traces of two places of one transaction apart. */
 export const useTrace = (hash: string, block: string | undefined): Resource<Trace> =>
   useResource(block === undefined ? undefined : `trace ${hash} ${block}`, async (signal) =>
-    traceOf(await rpc<RawFrame>('debug_traceTransaction', [hash, { tracer: 'callTracer', tracerConfig: { withLog: true } }], signal)),
+    traceOf(
+      await rpc<RawFrame>('debug_traceTransaction', [hash, { tracer: 'callTracer', tracerConfig: { withLog: true } }], signal),
+      block as string,
+    ),
   )
 
 export const useChanges = (hash: string, block: string, wanted = true): Resource<readonly AccountChange[]> =>

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { type AccountChange, namedSlot, type Preimages, type SlotChange } from '../../explore/index.ts'
+import type { Contracts } from '../ask/contracts.ts'
 import { byteCount, ether, grouped } from '../parts/format.ts'
 import { Card, Empty, Wait, Who } from '../parts/small.tsx'
 import { Trouble } from '../parts/trouble.tsx'
@@ -53,20 +54,38 @@ function SlotRow({
   address,
   change,
   preimages,
+  contracts,
 }: {
   readonly hash: string
   readonly address: string
   readonly change: SlotChange
   readonly preimages: Preimages | undefined
+  readonly contracts: Contracts | undefined
 }): JSX.Element {
-  const name = preimages === undefined ? undefined : namedSlot(change.slot, preimages)
+  const parts = preimages === undefined ? [] : (contracts?.slot(address, change, preimages) ?? [])
+  const name = preimages === undefined || parts.length > 0 ? undefined : namedSlot(change.slot, preimages)
   return (
     <tr data-testid="slot-row" data-slot={change.slot}>
       <td>
         {name !== undefined && <span class="slot-name">{name}</span>}
+        {parts.map((part) => (
+          <span key={part.name} class="slot-name foreign" data-testid="slot-part" title={part.type}>
+            <bdi>{part.name}</bdi>
+          </span>
+        ))}
         <Word word={change.slot} decimal={false} />
       </td>
       <td>
+        {parts.map((part) => (
+          <div key={part.name} class="foreign" data-testid="part-change">
+            <bdi>{part.before}</bdi>
+            <span class="to" aria-hidden="true">
+              →
+            </span>
+            <span class="hidden">became</span>
+            <bdi>{part.after}</bdi>
+          </div>
+        ))}
         <Word word={change.before} />
         <span class="to" aria-hidden="true">
           →
@@ -85,10 +104,12 @@ function Account({
   hash,
   account,
   preimages,
+  contracts,
 }: {
   readonly hash: string
   readonly account: AccountChange
   readonly preimages: Preimages | undefined
+  readonly contracts: Contracts | undefined
 }): JSX.Element {
   const [most, setMost] = useState(SLOTS_SHOWN)
   const { address, fate, balance, nonce, code, storage } = account
@@ -140,7 +161,7 @@ function Account({
             </tr>
           )}
           {storage.slice(0, most).map((change) => (
-            <SlotRow key={change.slot} hash={hash} address={address} change={change} preimages={preimages} />
+            <SlotRow key={change.slot} hash={hash} address={address} change={change} preimages={preimages} contracts={contracts} />
           ))}
         </tbody>
       </table>
@@ -153,7 +174,13 @@ function Account({
   )
 }
 
-export function StateDiff({ hash, block }: { readonly hash: string; readonly block: string }): JSX.Element {
+interface Props {
+  readonly hash: string
+  readonly block: string
+  readonly contracts: Contracts | undefined
+}
+
+export function StateDiff({ hash, block, contracts }: Props): JSX.Element {
   const { value: changes, error, reload } = useChanges(hash, block)
   const preimages = usePreimages(hash, block)
   if (error !== undefined) return <Trouble error={error} retry={reload} />
@@ -171,7 +198,9 @@ export function StateDiff({ hash, block }: { readonly hash: string; readonly blo
       {changes.length === 0 ? (
         <Empty title="Nothing changed" />
       ) : (
-        changes.map((account) => <Account key={account.address} hash={hash} account={account} preimages={preimages} />)
+        changes.map((account) => (
+          <Account key={account.address} hash={hash} account={account} preimages={preimages} contracts={contracts} />
+        ))
       )}
     </Card>
   )

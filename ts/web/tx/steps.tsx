@@ -2,7 +2,9 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Frame, flameName, opKind } from '../../explore/index.ts'
+import type { Contracts } from '../ask/contracts.ts'
 import { grouped } from '../parts/format.ts'
+import { late } from '../parts/late.tsx'
 import { Card, Empty, Foreign } from '../parts/small.tsx'
 import { Trouble } from '../parts/trouble.tsx'
 import { type ListHandle, VirtualList } from '../parts/vlist.tsx'
@@ -19,7 +21,10 @@ export interface StepsProps {
   readonly hash: string
   readonly trace: Trace
   readonly index: StepIndex
+  readonly contracts: Contracts | undefined
 }
+
+const SourcePane = late(async () => (await import('../ask/source.tsx')).SourcePane)
 
 const ROW_HEIGHT = 22
 
@@ -91,7 +96,7 @@ async function find(hash: string, where: Where, from: number, backwards: boolean
   return hits[0]?.index
 }
 
-function Crumbs({ hash, trace, index, frame }: StepsProps & { readonly frame: number }): JSX.Element {
+function Crumbs({ hash, trace, index, frame }: Omit<StepsProps, 'contracts'> & { readonly frame: number }): JSX.Element {
   const path: number[] = []
   for (let at: number | null | undefined = frame; at != null && path.length <= 1024; at = index.frames[at]?.[3]) path.unshift(at)
   const shown = path.length > 6 ? [...path.slice(0, 2), -1, ...path.slice(-3)] : path
@@ -113,7 +118,7 @@ function Crumbs({ hash, trace, index, frame }: StepsProps & { readonly frame: nu
   )
 }
 
-export function Steps({ hash, trace, index }: StepsProps): JSX.Element {
+export function Steps({ hash, trace, index, contracts }: StepsProps): JSX.Element {
   const last = Math.max(0, index.steps - 1)
   const asked = Number(query.value.get('at') ?? 0)
   const at = Number.isSafeInteger(asked) ? Math.min(last, Math.max(0, asked)) : 0
@@ -315,7 +320,12 @@ export function Steps({ hash, trace, index }: StepsProps): JSX.Element {
           }}
         />
       </Card>
-      <div class="side">{error !== undefined ? <Trouble error={error} /> : <StepDetail whole={whole} />}</div>
+      <div class="side">
+        {contracts !== undefined && (
+          <SourcePane hash={hash} trace={trace} index={index} contracts={contracts} at={at} pc={whole?.step.pc} onGo={go} />
+        )}
+        {error !== undefined ? <Trouble error={error} /> : <StepDetail whole={whole} />}
+      </div>
     </div>
   )
 }
