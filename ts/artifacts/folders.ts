@@ -1,5 +1,5 @@
-// The artifacts of some folders: read when they are asked for, and again when a compiler wrote them
-// anew.
+// The artifacts of some folders: read with the first request, and again after a compiler wrote
+// them.
 import { readFileSync, statSync } from 'node:fs'
 import fs from 'node:fs/promises'
 import path from 'node:path'
@@ -107,7 +107,10 @@ export class ArtifactFolders {
     }
   }
 
-  /** The lines of a contract by the id that `identify` gave; undefined where the artifacts are others by now. */
+  /**
+   * The lines of a contract by the id that `identify` gave; undefined where the artifacts are
+   * others by now.
+   */
   async source(id: string): Promise<SourceAnswer | undefined> {
     const { set, roots } = await this.load()
     const [, generation, number] = /^(\d{1,9})-(\d{1,9})$/.exec(id) ?? []
@@ -140,7 +143,10 @@ async function fill(set: ArtifactSet, scans: readonly Scan[]): Promise<void> {
 
 const mib = (bytes: number): string => `${Math.ceil(bytes / MIB)} MiB`
 
-/** A file of a project by the path that the compiler was given; the hash says whether it is the one that was compiled. */
+/**
+ * A file of a project by the path that the compiler was given; the hash says whether it is the one
+ * that was compiled.
+ */
 function readSource(roots: readonly string[], source: string): string | undefined {
   for (const root of roots) {
     const file = path.resolve(root, source)

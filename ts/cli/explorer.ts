@@ -75,7 +75,7 @@ export function explorerArtifacts(settings: Settings, core: () => Core | undefin
   }
 }
 
-/** A value that is made when it is first asked for. */
+/** A value that is made at its first use. */
 function late<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {

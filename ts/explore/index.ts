@@ -1,4 +1,5 @@
-// Traces for readers: the tree of calls, where it failed, names, gas. Pure: no Node module, no DOM, nothing else of ours.
+// Traces for readers: the tree of calls, where it failed, names, gas. Pure: no Node module, no DOM,
+// nothing else of ours.
 export { signaturesOfAbi } from './abi.ts'
 export { type BalanceChange, balanceChanges } from './balances.ts'
 export { type Boxes, type FlameOrder, flameBoxes } from './boxes.ts'

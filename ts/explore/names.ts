@@ -1,9 +1,12 @@
-// Names of functions, errors and events by selector, and of addresses by labels. Arguments are decoded by `ox`.
+// Names of functions, errors and events by selector, and of addresses by labels. Arguments are
+// decoded by `ox`.
 import { AbiError, AbiEvent, AbiFunction, AbiParameters } from 'ox'
 import { panicText } from './panics.ts'
 import { printable } from './printable.ts'
 
-/** Signatures that every explorer knows: tokens, wrapped ether, Permit2, Multicall3, routers, Safe. */
+/**
+ * Signatures that every explorer knows: tokens, wrapped ether, Permit2, Multicall3, routers, Safe.
+ */
 const BUILT_IN: readonly string[] = [
   'function name() returns (string)',
   'function symbol() returns (string)',
@@ -77,7 +80,10 @@ export interface Decoded {
   readonly args: readonly Argument[]
 }
 
-/** What a signature is of, and how its arguments are read: of a call from its data, of an event from its topics as well. */
+/**
+ * What a signature is of, and how its arguments are read: of a call from its data, of an event from
+ * its topics as well.
+ */
 interface Known<T extends readonly unknown[] = readonly unknown[]> {
   readonly name: string
   readonly decode: (...from: T) => Argument[]
@@ -118,7 +124,8 @@ export class Names {
   readonly whole: boolean
 
   /**
-   * `labels` by address in lower case; `signatures` as Solidity writes them: `function f(uint256 a)`, or `f(uint256)`.
+   * `labels` by address in lower case; `signatures` as Solidity writes them: `function f(uint256
+   * a)`, or `f(uint256)`.
    * Of `artifacts`, signatures that do not read are passed over.
    */
   constructor({

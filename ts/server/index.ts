@@ -1,4 +1,5 @@
-// The listeners: JSON-RPC over HTTP with WebSocket by upgrade, over WebSocket alone on a port of its own, and debug methods alone on another.
+// The listeners: JSON-RPC over HTTP with WebSocket by upgrade, over WebSocket alone on a port of
+// its own, and debug methods alone on another.
 import http from 'node:http'
 import type { Settings } from '../config/index.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
@@ -34,7 +35,10 @@ export interface Server {
   readonly debugUrl: string | undefined
   /** The Engine API, over HTTP and WebSocket; undefined where it is off. */
   readonly engineUrl: string | undefined
-  /** Takes no more connections, lets answers under way finish for a while, then closes what is left. Any call after the first waits with it. */
+  /**
+   * Takes no more connections, lets answers under way finish for a while, then closes what is left.
+   * Any call after the first waits with it.
+   */
   stop(): Promise<void>
 }
 
@@ -52,7 +56,10 @@ export interface ServerHooks {
   readonly metricsUrl?: string | undefined
   /** What serves the listener of debug methods, where the settings have one. */
   readonly debug?: Dispatch
-  /** The Engine API: what serves its listener, and the file of its secret; undefined where it is off. */
+  /**
+   * The Engine API: what serves its listener, and the file of its secret; undefined where it is
+   * off.
+   */
   readonly engine?: { readonly dispatch: Dispatch; readonly secretFile: string } | undefined
   /** What the explorer's pages show of the node; undefined where they are off. */
   readonly explorer?: StatusSource | undefined
@@ -153,7 +160,10 @@ class Listeners {
     return server
   }
 
-  /** A listener of HTTP, and of WebSocket where that is on. The settings `SECTION_host` and `SECTION_port` say where. */
+  /**
+   * A listener of HTTP, and of WebSocket where that is on. The settings `SECTION_host` and
+   * `SECTION_port` say where.
+   */
   async openHttp(name: 'http' | 'debug', dispatch: Dispatch, portSetting = `evm.${name}_port`): Promise<string> {
     const options = this.httpOptions(name, dispatch)
     const server = this.make(name, dispatch, createListener(options))
@@ -165,7 +175,10 @@ class Listeners {
     return `http://${shownHost(host)}:${port}`
   }
 
-  /** The listener of WebSocket alone. Where host and port are those of HTTP, that listener serves both. */
+  /**
+   * The listener of WebSocket alone. Where host and port are those of HTTP, that listener serves
+   * both.
+   */
   async openWs(dispatch: Dispatch, httpUrl: string | undefined): Promise<string> {
     const host = this.settings['evm.ws_host']
     const port = this.settings['evm.ws_port']
@@ -193,7 +206,10 @@ const ENGINE_CONNECTIONS = 100
 /** Largest requests of the Engine API that may be in memory at the same time. */
 const ENGINE_BODIES = 2
 
-/** The settings of a listener, as those of the Engine API say: one trusted client, long requests, no limit of its rate. */
+/**
+ * The settings of a listener, as those of the Engine API say: one trusted client, long requests, no
+ * limit of its rate.
+ */
 const engineSettings = (settings: Settings): Settings => ({
   ...settings,
   'evm.http_host': settings['engine.host'],
@@ -209,7 +225,10 @@ const engineSettings = (settings: Settings): Settings => ({
   'evm.ws_origins': [],
 })
 
-/** Opens the listeners that are switched on. Rejects with `ListenError`, or with `AuthFileError` before any of them is open. */
+/**
+ * Opens the listeners that are switched on. Rejects with `ListenError`, or with `AuthFileError`
+ * before any of them is open.
+ */
 export async function startServer(settings: Settings, dispatch: Dispatch, hooks: ServerHooks): Promise<Server> {
   const listeners = new Listeners(settings, hooks)
   const { engine } = hooks

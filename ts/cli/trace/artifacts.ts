@@ -114,7 +114,9 @@ export class TracedContracts {
     return known
   }
 
-  /** What gives the line of a step of a trace: by the number of its frame and its program counter. */
+  /**
+   * What gives the line of a step of a trace: by the number of its frame and its program counter.
+   */
   async lineOf(trace: number, top: Frame): Promise<(frame: number, pc: number) => Line | undefined> {
     const frames = [...preorder(top)]
     const named = this.named[trace] as Named
@@ -159,6 +161,6 @@ export function lineSuffix(line: Line | undefined, before: Line | undefined): st
   return `  ${lineName(line)}`
 }
 
-/** What needs artifacts was asked for without them. */
+/** A view that needs artifacts was requested without them. */
 export const artifactsMissing = (flag: string): TraceError =>
   new TraceError(`${flag} needs the artifacts of the contracts: give --artifacts DIR, the folder out of Foundry or artifacts of Hardhat`)

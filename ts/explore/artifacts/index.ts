@@ -1,5 +1,5 @@
-// Compiler artifacts: which contract a code is, its names, its slots, its lines. Pure, and apart from
-// the rest: the page loads it when artifacts are there.
+// Compiler artifacts: which contract a code is, its names, its slots, its lines. Pure, and apart
+// from the rest: the page loads it when artifacts are there.
 export {
   contractOf,
   contractOfCode,

@@ -176,7 +176,9 @@ export class SlotNames {
     }))
   }
 
-  /** What lies behind the hash of a variable: a mapping's value, an array's elements, long bytes. */
+  /**
+   * What lies behind the hash of a variable: a mapping's value, an array's elements, long bytes.
+   */
   private behind({ name, type }: Variable, key: string, hash: bigint, slot: bigint, depth: number): Variable[] {
     if (type.encoding === 'mapping') {
       const value = this.layout.types.get(type.value ?? '')

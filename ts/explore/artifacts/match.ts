@@ -1,5 +1,5 @@
-// Which contract a code on chain is: compared byte by byte, never by name or address. Immutables and
-// libraries are masked; code that is equal but for the compiler's metadata is told apart.
+// Which contract a code on chain is: compared byte by byte, never by name or address. Immutables
+// and libraries are masked; code that is equal but for the compiler's metadata is marked as such.
 import type { CodeArtifact, Contract, Range } from './types.ts'
 
 /** How alike a code and an artifact are. */
@@ -20,10 +20,16 @@ interface Prepared {
 /** Contracts of one code that are named; there may be more copies. */
 const MATCHES_MAX = 16
 
-/** The marks of the compiler's metadata in CBOR: `ipfs`, `bzzr0`, `bzzr1` with a hash, and `solc` with its version. */
+/**
+ * The marks of the compiler's metadata in CBOR: `ipfs`, `bzzr0`, `bzzr1` with a hash, and `solc`
+ * with its version.
+ */
 const METADATA = /(?:64697066735822[0-9a-f]{68}|65627a7a72[0-9a-f]{2}5820[0-9a-f]{64}|64736f6c6343[0-9a-f]{6})/g
 
-/** A library begins by pushing its own address, which the compiler does not know (Solidity documentation, "Call Protection For Libraries"). */
+/**
+ * A library begins by pushing its own address, which the compiler does not know (Solidity
+ * documentation, "Call Protection For Libraries").
+ */
 const LIBRARY = /^73(0{40})3014/
 const LIBRARY_ADDRESS: Range = { start: 1, length: 20 }
 
@@ -66,7 +72,10 @@ export class Matcher {
     }
   }
 
-  /** Contracts whose code is that of an account, `0x…`; those that are exact alone where there are any. */
+  /**
+   * Contracts whose code is that of an account, `0x…`; those that are exact alone where there are
+   * any.
+   */
   runtime(code: string): Match[] {
     const hex = code.slice(2).toLowerCase()
     if (hex === '') return []

@@ -85,7 +85,10 @@ export class ArtifactSet {
     })
   }
 
-  /** The build whose numbers a contract's source maps have; undefined where several would fit and differ. */
+  /**
+   * The build whose numbers a contract's source maps have; undefined where several would fit and
+   * differ.
+   */
   private buildFor(draft: Draft): Build | undefined {
     if (draft.buildId !== undefined) return this.builds.get(draft.buildId)
     const named = (this.buildOf.get(keyOf(draft)) ?? []).flatMap((id) => this.builds.get(id) ?? [])

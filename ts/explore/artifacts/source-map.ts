@@ -50,7 +50,10 @@ function instructionsOf(hex: string): Int32Array {
   return numbers
 }
 
-/** The entries; a field that is empty is that of the entry before. An entry that does not read ends the map. */
+/**
+ * The entries; a field that is empty is that of the entry before. An entry that does not read ends
+ * the map.
+ */
 function parse(map: string, most: number): MapEntry[] {
   const entries: MapEntry[] = []
   let last: MapEntry = { start: 0, length: 0, file: -1, jump: '-' }
@@ -85,6 +88,11 @@ export class Lines {
     this.bytes = new TextEncoder().encode(text)
     for (const [i, byte] of this.bytes.entries()) if (byte === 0x0a) this.starts.push(i + 1)
     this.texts = text.split('\n').map((line) => line.replace(/\r$/, ''))
+  }
+
+  /** Bytes of the text. */
+  get length(): number {
+    return this.bytes.length
   }
 
   /** The place of a byte; undefined past the end. */

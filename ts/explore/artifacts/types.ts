@@ -87,5 +87,8 @@ export const READ_BYTES_MAX = 1024 * 1024 * 1024
 /** Characters that are kept of all artifacts together: code, maps, signatures, layouts, sources. */
 export const KEPT_CHARACTERS_MAX = 256 * 1024 * 1024
 
-/** Bytes of a code that is compared: an init code has at most 49,152 (EIP-3860), with room for chains that allow more. */
+/**
+ * Bytes of a code that is compared: an init code has at most 49,152 (EIP-3860), with room for
+ * chains that allow more.
+ */
 export const CODE_BYTES_MAX = 1024 * 1024

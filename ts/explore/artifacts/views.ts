@@ -82,7 +82,10 @@ export class SourceLines {
     this.maps = maps
   }
 
-  /** The line of an instruction; undefined for code of the compiler, and where the source is not there. */
+  /**
+   * The line of an instruction; undefined for code of the compiler, and where the source is not
+   * there.
+   */
   at(part: Part, pc: number): Line | undefined {
     const entry = this.maps.get(part)?.at(pc)
     return entry === undefined ? undefined : this.lineOf(entry)
@@ -112,7 +115,8 @@ export class SourceLines {
   private lineOf({ start, length, file: id, jump }: MapEntry): Line | undefined {
     const file = this.byId.get(id)
     const lines = file === undefined ? undefined : this.linesOf(file)
-    const [from, to] = [lines?.at(start), lines?.at(start + Math.max(0, length))]
+    const end = Math.min(lines?.length ?? 0, start + Math.max(0, length))
+    const [from, to] = [lines?.at(start), lines?.at(end)]
     if (file === undefined || from === undefined || to === undefined) return undefined
     return { path: file.path, line: from.line, from, to, jump }
   }
@@ -144,7 +148,9 @@ export interface GasByLine {
   readonly none: { readonly gas: number; readonly steps: number }
 }
 
-/** Adds up own gas of steps by line. `of` gives the lines of a code, undefined where it has none. */
+/**
+ * Adds up own gas of steps by line. `of` gives the lines of a code, undefined where it has none.
+ */
 export function gasByLine(
   rows: readonly PcRow[],
   codes: readonly ProfiledCode[],

@@ -7,7 +7,7 @@ import { BodyRefused, BodyStalled, readBody } from '../body.ts'
 import type { IdleClock } from '../idle.ts'
 import { IDENTIFY, SOURCE } from './route.ts'
 
-/** What is asked of artifacts. */
+/** A request for names. */
 export interface IdentifyQuestion {
   /** A hash, a number in hex, or a tag. */
   readonly block: string
@@ -16,7 +16,7 @@ export interface IdentifyQuestion {
   readonly creations: readonly string[]
 }
 
-/** Artifacts as the explorer asks for them; answers are sent as JSON. */
+/** Artifacts for the explorer; results are sent as JSON. */
 export interface ArtifactService {
   readonly identify: (question: IdentifyQuestion) => Promise<unknown>
   /** Undefined where there is no contract of this id. */
@@ -87,7 +87,7 @@ export class ArtifactRoutes {
 
   private async source(id: string, { send, say }: Answering): Promise<void> {
     const found = await this.artifacts.source(id)
-    if (found === undefined) say(404, 'there is no contract of this id: the artifacts may have been compiled anew')
+    if (found === undefined) say(404, 'there is no contract of this id: the artifacts may have been compiled again')
     else send(found)
   }
 
@@ -106,7 +106,7 @@ export class ArtifactRoutes {
       return undefined
     }
     return new Promise((resolve) => {
-      const forget = readBody(request, { bytes: BODY_BYTES_MAX, idle, take }, resolve)
+      const forget = readBody(request, { bytes: BODY_BYTES_MAX, idle, take, isRefusedBy: () => false }, resolve)
       response.on('close', () => {
         forget()
         admission.httpBytes.release(taken)

@@ -146,7 +146,9 @@ class Explorer {
     this.content(request, response, { etag, type: asset.type, body })
   }
 
-  /** Whether a client may read what says as much of a node as traces do; it is refused otherwise. */
+  /**
+   * Whether a client may read what says as much of a node as traces do; it is refused otherwise.
+   */
   private mayRead(request: IncomingMessage, response: ServerResponse): boolean {
     const { authentication } = this.options
     const asks = authentication !== undefined && (authentication.namespaces?.has(NAMESPACE) ?? true)

@@ -1,5 +1,5 @@
-// Contracts of a trace by artifacts: those of the node, and those that the reader gave, which stay in
-// the browser.
+// Contracts of a trace by artifacts: those of the node, and those that the reader gave, which stay
+// in the browser.
 import {
   ArtifactSet,
   type ContractAnswer,
@@ -70,7 +70,7 @@ const findOwn: FindSource = (path) => {
   return undefined
 }
 
-/** Begins anew with artifacts of the reader; what `fill` adds stays in the browser. */
+/** Replaces the artifacts of the reader; what `fill` adds stays in the browser. */
 export async function giveArtifacts(fill: (set: ArtifactSet, sources: Map<string, string>) => Promise<void>): Promise<ArtifactSet> {
   const set = new ArtifactSet()
   ownSources.clear()
@@ -142,7 +142,9 @@ function linesOf(contract: ContractAnswer): Promise<SourceLines | undefined> {
   return known
 }
 
-/** Compares the codes of a trace with artifacts, and gives the names of what it finds to all pages. */
+/**
+ * Compares the codes of a trace with artifacts, and gives the names of what it finds to all pages.
+ */
 export async function contractsOf(trace: Trace, isAtNode: boolean, signal: AbortSignal): Promise<Contracts> {
   const { addresses, creations } = wantedOf(trace.frames)
   const data = creations.map((creation) => creation.data)

@@ -1,5 +1,5 @@
-// The reader's own artifacts: a folder of Foundry or Hardhat that is chosen or dropped. Nothing of it
-// is sent anywhere.
+// The reader's own artifacts: a folder of Foundry or Hardhat that is chosen or dropped. Nothing of
+// it is sent anywhere.
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { type ArtifactSet, FILE_BYTES_MAX, FILES_MAX, mayBeArtifact, type Problem, READ_BYTES_MAX } from '../../explore/artifacts/index.ts'

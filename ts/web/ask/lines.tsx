@@ -7,6 +7,7 @@ import {
   gasByLine,
   type LineGas,
   type PcRow,
+  type Problem,
   type ProfiledCode,
   type SourceLines,
 } from '../../explore/artifacts/index.ts'
@@ -94,7 +95,13 @@ function File({
   )
 }
 
-function Found({ loaded: { gas, executionGas, stepsGas, lines } }: { readonly loaded: Loaded }): JSX.Element {
+function Found({
+  loaded: { gas, executionGas, stepsGas, lines },
+  problems,
+}: {
+  readonly loaded: Loaded
+  readonly problems: readonly Problem[]
+}): JSX.Element {
   const paths = [...new Set(gas.lines.map(({ path }) => path))]
   const [chosen, setChosen] = useState<string>()
   const path = chosen !== undefined && paths.includes(chosen) ? chosen : paths[0]
@@ -120,6 +127,20 @@ function Found({ loaded: { gas, executionGas, stepsGas, lines } }: { readonly lo
           <Fact name="Precompiles and deposits of code">{grouped(executionGas - stepsGas)}</Fact>
         </dl>
       </Card>
+      {problems.length > 0 && (
+        <div class="note" role="status" data-testid="artifact-problems">
+          <span>
+            Files that were passed over:{' '}
+            <Foreign
+              text={problems
+                .slice(0, 3)
+                .map(({ file, message }) => `${file}: ${message}`)
+                .join('; ')}
+            />
+            {problems.length > 3 && ` and ${grouped(problems.length - 3)} more`}
+          </span>
+        </div>
+      )}
       {missing.length > 0 && (
         <div class="note" role="status" data-testid="lines-missing">
           <span>
@@ -232,5 +253,5 @@ export function Lines({ hash, trace, contracts }: Props): JSX.Element {
       </Card>
     )
   }
-  return <Found loaded={value} />
+  return <Found loaded={value} problems={contracts.problems} />
 }

@@ -16,7 +16,10 @@ import { useStyle } from './style.ts'
 /** Lines that are shown before and behind the one of the step. */
 const AROUND = 7
 
-/** Steps of one request, and requests of one press: a million steps in a line are passed over in several presses. */
+/**
+ * Steps of one request, and requests of one press: a million steps in a line are passed over in
+ * several presses.
+ */
 const [PAGE_STEPS, PAGES_MAX] = [1000, 100]
 
 /** Characters of a line that are shown. */
@@ -138,7 +141,9 @@ export function SourcePane(props: PaneProps): JSX.Element | null {
   const lines = useLines(contracts, frame)
   const running = useRef<AbortController | undefined>(undefined)
   const [isSeeking, setSeeking] = useState(false)
-  /** The last line of the frame: code of the compiler between two lines shows the line before it. */
+  /**
+   * The last line of the frame: code of the compiler between two lines shows the line before it.
+   */
   const last = useRef<{ frame: number; line: Line } | undefined>(undefined)
   const seek = (over: boolean): void => {
     running.current?.abort()

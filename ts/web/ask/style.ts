@@ -1,4 +1,5 @@
-// Styles of the pages that are loaded later, beside their scripts: the first page does without them.
+// Styles of the pages that are loaded later, beside their scripts: the first page does without
+// them.
 
 const TEXT = `
 .source { overflow-x: auto; padding: 6px 0; font: 12px/1.6 var(--mono); }
