@@ -8,6 +8,7 @@ import { littableBench, loopBench, stateBench } from './cargo.mjs'
 import { devBench } from './dev.mjs'
 import { engineBench } from './engine.mjs'
 import { everydayBench } from './everyday.mjs'
+import { fastPathBench } from './fast-path.mjs'
 import { homeBench } from './home.mjs'
 import { importBench } from './import.mjs'
 import { jsAttacksBench, jsBench, jsPipelineBench } from './js.mjs'
@@ -39,6 +40,7 @@ const BENCHES = {
   'flatkv-state': stateBench,
   'flatkv-loop': loopBench,
   'flatkv-roots': rootsBench,
+  'fast-path': fastPathBench,
   home: homeBench,
   import: importBench,
   js: jsBench,

@@ -1,11 +1,11 @@
-// The effect of each setting that has one: on a served node with a fake core, or in the
-// configuration of the core. A setting without an effect is marked `inert` in its table; a setting
-// that is neither here nor listed as tested elsewhere fails.
+// What each setting does that has an effect now, over a served node with a core of the test's own.
+// A setting without an effect is marked `inert` in its table; a setting that is neither here nor
+// named as tested elsewhere fails.
 import http from 'node:http'
 import net from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { batchLimits, nodeConfig, rpcContext } from '../../ts/cli/node-config.ts'
+import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
 import { resolveSettings, SETTING_KEYS, type SettingKey, settingOf } from '../../ts/config/index.ts'
 import type { Core } from '../../ts/core/port.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
@@ -16,89 +16,6 @@ import { fakeCore, fakeStream } from './fake-core.ts'
 type Flags = Partial<Record<SettingKey, string>>
 
 const settingsOf = (flags: Flags) => resolveSettings({ flags: new Map(Object.entries(flags)) }).settings
-
-/** Path in the core's configuration; text of the setting; the core's value. */
-const TOLD: Partial<Record<SettingKey, readonly [path: string, text: string, value: unknown]>> = {
-  'evm.simulation_gas_limit': ['rpc.gasCap', '21000', 21_000],
-  'evm.simulation_evm_timeout': ['rpc.callTimeoutMs', '250ms', 250],
-  'evm.max_log_no_block': ['rpc.logsMaxResults', '7', 7],
-  'evm.max_log_bytes': ['rpc.logsMaxBytes', '1 MiB', 1_048_576],
-  'evm.max_blocks_for_log': ['rpc.logsMaxBlockRange', '7', 7],
-  'evm.fee_history_max_blocks': ['rpc.feeHistoryMaxBlocks', '7', 7],
-  'evm.tx_fee_cap_gwei': ['rpc.txFeeCapWei', 'none', 0],
-  'evm.max_tx_pool_txs': ['rpc.poolContentMax', '7', 7],
-  'evm.allow_unprotected_txs': ['rpc.allowUnprotectedTxs', 'true', true],
-  'evm.max_trace_struct_log_bytes': ['rpc.structLogMaxBytes', '32 MiB', 33_554_432],
-  'evm.trace_timeout': ['rpc.traceTimeoutMs', '7s', 7000],
-  'evm.trace_source': ['rpc.traceSource', 'capsule', 'capsule'],
-  'evm.max_trace_lookback_blocks': ['rpc.maxTraceLookbackBlocks', '7', 7],
-  'evm.max_concurrent_trace_calls': ['workers.traces', '7', 7],
-  'evm.max_concurrent_simulation_calls': ['workers.simulations', '7', 7],
-  'workers.heavy_wait': ['workers.waitMs', '7s', 7000],
-  'workers.parked_traces': ['workers.parkedTraces', '7', 7],
-  'workers.heavy_nice': ['workers.heavyNice', '7', 7],
-  'memory.budget_bytes': ['memoryBudgetBytes', '64 MiB', 67_108_864],
-  'evm.enable_parallelized_block_trace': ['rpc.parallelBlockTraces', 'false', false],
-  'evm.trace_capsule_window_blocks': ['littable.capsuleWindowBlocks', '7', 7],
-  'evm.address_index': ['littable.addressIndex', 'false', false],
-  'evm.address_index_window_blocks': ['littable.addressIndexWindowBlocks', '7', 7],
-  'evm.trace_bake_enabled': ['bake.enabled', 'true', true],
-  'evm.trace_bake_workers': ['bake.workers', '7', 7],
-  'evm.trace_bake_queue_size': ['bake.queueSize', '7', 7],
-  'evm.trace_bake_tracers': ['bake.tracers', 'flatCallTracer,callTracer', ['flatCallTracer', 'callTracer']],
-  'evm.trace_bake_further_tracers': ['bake.furtherTracers', 'parityTracer', ['parityTracer']],
-  'evm.trace_bake_window_blocks': ['bake.windowBlocks', '7', 7],
-  'evm.trace_bake_use_snapshot': ['bake.useSnapshot', 'true', true],
-  'evm.trace_bake_snapshot_window': ['bake.snapshotWindow', '7', 7],
-  'evm.trace_bake_timeout': ['bake.timeoutMs', '7s', 7000],
-  'evm.trace_bake_canonical_configs': ['bake.canonicalConfigs', 'true', true],
-  'evm.trace_cache_hot_bytes': ['bake.hotBytes', '7 MiB', 7_340_032],
-  'state-commit.flatkv.enable-kvdb-metrics': ['flatkv.enableKvdbMetrics', 'false', false],
-  'littable.extra_roots': ['littable.extraRoots', '/v,/w', ['/v', '/w']],
-  'littable.allow_network_fs': ['littable.allowNetworkFs', 'true', true],
-  'littable.segment_bytes': ['littable.segmentBytes', '8 MiB', 8_388_608],
-  'littable.segment_keys': ['littable.segmentKeys', '64', 64],
-  'littable.index_memory_bytes': ['littable.indexMemoryBytes', '32 MiB', 33_554_432],
-  'littable.read_cache_bytes': ['littable.readCacheBytes', '1 MiB', 1_048_576],
-  'littable.write_cache_bytes': ['littable.writeCacheBytes', '1 MiB', 1_048_576],
-  'littable.max_open_files': ['littable.maxOpenFiles', '9', 9],
-  'littable.iterator_lease': ['littable.iteratorLeaseMs', '7s', 7000],
-  'littable.gc_period': ['littable.gcPeriodMs', '70ms', 70],
-  'workers.read_threads': ['workers.read.threads', '7', 7],
-  'workers.read_queue': ['workers.read.queue', '7', 7],
-  'workers.heavy_threads': ['workers.heavy.threads', '7', 7],
-  'workers.heavy_queue': ['workers.heavy.queue', '7', 7],
-  'state-commit.flatkv.fsync': ['fsync', 'interval:7', 'interval:7'],
-  'state-commit.flatkv.memory_budget_bytes': ['flatkv.memoryBudgetBytes', '64 MiB', 67_108_864],
-  'state-commit.flatkv.state_history_blocks': ['flatkv.stateHistoryBlocks', '7', 7],
-  'state-commit.flatkv.snapshot_interval_blocks': ['flatkv.snapshotIntervalBlocks', '7', 7],
-  'state-commit.flatkv.snapshot_keep': ['flatkv.snapshotKeep', '7', 7],
-  'state-commit.flatkv.snapshot_on_stop': ['flatkv.snapshotOnStop', 'false', false],
-  'state-commit.flatkv.wal_max_bytes': ['flatkv.walMaxBytes', '7 MiB', 7_340_032],
-  'state-commit.flatkv.min_free_bytes': ['flatkv.minFreeBytes', '7 MiB', 7_340_032],
-  'state-commit.flatkv.max_open_files': ['flatkv.maxOpenFiles', '17', 17],
-  'txpool.max_transactions': ['pool.maxTransactions', '7', 7],
-  'txpool.max_per_account': ['pool.maxPerAccount', '7', 7],
-  'txpool.max_transaction_bytes': ['pool.maxTransactionBytes', '1 KiB', 1024],
-  'txpool.max_bytes': ['pool.maxBytes', '1 MiB', 1_048_576],
-  'txpool.price_bump_percent': ['pool.priceBumpPercent', '7', 7],
-  'txpool.min_tip_wei': ['pool.minTipWei', '7', 7],
-  'dev.gas_limit': ['dev.gasLimit', '1000000', 1_000_000],
-  'dev.chain_id': ['dev.chainId', '7', 7],
-  'dev.hardfork': ['dev.hardfork', 'cancun', 'cancun'],
-  'dev.base_fee': ['dev.baseFeeWei', '7', 7],
-  'dev.timestamp': ['dev.timestamp', '7', 7],
-  'dev.accounts': ['dev.accounts', '7', 7],
-  'dev.mnemonic': ['dev.mnemonic', 'a b c d e f g h i j k l', 'a b c d e f g h i j k l'],
-  'dev.balance': ['dev.balanceWei', '0.5', '500000000000000000'],
-  'dev.block_time': ['dev.blockTimeMs', '0.5', 500],
-  'dev.mixed_mining': ['dev.mixedMining', 'true', true],
-  'dev.no_mining': ['dev.noMining', 'true', true],
-  'dev.order': ['dev.order', 'fifo', 'fifo'],
-  'dev.auto_impersonate': ['dev.autoImpersonate', 'true', true],
-  'dev.code_size_limit': ['dev.codeSizeLimit', '30000', 30_000],
-  'dev.throw_on_revert': ['dev.throwOnRevert', 'true', true],
-}
 
 /** Settings whose effect other files of tests show. */
 const ELSEWHERE: Partial<Record<SettingKey, string>> = {
@@ -114,6 +31,7 @@ const ELSEWHERE: Partial<Record<SettingKey, string>> = {
   'evm.enabled_legacy_chain_apis': 'chain-namespace.test.ts: is served where it is named',
   'evm.max_trace_filter_blocks': 'trace-namespace.test.ts: searches no more blocks than the setting allows',
   'evm.strict_trace_options': 'trace-options.test.ts: refuses unknown options where that is asked for',
+  'evm.http_fast_path': 'fast-path.test.ts: is switched off by its setting',
   'evm.http_port': 'server.test.ts: refuses a port that is taken, with its setting',
   'evm.ws_port': 'server.test.ts: shares the port of HTTP where both settings name it',
   'evm.cors_origins': 'server.test.ts: lets the pages of allowed origins in',
@@ -693,35 +611,11 @@ const SERVED: Partial<Record<SettingKey, () => Promise<void>>> = {
 }
 
 it('every setting with an effect has a test of it', () => {
-  const tested = [...Object.keys(SERVED), ...Object.keys(TOLD), ...Object.keys(ELSEWHERE)]
-  expect(tested.sort()).toEqual(SETTING_KEYS.filter((key) => settingOf(key).inert !== true).sort())
+  const tested = new Set([...Object.keys(SERVED), ...Object.keys(ELSEWHERE)])
+  // core-config.test.ts tests settings of the core.
+  expect(SETTING_KEYS.filter((key) => settingOf(key).inert !== true && settingOf(key).core === undefined && !tested.has(key))).toEqual([])
 })
 
 describe('what is served', () => {
   it.each(Object.entries(SERVED))('%s', async (_key, shows) => shows(), 20_000)
-})
-
-describe('what the core is told', () => {
-  const flat = (value: unknown, path: string): [string, unknown][] =>
-    value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? Object.entries(value).flatMap(([name, inner]) => flat(inner, path === '' ? name : `${path}.${name}`))
-      : [[path, value]]
-  const told = (flags: Flags) => Object.fromEntries(flat(nodeConfig('/h', 'start', settingsOf(flags)), ''))
-
-  it.each(Object.entries(TOLD))('%s', (key, [path, text, value]) => {
-    // A number of traces leaves none to the machine, which alone adds some at low priority.
-    const low = key === 'evm.max_concurrent_trace_calls' ? { 'workers.lowTraces': 0 } : {}
-    expect(told({ [key]: text })).toEqual({ ...told({}), ...low, [path]: value })
-    expect(told({})[path]).not.toEqual(value)
-  })
-
-  it('the share of a client in millionths', () => {
-    const shares = ['0.25', '1', '0.0000001'].map((share) => told({ 'evm.max_share_per_client': share })['workers.clientShare'])
-    expect(shares).toEqual([250_000, 1_000_000, 1])
-  })
-
-  it('two traces at least where the machine decides', () => {
-    const { 'workers.traces': traces, 'workers.lowTraces': low } = told({})
-    expect((traces as number) + (low as number)).toBeGreaterThanOrEqual(2)
-  })
 })

@@ -138,7 +138,7 @@ describe('bytes of bodies', () => {
       sockets.push(socket)
       socket.on('error', () => resolve('')).once('data', (data) => resolve(data.toString()))
       const body = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}'.padEnd(bytes, ' ')
-      // Chunks are read by node:http, never by a lane.
+      // Chunks are read by node:http, never by the fast path.
       const head = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
       const chunk = `${head}${bytes.toString(16)}\r\n${body}`
       socket.write(isWhole ? `${chunk}\r\n0\r\n\r\n` : chunk.slice(0, -1))

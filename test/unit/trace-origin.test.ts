@@ -39,7 +39,7 @@ const originStream = (
   next: () => inner.next(),
   cancel: () => inner.cancel(),
   open(options) {
-    options.onFacts?.({ origin, waitedMs: undefined })
+    if (options.facts !== undefined) options.facts.origin = origin
     return ready(options) ?? openChunks(inner, options)
   },
 })

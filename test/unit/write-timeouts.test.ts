@@ -99,9 +99,9 @@ const code = fakeCore({ getCode: large(), chainId: '"0x1"' }, stream)
 const CODE = BODY('eth_getCode', [`0x${'00'.repeat(20)}`])
 const TRACE = BODY('debug_traceBlockByNumber', ['0x1'])
 const WAYS: Readonly<Record<string, string>> = {
-  'a whole answer in a lane': post(CODE),
+  'a whole answer on the fast path': post(CODE),
   'a whole answer by node:http': post(CODE, 'TE: trailers'),
-  'a stream in a lane': post(TRACE),
+  'a stream on the fast path': post(TRACE),
   'a stream by node:http': post(TRACE, 'TE: trailers'),
   'refusals one after the other': 'PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'.repeat(20_000),
 }

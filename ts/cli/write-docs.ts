@@ -1,8 +1,13 @@
-// Writes the pages of docs/ that come out of tables: `npm run docs`.
+// Writes the pages of docs/ that come out of tables, and the configuration that tests of the core
+// read: `npm run docs`.
 import fs from 'node:fs'
 import path from 'node:path'
+import { CORE_CONFIG_FILE, coreConfigText } from './core-config-file.ts'
 import { PAGES } from './pages.ts'
 
-const docs = path.resolve(import.meta.dirname, '../../docs')
+const root = path.resolve(import.meta.dirname, '../..')
+const docs = path.join(root, 'docs')
 fs.mkdirSync(docs, { recursive: true })
 for (const [file, page] of Object.entries(PAGES)) fs.writeFileSync(path.join(docs, file), page())
+fs.mkdirSync(path.dirname(path.join(root, CORE_CONFIG_FILE)), { recursive: true })
+fs.writeFileSync(path.join(root, CORE_CONFIG_FILE), coreConfigText())

@@ -33,6 +33,11 @@ export interface Setting<T> {
   /** Unit of the value in the program: `bytes`, `ms`, `gas` …; absent where it has none. */
   readonly unit?: string
   readonly doc: string
+  /**
+   * The field of the core's configuration that it sets: `rpc.gasCap` is `gas_cap` of `RpcLimits`.
+   * Absent: none.
+   */
+  readonly core?: string
   /** It is honoured, but a new home's node.toml does not name it. */
   readonly hidden?: true
   /**

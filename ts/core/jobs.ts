@@ -1,13 +1,13 @@
 // Offline work on a home that no node has open: making it, import, export.
 
-import type { FlatkvConfig, LittableConfig } from './config.ts'
+import type { CoreFields } from './config.ts'
 
 /** What every job needs to know of storage. */
 export interface JobBase {
   readonly home: string
   readonly fsync: string
-  readonly flatkv: FlatkvConfig
-  readonly littable: LittableConfig
+  readonly flatkv: CoreFields
+  readonly littable: CoreFields
 }
 
 /** The name that stands for standard input in an import and for standard output in an export. */

@@ -108,7 +108,7 @@ class Stream implements ResultStream {
   open(options: OpenOptions): Promise<Body> | Body {
     const ready = this.ready(options)
     if (ready === undefined) return this.begin(options)
-    options.onFacts?.({ origin: 'baked', waitedMs: undefined })
+    if (options.facts !== undefined) options.facts.origin = 'baked'
     return ready
   }
 
@@ -133,7 +133,7 @@ class Stream implements ResultStream {
       const whole = await this.whole(options)
       if (whole !== undefined) return { kind: 'bytes', bytes: whole }
     } finally {
-      this.tellFacts(options)
+      this.fillIn(options)
     }
     const length = this.stream?.packedBytes() ?? OVER
     if (length === OVER) return await openChunks(this, options)
@@ -141,13 +141,11 @@ class Stream implements ResultStream {
     return { kind: 'gzip', length, member: await openChunks(this, { head: '', tail: '' }) }
   }
 
-  private tellFacts({ onFacts }: OpenOptions): void {
-    if (onFacts === undefined) return
+  private fillIn({ facts }: OpenOptions): void {
+    if (facts === undefined) return
     const waitedMs = this.stream?.waited() ?? -1
-    onFacts({
-      origin: (this.stream?.origin() ?? undefined) as TraceOrigin | undefined,
-      waitedMs: waitedMs < 0 ? undefined : waitedMs,
-    })
+    facts.origin = (this.stream?.origin() ?? undefined) as TraceOrigin | undefined
+    facts.waitedMs = waitedMs < 0 ? undefined : waitedMs
   }
 
   /** The stream once something of it waits, and how many bytes; undefined at its end. */
@@ -321,7 +319,7 @@ class NativeCore implements Core {
 /** Opens the node of a home; rejects with `CoreError` (`home_in_use`, `home_empty`, …). A fork asks its origin through `ask`. */
 export async function openNode(config: NodeConfig, ask?: AskOrigin): Promise<Core> {
   const opened = await native.openNode(JSON.stringify(config), ask === undefined ? undefined : originDoor(ask))
-  if (opened instanceof native.NativeNode) return new NativeCore(opened, config.mode === 'dev', config.bake.enabled)
+  if (opened instanceof native.NativeNode) return new NativeCore(opened, config.mode === 'dev', config.bake.enabled === true)
   unwrap(opened)
   throw new Error('the core gave neither a node nor an error')
 }

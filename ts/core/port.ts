@@ -236,17 +236,16 @@ export interface OpenOptions {
   /** Whose request it is, by address: work that waits takes turns by it. */
   readonly client?: string | undefined
   /**
-   * Called once the first bytes or an error are there, where the core knows what a result is made
-   * from or how long it waited.
+   * Filled in once the first bytes or an error are there, where the core knows more of a result.
    */
-  readonly onFacts?: ((facts: ResultFacts) => void) | undefined
+  readonly facts?: ResultFacts | undefined
 }
 
 /** What the core knows of a result beside its bytes. */
 export interface ResultFacts {
-  readonly origin: TraceOrigin | undefined
+  origin?: TraceOrigin | undefined
   /** Milliseconds for which the work waited for its thread. */
-  readonly waitedMs: number | undefined
+  waitedMs?: number | undefined
 }
 
 /**

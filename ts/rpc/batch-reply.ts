@@ -5,11 +5,24 @@ import type { Client } from './client.ts'
 import { isBad } from './envelope.ts'
 import { type RpcError, toRpcError } from './errors.ts'
 import type { Invocation, Invoker, Report } from './invoke.ts'
+import type { Sample } from './meter.ts'
 import { errorBody, type Reply, type ReplyHeaders } from './reply.ts'
 import { ReplyStream } from './reply-stream.ts'
 
 /** Replies to batches up to this size are sent as one piece, in bytes. */
 const BATCH_WHOLE_BYTES = 1024 * 1024
+
+/** The outcome of an entry. It may wait for those before it to be sent; its work is done. */
+async function settled(body: Promise<Body>, sample: Sample): Promise<Outcome> {
+  try {
+    const outcome = await body
+    if (isWhole(outcome)) sample.produced()
+    return outcome as Outcome
+  } catch (e) {
+    sample.produced()
+    return e as RpcError
+  }
+}
 
 /** Runs the entries of one batch. */
 class EntryRunner implements Runner {
@@ -23,24 +36,15 @@ class EntryRunner implements Runner {
     this.invoker = invoker
     this.client = client
     this.headers = headers
-    this.options = { head: '', tail: '', client: client.address }
+    this.options = { head: '', tail: '', gzipOver: undefined, client: client.address, facts: undefined }
   }
 
   run({ call, sample }: Entry): Promise<Outcome> | Outcome {
     if (isBad(call)) return call.error
     const { client, headers, options } = this
-    // The answer may wait for those before it; the work is done.
-    const done = (body: Body): Outcome => {
-      if (isWhole(body)) sample.produced()
-      return body as Outcome
-    }
-    const failed = (e: RpcError): Outcome => {
-      sample.produced()
-      return e
-    }
     try {
-      const body = this.invoker.invoke(call.method, call.params, { id: call.id, client, sample, headers, options })
-      return body instanceof Promise ? body.then(done, failed) : (body as Outcome)
+      const body = this.invoker.invoke(call.method, call.params, { id: call.id, client, sample, subscriber: undefined, headers, options })
+      return body instanceof Promise ? settled(body, sample) : (body as Outcome)
     } catch (e) {
       return e as RpcError
     }

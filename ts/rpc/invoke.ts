@@ -28,7 +28,7 @@ const ASCII = /^[\x20-\x7e]*$/
 /** A result that a handler gave as text or bytes, between its head and tail. */
 function bodyOf(result: string | Uint8Array, options: OpenOptions): Body {
   if (typeof result !== 'string') return { kind: 'bytes', bytes: spliced(options, result) }
-  const text = options.head + result + options.tail
+  const text = options.head === '' ? result : options.head + result + options.tail
   return ASCII.test(text) ? { kind: 'latin1', text } : { kind: 'bytes', bytes: Buffer.from(text) }
 }
 
@@ -59,16 +59,17 @@ export class Invoker {
    * them where it is a stream. Throws and rejects with `RpcError`.
    */
   invoke(name: string, params: unknown, invocation: Invocation): Promise<Body> | Body {
-    const failed = (e: unknown): never => {
-      throw toRpcError(e, (e) => this.reportOf(e, invocation))
-    }
     invocation.sample.begin()
     try {
       const body = this.resolve(name, params, invocation)
-      return body instanceof Promise ? body.catch(failed) : body
+      return body instanceof Promise ? body.catch((e) => this.failed(e, invocation)) : body
     } catch (e) {
-      return failed(e)
+      return this.failed(e, invocation)
     }
+  }
+
+  private failed(e: unknown, invocation: Invocation): never {
+    throw toRpcError(e, (e) => this.reportOf(e, invocation))
   }
 
   /** Reports a failure of one request. */
@@ -96,7 +97,7 @@ export class Invoker {
     const ready = id === undefined ? undefined : this.findReady?.(name, params, options)
     if (ready === undefined) return undefined
     if (ready.historical) sample.historical()
-    options.onFacts?.({ origin: 'baked', waitedMs: undefined })
+    if (options.facts !== undefined) options.facts.origin = 'baked'
     return ready.body
   }
 

@@ -11,16 +11,8 @@ import { enveloped, measuredGzip, ReplyStream } from './reply-stream.ts'
 /** A request on its way. */
 function invocationOf(id: string | undefined, client: Client, sample: Sample): Invocation {
   const headers: ReplyHeaders = {}
-  const options = {
-    head: id === undefined ? '' : resultHead(id),
-    tail: RESULT_TAIL,
-    gzipOver: client.gzipOver,
-    client: client.address,
-    onFacts: ({ origin, waitedMs }: Pick<ReplyHeaders, 'origin' | 'waitedMs'>) => {
-      headers.origin = origin
-      headers.waitedMs = waitedMs
-    },
-  }
+  const head = id === undefined ? '' : resultHead(id)
+  const options = { head, tail: RESULT_TAIL, gzipOver: client.gzipOver, client: client.address, facts: headers }
   return { id, client, sample, subscriber: client.subscriber, headers, options }
 }
 
@@ -39,21 +31,27 @@ function measured(body: Body, invoker: Invoker, invocation: Invocation): Body {
   return { kind: 'stream', stream: new ReplyStream(chunks, [sample], () => stream.cancel()) }
 }
 
+const answered = (body: Body, invoker: Invoker, invocation: Invocation): Reply => ({
+  body: measured(body, invoker, invocation),
+  headers: invocation.headers,
+})
+
+function refused(error: RpcError, { id, sample, headers }: Invocation): Reply {
+  sample.fail(error)
+  return { body: failureBody(id, error), headers }
+}
+
 /** Answers a message of one request; never throws, never rejects. */
 export function answerSingle(invoker: Invoker, call: Call | BadCall, client: Client, sample: Sample): Promise<Reply> | Reply {
   const invocation = invocationOf(call.id, client, sample)
-  const { headers } = invocation
-  const refused = (error: RpcError): Reply => {
-    sample.fail(error)
-    return { body: failureBody(call.id, error), headers }
-  }
-  if (isBad(call)) return refused(call.error)
-  if (isBarred(call.method, client.barred)) headers.isUnauthorized = true
-  const answered = (body: Body): Reply => ({ body: measured(body, invoker, invocation), headers })
+  if (isBad(call)) return refused(call.error, invocation)
+  if (isBarred(call.method, client.barred)) invocation.headers.isUnauthorized = true
   try {
     const body = invoker.invoke(call.method, call.params, invocation)
-    return body instanceof Promise ? body.then(answered, refused) : answered(body)
+    if (!(body instanceof Promise)) return answered(body, invoker, invocation)
+    const failed = (e: RpcError): Reply => refused(e, invocation)
+    return body.then((settled) => answered(settled, invoker, invocation), failed)
   } catch (e) {
-    return refused(e as RpcError)
+    return refused(e as RpcError, invocation)
   }
 }

@@ -118,11 +118,12 @@ function settingsOf(home: string, given: GivenSettings, dev: boolean): Settings 
 function configOf({ home, mode = 'start', readOnly = false }: OpenOptions, settings: Settings): NodeConfig {
   const config = nodeConfig(home, mode, settings)
   const { workers, bake } = config
-  const threads = settings['workers.heavy_threads'] === 'auto' ? Math.max(HEAVY_THREADS_MIN, workers.heavy.threads) : workers.heavy.threads
+  const heavy = workers.heavy as { readonly threads: number }
+  const threads = settings['workers.heavy_threads'] === 'auto' ? Math.max(HEAVY_THREADS_MIN, heavy.threads) : heavy.threads
   return {
     ...config,
     readOnly,
-    workers: { ...workers, heavy: { ...workers.heavy, threads } },
+    workers: { ...workers, heavy: { ...heavy, threads } },
     // Who reads bakes nothing.
     bake: readOnly ? { ...bake, enabled: false } : bake,
   }

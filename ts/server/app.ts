@@ -1,5 +1,6 @@
 // What serves HTTP. JSON-RPC reads the raw request and writes the raw response, since bodies and answers are bytes; the other routes are Hono's.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { CoreError } from '../core/error.ts'
 import type { Barred } from '../rpc/client.ts'
 import type { Dispatch } from '../rpc/dispatch.ts'
@@ -14,6 +15,7 @@ import type { Admission } from './admission/index.ts'
 import { type BodyFailure, BodyFragmented, BodyRefused, BodyStalled, declaredLength, readBody } from './body.ts'
 import { applyCors } from './cors.ts'
 import type { Drain } from './drain.ts'
+import type { Dispatched } from './fast-path.ts'
 import { hostOf, isAllowedHost } from './hosts.ts'
 import type { IdleClock } from './idle.ts'
 import { late } from './late.ts'
@@ -56,6 +58,8 @@ export interface AppOptions {
    * that is the same listener, or there is none.
    */
   readonly explorerPort?: (() => number | undefined) | undefined
+  /** Replies to requests that the fast path dispatched, by connection. */
+  readonly dispatched: WeakMap<Socket, Dispatched>
   /** Told of failures that no client can be told of. */
   readonly report: (e: unknown) => void
 }
@@ -122,6 +126,11 @@ const isIdentity = (encoding: string | undefined): boolean => encoding === undef
 
 /** Serves a POST. */
 function serveRpc(options: AppOptions, request: IncomingMessage, response: ServerResponse): void {
+  const dispatched = options.dispatched.get(request.socket)
+  if (dispatched !== undefined) {
+    sendDispatched(options, request, response, dispatched)
+    return
+  }
   const { headers } = request
   const length = declaredLength(request)
   if (length !== undefined && length > options.maxBodyBytes) {
@@ -140,6 +149,24 @@ function serveRpc(options: AppOptions, request: IncomingMessage, response: Serve
   }
 }
 
+/** Sends the reply to a request that the fast path dispatched. */
+function sendDispatched(options: AppOptions, request: IncomingMessage, response: ServerResponse, { reply, end }: Dispatched): void {
+  const { compression, writeMs, stallMs } = options
+  options.dispatched.delete(request.socket)
+  request.resume()
+  response.once('close', end)
+  sendReply(response, reply, { accept: acceptedBy(request), compression, writeMs, stallMs })?.catch((e: unknown) => {
+    if (!isGone(response, e)) options.report(e)
+    response.destroy()
+  })
+}
+
+/** The header `accept-encoding` of a request. */
+function acceptedBy({ headers }: IncomingMessage): string | undefined {
+  const accept = headers['accept-encoding']
+  return Array.isArray(accept) ? accept.join(',') : accept
+}
+
 /** Why there is no room for a body; over HTTP in few words. */
 const BUSY = 'server busy'
 const OVER_SHARE = noRoomForClient().message
@@ -147,8 +174,7 @@ const OVER_SHARE = noRoomForClient().message
 /** What needs no waiting is done within the event that brings the body's end: promises cost more than short reads. */
 function serveJson(options: AppOptions, request: IncomingMessage, response: ServerResponse, barred?: Barred): void {
   const { admission, compression } = options
-  const accept = request.headers['accept-encoding']
-  const accepted = Array.isArray(accept) ? accept.join(',') : accept
+  const accepted = acceptedBy(request)
   const address = admission.clientOf(request)
   const admit = (requests: number): number => admission.admit(address, requests)
   const gzipOver = negotiate(accepted, true) === 'gzip' ? compression.thresholdBytes : undefined

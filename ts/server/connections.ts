@@ -25,7 +25,14 @@ export function shareConnections(server: Server, settings: Settings, admission: 
   if (shares.most === Number.POSITIVE_INFINITY) return
   const ordinary = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
+  // The fast path emits a connection again that it hands over.
+  const counted = new WeakSet<Socket>()
   server.on('connection', (socket: Socket) => {
+    if (counted.has(socket)) {
+      for (const listener of ordinary) listener.call(server, socket)
+      return
+    }
+    counted.add(socket)
     const owner = admission.ownerOf(socket)
     if (!shares.take(owner)) {
       socket.destroy()

@@ -9,8 +9,8 @@ import { Admission, webSocketPayload } from './admission/index.ts'
 import { type AppOptions, createListener } from './app.ts'
 import { shareConnections, timeouts } from './connections.ts'
 import { Drain } from './drain.ts'
+import { FastPath } from './fast-path.ts'
 import { IdleClock } from './idle.ts'
-import { openLanes } from './lane/index.ts'
 import { late } from './late.ts'
 import { SEND_AHEAD_BYTES } from './limits.ts'
 import { listen, shownHost, stopListener } from './listener.ts'
@@ -77,6 +77,7 @@ class Listeners {
   private readonly authentication: (listener: string) => Authentication | undefined
   private readonly servers: http.Server[] = []
   private readonly endpoints: WebSocketEndpoint[] = []
+  private readonly fastPaths = new Map<http.Server, FastPath>()
   private readonly drain = new Drain()
   private pages: Pages | undefined
   /** Ports by listener, once it is open. */
@@ -107,6 +108,7 @@ class Listeners {
       about: aboutText(settings, hooks.readiness !== undefined, hooks.metricsUrl),
       readiness: hooks.readiness,
       ...this.explorerOptions(name),
+      dispatched: new WeakMap(),
       report: hooks.report,
     }
   }
@@ -167,7 +169,10 @@ class Listeners {
   async openHttp(name: 'http' | 'debug', dispatch: Dispatch, portSetting = `evm.${name}_port`): Promise<string> {
     const options = this.httpOptions(name, dispatch)
     const server = this.make(name, dispatch, createListener(options))
-    openLanes(server, options, { firstMs: server.headersTimeout, idleMs: server.keepAliveTimeout })
+    // Only node:http's way reads tokens and JWTs.
+    if (this.settings['evm.http_fast_path'] && options.authentication === undefined) {
+      this.fastPaths.set(server, new FastPath(server, options, { firstMs: server.headersTimeout, idleMs: server.keepAliveTimeout }))
+    }
     shareConnections(server, this.settings, this.admission)
     const host = this.settings[`evm.${name}_host`]
     const port = await listen(server, host, this.settings[`evm.${name}_port`], portSetting)
@@ -196,7 +201,9 @@ class Listeners {
     this.pages?.stop()
     for (const endpoint of this.endpoints) endpoint.close()
     const withinMs = this.settings['evm.shutdown_timeout']
-    await Promise.all(this.servers.filter((server) => server.listening).map((server) => stopListener(server, withinMs)))
+    await Promise.all(
+      this.servers.filter((server) => server.listening).map((server) => stopListener(server, withinMs, this.fastPaths.get(server))),
+    )
   }
 }
 

@@ -1,6 +1,7 @@
 // Opening and closing one listener.
 import type http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
+import type { FastPath } from './fast-path.ts'
 
 /** How often a listener that stops looks for connections that have become idle, in milliseconds. */
 const IDLE_CHECK_MS = 20
@@ -46,17 +47,25 @@ export const shownHost = (host: string): string => (host.includes(':') ? `[${hos
  * Takes no more connections, lets answers under way finish for at most `withinMs` milliseconds, then closes what is left. A connection that
  * has just been taken may still bring its request; those that bring none for a while are closed.
  */
-export const stopListener = (server: http.Server, withinMs: number): Promise<void> =>
+export const stopListener = (server: http.Server, withinMs: number, fastPath?: FastPath): Promise<void> =>
   new Promise((resolve) => {
+    const closeIdle = (): void => {
+      fastPath?.closeIdle()
+      server.closeIdleConnections()
+    }
+    const closeAll = (): void => {
+      fastPath?.closeAll()
+      server.closeAllConnections()
+    }
     // Right after the loop has taken the connections that were waiting: the system cuts off those that nobody has taken.
     setImmediate(() => {
-      const timer = setTimeout(() => server.closeAllConnections(), withinMs)
+      const timer = setTimeout(closeAll, withinMs)
       let idle: NodeJS.Timeout | undefined
       const settled = setTimeout(
         () => {
           // A connection whose answer has just left is idle: a client that keeps it must not hold the node.
-          idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
-          server.closeIdleConnections()
+          idle = setInterval(closeIdle, IDLE_CHECK_MS)
+          closeIdle()
         },
         Math.min(SETTLE_MS, withinMs),
       )

@@ -323,48 +323,15 @@ impl NodeConfig {
 mod tests {
     use super::*;
 
-    /// What crosses from the layer above, whole.
+    /// What crosses from the layer above under the default settings; `npm run docs` writes it.
     fn json() -> serde_json::Value {
-        serde_json::json!({
-            "home": "/h", "mode": "dev", "fsync": "interval:100",
-            "flatkv": {
-                "enableKvdbMetrics": true, "memoryBudgetBytes": 1, "stateHistoryBlocks": 0, "snapshotIntervalBlocks": 0,
-                "snapshotKeep": 1, "walMaxBytes": 0, "minFreeBytes": 0, "maxOpenFiles": 16
-            },
-            "littable": {
-                "extraRoots": ["/v"], "allowNetworkFs": false, "indexMemoryBytes": 1, "maxOpenFiles": 1, "gcPeriodMs": 1,
-                "iteratorLeaseMs": 1, "segmentBytes": 1, "segmentKeys": 1, "readCacheBytes": 0, "writeCacheBytes": 0,
-                "capsuleWindowBlocks": 0,
-                "addressIndex": true,
-                "addressIndexWindowBlocks": 0
-            },
-            "rpc": {
-                "gasCap": 50_000_000, "callTimeoutMs": 5000,
-                "logsMaxResults": 10_000, "logsMaxBytes": 67_108_864, "logsMaxBlockRange": 0,
-                "feeHistoryMaxBlocks": 1024, "poolContentMax": 1, "traceTimeoutMs": 300_000, "structLogMaxBytes": 0, "traceSource": "auto", "maxTraceLookbackBlocks": 10_000, "parallelBlockTraces": true, "txFeeCapWei": 1_000_000_000_000_000_000_u64,
-                "allowUnprotectedTxs": false
-            },
-            "bake": {
-                "enabled": false, "workers": 1, "queueSize": 4096, "tracers": ["callTracer"], "furtherTracers": [], "windowBlocks": 0,
-                "useSnapshot": false, "snapshotWindow": 64, "timeoutMs": 60_000, "hotBytes": 0, "canonicalConfigs": false
-            },
-            "pool": {
-                "maxTransactions": 1, "maxPerAccount": 1, "maxBytes": 1, "maxTransactionBytes": 1,
-                "priceBumpPercent": 10, "minTipWei": 1
-            },
-            "workers": {
-                "read": { "threads": 1, "queue": 1 }, "heavy": { "threads": 1, "queue": 1 },
-                "traces": 1, "simulations": 1, "waitMs": 1, "heavyNice": 5
-            },
-            "memoryBudgetBytes": 0,
-            "dev": { "gasLimit": 30_000_000 }
-        })
+        serde_json::from_str(include_str!("../tests/config.json")).expect("JSON")
     }
 
     #[test]
     fn a_configuration_reads_whole_or_names_its_field() {
         let config = NodeConfig::from_json(&json().to_string()).expect("whole");
-        assert_eq!((config.mode, config.genesis), (Mode::Dev, None));
+        assert_eq!((config.mode, config.genesis), (Mode::Start, None));
         assert_eq!(config.rpc.tx_fee_cap_wei, 1_000_000_000_000_000_000);
         let refusal = |change: fn(&mut serde_json::Value)| {
             let mut json = json();

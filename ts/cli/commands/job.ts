@@ -8,7 +8,7 @@ import { startJob } from '../../core/native.ts'
 import { UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { EXIT } from '../exit.ts'
-import { flatkvConfig, littableConfig } from '../node-config.ts'
+import { storeConfig } from '../node-config.ts'
 import { type progressLine, watchJob } from '../progress.ts'
 import { onStop } from '../signals.ts'
 
@@ -16,8 +16,7 @@ import { onStop } from '../signals.ts'
 export const storage = (home: string, settings: Settings): JobBase => ({
   home,
   fsync: settings['state-commit.flatkv.fsync'],
-  flatkv: flatkvConfig(settings),
-  littable: littableConfig(settings),
+  ...storeConfig(settings),
 })
 
 /** Exit code of work that a signal stopped. */

@@ -5,7 +5,6 @@ import path from 'node:path'
 import type { Settings } from '../../config/index.ts'
 import type { NodeConfig } from '../../core/config.ts'
 import { ForkError, findOrigin, type Origin } from '../../fork/index.ts'
-import { devConfig } from './config.ts'
 
 /** The block that the fork in a home began after; undefined where the home has no chain. */
 function forkedBlock(home: string): number | undefined {
@@ -32,7 +31,12 @@ export async function originOf(home: string, settings: Settings): Promise<Origin
 /** The configuration of a fork. */
 export const forkConfig = (config: NodeConfig, settings: Settings, { chainId, block }: Origin): NodeConfig => ({
   ...config,
-  dev: devConfig(settings, { chainId, gasLimit: Number(block.gasLimit) }),
+  // Gas limit and chain id are the origin's where no setting says others.
+  dev: {
+    ...config.dev,
+    ...(settings['dev.gas_limit'] === 'auto' ? { gasLimit: Number(block.gasLimit) } : {}),
+    ...(settings['dev.chain_id'] === 'auto' ? { chainId } : {}),
+  },
   fork: {
     chainId,
     block,

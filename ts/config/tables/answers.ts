@@ -11,12 +11,14 @@ export const ANSWERS = {
     doc: 'The result of web3_clientVersion. auto is the name and version of this program; under hearth dev it starts with anvil/, because tools for development chains check for that.',
   }),
   'evm.simulation_gas_limit': setting({
+    core: 'rpc.gasCap',
     kind: integer(21_000, Number.MAX_SAFE_INTEGER),
     default: 50_000_000,
     unit: 'gas',
     doc: 'Gas limit of eth_call, eth_estimateGas and debug_traceCall, and of all calls of one eth_simulateV1 or debug_traceCallMany together. A higher limit in a request is lowered to it.',
   }),
   'evm.simulation_evm_timeout': setting({
+    core: 'rpc.callTimeoutMs',
     kind: duration(1, HOUR),
     default: 5 * SECOND,
     unit: 'ms',
@@ -42,23 +44,27 @@ export const ANSWERS = {
     doc: 'Maximum number of calls in one request that estimates gas after other calls; 0 is no limit.',
   }),
   'evm.max_concurrent_simulation_calls': setting({
+    core: 'workers.simulations',
     kind: or('auto', integer(1, 100_000)),
     default: 'auto' as number | 'auto',
     doc: 'Number of calls and estimates that run at the same time; further ones wait, clients take turns. auto is the number of processors minus one, at least one.',
   }),
   'evm.max_log_no_block': setting({
+    core: 'rpc.logsMaxResults',
     kind: integer(1, 10_000_000),
     default: 10_000,
     unit: 'logs',
     doc: 'Maximum number of logs in one response of eth_getLogs. More is an error that names the range that would fit.',
   }),
   'evm.max_log_bytes': setting({
+    core: 'rpc.logsMaxBytes',
     kind: bytes(KIB, 16 * GIB),
     default: 64 * MIB,
     unit: 'bytes',
     doc: 'Maximum size of one response of eth_getLogs. More is an error that names the range that would fit.',
   }),
   'evm.max_blocks_for_log': setting({
+    core: 'rpc.logsMaxBlockRange',
     kind: offAt(0, integer(0, Number.MAX_SAFE_INTEGER)),
     default: 0,
     unit: 'blocks',
@@ -81,18 +87,21 @@ export const ANSWERS = {
     doc: 'Maximum number of subscriptions to logs; 0 allows none.',
   }),
   'evm.max_tx_pool_txs': setting({
+    core: 'rpc.poolContentMax',
     kind: integer(1, 10_000_000),
     default: 1000,
     unit: 'transactions',
     doc: 'Maximum number of transactions in one response of txpool_content, txpool_contentFrom and txpool_inspect, executable ones first; the rest is left out.',
   }),
   'evm.fee_history_max_blocks': setting({
+    core: 'rpc.feeHistoryMaxBlocks',
     kind: integer(1, 1_000_000),
     default: 1024,
     unit: 'blocks',
     doc: 'Maximum number of blocks in one eth_feeHistory; a longer request is shortened.',
   }),
   'evm.tx_fee_cap_gwei': setting({
+    core: 'rpc.txFeeCapWei',
     kind: or('none', integer(1, 100_000_000_000)),
     default: 1_000_000_000 as number | 'none',
     unit: 'gwei',
@@ -116,6 +125,7 @@ export const ANSWERS = {
     doc: 'Maximum number of forwarded requests in flight; a further one is refused with -32005.',
   }),
   'evm.allow_unprotected_txs': setting({
+    core: 'rpc.allowUnprotectedTxs',
     kind: boolean,
     default: false,
     doc: 'Whether eth_sendRawTransaction accepts legacy transactions without a chain id (EIP-155).',

@@ -32,6 +32,11 @@ export const LISTENERS = {
     default: 8545,
     doc: 'Port of JSON-RPC over HTTP, and over WebSocket by upgrade if evm.ws_enabled is true. 0 takes a free port.',
   }),
+  'evm.http_fast_path': setting({
+    kind: boolean,
+    default: true,
+    doc: 'Whether ordinary requests over HTTP are read and answered without the HTTP server of Node, which takes about twice as long for a short one. Every other request, and every request of a listener with tokens, is served by Node. Answers are the same.',
+  }),
   'evm.explorer': setting({
     kind: or('auto', boolean),
     default: 'auto' as boolean | 'auto',
@@ -126,6 +131,7 @@ export const LISTENERS = {
     doc: 'Maximum number of open connections per listener; a further one is closed at once.',
   }),
   'evm.max_share_per_client': setting({
+    core: 'workers.clientShare',
     kind: fraction,
     default: 0.5,
     devDefault: 1,

@@ -72,23 +72,27 @@ export const OPERATIONS = {
     doc: 'Requests that take longer are logged with method, connection, client, duration and size of the response; off logs none.',
   }),
   'workers.heavy_wait': setting({
+    core: 'workers.waitMs',
     kind: duration(1, HOUR),
     default: 30 * SECOND,
     unit: 'ms',
     doc: 'Maximum time that a call, search or trace waits for its thread; then it is refused with -32005.',
   }),
   'workers.heavy_nice': setting({
+    core: 'workers.heavyNice',
     kind: integer(0, 19),
     default: 5,
     doc: 'Nice value of the threads for calls, searches and traces, so that the system prefers short reads. 0 is the same priority, 19 the lowest.',
   }),
   'workers.parked_traces': setting({
+    core: 'workers.parkedTraces',
     kind: integer(0, 256),
     default: 8,
     unit: 'traces',
     doc: 'Most traces that wait for clients which read slowly without a place among those that run; a further one keeps its place while it waits. Each has a thread and what its trace holds in memory; as many may run beside the others once their clients read on. evm.max_share_per_client holds for them.',
   }),
   'memory.budget_bytes': setting({
+    core: 'memoryBudgetBytes',
     kind: or('auto', offAt(0, bytes(0, 1024 * GIB))),
     default: 'auto' as number | 'auto',
     unit: 'bytes',

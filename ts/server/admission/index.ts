@@ -18,7 +18,10 @@ export const webSocketPayload = (settings: Settings): number => {
 export class Admission {
   readonly httpBytes: ByteBudget
   readonly webSocketBytes: ClientBudgets
-  /** Bytes of bodies by client. What comes in one piece and is served by a lane is at most one read of a socket, and is not in it. */
+  /**
+   * Bytes of bodies by client. What comes in one piece and is served by the fast path is at most
+   * one read of a socket, and is not in it.
+   */
   readonly httpShares: Shares
   /** How long a WebSocket message waits for room, in milliseconds. */
   readonly webSocketWaitMs: number

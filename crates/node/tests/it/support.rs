@@ -4,8 +4,8 @@ use hearth_chain::{Chain, ChainOptions, StateOptions, import::ImportJob};
 use hearth_flatkv::Fsync;
 use hearth_ledger::LedgerOptions;
 use hearth_node::{
-    Asker, BakeConfig, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, PoolLimits,
-    Request, RpcLimits, TraceRequest, TraceSource, WorkerConfig, Workers,
+    Asker, DevConfig, FlatkvConfig, FsyncPolicy, Mode, Node, NodeConfig, NodeError, Request, TraceRequest,
+    WorkerConfig, Workers,
 };
 use serde_json::{Value, json};
 use std::{
@@ -32,71 +32,44 @@ pub fn fixtures(folder: &str) -> Option<PathBuf> {
     None
 }
 
+/// The configuration of the default settings, with sizes for tests.
 pub fn config(home: &Path, mode: Mode) -> NodeConfig {
-    NodeConfig {
-        read_only: false,
-        home: home.to_owned(),
-        mode,
-        genesis: None,
-        fsync: FsyncPolicy::None,
-        flatkv: FlatkvConfig { memory_budget_bytes: 64 << 20, ..FlatkvConfig::from(StateOptions::default()) },
-        littable: LedgerOptions::default().into(),
-        rpc: RpcLimits {
-            gas_cap: 50_000_000,
-            call_timeout_ms: 5000,
-            logs_max_results: 10_000,
-            logs_max_bytes: 64 << 20,
-            logs_max_block_range: 0,
-            fee_history_max_blocks: 1024,
-            trace_timeout_ms: 300_000,
-            struct_log_max_bytes: 0,
-            trace_source: TraceSource::Auto,
-            max_trace_lookback_blocks: None,
-            parallel_block_traces: true,
-            tx_fee_cap_wei: 1_000_000_000_000_000_000,
-            allow_unprotected_txs: false,
-            pool_content_max: 5,
-        },
-        bake: BakeConfig {
-            enabled: false,
-            workers: 1,
-            queue_size: 4096,
-            tracers: vec!["callTracer".to_owned()],
-            window_blocks: 0,
-            use_snapshot: false,
-            snapshot_window: 64,
-            timeout_ms: 60_000,
-            hot_bytes: 16 << 20,
-            further_tracers: Vec::new(),
-            canonical_configs: false,
-        },
-        pool: PoolLimits {
-            max_transactions: 100,
-            max_per_account: 16,
-            max_bytes: 8 << 20,
-            max_transaction_bytes: 128 << 10,
-            price_bump_percent: 10,
-            min_tip_wei: 1,
-        },
-        workers: Workers {
-            read: WorkerConfig { threads: 2, queue: 64 },
-            heavy: WorkerConfig { threads: 2, queue: 64 },
-            traces: 0,
-            simulations: 0,
-            wait_ms: 60_000,
-            heavy_nice: 0,
-            low_traces: 0,
-            client_share: 0,
-            parked_traces: 0,
-        },
-        memory_budget_bytes: 0,
-        // One genesis for all homes.
-        dev: DevConfig { gas_limit: 30_000_000, timestamp: Some(GENESIS_TIME), ..DevConfig::default() },
-        fork: None,
-        scripts: None,
-        engine: false,
-        consensus: None,
-    }
+    let mut config =
+        NodeConfig::from_json(include_str!("../../../home/tests/config.json")).expect("a configuration");
+    config.home = home.to_owned();
+    config.mode = mode;
+    config.fsync = FsyncPolicy::None;
+    config.flatkv =
+        FlatkvConfig { memory_budget_bytes: 64 << 20, ..FlatkvConfig::from(StateOptions::default()) };
+    config.littable = LedgerOptions::default().into();
+    config.rpc.logs_max_block_range = 0;
+    config.rpc.struct_log_max_bytes = 0;
+    config.rpc.max_trace_lookback_blocks = None;
+    config.rpc.tx_fee_cap_wei = 1_000_000_000_000_000_000;
+    config.rpc.pool_content_max = 5;
+    config.bake.workers = 1;
+    config.bake.tracers = vec!["callTracer".to_owned()];
+    config.bake.window_blocks = 0;
+    config.bake.snapshot_window = 64;
+    config.bake.hot_bytes = 16 << 20;
+    config.pool.max_transactions = 100;
+    config.pool.max_per_account = 16;
+    config.pool.max_bytes = 8 << 20;
+    config.pool.min_tip_wei = 1;
+    config.workers = Workers {
+        read: WorkerConfig { threads: 2, queue: 64 },
+        heavy: WorkerConfig { threads: 2, queue: 64 },
+        traces: 0,
+        simulations: 0,
+        wait_ms: 60_000,
+        heavy_nice: 0,
+        client_share: 0,
+        parked_traces: 0,
+        ..config.workers
+    };
+    // One genesis for all data directories.
+    config.dev = DevConfig { gas_limit: 30_000_000, timestamp: Some(GENESIS_TIME), ..DevConfig::default() };
+    config
 }
 
 /// A home with the execution-apis chain, open. The folder lives as long as the first part.

@@ -1,4 +1,5 @@
-// Lanes: whatever comes in one piece is answered as what node:http reads piece by piece.
+// The fast path: what comes in one piece is answered as what node:http reads piece by piece.
+import http from 'node:http'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import zlib from 'node:zlib'
@@ -309,6 +310,49 @@ describe('a connection', () => {
     const began = performance.now()
     await ended
     expect(performance.now() - began).toBeLessThan(60_000)
+  })
+
+  it('goes on after replies in parts, in gzip and in one piece', async () => {
+    const { port } = await serve()
+    const { socket, answers } = await connection(port)
+    socket.write(plain(CODE, 'Accept-Encoding: gzip'))
+    await expect.poll(() => socket.bytesRead).toBeGreaterThan(300)
+    socket.write(NOW)
+    await answers(1)
+    // A stream makes the connection node:http's, with what came meanwhile.
+    socket.write(plain(ASK('debug_traceBlockByNumber', ['0x1'])))
+    socket.write(NOW)
+    await answers(2)
+    socket.write(LATER)
+    expect(await answers(3)).toEqual(['"result":"0x1"', '"result":"0x1"', '"result":"0x1b"'])
+    socket.destroy()
+  })
+
+  it('of a client that goes cancels its stream', async () => {
+    let cancelled = false
+    const stream = {
+      next: () => sleep(2).then(() => Buffer.from('['.padEnd(64 * 1024, '1'))),
+      cancel: () => {
+        cancelled = true
+      },
+    }
+    const { port } = await serve({}, { ...core(), stream: () => stream })
+    const { socket } = await connection(port)
+    socket.write(plain(ASK('debug_traceBlockByNumber', ['0x1'])))
+    await expect.poll(() => socket.bytesRead).toBeGreaterThan(64 * 1024)
+    socket.destroy()
+    await expect.poll(() => cancelled).toBe(true)
+  })
+
+  it('is switched off by its setting', async () => {
+    const sent = vi.spyOn(http.ServerResponse.prototype, 'end')
+    onTestFinished(() => sent.mockRestore())
+    const on = await serve()
+    expect(readable(await exchange(on.port, [NOW]))).toContain('"result":"0x1"')
+    expect(sent).toHaveBeenCalledTimes(0)
+    const off = await serve({ 'evm.http_fast_path': 'false' })
+    expect(readable(await exchange(off.port, [NOW]))).toContain('"result":"0x1"')
+    expect(sent).toHaveBeenCalledTimes(1)
   })
 
   it('that is silent from the start is told so', async () => {
