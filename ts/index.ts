@@ -1,6 +1,5 @@
 // The package: Hearth in a script.
 
-export { type Littable, type OpenLittableOptions, openLittable } from './cli/littable.ts'
 export type { SettingKey, Settings } from './config/index.ts'
 export { SettingError } from './config/index.ts'
 export type {
@@ -23,6 +22,7 @@ export {
   PrunedError,
   TooLargeError,
 } from './core/littable-error.ts'
+export { type Littable, type OpenLittableOptions, openLittable } from './node/littable.ts'
 export * from './script/index.ts'
 export {
   type BigNumber,

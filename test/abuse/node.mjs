@@ -27,7 +27,7 @@ function start(program, args) {
     }
     child.stdout.on('data', take)
     child.stderr.on('data', take)
-    ended.then((how) => reject(new Error(`ended with ${how}:\n${log}`)))
+    void ended.then((how) => reject(new Error(`ended with ${how}:\n${log}`)))
   })
   return { child, ended, ready }
 }

@@ -110,7 +110,7 @@ async function scrapeRows(home) {
   const { createMetrics } = await import('../../dist/metrics/index.js')
   const { metricsCatalog, openNode } = await import('../../dist/core/native.js')
   const { resolveSettings } = await import('../../dist/config/index.js')
-  const { nodeConfig } = await import('../../dist/cli/node-config.js')
+  const { nodeConfig } = await import('../../dist/node/node-config.js')
   const core = await openNode(nodeConfig(home, 'dev', resolveSettings({}).settings))
   try {
     const source = { catalog: metricsCatalog(), snapshot: () => core.metricsSnapshot() }

@@ -64,7 +64,7 @@ export async function startNode(args: readonly string[], env: NodeJS.ProcessEnv 
     }
     child.stdout?.on('data', take)
     child.stderr?.on('data', take)
-    ended.then((how) => fail(`the node ended with ${how}`))
+    void ended.then((how) => fail(`the node ended with ${how}`))
   })
   const stop = (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | string | null> => {
     child.kill(signal)

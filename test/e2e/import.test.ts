@@ -107,7 +107,7 @@ async function interrupt(name: string, signal: NodeJS.Signals, bytes = 20_000): 
   const importing = spawnHearth(['import', '--home', home(name), '--genesis', genesis, '--state-commit.flatkv.fsync=block', chain])
   let over = false
   const ended = new Promise<number | string | null>((resolve) => importing.once('exit', (code, by) => resolve(by ?? code)))
-  ended.then(() => {
+  void ended.then(() => {
     over = true
   })
   // One block is some hundred bytes; the log's first bytes are the genesis.

@@ -67,7 +67,9 @@ describe('the arrows', () => {
   })
 
   it('only ts/core imports native/', () => {
-    const importing = walk('ts', '.ts').filter((file) => /from '[^']*\/native\//.test(fs.readFileSync(path.join(ROOT, file), 'utf8')))
+    const importing = walk('ts', '.ts').filter((file) =>
+      /(?:from |import\()'[^']*\/native\//.test(fs.readFileSync(path.join(ROOT, file), 'utf8')),
+    )
     expect(importing.filter((file) => !file.startsWith(path.join('ts', 'core')))).toEqual([])
   })
 
@@ -77,7 +79,7 @@ describe('the arrows', () => {
       const [, room = ''] = file.split(path.sep)
       const arrow = allowed.get(room)
       if (arrow === undefined || arrow === 'all of ts') return []
-      const uses = [...fs.readFileSync(path.join(ROOT, file), 'utf8').matchAll(/from '(\.[^']+)'/g)]
+      const uses = [...fs.readFileSync(path.join(ROOT, file), 'utf8').matchAll(/(?:from |import\()'(\.[^']+)'/g)]
         .map((m) => path.relative('ts', path.join(path.dirname(file), m[1] ?? '')).split(path.sep)[0] ?? '')
         .filter((used) => allowed.has(used) && used !== room)
       return uses.filter((used) => !arrow.split(', ').includes(used)).map((used) => `${file} imports ${used}`)

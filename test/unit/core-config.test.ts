@@ -2,9 +2,9 @@
 // field is all that the setting changes. The fields are those of the structs in Rust.
 import fs from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { CORE_CONFIG_FILE, coreConfigText } from '../../ts/cli/core-config-file.ts'
-import { nodeConfig } from '../../ts/cli/node-config.ts'
 import { resolveSettings, SETTING_KEYS, type SettingKey, settingOf } from '../../ts/config/index.ts'
+import { CORE_CONFIG_FILE, coreConfigText } from '../../ts/node/core-config-file.ts'
+import { nodeConfig } from '../../ts/node/node-config.ts'
 import { ROWS } from './setting-rows.ts'
 
 /** What the core gets for the row's text, where that is not the value of the setting. */

@@ -4,8 +4,8 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { temporaryHome, temporarySettings } from '../../ts/cli/dev/home.ts'
 import { resolveSettings } from '../../ts/config/index.ts'
+import { temporaryHome, temporarySettings } from '../../ts/node/temporary-home.ts'
 
 let dir: string
 

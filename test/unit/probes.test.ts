@@ -2,8 +2,8 @@
 // in progress.
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
 import { resolveSettings } from '../../ts/config/index.ts'
+import { batchLimits, rpcContext } from '../../ts/node/node-config.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { StartingDispatch } from '../../ts/rpc/starting.ts'
 import { type Server, startServer } from '../../ts/server/index.ts'

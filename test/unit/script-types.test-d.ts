@@ -56,7 +56,7 @@ describe('reading', () => {
     expectTypeOf(node.call({})).resolves.toEqualTypeOf<Hex>()
     expectTypeOf(node.call({}, { form: 'bytes' })).resolves.toEqualTypeOf<Uint8Array>()
     // @ts-expect-error: no such member
-    node.call({ too: hash })
+    void node.call({ too: hash })
   })
 })
 
@@ -70,7 +70,7 @@ describe('traces', () => {
     expectTypeOf(node.trace(hash, 'structLogs')).toEqualTypeOf<Steps>()
     expectTypeOf<Steps>().toExtend<AsyncIterable<StructLog>>()
     // @ts-expect-error: no such tracer
-    node.trace(hash, 'cellTracer')
+    void node.trace(hash, 'cellTracer')
   })
 
   it('and from its options', () => {
@@ -83,7 +83,7 @@ describe('traces', () => {
     expectTypeOf(node.trace(hash, 'callTracer', { config: { onlyTopCall: true } })).resolves.not.toHaveProperty('calls')
     expectTypeOf<CallFrame['calls']>().toEqualTypeOf<readonly CallFrame[] | undefined>()
     // @ts-expect-error: an option of another tracer
-    node.trace(hash, 'callTracer', { config: { diffMode: true } })
+    void node.trace(hash, 'callTracer', { config: { diffMode: true } })
   })
 
   it('muxTracer has the results of its tracers', () => {

@@ -1,7 +1,8 @@
 // A server on free ports that runs the methods on a core made for the test.
-import { batchLimits, rpcContext } from '../../ts/cli/node-config.ts'
+
 import { resolveSettings, type SettingKey } from '../../ts/config/index.ts'
 import type { Core } from '../../ts/core/port.ts'
+import { batchLimits, rpcContext } from '../../ts/node/node-config.ts'
 import { makeDispatch } from '../../ts/rpc/dispatch.ts'
 import { type Server, startServer } from '../../ts/server/index.ts'
 

@@ -3,8 +3,8 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { scriptsConfig } from '../../ts/cli/node-config.ts'
 import { resolveSettings, type SettingKey } from '../../ts/config/index.ts'
+import { scriptsConfig } from '../../ts/node/node-config.ts'
 import { coreFile, isolatedVmFile, scriptCommand, whyNoLibrary } from '../../ts/tracer/command.ts'
 
 const settingsOf = (flags: Partial<Record<SettingKey, string>>) => resolveSettings({ flags: new Map(Object.entries(flags)) }).settings

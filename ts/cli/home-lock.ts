@@ -4,7 +4,7 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { isAlive } from './running.ts'
+import { isAlive } from '../node/process.ts'
 
 /** A folder or file of the home that this user may not look into; exit code 1. */
 export class HomeDeniedError extends Error {

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { defaultFile, type Resolved, resolveSettings, type SettingKey } from '../config/index.ts'
+import { settingsFile } from '../node/settings-file.ts'
 import { type Flag, type Parsed, UsageError } from './args.ts'
 import type { Terminal } from './command.ts'
 
@@ -38,9 +39,6 @@ export function homeOf(parsed: Parsed): string {
   if (isFile(home)) throw new UsageError(`--home ${home} is a file: give a folder`)
   return home
 }
-
-/** Where a home keeps its settings. */
-export const settingsFile = (home: string): string => path.join(home, 'config', 'node.toml')
 
 /**
  * A new home is private to its owner: its settings may contain keys of hosted nodes and a mnemonic.

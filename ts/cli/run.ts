@@ -3,6 +3,7 @@ import { isBoolean, isSettingKey, SettingError } from '../config/index.ts'
 import { ConsensusError } from '../consensus/error.ts'
 import { CoreError, type CoreErrorKind } from '../core/error.ts'
 import { ForkError } from '../fork/index.ts'
+import { clientVersion } from '../node/version.ts'
 import { AuthFileError } from '../server/admission/auth.ts'
 import { ListenError } from '../server/listener.ts'
 import { parseArgs, UsageError, unknownCommand } from './args.ts'
@@ -23,7 +24,6 @@ import { trace } from './commands/trace.ts'
 import { EXIT } from './exit.ts'
 import { commandHelp, listHelp } from './help.ts'
 import { HomeDeniedError } from './home-lock.ts'
-import { clientVersion } from './version.ts'
 
 /** Every command. */
 export const COMMANDS: readonly (Command | CommandFamily)[] = [

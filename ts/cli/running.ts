@@ -86,14 +86,3 @@ function read(home: string): RunningNode | undefined {
     return undefined
   }
 }
-
-/** Whether there is such a process. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (e) {
-    // A process of another user is alive too.
-    return (e as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}

@@ -2,8 +2,8 @@
 // `hearth status`.
 import type { Settings } from '../config/index.ts'
 import type { Mode } from '../core/config.ts'
+import { submissionOf } from '../node/node-config.ts'
 import { shownUrl } from '../peers/post.ts'
-import { submissionOf } from './node-config.ts'
 
 /** What a node without a development chain does. */
 export const NO_BLOCKS = 'this node makes no blocks: new ones come from `hearth import`'

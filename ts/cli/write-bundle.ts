@@ -126,7 +126,7 @@ function asked(): { readonly terminal: Terminal; readonly answered: Promise<void
     const url = /ready.*?(http:\/\/[^\s,]+)/.exec(text)?.[1]
     if (url === undefined) return
     const request = fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-    request.then((response) => response.text()).finally(() => done())
+    void request.then((response) => response.text()).finally(() => done())
   }
   return { terminal: { out: ask, write: async () => undefined, err: (text) => process.stderr.write(text), interactive: false }, answered }
 }

@@ -2,7 +2,7 @@
 // read: `npm run docs`.
 import fs from 'node:fs'
 import path from 'node:path'
-import { CORE_CONFIG_FILE, coreConfigText } from './core-config-file.ts'
+import { CORE_CONFIG_FILE, coreConfigText } from '../node/core-config-file.ts'
 import { PAGES } from './pages.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')

@@ -148,7 +148,7 @@ export class Console {
     this.callsWaiting++
     const at = block === undefined || block === 'pending' ? 'latest' : block
     const args = { transaction, block: at, txIndex: undefined, stateOverrides, blockOverrides, config: CALL_TRACER }
-    framesOf(this.core.stream('traceCall', args))
+    void framesOf(this.core.stream('traceCall', args))
       .then((frame) => {
         const lines = frame === undefined ? [] : consoleLines(frame)
         if (lines.length > 0 && this.enabled) this.printer.call(op === 'call' ? 'eth_call' : 'eth_estimateGas', lines)

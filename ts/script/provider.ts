@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto'
 import { streamText } from '../core/chunks.ts'
 import type { Caller } from '../rpc/caller.ts'
 import { RpcError } from '../rpc/errors.ts'
+import { type OwnWork, ownMethod } from '../rpc/own-methods.ts'
 import { type Feed, type Source, type Subscriber, tooManySubscriptions } from '../rpc/subscription.ts'
 import { closed } from './errors.ts'
-import { type OwnWork, ownMethod } from './own-methods.ts'
 import { type Patience, within } from './patience.ts'
 
 /** A request (EIP-1193). */

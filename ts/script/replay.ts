@@ -1,9 +1,9 @@
 // Traces of files: recorded blocks, and tracer tests in the format of go-ethereum.
 import path from 'node:path'
-import { scriptsConfig } from '../cli/node-config.ts'
 import type { Settings } from '../config/index.ts'
 import { startReplay } from '../core/native.ts'
 import type { JsonObject } from '../core/port.ts'
+import { scriptsConfig } from '../node/node-config.ts'
 import { hearthError } from './errors.ts'
 import { checkSignal, type Patience } from './patience.ts'
 

@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { nodeConfig } from '../../../dist/cli/node-config.js'
 import { resolveSettings } from '../../../dist/config/index.js'
+import { nodeConfig } from '../../../dist/node/node-config.js'
 import { cargo } from '../../../native/setup/cargo.mjs'
 import { ROOT, TARGET } from '../../../native/setup/env.mjs'
 

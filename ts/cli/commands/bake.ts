@@ -2,13 +2,13 @@
 // the node that has it open.
 import type { BakeRange, BakeReport } from '../../core/bake.ts'
 import { startAsk, startBakeJob } from '../../core/native.ts'
+import { nodeConfig, storage } from '../../node/node-config.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command, Terminal } from '../command.ts'
 import { HOME_FLAG, homeOf, settingsOf } from '../home.ts'
-import { nodeConfig } from '../node-config.ts'
 import { duration } from '../progress.ts'
 import { bytesText } from './db/text.ts'
-import { type Finished, finishJob, heightOf, isInUse, STOPPED_EXIT, storage } from './job.ts'
+import { type Finished, finishJob, heightOf, isInUse, STOPPED_EXIT } from './job.ts'
 
 function rangeOf(parsed: Parsed): BakeRange {
   const height = (flag: string): number | undefined => {

@@ -12,10 +12,11 @@ import {
   type Upgraded,
   upgradedFile,
 } from '../../config/index.ts'
+import { settingsFile } from '../../node/settings-file.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import { checkFiles, checkHome } from '../check-files.ts'
 import type { Command, Terminal } from '../command.ts'
-import { HOME_FLAG, homeOf, settingsFile, settingsOf } from '../home.ts'
+import { HOME_FLAG, homeOf, settingsOf } from '../home.ts'
 
 const defaultOf = (key: SettingKey, dev: boolean): unknown => {
   const { default: value, devDefault } = settingOf(key)

@@ -2,10 +2,11 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { STANDARD_STREAM } from '../../core/jobs.ts'
+import { storage } from '../../node/node-config.ts'
 import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
 import { HOME_FLAG, homeOf, STORE_SETTINGS, settingsOf } from '../home.ts'
-import { heightOf, runJob, STOPPED_EXIT, storage } from './job.ts'
+import { heightOf, runJob, STOPPED_EXIT } from './job.ts'
 
 function height(text: string | undefined, flag: string): number | undefined {
   return text === undefined ? undefined : heightOf(text, flag)

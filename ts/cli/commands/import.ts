@@ -2,11 +2,12 @@
 import { CoreError } from '../../core/error.ts'
 import { type Job, type JobResult, STANDARD_STREAM } from '../../core/jobs.ts'
 import { startAsk } from '../../core/native.ts'
+import { storage } from '../../node/node-config.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command, Terminal } from '../command.ts'
 import { HOME_FLAG, homeOf, inHome, STORE_SETTINGS, settingsOf } from '../home.ts'
 import { rates, streamLine } from '../progress.ts'
-import { type Finished, finishJob, inputFile, isInUse, runJob, STOPPED_EXIT, storage } from './job.ts'
+import { type Finished, finishJob, inputFile, isInUse, runJob, STOPPED_EXIT } from './job.ts'
 
 /** The value of state-commit.flatkv.fsync for an import if the operator did not set it. */
 export const IMPORT_FSYNC = 'interval:1000'

@@ -1,10 +1,12 @@
 // hearth init: makes a home: its settings file and, with a genesis, the first block of its chain.
 import fs from 'node:fs'
+import { storage } from '../../node/node-config.ts'
+import { settingsFile } from '../../node/settings-file.ts'
 import { UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
 import { NETWORK_FLAGS } from '../consensus/flags.ts'
-import { HOME_FLAG, homeOf, makeHome, STORE_SETTINGS, settingsFile, settingsOf, writeSettingsFile } from '../home.ts'
-import { inputFile, runJob, STOPPED_EXIT, storage } from './job.ts'
+import { HOME_FLAG, homeOf, makeHome, STORE_SETTINGS, settingsOf, writeSettingsFile } from '../home.ts'
+import { inputFile, runJob, STOPPED_EXIT } from './job.ts'
 
 /** Flags that go with --cometbft alone. */
 const OF_COMETBFT = [...Object.keys(NETWORK_FLAGS), 'join', 'trust-height', 'trust-hash']

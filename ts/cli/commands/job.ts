@@ -1,23 +1,14 @@
 // What init, import and export share: run a job with its progress, and stop it cleanly on a signal.
 import fs from 'node:fs'
 import path from 'node:path'
-import type { Settings } from '../../config/index.ts'
 import { CoreError } from '../../core/error.ts'
-import type { Job, JobBase, JobResult, RunningJob } from '../../core/jobs.ts'
+import type { Job, JobResult, RunningJob } from '../../core/jobs.ts'
 import { startJob } from '../../core/native.ts'
 import { UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
 import { EXIT } from '../exit.ts'
-import { storeConfig } from '../node-config.ts'
 import { type progressLine, watchJob } from '../progress.ts'
 import { onStop } from '../signals.ts'
-
-/** What the core must know of storage for any job. */
-export const storage = (home: string, settings: Settings): JobBase => ({
-  home,
-  fsync: settings['state-commit.flatkv.fsync'],
-  ...storeConfig(settings),
-})
 
 /** Exit code of work that a signal stopped. */
 export const STOPPED_EXIT = EXIT.stopped

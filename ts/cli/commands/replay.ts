@@ -2,10 +2,10 @@
 
 import { startReplay } from '../../core/native.ts'
 import type { JsonObject } from '../../core/port.ts'
+import { scriptsConfig } from '../../node/node-config.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Command } from '../command.ts'
 import { settingsOf } from '../home.ts'
-import { scriptsConfig } from '../node-config.ts'
 import { onStop } from '../signals.ts'
 import { inputFile, STOPPED_EXIT } from './job.ts'
 

@@ -12,12 +12,12 @@ import type { ConsensusConfig } from '../../core/config.ts'
 import type { Core } from '../../core/port.ts'
 import { type CosmosHooks, type CosmosListeners, startCosmos } from '../../cosmos/index.ts'
 import { type Log, levelOf } from '../../log/index.ts'
+import { VERSION } from '../../node/version.ts'
 import { forwardTo } from '../../peers/forward.ts'
 import { shownUrl } from '../../peers/post.ts'
 import type { Network } from '../../rpc/network.ts'
 import { ownerOf } from '../../rpc/owner.ts'
 import { REDIRECTED_HEADER, Redirects, validatorUrls } from '../../rpc/redirect.ts'
-import { VERSION } from '../version.ts'
 
 /** The engine of a node under these settings. Throws `ConsensusError`. */
 export function openEngine(home: string, settings: Settings): Engine {
@@ -80,8 +80,8 @@ export async function openWithState(
   const settle = (): void => {
     isSettled = true
   }
-  opening.then(settle, settle)
-  asked.then(settle)
+  void opening.then(settle, settle)
+  void asked.then(settle)
   await untilListening(engine.address, before, () => isSettled)
   if (isSettled) return await Promise.race([opening, asked])
   log.component('consensus').info('the state of this node may come from a peer: it opens once CometBFT has brought it, or has found none')

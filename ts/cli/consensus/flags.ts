@@ -10,9 +10,9 @@ import {
   withFunds,
 } from '../../consensus/eth-genesis.ts'
 import { devAccounts } from '../../core/native.ts'
+import { weiOf } from '../../node/core-fields.ts'
 import { type Flag, type Parsed, UsageError } from '../args.ts'
 import { inputFile } from '../commands/job.ts'
-import { weiOf } from '../core-fields.ts'
 
 /** Most accounts that a genesis funds: what the core derives of a phrase. */
 const ACCOUNTS_MAX = 10_000

@@ -6,10 +6,10 @@ import type { Settings } from '../../config/index.ts'
 import { type EthGenesis, parseGenesis, underCometbftFrom, writeJson } from '../../consensus/eth-genesis.ts'
 import type { ChainHead } from '../../consensus/genesis.ts'
 import { openNode, startDbTask } from '../../core/native.ts'
+import { nodeConfig, storage } from '../../node/node-config.ts'
 import { type Parsed, UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
-import { finishJob, storage } from '../commands/job.ts'
-import { nodeConfig } from '../node-config.ts'
+import { finishJob } from '../commands/job.ts'
 import { type NewHome, writeNodeFiles } from './make-home.ts'
 
 /** What describes a new chain. */

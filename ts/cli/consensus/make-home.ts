@@ -8,10 +8,12 @@ import { type EthGenesis, writeJson } from '../../consensus/eth-genesis.ts'
 import { type KeyPair, newKeyPair } from '../../consensus/keys.ts'
 import { engineHome } from '../../consensus/layout.ts'
 import { writeEngineFiles } from '../../consensus/write.ts'
+import { storage } from '../../node/node-config.ts'
+import { settingsFile } from '../../node/settings-file.ts'
 import { UsageError } from '../args.ts'
 import type { Terminal } from '../command.ts'
-import { runJob, storage } from '../commands/job.ts'
-import { makeHome, settingsFile } from '../home.ts'
+import { runJob } from '../commands/job.ts'
+import { makeHome } from '../home.ts'
 
 /** The keys of a node. */
 export interface NodeKeys {

@@ -3,9 +3,9 @@ import type { Settings } from '../../config/index.ts'
 import type { DevAccount } from '../../core/native.ts'
 import type { Core } from '../../core/port.ts'
 import { type Origin, shownUrl } from '../../fork/index.ts'
+import { servesExplorer } from '../../node/explorer.ts'
 import type { Server } from '../../server/index.ts'
 import { urlsOf } from '../commands/node.ts'
-import { servesExplorer } from '../explorer.ts'
 
 /** A chain that is ready. */
 export interface ReadyChain {

@@ -1,7 +1,11 @@
 // Who answers `hearth trace`: a node by its URL, the node that runs on a home, or the home itself.
+
+import type { Settings } from '../../config/index.ts'
+import { readerConfig, rpcContext } from '../../node/node-config.ts'
 import { post, shownUrl } from '../../peers/post.ts'
 import type { Parsed } from '../args.ts'
-import { homeOf } from '../home.ts'
+import type { Terminal } from '../command.ts'
+import { homeOf, settingsOf } from '../home.ts'
 import { lockHolder } from '../home-lock.ts'
 import { findRunning, runTokenOf } from '../running.ts'
 
@@ -55,7 +59,10 @@ function askUrl(url: string, token?: string): Ask {
 }
 
 /** The node that runs on a home, or the home itself, open for reading. */
-async function askHome(home: string): Promise<{ readonly ask: Ask; readonly close: () => Promise<void> }> {
+async function askHome(
+  home: string,
+  settingsAt: (home: string) => Settings,
+): Promise<{ readonly ask: Ask; readonly close: () => Promise<void> }> {
   const holder = lockHolder(home)
   const running = holder === undefined ? undefined : findRunning(home, holder.pid)
   const url = running?.debugUrl ?? running?.httpUrl
@@ -65,13 +72,17 @@ async function askHome(home: string): Promise<{ readonly ask: Ask; readonly clos
     const ask: Ask = (method, ...params) => (method.startsWith('debug_') ? debug : rest)(method, ...params)
     return { ask, close: async () => undefined }
   }
-  const { openNode } = await import('../../script/index.ts')
-  const node = await inWords(openNode({ home, readOnly: true }))
-  return { ask: (method, ...params) => inWords(node.provider.request({ method, params }), method), close: () => node.close() }
+  const [{ openNode }, { makeCaller }] = await Promise.all([import('../../core/native.ts'), import('../../rpc/caller.ts')])
+  const settings = settingsAt(home)
+  const core = await inWords(openNode(readerConfig(home, settings)))
+  const call = makeCaller(rpcContext(core, settings), (e) => process.emitWarning(e instanceof Error ? e : String(e)))
+  return { ask: (method, ...params) => inWords(call(method, params), method), close: () => core.close() }
 }
 
 /** Whom a command line names; closes what was opened for it. */
-export async function whomToAsk(parsed: Parsed): Promise<{ readonly ask: Ask; readonly close: () => Promise<void> }> {
+export async function whomToAsk(parsed: Parsed, terminal: Terminal): Promise<{ readonly ask: Ask; readonly close: () => Promise<void> }> {
   const url = parsed.flags.get('rpc')
-  return url === undefined ? await askHome(homeOf(parsed)) : { ask: askUrl(url), close: async () => undefined }
+  return url === undefined
+    ? await askHome(homeOf(parsed), (home) => settingsOf(parsed, home, terminal).settings)
+    : { ask: askUrl(url), close: async () => undefined }
 }

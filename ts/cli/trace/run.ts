@@ -196,7 +196,7 @@ export async function runTrace(parsed: Parsed, terminal: Terminal): Promise<numb
   const view = viewOf(parsed)
   const folders = foldersOf(parsed)
   try {
-    const { ask, close } = await whomToAsk(parsed)
+    const { ask, close } = await whomToAsk(parsed, terminal)
     try {
       const found = await tracesOf(ask, given)
       const tops = found.traced.map(({ top }) => top)

@@ -3,11 +3,12 @@ import path from 'node:path'
 import type { DbTasks } from '../../../core/db.ts'
 import type { JobProgress } from '../../../core/jobs.ts'
 import { startDbTask } from '../../../core/native.ts'
+import { storage } from '../../../node/node-config.ts'
 import { type Flag, type Parsed, UsageError } from '../../args.ts'
 import type { Terminal } from '../../command.ts'
 import { HOME_FLAG, homeOf, settingsOf } from '../../home.ts'
 import { progressBar } from '../../progress.ts'
-import { finishJob, STOPPED_EXIT, storage } from '../job.ts'
+import { finishJob, STOPPED_EXIT } from '../job.ts'
 import { bytesText } from './text.ts'
 
 /** Flags of every command of `hearth db`. */

@@ -1,6 +1,7 @@
 // The configuration of the core and of the methods, from the settings.
 import { type Settings, STRUCT_LOGGER } from '../config/index.ts'
 import type { Mode, NodeConfig, ScriptsConfig } from '../core/config.ts'
+import type { JobBase } from '../core/jobs.ts'
 import type { Core } from '../core/port.ts'
 import { type ForwardOptions, forwardTo } from '../peers/forward.ts'
 import type { BatchLimits } from '../rpc/dispatch.ts'
@@ -11,10 +12,15 @@ import { SCRIPT_NAMES } from '../tracer/names.ts'
 import { coreFields, corePart, memoryBudget } from './core-fields.ts'
 import { clientVersion } from './version.ts'
 
-/** How the stores of a data directory are kept under these settings. */
-export function storeConfig(settings: Settings): Pick<NodeConfig, 'flatkv' | 'littable'> {
+/** What every job on the stores of a data directory has. */
+export function storage(home: string, settings: Settings): JobBase {
   const fields = coreFields(settings)
-  return { flatkv: corePart(fields, 'flatkv'), littable: corePart(fields, 'littable') }
+  return {
+    home,
+    fsync: settings['state-commit.flatkv.fsync'],
+    flatkv: corePart(fields, 'flatkv'),
+    littable: corePart(fields, 'littable'),
+  }
 }
 
 /** How JavaScript tracers run under these settings; null where they may not. */
@@ -53,6 +59,12 @@ export function nodeConfig(home: string, mode: Mode, settings: Settings): NodeCo
     dev: corePart(fields, 'dev'),
     scripts: scriptsConfig(settings),
   }
+}
+
+/** The same for reading, also beside a node that has the data directory; a reader bakes nothing. */
+export function readerConfig(home: string, settings: Settings): NodeConfig {
+  const config = nodeConfig(home, 'start', settings)
+  return { ...config, readOnly: true, bake: { ...config.bake, enabled: false } }
 }
 
 /** The namespace whose testing_buildBlockV1 makes blocks from the pool. */

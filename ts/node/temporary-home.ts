@@ -3,8 +3,8 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import type { Resolved, Settings } from '../../config/index.ts'
-import { isAlive } from '../running.ts'
+import type { Resolved, Settings } from '../config/index.ts'
+import { isAlive } from './process.ts'
 
 /** What their names begin with; the process that has one follows. */
 const PREFIX = 'hearth-dev-'

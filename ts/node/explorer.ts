@@ -1,12 +1,11 @@
 // Whether a node serves the explorer, and what its pages show of the node.
 import fs from 'node:fs'
 import path from 'node:path'
-import type { Settings } from '../config/index.ts'
+import { SettingError, type Settings } from '../config/index.ts'
 import type { Mode } from '../core/config.ts'
 import type { Core } from '../core/port.ts'
 import type { ServerHooks } from '../server/index.ts'
 import type { IdentifyQuestion } from '../server/pages/artifacts.ts'
-import { UsageError } from './args.ts'
 import { clientVersion } from './version.ts'
 
 /**
@@ -57,7 +56,7 @@ async function codesOf(core: Core | undefined, { block, addresses }: IdentifyQue
 
 /**
  * The artifacts of `evm.explorer_artifacts` for the explorer; undefined where there are none.
- * Throws `UsageError` for a folder that is none.
+ * Throws `SettingError` for a folder that is none.
  */
 export function explorerArtifacts(settings: Settings, core: () => Core | undefined): ServerHooks['artifacts'] {
   const folders = settings['evm.explorer_artifacts']
@@ -65,7 +64,7 @@ export function explorerArtifacts(settings: Settings, core: () => Core | undefin
   const given = folders.map((folder) => path.resolve(folder))
   for (const folder of given) {
     if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
-      throw new UsageError(`evm.explorer_artifacts: ${folder} is no folder`)
+      throw new SettingError([{ where: `evm.explorer_artifacts: ${folder}`, message: 'is no folder' }])
   }
   // What reads artifacts is loaded with the first request: a node starts without it.
   const opened = late(async () => new (await import('../artifacts/index.ts')).ArtifactFolders(given))

@@ -1,8 +1,14 @@
 // Methods that only the provider of a node in this process has: work that no socket may request.
 import type { BakeReport } from '../core/bake.ts'
-import { BadValue, type Codec } from '../rpc/codec/codec.ts'
-import { decodeParams, optional, type Param } from '../rpc/method.ts'
-import type { Patience } from './patience.ts'
+import { BadValue, type Codec } from './codec/codec.ts'
+import { decodeParams, optional, type Param } from './method.ts'
+
+/** How long a call may take. */
+interface Patience {
+  readonly signal?: AbortSignal | undefined
+  /** In milliseconds. */
+  readonly timeout?: number | undefined
+}
 
 /** The work behind the methods. */
 export interface OwnWork {
